@@ -1,0 +1,183 @@
+"""From a reply's bytes to structs: the fast way for the whole page, the patient way where that fails.
+
+The fast way is one msgspec decode of the whole envelope. It is all or nothing, so where it fails the page
+is read again, record by record, by `scan` and `fit`: a record that still cannot be held becomes an
+`UnknownMessage` with its exact bytes, and never fails its page (specification, Resources: the values of
+`category` and `type` are open). What was mended is told in `Listing.repairs`.
+"""
+
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any, Generic, TypeVar
+
+import msgspec
+from msgspec import Struct
+
+from ..errors import ReplyUnreadableError
+from ..models.app import AppInfo
+from ..models.message import BY_CATEGORY, Message, Typed, settle, unknown
+from ..models.meta import Meta
+from ..models.user import AuthToken, User
+from .fit import MisfitError, fit, shape
+from .scan import envelope, whole
+
+T = TypeVar("T")
+
+_REFUSED = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+
+
+class Listing(Struct, Generic[T], frozen=True):
+    """A list reply: its records as the service ordered them, its `meta`, and the bytes as served."""
+
+    items: list[T]
+    meta: Meta
+    raw: bytes
+    repairs: tuple[str, ...] = ()
+    """What the patient way mended: `data[3].sentAt: expected whole number, got text`."""
+
+
+class Kind(Struct, Generic[T], frozen=True, dict=True):
+    """What a record is: how it is decoded fast, and how it is held when that fails."""
+
+    fast: Any
+    """The type of the fast decode."""
+    patient: Callable[[Any, bytes, str, list[str]], T]
+    """(record as JSON, its bytes, its path, notes) → the record."""
+    settle: Callable[[list[Any]], None] | None = None
+    """What the fast decode cannot tell apart is put right here, in place."""
+
+    @cached_property
+    def listing(self) -> msgspec.json.Decoder[Any]:
+        """Decodes a list's envelope. Made when first used: building one takes a millisecond."""
+        return msgspec.json.Decoder(_Envelope[list[self.fast]])  # type: ignore[name-defined]
+
+    @cached_property
+    def single(self) -> msgspec.json.Decoder[Any]:
+        """Decodes the envelope of one record."""
+        return msgspec.json.Decoder(_Envelope[self.fast])  # type: ignore[name-defined]
+
+    @cached_property
+    def record(self) -> msgspec.json.Decoder[Any]:
+        """Decodes a record by itself."""
+        return msgspec.json.Decoder(self.fast)
+
+
+class _Envelope(Struct, Generic[T], frozen=True, gc=False):
+    data: T
+    meta: Meta = Meta()
+
+
+class Many(Struct, Generic[T], frozen=True):
+    """Reads a list reply."""
+
+    kind: Kind[T]
+
+    def __call__(self, body: bytes, /) -> Listing[T]:
+        """The page; raises `ReplyUnreadableError` where the body is not the list envelope."""
+        try:
+            page = self.kind.listing.decode(body)
+        except _REFUSED:
+            return self._patiently(body)
+        if self.kind.settle is not None:
+            self.kind.settle(page.data)
+        return Listing(page.data, page.meta, body)
+
+    def _patiently(self, body: bytes) -> Listing[T]:
+        members, records = _records(body)
+        notes: list[str] = []
+        items = [_held(self.kind, *each, f"data[{i}]", notes) for i, each in enumerate(records)]
+        return Listing(items, _meta(members.get("meta"), notes), body, tuple(notes))
+
+
+class One(Struct, Generic[T], frozen=True):
+    """Reads a reply that is one record: `{"data": {…}}`."""
+
+    kind: Kind[T]
+
+    def __call__(self, body: bytes, /) -> T:
+        """The record; raises `ReplyUnreadableError` where the body is not its envelope."""
+        try:
+            items = [self.kind.single.decode(body).data]
+        except _REFUSED:
+            return self._patiently(body)
+        if self.kind.settle is not None:
+            self.kind.settle(items)
+        return items[0]  # type: ignore[no-any-return]
+
+    def _patiently(self, body: bytes) -> T:
+        _, records = _records(body)
+        if len(records) != 1:  # services of this kind show a single record as an array of one
+            raise ReplyUnreadableError(f"data: expected one record, got an array of {len(records)}")
+        return _held(self.kind, *records[0], "data", [])
+
+
+def anything(body: bytes, /) -> Any:
+    """The reply's JSON as Python objects; None for an empty body."""
+    try:
+        return msgspec.json.decode(body)
+    except _REFUSED:
+        return whole(body)
+
+
+def _records(body: bytes) -> tuple[dict[str, Any], list[tuple[Any, bytes]]]:
+    """The envelope, if `data` is an array, or an object that is a record: a list of one, then."""
+    members, records = envelope(body)
+    data = members.get("data")
+    if isinstance(data, list) or (isinstance(data, dict) and _IDS & data.keys()):
+        return members, records
+    got = {dict: "an object without an id", type(None): "nothing"}.get(type(data), type(data).__name__)
+    raise ReplyUnreadableError(f"data: expected records, got {got}")
+
+
+_IDS = {"id", "uid", "guid", "authToken"}
+
+
+def _held(kind: Kind[T], record: Any, raw: bytes, path: str, notes: list[str]) -> T:
+    try:
+        items = [kind.record.decode(raw)]
+    except _REFUSED:
+        return kind.patient(record, raw, path, notes)
+    if kind.settle is not None:
+        kind.settle(items)
+    return items[0]  # type: ignore[no-any-return]
+
+
+def _meta(served: Any, notes: list[str]) -> Meta:
+    if not isinstance(served, dict):
+        return Meta()
+    meta: Meta = fit(served, shape(Meta), "meta", notes)
+    return meta
+
+
+def _message(record: Any, raw: bytes, path: str, notes: list[str]) -> Message:
+    if not isinstance(record, dict):
+        return unknown(record, raw, "the record is not an object")
+    if not isinstance(record.get("id"), str | int) or record["id"] in ("", True, False):
+        return unknown(record, raw, "id: expected text")
+    category = record.get("category")
+    kind = BY_CATEGORY.get(category) if isinstance(category, str) else None
+    if kind is None:
+        return unknown(record, raw, f"category: {category!r} is none of {', '.join(BY_CATEGORY)}"[:200])
+    try:
+        items = [fit(record, shape(kind), path, notes)]
+    except MisfitError as misfit:
+        return unknown(record, raw, str(misfit))
+    settle(items)
+    return items[0]  # type: ignore[no-any-return]
+
+
+def _plain(kind: type[T]) -> Kind[T]:
+    def patient(record: Any, raw: bytes, path: str, notes: list[str]) -> T:
+        try:
+            held: T = fit(record, shape(kind), path, notes)
+            return held
+        except MisfitError as misfit:
+            raise ReplyUnreadableError(str(misfit)) from None
+
+    return Kind(kind, patient)
+
+
+MESSAGE: Kind[Message] = Kind(Typed, _message, settle)
+USER: Kind[User] = _plain(User)
+AUTH_TOKEN: Kind[AuthToken] = _plain(AuthToken)
+APP_INFO: Kind[AppInfo] = _plain(AppInfo)

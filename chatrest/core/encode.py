@@ -1,0 +1,81 @@
+"""From a filter struct or a mapping to the pairs of a query string.
+
+One decision in one place: booleans travel as `true` and `false`, and arrays as one comma list. The
+specification does not say how arrays travel; every public trace of such a service is a comma list. A
+deployment that differs is served by `AsyncSession(arrays="repeat")` (`tags=a&tags=b`) or `"brackets"`
+(`tags[]=a&tags[]=b`). `mentionedUids` is a comma list always: its description says so.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
+from typing import Any, Final, Literal, TypeAlias
+from urllib.parse import quote
+
+from msgspec import UNSET, Struct
+from msgspec.structs import fields
+
+from ..errors import RequestInvalidError
+from .endpoint import Pairs
+
+Arrays: TypeAlias = Literal["comma", "repeat", "brackets"]
+ARRAYS: Final = ("comma", "repeat", "brackets")
+ALWAYS_COMMA: Final = frozenset({"mentionedUids"})
+
+
+def query_pairs(query: Struct | Mapping[str, Any] | None, arrays: Arrays) -> Iterator[tuple[str, str]]:
+    """The pairs of `query` in its order; what is None or UNSET is not asked for."""
+    if query is None:
+        return
+    if isinstance(query, Mapping):
+        named: Iterable[tuple[str, Any]] = query.items()
+    else:
+        named = ((wire, getattr(query, name)) for name, wire in _names(type(query)))
+    for wire, value in named:
+        if value is None or value is UNSET:
+            continue
+        if isinstance(value, list | tuple | set | frozenset):
+            yield from _several(wire, [_one(wire, item) for item in value], arrays)
+        else:
+            yield wire, _one(wire, value)
+
+
+def query_string(pairs: Iterable[tuple[str, str]], place: Pairs = ()) -> str:
+    """Percent-encoded `a=1&b=2`; a pair of `place` stands in for those of the same name."""
+    moved = {name for name, _ in place}
+    kept = [pair for pair in pairs if pair[0] not in moved]
+    return "&".join(f"{_quoted(name)}={_quoted(value)}" for name, value in (*kept, *place))
+
+
+def _quoted(text: str) -> str:
+    try:
+        return quote(text, safe=",~")
+    except UnicodeEncodeError:
+        raise RequestInvalidError(f"query value {text!r}: a lone surrogate cannot be sent") from None
+
+
+@cache
+def _names(kind: type[Struct]) -> tuple[tuple[str, str], ...]:
+    return tuple((field.name, field.encode_name) for field in fields(kind))
+
+
+def _one(name: str, value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str | int | float):
+        return str(value)
+    raise RequestInvalidError(
+        f"query {name} = {value!r}: allowed are a text, a number, a boolean, or a list of these"
+    )
+
+
+def _several(name: str, values: list[str], arrays: Arrays) -> Iterator[tuple[str, str]]:
+    if arrays == "comma" or name in ALWAYS_COMMA:
+        if torn := [value for value in values if "," in value]:
+            raise RequestInvalidError(
+                f"query {name} = {torn[0]!r}: a comma would tear it in a comma list; "
+                'where the deployment reads them, AsyncSession(arrays="repeat") sends repeated keys'
+            )
+        yield name, ",".join(values)
+    else:
+        key = f"{name}[]" if arrays == "brackets" else name
+        yield from ((key, value) for value in values)

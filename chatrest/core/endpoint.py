@@ -1,0 +1,140 @@
+"""An operation is a value: `Endpoint` says what it is, and called with its arguments gives a `Call`.
+
+A `Call` is a request that has not met the network: no app, no key, no address. One table of endpoints
+feeds the methods, the emulator's router, the names in errors and metrics, and the rule of repeating.
+"""
+
+import re
+from collections.abc import Awaitable, Mapping
+from typing import Any, Generic, Literal, Protocol, TypeAlias, TypeVar
+from urllib.parse import quote
+
+from msgspec import Struct
+
+from ..errors import RequestInvalidError
+
+R = TypeVar("R")
+R_co = TypeVar("R_co", covariant=True)
+
+Method: TypeAlias = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
+Replay: TypeAlias = Literal["safe", "idempotent", "never"]
+RateClass: TypeAlias = Literal["core", "standard", "import"]
+Interface: TypeAlias = Literal["chat", "calls", "management"]
+Pairs: TypeAlias = tuple[tuple[str, str], ...]
+
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
+_DOTS = re.compile(r"(?:\.|%2e){1,2}", re.IGNORECASE)
+
+
+class Reader(Protocol[R_co]):
+    """Makes a result of a reply's body; raises `ReplyUnreadableError` where it can't."""
+
+    def __call__(self, body: bytes, /) -> R_co: ...
+
+
+class Endpoint(Struct, Generic[R], frozen=True, kw_only=True):
+    """One operation of the service."""
+
+    name: str
+    """`collection.verb`: the name in errors, logs, metrics and on the command line."""
+    method: Method
+    path: str
+    """A template such as `/users/{uid}/messages`; the emulator's route is the same string."""
+    reply: Reader[R]
+    replay: Replay = "safe"
+    """May a call whose reply was lost be sent again? `never` may apply it twice."""
+    rate_class: RateClass = "standard"
+    interface: Interface = "chat"
+
+    def __call__(
+        self,
+        *,
+        query: Any = None,
+        json: Any = None,
+        on_behalf_of: str | None = None,
+        place: Pairs = (),
+        **path: str,
+    ) -> "Call[R]":
+        """The call of this operation; `path` fills the template, each value as one segment."""
+        filled = self.path.format(**{name: segment(name, value) for name, value in path.items()})
+        return Call(self, filled, query, json, check_viewer(on_behalf_of), place)
+
+
+class Call(Struct, Generic[R], frozen=True):
+    """A request that has not met the network."""
+
+    endpoint: Endpoint[R]
+    path: str
+    """The path below the base address, percent-encoded."""
+    query: Any = None
+    """A filter struct (chatrest.queries) or a mapping of names to values."""
+    json: Any = None
+    on_behalf_of: str | None = None
+    place: Pairs = ()
+    """Where a walk stands: pairs that take the place of the query's own of the same name."""
+
+
+class Send(Protocol):
+    """All that a resource knows of the session."""
+
+    @property
+    def app_id(self) -> str:
+        """The app that calls go to: a walk's token is bound to it."""
+
+    @property
+    def viewer(self) -> str | None:
+        """The acting user of calls that name none."""
+
+    def __call__(self, call: Call[R], /) -> Awaitable[R]: ...
+
+
+def segment(name: str, value: object) -> str:
+    """`value` as exactly one path segment: any text but an empty one, `.`, `..` and control characters.
+
+    A dot segment would be resolved away on its road, and the request would reach another operation.
+    """
+    allowed = "allowed is a text that is not empty, not '.' or '..', and without control characters"
+    if not isinstance(value, str) or value in ("", ".", "..") or _CONTROL.search(value):
+        raise RequestInvalidError(f"{name} = {value!r}: {allowed}")
+    try:
+        return quote(value, safe="")
+    except UnicodeEncodeError:
+        raise RequestInvalidError(f"{name} = {value!r}: a lone surrogate cannot be sent") from None
+
+
+def check_viewer(uid: object) -> str | None:
+    """`uid` if it can stand in the header `onBehalfOf` unchanged; None for none."""
+    if uid is None:
+        return None
+    if not isinstance(uid, str) or not uid or uid != uid.strip() or _CONTROL.search(uid):
+        # A receiver strips a header's ends: " bob" would silently act as bob.
+        raise RequestInvalidError(
+            f"on_behalf_of = {uid!r}: allowed is a text that is not empty, "
+            "without control characters and without white space at its ends"
+        )
+    segment("on_behalf_of", uid)
+    return uid
+
+
+def any_path(path: object) -> str:
+    """A path given by hand, percent-encoded where it has to be, that cannot leave the base address."""
+    allowed = "allowed is '/' and segments without '.', '..', '?', '#', backslash or control characters"
+    bad = (
+        not isinstance(path, str)
+        or not path.startswith("/")
+        or _CONTROL.search(path)
+        or any(c in path for c in "?#\\")
+        or any(_DOTS.fullmatch(part) for part in path.split("/"))
+        or path.startswith("//")
+    )
+    if bad:
+        raise RequestInvalidError(f"path = {path!r}: {allowed}")
+    try:
+        return quote(str(path), safe="/%:@!$&'()*+,;=~")
+    except UnicodeEncodeError:
+        raise RequestInvalidError(f"path = {path!r}: a lone surrogate cannot be sent") from None
+
+
+def is_mapping(value: object) -> bool:
+    """Whether `value` is a mapping with text keys, as a query given by hand must be."""
+    return isinstance(value, Mapping) and all(isinstance(key, str) for key in value)

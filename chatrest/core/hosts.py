@@ -1,0 +1,131 @@
+"""Where an app lives: app id, region and service domain give the address (specification, Versioning).
+
+An address is https, so that a key never travels in the clear (specification, Authentication 9). The one
+exception is loopback, where an emulator or a test server listens.
+"""
+
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final, Self
+from urllib.parse import urlsplit
+
+from ..errors import RequestInvalidError
+
+REGIONS: Final = ("us", "eu", "in")
+_LABEL = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?")
+_DOMAIN = re.compile(rf"{_LABEL.pattern}(?:\.{_LABEL.pattern})*(?::[0-9]{{1,5}})?")
+_KEY = re.compile(r"[\x21-\x7e]+")
+
+
+@dataclass(frozen=True, slots=True)
+class App:
+    """One application's address and key: a value, hashable, safe to print (the key is never shown).
+
+    The chat interface is `https://{app_id}.api-{region}.{service_domain}/v3`, the calls interface has
+    `call-` for `api-`; `base_url` stands for both where it is given (an emulator, a proxy, another
+    deployment). Raises `RequestInvalidError` for a region other than us, eu, in, an app id that is not
+    one DNS label, a key that cannot stand in a header, or an address that is neither https nor loopback.
+    """
+
+    app_id: str
+    api_key: str = field(repr=False)
+    region: str = "us"
+    service_domain: str | None = field(default=None, kw_only=True)
+    base_url: str | None = field(default=None, kw_only=True)
+
+    def __post_init__(self) -> None:
+        _check("app_id", self.app_id, _LABEL, "one DNS label: letters, digits and inner dashes, 1 to 63")
+        check_key("api_key", self.api_key)
+        if self.region not in REGIONS:
+            raise RequestInvalidError(f"region = {self.region!r}: allowed are {', '.join(REGIONS)}")
+        if self.service_domain is not None:
+            _check("service_domain", self.service_domain, _DOMAIN, "a host name such as chat.example.com")
+        if self.base_url is not None:
+            object.__setattr__(self, "base_url", check_url("base_url", self.base_url))
+
+    @property
+    def chat_url(self) -> str:
+        """The chat interface's base address, without a slash at its end."""
+        return self._url("api")
+
+    @property
+    def calls_url(self) -> str:
+        """The calls interface's base address, without a slash at its end."""
+        return self._url("call")
+
+    def _url(self, interface: str) -> str:
+        if self.base_url is not None:
+            return self.base_url
+        if self.service_domain is None:
+            raise RequestInvalidError(f"app {self.app_id}: no address; give service_domain or base_url")
+        return f"https://{self.app_id}.{interface}-{self.region}.{self.service_domain}/v3"
+
+    @classmethod
+    def from_env(cls, environ: Mapping[str, str] | None = None) -> Self:
+        """The app that the environment names.
+
+        Reads `CHATREST_APP_ID`, `CHATREST_API_KEY`, `CHATREST_REGION` (default us), and
+        `CHATREST_SERVICE_DOMAIN` or `CHATREST_BASE_URL`. All that is missing is named in one
+        `RequestInvalidError`.
+        """
+        env = os.environ if environ is None else environ
+        get = {name: env.get(f"CHATREST_{name}") or None for name in _VARIABLES}
+        missing = [f"CHATREST_{name}" for name in ("APP_ID", "API_KEY") if get[name] is None]
+        if get["SERVICE_DOMAIN"] is None and get["BASE_URL"] is None:
+            missing.append("CHATREST_SERVICE_DOMAIN (or CHATREST_BASE_URL)")
+        if missing:
+            raise RequestInvalidError(f"the environment lacks {', '.join(missing)}")
+        return cls(
+            get["APP_ID"] or "",
+            get["API_KEY"] or "",
+            get["REGION"] or "us",
+            service_domain=get["SERVICE_DOMAIN"],
+            base_url=get["BASE_URL"],
+        )
+
+
+_VARIABLES = ("APP_ID", "API_KEY", "REGION", "SERVICE_DOMAIN", "BASE_URL")
+
+
+def check_key(name: str, key: object) -> str:
+    """`key`, if it can stand in a header as it is; the error never repeats it."""
+    if not isinstance(key, str) or not _KEY.fullmatch(key):
+        raise RequestInvalidError(f"{name}: allowed are visible ASCII characters, at least one, no spaces")
+    return key
+
+
+def check_url(name: str, url: object) -> str:
+    """`url` without a slash at its end, if it is https, or http to loopback."""
+    allowed = "https://host[:port][/path], or http:// to loopback, without user, query or fragment"
+    if not isinstance(url, str) or not re.fullmatch(r"[\x21-\x7e]+", url):
+        raise RequestInvalidError(f"{name}: allowed is {allowed}")
+    try:
+        parts = urlsplit(url)
+        host, port = parts.hostname, parts.port
+    except ValueError:
+        host, port = None, None
+    # The address is not repeated in the error: it may hold a password.
+    if not host or port == 0 or "@" in parts.netloc or "?" in url or "#" in url or "\\" in url:
+        raise RequestInvalidError(f"{name}: allowed is {allowed}")
+    if parts.scheme != "https" and not (parts.scheme == "http" and is_loopback(host)):
+        raise RequestInvalidError(f"{name} = {url!r}: allowed is {allowed}")
+    return url.rstrip("/")
+
+
+def is_loopback(host: str) -> bool:
+    """Whether `host` is this machine itself: localhost, 127.0.0.0/8 or ::1."""
+    from ipaddress import ip_address  # 3 ms, and only an address of our own needs it
+
+    if host == "localhost":
+        return True
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _check(name: str, value: object, pattern: re.Pattern[str], allowed: str) -> None:
+    if not isinstance(value, str) or not pattern.fullmatch(value):
+        raise RequestInvalidError(f"{name} = {value!r}: allowed is {allowed}")

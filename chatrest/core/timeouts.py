@@ -1,0 +1,35 @@
+"""How long one attempt may take, by phase."""
+
+from typing import final
+
+from msgspec import Struct
+
+from ..errors import RequestInvalidError
+
+
+@final
+class Timeouts(Struct, frozen=True, kw_only=True):
+    """Seconds, per attempt; None for no bound. Waiting for a place in the pool is not among them.
+
+    A call as a whole, with its queueing and waits, is bounded by `deadline`.
+    """
+
+    connect: float | None = 10.0
+    """To a connection: name, socket, TLS."""
+    read: float | None = 30.0
+    """Between two pieces of the reply."""
+    total: float | None = 60.0
+    """The attempt, from the connection to the reply's last byte."""
+
+    def __post_init__(self) -> None:
+        for name in self.__struct_fields__:
+            check_seconds(f"timeouts.{name}", getattr(self, name))
+
+
+def check_seconds(name: str, value: object) -> float | None:
+    """`value` if it is a positive number of seconds, or None."""
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < float("inf"):
+        raise RequestInvalidError(f"{name} = {value!r}: allowed is a number of seconds above 0, or None")
+    return float(value)

@@ -1,0 +1,73 @@
+"""From a call and an app to a request: address, headers, body. What a transport needs and no more."""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from ..errors import RequestInvalidError
+from .encode import Arrays, query_pairs, query_string
+from .endpoint import Call, Method
+from .hosts import App
+
+AGENT = "chatrest"
+_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+_VALUE = re.compile(r"[^\x00-\x08\x0a-\x1f\x7f]*")
+_OURS = frozenset({"apikey", "onbehalfof", "key", "secret", "host", "content-length", "transfer-encoding"})
+
+
+class Request(Struct, frozen=True):
+    """What goes over the wire. The headers hold the key, so the repr shows method and address alone."""
+
+    method: Method
+    url: str
+    headers: dict[str, str]
+    body: bytes | None
+
+    def __repr__(self) -> str:
+        return f"<Request {self.method} {self.url}>"
+
+
+def base_url(app: App, call: Call[Any]) -> str:
+    """The address below which the call's path lies (specification, Versioning 2 and 3)."""
+    return app.calls_url if call.endpoint.interface == "calls" else app.chat_url
+
+
+def request(call: Call[Any], base: str, headers: Mapping[str, str], arrays: Arrays) -> Request:
+    """The request of `call` below `base`; `headers` hold the credentials already."""
+    query = query_string(query_pairs(call.query, arrays), call.place)
+    sent = dict(headers)
+    if call.on_behalf_of is not None:
+        sent["onBehalfOf"] = call.on_behalf_of
+    body = None
+    if call.json is not None:
+        sent["Content-Type"] = "application/json"
+        body = json_body(call.json)
+    url = f"{base}{call.path}?{query}" if query else f"{base}{call.path}"
+    return Request(call.endpoint.method, url, sent, body)
+
+
+def json_body(value: Any) -> bytes:
+    """`value` as JSON; `RequestInvalidError` where JSON cannot hold it."""
+    try:
+        return msgspec.json.encode(value)
+    except (TypeError, ValueError, RecursionError, msgspec.MsgspecError) as error:
+        raise RequestInvalidError(f"the body cannot be sent as JSON: {error}") from None
+
+
+def check_headers(headers: object) -> dict[str, str]:
+    """Extra headers of the caller's: well-formed, and none of those that chatrest writes itself."""
+    if headers is None:
+        return {}
+    if not isinstance(headers, Mapping):
+        raise RequestInvalidError(f"headers: allowed is a mapping, not {type(headers).__name__}")
+    for name, value in headers.items():
+        if not isinstance(name, str) or not _NAME.fullmatch(name):
+            raise RequestInvalidError(f"header {name!r}: allowed are letters, digits and -")
+        if name.lower() in _OURS:
+            raise RequestInvalidError(f"header {name!r}: chatrest writes it itself, it cannot be given")
+        if not isinstance(value, str) or not _VALUE.fullmatch(value):
+            raise RequestInvalidError(f"header {name!r}: allowed is a text without control characters")
+    return dict(headers)

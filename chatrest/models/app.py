@@ -1,0 +1,25 @@
+"""Applications of an account, as the management interface lists them."""
+
+from typing import final
+
+from msgspec import UNSET
+
+from .record import Json, Maybe, Record
+
+
+@final
+class AppInfo(Record, frozen=True, gc=False, rename="camel"):
+    """An application. `api_keys` holds credentials: it is readable, and never in a repr."""
+
+    id: str
+    name: str = ""
+    region: Maybe[str] = UNSET
+    plan: Maybe[str] = UNSET
+    state: Maybe[str] = UNSET
+    owner: Maybe[int | str] = UNSET
+    created_at: Maybe[int] = UNSET
+    trial_ends_at: Maybe[int] = UNSET
+    app_owner: Maybe[Json] = UNSET
+    app_region: Maybe[Json] = UNSET
+    api_keys: Maybe[Json] = UNSET
+    access_key: Maybe[Json] = UNSET

@@ -1,0 +1,74 @@
+"""What a message carries in `data`, by category (the specification shows that of calls alone)."""
+
+from typing import Any, final
+
+from msgspec import UNSET, field
+
+from .entity import Entity, Parties, Wrapped
+from .record import Json, Maybe, Record
+
+
+@final
+class Attachment(Record, frozen=True, gc=False, rename="camel"):
+    """A file of a media message. `size` is in bytes."""
+
+    url: str
+    name: Maybe[str] = UNSET
+    mime_type: Maybe[str] = UNSET
+    extension: Maybe[str] = UNSET
+    size: Maybe[int] = UNSET
+
+
+@final
+class ReactionCount(Record, frozen=True, gc=False, rename="camel"):
+    """How many users reacted to a message in one way."""
+
+    reaction: str
+    count: int
+    reacted_by_me: Maybe[bool] = UNSET
+
+
+@final
+class Content(Record, frozen=True, gc=False, rename="camel"):
+    """`data` of a text or media message: the text, or a file's caption ("" where there is none)."""
+
+    text: str = ""
+    attachments: Maybe[tuple[Attachment, ...]] = UNSET
+    url: Maybe[str] = UNSET
+    resource: Maybe[str] = UNSET
+    metadata: Maybe[Json] = UNSET
+    entities: Maybe[Parties] = UNSET
+    reactions: Maybe[tuple[ReactionCount, ...]] = UNSET
+    mentions: Maybe[Json] = UNSET
+    moderation: Maybe[Json] = UNSET
+
+
+@final
+class CustomContent(Record, frozen=True, gc=False, rename="camel"):
+    """`data` of a custom message: `custom_data` is any JSON, as the app wrote it."""
+
+    custom_data: Any = UNSET
+    text: Maybe[str] = UNSET
+    resource: Maybe[str] = UNSET
+    metadata: Maybe[Json] = UNSET
+    entities: Maybe[Parties] = UNSET
+    reactions: Maybe[tuple[ReactionCount, ...]] = UNSET
+
+
+@final
+class ActionEntities(Record, frozen=True, gc=False, rename="camel"):
+    """Who did what to whom. `on` is a whole message (edited, deleted) or a user, so it stays JSON."""
+
+    by: Maybe[Wrapped[Entity]] = UNSET
+    on: Maybe[Wrapped[Json]] = UNSET
+    for_: Maybe[Wrapped[Entity]] = field(default=UNSET, name="for")
+
+
+@final
+class ActionContent(Record, frozen=True, gc=False, rename="camel"):
+    """`data` of an action message. `action` is open: edited, deleted, added, joined, kicked … occur."""
+
+    action: str
+    entities: Maybe[ActionEntities] = UNSET
+    metadata: Maybe[Json] = UNSET
+    resource: Maybe[str] = UNSET

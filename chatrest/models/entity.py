@@ -1,0 +1,50 @@
+"""Entities: the users, groups and calls that a message's `data` points to, each in a typed wrapper."""
+
+from typing import Generic, TypeVar, final
+
+from msgspec import UNSET
+
+from .record import Json, Maybe, Record
+
+E = TypeVar("E")
+
+
+@final
+class Wrapped(Record, Generic[E], frozen=True, gc=False, rename="camel"):
+    """An entity wrapper (specification, Resources): `entity`, and `entity_type` such as user or call."""
+
+    entity: E
+    entity_type: str = ""
+
+
+@final
+class Entity(Record, frozen=True, gc=False, rename="camel"):
+    """A user or a group inside a message: a user has `uid`, a group has `guid`."""
+
+    uid: Maybe[str] = UNSET
+    name: Maybe[str] = UNSET
+    role: Maybe[str] = UNSET
+    avatar: Maybe[str] = UNSET
+    status: Maybe[str] = UNSET
+    conversation_id: Maybe[str] = UNSET
+    link: Maybe[str] = UNSET
+    created_at: Maybe[int] = UNSET
+    updated_at: Maybe[int] = UNSET
+    last_active_at: Maybe[int] = UNSET
+    guid: Maybe[str] = UNSET
+    type: Maybe[str] = UNSET
+    owner: Maybe[str] = UNSET
+    members_count: Maybe[int] = UNSET
+    icon: Maybe[str] = UNSET
+    description: Maybe[str] = UNSET
+    scope: Maybe[str] = UNSET
+    tags: Maybe[tuple[str, ...]] = UNSET
+    metadata: Maybe[Json] = UNSET
+
+
+@final
+class Parties(Record, frozen=True, gc=False, rename="camel"):
+    """Who a message or a call goes from and to: `data.entities.sender` and `.receiver`."""
+
+    sender: Maybe[Wrapped[Entity]] = UNSET
+    receiver: Maybe[Wrapped[Entity]] = UNSET

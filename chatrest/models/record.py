@@ -1,0 +1,28 @@
+"""What every record of the service has in common: frozen, without cycles, silent about credentials."""
+
+from typing import Any, TypeAlias, TypeVar
+
+from msgspec import UNSET, Struct, UnsetType
+
+from ..core.secrets import masked
+
+T = TypeVar("T")
+
+Maybe: TypeAlias = T | UnsetType | None
+"""A field that the service may leave out: `UNSET` where it is absent, None where it is null."""
+
+Json: TypeAlias = dict[str, Any]
+"""A free-form JSON object, as it came."""
+
+
+class Record(Struct, frozen=True, gc=False, rename="camel"):
+    """A record of the service. `gc=False`: decoded JSON has no cycles, so the collector may pass it by."""
+
+    def __repr__(self) -> str:
+        inner = ", ".join(f"{name}={value!r}" for name, value in self.__rich_repr__())
+        return f"{type(self).__name__}({inner})"
+
+    def __rich_repr__(self) -> list[tuple[str, Any]]:
+        """The fields that the service sent, credentials hidden: for `repr` and for rich."""
+        pairs = ((name, getattr(self, name)) for name in self.__struct_fields__)
+        return [(name, masked(name, value)) for name, value in pairs if value is not UNSET]

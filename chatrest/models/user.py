@@ -1,0 +1,48 @@
+"""Users, as the user collection lists them and as messages carry them, and their login tokens."""
+
+from typing import final
+
+from msgspec import UNSET
+
+from .record import Json, Maybe, Record
+
+
+@final
+class User(Record, frozen=True, gc=False, rename="camel"):
+    """A user of the app (fields are not shown by the specification; these are the usual ones).
+
+    Times are in the service's unit (epoch seconds on services of this kind).
+    """
+
+    uid: str
+    name: str = ""
+    status: Maybe[str] = UNSET
+    role: Maybe[str] = UNSET
+    created_at: Maybe[int] = UNSET
+    avatar: Maybe[str] = UNSET
+    link: Maybe[str] = UNSET
+    status_message: Maybe[str] = UNSET
+    metadata: Maybe[Json] = UNSET
+    tags: Maybe[tuple[str, ...]] = UNSET
+    updated_at: Maybe[int] = UNSET
+    last_active_at: Maybe[int] = UNSET
+    deactivated_at: Maybe[int] = UNSET
+    conversation_id: Maybe[str] = UNSET
+    auth_token: Maybe[str] = UNSET
+    blocked_by_me: Maybe[bool] = UNSET
+    has_blocked_me: Maybe[bool] = UNSET
+
+
+@final
+class AuthToken(Record, frozen=True, gc=False, rename="camel"):
+    """A login token of one user, for the client library that the user runs (Authentication 7).
+
+    `auth_token` is a credential: it is there to be handed on, and never in a repr.
+    """
+
+    uid: str
+    auth_token: str
+    created_at: Maybe[int] = UNSET
+    platform: Maybe[str] = UNSET
+    user_agent: Maybe[str] = UNSET
+    app_info: Maybe[str | Json] = UNSET

@@ -1,0 +1,142 @@
+"""Filters: what a list may be narrowed to. Frozen structs, checked when they are made.
+
+A field that is None is not sent. Each field's type carries the rule and its words, so what is documented,
+what is checked and what an error says are one and the same.
+"""
+
+from functools import cache
+from typing import Annotated, Any, Literal, TypeAlias, get_type_hints
+
+import msgspec
+from msgspec import Meta, Struct
+
+from .errors import RequestInvalidError
+
+__all__ = ["AppQuery", "MessageQuery", "UserQuery"]
+
+_ITEM = Annotated[str, Meta(min_length=1)]
+
+Flag: TypeAlias = Annotated[bool, Meta(description="True or False")]
+Text: TypeAlias = Annotated[str, Meta(min_length=1, description="a text that is not empty")]
+Texts: TypeAlias = Annotated[
+    tuple[_ITEM, ...], Meta(min_length=1, description="a list of texts, none of them empty")
+]
+Uids: TypeAlias = Annotated[
+    tuple[Annotated[str, Meta(min_length=1, pattern=r"^[^,\x00-\x1f]+$")], ...],
+    Meta(min_length=1, description="a list of uids, none of them empty or with a comma"),
+]
+Stamp: TypeAlias = Annotated[int, Meta(ge=0, description="a timestamp as a whole number, 0 or later")]
+Size: TypeAlias = Annotated[int, Meta(ge=1, le=1000, description="a whole number from 1 to 1000")]
+Ordinal: TypeAlias = Annotated[int, Meta(ge=1, description="a whole number from 1")]
+Affix: TypeAlias = Annotated[
+    Literal["append", "prepend"], Meta(description="'append' (after the id) or 'prepend' (before it)")
+]
+_Kind: TypeAlias = Literal["image", "video", "audio", "file"]
+Attachments: TypeAlias = Annotated[
+    _Kind | tuple[_Kind, ...], Meta(description="'image', 'video', 'audio' or 'file', or a list of these")
+]
+Presence: TypeAlias = Annotated[Literal["available", "offline"], Meta(description="'available' or 'offline'")]
+SearchIn: TypeAlias = Annotated[
+    tuple[Literal["name", "uid"], ...], Meta(min_length=1, description="a list of 'name' and 'uid'")
+]
+
+
+class Filter(Struct, frozen=True, kw_only=True, rename="camel", repr_omit_defaults=True):
+    """A filter: every field optional, checked when made, `RequestInvalidError` where one is wrong."""
+
+    def __post_init__(self) -> None:
+        for name, rule in _rules(type(self)).items():
+            value = getattr(self, name)
+            if value is not None:
+                # Lists become tuples: a filter is a value, and what was checked stays so.
+                msgspec.structs.force_setattr(self, name, _checked(name, value, rule))
+
+
+class MessageQuery(Filter, frozen=True, kw_only=True, rename="camel"):
+    """The 27 query parameters of GET /users/{uid}/messages (specification, Endpoints).
+
+    `limit` goes with an acting user, `per_page` without one; with neither given a walk asks for the
+    largest page. Timestamps are in the service's unit (not shown by the specification; epoch seconds on
+    services of this kind). A window that ends before it begins is refused.
+    """
+
+    search_key: Text | None = None
+    has_attachments: Flag | None = None
+    attachment_types: Attachments | None = None
+    has_mentions: Flag | None = None
+    has_links: Flag | None = None
+    mentioned_uids: Uids | None = None
+    unread: Flag | None = None
+    undelivered: Flag | None = None
+    count: Flag | None = None
+    hide_replies: Flag | None = None
+    affix: Affix | None = None
+    id: Text | None = None
+    category: Text | None = None
+    categories: Texts | None = None
+    type: Text | None = None
+    types: Texts | None = None
+    my_mentions_only: Flag | None = None
+    has_reactions: Flag | None = None
+    sender: Text | None = None
+    mentions_with_blocked_info: Flag | None = None
+    mentions_with_tag_info: Flag | None = None
+    per_page: Size | None = None
+    limit: Size | None = None
+    from_timestamp: Stamp | None = None
+    to_timestamp: Stamp | None = None
+    with_tags: Flag | None = None
+    tags: Texts | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        start, end = self.from_timestamp, self.to_timestamp
+        if start is not None and end is not None and end < start:
+            raise RequestInvalidError(
+                f"to_timestamp = {end}: the window ends before it begins; "
+                f"allowed is from_timestamp ({start}) or later"
+            )
+
+
+class UserQuery(Filter, frozen=True, kw_only=True, rename="camel"):
+    """What GET /users can be narrowed to. `page` is where a walk begins."""
+
+    search_key: Text | None = None
+    search_in: SearchIn | None = None
+    status: Presence | None = None
+    count: Flag | None = None
+    per_page: Size | None = None
+    page: Ordinal | None = None
+    role: Text | None = None
+    roles: Texts | None = None
+    tags: Texts | None = None
+    with_tags: Flag | None = None
+    only_deactivated: Flag | None = None
+    with_deactivated: Flag | None = None
+
+
+class AppQuery(Filter, frozen=True, kw_only=True, rename="camel"):
+    """What GET {management_base_url}/apps can be narrowed to."""
+
+    search_key: Text | None = None
+    per_page: Size | None = None
+    page: Ordinal | None = None
+
+
+@cache
+def _rules(kind: type[Filter]) -> dict[str, Any]:
+    return get_type_hints(kind, include_extras=True)
+
+
+def _checked(name: str, value: Any, rule: Any) -> Any:
+    try:
+        ordered = sorted(value) if isinstance(value, set | frozenset) else value
+        return msgspec.convert(ordered, rule)
+    except (msgspec.ValidationError, TypeError):
+        raise RequestInvalidError(f"{name} = {value!r}: allowed is {_words(rule)}") from None
+
+
+def _words(rule: Any) -> str:
+    """The description of an `Annotated[…] | None`."""
+    metas = [meta for part in rule.__args__ for meta in getattr(part, "__metadata__", ())]
+    return next(str(meta.description) for meta in metas if meta.description)

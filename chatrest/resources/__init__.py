@@ -1,0 +1,1 @@
+"""The service's collections, a file each: their endpoints, their bodies, their class."""

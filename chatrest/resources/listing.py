@@ -1,0 +1,60 @@
+"""From a list endpoint to a walk over it."""
+
+from collections.abc import Awaitable
+from functools import partial
+from operator import attrgetter
+from typing import Any, Final, TypeVar
+
+from msgspec import structs
+
+from ..core.cursor import Cursor, fingerprint, resumed
+from ..core.decode import Listing
+from ..core.encode import query_pairs
+from ..core.endpoint import Call, Pairs, Send
+from ..core.turn import Rules, start_of
+from ..errors import RequestInvalidError
+from ..queries import Filter
+from ..walk import Walk
+
+T = TypeVar("T")
+
+LARGEST_PAGE: Final = 1000
+"""Specification, Limits: what a page may hold at most, and what a walk asks for where nobody says less."""
+_SIZES: Final = ("limit", "perPage")
+
+
+def walk(
+    send: Send,
+    call: Call[Listing[T]],
+    *,
+    key: str,
+    size_name: str,
+    cursor: Cursor | str | None,
+    marks: bool = True,
+    pages: bool = False,
+) -> Walk[T]:
+    """The walk over the list that `call` asks for; `CursorError` where `cursor` is not one of it."""
+    viewer = call.on_behalf_of or send.viewer
+    asked = dict(query_pairs(call.query, "comma"))
+    sizes = [int(asked.pop(name)) for name in _SIZES if name in asked]
+    query = fingerprint(call.endpoint.name, call.path, viewer, send.app_id, asked)
+    start = resumed(cursor, query) or start_of(query, asked)
+    rules = Rules(
+        key=attrgetter(key),
+        size=min(sizes, default=LARGEST_PAGE),
+        size_name=size_name,
+        size_asked=bool(sizes),
+        marks=marks,
+        pages=pages,
+    )
+    return Walk(partial(_fetch, send, call), start, rules, call.endpoint.name)
+
+
+def _fetch(send: Send, call: Call[Listing[Any]], place: Pairs) -> Awaitable[Listing[Any]]:
+    return send(structs.replace(call, place=place))
+
+
+def check_query(query: object, kind: type[Filter]) -> None:
+    """Refuses what is not a filter of this list."""
+    if query is not None and not isinstance(query, kind):
+        raise RequestInvalidError(f"query = {query!r}: allowed is a {kind.__name__}, or None")

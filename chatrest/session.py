@@ -1,0 +1,289 @@
+"""The session: pools per region, and the collections of one app as one user on one set of terms.
+
+`AsyncSession` is a view over an engine that is shared: `for_app`, `as_user` and `with_options` give other
+views for the price of a small object.
+"""
+
+import asyncio
+import random
+import time
+from collections.abc import Callable, Mapping
+from functools import cached_property
+from types import MappingProxyType, TracebackType
+from typing import Any, Final, Self, TypeVar, final
+
+from msgspec import Struct, structs
+
+from .core.decode import anything
+from .core.encode import ARRAYS, Arrays
+from .core.endpoint import Call, Endpoint, Interface, Method, any_path, check_viewer, is_mapping
+from .core.hosts import App, check_url
+from .core.retry import RetryPolicy
+from .core.timeouts import Timeouts, check_seconds
+from .core.wire import base_url, check_headers, request
+from .engine import Clock, Dice, Engine, Sleep, Terms
+from .errors import RequestInvalidError
+from .pool import Pool
+from .resources.auth_tokens import AuthTokens
+from .resources.messages import Messages
+from .resources.users import Users
+from .transport import Transport, Verify
+
+R = TypeVar("R")
+
+MAX_REPLY_BYTES: Final = 64 * 1024 * 1024
+_METHODS: Final = ("GET", "POST", "PUT", "PATCH", "DELETE")
+_BY_METHOD: Final[Mapping[str, Any]] = {"GET": "safe", "PUT": "idempotent", "DELETE": "idempotent"}
+
+
+class Pools:
+    """A pool per region, made when first used, closed together."""
+
+    def __init__(self, concurrency: int, connect: Callable[[], Transport]) -> None:
+        self.made: dict[str, Pool] = {}
+        self._concurrency = concurrency
+        self._connect = connect
+        self._open = False
+
+    def open(self) -> None:
+        """Lets calls through."""
+        self._open = True
+
+    def of(self, region: str) -> Pool:
+        """The region's pool; `RequestInvalidError` outside of the session's `async with`."""
+        if not self._open:
+            raise RequestInvalidError("the session is not open: use it inside `async with AsyncSession(…)`")
+        pool = self.made.get(region)
+        if pool is None:
+            pool = self.made[region] = Pool(region, self._concurrency, self._connect)
+        return pool
+
+    async def close(self) -> None:
+        """Closes every pool; no call comes through any more."""
+        self._open = False
+        await asyncio.gather(*(pool.close() for pool in self.made.values()))
+
+
+class Scope(Struct, frozen=True, kw_only=True):
+    """What a view adds to the engine: for whom, and on which terms."""
+
+    app: App
+    viewer: str | None
+    headers: dict[str, str]
+    deadline: float | None
+    retry: RetryPolicy
+    timeouts: Timeouts
+    arrays: Arrays
+
+
+class Sender:
+    """What the resources know of a session: `core.endpoint.Send`."""
+
+    def __init__(self, engine: Engine, pools: Pools, scope: Scope) -> None:
+        self.app_id = scope.app.app_id
+        self.viewer = scope.viewer
+        self._engine, self._pools, self._scope = engine, pools, scope
+        self._headers = {"apikey": scope.app.api_key, "Accept": "application/json", **scope.headers}
+        self._terms = Terms(
+            timeouts=scope.timeouts,
+            retry=scope.retry,
+            deadline=scope.deadline,
+            secrets=(scope.app.api_key,),
+        )
+
+    async def __call__(self, call: Call[R], /) -> R:
+        """Makes the call, as the view's user where the call names none."""
+        scope = self._scope
+        if call.on_behalf_of is None and scope.viewer is not None:
+            call = structs.replace(call, on_behalf_of=scope.viewer)
+        sent = request(call, base_url(scope.app, call), self._headers, scope.arrays)
+        return await self._engine.run(call, sent, self._pools.of(scope.app.region), self._terms)
+
+
+@final
+class AsyncSession:
+    """Calls to the chat service. Use it with `async with`: leaving it closes every connection.
+
+    `concurrency` is how many requests run at once per region. `deadline` bounds a call as a whole, in
+    seconds; `timeouts` bound an attempt; `retry` says how a failed one is repeated. `headers` go with
+    every request. `max_reply_bytes` caps a reply, before and after decompression. `arrays` says how lists
+    travel in a query: `comma` (the default), `repeat` or `brackets`. `verify` is True or an
+    `ssl.SSLContext`; `proxy` is an address (the environment is not asked). `clock`, `sleep` and `dice` are
+    time.monotonic, asyncio.sleep and random.random, for tests to replace. Raises `RequestInvalidError`
+    where an argument is wrong.
+    """
+
+    def __init__(
+        self,
+        app: App,
+        *,
+        concurrency: int = 100,
+        timeouts: Timeouts | None = None,
+        retry: RetryPolicy | None = None,
+        deadline: float | None = None,
+        headers: Mapping[str, str] | None = None,
+        max_reply_bytes: int = MAX_REPLY_BYTES,
+        arrays: Arrays = "comma",
+        verify: Verify = True,
+        proxy: str | None = None,
+        clock: Clock = time.monotonic,
+        sleep: Sleep = asyncio.sleep,
+        dice: Dice = random.random,
+    ) -> None:
+        _check(arrays in ARRAYS, "arrays", arrays, ", ".join(ARRAYS))
+        self._scope = Scope(
+            app=_checked_app(app),
+            viewer=None,
+            headers=check_headers(headers),
+            deadline=check_seconds("deadline", deadline),
+            retry=_instance("retry", retry or RetryPolicy(), RetryPolicy),
+            timeouts=_instance("timeouts", timeouts or Timeouts(), Timeouts),
+            arrays=arrays,
+        )
+        cap = check_count("max_reply_bytes", max_reply_bytes)
+        through = None if proxy is None else check_url("proxy", proxy)
+        self._pools = Pools(
+            check_count("concurrency", concurrency), lambda: Transport(verify=verify, proxy=through, cap=cap)
+        )
+        self._engine = Engine(clock, sleep, dice)
+
+    def __repr__(self) -> str:
+        viewer = f" as {self._scope.viewer}" if self._scope.viewer is not None else ""
+        return f"<AsyncSession of {self._scope.app.app_id}{viewer}: {list(self._pools.made.values())}>"
+
+    async def __aenter__(self) -> Self:
+        self._pools.open()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """Closes every connection, of all views."""
+        await self._pools.close()
+
+    # ── views ──
+
+    @property
+    def app(self) -> App:
+        """The app that calls go to."""
+        return self._scope.app
+
+    @property
+    def pools(self) -> Mapping[str, Pool]:
+        """The pools by region; one is made when its region is first used."""
+        return MappingProxyType(self._pools.made)
+
+    def for_app(self, app: App) -> "AsyncSession":
+        """A view that calls another app, in its own region's pool."""
+        return self._view(app=_checked_app(app))
+
+    def as_user(self, uid: str) -> "AsyncSession":
+        """A view whose calls act as `uid`: the header `onBehalfOf` (specification, Authentication 8)."""
+        if uid is None:
+            raise RequestInvalidError("uid = None: allowed is a user's uid")
+        return self._view(viewer=check_viewer(uid))
+
+    def with_options(
+        self,
+        *,
+        deadline: float | None = None,
+        retry: RetryPolicy | None = None,
+        timeouts: Timeouts | None = None,
+        headers: Mapping[str, str] | None = None,
+        on_behalf_of: str | None = None,
+    ) -> "AsyncSession":
+        """A view on other terms; what is None stays as it is, and `headers` are added."""
+        scope = self._scope
+        return self._view(
+            deadline=scope.deadline if deadline is None else check_seconds("deadline", deadline),
+            retry=scope.retry if retry is None else _instance("retry", retry, RetryPolicy),
+            timeouts=scope.timeouts if timeouts is None else _instance("timeouts", timeouts, Timeouts),
+            headers={**scope.headers, **check_headers(headers)},
+            viewer=scope.viewer if on_behalf_of is None else check_viewer(on_behalf_of),
+        )
+
+    def _view(self, **changes: Any) -> "AsyncSession":
+        view = object.__new__(AsyncSession)
+        view._scope = structs.replace(self._scope, **changes)
+        view._pools, view._engine = self._pools, self._engine
+        return view
+
+    # ── collections ──
+
+    @cached_property
+    def _send(self) -> Sender:
+        return Sender(self._engine, self._pools, self._scope)
+
+    @cached_property
+    def messages(self) -> Messages:
+        """Messages: lists of them, and sending."""
+        return Messages(self._send)
+
+    @cached_property
+    def users(self) -> Users:
+        """Users of the app."""
+        return Users(self._send)
+
+    @cached_property
+    def auth_tokens(self) -> AuthTokens:
+        """Login tokens of users."""
+        return AuthTokens(self._send)
+
+    async def request(
+        self,
+        method: Method,
+        path: str,
+        *,
+        query: Mapping[str, Any] | None = None,
+        json: Any = None,
+        interface: Interface = "chat",
+    ) -> Any:
+        """Any operation, by hand: the decoded JSON of its reply, None for an empty one.
+
+        `path` is below the base address and begins with `/`; what is not allowed in a path is quoted.
+        Protected as every call: GET is repeated, PUT and DELETE are, POST and PATCH only where they surely
+        were not processed.
+        """
+        _check(method in _METHODS, "method", method, ", ".join(_METHODS))
+        _check(interface in ("chat", "calls"), "interface", interface, "chat, calls")
+        _check(query is None or is_mapping(query), "query", query, "a mapping with text keys, or None")
+        endpoint: Endpoint[Any] = Endpoint(
+            name=f"{method} {path}",
+            method=method,
+            path=any_path(path),
+            reply=anything,
+            replay=_BY_METHOD.get(method, "never"),
+            interface=interface,
+        )
+        return await self._send(Call(endpoint, endpoint.path, query, json))
+
+
+def _checked_app(app: object) -> App:
+    _check(isinstance(app, App), "app", app, "an App")
+    assert isinstance(app, App)
+    _ = app.chat_url  # an app without an address is refused here, not at the first call
+    return app
+
+
+T = TypeVar("T")
+
+
+def _instance(name: str, value: object, kind: type[T]) -> T:
+    _check(isinstance(value, kind), name, value, f"a {kind.__name__}")
+    assert isinstance(value, kind)
+    return value
+
+
+def check_count(name: str, value: object) -> int:
+    """`value` if it is a whole number from 1."""
+    _check(type(value) is int and value > 0, name, value, "a whole number from 1")
+    assert isinstance(value, int)
+    return value
+
+
+def _check(fits: bool, name: str, value: object, allowed: str) -> None:
+    if not fits:
+        raise RequestInvalidError(f"{name} = {value!r}: allowed is {allowed}")
