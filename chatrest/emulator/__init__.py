@@ -1,0 +1,13 @@
+"""The documented service on 127.0.0.1, over real HTTP: for your tests and for benchmarks.
+
+    async with Emulator(users=50, messages=1000, seed=0) as emulator:
+        async with AsyncSession(emulator.app) as session:
+            ...
+
+`Emulator` listens; `Store` is what it knows, and can be used without it; `Received` is a request as noted.
+"""
+
+from .server import Emulator, Received
+from .store import Store
+
+__all__ = ["Emulator", "Received", "Store"]

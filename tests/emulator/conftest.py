@@ -1,0 +1,91 @@
+"""What the tests of the emulator share: a service without a socket, and a way to ask it."""
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+import pytest
+
+from chatrest.emulator.data import fill
+from chatrest.emulator.reading import Look
+from chatrest.emulator.service import Keys, Request, Service
+from chatrest.emulator.store import Store
+
+KEYS = Keys("full", "auth", "manage", "hush")
+
+
+class Answer(NamedTuple):
+    status: int
+    json: Any
+
+    @property
+    def ids(self) -> list[int]:
+        return [int(record["id"]) for record in self.json["data"]]
+
+    @property
+    def code(self) -> str:
+        return str(self.json["error"]["code"])
+
+
+class Asker:
+    """Asks a service, and gives status and decoded JSON."""
+
+    def __init__(self, service: Service) -> None:
+        self.service = service
+        self.store = service.store
+
+    def __call__(
+        self,
+        path: str,
+        query: str = "",
+        *,
+        method: str = "GET",
+        viewer: str | None = None,
+        headers: Mapping[str, str] | None = None,
+        body: Any = b"",
+    ) -> Answer:
+        sent = {"apikey": KEYS.full_access} if headers is None else dict(headers)
+        if viewer is not None:
+            sent["onbehalfof"] = viewer
+        raw = body if isinstance(body, bytes) else json.dumps(body).encode()
+        reply = self.service.answer(Request(method, path, query, sent, raw))
+        return Answer(reply.status, json.loads(reply.body))
+
+    def post(self, path: str, body: Any, *, viewer: str | None = None) -> Answer:
+        return self(path, method="POST", body=body, viewer=viewer)
+
+
+def asker(store: Store, *, users: Look | None = None, others: Look | None = None) -> Asker:
+    app = {"id": "emulated", "name": "Emulated app"}
+    looks = {"user_lists": users or Look("cursor"), "other_lists": others or Look("next")}
+    return Asker(Service(store, KEYS, app, clock=lambda: 2_000_000_000.9, **looks))
+
+
+@pytest.fixture
+def store() -> Iterator[Store]:
+    """An empty store."""
+    with Store() as store:
+        yield store
+
+
+@pytest.fixture
+def ask(store: Store) -> Asker:
+    """A service over the empty store, with the users ann, bob and cat and the group den."""
+    for uid in ("ann", "bob", "cat"):
+        store.add_user(uid)
+    store.add_group("den")
+    return asker(store)
+
+
+@pytest.fixture
+def make_asker(store: Store) -> Callable[..., Asker]:
+    """A service over the same store that looks as asked."""
+    return lambda **looks: asker(store, **looks)
+
+
+@pytest.fixture(scope="session")
+def made() -> Iterator[Asker]:
+    """A service over made data; nothing may be added to it."""
+    with Store() as store:
+        fill(store, users=12, messages=1500, groups=2, seed=7)
+        yield asker(store)

@@ -1,0 +1,226 @@
+"""Over HTTP on a real socket: what the tests without one cannot see."""
+
+import asyncio
+import io
+import json
+import socket
+import subprocess
+import sys
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+from urllib.request import Request, urlopen
+
+import pytest
+from aiohttp import ClientSession
+from yarl import URL
+
+from chatrest.core.hosts import App
+from chatrest.emulator import Emulator
+from chatrest.errors import RequestInvalidError
+
+from .test_filters import MINE
+from .test_people import AWKWARD
+
+
+@pytest.fixture
+async def emulator() -> AsyncIterator[Emulator]:
+    async with Emulator(users=5, messages=120, groups=1, seed=1, clock=lambda: 1_900_000_000) as emulator:
+        yield emulator
+
+
+@pytest.fixture
+async def http(emulator: Emulator) -> AsyncIterator[ClientSession]:
+    async with ClientSession(headers={"APIkey": emulator.app.api_key}) as session:
+        yield session
+
+
+async def get(http: ClientSession, url: str, **headers: str) -> Any:
+    async with http.get(URL(url, encoded=True), headers=headers) as response:
+        assert response.content_type == "application/json"
+        return await response.json()
+
+
+async def test_what_it_says_of_itself(emulator: Emulator) -> None:
+    assert emulator.app == App("emulated", emulator.app.api_key, base_url=emulator.base_url)
+    assert emulator.auth_only_app.api_key != emulator.app.api_key
+    assert emulator.base_url == f"http://127.0.0.1:{emulator.port}/v3"
+    assert emulator.management_url == f"http://127.0.0.1:{emulator.port}/management"
+    assert emulator.base_url in repr(emulator)
+    assert emulator.app.api_key not in repr(emulator) + repr(emulator.app)
+
+
+async def test_records_are_served_as_they_are_stored(emulator: Emulator, http: ClientSession) -> None:
+    async with http.get(f"{emulator.base_url}/messages?limit=1000") as response:
+        body = await response.read()
+    assert body.startswith(
+        b'{"data":[' + b",".join(emulator.store.records(emulator.store.ids())) + b'],"meta":'
+    )
+
+
+async def test_every_filter_goes_over_the_wire(emulator: Emulator, http: ClientSession) -> None:
+    url = f"{emulator.base_url}/users/user-01/messages"
+    whole = [record["id"] for record in (await get(http, f"{url}?perPage=1000"))["data"]]
+    for query in [
+        *MINE,
+        "withTags=1",
+        "mentionsWithTagInfo=1",
+        "mentionsWithBlockedInfo=1",
+        "count=0",
+        "affix=append",
+    ]:
+        found = await get(http, f"{url}?limit=1000&{query}", onBehalfOf="user-02")
+        assert {record["id"] for record in found["data"]} < set(whole)
+
+
+@pytest.mark.parametrize("uid", AWKWARD)
+async def test_any_uid_stands_in_a_path(emulator: Emulator, http: ClientSession, uid: str) -> None:
+    emulator.store.add_user(uid)
+    sent = emulator.store.add_message("user-01", uid, "hi")
+    found = await get(http, f"{emulator.base_url}/users/{quote(uid, safe='')}/messages")
+    assert [record["id"] for record in found["data"]] == [sent["id"]]
+    assert (await get(http, f"{emulator.base_url}/users/user-01/messages", onBehalfOf=uid))["data"] == found[
+        "data"
+    ]
+
+
+async def test_sending_and_tokens(emulator: Emulator, http: ClientSession) -> None:
+    body = {"receiver": "user-02", "receiverType": "user", "type": "text", "data": {"text": "grüß 👩‍👩‍👧‍👦"}}
+    async with http.post(
+        f"{emulator.base_url}/messages", json=body, headers={"OnBehalfOf": "user-01"}
+    ) as response:
+        sent = (await response.json())["data"]
+    assert (response.status, sent["sender"], sent["sentAt"]) == (200, "user-01", 1_900_000_000)
+    found = await get(http, f"{emulator.base_url}/users/user-02/messages?perPage=1")
+    assert found["data"] == [sent]
+    async with http.post(f"{emulator.base_url}/users/user-01/auth_tokens") as response:
+        assert (await response.json())["data"]["uid"] == "user-01"
+
+
+async def test_the_management_address(emulator: Emulator) -> None:
+    headers = {"Key": emulator.management_key, "SECRET": emulator.management_secret}
+    async with ClientSession() as http:
+        assert (await get(http, f"{emulator.management_url}/apps", **headers))["data"][0]["id"] == "emulated"
+
+
+async def test_requests_are_noted_and_keys_are_not(emulator: Emulator, http: ClientSession) -> None:
+    await get(
+        http,
+        f"{emulator.base_url}/users/a%2Fb/messages?searchKey=%C3%A4%20b&id=",
+        onBehalfOf="x",
+        secret="hush",
+    )
+    [noted] = emulator.requests
+    assert (noted.method, noted.path, noted.status) == ("GET", "/v3/users/a%2Fb/messages", 404)
+    assert noted.pairs == [("searchKey", "ä b"), ("id", "")]
+    assert (noted.headers["onbehalfof"], noted.headers["apikey"]) == ("x", "[hidden]")
+    assert emulator.app.api_key not in repr(noted)
+    assert "hush" not in repr(noted)
+
+
+async def test_a_body_beyond_all_bounds(emulator: Emulator, http: ClientSession) -> None:
+    async with http.post(f"{emulator.base_url}/messages", data=io.BytesIO(b" " * (1 << 21))) as response:
+        assert (response.status, (await response.json())["error"]["code"]) == (413, "ERR_BAD_REQUEST")
+
+
+async def test_many_requests_at_once(emulator: Emulator, http: ClientSession) -> None:
+    url = f"{emulator.base_url}/users/user-01/messages?perPage=50"
+    replies = await asyncio.gather(*(get(http, url) for _ in range(40)))
+    assert all(reply == replies[0] for reply in replies)
+    assert len(emulator.requests) == 40
+
+
+@pytest.mark.parametrize(
+    ("dialect", "user", "other"),
+    [("documented", "cursor", "next"), ("cursor", "cursor", "cursor"), ("next", "next", "next")],
+)
+async def test_dialects_and_orders(dialect: Any, user: str, other: str) -> None:
+    asked = {"users/user-01/messages": user, "messages": other, "groups/group-01/messages": other}
+    async with (
+        Emulator(3, 30, dialect=dialect, page_order="descending", groups=1) as emulator,
+        ClientSession(headers={"apikey": emulator.app.api_key}) as http,
+    ):
+        for path, kind in asked.items():
+            found = await get(http, f"{emulator.base_url}/{path}")
+            assert kind in found["meta"]
+            ids = [int(record["id"]) for record in found["data"]]
+            assert ids == sorted(ids, reverse=True)
+
+
+async def test_several_at_once_and_each_its_own() -> None:
+    async with Emulator(2, 1, seed=1) as one, Emulator(2, 2, seed=2) as two:
+        assert one.port != two.port
+        assert (one.store.ids(), two.store.ids()) == ([1], [1, 2])
+
+
+async def test_a_file_survives_a_restart_and_is_not_made_again(tmp_path: Path) -> None:
+    path = tmp_path / "emulated.sqlite"
+    async with Emulator(3, 20, database=path) as emulator:
+        emulator.store.add_message("user-01", "user-02", "mine")
+        records = emulator.store.records(emulator.store.ids())
+    async with Emulator(9, 90, seed=5, database=path) as emulator:
+        assert emulator.store.records(emulator.store.ids()) == records
+
+
+async def test_start_and_close_by_hand(tmp_path: Path) -> None:
+    emulator = Emulator(2, 1)
+    for use in (lambda: emulator.store, lambda: emulator.app, lambda: emulator.management_url):
+        with pytest.raises(RequestInvalidError, match="not started"):
+            use()
+    await emulator.close()
+    for _ in range(2):
+        await emulator.start()
+        with pytest.raises(RequestInvalidError, match="already"):
+            await emulator.start()
+        assert emulator.store.ids() == [1]
+        await emulator.close()
+        await emulator.close()
+    assert "closed" in repr(emulator)
+
+
+async def test_a_port_that_is_taken_leaves_nothing_open(tmp_path: Path) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        emulator = Emulator(2, 1, port=taken.getsockname()[1], database=tmp_path / "store")
+        with pytest.raises(OSError, match="in use"):
+            await emulator.start()
+    async with emulator:
+        assert emulator.store.ids() == [1]
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"users": -1}, {"users": 1.5}, {"users": True}, {"users": 1, "messages": 1}, {"messages": "9"},
+        {"seed": None}, {"groups": -1}, {"port": 65_536}, {"app_id": "a.b"}, {"api_key": "two words"},
+        {"auth_only_key": ""}, {"management_key": "ü"}, {"management_secret": None}, {"clock": 5},
+        {"dialect": "other"}, {"database": 7}, {"database": ""}, {"page_order": "random"},
+        {"api_key": "same", "auth_only_key": "same"},
+    ],
+)  # fmt: skip
+def test_wrong_arguments(wrong: dict[str, Any]) -> None:
+    with pytest.raises(RequestInvalidError, match=list(wrong)[-1] if "users" not in wrong else "users"):
+        Emulator(**wrong)
+
+
+def test_in_a_process_of_its_own() -> None:
+    program = """
+import asyncio, sys
+from chatrest.emulator import Emulator
+async def main():
+    async with Emulator(2, 3) as emulator:
+        print(emulator.base_url, emulator.app.api_key, flush=True)
+        await asyncio.to_thread(sys.stdin.read)
+asyncio.run(main())
+"""
+    with subprocess.Popen(
+        [sys.executable, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        url, key = process.stdout.readline().split()
+        with urlopen(Request(f"{url}/messages", headers={"apikey": key})) as response:
+            assert len(json.load(response)["data"]) == 3
+        process.communicate("")
+    assert process.returncode == 0

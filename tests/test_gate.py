@@ -1,0 +1,39 @@
+"""Lint, types and the README's promises, as tests: one `pytest` is the whole gate."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    "command",
+    [["ruff", "check"], ["ruff", "format", "--check"], ["mypy"]],
+    ids=["lint", "format", "types"],
+)
+def test_the_tree_is_clean(command: list[str]) -> None:
+    done = subprocess.run([sys.executable, "-m", *command], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("heading", ["Try it", "Test it"])
+def test_the_readme_has_one_command_under(heading: str) -> None:
+    [section] = re.findall(rf"^## {heading}\n(.*?)(?=^## |\Z)", README, re.DOTALL | re.MULTILINE)
+    [block] = re.findall(r"^```sh\n(.*?)^```$", section, re.DOTALL | re.MULTILINE)
+    assert len(block.strip().splitlines()) == 1
+
+
+def test_the_readmes_python_runs() -> None:
+    """Each block runs by itself, with the names `app` and `session` of an emulator where it uses them."""
+    blocks = re.findall(r"^```python\n(.*?)^```$", README, re.DOTALL | re.MULTILINE)
+    assert blocks
+    for block in blocks:
+        done = subprocess.run(
+            [sys.executable, "-W", "error", "-c", block], cwd=ROOT, capture_output=True, text=True, timeout=60
+        )
+        assert done.returncode == 0, f"{block}\n{done.stdout}{done.stderr}"
