@@ -129,7 +129,12 @@ class TransportError(ChatRestError):
 
 
 class ConnectError(TransportError):
-    """No connection could be made, so nothing was sent."""
+    """No connection could be made, so nothing was sent.
+
+    `retry_after` is in seconds where the region counts as down and is not asked before; else None.
+    """
+
+    retry_after: float | None = None
 
 
 class RequestTimeoutError(TransportError, TimeoutError):

@@ -8,12 +8,15 @@ from typing import Final, Self, TypeVar, final
 
 from .core.endpoint import Call
 from .core.hosts import check_key, check_url
+from .core.pace import Pace
 from .core.retry import RetryPolicy
 from .core.timeouts import Timeouts, check_seconds
 from .core.wire import request
-from .engine import Clock, Dice, Engine, Sleep, Terms
+from .engine import Dice, Engine
 from .resources.apps import Apps
+from .run import Terms
 from .session import MAX_REPLY_BYTES, Pools, check_count
+from .timing import Clock, Sleep, Timing
 from .transport import Transport, Verify
 
 R = TypeVar("R")
@@ -47,16 +50,19 @@ class AsyncManagement:
     ) -> None:
         self._url = check_url("url", url)
         cap = check_count("max_reply_bytes", max_reply_bytes)
+        timing = Timing(clock, sleep)
         self._pools = Pools(
-            check_count("concurrency", concurrency), lambda: Transport(verify=verify, cap=cap)
+            check_count("concurrency", concurrency), timing, lambda: Transport(verify=verify, cap=cap)
         )
         terms = Terms(
+            app_id=POOL,
             timeouts=timeouts or Timeouts(),
             retry=retry or RetryPolicy(),
             deadline=check_seconds("deadline", deadline),
+            lane="interactive",
             secrets=(check_key("key", key), check_key("secret", secret)),
         )
-        self.apps: Final = Apps(_Sender(self._url, Engine(clock, sleep, dice), self._pools, terms))
+        self.apps: Final = Apps(_Sender(self._url, Engine(timing, dice, Pace(), ()), self._pools, terms))
 
     def __repr__(self) -> str:
         return f"<AsyncManagement at {self._url}>"

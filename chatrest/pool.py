@@ -1,14 +1,18 @@
-"""One pool a region: its connections and how many calls run at once. Regions share nothing.
+"""One pool a region: its connections, how many calls run at once, and whether it is worth asking.
 
-This is the one place that limits concurrency: a region that hangs fills its own pool and no other.
+Regions share nothing: one that hangs fills its own pool and no other, one that is down opens its own
+breaker. This is the one place that limits concurrency.
 """
 
-import asyncio
 from collections.abc import Callable
 from typing import final
 
+from .core.breaker import Breaker, Budget
 from .core.timeouts import Timeouts
 from .core.wire import Request
+from .errors import ConnectError, TransportError
+from .lanes import Places, Priority
+from .timing import Timing
 from .transport import Reply, Transport
 
 
@@ -16,47 +20,70 @@ from .transport import Reply, Transport
 class Pool:
     """The connections to one region."""
 
-    def __init__(self, region: str, concurrency: int, connect: Callable[[], Transport]) -> None:
+    def __init__(
+        self, region: str, concurrency: int, timing: Timing, connect: Callable[[], Transport]
+    ) -> None:
         self.region = region
         self.concurrency = concurrency
-        self.active = 0
-        """Calls that hold a place now."""
-        self.waiting = 0
-        """Calls that wait for a place."""
         self.sent = 0
         """Requests sent since the pool was made."""
-        self._places = asyncio.Semaphore(concurrency)
+        self.breaker = Breaker()
+        self.budget = Budget()
+        self._places = Places(concurrency)
+        self._timing = timing
         self._connect = connect
         self._transport: Transport | None = None
 
     def __repr__(self) -> str:
+        down = f", down after {self.breaker.failures} failures in a row" if self.breaker.is_open else ""
         return (
             f"<Pool {self.region}: {self.active} of {self.concurrency} places in use, "
-            f"{self.waiting} waiting, {self.sent} sent>"
+            f"{self.waiting} waiting, {self.sent} sent{down}>"
         )
 
-    async def enter(self) -> None:
-        """Waits for a place. A cancel while waiting leaves none taken."""
-        self.waiting += 1
-        try:
-            await self._places.acquire()
-        finally:
-            self.waiting -= 1
-        self.active += 1
+    @property
+    def active(self) -> int:
+        """Calls that hold a place now."""
+        return self._places.active
 
-    def leave(self) -> None:
+    @property
+    def waiting(self) -> int:
+        """Calls that wait for a place."""
+        return self._places.waiting
+
+    async def enter(self, lane: Priority) -> None:
+        """Waits for a place. A cancel while waiting leaves none taken."""
+        await self._places.enter(lane)
+
+    def leave(self, lane: Priority) -> None:
         """Gives the place back."""
-        self.active -= 1
-        self._places.release()
+        self._places.leave(lane)
 
     async def exchange(self, request: Request, timeouts: Timeouts) -> Reply:
-        """Sends `request` once; to be called with a place."""
+        """Sends `request` once; called with a place; `ConnectError` at once while the region is down."""
+        rest = self.breaker.wait(self._timing.now())
+        if rest > 0:
+            raise self._is_down(rest)
         if self._transport is None:
             self._transport = self._connect()
         self.sent += 1
-        return await self._transport.exchange(request, timeouts)
+        try:
+            reply = await self._transport.exchange(request, timeouts)
+        except TransportError:
+            self.breaker.failed(self._timing.now())
+            raise
+        self.breaker.replied()
+        return reply
 
     async def close(self) -> None:
         """Closes the connections."""
         if self._transport is not None:
             await self._transport.close()
+
+    def _is_down(self, rest: float) -> ConnectError:
+        error = ConnectError(
+            f"region {self.region} is down: {self.breaker.failures} exchanges in a row brought no reply; "
+            f"nothing was sent, the next probe goes in {rest:.1f} s"
+        )
+        error.retry_after = rest
+        return error

@@ -5,9 +5,10 @@ views for the price of a small object.
 """
 
 import asyncio
+import logging
 import random
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from types import MappingProxyType, TracebackType
 from typing import Any, Final, Self, TypeVar, final
@@ -18,15 +19,20 @@ from .core.decode import anything
 from .core.encode import ARRAYS, Arrays
 from .core.endpoint import Call, Endpoint, Interface, Method, any_path, check_viewer, is_mapping
 from .core.hosts import App, check_url
+from .core.pace import Pace
 from .core.retry import RetryPolicy
 from .core.timeouts import Timeouts, check_seconds
 from .core.wire import base_url, check_headers, request
-from .engine import Clock, Dice, Engine, Sleep, Terms
+from .engine import Dice, Engine
 from .errors import RequestInvalidError
+from .lanes import PRIORITIES, Priority
 from .pool import Pool
 from .resources.auth_tokens import AuthTokens
 from .resources.messages import Messages
 from .resources.users import Users
+from .run import Terms
+from .telemetry import LOGGER, Listener, log_attempt
+from .timing import Clock, Sleep, Timing
 from .transport import Transport, Verify
 
 R = TypeVar("R")
@@ -39,9 +45,10 @@ _BY_METHOD: Final[Mapping[str, Any]] = {"GET": "safe", "PUT": "idempotent", "DEL
 class Pools:
     """A pool per region, made when first used, closed together."""
 
-    def __init__(self, concurrency: int, connect: Callable[[], Transport]) -> None:
+    def __init__(self, concurrency: int, timing: Timing, connect: Callable[[], Transport]) -> None:
         self.made: dict[str, Pool] = {}
         self._concurrency = concurrency
+        self._timing = timing
         self._connect = connect
         self._open = False
 
@@ -55,7 +62,7 @@ class Pools:
             raise RequestInvalidError("the session is not open: use it inside `async with AsyncSession(…)`")
         pool = self.made.get(region)
         if pool is None:
-            pool = self.made[region] = Pool(region, self._concurrency, self._connect)
+            pool = self.made[region] = Pool(region, self._concurrency, self._timing, self._connect)
         return pool
 
     async def close(self) -> None:
@@ -73,6 +80,7 @@ class Scope(Struct, frozen=True, kw_only=True):
     deadline: float | None
     retry: RetryPolicy
     timeouts: Timeouts
+    priority: Priority
     arrays: Arrays
 
 
@@ -85,9 +93,11 @@ class Sender:
         self._engine, self._pools, self._scope = engine, pools, scope
         self._headers = {"apikey": scope.app.api_key, "Accept": "application/json", **scope.headers}
         self._terms = Terms(
+            app_id=scope.app.app_id,
             timeouts=scope.timeouts,
             retry=scope.retry,
             deadline=scope.deadline,
+            lane=scope.priority,
             secrets=(scope.app.api_key,),
         )
 
@@ -104,13 +114,17 @@ class Sender:
 class AsyncSession:
     """Calls to the chat service. Use it with `async with`: leaving it closes every connection.
 
-    `concurrency` is how many requests run at once per region. `deadline` bounds a call as a whole, in
-    seconds; `timeouts` bound an attempt; `retry` says how a failed one is repeated. `headers` go with
-    every request. `max_reply_bytes` caps a reply, before and after decompression. `arrays` says how lists
-    travel in a query: `comma` (the default), `repeat` or `brackets`. `verify` is True or an
-    `ssl.SSLContext`; `proxy` is an address (the environment is not asked). `clock`, `sleep` and `dice` are
-    time.monotonic, asyncio.sleep and random.random, for tests to replace. Raises `RequestInvalidError`
-    where an argument is wrong.
+    - `concurrency`: how many requests run at once, per region.
+    - `timeouts` bound one attempt, `deadline` a call as a whole, in seconds.
+    - `retry`: how a failed attempt is repeated; `pace`: how fast calls go.
+    - `priority="bulk"` lets interactive calls go first.
+    - `headers` go with every request; `max_reply_bytes` caps a reply, before and after decompression.
+    - `telemetry`: a listener, or several; see `chatrest.telemetry`.
+    - `arrays`: how lists travel in a query, `comma`, `repeat` or `brackets`.
+    - `verify`: True, or an `ssl.SSLContext`; `proxy`: an address (the environment is not asked).
+    - `clock`, `sleep`, `dice`: time.monotonic, asyncio.sleep, random.random, for tests to replace.
+
+    Raises `RequestInvalidError` where an argument is wrong.
     """
 
     def __init__(
@@ -123,6 +137,9 @@ class AsyncSession:
         deadline: float | None = None,
         headers: Mapping[str, str] | None = None,
         max_reply_bytes: int = MAX_REPLY_BYTES,
+        pace: Pace | None = None,
+        priority: Priority = "interactive",
+        telemetry: Listener | Sequence[Listener] = (),
         arrays: Arrays = "comma",
         verify: Verify = True,
         proxy: str | None = None,
@@ -131,6 +148,7 @@ class AsyncSession:
         dice: Dice = random.random,
     ) -> None:
         _check(arrays in ARRAYS, "arrays", arrays, ", ".join(ARRAYS))
+        _check(priority in PRIORITIES, "priority", priority, ", ".join(PRIORITIES))
         self._scope = Scope(
             app=_checked_app(app),
             viewer=None,
@@ -138,14 +156,19 @@ class AsyncSession:
             deadline=check_seconds("deadline", deadline),
             retry=_instance("retry", retry or RetryPolicy(), RetryPolicy),
             timeouts=_instance("timeouts", timeouts or Timeouts(), Timeouts),
+            priority=priority,
             arrays=arrays,
         )
         cap = check_count("max_reply_bytes", max_reply_bytes)
         through = None if proxy is None else check_url("proxy", proxy)
+        timing = Timing(clock, sleep)
         self._pools = Pools(
-            check_count("concurrency", concurrency), lambda: Transport(verify=verify, proxy=through, cap=cap)
+            check_count("concurrency", concurrency),
+            timing,
+            lambda: Transport(verify=verify, proxy=through, cap=cap),
         )
-        self._engine = Engine(clock, sleep, dice)
+        paced = _instance("pace", pace or Pace(), Pace)
+        self._engine = Engine(timing, dice, paced, _listeners(telemetry))
 
     def __repr__(self) -> str:
         viewer = f" as {self._scope.viewer}" if self._scope.viewer is not None else ""
@@ -194,15 +217,18 @@ class AsyncSession:
         timeouts: Timeouts | None = None,
         headers: Mapping[str, str] | None = None,
         on_behalf_of: str | None = None,
+        priority: Priority | None = None,
     ) -> "AsyncSession":
         """A view on other terms; what is None stays as it is, and `headers` are added."""
         scope = self._scope
+        _check(priority in (None, *PRIORITIES), "priority", priority, ", ".join(PRIORITIES))
         return self._view(
             deadline=scope.deadline if deadline is None else check_seconds("deadline", deadline),
             retry=scope.retry if retry is None else _instance("retry", retry, RetryPolicy),
             timeouts=scope.timeouts if timeouts is None else _instance("timeouts", timeouts, Timeouts),
             headers={**scope.headers, **check_headers(headers)},
             viewer=scope.viewer if on_behalf_of is None else check_viewer(on_behalf_of),
+            priority=scope.priority if priority is None else priority,
         )
 
     def _view(self, **changes: Any) -> "AsyncSession":
@@ -282,6 +308,15 @@ def check_count(name: str, value: object) -> int:
     _check(type(value) is int and value > 0, name, value, "a whole number from 1")
     assert isinstance(value, int)
     return value
+
+
+def _listeners(telemetry: object) -> tuple[Listener, ...]:
+    listeners = (telemetry,) if callable(telemetry) else telemetry
+    fits = isinstance(listeners, Sequence) and all(map(callable, listeners))
+    _check(fits, "telemetry", telemetry, "a function of one record, or a list of such")
+    assert isinstance(listeners, Sequence)
+    told = (log_attempt,) if LOGGER.isEnabledFor(logging.DEBUG) else ()
+    return (*told, *listeners)
 
 
 def _check(fits: bool, name: str, value: object, allowed: str) -> None:

@@ -14,6 +14,7 @@ from typing import Any
 import msgspec
 
 from ..errors import ApiError, RateLimitError, api_error_class
+from .pace import Signal
 from .scan import bytes_of, text_of
 from .secrets import scrub, scrub_all
 
@@ -69,6 +70,18 @@ def retry_after(headers: Mapping[str, str], now: float) -> float | None:
             pass
     reset = named.get("x-rate-limit-reset", "").strip()
     return max(0.0, float(reset) - now) if _is_number(reset) else None
+
+
+def signal(status: int, headers: Mapping[str, str], now: float) -> Signal:
+    """What a reply tells of the rate limit, in either spelling; `headers` take names without case."""
+    limit = headers.get("X-Rate-Limit") or headers.get("X-RateLimit-Limit") or ""
+    left = headers.get("X-Rate-Limit-Remaining") or headers.get("X-RateLimit-Remaining") or ""
+    return Signal(
+        limited=status == 429,
+        limit=float(limit) if limit and _is_number(limit) else None,
+        remaining=float(left) if left and _is_number(left) else None,
+        retry_after=retry_after(headers, now) if status == 429 else None,
+    )
 
 
 def _is_number(text: str) -> bool:

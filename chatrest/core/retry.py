@@ -32,11 +32,25 @@ REPEATED_STATUSES: Final = frozenset({408, 500, 502, 503, 504})
 
 
 @final
+class Tries(Struct, frozen=True):
+    """What became of a call so far."""
+
+    failed: int
+    """Attempts that failed, but not by 429."""
+    limited: int = 0
+    """Attempts that were answered 429."""
+    patient: bool = False
+    """Whether the call may wait for a region that is down: bulk may, interactive calls are told at once."""
+
+
+@final
 class RetryPolicy(Struct, frozen=True, kw_only=True):
     """How calls are repeated. `RetryPolicy(attempts=1)` never repeats."""
 
     attempts: int = 5
-    """How often a call is sent at most, the first time included."""
+    """How often a call may fail before its error is raised; 1 never repeats. A 429 is no failure."""
+    limited: int = 30
+    """How often a call may be answered 429 before that is raised. With `attempts=1` the first one is."""
     first_wait: float = 0.5
     """Seconds: the bound of the first wait; it doubles with every attempt."""
     longest_wait: float = 20.0
@@ -47,29 +61,42 @@ class RetryPolicy(Struct, frozen=True, kw_only=True):
     """Seconds: the bound of the wait after a 429 that names no time: a limit's window, usually a minute."""
 
     def __post_init__(self) -> None:
-        if type(self.attempts) is not int or not 1 <= self.attempts <= 100:
-            raise RequestInvalidError(
-                f"retry.attempts = {self.attempts!r}: allowed is a whole number from 1 to 100"
-            )
-        for name in self.__struct_fields__[1:]:
+        for name in ("attempts", "limited"):
+            value = getattr(self, name)
+            if type(value) is not int or not 1 <= value <= 1000:
+                raise RequestInvalidError(
+                    f"retry.{name} = {value!r}: allowed is a whole number from 1 to 1000"
+                )
+        for name in ("first_wait", "longest_wait", "longest_server_wait", "unnamed_limit_wait"):
             if check_seconds(f"retry.{name}", getattr(self, name)) is None:
                 raise RequestInvalidError(f"retry.{name} = None: allowed is a number of seconds above 0")
 
     def wait(
-        self, error: ChatRestError, replay: Replay, attempt: int, dice: Callable[[], float]
+        self, error: ChatRestError, replay: Replay, tries: Tries, dice: Callable[[], float]
     ) -> float | None:
-        """Seconds to wait before attempt number `attempt` + 1; None where `error` is to be raised."""
-        if attempt >= self.attempts or not may_repeat(error, replay):
+        """Seconds to wait before the call is repeated; None where `error` is to be raised."""
+        if self.attempts == 1 or not may_repeat(error, replay):
             return None
-        bound = min(self.longest_wait, self.first_wait * 2.0 ** min(attempt - 1, 60))
-        if not isinstance(error, RateLimitError):
-            return bound * dice()
+        if isinstance(error, RateLimitError):
+            return None if tries.limited >= self.limited else self._limit_wait(error, tries, dice)
+        if tries.failed >= self.attempts:
+            return None
+        if isinstance(error, ConnectError) and error.retry_after is not None:
+            # The region is down. A caller that waits for it is told at once; an export has the time.
+            return error.retry_after if tries.patient else None
+        return self._bound(tries.failed) * dice()
+
+    def _limit_wait(self, error: RateLimitError, tries: Tries, dice: Callable[[], float]) -> float | None:
         if error.retry_after is None:
-            # No time was named: the window may be almost over or have just begun, so the bound grows to it.
-            return min(self.unnamed_limit_wait, bound * 8) * (0.5 + dice() / 2)
+            # The window may be almost over or have just begun, so the bound grows to it.
+            bound = min(self.unnamed_limit_wait, self._bound(tries.limited) * 8)
+            return bound * (0.5 + dice() / 2)
         if error.retry_after > self.longest_server_wait:
             return None
         return error.retry_after + min(self.first_wait, 1.0) * dice()
+
+    def _bound(self, count: int) -> float:
+        return min(self.longest_wait, self.first_wait * 2.0 ** min(count - 1, 60))
 
 
 def may_repeat(error: ChatRestError, replay: Replay) -> bool:

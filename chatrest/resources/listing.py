@@ -35,8 +35,9 @@ def walk(
 ) -> Walk[T]:
     """The walk over the list that `call` asks for; `CursorError` where `cursor` is not one of it."""
     viewer = call.on_behalf_of or send.viewer
-    asked = dict(query_pairs(call.query, "comma"))
-    sizes = [int(asked.pop(name)) for name in _SIZES if name in asked]
+    pairs = list(query_pairs(call.query, "repeat"))
+    sizes = [int(value) for name, value in pairs if name in _SIZES]
+    asked = [pair for pair in pairs if pair[0] not in _SIZES]
     query = fingerprint(call.endpoint.name, call.path, viewer, send.app_id, asked)
     start = resumed(cursor, query) or start_of(query, asked)
     rules = Rules(

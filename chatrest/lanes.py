@@ -1,0 +1,196 @@
+"""Queues with two lanes, and what uses them: places in a pool, and turns of a schedule.
+
+A thousand bulk requests that wait do not keep an interactive one waiting: it is served before all of them.
+Everything here survives a cancel at any await: a place that was handed to a call that is gone is handed on,
+and so is the keeping of the time.
+"""
+
+import asyncio
+from collections import deque
+from typing import Final, Literal, TypeAlias, final
+
+from .core.pace import Schedule, Signal
+from .timing import Timing
+
+Priority: TypeAlias = Literal["interactive", "bulk"]
+PRIORITIES: Final[tuple[Priority, ...]] = ("interactive", "bulk")
+
+_SLICE: Final = 0.25  # seconds: while a limit's end is not known, a reply may show it at any moment
+
+
+class _Waiter:
+    """One that waits: woken when it is served, or when it is to keep the time."""
+
+    __slots__ = ("_future", "gone", "served")
+
+    def __init__(self) -> None:
+        self.served = False
+        self.gone = False
+        self._future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+    async def woken(self) -> None:
+        """Waits for `wake`."""
+        await self._future
+
+    def wake(self) -> None:
+        """Lets it go on."""
+        if not self._future.done():
+            self._future.set_result(None)
+
+    def serve(self) -> None:
+        """It has what it waits for."""
+        self.served = True
+        self.wake()
+
+
+class _Lanes:
+    """Who waits, lane by lane."""
+
+    def __init__(self) -> None:
+        self._queues: dict[Priority, deque[_Waiter]] = {lane: deque() for lane in PRIORITIES}
+
+    def __len__(self) -> int:
+        return self.ahead("bulk")
+
+    def ahead(self, lane: Priority) -> int:
+        """How many a newcomer in `lane` would wait for."""
+        lanes = PRIORITIES if lane == "bulk" else PRIORITIES[:1]
+        return sum(not waiter.gone and not waiter.served for each in lanes for waiter in self._queues[each])
+
+    def join(self, lane: Priority) -> _Waiter:
+        """A waiter at the end of a lane."""
+        waiter = _Waiter()
+        self._queues[lane].append(waiter)
+        return waiter
+
+    def first(self, lane: Priority) -> _Waiter | None:
+        """The one that has waited longest, without those that were served or gave up."""
+        queue = self._queues[lane]
+        while queue and (queue[0].gone or queue[0].served):
+            queue.popleft()
+        return queue[0] if queue else None
+
+    def head(self) -> tuple[Priority, _Waiter] | None:
+        """Who is next: the first interactive one, else the first of bulk."""
+        for lane in PRIORITIES:
+            if (waiter := self.first(lane)) is not None:
+                return lane, waiter
+        return None
+
+    def is_free(self, lane: Priority) -> bool:
+        """Whether nobody waits whom a newcomer in `lane` would overtake."""
+        return self.first("interactive") is None and self.first(lane) is None
+
+
+@final
+class Places:
+    """How many calls run at once. A tenth of the places is kept for interactive calls."""
+
+    def __init__(self, count: int) -> None:
+        self.count = count
+        self.active = 0
+        self._bulk = 0
+        self._bulk_most = count - count // 10
+        self._lanes = _Lanes()
+
+    @property
+    def waiting(self) -> int:
+        """Calls that wait for a place."""
+        return len(self._lanes)
+
+    async def enter(self, lane: Priority) -> None:
+        """Waits for a place."""
+        if self._has(lane) and self._lanes.is_free(lane):
+            self._take(lane)
+            return
+        waiter = self._lanes.join(lane)
+        try:
+            await waiter.woken()
+        except asyncio.CancelledError:
+            waiter.gone = True
+            if waiter.served:  # a place was handed over in the same moment
+                self.leave(lane)
+            raise
+
+    def leave(self, lane: Priority) -> None:
+        """Gives a place back, to whom it belongs next."""
+        self.active -= 1
+        self._bulk -= lane == "bulk"
+        for next_lane in PRIORITIES:
+            waiter = self._lanes.first(next_lane)
+            if waiter is not None and self._has(next_lane):
+                self._take(next_lane)
+                waiter.serve()
+                return
+
+    def _has(self, lane: Priority) -> bool:
+        return self.active < self.count and (lane == "interactive" or self._bulk < self._bulk_most)
+
+    def _take(self, lane: Priority) -> None:
+        self.active += 1
+        self._bulk += lane == "bulk"
+
+
+@final
+class Gate:
+    """Lets requests through on a schedule. One of those that wait keeps the time for all: no task is left."""
+
+    def __init__(self, schedule: Schedule, timing: Timing) -> None:
+        self.schedule = schedule
+        self._timing = timing
+        self._lanes = _Lanes()
+        self._keeper: _Waiter | None = None
+
+    @property
+    def waiting(self) -> int:
+        """Requests that wait for their turn."""
+        return len(self._lanes)
+
+    def expected(self, lane: Priority) -> float:
+        """Seconds that a request would wait from now on, as far as can be known."""
+        rate = self.schedule.rate
+        queued = self._lanes.ahead(lane) * self.schedule.window / rate if rate else 0.0
+        return self._delay(lane) + queued
+
+    def observe(self, signal: Signal) -> None:
+        """A reply came."""
+        self.schedule.observe(self._timing.now(), signal)
+
+    async def enter(self, lane: Priority) -> None:
+        """Waits for a turn."""
+        if self._lanes.is_free(lane) and self._delay(lane) <= 0:
+            self.schedule.take(self._timing.now())
+            return
+        waiter = self._lanes.join(lane)
+        try:
+            while not waiter.served:
+                if self._keeper is None or self._keeper is waiter:
+                    self._keeper = waiter
+                    await self._keep_time(waiter)
+                else:
+                    await waiter.woken()
+        finally:
+            waiter.gone = True
+            if self._keeper is waiter:
+                self._appoint()
+
+    async def _keep_time(self, own: _Waiter) -> None:
+        """Gives turns to whoever is next, until `own` has had its turn."""
+        while not own.served and (head := self._lanes.head()) is not None:
+            lane, waiter = head
+            delay = self._delay(lane)
+            if delay > 0:
+                await self._timing.sleep(min(delay, _SLICE) if self.schedule.is_probing else delay)
+            else:
+                self.schedule.take(self._timing.now())
+                waiter.serve()
+
+    def _appoint(self) -> None:
+        """The next in line keeps the time from now on."""
+        head = self._lanes.head()
+        self._keeper = None if head is None else head[1]
+        if self._keeper is not None:
+            self._keeper.wake()
+
+    def _delay(self, lane: Priority) -> float:
+        return self.schedule.delay(self._timing.now(), urgent=lane == "interactive")

@@ -1,0 +1,305 @@
+"""One call under way: its attempts, what came of each, and where its time went.
+
+The only place that waits between attempts. The first attempt is made plainly; tenacity is entered once it
+has failed, so a call that goes well does not pay for it. Which error may be repeated, and after how long,
+is `core.retry`'s to say; this file asks it, sleeps, and tells the story.
+"""
+
+import time
+from collections.abc import Callable
+from email.utils import parsedate_to_datetime
+from typing import Generic, Protocol, TypeVar
+
+import tenacity
+from msgspec import Struct
+
+from .core.endpoint import Call
+from .core.faults import error_of, fault, signal
+from .core.retry import RetryPolicy, Tries, is_passing
+from .core.timeouts import Timeouts
+from .core.wire import Request
+from .errors import (
+    ApiError,
+    ChatRestError,
+    DeadlineExceededError,
+    DeadlineOutcomeUnknownError,
+    OutcomeUnknownError,
+    RateLimitError,
+    ReplyUnreadableError,
+    ServerError,
+    ServerOutcomeUnknownError,
+    TransportError,
+)
+from .lanes import Gate, Priority
+from .pool import Pool
+from .telemetry import LOGGER, Attempt, Listener, Outcome, tell
+from .timing import Timing
+from .transport import Reply, plain_headers
+
+R = TypeVar("R")
+
+
+class Terms(Struct, frozen=True, kw_only=True):
+    """For whom, and on which terms, a call is made."""
+
+    app_id: str
+    timeouts: Timeouts
+    retry: RetryPolicy
+    deadline: float | None
+    """Seconds for the call as a whole."""
+    lane: Priority
+    secrets: tuple[str, ...]
+    """What no error may repeat."""
+
+
+class Means(Protocol):
+    """What a call needs of its session's engine."""
+
+    timing: Timing
+    dice: Callable[[], float]
+    listeners: tuple[Listener, ...]
+
+    def number(self) -> int:
+        """The next call's number."""
+
+
+class _Spent:
+    """Seconds of one attempt, or of all."""
+
+    __slots__ = ("decoded", "network", "paced", "queued")
+
+    def __init__(self) -> None:
+        self.paced = self.queued = self.network = self.decoded = 0.0
+
+    def add(self, other: "_Spent") -> None:
+        for name in self.__slots__:
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+
+
+class Run(Generic[R]):
+    """One call."""
+
+    def __init__(
+        self, call: Call[R], request: Request, pool: Pool, gate: Gate, terms: Terms, means: Means
+    ) -> None:
+        self._call, self._request, self._pool, self._gate = call, request, pool, gate
+        self._terms, self._means, self._timing = terms, means, means.timing
+        self._number = means.number() if means.listeners else 0
+        self._began = self._timing.now()
+        self._attempts = 0
+        self._limited = 0
+        self._all = _Spent()
+        self._waited = 0.0
+        self._pause = 0.0
+        self._sending = False
+        self._reply: Reply | None = None
+        self._cause: str | None = None
+        self._story: list[str] = []
+
+    async def result(self) -> R:
+        """The first attempt, and where it fails the rest."""
+        self._pool.budget.called()
+        try:
+            return await self._attempt()
+        except (ApiError, TransportError) as error:
+            first = error
+        return await self._again(first)
+
+    # ── one attempt ──
+
+    async def _attempt(self) -> R:
+        self._attempts += 1
+        self._reply = None
+        spent = _Spent()
+        error: str | None = "CancelledError"
+        try:
+            reply = await self._exchange(spent)
+            began = self._timing.now()
+            result = self._read(reply)
+            spent.decoded = self._timing.now() - began
+            error = None
+            return result
+        except Exception as raised:
+            error = type(raised).__name__
+            raise
+        finally:
+            self._all.add(spent)
+            if self._means.listeners:
+                tell(self._means.listeners, self._record(spent, error))
+
+    async def _exchange(self, spent: _Spent) -> Reply:
+        lane, now = self._terms.lane, self._timing.now
+        began = now()
+        self._refuse_hopeless(began)
+        try:
+            await self._gate.enter(lane)
+        finally:
+            spent.paced = now() - began
+        began += spent.paced
+        try:
+            await self._pool.enter(lane)
+        finally:
+            spent.queued = now() - began
+        began += spent.queued
+        self._sending = True
+        try:
+            self._reply = reply = await self._pool.exchange(self._request, self._terms.timeouts)
+        finally:
+            self._pool.leave(lane)
+            spent.network = now() - began
+        self._sending = False
+        named = _clock_of(reply) if reply.status == 429 else 0.0
+        self._gate.observe(signal(reply.status, reply.headers, named))
+        return reply
+
+    def _refuse_hopeless(self, now: float) -> None:
+        """A turn that cannot come within the deadline is not waited for."""
+        if self._terms.deadline is None:
+            return
+        wait, left = self._gate.expected(self._terms.lane), self._terms.deadline - (now - self._began)
+        if wait >= left > 0:
+            raise self.late(f"leaves {left:.1f} s, and the rate limit's next turn is {wait:.1f} s away")
+
+    def _read(self, reply: Reply) -> R:
+        if not 200 <= reply.status < 300:
+            raise self._fault(reply)
+        try:
+            return self._call.endpoint.reply(reply.body)
+        except ReplyUnreadableError as error:
+            unreadable: ChatRestError = error
+            if error_of(reply.body):  # a success whose body tells of an error
+                unreadable = self._fault(reply)
+        raise unreadable
+
+    def _fault(self, reply: Reply) -> ApiError:
+        headers = plain_headers(reply.headers, self._terms.secrets)
+        name, secrets = self._call.endpoint.name, self._terms.secrets
+        return fault(reply.status, headers, reply.body, name, secrets, _clock_of(reply))
+
+    # ── and again ──
+
+    async def _again(self, first: ChatRestError) -> R:
+        """What comes after a first attempt that failed with `first`."""
+        failed = [first]
+
+        async def attempt() -> R:
+            if failed:
+                raise failed.pop()
+            return await self._attempt()
+
+        retrying = tenacity.AsyncRetrying(
+            sleep=self._timing.sleep, retry=self._is_to_repeat, wait=lambda _: self._pause, reraise=True
+        )
+        try:
+            return await retrying(attempt)
+        except (ApiError, TransportError) as error:
+            last = error
+        raise self._told(last)
+
+    def _is_to_repeat(self, state: tenacity.RetryCallState) -> bool:
+        error = state.outcome.exception() if state.outcome is not None else None
+        if not isinstance(error, ApiError | TransportError):
+            return False
+        self._limited += isinstance(error, RateLimitError)
+        terms = self._terms
+        tries = Tries(self._attempts - self._limited, self._limited, patient=terms.lane == "bulk")
+        pause = terms.retry.wait(error, self._call.endpoint.replay, tries, self._means.dice)
+        if pause is None:
+            return False
+        if not isinstance(error, RateLimitError):
+            pause = max(pause, self._pool.budget.spend(self._timing.now()))
+        self._note(error, pause)
+        return True
+
+    def _note(self, error: ChatRestError, pause: float) -> None:
+        """Writes down why the call is repeated, and refuses a pause that the deadline has no room for."""
+        self._sending = False
+        self._cause = type(error).__name__
+        self._story.append(f"attempt {self._attempts}: {error}; waited {pause:.1f} s")
+        LOGGER.info("attempt %d failed, again in %.1f s: %s", self._attempts, pause, error)
+        deadline = self._terms.deadline
+        if deadline is not None and (left := deadline - (self._timing.now() - self._began)) <= pause:
+            raise self.late(f"leaves {left:.1f} s, less than the wait of {pause:.1f} s")
+        self._pause = pause
+        self._waited += pause
+
+    def _told(self, error: ChatRestError) -> ChatRestError:
+        """`error` as it is raised: with the story of the attempts, and with an unknown outcome said."""
+        if self._call.endpoint.replay == "never" and is_passing(error):
+            error = _outcome_unknown(self._call.endpoint.name, error)
+        if isinstance(error, ApiError):
+            error.attempts = self._attempts
+        if self._story:
+            error.args = (f"{error} (after {self._attempts} attempts: {'; '.join(self._story)})",)
+        return error
+
+    def late(self, what: str) -> DeadlineExceededError:
+        """The error for a deadline that cannot be kept; it says where the time went."""
+        spent = self._all
+        text = (
+            f"{self._call.endpoint.name}: the deadline of {self._terms.deadline} s {what}: "
+            f"{spent.paced:.1f} s held back for the rate limit, {spent.queued:.1f} s waiting for a place, "
+            f"{spent.network:.1f} s on the network in {self._attempts} attempts, "
+            f"{self._waited:.1f} s waiting between them"
+        )
+        if self._story:
+            text += f" ({'; '.join(self._story)})"
+        if self._sending and self._call.endpoint.replay == "never":
+            return DeadlineOutcomeUnknownError(f"{text}; it was sent, and may have been applied")
+        return DeadlineExceededError(text)
+
+    # ── records ──
+
+    def _record(self, spent: _Spent, error: str | None) -> Attempt:
+        endpoint, reply = self._call.endpoint, self._reply
+        return Attempt(
+            call=self._number,
+            operation=endpoint.name,
+            method=endpoint.method,
+            template=endpoint.path,
+            app_id=self._terms.app_id,
+            region=self._pool.region,
+            number=self._attempts,
+            status=None if reply is None else reply.status,
+            reply_bytes=0 if reply is None else len(reply.body),
+            paced=spent.paced,
+            queued=spent.queued,
+            network=spent.network,
+            decoded=spent.decoded,
+            error=error,
+            cause=self._cause,
+        )
+
+    def outcome(self, error: str | None) -> Outcome:
+        """The record of the whole call."""
+        endpoint = self._call.endpoint
+        return Outcome(
+            call=self._number,
+            operation=endpoint.name,
+            method=endpoint.method,
+            template=endpoint.path,
+            app_id=self._terms.app_id,
+            region=self._pool.region,
+            attempts=self._attempts,
+            seconds=self._timing.now() - self._began,
+            status=None if self._reply is None else self._reply.status,
+            error=error,
+        )
+
+
+def _outcome_unknown(name: str, error: ChatRestError) -> ChatRestError:
+    text = f"{name} is not repeated, and may or may not have been applied: {error}"
+    unknown: ChatRestError = OutcomeUnknownError(text)
+    if isinstance(error, ServerError):
+        unknown = ServerOutcomeUnknownError(text)
+        unknown.__dict__.update(error.__dict__)
+    unknown.__cause__ = error
+    return unknown
+
+
+def _clock_of(reply: Reply) -> float:
+    """Epoch seconds on the service's own clock where it tells it: times that it names are on that clock."""
+    try:
+        return parsedate_to_datetime(reply.headers["Date"]).timestamp()
+    except (KeyError, ValueError, OverflowError):
+        return time.time()

@@ -1,0 +1,95 @@
+"""What happened, for whoever listens: a frozen record per attempt, and one per call.
+
+A listener is a function of one record: `AsyncSession(app, telemetry=print)`. It is called in the task that
+made the call, must be quick, and may not wait; what it raises is logged and does the call no harm. No
+record holds a key, a uid, a query or a body: an operation is told by its template.
+
+Without listeners nothing is made or measured. The logger `chatrest` tells attempts at DEBUG and repeats at
+INFO; it has no handler of its own.
+"""
+
+import logging
+from collections.abc import Callable, Sequence
+from typing import TypeAlias, final
+
+from msgspec import Struct
+
+LOGGER = logging.getLogger("chatrest")
+LOGGER.addHandler(logging.NullHandler())
+
+
+@final
+class Attempt(Struct, frozen=True, kw_only=True):
+    """One request, sent or not. All durations are in seconds."""
+
+    call: int
+    """The call's number in its session: its attempts and its `Outcome` share it."""
+    operation: str
+    """The endpoint's name, such as `messages.list_user`."""
+    method: str
+    template: str
+    """The path as a template, such as `/users/{uid}/messages`."""
+    app_id: str
+    region: str
+    number: int
+    """1 for the first."""
+    status: int | None
+    """The HTTP status; None where no reply came."""
+    reply_bytes: int
+    paced: float
+    """Held back for the service's rate limit."""
+    queued: float
+    """Waiting for a place in the region's pool."""
+    network: float
+    """From the request's first byte to the reply's last."""
+    decoded: float
+    """Making the result of the reply."""
+    error: str | None
+    """The class of the error that the attempt ended in."""
+    cause: str | None
+    """Why the call was repeated: the class of the error before; None for a first attempt."""
+
+
+@final
+class Outcome(Struct, frozen=True, kw_only=True):
+    """One call, after its last attempt."""
+
+    call: int
+    operation: str
+    method: str
+    template: str
+    app_id: str
+    region: str
+    attempts: int
+    seconds: float
+    status: int | None
+    """Of the last reply."""
+    error: str | None
+    """The class of the error that was raised; None for a success."""
+
+
+Record: TypeAlias = Attempt | Outcome
+Listener: TypeAlias = Callable[[Record], None]
+
+
+def tell(listeners: Sequence[Listener], record: Record) -> None:
+    """Hands a record to every listener."""
+    for listener in listeners:
+        try:
+            listener(record)
+        except Exception:
+            LOGGER.exception("a telemetry listener failed")
+
+
+def log_attempt(record: Record) -> None:
+    """The listener that is always there: the logger `chatrest`."""
+    if isinstance(record, Attempt):
+        LOGGER.debug(
+            "%s %s: attempt %d: %s, %d bytes in %.3f s",
+            record.method,
+            record.template,
+            record.number,
+            record.status if record.error is None else f"{record.status or ''} {record.error}".strip(),
+            record.reply_bytes,
+            record.network,
+        )
