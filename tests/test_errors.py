@@ -1,0 +1,147 @@
+"""The tree of errors, and which answer becomes which."""
+
+import copy
+import pickle
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import chatrest
+from chatrest import errors
+from chatrest.errors import (
+    ApiError,
+    AuthenticationError,
+    BadRequestError,
+    ChatRestError,
+    ConflictError,
+    ConnectError,
+    CursorError,
+    DeadlineExceededError,
+    DeadlineOutcomeUnknownError,
+    NotFoundError,
+    OutcomeUnknownError,
+    PermissionDeniedError,
+    RateLimitError,
+    ReplyUnreadableError,
+    RequestInvalidError,
+    RequestTimeoutError,
+    ServerError,
+    ServerOutcomeUnknownError,
+    TransportError,
+    api_error_class,
+)
+
+CLASSES = [getattr(errors, name) for name in errors.__all__ if isinstance(getattr(errors, name), type)]
+PARENTS: dict[type[Exception], tuple[type[BaseException], ...]] = {
+    RequestInvalidError: (ChatRestError, ValueError),
+    ApiError: (ChatRestError,),
+    BadRequestError: (ApiError,),
+    AuthenticationError: (ApiError,),
+    PermissionDeniedError: (ApiError,),
+    NotFoundError: (ApiError,),
+    ConflictError: (ApiError,),
+    RateLimitError: (ApiError,),
+    ServerError: (ApiError,),
+    TransportError: (ChatRestError,),
+    ConnectError: (TransportError,),
+    RequestTimeoutError: (TransportError, TimeoutError),
+    ReplyUnreadableError: (TransportError,),
+    OutcomeUnknownError: (ChatRestError,),
+    DeadlineExceededError: (ChatRestError, TimeoutError),
+    CursorError: (ChatRestError,),
+    ServerOutcomeUnknownError: (ServerError, OutcomeUnknownError),
+    DeadlineOutcomeUnknownError: (DeadlineExceededError, OutcomeUnknownError),
+}
+
+
+@pytest.mark.parametrize(("kind", "parents"), PARENTS.items(), ids=lambda each: getattr(each, "__name__", ""))
+def test_the_tree_is_the_contracts(kind: type[Exception], parents: tuple[type[BaseException], ...]) -> None:
+    assert all(issubclass(kind, parent) for parent in (*parents, ChatRestError))
+    others = {other for other in PARENTS if issubclass(kind, other)} - {kind}
+    assert others == {up for parent in parents for up in PARENTS if issubclass(parent, up)}
+
+
+def test_every_error_is_in_the_tree_and_a_public_name() -> None:
+    for kind in CLASSES:
+        assert issubclass(kind, ChatRestError)
+        assert getattr(chatrest, kind.__name__) is kind
+        assert kind.__doc__
+
+
+@pytest.mark.parametrize("kind", CLASSES, ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize("again", [copy.copy, copy.deepcopy, lambda e: pickle.loads(pickle.dumps(e))])
+def test_every_error_survives_pickle_and_copy(kind: type[ChatRestError], again: Any) -> None:
+    error = kind("what happened")
+    error.add_note("said later")
+    twin = again(error)
+    assert type(twin) is kind
+    assert (str(twin), twin.args, vars(twin)) == ("what happened", ("what happened",), vars(error))
+
+
+@pytest.mark.parametrize("kind", [ApiError, RateLimitError, ServerOutcomeUnknownError])
+def test_what_the_service_said_survives_pickle(kind: type[ApiError]) -> None:
+    told: dict[str, Any] = {
+        "status": 429, "code": "ERR_X", "message": "m", "details": {"uid": ["bad"]},
+        "headers": {"Retry-After": "3"}, "operation": "users.list", "attempts": 4,
+    }  # fmt: skip
+    error = kind("text", **told)
+    if isinstance(error, RateLimitError):
+        error.retry_after = 3.0
+    twin = pickle.loads(pickle.dumps(error))
+    assert {name: getattr(twin, name) for name in told} == told
+    assert vars(twin) == vars(error)
+
+
+def test_an_api_error_has_all_its_attributes_though_nothing_was_told() -> None:
+    error = ApiError("text")
+    assert (error.status, error.code, error.message, error.details) == (0, None, "", None)
+    assert (dict(error.headers), error.operation, error.attempts) == ({}, "", 1)
+    assert RateLimitError("text").retry_after is None
+
+
+STATUSES = {
+    400: BadRequestError, 401: AuthenticationError, 403: PermissionDeniedError, 404: NotFoundError,
+    409: ConflictError, 422: BadRequestError, 429: RateLimitError, 500: ServerError, 502: ServerError,
+    503: ServerError, 504: ServerError, 599: ServerError, 402: ApiError, 405: ApiError, 408: ApiError,
+    410: ApiError, 417: ApiError, 301: ApiError,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("status", "kind"), STATUSES.items())
+@pytest.mark.parametrize("code", [None, "ERR_OF_NO_KNOWN_KIND"])
+def test_the_status_decides_where_it_says_something(
+    status: int, kind: type[ApiError], code: str | None
+) -> None:
+    assert api_error_class(status, code) is kind
+
+
+@pytest.mark.parametrize(
+    ("code", "kind"),
+    [
+        ("ERR_ALREADY_JOINED", ConflictError),
+        ("ERR_SAME_SCOPE", ConflictError),
+        ("ERR_PERMISSION_DENIED", PermissionDeniedError),
+        ("AUTH_ERR_NO_ACCESS", PermissionDeniedError),
+        ("AUTH_ERR_APIKEY_NOT_FOUND", AuthenticationError),
+        ("AUTH_ERR_EMPTY_APIKEY", AuthenticationError),
+        ("ERR_UID_NOT_FOUND", NotFoundError),
+        ("ERR_MSG_NOT_FOUND", NotFoundError),
+        ("ERR_TOO_MANY_REQUESTS", RateLimitError),
+        ("ERR_BAD_REQUEST", BadRequestError),
+        ("", ApiError),
+    ],
+)
+def test_the_code_decides_where_the_status_does_not(code: str, kind: type[ApiError]) -> None:
+    assert api_error_class(417, code) is kind
+    assert api_error_class(200, code) is kind
+
+
+@settings(max_examples=50, deadline=None, database=None)
+@given(st.integers(0, 999), st.none() | st.text())
+def test_any_answer_has_a_class(status: int, code: str | None) -> None:
+    kind = api_error_class(status, code)
+    assert issubclass(kind, ApiError)
+    if status in STATUSES and STATUSES[status] is not ApiError:
+        assert kind is STATUSES[status]

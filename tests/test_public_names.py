@@ -1,0 +1,151 @@
+"""The names that users rely on: all there, loaded when first used, and cheap until then."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import msgspec
+import pytest
+
+import chatrest
+
+CONTRACT = [
+    "App", "AsyncSession", "AsyncManagement", "Cursor", "Page", "Walk", "MessageQuery", "UserQuery",
+    "NewMessage", "RetryPolicy", "Timeouts", "Message", "TextMessage", "MediaMessage", "CustomMessage",
+    "ActionMessage", "CallMessage", "UnknownMessage", "User", "AuthToken", "ChatRestError",
+    "RequestInvalidError", "ApiError", "BadRequestError", "AuthenticationError", "PermissionDeniedError",
+    "NotFoundError", "ConflictError", "RateLimitError", "ServerError", "TransportError", "ConnectError",
+    "RequestTimeoutError", "ReplyUnreadableError", "OutcomeUnknownError", "DeadlineExceededError",
+    "CursorError",
+]  # fmt: skip
+TREE = {
+    "RequestInvalidError": "ChatRestError ValueError", "ApiError": "ChatRestError",
+    "BadRequestError": "ApiError", "AuthenticationError": "ApiError", "PermissionDeniedError": "ApiError",
+    "NotFoundError": "ApiError", "ConflictError": "ApiError", "RateLimitError": "ApiError",
+    "ServerError": "ApiError", "TransportError": "ChatRestError", "ConnectError": "TransportError",
+    "RequestTimeoutError": "TransportError TimeoutError", "ReplyUnreadableError": "TransportError",
+    "OutcomeUnknownError": "ChatRestError", "DeadlineExceededError": "ChatRestError TimeoutError",
+    "CursorError": "ChatRestError",
+}  # fmt: skip
+NETWORK = ("aiohttp", "yarl", "multidict", "tenacity", "ssl", "asyncio")
+
+
+def fresh(code: str) -> str:
+    """What `code` prints in a Python of its own."""
+    command = [sys.executable, "-W", "error", "-c", f"import sys\n{code}"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=30)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+@pytest.mark.parametrize("name", CONTRACT)
+def test_a_name_of_the_contract_is_there(name: str) -> None:
+    assert getattr(chatrest, name).__class__
+    assert name in chatrest.__all__
+    assert name in dir(chatrest)
+
+
+@pytest.mark.parametrize("name", TREE)
+def test_the_tree_of_errors_is_the_contracts(name: str) -> None:
+    assert " ".join(base.__name__ for base in getattr(chatrest, name).__bases__) == TREE[name]
+
+
+def test_the_star_gives_all_of_the_names() -> None:
+    scope: dict[str, object] = {}
+    exec("from chatrest import *", scope)
+    assert set(chatrest.__all__) <= set(scope)
+
+
+def test_the_names_for_type_checkers_are_those_at_run_time() -> None:
+    tree = ast.parse(Path(chatrest.__file__).read_text(encoding="utf-8"))
+    [block] = [node for node in tree.body if isinstance(node, ast.If)]
+    found = [
+        (node.module, alias)
+        for node in block.body
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    ]
+    assert sorted(alias.asname or "" for _, alias in found) == sorted(chatrest.__all__)
+    assert all(alias.asname == alias.name for _, alias in found)
+    for module, alias in found:
+        assert chatrest._HOME[alias.name] == module
+
+
+def test_an_unknown_name_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match=r"module 'chatrest' has no attribute 'Sesion'"):
+        _ = chatrest.Sesion
+    with pytest.raises(ImportError, match="Sesion"):
+        exec("from chatrest import Sesion")
+    assert not hasattr(chatrest, "__wrapped__")
+
+
+def test_a_name_is_looked_up_once() -> None:
+    told = fresh("import chatrest\na = chatrest.App\nprint('App' in vars(chatrest), a is chatrest.App)")
+    assert told == "True True"
+
+
+def test_an_import_alone_loads_next_to_nothing() -> None:
+    loaded = fresh("import chatrest\nprint(*sys.modules)").split()
+    assert not set(loaded) & {*NETWORK, "msgspec", "chatrest.session", "chatrest.errors"}
+
+
+@pytest.mark.parametrize(
+    "module",
+    [
+        "errors", "queries", "walk", "resources.messages", "resources.users", "resources.auth_tokens",
+        "resources.apps", "core.wire", "core.retry", "core.faults", "models.message",
+    ],
+)  # fmt: skip
+def test_the_floors_below_the_network_load_without_it(module: str) -> None:
+    loaded = fresh(f"import chatrest.{module}\nprint(*sys.modules)").split()
+    assert not set(loaded) & {*NETWORK, "chatrest.transport"}
+
+
+def test_what_needs_no_network_loads_none() -> None:
+    names = (
+        "App Cursor Page Walk MessageQuery UserQuery NewMessage RetryPolicy Timeouts Message User ApiError"
+    )
+    loaded = fresh(f"from chatrest import {names.replace(' ', ', ')}\nprint(*sys.modules)").split()
+    assert not set(loaded) & set(NETWORK)
+
+
+def test_public_classes_are_final() -> None:
+    """Errors apart: they are made to be derived from one another."""
+    open_to_all = []
+    for name in chatrest.__all__:
+        kind = getattr(chatrest, name)
+        if isinstance(kind, type) and not issubclass(kind, Exception) and not _is_final(kind):
+            open_to_all.append(name)
+    assert open_to_all == []
+
+
+def _is_final(kind: type) -> bool:
+    """`@final` marks what it can; a class without a place for the mark is asked in its source."""
+    if getattr(kind, "__final__", False) is True:
+        return True
+    tree = ast.parse(Path(sys.modules[kind.__module__].__file__ or "").read_text(encoding="utf-8"))
+    found = [node for node in tree.body if isinstance(node, ast.ClassDef) and node.name == kind.__name__]
+    return any(
+        isinstance(mark, ast.Name) and mark.id == "final" for node in found for mark in node.decorator_list
+    )
+
+
+def test_values_are_frozen() -> None:
+    for value, name in (
+        (chatrest.App("a", "k"), "app_id"),
+        (chatrest.Timeouts(), "read"),
+        (chatrest.RetryPolicy(), "attempts"),
+        (chatrest.MessageQuery(), "limit"),
+        (chatrest.Cursor("q"), "at"),
+    ):
+        with pytest.raises(AttributeError):
+            setattr(value, name, None)
+        assert hash(value) is not None
+    assert issubclass(chatrest.Page, msgspec.Struct)
+
+
+def test_every_public_name_has_a_docstring() -> None:
+    for name in chatrest.__all__:
+        kind = getattr(chatrest, name)
+        assert not isinstance(kind, type) or (kind.__doc__ or "").strip(), name

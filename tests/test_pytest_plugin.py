@@ -1,0 +1,136 @@
+"""The plugin as its users have it: in a pytest of its own, in both modes, and without pytest-asyncio."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+LOOPS = "asyncio_default_fixture_loop_scope = function\n"
+SUITE = """
+import pytest
+from chatrest import NewMessage
+from chatrest.emulator import RateLimit
+from chatrest.emulator.weather import First, Latency, Status
+
+MARK
+
+async def test_defaults(chatrest_emulator, chatrest_session):
+    assert len(chatrest_emulator.store.ids()) == 100
+    sent = await chatrest_session.messages.send(NewMessage.text("user-02", "hi"), on_behalf_of="user-01")
+    assert chatrest_emulator.store.ids()[-1] == int(sent.id) == 101
+
+@pytest.mark.chatrest(users=3, messages=7, groups=0, weather=[Latency(500.0), Status(503, when=First(2))])
+async def test_marked(chatrest_session, chatrest_emulator, chatrest_time):
+    assert len(await chatrest_session.messages.list().collect()) == 7
+    assert chatrest_emulator.requests[0].fault == "latency+status"
+    assert chatrest_time.slept.count(500.0) == len(chatrest_emulator.requests) == 4
+
+@pytest.mark.chatrest(limit=RateLimit(per_window=2, window=60))
+async def test_limited(chatrest_session, chatrest_emulator, chatrest_time):
+    for _ in range(7):
+        await chatrest_session.users.list().limit(1).collect()
+    assert chatrest_emulator.limited.allowed == 7
+    assert chatrest_time.now - 1_700_000_000 >= 120
+
+@pytest.mark.chatrest(messages=9)
+class TestNearest:
+    async def test_of_the_class(self, chatrest_emulator):
+        assert len(chatrest_emulator.store.ids()) == 9
+
+    @pytest.mark.chatrest(messages=3)
+    async def test_of_its_own(self, chatrest_emulator):
+        assert len(chatrest_emulator.store.ids()) == 3
+
+class TestOptions:
+    @pytest.fixture
+    def chatrest_emulator_options(self):
+        return {"messages": 4, "users": 2}
+
+    @pytest.fixture
+    def chatrest_session_options(self):
+        return {"concurrency": 3}
+
+    async def test_options(self, chatrest_emulator, chatrest_session):
+        await chatrest_session.users.list().collect()
+        assert len(chatrest_emulator.store.ids()) == 4
+        assert chatrest_session.pools["us"].concurrency == 3
+
+@pytest.mark.chatrest("users")
+async def test_wrong_mark(chatrest_emulator):
+    raise AssertionError
+"""
+
+
+def run(tmp_path: Path, suite: str, *options: str, lines: str = LOOPS) -> str:
+    (tmp_path / "test_suite.py").write_text(suite)
+    (tmp_path / "pytest.ini").write_text(f"[pytest]\nfilterwarnings = error\n{lines}")
+    plugin = [] if _is_installed() else ["-p", "chatrest.pytest_plugin"]
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-p",
+        "no:cacheprovider",
+        "-p",
+        "no:randomly",
+        "--strict-markers",
+    ]
+    done = subprocess.run(
+        [*command, *plugin, *options, str(tmp_path)],
+        cwd=tmp_path, env={"PYTHONPATH": str(ROOT)}, capture_output=True, text=True, timeout=60,
+    )  # fmt: skip
+    return done.stdout + done.stderr
+
+
+def _is_installed() -> bool:
+    from importlib.metadata import entry_points
+
+    return "chatrest" in entry_points(group="pytest11").names
+
+
+@pytest.mark.parametrize(
+    ("mode", "mark"), [("auto", ""), ("strict", "pytestmark = pytest.mark.asyncio")], ids=["auto", "strict"]
+)
+def test_both_modes(tmp_path: Path, mode: str, mark: str) -> None:
+    told = run(tmp_path, SUITE.replace("MARK", mark), "-o", f"asyncio_mode={mode}", "-p", "no:aiohttp")
+    assert "6 passed, 1 error" in told, told
+    assert "takes keywords alone" in told
+
+
+WITHOUT = """
+def test_of_something_else():
+    import sys
+    assert "aiohttp" not in sys.modules
+    assert "chatrest.emulator" not in sys.modules
+
+def test_of_time(chatrest_time, chatrest_emulator_options):
+    assert chatrest_time.clock() == chatrest_time.now
+
+def test_of_the_emulator(chatrest_session):
+    raise AssertionError
+"""
+
+
+def test_without_pytest_asyncio(tmp_path: Path) -> None:
+    told = run(tmp_path, WITHOUT, "-p", "no:asyncio", "-p", "no:aiohttp", lines="")
+    assert "2 passed, 1 error" in told, told
+    assert "the fixture chatrest_session needs pytest-asyncio" in told
+
+
+def test_the_fixtures_say_what_they_are_for(tmp_path: Path) -> None:
+    told = run(tmp_path, "", "--fixtures", "-p", "no:aiohttp")
+    for name in ("chatrest_emulator", "chatrest_session", "chatrest_time"):
+        assert name in told
+    assert "no docstring available" not in told.partition("chatrest_")[2]
+    assert "@pytest.mark.chatrest(**options)" in run(tmp_path, "", "--markers", "-p", "no:aiohttp")
+
+
+def test_importing_it_costs_next_to_nothing() -> None:
+    program = (
+        "import sys, pytest; before = set(sys.modules); import chatrest.pytest_plugin; "
+        "print(sorted(set(sys.modules) - before))"
+    )
+    done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True)
+    assert done.stdout.strip() == "['chatrest', 'chatrest.pytest_plugin']", done.stdout + done.stderr

@@ -1,0 +1,156 @@
+"""What a session makes of a reply: every status to its class, whatever the body."""
+
+import json
+import math
+import pickle
+from typing import Any
+
+import pytest
+
+from chatrest import (
+    ApiError,
+    AuthenticationError,
+    BadRequestError,
+    ConflictError,
+    NotFoundError,
+    OutcomeUnknownError,
+    PermissionDeniedError,
+    RateLimitError,
+    ReplyUnreadableError,
+    RetryPolicy,
+    ServerError,
+)
+from tests.faulty import Faulty, reply
+
+pytestmark = pytest.mark.usefixtures("tidy")
+
+ONCE = RetryPolicy(attempts=1)
+
+# ── every status to its class ──
+
+CLASSES: dict[int, type[ApiError]] = {
+    301: ApiError, 302: ApiError, 304: ApiError, 307: ApiError, 400: BadRequestError,
+    401: AuthenticationError, 402: ApiError, 403: PermissionDeniedError, 404: NotFoundError,
+    405: ApiError, 408: ApiError,
+    409: ConflictError, 410: ApiError, 413: ApiError, 417: ApiError, 418: ApiError, 422: BadRequestError,
+    429: RateLimitError, 500: ServerError, 501: ServerError, 502: ServerError, 503: ServerError,
+    504: ServerError, 599: ServerError,
+}  # fmt: skip
+BODIES: dict[str, bytes] = {
+    "empty": b"",
+    "html": b"<html><head><style>p{}</style></head><body><h1>Oh&nbsp;no</h1></body></html>",
+    "text": b"upstream connect error",
+    "array": b'["no"]',
+    "number": b"7",
+    "null-error": b'{"error":null}',
+    "odd-error": b'{"error":{"code":7,"message":["x"],"details":"y"}}',
+    "broken": b'{"error":{"code":"ERR',
+    "latin-1": b"\xe9\xff\x00",
+}
+
+
+@pytest.mark.parametrize("status", CLASSES)
+async def test_a_status_with_the_services_own_body(status: int) -> None:
+    told = {
+        "message": "the message", "devMessage": "for developers", "source": "chat-api",
+        "details": {"uid": ["is wrong"]}, "code": "ERR_SOMETHING",
+    }  # fmt: skip
+    body = b"" if status == 304 else json.dumps({"error": told}).encode()
+    async with (
+        Faulty(reply(body, status, x_request_id="abc")) as server,
+        server.session(retry=ONCE) as session,
+    ):
+        with pytest.raises(ApiError) as caught:
+            await session.request("GET", "/users/bob")
+    error = caught.value
+    assert type(error) is CLASSES[status]
+    assert (error.status, error.operation, error.attempts) == (status, "GET /users/bob", 1)
+    assert error.headers["X-REQUEST-ID"] == error.headers["x-request-id"] == "abc"
+    if status != 304:
+        assert (error.code, error.message) == ("ERR_SOMETHING", "the message")
+        assert error.details == {"uid": ["is wrong"]}
+        assert str(error).startswith(f"GET /users/bob: {status} ERR_SOMETHING: the message")
+
+
+@pytest.mark.parametrize("body", BODIES.values(), ids=BODIES)
+@pytest.mark.parametrize("status", [400, 404, 429, 500])
+async def test_a_status_with_any_other_body(status: int, body: bytes) -> None:
+    async with Faulty(reply(body, status)) as server, server.session(retry=ONCE) as session:
+        with pytest.raises(CLASSES[status]) as caught:
+            await session.request("GET", "/a")
+    error = caught.value
+    assert (error.status, error.code) == (status, None)
+    assert error.message
+    assert str(error) == f"GET /a: {status}: {error.message}"
+    assert len(error.message) <= 300
+    assert "p{}" not in error.message
+
+
+@pytest.mark.parametrize(
+    ("code", "kind"),
+    [
+        ("ERR_ALREADY_JOINED", ConflictError), ("ERR_UID_NOT_FOUND", NotFoundError),
+        ("AUTH_ERR_NO_ACCESS", PermissionDeniedError), ("AUTH_ERR_APIKEY_NOT_FOUND", AuthenticationError),
+        ("ERR_NEW_AND_STRANGE", ApiError),
+    ],
+)  # fmt: skip
+async def test_where_the_status_says_little_the_code_decides(code: str, kind: type[ApiError]) -> None:
+    async with (
+        Faulty(reply({"error": {"code": code, "message": "m"}}, 417)) as server,
+        server.session(retry=ONCE) as session,
+    ):
+        with pytest.raises(ApiError) as caught:
+            await session.request("POST", "/a", json={})
+    assert type(caught.value) is kind
+
+
+async def test_an_error_can_be_pickled() -> None:
+    async with (
+        Faulty(reply({"error": {"code": "ERR_X", "details": {"a": 1}}}, 503, retry_after="3")) as server,
+        server.session(retry=ONCE) as session,
+    ):
+        for method in ("GET", "POST"):
+            with pytest.raises(ServerError) as caught:
+                await session.request(method, "/a")  # type: ignore[arg-type]
+            again = pickle.loads(pickle.dumps(caught.value))
+            assert (type(again), str(again)) == (type(caught.value), str(caught.value))
+            assert (again.status, again.code, again.details) == (503, "ERR_X", {"a": 1})
+            assert again.headers["RETRY-AFTER"] == "3"
+
+
+@pytest.mark.parametrize("body", [b"<html>", b"\xff\xfe", b"{", b'{"a":1} x', b"[" * 100_000, b"NaNN"])
+async def test_a_200_that_is_not_json(body: bytes) -> None:
+    async with Faulty(reply(body)) as server, server.session() as session:
+        with pytest.raises(ReplyUnreadableError):
+            await session.request("GET", "/a")
+        assert session.pools["us"].sent == 5
+        with pytest.raises(OutcomeUnknownError):
+            await session.request("POST", "/a", json={})
+        assert session.pools["us"].sent == 6
+
+
+@pytest.mark.parametrize(
+    ("body", "read"),
+    [
+        (b"", None), (b" \r\n", None), (b"null", None), (b'\xef\xbb\xbf{"a":1}', {"a": 1}), (b"[1]", [1]),
+        (b'{"a":"\xff"}', {"a": "\udcff"}), (b'{"a":"\\ud800"}', {"a": "\ud800"}), (b'"x"', "x"),
+        (b'{"big":123456789012345678901234567890}', {"big": 123456789012345678901234567890}),
+    ],
+)  # fmt: skip
+async def test_json_that_is_odd_is_read_all_the_same(body: bytes, read: Any) -> None:
+    async with Faulty(reply(body)) as server, server.session() as session:
+        assert await session.request("GET", "/a") == read
+
+
+async def test_nan_is_read() -> None:
+    async with Faulty(reply(b'{"a":NaN}')) as server, server.session() as session:
+        assert math.isnan((await session.request("GET", "/a"))["a"])
+
+
+@pytest.mark.parametrize(
+    "data", [{"uid": "bob"}, {"uid": "bob", "authToken": None}, {"id": "x"}, [{"uid": "bob"}]]
+)
+async def test_a_token_that_did_not_come_is_not_made_up(data: Any) -> None:
+    async with Faulty(reply({"data": data})) as server, server.session() as session:
+        with pytest.raises(OutcomeUnknownError):
+            await session.auth_tokens.create("bob")

@@ -1,0 +1,397 @@
+"""The session: what it sends to the letter, what it makes of every status, and what it refuses to send."""
+
+import asyncio
+import json
+from typing import Any
+from urllib.parse import unquote
+
+import pytest
+from aioresponses import aioresponses
+
+import chatrest
+from chatrest import (
+    App,
+    AsyncSession,
+    AuthenticationError,
+    CursorError,
+    MessageQuery,
+    NewMessage,
+    NotFoundError,
+    PermissionDeniedError,
+    RequestInvalidError,
+    RetryPolicy,
+    ServerError,
+    Timeouts,
+)
+from chatrest.emulator import Emulator
+from tests.faulty import KEY, Faulty, hang, reply
+
+pytestmark = pytest.mark.usefixtures("tidy")
+
+APP = App("app-1", KEY, "eu", service_domain="chat.example.com")
+BASE = "https://app-1.api-eu.chat.example.com/v3"
+ONCE = RetryPolicy(attempts=1)
+EMPTY = reply(b'{"data":[]}')
+
+
+def only(http: aioresponses) -> tuple[str, str, dict[str, Any]]:
+    """Method, address as sent, and the rest of the one request."""
+    [((method, url), [call])] = http.requests.items()
+    return method, str(url), call.kwargs
+
+
+# ── what is sent ──
+
+
+async def test_a_list_is_asked_for_to_the_letter(http: aioresponses) -> None:
+    http.get(f"{BASE}/users/bob/messages?limit=1000", payload={"data": []})
+    async with AsyncSession(APP) as session:
+        assert await session.messages.list_user("bob", on_behalf_of="alice").collect() == []
+    method, url, sent = only(http)
+    assert (method, url) == ("GET", f"{BASE}/users/bob/messages?limit=1000")
+    assert sent["headers"] == {"apikey": KEY, "Accept": "application/json", "onBehalfOf": "alice"}
+    assert sent["data"] is None
+    assert sent["allow_redirects"] is False
+
+
+async def test_a_message_is_sent_to_the_letter(http: aioresponses) -> None:
+    http.post(f"{BASE}/messages", payload={"data": {"id": "7", "category": "message", "type": "text"}})
+    async with AsyncSession(APP) as session:
+        stored = await session.messages.send(NewMessage.text("bob", "héllo"), on_behalf_of="alice")
+    assert stored.id == "7"
+    _, url, sent = only(http)
+    assert url == f"{BASE}/messages"
+    assert sent["headers"]["Content-Type"] == "application/json"
+    body = json.loads(sent["data"])
+    assert body.pop("receiverType", "user") == "user"
+    assert body == {"receiver": "bob", "type": "text", "data": {"text": "héllo"}}
+
+
+@pytest.mark.parametrize(
+    ("interface", "host"),
+    [("chat", "app-1.api-eu.chat.example.com"), ("calls", "app-1.call-eu.chat.example.com")],
+)
+async def test_each_interface_has_its_address(http: aioresponses, interface: Any, host: str) -> None:
+    http.get(f"https://{host}/v3/calls", payload={"data": []})
+    async with AsyncSession(APP) as session:
+        await session.request("GET", "/calls", interface=interface)
+    assert only(http)[1] == f"https://{host}/v3/calls"
+
+
+async def test_a_base_url_stands_for_both_interfaces() -> None:
+    async with Faulty(reply()) as server, server.session() as session:
+        await session.request("GET", "/a")
+        await session.request("GET", "/a", interface="calls")
+    assert [request.target for request in server.requests] == ["/a", "/a"]
+
+
+async def test_a_request_by_hand_arrives_byte_for_byte() -> None:
+    async with Faulty(reply(b'{"ok":true}')) as server, server.session() as session:
+        got = await session.request(
+            "POST", "/things", query={"a": 1, "on": True, "x": None}, json={"b": ["ü"]}
+        )
+    assert got == {"ok": True}
+    [sent] = server.requests
+    assert (sent.method, sent.target) == ("POST", "/things?a=1&on=true")
+    assert sent.body == '{"b":["ü"]}'.encode()
+    assert sent.header("Content-Type") == "application/json"
+    assert sent.header("Content-Length") == "12"
+    assert (sent.header("apikey"), sent.header("Accept")) == (KEY, "application/json")
+    assert sent.header("Host") == f"127.0.0.1:{server.port}"
+    assert sent.header("onBehalfOf") is None
+    assert {name.lower() for name, _ in sent.fields} <= {
+        "host", "apikey", "accept", "accept-encoding", "content-type", "content-length", "user-agent",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("method", ["GET", "POST", "PUT", "PATCH", "DELETE"])
+async def test_every_method_travels_with_a_body_or_without(method: Any) -> None:
+    async with Faulty(reply()) as server, server.session() as session:
+        await session.request(method, "/a", json={"uidsToDeactivate": ["bob"]})
+        await session.request(method, "/a")
+    first, second = server.requests
+    assert (first.method, first.body) == (method, b'{"uidsToDeactivate":["bob"]}')
+    assert (second.method, second.body, second.header("Content-Type")) == (method, b"", None)
+
+
+@pytest.mark.parametrize("body", [{}, [], "", 0, False])
+async def test_a_body_that_is_empty_is_still_a_body(body: Any) -> None:
+    async with Faulty(reply()) as server, server.session() as session:
+        await session.request("POST", "/a", json=body)
+    assert json.loads(server.requests[0].body) == body
+    assert server.requests[0].header("Content-Type") == "application/json"
+
+
+HOSTILE = [
+    "a/b", "%2F", "a%2Fb", "a?b=c", "a#b", "a;b=1", "two words", "a+b", "a&b=c", "naïve", "😀", "שלום",
+    "مرحبا", "\u202egnp", "..a", "...", "a\\b", "@me", "a:b", "~x", "%", "%zz", "%2e%2e", "e\u0301", "{uid}",
+    "a" * 2000,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("uid", HOSTILE)
+async def test_any_uid_is_one_segment(uid: str) -> None:
+    async with Faulty(EMPTY) as server, server.session() as session:
+        await session.messages.list_user(uid).collect()
+    path, _, query = server.requests[0].target.partition("?")
+    empty, users, segment, messages = path.split("/")
+    assert (empty, users, messages, query) == ("", "users", "messages", "perPage=1000")
+    assert unquote(segment) == uid
+    assert segment.isascii()
+    assert not set(segment) & set("?#; ")
+
+
+@pytest.mark.parametrize(
+    "uid", ["", ".", "..", "a\x00", "a\nb", "a\r\nX: y", "\x7f", "\x85", "\ud800", None, 7, b"bob"]
+)
+async def test_a_uid_that_cannot_be_a_segment_is_refused(uid: Any) -> None:
+    async with Faulty(EMPTY) as server, server.session() as session:
+        with pytest.raises(RequestInvalidError, match="uid"):
+            session.messages.list_user(uid)
+        with pytest.raises(RequestInvalidError, match="uid"):
+            await session.auth_tokens.create(uid)
+    assert server.connections == 0
+
+
+VIEWERS = ["alice", "ålice", "アリス", "😀", "two words", "a:b", "a,b", "שלום", "%2F"]
+
+
+@pytest.mark.parametrize("uid", VIEWERS)
+async def test_an_acting_user_travels_as_utf_8(uid: str) -> None:
+    async with Faulty(EMPTY) as server, server.session() as session:
+        await session.as_user(uid).request("GET", "/a")
+        await session.with_options(on_behalf_of=uid).request("GET", "/a")
+        await session.messages.list_user("bob", on_behalf_of=uid).collect()
+    assert [request.header("onBehalfOf") for request in server.requests] == [uid] * 3
+
+
+BAD_VIEWERS = [
+    "",
+    " bob",
+    "bob ",
+    "\tbob",
+    "\u00a0bob",
+    "a\nb",
+    "a\r\napikey: x",
+    "\x00",
+    ".",
+    "..",
+    "\udfff",
+    7,
+]
+
+
+@pytest.mark.parametrize("uid", BAD_VIEWERS)
+async def test_an_acting_user_that_a_header_cannot_hold_is_refused(uid: Any) -> None:
+    async with Faulty(EMPTY) as server, server.session() as session:
+        for make in (
+            session.as_user,
+            lambda uid: session.with_options(on_behalf_of=uid),
+            lambda uid: session.messages.list_user("bob", on_behalf_of=uid),
+        ):
+            with pytest.raises(RequestInvalidError, match=r"on_behalf_of|uid"):
+                make(uid)
+        with pytest.raises(RequestInvalidError, match="on_behalf_of"):
+            await session.messages.send(NewMessage.text("bob", "hello"), on_behalf_of=uid)
+    assert server.connections == 0
+
+
+async def test_as_user_wants_a_user() -> None:
+    with pytest.raises(RequestInvalidError, match="uid"):
+        AsyncSession(APP).as_user(None)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("arrays", "tags"),
+    [
+        ("comma", "tags=a,b%20c"),
+        ("repeat", "tags=a&tags=b%20c"),
+        ("brackets", "tags%5B%5D=a&tags%5B%5D=b%20c"),
+    ],
+)
+async def test_lists_in_a_query_travel_as_told(arrays: Any, tags: str) -> None:
+    query = MessageQuery(tags=("a", "b c"), mentioned_uids=("x", "y"), unread=False, per_page=5)
+    async with Faulty(EMPTY) as server, server.session(arrays=arrays) as session:
+        await session.messages.list_user("bob", query=query).collect()
+        await session.request("GET", "/a", query={"tags": ["a", "b c"]})
+    listed, by_hand = (request.target.partition("?")[2] for request in server.requests)
+    assert by_hand == tags
+    assert set(listed.split("&")) == {*tags.split("&"), "mentionedUids=x,y", "unread=false", "perPage=5"}
+
+
+async def test_what_a_query_says_arrives_as_it_was_said() -> None:
+    hard = "a&b=c d+e#f?g/h;i%2Fj\u00e9😀\n\x00"
+    async with Faulty(reply()) as server, server.session() as session:
+        await session.request("GET", "/a", query={"q": hard, "k&=": "v", "f": 1.5, "empty": "", "none": None})
+    target = server.requests[0].target
+    assert target.isascii()
+    pairs = [tuple(map(unquote, pair.split("="))) for pair in target.partition("?")[2].split("&")]
+    assert pairs == [("q", hard), ("k&=", "v"), ("f", "1.5"), ("empty", "")]
+
+
+@pytest.mark.parametrize(
+    ("path", "sent"),
+    [
+        ("/a b", "/a%20b"),
+        ("/ü", "/%C3%BC"),
+        *((same, same) for same in ("/", "/a%20b", "/a/", "/a:b@c,d", "/a//b")),
+    ],
+)
+async def test_a_path_by_hand_is_quoted_where_it_has_to_be(path: str, sent: str) -> None:
+    async with Faulty(reply()) as server, server.session() as session:
+        await session.request("GET", path)
+    assert server.requests[0].target == sent
+
+
+# ── views ──
+
+
+async def test_a_view_changes_what_it_says_and_shares_the_rest() -> None:
+    async with Faulty(reply()) as server, server.session(headers={"X-A": "1"}) as session:
+        view = session.as_user("alice").with_options(headers={"X-B": "2"})
+        await view.request("GET", "/a")
+        await session.request("GET", "/a")
+        assert view.pools == session.pools
+    mine, plain = server.requests
+    assert [mine.header(name) for name in ("X-A", "X-B", "onBehalfOf")] == ["1", "2", "alice"]
+    assert [plain.header(name) for name in ("X-A", "X-B", "onBehalfOf")] == ["1", None, None]
+
+
+async def test_a_view_of_another_app_has_its_key_and_its_address() -> None:
+    async with Faulty(reply()) as one, Faulty(reply()) as two, one.session() as session:
+        other = session.for_app(two.app(app_id="app-2", key="key-2"))
+        await other.request("GET", "/a")
+        assert (other.app.app_id, session.app.app_id) == ("app-2", "app-1")
+    assert one.connections == 0
+    assert two.requests[0].header("apikey") == "key-2"
+    assert KEY not in str(two.requests)
+
+
+async def test_a_later_header_takes_the_place_of_an_earlier_one_whatever_its_case() -> None:
+    async with Faulty(reply()) as server, server.session(headers={"X-A": "1"}) as session:
+        await session.with_options(headers={"x-a": "2", "accept": "text/plain"}).request("GET", "/a")
+    assert (server.requests[0].header("X-A"), server.requests[0].header("Accept")) == ("2", "text/plain")
+
+
+async def test_a_header_may_be_any_text() -> None:
+    async with Faulty(reply()) as server, server.session(headers={"X-Name": "Zoë 😀"}) as session:
+        await session.request("GET", "/a")
+    assert server.requests[0].header("X-Name") == "Zoë 😀"
+
+
+async def test_a_walk_acts_as_the_views_user() -> None:
+    async with Faulty(EMPTY) as server, server.session() as session:
+        await session.as_user("alice").messages.list_user("bob").collect()
+        await session.as_user("alice").messages.list_user("bob", on_behalf_of="eve").collect()
+    first, second = server.requests
+    assert (first.header("onBehalfOf"), first.target) == ("alice", "/users/bob/messages?limit=1000")
+    assert second.header("onBehalfOf") == "eve"
+
+
+async def test_options_that_are_not_given_stay_as_they_are() -> None:
+    async with Faulty(reply(b"", 503)) as server, server.session(retry=ONCE) as session:
+        for view in (session, session.with_options(), session.as_user("bob"), session.for_app(server.app())):
+            with pytest.raises(ServerError) as caught:
+                await view.request("GET", "/a")
+            assert caught.value.attempts == 1
+        with pytest.raises(ServerError) as caught:
+            await session.with_options(retry=RetryPolicy(attempts=3)).request("GET", "/a")
+        assert caught.value.attempts == 3
+
+
+async def test_a_views_timeouts_and_deadline_are_its_own() -> None:
+    async with Faulty(hang) as server, server.session(retry=ONCE) as session:
+        with pytest.raises(chatrest.RequestTimeoutError):
+            await session.with_options(timeouts=Timeouts(read=0.03)).request("GET", "/a")
+        with pytest.raises(chatrest.DeadlineExceededError):
+            await session.with_options(deadline=0.03).request("GET", "/a")
+
+
+def test_a_repr_says_who_and_where_and_no_key() -> None:
+    session = AsyncSession(APP)
+    assert repr(session) == "<AsyncSession of app-1: []>"
+    assert repr(session.as_user("bob")) == "<AsyncSession of app-1 as bob: []>"
+    assert KEY not in repr(vars(session))
+
+
+# ── nothing is sent outside of `async with`, or with a wrong argument ──
+
+
+async def test_a_session_that_is_not_open_sends_nothing() -> None:
+    async with Faulty(reply()) as server:
+        session = server.session()
+        view = session.as_user("bob")
+        for each in (session, view):
+            with pytest.raises(RequestInvalidError, match="async with"):
+                await each.request("GET", "/a")
+        async with session:
+            await view.request("GET", "/a")
+        for each in (session, view):
+            with pytest.raises(RequestInvalidError, match="async with"):
+                await each.request("GET", "/a")
+            with pytest.raises(RequestInvalidError, match="async with"):
+                await each.messages.list_user("bob").collect()
+        await session.close()
+    assert len(server.requests) == 1
+
+
+async def test_a_session_opened_again_works_or_says_why_not() -> None:
+    async with Faulty(reply()) as server:
+        session = server.session()
+        async with session:
+            await session.request("GET", "/a")
+        try:
+            async with session:
+                await session.request("GET", "/a")
+        except RequestInvalidError:
+            assert len(server.requests) == 1
+        else:
+            assert len(server.requests) == 2
+
+
+@pytest.mark.parametrize("method", ["GET", "POST"])
+async def test_a_call_that_a_close_overtakes_ends_in_an_error_of_ours(method: Any) -> None:
+    async with Faulty(hang) as server:
+        async with server.session(concurrency=1) as session:
+            calls = [asyncio.create_task(session.request(method, "/a")) for _ in range(3)]
+            await server.arrived.wait()
+        done = await asyncio.gather(*calls, return_exceptions=True)
+    assert all(isinstance(each, chatrest.ChatRestError) for each in done), done
+    assert session.pools["us"].active == 0
+
+
+async def test_a_wrong_token_is_refused_before_anything_is_sent() -> None:
+    async with Faulty(reply()) as server, server.session() as session:
+        for token in ("", "x", "é", 7, str(session.messages.list_user("eve").cursor)):
+            with pytest.raises(CursorError):
+                session.messages.list_user("bob", cursor=token)  # type: ignore[arg-type]
+    assert server.connections == 0
+
+
+# ── against the documented service ──
+
+
+async def test_the_documented_service_answers_every_method_of_the_session() -> None:
+    async with Emulator(users=5, messages=40, groups=1) as emulator:
+        async with AsyncSession(emulator.app) as session:
+            users = await session.users.list().collect()
+            assert len(users) == 5
+            me, you = users[0].uid, users[1].uid
+            sent = await session.as_user(me).messages.send(NewMessage.text(you, "hé😀"))
+            walk = session.messages.list_user(you, on_behalf_of=me)
+            assert sent.id in {message.id for message in await walk.collect()}
+            assert (await session.auth_tokens.create(me)).uid == me
+            assert (await session.request("GET", f"/users/{me}"))["data"]["uid"] == me
+            with pytest.raises(NotFoundError, match="ERR_UID_NOT_FOUND"):
+                await session.messages.list_user("no/such?user#").collect()
+            with pytest.raises(NotFoundError) as caught:
+                await session.request("GET", "/nothing")
+            assert caught.value.code == "ERR_API_NOT_FOUND"
+        async with AsyncSession(emulator.auth_only_app) as session:
+            with pytest.raises(PermissionDeniedError):
+                await session.users.list().collect()
+        wrong = App(emulator.app.app_id, "wrong-key", base_url=emulator.base_url)
+        async with AsyncSession(wrong) as session:
+            with pytest.raises(AuthenticationError) as refused:
+                await session.users.list().collect()
+    assert (refused.value.status, refused.value.operation) == (401, "users.list")

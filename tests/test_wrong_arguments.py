@@ -1,0 +1,129 @@
+"""A wrong argument, wherever it is given: `RequestInvalidError` that names it, and nothing is sent."""
+
+import math
+from typing import Any
+
+import pytest
+
+from chatrest import App, AsyncManagement, AsyncSession, RequestInvalidError, RetryPolicy, Timeouts
+from tests.faulty import KEY, Faulty, reply
+
+APP = App("app-1", KEY, "eu", service_domain="chat.example.com")
+URL = "https://management.example.com"
+SECRET = "m4nagement-s3cret"
+KEYS = {"key": KEY, "secret": SECRET}
+SECONDS = (0, -1, True, "1", math.nan, math.inf, 10**400)
+
+
+def each(table: dict[str, tuple[Any, ...]]) -> Any:
+    """A parameter set for every value of every name."""
+    pairs = [(name, value) for name, values in table.items() for value in values]
+    ids = [f"{name}={value!r}"[:40] for name, value in pairs]
+    return pytest.mark.parametrize(("name", "value"), pairs, ids=ids)
+
+
+def refused(name: str) -> Any:
+    return pytest.raises(RequestInvalidError, match=name.removesuffix("s").replace(".", r"\."))
+
+
+@each(
+    {
+        "app": (None, "app-1", App("a", "k")),
+        "concurrency": (0, -1, 1.5, True, "5", None),
+        "max_reply_bytes": (0, -1, None, 1e9, "1"),
+        "deadline": SECONDS,
+        "retry": (1, "x", 0, False, RetryPolicy),
+        "timeouts": (1, 10.0, 0, (), Timeouts),
+        "arrays": ("csv", None, ["comma"]),
+        "headers": (["a"], {"a b": "c"}, {"a": 1}, {1: "a"}, {"": "x"}, {"a": "b\nc"}, {"a": "\0"}),
+        "header": ({"a": "\ud800"}, {"ü": "x"}, {"a:b": "x"}, {"a": None}, {"a": b"x"}),
+        "proxy": ("", "http://example.com", "ftp://x", 7, "https://u:p@x"),
+        "pace": (3, 0, "fast"),
+        "priority": ("urgent", None),
+        "telemetry": (3, "x", [3]),
+        "verify": ("no", 7),
+        "clock": (3,),
+        "sleep": (3,),
+        "dice": (3,),
+    }
+)
+def test_of_a_session(name: str, value: Any) -> None:
+    given = {"app": APP, "headers" if name == "header" else name: value}
+    with refused(name) as caught:
+        AsyncSession(**given)
+    assert isinstance(caught.value, ValueError)
+    assert KEY not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "name", ["apikey", "APIKEY", "onBehalfOf", "Host", "Content-Length", "key", "secret"]
+)
+def test_a_header_that_is_not_the_callers_to_give(name: str) -> None:
+    with refused(name):
+        AsyncSession(APP, headers={name: "x"})
+    with refused(name):
+        AsyncSession(APP).with_options(headers={name: "x"})
+
+
+@each({"deadline": SECONDS, "retry": (1,), "timeouts": (1,), "headers": ("x",), "on_behalf_of": ("", 7)})
+def test_of_a_view(name: str, value: Any) -> None:
+    with refused(name):
+        AsyncSession(APP).with_options(**{name: value})
+
+
+def test_of_a_view_of_another_app() -> None:
+    for app in ("app-1", None, App("a", "k")):
+        with refused("app"):
+            AsyncSession(APP).for_app(app)  # type: ignore[arg-type]
+
+
+@each({"timeouts.connect": SECONDS, "timeouts.read": SECONDS, "timeouts.total": SECONDS})
+def test_of_timeouts(name: str, value: Any) -> None:
+    with refused(name):
+        Timeouts(**{name.removeprefix("timeouts."): value})
+
+
+@each({"retry.attempts": (0, -1, 1.0, True, "1", None), "retry.first_wait": (*SECONDS, None)})
+def test_of_a_retry_policy(name: str, value: Any) -> None:
+    with refused(name):
+        RetryPolicy(**{name.removeprefix("retry."): value})
+
+
+@each(
+    {
+        "url": ("", None, "http://example.com", "x", f"{URL}?a", "https://u:p@x", f"{URL}#a", "https://"),
+        "key": ("", " ", "a b", "a\nb", "é", None, 7),
+        "secret": ("", " ", "a b", "a\nb", "é", None, 7),
+        "concurrency": (0, True, "1"),
+        "max_reply_bytes": (0, None),
+        "deadline": SECONDS,
+        "retry": (7, 0),
+        "timeouts": (7, 0),
+        "verify": (7,),
+        "clock": (7,),
+        "sleep": (7,),
+        "dice": (7,),
+    }
+)
+def test_of_the_management_interface(name: str, value: Any) -> None:
+    with refused(name) as caught:
+        AsyncManagement(**{"url": URL, **KEYS, name: value})
+    assert SECRET not in str(caught.value)
+
+
+@each(
+    {
+        "method": ("get", "HEAD", "OPTIONS", "", None, "GET\r\nX: y", ["GET"]),
+        "path": ("", "a", "//evil.example/a", "/a?b", "/a#b", "/a\\b", "/a\nb", "/\ud800", None, 7),
+        "path ": ("/../a", "/a/./b", "/a/..", "/%2e%2e/a", "/.%2E", "https://evil.example/"),
+        "query": ([("a", 1)], "a=1", {1: "a"}, {"a": {}}, {"a": b"x"}, {"a": ["x,y"]}, {"a": "\ud800"}),
+        "interface": ("management", "", None),
+        "json": (object(), {1j: 2}, {"a": {object()}}, "\ud800"),
+    }
+)
+async def test_of_a_request_by_hand(name: str, value: Any) -> None:
+    async with Faulty(reply()) as server, server.session() as session:
+        given = {"method": "POST", "path": "/a", name.strip(): value}
+        with pytest.raises(RequestInvalidError, match=f"(?i){name.strip()}"):
+            await session.request(**given)
+    assert server.connections == 0
