@@ -12,7 +12,7 @@ say so where it is missing. Nothing is imported, aiohttp least of all, before on
 """
 
 from collections.abc import AsyncIterator
-from types import SimpleNamespace
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final, final
 
 import pytest
@@ -109,6 +109,7 @@ def _without(name: str) -> Any:
             f"the fixture {name} needs pytest-asyncio: install it, and do not disable it", pytrace=False
         )
 
+    fixture.__doc__ = f"Not to be had: {name} needs pytest-asyncio."
     return pytest.fixture(name=name)(fixture)
 
 
@@ -128,4 +129,7 @@ def pytest_configure(config: pytest.Config) -> None:
         made: dict[str, Any] = {name: fixture(name=name)(function) for name, function in fixtures.items()}
     else:
         made = {name: _without(name) for name in fixtures}
-    config.pluginmanager.register(SimpleNamespace(**made), "chatrest-fixtures")
+    # pytest looks for fixtures in modules and classes; a class would hand them a `self`.
+    holder = ModuleType("chatrest_fixtures")
+    holder.__dict__.update(made)
+    config.pluginmanager.register(holder, "chatrest-fixtures")

@@ -2,37 +2,67 @@
 
 What aiohttp would do by itself, and must not here: follow redirects (it takes a custom key header along
 to another origin), read proxies and credentials from the environment, keep cookies, send a request again
-when a pooled connection turns out dead, and read a reply of any size. Its errors hold the request's
-headers, so ours are raised outside of their `except`: no error of ours leads back to a key.
+when a pooled connection turns out dead, take what a server said on an idle connection for the next reply,
+and read a reply of any size. Its errors hold the request's headers and quote what the peer sent, so ours
+are raised outside of their `except`, and in words of our own: no error of ours leads back to a key.
 """
 
+import io
+import os
 import ssl as tls
 from collections.abc import Mapping
-from typing import Final, TypeAlias
+from contextvars import ContextVar
+from typing import Any, Final, TypeAlias
 
 import aiohttp
 from msgspec import Struct
 from multidict import CIMultiDict
 from yarl import URL
 
+from .core.inflate import ACCEPTED, Inflate
 from .core.secrets import scrub
 from .core.timeouts import Timeouts
 from .core.wire import Request
-from .errors import ConnectError, ReplyUnreadableError, RequestTimeoutError, TransportError
+from .errors import (
+    ConnectError,
+    ReplyUnreadableError,
+    RequestInvalidError,
+    RequestTimeoutError,
+    TransportError,
+)
 
-READ_BUFFER: Final = 1 << 20  # a page of 1000 messages in few pauses; aiohttp's own default is 64 KiB
+_READ_BUFFER: Final = 1 << 20  # a page of 1000 messages in few pauses; aiohttp's own default is 64 KiB
 _KEEPALIVE: Final = 15.0
+_LARGE: Final = 1 << 20
 
 Verify: TypeAlias = tls.SSLContext | bool
 
 
 class Reply(Struct, frozen=True):
-    """What came back. The body is whole, and within the cap."""
+    """What came back. The body is whole, unpacked, and within the cap."""
 
     status: int
     headers: Mapping[str, str]
     """Names without case."""
     body: bytes
+
+
+class _Progress:
+    """How far an exchange has come: whether it had a connection, and so may have sent something."""
+
+    __slots__ = ("connected",)
+
+    def __init__(self) -> None:
+        self.connected = False
+
+
+_PROGRESS: ContextVar[_Progress | None] = ContextVar("chatrest_progress", default=None)
+
+
+def was_connected() -> bool:
+    """Whether this task's last exchange got as far as a connection."""
+    progress = _PROGRESS.get()
+    return progress is not None and progress.connected
 
 
 class Transport:
@@ -42,13 +72,16 @@ class Transport:
         self._cap = cap
         self._timeouts: dict[Timeouts, aiohttp.ClientTimeout] = {}
         # limit=0: how many requests run at once is the pool's to say, and nobody else's.
-        self._connector = aiohttp.TCPConnector(limit=0, ssl=verify, keepalive_timeout=_KEEPALIVE)
+        self._connector = _Connector(limit=0, ssl=verify, keepalive_timeout=_KEEPALIVE)
         self._session = aiohttp.ClientSession(
             connector=self._connector,
             cookie_jar=aiohttp.DummyCookieJar(),
             trust_env=False,
             proxy=proxy,
-            read_bufsize=READ_BUFFER,
+            read_bufsize=_READ_BUFFER,
+            auto_decompress=False,
+            skip_auto_headers=("Content-Type",),
+            headers={"Accept-Encoding": ACCEPTED},
             middlewares=(_send_once,),
         )
 
@@ -58,12 +91,16 @@ class Transport:
 
     async def exchange(self, request: Request, timeouts: Timeouts) -> Reply:
         """Sends `request` once and reads its whole reply; a `TransportError` where none came."""
+        if self._session.closed:
+            raise RequestInvalidError("the session was closed before the request was sent")
+        progress = _Progress()
+        _PROGRESS.set(progress)
         try:
             return await self._exchange(request, timeouts)
         except TransportError:
             raise
         except (aiohttp.ClientError, TimeoutError, OSError, ValueError) as error:
-            fault = _fault(error, timeouts)
+            fault = _fault(error, timeouts) if progress.connected else _no_connection(error, timeouts)
         raise fault
 
     async def _exchange(self, request: Request, timeouts: Timeouts) -> Reply:
@@ -71,7 +108,7 @@ class Transport:
             request.method,
             URL(request.url, encoded=True),
             headers=request.headers,
-            data=request.body,
+            data=_payload(request.body),
             allow_redirects=False,
             timeout=self._client_timeout(timeouts),
         ) as response:
@@ -79,10 +116,13 @@ class Transport:
             return Reply(response.status, response.headers, body)
 
     async def _read(self, response: aiohttp.ClientResponse) -> bytes:
-        """The body, decompressed, in pieces: what passes the cap is not read on."""
+        """The body in pieces: what passes the cap is not read on."""
         declared = response.content_length
         if declared is not None and declared > self._cap:
             raise self._too_large(f"{declared} bytes are announced")
+        encoding = response.headers.get("Content-Encoding")
+        if encoding is not None and encoding != "identity":
+            return await self._unpack(response, Inflate(encoding))
         pieces: list[bytes] = []
         size = 0
         while piece := await response.content.readany():
@@ -92,18 +132,47 @@ class Transport:
             pieces.append(piece)
         return pieces[0] if len(pieces) == 1 else b"".join(pieces)
 
+    async def _unpack(self, response: aiohttp.ClientResponse, inflate: Inflate) -> bytes:
+        pieces: list[bytes] = []
+        packed = size = 0
+        while piece := await response.content.readany():
+            packed += len(piece)
+            for part in inflate.feed(piece, self._cap - size):
+                size += len(part)
+                pieces.append(part)
+            if max(packed, size) > self._cap:
+                raise self._too_large(f"{packed} bytes unpack to more than that")
+        if packed:
+            inflate.finish()
+        return b"".join(pieces)
+
     def _too_large(self, told: str) -> ReplyUnreadableError:
         return ReplyUnreadableError(f"the reply is larger than max_reply_bytes = {self._cap}: {told}")
 
     def _client_timeout(self, timeouts: Timeouts) -> aiohttp.ClientTimeout:
         known = self._timeouts.get(timeouts)
         if known is None:
-            known = aiohttp.ClientTimeout(
+            known = self._timeouts[timeouts] = aiohttp.ClientTimeout(
                 total=timeouts.total, connect=timeouts.connect, sock_read=timeouts.read
             )
-            if len(self._timeouts) < 100:  # a deadline's remainder is different every time
-                self._timeouts[timeouts] = known
         return known
+
+
+class _Connector(aiohttp.TCPConnector):
+    """Hands out connections that nobody has spoken on, and notes that one was in hand."""
+
+    async def connect(
+        self, req: aiohttp.ClientRequest, traces: list[Any], timeout: aiohttp.ClientTimeout
+    ) -> Any:
+        connection = await super().connect(req, traces, timeout)
+        # A proxy or a server may have written a 408 to the idle connection; it is no reply to what comes.
+        while connection.protocol is not None and connection.protocol.should_close:
+            connection.close()
+            connection = await super().connect(req, traces, timeout)
+        progress = _PROGRESS.get()
+        if progress is not None:
+            progress.connected = True
+        return connection
 
 
 async def _send_once(
@@ -119,25 +188,48 @@ async def _send_once(
     except (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError):
         raise
     except (aiohttp.ClientOSError, aiohttp.ServerDisconnectedError) as error:
-        told = scrub(str(error), ())
-    raise TransportError(f"the connection was lost before a reply came: {told}")
+        told = _reason(error)
+    raise TransportError(f"the connection was lost before a reply came{told}")
+
+
+def _payload(body: bytes | None) -> bytes | io.BytesIO | None:
+    # aiohttp warns of large bodies that are bytes: it would write them in one go.
+    return io.BytesIO(body) if body is not None and len(body) > _LARGE else body
 
 
 def _fault(error: Exception, timeouts: Timeouts) -> TransportError:
-    told = scrub(f"{error}" or type(error).__name__, ())
-    if isinstance(error, aiohttp.ConnectionTimeoutError):
-        return ConnectError(f"no connection within {timeouts.connect} s; nothing was sent")
-    if isinstance(error, aiohttp.ClientConnectorError | aiohttp.ServerFingerprintMismatch | tls.SSLError):
-        return ConnectError(f"no connection, nothing was sent: {told}")
+    """For an exchange that had a connection, and may have sent something."""
     if isinstance(error, aiohttp.SocketTimeoutError):
         return RequestTimeoutError(f"the service was silent for {timeouts.read} s (timeouts.read)")
     if isinstance(error, TimeoutError):
         return RequestTimeoutError(f"no whole reply within {timeouts.total} s (timeouts.total)")
     if isinstance(error, aiohttp.ClientPayloadError):
-        return ReplyUnreadableError(f"the reply was cut off or garbled: {told}")
+        return ReplyUnreadableError("the reply was cut off, or is garbled")
     if isinstance(error, aiohttp.ClientResponseError):
-        return ReplyUnreadableError(f"the reply is not HTTP as it should be: {error.message}")
-    return TransportError(f"the exchange failed: {type(error).__name__}: {told}")
+        return ReplyUnreadableError("the reply is not HTTP as it should be")
+    return TransportError(f"the exchange failed ({type(error).__name__}){_reason(error)}")
+
+
+def _no_connection(error: Exception, timeouts: Timeouts) -> ConnectError:
+    if isinstance(error, aiohttp.ConnectionTimeoutError):
+        return ConnectError(f"no connection within {timeouts.connect} s (timeouts.connect), nothing was sent")
+    if isinstance(error, TimeoutError):
+        return ConnectError(f"no connection within {timeouts.total} s (timeouts.total), nothing was sent")
+    if isinstance(error, aiohttp.ClientHttpProxyError):
+        return ConnectError(f"the proxy refused the connection with {error.status}, nothing was sent")
+    if isinstance(error, aiohttp.ClientConnectorError):
+        return ConnectError(f"no connection to {error.host}:{error.port}, nothing was sent{_reason(error)}")
+    return ConnectError(f"no connection ({type(error).__name__}), nothing was sent{_reason(error)}")
+
+
+def _reason(error: Exception) -> str:
+    """What the operating system says of it; never a peer's own words, which may repeat a key."""
+    cause = error.os_error if isinstance(error, aiohttp.ClientConnectorError) else error
+    if isinstance(cause, tls.SSLError):
+        return f": {cause.reason or type(cause).__name__}"
+    if isinstance(cause, OSError) and cause.errno is not None:
+        return f": {cause.strerror if cause.errno < 0 else os.strerror(cause.errno)}"
+    return ""
 
 
 def plain_headers(headers: Mapping[str, str], secrets: tuple[str, ...]) -> Mapping[str, str]:

@@ -5,9 +5,12 @@
             ...
 
 `Emulator` listens; `Store` is what it knows, and can be used without it; `Received` is a request as noted.
+Bad weather is scripted with the faults of `chatrest.emulator.weather`, a rate limit with `RateLimit`.
 """
 
+from .limits import RateLimit
 from .server import Emulator, Received
 from .store import Store
+from .weather import Fault, Weather, storm
 
-__all__ = ["Emulator", "Received", "Store"]
+__all__ = ["Emulator", "Fault", "RateLimit", "Received", "Store", "Weather", "storm"]

@@ -2,17 +2,15 @@
 
 Rules:
 - The rules of the service are in `service`, which knows no socket; here are sockets and nothing else.
-- Every request is noted, keys hidden, the last `KEPT_REQUESTS` of them.
-- What the network does to a request, such as faults and delays, belongs in `_handle`, around `answer`.
+- What comes between a socket and the service, limits and weather, is in `front`.
 """
 
+import asyncio
 import time
 from collections import deque
-from collections.abc import Callable
-from functools import partial
+from collections.abc import Awaitable, Callable, Iterable
 from os import PathLike
 from typing import Any, Final, Literal, Self, TypeAlias, final
-from urllib.parse import parse_qsl
 
 import msgspec
 from aiohttp import web
@@ -21,36 +19,18 @@ from msgspec import Struct
 from ..core.hosts import App, check_key
 from ..errors import RequestInvalidError
 from .data import EPOCH, fill
+from .faults import Fault
+from .front import KEPT_REQUESTS, Front
+from .front import Received as Received
+from .limits import Limited, RateLimit
 from .reading import DIALECTS, PAGE_ORDERS, Dialect, Look, PageOrder
-from .refusals import Refusal
-from .service import Keys, Reply, Request, Service
+from .service import Keys, Service
 from .store import Store
+from .weather import Weather
 
 Dialects: TypeAlias = Literal["documented", "cursor", "next"]
 
-KEPT_REQUESTS: Final = 10_000
-_HIDDEN: Final = "[hidden]"
-_SECRET_HEADERS: Final = frozenset({"apikey", "key", "secret", "authorization"})
 _DOCUMENTED: Final[tuple[Dialect, Dialect]] = ("cursor", "next")
-_TOO_LARGE: Final = Reply(413, Refusal(413, "ERR_BAD_REQUEST", "The body is too large.").body)
-
-
-class Received(Struct, frozen=True):
-    """A request that the emulator has answered."""
-
-    method: str
-    path: str
-    """As sent, percent-encoded, with the base address's own path, without the query."""
-    query: str
-    """As sent, percent-encoded; `pairs` are read from it."""
-    headers: dict[str, str]
-    """Names in lower case; the values of keys are hidden."""
-    status: int
-
-    @property
-    def pairs(self) -> list[tuple[str, str]]:
-        """The query's names and values, decoded, in the order in which they were sent."""
-        return parse_qsl(self.query, keep_blank_values=True)
 
 
 _KEYS: Final = Keys(
@@ -74,7 +54,10 @@ class Emulator:
     - `dialect`: which of the two envelopes message lists use. "documented": `meta.cursor` for
       GET /users/{uid}/messages and `meta.next` for the other three; "cursor" or "next": that one for all.
     - `page_order`: how messages are ordered inside a page; the specification does not say.
-    - `clock`: epoch seconds, for what is created while the emulator runs.
+    - `weather`: faults, see `chatrest.emulator.weather`; more can be added while it runs.
+    - `limit`: a rate limit that it keeps; without one it has none.
+    - `clock`: epoch seconds, for what is created while the emulator runs, for limits, for weather and for
+      the header `Date`. `sleep` is what late and dripping replies wait with.
 
     Raises `RequestInvalidError` for a wrong argument, and OSError for a port that is taken.
     """
@@ -93,7 +76,10 @@ class Emulator:
         auth_only_key: str = _KEYS.auth_only,
         management_key: str = _KEYS.management,
         management_secret: str = _KEYS.secret,
+        weather: Iterable[Fault] = (),
+        limit: RateLimit | None = None,
         clock: Callable[[], float] = time.time,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         dialect: Dialects = "documented",
         page_order: PageOrder = "ascending",
     ) -> None:
@@ -117,7 +103,11 @@ class Emulator:
         self._app_id = App(app_id, api_key).app_id
         if not callable(clock):
             raise RequestInvalidError(f"clock = {clock!r}: allowed is a function that gives epoch seconds")
-        self._clock = clock
+        if not callable(sleep):
+            raise RequestInvalidError(f"sleep = {sleep!r}: allowed is a coroutine function of seconds")
+        if limit is not None and not isinstance(limit, RateLimit):
+            raise RequestInvalidError(f"limit = {limit!r}: allowed is a RateLimit, or None")
+        self._clock, self._sleep = clock, sleep
         _one_of("dialect", dialect, DIALECTS)
         _one_of("page_order", page_order, PAGE_ORDERS)
         self._looks = [
@@ -126,6 +116,10 @@ class Emulator:
         self._running: _Running | None = None
         self.requests: deque[Received] = deque(maxlen=KEPT_REQUESTS)
         """What was asked, the oldest first; the last `KEPT_REQUESTS` are kept."""
+        self.weather = Weather(weather, self._made.seed)
+        """The script of faults: to add to and to clear while it runs."""
+        self.limited = Limited(limit)
+        """What the rate limit has allowed and refused."""
 
     async def __aenter__(self) -> Self:
         await self.start()
@@ -140,9 +134,10 @@ class Emulator:
             raise RequestInvalidError("the emulator is started already")
         store = Store(self._database)
         service = self._service(store)
-        runner = web.ServerRunner(
-            web.Server(partial(self._handle, service), access_log=None), shutdown_timeout=1.0
-        )
+        front = Front(service, self.weather, self.limited, self.requests, self._clock, self._sleep)
+        # A client that hangs up ends its request's handler: one that is held or late would outlive it.
+        server = web.Server(front.handle, access_log=None, handler_cancellation=True)
+        runner = web.ServerRunner(server, shutdown_timeout=1.0)
         try:
             if store.is_empty():
                 fill(store, **msgspec.structs.asdict(self._made))
@@ -152,7 +147,7 @@ class Emulator:
             await runner.cleanup()
             store.close()
             raise
-        self._running = _Running(service, runner, runner.addresses[0][1])
+        self._running = _Running(service, front, runner, runner.addresses[0][1])
 
     def _service(self, store: Store) -> Service:
         user_lists, other_lists = self._looks
@@ -169,6 +164,7 @@ class Emulator:
         """Stops listening and closes the store; twice is fine. What was in memory is gone."""
         if (running := self._running) is None:
             return
+        running.front.close()
         try:
             await running.runner.cleanup()
         finally:
@@ -235,19 +231,6 @@ class Emulator:
             "createdAt": EPOCH,
         }
 
-    async def _handle(self, service: Service, request: web.BaseRequest) -> web.Response:
-        path, _, query = request.raw_path.partition("?")
-        headers = {name.lower(): value for name, value in request.headers.items()}
-        try:
-            body = await request.read()
-        except web.HTTPRequestEntityTooLarge:
-            reply = _TOO_LARGE
-        else:
-            reply = service.answer(Request(request.method, path, query, headers, body))
-        shown = {name: _HIDDEN if name in _SECRET_HEADERS else value for name, value in headers.items()}
-        self.requests.append(Received(request.method, path, query, shown, reply.status))
-        return web.Response(status=reply.status, body=reply.body, content_type="application/json")
-
 
 class _Made(Struct, frozen=True):
     """Sizes and seed of the made data."""
@@ -262,6 +245,7 @@ class _Running(Struct, frozen=True):
     """What there is between start and close."""
 
     service: Service
+    front: Front
     runner: web.ServerRunner
     port: int
 

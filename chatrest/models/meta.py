@@ -14,7 +14,7 @@ Value: TypeAlias = int | str | UnsetType | None
 
 
 @final
-class Pagination(Record, frozen=True, gc=False):
+class Pagination(Record, frozen=True, gc=False, rename={}):
     """`meta.pagination`, as served; None where a member is absent."""
 
     total: int | None = None

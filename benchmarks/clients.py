@@ -1,0 +1,134 @@
+"""The same walk by four clients: every message of one user, oldest first, item by item, typed.
+
+Each is written as somebody would who knows the library well: one connection that is kept, decoders made
+once, the cursor followed until a page comes short. None but chatrest checks, repeats or survives anything.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import Any, Final, Protocol, TypeAlias
+from urllib.parse import urlsplit
+
+import aiohttp
+import httpx
+import msgspec
+
+from chatrest import App, AsyncSession, MessageQuery
+
+from . import hand, pydantic_models
+from .pages import UID
+
+
+class HasId(Protocol):
+    """What all the clients' messages have in common."""
+
+    @property
+    def id(self) -> str:
+        """The message's id."""
+
+
+Walk: TypeAlias = Callable[[int], AsyncIterator[Any]]
+"""The messages, by pages of so many."""
+Client: TypeAlias = Callable[[App], AbstractAsyncContextManager[Walk]]
+"""Makes the walks of one client, and closes it afterwards."""
+
+_DECODER: Final = msgspec.json.Decoder(hand.TaggedPage)
+_BUFFER: Final = 1 << 21
+
+
+@asynccontextmanager
+async def chatrest(app: App) -> AsyncIterator[Walk]:
+    """What is measured."""
+    async with AsyncSession(app) as session:
+
+        def walk(size: int) -> AsyncIterator[Any]:
+            query = MessageQuery(per_page=size, affix="append")
+            return aiter(session.messages.list_user(UID, query=query))
+
+        yield walk
+
+
+@asynccontextmanager
+async def aiohttp_msgspec(app: App) -> AsyncIterator[Walk]:
+    """aiohttp and msgspec, by hand."""
+    url, headers = f"{app.chat_url}/users/{UID}/messages", {"apikey": app.api_key}
+    async with aiohttp.ClientSession(headers=headers) as session:
+
+        async def walk(size: int) -> AsyncIterator[hand.TaggedMessage]:
+            asked = {"affix": "append", "perPage": str(size)}
+            while True:
+                async with session.get(url, params=asked) as response:
+                    response.raise_for_status()
+                    page = _DECODER.decode(await response.read())
+                for message in page.data:
+                    yield message
+                if page.meta.cursor is None or len(page.data) < size:
+                    return
+                asked["id"] = str(page.meta.cursor.id)
+
+        yield walk
+
+
+@asynccontextmanager
+async def streams_msgspec(app: App) -> AsyncIterator[Walk]:
+    """asyncio's streams and msgspec: what no client can be much cheaper than."""
+    at = urlsplit(app.chat_url)
+    assert at.hostname is not None
+    reader, writer = await asyncio.open_connection(at.hostname, at.port, limit=_BUFFER)
+    rest = f" HTTP/1.1\r\nHost: {at.netloc}\r\napikey: {app.api_key}\r\nAccept: application/json\r\n\r\n"
+
+    async def walk(size: int) -> AsyncIterator[hand.TaggedMessage]:
+        target = base = f"GET {at.path}/users/{UID}/messages?affix=append&perPage={size}"
+        while True:
+            writer.write((target + rest).encode())
+            page = _DECODER.decode(await _body(reader))
+            for message in page.data:
+                yield message
+            if page.meta.cursor is None or len(page.data) < size:
+                return
+            target = f"{base}&id={page.meta.cursor.id}"
+
+    try:
+        yield walk
+    finally:
+        writer.close()
+        await writer.wait_closed()
+
+
+async def _body(reader: asyncio.StreamReader) -> bytes:
+    head = (await reader.readuntil(b"\r\n\r\n")).lower()
+    if not head.startswith(b"http/1.1 200 "):
+        raise RuntimeError(f"not a success: {head[:80]!r}")
+    length = head.partition(b"\r\ncontent-length:")[2].partition(b"\r\n")[0]
+    return await reader.readexactly(int(length))
+
+
+@asynccontextmanager
+async def httpx_pydantic(app: App) -> AsyncIterator[Walk]:
+    """httpx and pydantic, by hand."""
+    url, headers = f"{app.chat_url}/users/{UID}/messages", {"apikey": app.api_key}
+    async with httpx.AsyncClient(headers=headers, trust_env=False) as client:
+
+        async def walk(size: int) -> AsyncIterator[pydantic_models.Message]:
+            asked = {"affix": "append", "perPage": str(size)}
+            while True:
+                response = await client.get(url, params=asked)
+                response.raise_for_status()
+                page = pydantic_models.Page.model_validate_json(response.content)
+                for message in page.data:
+                    yield message
+                if page.meta.cursor is None or len(page.data) < size:
+                    return
+                asked["id"] = str(page.meta.cursor.id)
+
+        yield walk
+
+
+CHATREST: Final = "chatrest"
+CLIENTS: Final[dict[str, Client]] = {
+    CHATREST: chatrest,
+    "(a) aiohttp + msgspec by hand": aiohttp_msgspec,
+    "(b) raw streams + msgspec": streams_msgspec,
+    "(c) httpx + pydantic": httpx_pydantic,
+}

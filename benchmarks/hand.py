@@ -1,0 +1,306 @@
+"""What one would write by hand with msgspec: the same fields as chatrest's, and nothing else.
+
+`TaggedPage` tells the messages apart by their category, as chatrest does. `FlatPage` and `CallPage` don't:
+one class holds whatever may come, or the one kind that does.
+"""
+
+from typing import Any, Generic, TypeAlias, TypeVar
+
+from msgspec import Struct, field
+
+E = TypeVar("E")
+M = TypeVar("M")
+Json: TypeAlias = dict[str, Any]
+
+
+class Wrapped(Struct, Generic[E], rename="camel", gc=False):
+    """An entity and its type."""
+
+    entity: E
+    entity_type: str = ""
+
+
+class Entity(Struct, rename="camel", gc=False):
+    """A user or a group."""
+
+    uid: str | None = None
+    name: str | None = None
+    role: str | None = None
+    avatar: str | None = None
+    status: str | None = None
+    conversation_id: str | None = None
+    link: str | None = None
+    created_at: int | None = None
+    updated_at: int | None = None
+    last_active_at: int | None = None
+    guid: str | None = None
+    type: str | None = None
+    owner: str | None = None
+    members_count: int | None = None
+    icon: str | None = None
+    description: str | None = None
+    scope: str | None = None
+    tags: list[str] | None = None
+    metadata: Json | None = None
+
+
+class Parties(Struct, gc=False):
+    """From whom, to whom."""
+
+    sender: Wrapped[Entity] | None = None
+    receiver: Wrapped[Entity] | None = None
+
+
+class Attachment(Struct, rename="camel", gc=False):
+    """A file."""
+
+    url: str
+    name: str | None = None
+    mime_type: str | None = None
+    extension: str | None = None
+    size: int | None = None
+
+
+class ReactionCount(Struct, rename="camel", gc=False):
+    """How many reacted in one way."""
+
+    reaction: str
+    count: int
+    reacted_by_me: bool | None = None
+
+
+class Content(Struct, rename="camel", gc=False):
+    """What a text or a media message carries."""
+
+    text: str = ""
+    attachments: list[Attachment] | None = None
+    url: str | None = None
+    resource: str | None = None
+    metadata: Json | None = None
+    entities: Parties | None = None
+    reactions: list[ReactionCount] | None = None
+    mentions: Json | None = None
+    moderation: Json | None = None
+
+
+class CustomContent(Struct, rename="camel", gc=False):
+    """What a custom message carries."""
+
+    custom_data: Any = None
+    text: str | None = None
+    resource: str | None = None
+    metadata: Json | None = None
+    entities: Parties | None = None
+    reactions: list[ReactionCount] | None = None
+
+
+class ActionEntities(Struct, gc=False):
+    """Who did what to whom."""
+
+    by: Wrapped[Entity] | None = None
+    on: Wrapped[Json] | None = None
+    for_: Wrapped[Entity] | None = field(default=None, name="for")
+
+
+class ActionContent(Struct, rename="camel", gc=False):
+    """What an action carries."""
+
+    action: str
+    entities: ActionEntities | None = None
+    metadata: Json | None = None
+    resource: str | None = None
+
+
+class WsChannel(Struct, gc=False):
+    """A call's channel."""
+
+    identity: str | None = None
+    service: str | None = None
+    secret: str | None = None
+
+
+class CallData(Struct, gc=False):
+    """A call's own data."""
+
+    entities: Parties | None = None
+    metadata: Json | None = None
+
+
+class CallEntity(Struct, rename="camel", gc=False):
+    """A call."""
+
+    session_id: str = field(name="sessionid")
+    type: str
+    status: str
+    sender: str
+    receiver: str
+    receiver_type: str
+    conversation_id: str | None = None
+    initiated_at: int | None = None
+    joined_at: int | None = None
+    started_at: int | None = None
+    ws_channel: WsChannel | None = None
+    data: CallData | None = None
+
+
+class CallEntities(Struct, gc=False):
+    """Who called whom."""
+
+    by: Wrapped[Entity]
+    on: Wrapped[CallEntity]
+    for_: Wrapped[Entity] = field(name="for")
+
+
+class CallContent(Struct, rename="camel", gc=False):
+    """What a call message carries."""
+
+    action: str
+    entities: CallEntities
+    metadata: Json | None = None
+    resource: str | None = None
+
+
+class _Message(Struct, rename="camel", gc=False):
+    id: str
+    conversation_id: str
+    sender: str
+    receiver_type: str
+    receiver: str
+    type: str
+    data: Any
+    sent_at: int
+    updated_at: int
+    muid: str | None = None
+    parent_id: str | None = None
+    edited_at: int | None = None
+    edited_by: str | None = None
+    deleted_at: int | None = None
+    deleted_by: str | None = None
+    delivered_at: int | None = None
+    read_at: int | None = None
+    tags: list[str] | None = None
+    receipts: Json | None = None
+    pinned_at: int | None = None
+    pinned_by: str | None = None
+    saved_at: int | None = None
+    quoted_message: Json | None = None
+
+
+class ContentMessage(_Message, tag_field="category", tag="message", gc=False):
+    """A text or a media message."""
+
+    data: Content
+
+
+class CustomMessage(_Message, tag_field="category", tag="custom", gc=False):
+    """A custom message."""
+
+    data: CustomContent
+
+
+class ActionMessage(_Message, tag_field="category", tag="action", gc=False):
+    """An action."""
+
+    data: ActionContent
+
+
+class CallMessage(_Message, tag_field="category", tag="call", gc=False):
+    """A call message."""
+
+    data: CallContent
+
+
+TaggedMessage: TypeAlias = ContentMessage | CustomMessage | ActionMessage | CallMessage
+
+
+class PlainCall(_Message, rename="camel", gc=False):
+    """A call message where nothing else can come."""
+
+    data: CallContent
+    category: str = ""
+
+
+class FlatParties(Struct, gc=False):
+    """All the parties there can be."""
+
+    sender: Wrapped[Entity] | None = None
+    receiver: Wrapped[Entity] | None = None
+    by: Wrapped[Entity] | None = None
+    on: "Wrapped[Target] | None" = None
+    for_: Wrapped[Entity] | None = field(default=None, name="for")
+
+
+class FlatContent(Struct, rename="camel", gc=False):
+    """All that a message can carry."""
+
+    text: str = ""
+    attachments: list[Attachment] | None = None
+    url: str | None = None
+    resource: str | None = None
+    metadata: Json | None = None
+    entities: FlatParties | None = None
+    reactions: list[ReactionCount] | None = None
+    mentions: Json | None = None
+    moderation: Json | None = None
+    custom_data: Any = None
+    action: str | None = None
+
+
+class Target(Entity, rename="camel", gc=False):
+    """What something was done to: a user, a group, a call or a message."""
+
+    session_id: str | None = field(default=None, name="sessionid")
+    id: str | None = None
+    category: str | None = None
+    sender: str | None = None
+    receiver_type: str | None = None
+    receiver: str | None = None
+    sent_at: int | None = None
+    initiated_at: int | None = None
+    joined_at: int | None = None
+    started_at: int | None = None
+    ws_channel: WsChannel | None = None
+    data: FlatContent | None = None
+
+
+class FlatMessage(_Message, rename="camel", gc=False):
+    """Any message."""
+
+    data: FlatContent
+    category: str = ""
+
+
+class Pagination(Struct, gc=False):
+    """Where a list stands."""
+
+    total: int | None = None
+    count: int | None = None
+    per_page: int | None = None
+    current_page: int | None = None
+    total_pages: int | None = None
+
+
+class Place(Struct, gc=False):
+    """Where a list goes on."""
+
+    id: int | str | None = None
+    affix: str | None = None
+
+
+class Meta(Struct, gc=False):
+    """What is said about a page."""
+
+    pagination: Pagination | None = None
+    cursor: Place | None = None
+
+
+class Page(Struct, Generic[M], gc=False):
+    """A page."""
+
+    data: list[M]
+    meta: Meta
+
+
+TaggedPage: TypeAlias = Page[TaggedMessage]
+FlatPage: TypeAlias = Page[FlatMessage]
+CallPage: TypeAlias = Page[PlainCall]

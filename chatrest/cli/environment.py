@@ -1,0 +1,29 @@
+"""Where the commands go and with which keys: the environment says it, and nothing else."""
+
+import os
+from typing import TYPE_CHECKING
+
+from ..core.hosts import App
+from ..errors import RequestInvalidError
+
+if TYPE_CHECKING:
+    from ..management import AsyncManagement
+    from ..session import AsyncSession
+
+
+def session() -> "AsyncSession":
+    """A session with the app that the environment names, as `App.from_env` reads it."""
+    from ..session import AsyncSession  # brings the network along, which no help text needs
+
+    return AsyncSession(App.from_env())
+
+
+def management() -> "AsyncManagement":
+    """The account that the environment names; all that is missing is in one `RequestInvalidError`."""
+    from ..management import AsyncManagement
+
+    names = [f"CHATREST_MANAGEMENT_{part}" for part in ("URL", "KEY", "SECRET")]
+    url, key, secret = (os.environ.get(name, "") for name in names)
+    if missing := [name for name in names if not os.environ.get(name)]:
+        raise RequestInvalidError(f"the environment lacks {', '.join(missing)}")
+    return AsyncManagement(url, key=key, secret=secret)

@@ -1,0 +1,147 @@
+"""Options out of a filter's fields: the struct says what is allowed, a table says what it means."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final, TypeVar
+
+import click
+from msgspec import inspect
+
+from ..queries import AppQuery, Filter, MessageQuery, UserQuery
+
+F = TypeVar("F", bound=Callable[..., Any])
+Q = TypeVar("Q", bound=Filter)
+
+_PREFIX: Final = "filter_"
+_NAMES: Final = {"limit": "page-limit"}  # --limit is how many there are to be in all
+
+MEANINGS: Final[Mapping[type[Filter], Mapping[str, str]]] = {
+    MessageQuery: {
+        "search_key": "Text that occurs in the message.",
+        "has_attachments": "With attachments.",
+        "attachment_types": "With an attachment of this kind.",
+        "has_mentions": "With mentions.",
+        "has_links": "With links.",
+        "mentioned_uids": "That mention this user.",
+        "unread": "Not read by the user.",
+        "undelivered": "Not delivered to the user.",
+        "count": "How many messages per user or group, in the place of messages.",
+        "hide_replies": "Without the replies inside threads.",
+        "affix": "Go on after --id (append), or back from it (prepend).",
+        "id": "Begin at this message.",
+        "category": "Of this category, such as message, custom, action, call.",
+        "categories": "Of one of these categories.",
+        "type": "Of this type, such as text, image, audio.",
+        "types": "Of one of these types.",
+        "my_mentions_only": "That mention the user of --on-behalf-of.",
+        "has_reactions": "With reactions.",
+        "sender": "Sent by this user.",
+        "mentions_with_blocked_info": "With what is blocked between mentioned users and --on-behalf-of.",
+        "mentions_with_tag_info": "With the tags of mentioned users.",
+        "per_page": "Size of a page; goes without --on-behalf-of.",
+        "limit": "Size of a page; goes with --on-behalf-of.",
+        "from_timestamp": "Sent at this timestamp or later.",
+        "to_timestamp": "Sent at this timestamp or earlier.",
+        "with_tags": "With the tags of each message.",
+        "tags": "With one of these tags.",
+    },
+    UserQuery: {
+        "search_key": "Text that the name or uid begins with.",
+        "search_in": "Where to look for it.",
+        "status": "Of this status.",
+        "count": "",
+        "per_page": "Size of a page.",
+        "page": "Begin at this page.",
+        "role": "Of this role.",
+        "roles": "Of one of these roles.",
+        "tags": "With one of these tags.",
+        "with_tags": "With the tags of each user.",
+        "only_deactivated": "Users that are switched off, and no others.",
+        "with_deactivated": "Users that are switched off, too.",
+    },
+    AppQuery: {
+        "search_key": "Text that the name or id begins with.",
+        "per_page": "Size of a page.",
+        "page": "Begin at this page.",
+    },
+}
+"""What each filter means. A field with an empty text has no option: a count of users is not a list."""
+
+
+class FilterOption(click.Option):
+    """An option that narrows a list; the help shows them by themselves."""
+
+
+class Listing(click.Command):
+    """A command whose help has its own options first, and then its filters."""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Writes both lists."""
+        options = [param for param in self.get_params(ctx) if isinstance(param, click.Option)]
+        for title, shown in (("Options", False), ("Filters", True)):
+            records = [
+                param.get_help_record(ctx) for param in options if isinstance(param, FilterOption) == shown
+            ]
+            with formatter.section(title):
+                formatter.write_dl([record for record in records if record is not None])
+
+
+def filtered_by(kind: type[Filter]) -> Callable[[F], F]:
+    """Adds an option for every filter of `kind`."""
+
+    def decorate(command: F) -> F:
+        for field in reversed(_fields(kind)):
+            if meaning := MEANINGS[kind][field.name]:
+                command = _option(field, meaning)(command)
+        return command
+
+    return decorate
+
+
+def query_of(kind: type[Q], given: Mapping[str, Any]) -> Q:
+    """The filter that was asked for; `RequestInvalidError` where a value is not allowed."""
+    asked = {name.removeprefix(_PREFIX): value for name, value in given.items() if name.startswith(_PREFIX)}
+    return kind(**{name: value for name, value in asked.items() if value is not None and value != ()})
+
+
+def _fields(kind: type[Filter]) -> tuple[inspect.Field, ...]:
+    described = inspect.type_info(kind)
+    assert isinstance(described, inspect.StructType)
+    return described.fields
+
+
+def _option(field: inspect.Field, meaning: str) -> Callable[[F], F]:
+    name = _NAMES.get(field.name, field.name.replace("_", "-"))
+    rule = _plain(field.type)
+    if isinstance(rule, inspect.BoolType):
+        return click.option(
+            f"{_PREFIX}{field.name}", f"--{name}/--no-{name}", cls=FilterOption, default=None, help=meaning
+        )
+    several = isinstance(rule, inspect.VarTupleType)
+    kind, metavar = _type_of(_plain(rule.item_type) if isinstance(rule, inspect.VarTupleType) else rule)
+    return click.option(
+        f"{_PREFIX}{field.name}",
+        f"--{name}",
+        cls=FilterOption,
+        type=kind,
+        metavar=metavar,
+        multiple=several,
+        help=f"{meaning} May be repeated." if several else meaning,
+    )
+
+
+def _plain(rule: inspect.Type) -> inspect.Type:
+    """The rule without its words, without None, and as a list where it may be one."""
+    if isinstance(rule, inspect.Metadata):
+        return _plain(rule.type)
+    if isinstance(rule, inspect.UnionType):
+        choices = [_plain(part) for part in rule.types if not isinstance(part, inspect.NoneType)]
+        return next((part for part in choices if isinstance(part, inspect.VarTupleType)), choices[0])
+    return rule
+
+
+def _type_of(rule: inspect.Type) -> "tuple[click.ParamType[Any], str | None]":
+    if isinstance(rule, inspect.IntType):
+        return click.IntRange(rule.ge, rule.le), "N"
+    if isinstance(rule, inspect.LiteralType):
+        return click.Choice([str(value) for value in rule.values]), None
+    return click.STRING, "TEXT"

@@ -1,0 +1,242 @@
+"""Rate limits as the service keeps them: pure counters that are told the time (operations table, limits).
+
+| kind      | within the limit are                                                                     |
+|-----------|------------------------------------------------------------------------------------------|
+| `fixed`   | `per_window` requests in each window; windows begin at whole multiples of their length   |
+| `sliding` | `per_window` requests in any span of that length, wherever it begins                     |
+| `bucket`  | `burst` requests at once, and `per_window` more in each window, evenly                   |
+
+What is refused does not count against the limit. A clock that goes back is taken to stand still.
+"""
+
+from collections import deque
+from collections.abc import Mapping
+from math import ceil
+from typing import Final, Literal, NamedTuple, Protocol, TypeAlias, final
+
+from msgspec import Struct
+
+from ..core.timeouts import check_seconds
+from ..errors import RequestInvalidError
+from .refusals import Refusal
+
+Kind: TypeAlias = Literal["fixed", "sliding", "bucket"]
+Spelling: TypeAlias = Literal["a", "b", "retry-after", "none"]
+RateClass: TypeAlias = Literal["core", "standard", "import"]
+
+SPELLINGS: Final = ("a", "b", "retry-after", "none")
+TOO_MANY: Final = Refusal(429, "ERR_TOO_MANY_REQUESTS", "Too many requests: the rate limit is reached.").body
+_KEPT_WINDOWS: Final = 10_000
+_CORE: Final = frozenset({("POST", "users"), ("DELETE", "users/*"), ("POST", "groups")})
+
+
+class Verdict(NamedTuple):
+    """What a limiter says to one request."""
+
+    allowed: bool
+    limit: int
+    """Requests a window; a bucket's burst where that is larger."""
+    remaining: int
+    """How many more would be allowed at the same moment."""
+    wait: float
+    """Seconds until a request is allowed again; 0 where one would be now."""
+
+
+class Limiter(Protocol):
+    """Counts the requests of one class. `allow(now)`: `now` is in seconds, on any clock."""
+
+    def allow(self, now: float) -> Verdict:
+        """Judges a request at `now`, and counts it where it is allowed."""
+
+
+@final
+class FixedWindow:
+    """At most `limit` requests in each window of `window` seconds; windows begin at multiples of it."""
+
+    def __init__(self, limit: int, window: float) -> None:
+        self._limit, self._window = limit, window
+        self._index: float | None = None
+        self._count = 0
+
+    def allow(self, now: float) -> Verdict:
+        """Judges a request at `now`."""
+        index = now // self._window
+        if self._index is None or index > self._index:
+            self._index, self._count = index, 0
+        allowed = self._count < self._limit
+        self._count += allowed
+        left = self._limit - self._count
+        wait = 0.0 if left else (self._index + 1) * self._window - now
+        return Verdict(allowed, self._limit, left, wait)
+
+
+@final
+class SlidingWindow:
+    """At most `limit` requests in any span of `window` seconds; remembers the time of each of them."""
+
+    def __init__(self, limit: int, window: float) -> None:
+        self._limit, self._window = limit, window
+        self._times: deque[float] = deque()
+        self._now = float("-inf")
+
+    def allow(self, now: float) -> Verdict:
+        """Judges a request at `now`."""
+        self._now = now = max(now, self._now)
+        while self._times and now - self._times[0] >= self._window:
+            self._times.popleft()
+        allowed = len(self._times) < self._limit
+        if allowed:
+            self._times.append(now)
+        left = self._limit - len(self._times)
+        return Verdict(allowed, self._limit, left, 0.0 if left else self._times[0] + self._window - now)
+
+
+@final
+class Bucket:
+    """`burst` requests at once; what is used comes back evenly, `limit` in `window` seconds."""
+
+    def __init__(self, limit: int, window: float, burst: int) -> None:
+        self._limit, self._pause, self._burst = limit, window / limit, burst
+        self._used = 0.0
+        self._now = float("-inf")
+
+    def allow(self, now: float) -> Verdict:
+        """Judges a request at `now`."""
+        now = max(now, self._now)
+        self._used = max(0.0, self._used - (now - self._now) / self._pause)
+        self._now = now
+        # What came back in steps may add up to a hair less than what came back at once.
+        allowed = self._left() > 0
+        self._used += allowed
+        left = self._left()
+        wait = 0.0 if left else (self._used + 1 - self._burst) * self._pause
+        return Verdict(allowed, max(self._limit, self._burst), left, wait)
+
+    def _left(self) -> int:
+        return int(self._burst + 1e-9 - self._used)
+
+
+@final
+class RateLimit(Struct, frozen=True, kw_only=True):
+    """A limit that the emulator keeps: `Emulator(limit=RateLimit(per_window=500))`, a 429 beyond it.
+
+    Each class of operations (`core`, `standard`, `import`) has a count of its own, as the service has.
+    """
+
+    kind: Kind = "fixed"
+    per_window: int = 500
+    """Requests a window and class; 500 a minute is the service's free plan."""
+    window: float = 60.0
+    """Seconds."""
+    burst: int | None = None
+    """How many at once, for `bucket` alone; None for `per_window`."""
+    headers: Spelling = "a"
+    """`a`: X-RateLimit-Limit, -Remaining, -Reset and Retry-After on a 429. `b`: X-Rate-Limit and
+    X-Rate-Limit-Remaining on every reply, Retry-After and X-Rate-Limit-Reset on a 429. `retry-after`:
+    that alone, on a 429. `none`: a 429 tells no time."""
+    core: int | None = None
+    """Requests a window of creating and deleting users and creating groups; None for `per_window`."""
+    standard: int | None = None
+    """Requests a window of all else; None for `per_window`."""
+    imports: int | None = None
+    """Requests a window of data import; None for `per_window`."""
+
+    def __post_init__(self) -> None:
+        _check("kind", self.kind, self.kind in ("fixed", "sliding", "bucket"), "fixed, sliding, bucket")
+        _check("headers", self.headers, self.headers in SPELLINGS, ", ".join(SPELLINGS))
+        _check("per_window", self.per_window, _is_count(self.per_window), "a whole number from 1")
+        for name in ("burst", "core", "standard", "imports"):
+            value = getattr(self, name)
+            _check(name, value, value is None or _is_count(value), "a whole number from 1, or None")
+        if check_seconds("limit.window", self.window) is None:
+            raise RequestInvalidError("limit.window = None: allowed is a number of seconds above 0")
+        _check("burst", self.burst, self.burst is None or self.kind == "bucket", "None, but for a bucket")
+
+    def limiter(self, rate_class: RateClass = "standard") -> Limiter:
+        """A fresh limiter for one class."""
+        own = {"core": self.core, "standard": self.standard, "import": self.imports}[rate_class]
+        limit = own or self.per_window
+        if self.kind == "bucket":
+            return Bucket(limit, self.window, self.burst or limit)
+        return (FixedWindow if self.kind == "fixed" else SlidingWindow)(limit, self.window)
+
+
+class Window(NamedTuple):
+    """What was allowed and refused in one window."""
+
+    begin: float
+    """Seconds on the emulator's clock, a whole multiple of the window's length whatever the limit's kind."""
+    rate_class: RateClass
+    allowed: int
+    refused: int
+
+
+@final
+class Limited:
+    """Enforces a `RateLimit`, and counts: `emulator.limited`. Without a limit nothing is counted."""
+
+    def __init__(self, limit: RateLimit | None) -> None:
+        self.limit = limit
+        self.allowed = 0
+        """Requests let through since the start."""
+        self.refused = 0
+        """Requests answered with 429 since the start."""
+        self._limiters: dict[RateClass, Limiter] = {}
+        self._counts: dict[tuple[float, RateClass], list[int]] = {}
+
+    def __repr__(self) -> str:
+        return f"<Limited: {self.allowed} allowed, {self.refused} refused>"
+
+    @property
+    def windows(self) -> list[Window]:
+        """The counts per window and class, the oldest first; the last 10,000 are kept."""
+        return [Window(*key, *counts) for key, counts in self._counts.items()]
+
+    def judge(self, limit: RateLimit, rate_class: RateClass, now: float) -> Verdict:
+        """Judges and counts a request at `now`, seconds on the emulator's clock."""
+        limiter = self._limiters.get(rate_class)
+        if limiter is None:
+            limiter = self._limiters[rate_class] = limit.limiter(rate_class)
+        verdict = limiter.allow(now)
+        self.allowed += verdict.allowed
+        self.refused += not verdict.allowed
+        counts = self._counts.setdefault((now // limit.window * limit.window, rate_class), [0, 0])
+        counts[not verdict.allowed] += 1
+        if len(self._counts) > _KEPT_WINDOWS:
+            del self._counts[next(iter(self._counts))]
+        return verdict
+
+
+def rate_class(method: str, path: str) -> RateClass:
+    """The class of an operation; `path` is below the base address, without a slash at its beginning."""
+    first, _, rest = path.partition("/")
+    if first == "data_import":
+        return "import"
+    shape = f"{first}/*" if rest and "/" not in rest else path
+    return "core" if (method, shape) in _CORE else "standard"
+
+
+def told(
+    verdict: Verdict, spelling: Spelling, now: float, *, as_date: str | None = None
+) -> Mapping[str, str]:
+    """The headers of a reply at `now`, epoch seconds; `as_date` stands for the seconds of Retry-After."""
+    limit, left = str(verdict.limit), str(verdict.remaining)
+    if verdict.allowed:
+        return {"X-Rate-Limit": limit, "X-Rate-Limit-Remaining": left} if spelling == "b" else {}
+    after = {"Retry-After": as_date or str(max(1, ceil(verdict.wait)))}
+    reset = str(ceil(now + verdict.wait))
+    if spelling == "a":
+        names = {"X-RateLimit-Limit": limit, "X-RateLimit-Remaining": left, "X-RateLimit-Reset": reset}
+        return names | after
+    if spelling == "b":
+        return {"X-Rate-Limit": limit, "X-Rate-Limit-Remaining": left, "X-Rate-Limit-Reset": reset} | after
+    return after if spelling == "retry-after" else {}
+
+
+def _is_count(value: object) -> bool:
+    return type(value) is int and value > 0
+
+
+def _check(name: str, value: object, fits: bool, allowed: str) -> None:
+    if not fits:
+        raise RequestInvalidError(f"limit.{name} = {value!r}: allowed is {allowed}")

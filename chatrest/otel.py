@@ -1,0 +1,85 @@
+"""Spans for OpenTelemetry (extra `otel`): one a call, with an event an attempt.
+
+Names and attributes follow the HTTP semantic conventions for client spans; a span is named by method and
+template, never by an address: no uid, query or key stands in it.
+"""
+
+import time
+from typing import Final, final
+
+from .telemetry import Attempt, Outcome, Record
+
+try:
+    from opentelemetry import trace
+except ModuleNotFoundError as error:  # the extra is not there: say which, not which module
+    raise ModuleNotFoundError("chatrest.otel needs the extra: pip install 'chatrest[otel]'") from error
+
+_NANO: Final = 1_000_000_000
+
+
+@final
+class OpenTelemetryListener:
+    """A listener for `AsyncSession(telemetry=…)`. `tracer` is the global provider's where none is given.
+
+    A span is a child of the one that is current where the call is awaited. It is made when the call is
+    over, with the times that the call took.
+    """
+
+    def __init__(self, tracer: trace.Tracer | None = None) -> None:
+        self._tracer = tracer or trace.get_tracer("chatrest")
+        self._attempts: dict[int, list[tuple[int, Attempt]]] = {}
+
+    def __call__(self, record: Record) -> None:
+        """Takes a record of chatrest.telemetry."""
+        if isinstance(record, Attempt):
+            self._attempts.setdefault(record.call, []).append((time.time_ns(), record))
+        else:
+            self._span(record, self._attempts.pop(record.call, []))
+
+    def _span(self, outcome: Outcome, attempts: list[tuple[int, Attempt]]) -> None:
+        ended = time.time_ns()
+        span = self._tracer.start_span(
+            f"{outcome.method} {outcome.template}",
+            kind=trace.SpanKind.CLIENT,
+            start_time=ended - int(outcome.seconds * _NANO),
+            attributes=_of_call(outcome),
+        )
+        for at, attempt in attempts:
+            span.add_event("attempt", _of_attempt(attempt), timestamp=at)
+        if outcome.error is not None:
+            span.set_status(trace.StatusCode.ERROR, outcome.error)
+        span.end(ended)
+
+
+def _of_call(outcome: Outcome) -> dict[str, str | int]:
+    told: dict[str, str | int] = {
+        "http.request.method": outcome.method,
+        "url.template": outcome.template,
+        "http.request.resend_count": max(0, outcome.attempts - 1),
+        "chatrest.operation": outcome.operation,
+        "chatrest.app_id": outcome.app_id,
+        "chatrest.region": outcome.region,
+    }
+    if outcome.status is not None:
+        told["http.response.status_code"] = outcome.status
+    if outcome.error is not None:
+        told["error.type"] = outcome.error
+    return told
+
+
+def _of_attempt(attempt: Attempt) -> dict[str, str | int | float]:
+    told: dict[str, str | int | float] = {
+        "chatrest.attempt": attempt.number,
+        "http.response.body.size": attempt.reply_bytes,
+        "chatrest.paced": attempt.paced,
+        "chatrest.queued": attempt.queued,
+        "chatrest.network": attempt.network,
+        "chatrest.decoded": attempt.decoded,
+    }
+    if attempt.status is not None:
+        told["http.response.status_code"] = attempt.status
+    if attempt.error is not None:
+        told["error.type"] = attempt.error
+    if attempt.cause is not None:
+        told["chatrest.cause"] = attempt.cause
+    return told

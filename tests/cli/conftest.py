@@ -1,0 +1,196 @@
+"""A service that the command talks to, and a front before it that can fail, hang and answer by a script.
+
+The command starts event loops of its own, so the emulator has a thread of its own.
+"""
+
+import asyncio
+import json
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from http.client import HTTPConnection
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any, Self, TypeVar
+
+import pytest
+from click.testing import CliRunner, Result
+
+from chatrest.cli.root import root
+from chatrest.emulator import Emulator
+
+T = TypeVar("T")
+
+SECRETS = ("test-full-access-key", "test-management-key", "test-management-secret")
+
+
+class Served:
+    """An emulator in a thread."""
+
+    def __init__(self, **made: Any) -> None:
+        self.emulator = Emulator(
+            api_key=SECRETS[0], management_key=SECRETS[1], management_secret=SECRETS[2], **made
+        )
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        asyncio.run_coroutine_threadsafe(self.emulator.start(), self._loop).result()
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        asyncio.run_coroutine_threadsafe(self.emulator.close(), self._loop).result()
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+
+    def ask(self, question: Callable[[Emulator], T]) -> T:
+        """What `question` finds, in the thread that the store is used in."""
+
+        async def answer() -> T:
+            return question(self.emulator)
+
+        return asyncio.run_coroutine_threadsafe(answer(), self._loop).result()
+
+    @property
+    def env(self) -> dict[str, str]:
+        """The environment that leads to it."""
+        return {
+            "CHATREST_BASE_URL": self.emulator.base_url,
+            "CHATREST_APP_ID": self.emulator.app.app_id,
+            "CHATREST_API_KEY": SECRETS[0],
+            "CHATREST_MANAGEMENT_URL": self.emulator.management_url,
+            "CHATREST_MANAGEMENT_KEY": SECRETS[1],
+            "CHATREST_MANAGEMENT_SECRET": SECRETS[2],
+        }
+
+
+class Front:
+    """Stands before the service: `answer(number, path)` gives (status, body), or None to let it through."""
+
+    def __init__(self, port: int, answer: Callable[[int, str], tuple[int, bytes] | None]) -> None:
+        self.heard = 0
+        front = self
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def do_GET(self) -> None:
+                front.heard += 1
+                status, body = answer(front.heard, self.path) or self.through()
+                self.send_response(status)
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def do_POST(self) -> None:
+                self.do_GET()
+
+            def through(self) -> tuple[int, bytes]:
+                connection = HTTPConnection("127.0.0.1", port)
+                connection.request(self.command, self.path, headers=dict(self.headers.items()))
+                reply = connection.getresponse()
+                found = reply.status, reply.read()
+                connection.close()
+                return found
+
+            def log_message(self, *args: object) -> None:
+                pass
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._server.daemon_threads = True
+        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.01,))
+
+    def __enter__(self) -> str:
+        self._thread.start()
+        return f"http://127.0.0.1:{self._server.server_address[1]}/v3"
+
+    def __exit__(self, *exc: object) -> None:
+        self._server.shutdown()
+        self._thread.join()
+        self._server.server_close()
+
+
+@pytest.fixture(scope="session")
+def service() -> Iterator[Served]:
+    """One emulator for all tests that do not mind what the others add to it."""
+    with Served(users=6, messages=400, seed=7) as served:
+        yield served
+
+
+@pytest.fixture
+def fresh() -> Iterator[Served]:
+    """An empty emulator for one test."""
+    with Served(users=0, messages=0, groups=0) as served:
+        yield served
+
+
+@pytest.fixture
+def front(service: Served) -> Callable[[Callable[[int, str], tuple[int, bytes] | None]], Front]:
+    """Makes a front before the service."""
+    return lambda answer: Front(service.emulator.port, answer)
+
+
+@pytest.fixture(autouse=True)
+def clean_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No test sees what the developer's own shell has."""
+    for name in ("APP_ID", "API_KEY", "REGION", "SERVICE_DOMAIN", "BASE_URL"):
+        monkeypatch.delenv(f"CHATREST_{name}", raising=False)
+    for name in ("URL", "KEY", "SECRET"):
+        monkeypatch.delenv(f"CHATREST_MANAGEMENT_{name}", raising=False)
+
+
+@pytest.fixture
+def command(service: Served) -> Callable[..., Result]:
+    """Runs the command in this process against the service; `env` overrides its environment."""
+
+    def run(*args: str, **env: str | None) -> Result:
+        result = CliRunner().invoke(root, args, env={**service.env, **env})
+        if result.exception is not None and not isinstance(result.exception, SystemExit):
+            raise result.exception
+        return result
+
+    return run
+
+
+@pytest.fixture
+def process(service: Served) -> Iterator[Callable[..., subprocess.Popen[bytes]]]:
+    """Starts the command in a process of its own, with all its streams as pipes; none outlives its test."""
+    all_started: list[subprocess.Popen[bytes]] = []
+
+    def start(*args: str, **env: str) -> subprocess.Popen[bytes]:
+        started = subprocess.Popen(
+            [sys.executable, "-m", "chatrest", *args],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env={**os.environ, **service.env, **env},
+        )
+        all_started.append(started)
+        return started
+
+    yield start
+    for started in all_started:
+        started.kill()
+        with started:  # closes its pipes, and waits for it
+            pass
+
+
+def rows(result: Result) -> list[dict[str, Any]]:
+    """The JSON lines of a command that went well."""
+    assert result.exit_code == 0, result.stderr
+    assert result.stderr == ""
+    return [json.loads(line) for line in result.stdout_bytes.decode().splitlines()]
+
+
+def complaint(result: Result, status: int = 1) -> str:
+    """The one line of a command that did not."""
+    assert result.exit_code == status, result.stderr
+    [line] = result.stderr.splitlines()
+    assert line.startswith("chatrest: ")
+    assert "Traceback" not in result.output
+    for secret in SECRETS:
+        assert secret not in result.output
+    return line.removeprefix("chatrest: ")

@@ -1,0 +1,70 @@
+"""Every filter has its option, and what an option says reaches the query."""
+
+import click
+import pytest
+
+import chatrest
+from chatrest.cli.filters import MEANINGS, FilterOption, query_of
+from chatrest.cli.reading import apps, messages, users
+from chatrest.queries import Filter
+
+COMMANDS = {chatrest.MessageQuery: messages, chatrest.UserQuery: users, chatrest.AppQuery: apps}
+CHOICES = {"affix": "prepend", "attachment_types": "image", "search_in": "uid", "status": "offline"}
+CASES = [(kind, field) for kind in COMMANDS for field in kind.__struct_fields__ if MEANINGS[kind][field]]
+
+
+@pytest.mark.parametrize("kind", COMMANDS)
+def test_the_table_has_every_field_and_nothing_else(kind: type[Filter]) -> None:
+    assert list(MEANINGS[kind]) == list(kind.__struct_fields__)
+
+
+def test_the_27_parameters_of_the_specification_are_options() -> None:
+    assert sum(isinstance(param, FilterOption) for param in messages.params) == 27
+
+
+@pytest.mark.parametrize(("kind", "field"), CASES, ids=lambda value: getattr(value, "__name__", value))
+def test_an_option_reaches_its_field(kind: type[Filter], field: str) -> None:
+    option = _option(kind, field)
+    name = option.opts[0]
+    value: object = CHOICES.get(field, 7 if isinstance(option.type, click.IntRange) else "some text")
+    args = [name] if option.is_flag else [name, str(value)]
+    expected = True if option.is_flag else (value,) if option.multiple else value
+    assert query_of(kind, _parsed(kind, args)) == kind(**{field: expected})
+
+
+@pytest.mark.parametrize(("kind", "field"), CASES, ids=lambda value: getattr(value, "__name__", value))
+def test_an_option_can_say_no_or_several(kind: type[Filter], field: str) -> None:
+    option = _option(kind, field)
+    if option.is_flag:
+        assert query_of(kind, _parsed(kind, option.secondary_opts)) == kind(**{field: False})
+    elif option.multiple and not isinstance(option.type, click.Choice):
+        args = [option.opts[0], "a", option.opts[0], "b"]
+        assert query_of(kind, _parsed(kind, args)) == kind(**{field: ("a", "b")})
+
+
+@pytest.mark.parametrize("kind", COMMANDS)
+def test_nothing_asked_is_an_empty_filter(kind: type[Filter]) -> None:
+    assert query_of(kind, _parsed(kind, [])) == kind()
+
+
+def test_what_the_filter_refuses_names_the_field() -> None:
+    given = _parsed(chatrest.MessageQuery, ["--from-timestamp", "9", "--to-timestamp", "8"])
+    with pytest.raises(chatrest.RequestInvalidError, match="to_timestamp"):
+        query_of(chatrest.MessageQuery, given)
+
+
+def test_both_limits_have_a_name() -> None:
+    names = {name: param.name for param in messages.params for name in param.opts}
+    assert names["--limit"] == "limit"
+    assert names["--page-limit"] == "filter_limit"
+
+
+def _option(kind: type[Filter], field: str) -> click.Option:
+    [found] = [param for param in COMMANDS[kind].params if param.name == f"filter_{field}"]
+    assert isinstance(found, FilterOption)
+    return found
+
+
+def _parsed(kind: type[Filter], args: list[str]) -> dict[str, object]:
+    uid = ["bob"] if kind is chatrest.MessageQuery else []
+    return COMMANDS[kind].make_context("x", [*uid, *args], help_option_names=["-h", "--help"]).params

@@ -1,0 +1,193 @@
+"""`messages`, `users` and `apps`: what they print, how they go on, how they fail."""
+
+import json
+import re
+from collections.abc import Callable
+
+import pytest
+from click.testing import CliRunner, Result
+
+from chatrest.cli.root import root
+
+from .conftest import SECRETS, Front, Served, complaint, rows
+
+Run = Callable[..., Result]
+Fronted = Callable[[Callable[[int, str], tuple[int, bytes] | None]], Front]
+
+TALK = ("messages", "user-02", "--on-behalf-of", "user-01")
+FAILED = b'{"error": {"code": "ERR_PERMISSION_DENIED", "message": "Not any more."}}'
+
+
+def talk_ids(service: Served) -> list[str]:
+    found = service.ask(lambda emulator: emulator.store.ids(conversation="user-01_user_user-02"))
+    return [str(number) for number in found]
+
+
+def test_messages_are_the_services_own_bytes_a_line_each(service: Served, command: Run) -> None:
+    result = command(*TALK, "--affix", "append")
+    ids = talk_ids(service)
+    served = service.ask(lambda emulator: emulator.store.records([int(number) for number in ids]))
+    assert result.stdout_bytes == b"".join(record + b"\n" for record in served)
+    assert len(served) > 50
+
+
+def test_without_an_affix_the_newest_come_first(service: Served, command: Run) -> None:
+    assert [row["id"] for row in rows(command(*TALK))] == talk_ids(service)[::-1]
+
+
+@pytest.mark.parametrize(("limit", "count"), [("0", 0), ("1", 1), ("7", 7)])
+def test_limit_is_how_many_in_all(command: Run, limit: str, count: int) -> None:
+    assert len(rows(command(*TALK, "--limit", limit))) == count
+
+
+def test_limit_and_the_size_of_a_page_are_two_things(service: Served, command: Run, front: Fronted) -> None:
+    asked: list[str] = []
+    with front(lambda number, path: asked.append(path)) as url:
+        found = rows(command(*TALK, "--limit", "5", "--page-limit", "2", CHATREST_BASE_URL=url))
+    assert len(found) == 5
+    assert len(asked) == 3
+    assert all("limit=2" in path for path in asked)
+
+
+def test_filters_narrow_the_list(command: Run) -> None:
+    found = rows(command(*TALK, "--categories", "call", "--categories", "custom"))
+    assert {row["category"] for row in found} == {"call", "custom"}
+    assert {row["sender"] for row in rows(command(*TALK, "--sender", "user-02"))} == {"user-02"}
+
+
+def test_counts_are_printed_as_served(service: Served, command: Run) -> None:
+    [row] = rows(command(*TALK, "--count"))
+    assert row == {"entityType": "user", "entityId": "user-01", "count": len(talk_ids(service))}
+
+
+def test_a_failed_walk_says_how_to_go_on_and_nothing_is_lost(
+    service: Served, command: Run, front: Fronted
+) -> None:
+    args = (*TALK, "--page-limit", "10")
+    with front(lambda number, _: (403, FAILED) if number == 3 else None) as url:
+        first = command(*args, CHATREST_BASE_URL=url)
+    told = complaint(first)
+    assert "Not any more." in told
+    [token] = re.findall(r"--cursor (\S+)$", told)
+    rest = rows(command(*args, "--cursor", token))
+    assert len(first.stdout.splitlines()) == 20
+    ids = [json.loads(line)["id"] for line in first.stdout.splitlines()] + [row["id"] for row in rest]
+    assert ids == talk_ids(service)[::-1]
+
+
+def test_a_walk_that_fails_at_once_has_nowhere_to_go_on(command: Run, front: Fronted) -> None:
+    with front(lambda *_: (403, FAILED)) as url:
+        assert "--cursor" not in complaint(command(*TALK, CHATREST_BASE_URL=url))
+
+
+def test_odd_records_are_printed_as_they_are(fresh: Served) -> None:
+    odd = [
+        b'{"id":"1","sender":"a","receiver":"b","conversationId":"a_user_b","text":"\\ud800"}',
+        b'{"id":"2","conversationId":"a_user_b","category":"hologram", "n":1.50}',
+        b'{\n  "id": "3",\n  "conversationId": "a_user_b"\n}',
+    ]
+
+    def fill(emulator: object) -> None:
+        store = fresh.emulator.store
+        store.add_user("a")
+        store.add_user("b")
+        store.add_records(odd)
+
+    fresh.ask(fill)
+    args = ["messages", "a", "--on-behalf-of", "b", "--affix", "append"]
+    result = CliRunner().invoke(root, args, env=fresh.env)
+    assert result.exit_code == 0
+    assert result.stdout_bytes.splitlines() == [*odd[:2], odd[2].replace(b"\n", b" ")]
+
+
+@pytest.mark.parametrize(
+    ("args", "status", "words"),
+    [
+        (("messages", "nobody"), 1, "nobody"),
+        (("messages", "user-01", "--on-behalf-of", "nobody"), 1, "nobody"),
+        (("messages", ""), 2, "uid = ''"),
+        (("messages", ".."), 2, "uid = '..'"),
+        (("messages", "a\nb"), 2, "control characters"),
+        (("messages", "\udcff"), 2, "surrogate"),
+        (("messages", "bob", "--on-behalf-of", "a\r\nx: y"), 2, "on_behalf_of"),
+        (("messages", "bob", "--tags", "a,b"), 2, "comma"),
+        (("messages", "bob", "--from-timestamp", "5", "--to-timestamp", "2"), 2, "to_timestamp = 2"),
+        (("messages", "bob", "--cursor", "AAAA"), 1, "cursor token is damaged"),
+        (("messages", "bob", "--cursor", ""), 1, "cursor token is damaged"),
+        (("messages", "bob", "--cursor", "\x1b[2J☃"), 1, "cursor token is damaged"),
+        (("messages", "bob", "--cursor", SECRETS[0]), 1, "cursor token is damaged"),
+        (
+            ("users", "--search-key", SECRETS[0], "--search-in", "uid", "--tags", f"{SECRETS[0]},x"),
+            2,
+            "comma",
+        ),
+    ],
+)
+def test_what_is_wrong_is_one_line(command: Run, args: tuple[str, ...], status: int, words: str) -> None:
+    result = command(*args)
+    assert words in complaint(result, status)
+    assert result.stdout == ""
+
+
+def test_a_cursor_of_another_query_is_refused_before_anything_is_sent(command: Run, front: Fronted) -> None:
+    with front(lambda number, _: (403, FAILED) if number == 2 else None) as url:
+        told = complaint(command(*TALK, "--page-limit", "10", CHATREST_BASE_URL=url))
+    [token] = re.findall(r"--cursor (\S+)$", told)
+    asked: list[str] = []
+    with front(lambda _, path: asked.append(path)) as url:
+        other = command("messages", "user-03", "--cursor", token, CHATREST_BASE_URL=url)
+    assert "another query" in complaint(other)
+    assert asked == []
+
+
+@pytest.mark.parametrize("key", ["wrong-key", "x"])
+def test_a_wrong_key_is_never_shown(command: Run, key: str) -> None:
+    told = complaint(command("users", CHATREST_API_KEY=key))
+    assert "401" in told
+    assert "wrong-key" not in told
+
+
+def test_an_answer_that_repeats_the_key_and_moves_the_cursor_is_tamed(command: Run, front: Fronted) -> None:
+    evil = f"bad \x1b[2J\nkey {SECRETS[0]}".encode().replace(b"\x1b", b"\\u001b").replace(b"\n", b"\\n")
+    with front(lambda *_: (401, b'{"error": {"message": "%b"}}' % evil)) as url:
+        told = complaint(command("users", CHATREST_BASE_URL=url))
+    assert "bad \\x1b[2J key [hidden]" in told
+
+
+def test_users_are_printed_as_served(service: Served, command: Run) -> None:
+    result = command("users")
+    uids = service.ask(lambda emulator: emulator.store.people.uids())
+    served = service.ask(lambda emulator: [emulator.store.people.user(uid) or b"" for uid in uids])
+    assert result.stdout_bytes == b"".join(record + b"\n" for record in served)
+
+
+def test_users_by_filter_and_limit(command: Run) -> None:
+    assert [row["uid"] for row in rows(command("users", "--search-key", "user-03"))] == ["user-03"]
+    assert [row["uid"] for row in rows(command("users", "--limit", "2", "--per-page", "1"))] == [
+        "user-01",
+        "user-02",
+    ]
+
+
+def test_apps_are_listed_without_their_keys(command: Run, front: Fronted) -> None:
+    assert [row["id"] for row in rows(command("apps"))] == ["emulated"]
+    body = b'{"data":[{"id":"a1","name":"A","apiKeys":[{"apiKey":"deep-secret"}],"accessKey":"deep-secret"}]}'
+    with front(lambda *_: (200, body)) as url:
+        [row] = rows(command("apps", CHATREST_MANAGEMENT_URL=url))
+    assert row == {"id": "a1", "name": "A", "apiKeys": "[hidden]", "accessKey": "[hidden]"}
+
+
+def test_apps_need_an_environment_of_their_own(command: Run) -> None:
+    told = complaint(command("apps", CHATREST_MANAGEMENT_URL=None, CHATREST_MANAGEMENT_SECRET=""), 2)
+    assert "lacks CHATREST_MANAGEMENT_URL, CHATREST_MANAGEMENT_SECRET" in told
+    assert "401" in complaint(command("apps", CHATREST_MANAGEMENT_SECRET="wrong"))
+
+
+@pytest.mark.parametrize(
+    "args",
+    [("users",), TALK, ("apps",), ("send", "user-05", "hi"), ("messages", SECRETS[0]), (SECRETS[1],)],
+)
+def test_no_secret_in_what_is_printed(command: Run, args: tuple[str, ...]) -> None:
+    output = command(*args).output
+    assert output
+    assert not any(secret in output for secret in SECRETS)

@@ -1,0 +1,116 @@
+"""The frame: first screen, exit statuses, one line per failure."""
+
+import asyncio
+import subprocess
+import sys
+from collections.abc import Callable
+
+import click
+import pytest
+from click.testing import CliRunner, Result
+
+import chatrest
+from chatrest.cli.root import ended, root
+
+from .conftest import complaint
+
+COMMANDS = ["apps", "demo", "emulator", "messages", "send", "token", "users"]
+
+
+@pytest.mark.parametrize("args", [[], ["-h"], ["--help"]])
+def test_the_first_screen_names_every_command_and_variable(args: list[str]) -> None:
+    result = CliRunner().invoke(root, args)
+    assert result.exit_code == 0
+    for word in [*COMMANDS, "CHATREST_APP_ID", "CHATREST_BASE_URL", "chatrest demo", "Exit status"]:
+        assert word in result.stdout
+
+
+def test_these_are_all_the_commands() -> None:
+    assert sorted(root.commands) == COMMANDS
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_commands_help_has_examples_and_all_its_options(name: str) -> None:
+    result = CliRunner().invoke(root, [name, "-h"])
+    assert result.exit_code == 0
+    assert "Example" in result.stdout
+    words = result.stdout.replace(",", " ").split()
+    for param in root.commands[name].params:
+        for option in param.opts + param.secondary_opts if isinstance(param, click.Option) else []:
+            assert option in words
+
+
+def test_help_and_version_need_neither_network_nor_rich() -> None:
+    code = (
+        "import sys; from chatrest.cli.root import root\n"
+        "try: root.main(['messages', '--help'])\n"
+        "except SystemExit: assert not {'aiohttp', 'rich'} & {*sys.modules}"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, stdout=subprocess.DEVNULL)
+
+
+def test_the_version() -> None:
+    assert chatrest.__version__ in CliRunner().invoke(root, ["--version"]).stdout
+
+
+@pytest.mark.parametrize("missing", ["click", "rich"])
+def test_without_the_extra_one_line_says_what_to_install(missing: str) -> None:
+    code = f"import sys; sys.modules['{missing}'] = None; from chatrest.cli import main; main()"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 1
+    assert done.stderr == "chatrest: the command needs the extra: pip install 'chatrest[cli]'\n"
+
+
+@pytest.mark.parametrize(
+    ("args", "words"),
+    [
+        (["nothing-of-the-kind"], "No such command 'nothing-of-the-kind' (see 'chatrest --help')"),
+        (["--nothing"], "--nothing"),
+        (["messages"], "Missing argument 'UID' (see 'chatrest messages --help')"),
+        (["messages", "bob", "--limit", "many"], "'--limit'"),
+        (["messages", "bob", "--api-key", "x"], "--api-key"),
+        (["users", "--per-page", "1001"], "1<=x<=1000"),
+    ],
+)
+def test_wrong_usage_is_one_line_and_2(command: Callable[..., Result], args: list[str], words: str) -> None:
+    assert words in complaint(command(*args), 2)
+
+
+def test_a_missing_environment_is_named_at_once_and_2(command: Callable[..., Result]) -> None:
+    empty = dict.fromkeys(("CHATREST_APP_ID", "CHATREST_API_KEY", "CHATREST_BASE_URL"))
+    told = complaint(command("messages", "bob", **empty), 2)
+    assert "CHATREST_APP_ID, CHATREST_API_KEY, CHATREST_SERVICE_DOMAIN (or CHATREST_BASE_URL)" in told
+
+
+@pytest.mark.parametrize(
+    ("error", "text", "status"),
+    [
+        (KeyboardInterrupt(), "interrupted", 130),
+        (asyncio.CancelledError(), "ended by a signal", 143),
+        (BrokenPipeError(), "", 0),
+        (chatrest.RequestInvalidError("uid = ''"), "uid = ''", 2),
+        (chatrest.NotFoundError("no such user"), "no such user", 1),
+        (chatrest.RequestTimeoutError("too slow"), "too slow", 1),
+        (FileNotFoundError(2, "No such file or directory", "x"), "x: No such file or directory", 1),
+        (OSError("no more room"), "no more room", 1),
+        (ExceptionGroup("", [ExceptionGroup("", [chatrest.ServerError("down")])]), "down", 1),
+    ],
+)
+def test_every_end_has_its_words_and_its_status(error: BaseException, text: str, status: int) -> None:
+    end = ended(error)
+    assert (end.text, end.status) == (text, status)
+
+
+def test_a_note_says_how_to_go_on() -> None:
+    error = KeyboardInterrupt()
+    error.add_note("go on with --cursor x")
+    assert ended(error).text == "interrupted; go on with --cursor x"
+
+
+def test_a_bug_is_not_hushed_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    @click.command()
+    def broken() -> None:
+        raise ZeroDivisionError
+
+    monkeypatch.setitem(root.commands, "broken", broken)
+    assert isinstance(CliRunner().invoke(root, ["broken"]).exception, ZeroDivisionError)

@@ -1,0 +1,565 @@
+"""From bytes to structs: good pages the fast way, any other page without losing a record."""
+
+import json
+from contextlib import suppress
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from chatrest.core.decode import APP_INFO, AUTH_TOKEN, MESSAGE, USER, Many, One, anything
+from chatrest.errors import ReplyUnreadableError
+from chatrest.models.message import (
+    ActionMessage,
+    CallMessage,
+    CustomMessage,
+    MediaMessage,
+    TextMessage,
+    UnknownMessage,
+)
+from chatrest.models.meta import Mark, Pagination
+
+some = settings(max_examples=120, deadline=None, database=None)
+PAGE, MESSAGE_ONE = Many(MESSAGE), One(MESSAGE)
+
+
+def user(uid: str, **more: Any) -> dict[str, Any]:
+    return {"entity": {"uid": uid, "name": uid.title(), "role": "default", "avatar": f"https://x/{uid}.png",
+                       "status": "offline", **more}, "entityType": "user"}  # fmt: skip
+
+
+COMMON = {
+    "id": "1001",
+    "conversationId": "alice_user_bob",
+    "sender": "alice",
+    "receiverType": "user",
+    "receiver": "bob",
+    "category": "call",
+    "type": "audio",
+    "sentAt": 1700000000,
+    "updatedAt": 1700000001,
+}
+CALL = {
+    "data": {
+        "entities": {"sender": user("alice"), "receiver": user("bob")},
+        "metadata": {"free": ["form", 1]},
+    },
+    "type": "audio",
+    "sender": "alice",
+    "receiver": "bob",
+    "receiverType": "user",
+    "status": "ongoing",
+    "sessionid": "v1.us.1",
+    "conversationId": "alice_user_bob",
+    "initiatedAt": 1700000000,
+    "joinedAt": 1700000002,
+    "startedAt": 1700000003,
+    "wsChannel": {"secret": "s3cr3t", "service": "ws.x", "identity": "alice"},
+}
+CALL_MESSAGE = {
+    **COMMON,
+    "data": {
+        "action": "ongoing",
+        "entities": {
+            "by": user("alice", conversationId="alice_user_bob"),
+            "on": {"entity": CALL, "entityType": "call"},
+            "for": user("bob"),
+        },
+    },
+}
+TEXT = {
+    **COMMON,
+    "id": "1002",
+    "category": "message",
+    "type": "text",
+    "data": {"text": "hello", "metadata": {"a": 1}},
+}
+MEDIA = {
+    **TEXT,
+    "id": "1003",
+    "type": "image",
+    "tags": ["a"],
+    "parentId": "7",
+    "data": {
+        "attachments": [
+            {"url": "https://x/f.png", "name": "f", "mimeType": "image/png", "extension": "png", "size": 9}
+        ]
+    },
+}
+CUSTOM = {
+    **COMMON,
+    "id": "1004",
+    "category": "custom",
+    "type": "poll",
+    "data": {"customData": {"q": [1, None]}},
+}
+ACTION = {
+    **COMMON,
+    "id": "1005",
+    "category": "action",
+    "type": "message",
+    "data": {
+        "action": "edited",
+        "entities": {"by": user("alice"), "on": {"entity": TEXT, "entityType": "message"}},
+    },
+}
+GOOD = [CALL_MESSAGE, TEXT, MEDIA, CUSTOM, ACTION]
+KINDS = [CallMessage, TextMessage, MediaMessage, CustomMessage, ActionMessage]
+META = {
+    "pagination": {"total": 0, "count": 5, "per_page": 100, "current_page": 1, "total_pages": 1},
+    "cursor": {"id": 1001, "affix": "prepend"},
+}
+
+
+def body(records: Any, meta: Any = META) -> bytes:
+    return json.dumps({"data": records, "meta": meta}).encode()
+
+
+def poisoned(records: list[Any]) -> list[Any]:
+    """What the patient way makes of the records: a stranger among them keeps the fast way out."""
+    listing = PAGE(body([*records, None]))
+    assert isinstance(listing.items[-1], UnknownMessage)
+    return listing.items[:-1]
+
+
+# ── the documented shapes ──
+
+
+def test_the_documented_page_is_read_the_fast_way() -> None:
+    served = body(GOOD)
+    page = PAGE(served)
+    assert page.repairs == ()
+    assert page.raw is served
+    assert [type(item) for item in page.items] == KINDS
+    assert page.meta.pagination == Pagination(0, 5, 100, 1, 1)
+    assert page.meta.cursor == Mark("prepend", 1001)
+    assert MESSAGE.listing.decode(served).meta == page.meta
+
+
+def test_every_field_of_the_documented_call_message_is_there() -> None:
+    [message] = PAGE(body([CALL_MESSAGE])).items
+    assert isinstance(message, CallMessage)
+    assert (message.id, message.conversation_id, message.sender) == ("1001", "alice_user_bob", "alice")
+    assert (message.receiver_type, message.receiver) == ("user", "bob")
+    assert (message.category, message.type) == ("call", "audio")
+    assert (message.sent_at, message.updated_at) == (1700000000, 1700000001)
+    entities = message.data.entities
+    assert message.data.action == "ongoing"
+    assert (entities.by.entity_type, entities.on.entity_type, entities.for_.entity_type) == (
+        "user",
+        "call",
+        "user",
+    )
+    assert (entities.by.entity.uid, entities.for_.entity.uid) == ("alice", "bob")
+    assert (entities.by.entity.conversation_id, entities.for_.entity.conversation_id) == (
+        "alice_user_bob",
+        msgspec.UNSET,
+    )
+    by = entities.by.entity
+    assert (by.name, by.role, by.avatar, by.status) == ("Alice", "default", "https://x/alice.png", "offline")
+    call: Any = entities.on.entity
+    assert (call.session_id, call.type, call.status) == ("v1.us.1", "audio", "ongoing")
+    assert (call.sender, call.receiver, call.receiver_type) == ("alice", "bob", "user")
+    assert call.conversation_id == "alice_user_bob"
+    assert (call.initiated_at, call.joined_at, call.started_at) == (1700000000, 1700000002, 1700000003)
+    assert (call.ws_channel.secret, call.ws_channel.service, call.ws_channel.identity) == (
+        "s3cr3t",
+        "ws.x",
+        "alice",
+    )
+    assert (call.data.entities.sender.entity.uid, call.data.entities.receiver.entity.uid) == ("alice", "bob")
+    assert call.data.metadata == {"free": ["form", 1]}
+
+
+def test_the_other_categories_hold_what_was_served() -> None:
+    _, text, media, custom, action = PAGE(body(GOOD)).items
+    assert isinstance(text, TextMessage) and text.data.text == "hello"  # noqa: PT018
+    assert isinstance(media, MediaMessage) and media.data.attachments[0].size == 9  # type: ignore[index,union-attr]  # noqa: PT018
+    assert (media.tags, media.parent_id, media.category) == (("a",), "7", "message")
+    assert isinstance(custom, CustomMessage) and custom.data.custom_data == {"q": [1, None]}  # noqa: PT018
+    assert isinstance(action, ActionMessage) and action.data.entities.on.entity == TEXT  # type: ignore[union-attr]  # noqa: PT018
+
+
+def test_the_patient_way_agrees_with_the_fast_one_on_good_records() -> None:
+    assert poisoned(GOOD) == PAGE(body(GOOD)).items
+
+
+@some
+@given(
+    st.sampled_from([TEXT, MEDIA, CUSTOM]),
+    st.fixed_dictionaries(
+        {},
+        optional={
+            "muid": st.none() | st.text(),
+            "parentId": st.text(),
+            "editedAt": st.none() | st.integers(0, 2**62),
+            "tags": st.lists(st.text(), max_size=3),
+            "receipts": st.dictionaries(st.text(), st.integers(0, 9), max_size=2),
+            "readAt": st.integers(0, 2**62),
+            "futureField": st.lists(st.integers(0, 9), max_size=2),
+            "sender": st.text(),
+            "sentAt": st.integers(-(2**63), 2**63 - 1),
+        },
+    ),
+)
+def test_both_ways_agree_whatever_a_good_record_holds(record: dict[str, Any], more: dict[str, Any]) -> None:
+    page = PAGE(body([{**record, **more}]))
+    assert page.repairs == ()
+    assert poisoned([{**record, **more}]) == page.items
+
+
+# ── a record that is odd ──
+
+
+@pytest.mark.parametrize(
+    ("changes", "name", "value", "note"),
+    [
+        ({"id": 77}, "id", "77", "data[0].id: expected text, got whole number"),
+        ({"id": 1}, "id", "1", "data[0].id: expected text, got whole number"),
+        ({"id": 0}, "id", "0", "data[0].id: expected text, got whole number"),
+        ({"id": 10**30}, "id", str(10**30), "data[0].id: expected text, got whole number"),
+        ({"sentAt": "5"}, "sent_at", 5, "data[0].sentAt: expected whole number, got text"),
+        ({"sentAt": None}, "sent_at", 0, "data[0].sentAt: expected whole number, got null"),
+        ({"sender": None}, "sender", "", "data[0].sender: expected text, got null"),
+        ({"parentId": 9}, "parent_id", "9", "data[0].parentId: expected text, got whole number"),
+        ({"tags": {}}, "tags", (), "data[0].tags: expected array, got an empty object"),
+        ({"tags": "x"}, "tags", msgspec.UNSET, "data[0].tags: expected array, got text"),
+        ({"receipts": []}, "receipts", {}, "data[0].receipts: expected object, got an empty array"),
+    ],
+)
+def test_a_field_of_an_odd_type_is_mended_in_its_typed_message(
+    changes: dict[str, Any], name: str, value: Any, note: str
+) -> None:
+    page = PAGE(body([{**TEXT, **changes}, CALL_MESSAGE]))
+    message = page.items[0]
+    assert isinstance(message, TextMessage)
+    assert getattr(message, name) == value
+    assert type(getattr(message, name)) is type(value)
+    assert page.repairs == (note,)
+    assert page.items[1] == PAGE(body([CALL_MESSAGE])).items[0]
+
+
+def test_an_empty_object_served_as_an_array_is_mended() -> None:
+    page = PAGE(body([{**TEXT, "data": {"text": "t", "metadata": []}}, {**TEXT, "data": []}]))
+    assert [item.data.metadata for item in page.items] == [{}, msgspec.UNSET]  # type: ignore[union-attr]
+    assert [type(item) for item in page.items] == [TextMessage, TextMessage]
+
+
+def test_attachment_sizes_of_digits_are_mended_and_the_message_stays_a_media_message() -> None:
+    [message] = PAGE(body([{**MEDIA, "data": {"attachments": [{"url": "u", "size": "12"}]}}])).items
+    assert isinstance(message, MediaMessage)
+    assert message.data.attachments[0].size == 12  # type: ignore[index,union-attr]
+
+
+@pytest.mark.parametrize(
+    ("record", "reason"),
+    [
+        (None, "not an object"),
+        (5, "not an object"),
+        ("x", "not an object"),
+        ([], "not an object"),
+        ({}, "id"),
+        ({**TEXT, "id": None}, "id"),
+        ({**TEXT, "id": True}, "id"),
+        ({**TEXT, "id": 1.5}, "id"),
+        ({**TEXT, "id": ["1"]}, "id"),
+        ({**TEXT, "id": {}}, "id"),
+        ({**TEXT, "category": "poll"}, "category"),
+        ({**TEXT, "category": None}, "category"),
+        ({k: v for k, v in TEXT.items() if k != "category"}, "category"),
+        ({**TEXT, "category": ["x"]}, "category"),
+        ({**TEXT, "sender": {"uid": "alice"}}, "sender"),
+        ({**TEXT, "sentAt": "soon"}, "sentAt"),
+        ({**TEXT, "data": "hello"}, "data"),
+        ({**TEXT, "data": ["x"]}, "data"),
+        ({**TEXT, "data": None}, "data"),
+        ({**CALL_MESSAGE, "data": {"action": "x"}}, "data.entities"),
+        (
+            {**CALL_MESSAGE, "data": {**CALL_MESSAGE["data"], "entities": {"by": 5, "on": 5, "for": 5}}},
+            "entities.by",
+        ),  # type: ignore[dict-item]
+    ],
+)
+def test_a_record_that_no_type_holds_arrives_as_it_was_served_and_says_why(record: Any, reason: str) -> None:
+    raw = json.dumps(record).encode()
+    page = PAGE(b'{"data":[' + json.dumps(TEXT).encode() + b" , " + raw + b"\n]}")
+    good, message = page.items
+    assert isinstance(good, TextMessage)
+    assert isinstance(message, UnknownMessage)
+    assert message.raw == raw
+    assert reason in message.reason
+    assert type(message.id) is str
+
+
+def test_an_unknown_message_holds_the_common_fields_that_can_be_read() -> None:
+    [message] = PAGE(body([{**TEXT, "category": "poll", "id": 55, "sentAt": "x", "type": None}])).items
+    assert isinstance(message, UnknownMessage)
+    assert (message.id, message.conversation_id, message.sender) == ("55", "alice_user_bob", "alice")
+    assert (message.receiver_type, message.receiver, message.category) == ("user", "bob", "poll")
+    assert (message.type, message.sent_at, message.updated_at) == ("", 0, 1700000001)
+    assert message.data == TEXT["data"]
+
+
+ODD_BYTES = {
+    "a lone surrogate": (rb'"\ud800"', "\ud800"),
+    "NaN": (b"NaN", None),
+    "an infinity": (b"-Infinity", float("-inf")),
+    "a byte that is not UTF-8": (b'"\xff"', "\udcff"),
+    "an integer of 60 digits": (b"9" * 60, int("9" * 60)),
+    "an integer of 5000 digits": (b"9" * 5000, None),
+    "an array 2000 deep": (b"[" * 2000 + b"]" * 2000, None),
+    "an object 1500 deep": (b'{"a":' * 1500 + b"1" + b"}" * 1500, None),
+    "a number out of range": (b"1e999", float("inf")),
+}
+
+
+@pytest.mark.parametrize("odd", ODD_BYTES)
+def test_odd_json_inside_one_record_never_fails_its_page(odd: str) -> None:
+    """A user may write any of these into the metadata of a message: the others must stay readable."""
+    served, value = ODD_BYTES[odd]
+    raw = json.dumps(TEXT).encode().replace(b'{"a": 1}', b'{"a": ' + served + b"}")
+    assert served in raw
+    good = json.dumps(CALL_MESSAGE).encode()
+    page = PAGE(
+        b'{"data":[' + b",".join([good, raw, good]) + b'],"meta":{"cursor":{"id":7,"affix":"append"}}}'
+    )
+    assert [item.id for item in page.items] == ["1001", "1002", "1001"]
+    assert isinstance(page.items[0], CallMessage)
+    assert page.meta.cursor == Mark("append", 7)
+    middle = page.items[1]
+    if isinstance(middle, UnknownMessage):
+        assert middle.raw == raw
+    elif value is not None:
+        assert middle.data.metadata == {"a": value}  # type: ignore[union-attr]
+
+
+def test_a_byte_order_mark_fails_nothing() -> None:
+    assert PAGE(b"\xef\xbb\xbf" + body(GOOD)).items == PAGE(body(GOOD)).items
+
+
+def test_of_a_name_that_comes_twice_the_last_stands_either_way() -> None:
+    twice = json.dumps(TEXT).replace('"sender": "alice"', '"sender": "x", "sender": "alice"').encode()
+    fast = PAGE(b'{"data":[' + twice + b"]}").items
+    assert PAGE(b'{"data":[' + twice + b",null]}").items[:1] == fast == PAGE(body([TEXT])).items
+
+
+leaves = (
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.integers(10**20, 10**60)
+    | st.floats()
+    | st.text(st.characters(codec=None, categories=None), max_size=6)
+)
+values = st.recursive(
+    leaves,
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.text(max_size=4) | st.sampled_from(["entity", "uid", "text", "id"]), inner, max_size=3
+        )
+    ),
+    max_leaves=6,
+)
+
+
+def paths(value: Any, above: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    """Every place inside a JSON value."""
+    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    return [here for key, each in items for here in [(*above, key), *paths(each, (*above, key))]]
+
+
+@st.composite
+def mutants(draw: st.DrawFn) -> bytes:
+    """A good record with one to three of its members dropped, exchanged or added."""
+    record = json.loads(json.dumps(draw(st.sampled_from(GOOD))))
+    for _ in range(draw(st.integers(1, 3))):
+        *above, name = draw(st.sampled_from(paths(record)))
+        holder = record
+        for each in above:
+            holder = holder[each]
+        how = draw(st.sampled_from(["drop", "exchange", "add"]))
+        if how == "drop":
+            del holder[name]
+        elif how == "exchange":
+            holder[name] = draw(values | st.sampled_from([[], {}, "5", 5, 1, 0, 5.0, "", "call", None]))
+        elif isinstance(holder, dict):
+            holder[draw(st.text(max_size=4))] = draw(values)
+        if not record or not paths(record):
+            break
+    return json.dumps(record, ensure_ascii=draw(st.booleans())).encode("utf-8", "surrogatepass")
+
+
+@settings(some, max_examples=250)
+@given(st.lists(mutants() | values.map(lambda v: json.dumps(v).encode()), min_size=1, max_size=3))
+def test_no_record_ever_fails_its_page_or_changes_its_place(records: list[bytes]) -> None:
+    good = json.dumps(MEDIA).encode()
+    served = (
+        b'{"data":[' + b" ,".join([good, *records, good]) + b'],"meta":{"cursor":{"id":5,"affix":"append"}}}'
+    )
+    page = PAGE(served)
+    assert len(page.items) == len(records) + 2
+    assert page.raw == served
+    assert page.items[0] == page.items[-1] == PAGE(body([MEDIA])).items[0]
+    assert page.meta.cursor == Mark("append", 5)
+    for raw, message in zip(records, page.items[1:-1], strict=True):
+        assert type(message.id) is str
+        if isinstance(message, UnknownMessage):
+            assert message.raw == raw
+            assert message.reason
+        else:
+            assert str(json.loads(raw.decode("utf-8", "surrogateescape"))["id"]) == message.id
+        repr(message)
+
+
+# ── the envelope ──
+
+
+@pytest.mark.parametrize(
+    "served",
+    [
+        b"",
+        b"null",
+        b"[]",
+        b"5",
+        b'"x"',
+        b"{}",
+        b'{"data":null}',
+        b'{"data":5}',
+        b'{"data":"x"}',
+        b'{"data":{}}',
+        b'{"data":{"0":{}}}',
+        b'{"meta":{}}',
+        b"<html>",
+        b'{"data":[',
+        b'{"data":[]',
+        b'{"data":[]}x',
+        b"\xff\xfe",
+        b'{"data":[{]}',
+        b'{"error":{"code":"X"}}',
+        b'{[]:1,"data":[]}',
+    ],
+)
+def test_what_is_not_the_envelope_is_unreadable(served: bytes) -> None:
+    with pytest.raises(ReplyUnreadableError):
+        PAGE(served)
+
+
+def test_an_object_with_an_id_stands_for_a_list_of_one() -> None:
+    assert PAGE(json.dumps({"data": TEXT}).encode()).items == PAGE(body([TEXT])).items
+
+
+@some
+@given(st.binary(max_size=60) | st.text('{}[]:,"data metid\\0.-', max_size=40).map(str.encode))
+def test_any_bytes_are_a_page_or_unreadable_and_nothing_else(served: bytes) -> None:
+    for read in (PAGE, MESSAGE_ONE, Many(USER), One(AUTH_TOKEN), Many(APP_INFO), anything):
+        for each in (served, b'{"data":' + served + b"}", b'{"data":[' + served + b"]}"):
+            with suppress(ReplyUnreadableError):
+                read(each)
+
+
+@pytest.mark.parametrize(
+    "meta",
+    [
+        {},
+        [],
+        None,
+        {"pagination": []},
+        {"pagination": None, "cursor": None},
+        {"cursor": []},
+        {"next": {"affix": "append"}},
+    ],
+)
+def test_an_odd_meta_fails_no_page(meta: Any) -> None:
+    assert [item.id for item in PAGE(body([TEXT], meta)).items] == ["1002"]
+
+
+def test_a_meta_of_odd_types_is_mended_and_told() -> None:
+    page = PAGE(
+        body(
+            [TEXT], {"pagination": {"total": "3", "per_page": 5.0}, "cursor": {"id": "77", "affix": "append"}}
+        )
+    )
+    assert page.meta.pagination == Pagination(3, None, 5)
+    assert page.meta.cursor == Mark("append", "77")
+    assert all(note.startswith("meta.pagination.") for note in page.repairs)
+
+
+def test_a_mark_too_large_for_a_machines_integer_is_kept() -> None:
+    assert PAGE(body([TEXT], {"cursor": {"id": 10**30, "affix": "append"}})).meta.cursor == Mark(
+        "append", 10**30
+    )
+
+
+# ── one record ──
+
+
+@pytest.mark.parametrize(("record", "kind"), list(zip(GOOD, KINDS, strict=True)))
+def test_one_record_is_read_in_its_envelope_or_in_an_array_of_one(record: Any, kind: type) -> None:
+    message = MESSAGE_ONE(json.dumps({"data": record}).encode())
+    assert type(message) is kind
+    assert MESSAGE_ONE(json.dumps({"data": [record]}).encode()) == message
+
+
+@pytest.mark.parametrize(
+    "served", [b'{"data":[]}', b'{"data":[{"id":"1"},{"id":"2"}]}', b'{"data":{}}', b'{"data":null}', b"{}"]
+)
+def test_none_or_several_records_are_not_one(served: bytes) -> None:
+    with pytest.raises(ReplyUnreadableError, match=r"^data: expected"):
+        MESSAGE_ONE(served)
+
+
+def test_one_record_of_a_kind_not_known_is_kept() -> None:
+    message = MESSAGE_ONE(b'{"data":{"id":5,"category":"poll"}}')
+    assert isinstance(message, UnknownMessage)
+    assert (message.id, message.raw) == ("5", b'{"id":5,"category":"poll"}')
+
+
+# ── users, tokens, apps ──
+
+
+def test_a_user_is_mended_where_it_can_be() -> None:
+    page = Many(USER)(b'{"data":[{"uid":5,"createdAt":"7","metadata":[],"hasBlockedMe":1},{"uid":"b"}]}')
+    mended = page.items[0]
+    assert (mended.uid, mended.created_at, mended.metadata, mended.has_blocked_me) == ("5", 7, {}, True)
+    assert len(page.repairs) == 4
+
+
+def test_a_user_that_is_none_is_unreadable() -> None:
+    with pytest.raises(ReplyUnreadableError, match=r"data\[0\]"):
+        Many(USER)(b'{"data":[5]}')
+
+
+def test_a_token_is_read() -> None:
+    token = One(AUTH_TOKEN)(b'{"data":{"uid":"bob","authToken":"t","createdAt":"5","appInfo":{"a":1}}}')
+    assert (token.uid, token.auth_token, token.created_at, token.app_info) == ("bob", "t", 5, {"a": 1})
+
+
+@pytest.mark.parametrize("served", [b'{"uid":"bob"}', b'{"uid":"bob","authToken":null}'])
+def test_a_reply_without_its_token_is_not_an_empty_token(served: bytes) -> None:
+    with pytest.raises(ReplyUnreadableError):
+        One(AUTH_TOKEN)(b'{"data":' + served + b"}")
+
+
+def test_an_app_is_read_from_a_list_or_alone() -> None:
+    app = b'{"id":"a","name":"A","region":"us","owner":5,"apiKeys":{"k":{"scope":"authOnly"}}}'
+    assert Many(APP_INFO)(b'{"data":' + app + b"}").items == Many(APP_INFO)(b'{"data":[' + app + b"]}").items
+
+
+# ── anything ──
+
+
+def test_any_json_is_taken_as_it_is_and_nothing_as_none() -> None:
+    assert anything(b'{"a":[1,null]}') == {"a": [1, None]}
+    assert anything(b"") is None
+    assert anything(b'"\\ud800"') == "\ud800"
+    with pytest.raises(ReplyUnreadableError):
+        anything(b"<html>")
+
+
+def test_a_decoder_is_built_once() -> None:
+    assert MESSAGE.listing is MESSAGE.listing
+    assert MESSAGE.single is MESSAGE.single
+    assert MESSAGE.record is MESSAGE.record

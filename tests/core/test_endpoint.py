@@ -1,0 +1,187 @@
+"""An operation as a value: its path, its acting user, and paths given by hand."""
+
+from typing import Any
+from urllib.parse import quote, unquote, urlsplit
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from chatrest.core.endpoint import Call, Endpoint, any_path, check_viewer, is_mapping, segment
+from chatrest.errors import RequestInvalidError
+
+GET: Endpoint[Any] = Endpoint(
+    name="groups.get", method="GET", path="/groups/{guid}/members/{uid}", reply=bytes
+)
+some = settings(max_examples=120, deadline=None, database=None)
+hostile = st.text() | st.sampled_from(
+    [
+        "a/b",
+        "../x",
+        "%2e%2e",
+        "a?b#c",
+        "a;b",
+        "{uid}",
+        "%",
+        "a b",
+        "a+b",
+        "漢字",
+        "...",
+        "\\",
+        "a%2Fb",
+        "😀",
+        "é",
+    ]
+)
+controls = "".join(map(chr, [*range(32), *range(127, 160)]))
+
+
+def is_plain(text: str) -> bool:
+    return text not in ("", ".", "..") and not set(text) & set(controls)
+
+
+@some
+@given(hostile)
+def test_any_text_is_one_segment_that_reads_back_as_it_was(uid: str) -> None:
+    if not is_plain(uid):
+        with pytest.raises(RequestInvalidError, match=r"^uid = "):
+            segment("uid", uid)
+        return
+    quoted = segment("uid", uid)
+    assert unquote(quoted, errors="strict") == uid
+    assert urlsplit(f"https://h/users/{quoted}/messages").path.split("/") == ["", "users", quoted, "messages"]
+    assert set(quoted) <= set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~%")
+    assert quoted not in (".", "..")
+
+
+@pytest.mark.parametrize(
+    "uid", ["", ".", "..", "a\nb", "\x00", "\x7f", "a\x85", None, 5, b"bob", ["bob"], "\ud800"]
+)
+def test_what_is_no_segment_is_refused(uid: object) -> None:
+    with pytest.raises(RequestInvalidError, match=r"^uid = "):
+        segment("uid", uid)
+
+
+def test_an_endpoint_called_with_its_arguments_is_a_call() -> None:
+    call = GET(
+        guid="a/b", uid="{guid}", query={"x": 1}, json={"y": 2}, on_behalf_of="eve", place=(("id", "5"),)
+    )
+    assert call == Call(GET, "/groups/a%2Fb/members/%7Bguid%7D", {"x": 1}, {"y": 2}, "eve", (("id", "5"),))
+    assert GET(guid="g", uid="u") == Call(GET, "/groups/g/members/u")
+
+
+def test_an_endpoint_is_safe_standard_and_of_the_chat_interface_unless_it_says_otherwise() -> None:
+    assert (GET.replay, GET.rate_class, GET.interface) == ("safe", "standard", "chat")
+
+
+def test_a_call_with_a_bad_argument_is_refused() -> None:
+    with pytest.raises(RequestInvalidError, match=r"^guid = "):
+        GET(guid="..", uid="u")
+    with pytest.raises(RequestInvalidError, match=r"^on_behalf_of = "):
+        GET(guid="g", uid="u", on_behalf_of=" eve")
+
+
+@pytest.mark.parametrize("uid", ["bob", "b b", "漢字", "a/b", "a;b", "é"])
+def test_an_acting_user_is_taken_unchanged(uid: str) -> None:
+    assert check_viewer(uid) == uid
+
+
+def test_no_acting_user_is_none() -> None:
+    assert check_viewer(None) is None
+
+
+@pytest.mark.parametrize(
+    "uid",
+    [
+        "",
+        " ",
+        " bob",
+        "bob ",
+        "bob\t",
+        "\u00a0bob",
+        "b\nob",
+        "b\r\nx: y",
+        "\x00",
+        "..",
+        "\ud800",
+        5,
+        True,
+        b"bob",
+    ],
+)
+def test_an_acting_user_that_a_header_would_change_is_refused(uid: object) -> None:
+    with pytest.raises(RequestInvalidError, match=r"^on_behalf_of = "):
+        check_viewer(uid)
+
+
+@pytest.mark.parametrize(
+    ("path", "quoted"),
+    [
+        ("/users", "/users"),
+        ("/users/a b", "/users/a%20b"),
+        ("/users/a%20b", "/users/a%20b"),
+        ("/users/漢", f"/users/{quote('漢')}"),
+        ("/groups/a@b/x:y", "/groups/a@b/x:y"),
+        ("/a/...", "/a/..."),
+        ("/a/.b", "/a/.b"),
+        ("/users/", "/users/"),
+        ("/", "/"),
+        ('/a"<>|', "/a%22%3C%3E%7C"),
+    ],
+)
+def test_a_path_by_hand_is_quoted_where_it_has_to_be(path: str, quoted: str) -> None:
+    assert any_path(path) == quoted
+    assert any_path(quoted) == quoted
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "",
+        "users",
+        "//evil.com",
+        "/../x",
+        "/a/../b",
+        "/a/..",
+        "/./a",
+        "/a/%2e%2E/b",
+        "/a/.%2e",
+        "/%2E/a",
+        "/a?b=c",
+        "/a#b",
+        "/a\\b",
+        "/a\nb",
+        "/a\x00",
+        "https://evil.com/",
+        None,
+        5,
+        b"/users",
+        "/\ud800",
+        "/a/%2e",
+    ],
+)
+def test_a_path_that_would_leave_its_base_is_refused(path: object) -> None:
+    with pytest.raises(RequestInvalidError, match=r"^path = "):
+        any_path(path)
+
+
+@some
+@given(st.text(max_size=20).map("/".__add__))
+def test_any_path_stays_below_its_base(path: str) -> None:
+    try:
+        quoted = any_path(path)
+    except RequestInvalidError:
+        return
+    parts = urlsplit(f"https://host/v3{quoted}")
+    assert (parts.netloc, parts.query, parts.fragment) == ("host", "", "")
+    assert parts.path.startswith("/v3/")
+    assert not {unquote(part) for part in parts.path.split("/")} & {".", ".."}
+    assert quoted.isascii()
+
+
+def test_a_query_by_hand_is_a_mapping_with_text_keys() -> None:
+    assert is_mapping({})
+    assert is_mapping({"a": 1})
+    assert not is_mapping({1: "a"})
+    assert not is_mapping([("a", 1)])
+    assert not is_mapping("a")

@@ -1,0 +1,294 @@
+"""From a reply that is no success to its error."""
+
+import json
+import time
+from collections.abc import Iterator
+from email.utils import formatdate
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from chatrest.core.faults import error_of, fault, retry_after, signal
+from chatrest.errors import (
+    ApiError,
+    AuthenticationError,
+    BadRequestError,
+    ConflictError,
+    NotFoundError,
+    RateLimitError,
+    ServerError,
+)
+
+some = settings(max_examples=120, deadline=None, database=None)
+KEY = "0123456789abcdef0123456789abcdef01234567"
+NOW = 1_700_000_000.0
+
+
+def told(status: int, body: Any = b"", headers: dict[str, str] | None = None) -> ApiError:
+    raw = body if isinstance(body, bytes) else json.dumps(body).encode()
+    return fault(status, headers or {}, raw, "users.list", [KEY], NOW)
+
+
+def test_the_services_own_words_are_in_the_error() -> None:
+    details = {"uid": ["The uid must be a string."]}
+    body = {
+        "error": {
+            "message": "Bad.",
+            "devMessage": "dev",
+            "source": "chat-api",
+            "details": details,
+            "code": "ERR_BAD_REQUEST",
+        }
+    }
+    error = told(400, body, {"Date": "x"})
+    assert type(error) is BadRequestError
+    assert (error.status, error.code, error.message, error.details) == (
+        400,
+        "ERR_BAD_REQUEST",
+        "Bad.",
+        details,
+    )
+    assert (dict(error.headers), error.operation, error.attempts) == ({"Date": "x"}, "users.list", 1)
+    assert str(error) == "users.list: 400 ERR_BAD_REQUEST: Bad."
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "kind", "code", "message"),
+    [
+        (
+            417,
+            {"error": {"code": "ERR_ALREADY_JOINED", "message": "m"}},
+            ConflictError,
+            "ERR_ALREADY_JOINED",
+            "m",
+        ),
+        (
+            417,
+            {"error": {"code": "ERR_GUID_NOT_FOUND"}},
+            NotFoundError,
+            "ERR_GUID_NOT_FOUND",
+            '{"error": {"code": "ERR_GUID_NOT_FOUND"}}',
+        ),
+        (401, {"error": {"code": "X", "message": "", "devMessage": "dev"}}, AuthenticationError, "X", "dev"),
+        (404, {"error": "no such thing"}, NotFoundError, None, "no such thing"),
+        (404, {"error": {"code": 5, "message": "m"}}, NotFoundError, None, "m"),
+        (
+            500,
+            {"error": {"code": None, "message": None}},
+            ServerError,
+            None,
+            '{"error": {"code": null, "message": null}}',
+        ),
+        (500, {"message": "outside"}, ServerError, None, '{"message": "outside"}'),
+        (500, [1], ServerError, None, "[1]"),
+        (500, {"error": None}, ServerError, None, '{"error": null}'),
+        (
+            502,
+            b"<html><style>p{}</style><title>Bad</title><script>x<y</script><p>Gate &amp; way</p>",
+            ServerError,
+            None,
+            "Bad Gate &amp; way",
+        ),
+        (503, b"plain\n  text", ServerError, None, "plain text"),
+        (500, b"caf\xe9 \xff", ServerError, None, "caf\ufffd \ufffd"),
+        (503, b"", ServerError, None, "Service Unavailable"),
+        (503, b"<html></html>", ServerError, None, "Service Unavailable"),
+        (599, b"", ServerError, None, "no reason given"),
+        (418, b"", ApiError, None, "I'm a Teapot"),
+    ],
+)
+def test_any_body_tells_what_it_can(
+    status: int, body: Any, kind: type, code: str | None, message: str
+) -> None:
+    error = told(status, body)
+    assert type(error) is kind
+    assert (error.status, error.code, error.message) == (status, code, message)
+    assert str(error).startswith(f"users.list: {status}")
+
+
+@pytest.mark.parametrize("odd", [b"\xef\xbb\xbf%s", b" %s\n"], ids=["a byte order mark", "white space"])
+def test_an_error_keeps_its_code_through_odd_bytes(odd: bytes) -> None:
+    body = odd % b'{"error":{"code":"ERR_ALREADY_JOINED","message":"m"}}'
+    assert type(told(417, body)) is ConflictError
+
+
+@pytest.mark.parametrize("odd", [rb"\ud800", b"\xe9"], ids=["a lone surrogate", "latin-1"])
+def test_an_error_keeps_its_code_through_an_odd_message(odd: bytes) -> None:
+    """A message may repeat what the caller sent: its class must not depend on that."""
+    assert (
+        type(told(417, b'{"error":{"code":"ERR_ALREADY_JOINED","message":"' + odd + b'"}}')) is ConflictError
+    )
+
+
+@pytest.mark.parametrize("status", [301, 302, 307, 308])
+def test_a_redirect_says_why_it_is_not_followed(status: int) -> None:
+    assert "redirects are not followed" in str(told(status, b""))
+
+
+def test_a_long_body_is_cut_short() -> None:
+    assert len(told(500, b"x" * 100_000).message) <= 300
+    assert len(told(400, {"error": {"message": "x" * 100_000}}).message) <= 300
+    assert len(str(told(500, b"<" * 50_000))) < 500
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"error": {"message": f"key {KEY} is wrong", "code": "X"}}, {"error": f"{KEY}"},
+        {"error": {"message": "m", "details": {KEY: [f"a {KEY} b", {"x": [KEY]}], "n": 5}}},
+        {"error": {"message": KEY.upper(), "details": KEY}}, {"error": {"code": KEY, "message": "m"}},
+        f"<p>bad key <b>{KEY}</b></p>".encode(), f"apikey={KEY}".encode(), {"error": {"devMessage": KEY}},
+        b"x" * 290 + KEY.encode(), b"<i>" * 100 + KEY.encode(), {"error": {"message": "y" * 290 + KEY}},
+    ],
+    ids=range(11),
+)  # fmt: skip
+def test_no_error_repeats_the_key(body: Any) -> None:
+    error = told(401, body)
+    shown = f"{error} {error!r} {error.message} {error.details} {error.code} {vars(error)}".lower()
+    assert KEY not in shown
+    assert KEY[:12] not in shown
+
+
+def test_not_even_a_piece_of_a_key_that_was_cut_off_is_shown() -> None:
+    for before in range(5960, 6001, 5):
+        assert KEY[:8] not in str(told(500, b" " * before + KEY.encode()))
+
+
+def test_a_channels_secret_in_a_details_object_is_hidden_by_its_name() -> None:
+    error = told(400, {"error": {"message": "m", "details": {"wsChannel": {"secret": "s3cr3t"}}}})
+    assert "s3cr3t" not in str(vars(error))
+    assert "s3cr3t" not in str(told(500, {"oops": {"wsChannel": {"secret": "s3cr3t"}}}))
+
+
+@some
+@given(
+    st.integers(100, 599),
+    st.binary(max_size=80) | st.text(max_size=40).map(str.encode),
+    st.dictionaries(st.text(max_size=6), st.text(max_size=6), max_size=2),
+)
+def test_any_reply_becomes_an_error_and_never_fails(
+    status: int, body: bytes, headers: dict[str, str]
+) -> None:
+    for each in (body, b'{"error":' + body + b"}", b'{"error":"' + body + b'"}'):
+        error = fault(status, headers, each, "op", [KEY], NOW)
+        assert error.status == status
+        assert error.message
+
+
+def test_the_error_member_is_found_where_there_is_one() -> None:
+    assert error_of(b'{"error":{"code":"X"}}') == {"code": "X"}
+    assert error_of(b'{"error":"text"}') == {"message": "text"}
+    for body in (
+        b"",
+        b"{}",
+        b'{"error":5}',
+        b'{"error":[]}',
+        b"[]",
+        b"<html>",
+        b"[" * 5000,
+        b'{"data":{"error":{}}}',
+    ):
+        assert error_of(body) is None
+
+
+# ── Retry-After ──
+
+
+@pytest.fixture(params=["UTC", "America/New_York", "Asia/Tokyo"])
+def zone(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    monkeypatch.setenv("TZ", request.param)
+    time.tzset()
+    yield request.param
+    monkeypatch.undo()
+    time.tzset()
+
+
+@pytest.mark.parametrize("name", ["Retry-After", "retry-after", "RETRY-AFTER"])
+@pytest.mark.parametrize(("value", "seconds"), [("0", 0), ("30", 30), (" 7 ", 7), ("1.5", 1.5), ("007", 7)])
+def test_seconds_are_taken_as_they_are(name: str, value: str, seconds: float) -> None:
+    assert retry_after({name: value}, NOW) == seconds
+
+
+@pytest.mark.usefixtures("zone")
+@pytest.mark.parametrize("ahead", [90, 0, -90])
+def test_a_date_is_counted_from_now_in_any_time_zone(ahead: int) -> None:
+    assert retry_after({"Retry-After": formatdate(NOW + ahead, usegmt=True)}, NOW) == max(0, ahead)
+
+
+@pytest.mark.usefixtures("zone")
+def test_a_date_without_a_zone_is_utc_as_http_says() -> None:
+    """RFC 9110, 5.6.7: a recipient must take the old asctime form, and it is in UTC."""
+    assert retry_after({"Retry-After": time.asctime(time.gmtime(NOW + 90))}, NOW) == 90
+
+
+@pytest.mark.parametrize(
+    "name", ["X-RateLimit-Reset", "X-Rate-Limit-Reset", "x-ratelimit-reset", "x-rate-limit-reset"]
+)
+def test_without_it_the_limits_reset_is_taken_in_either_spelling(name: str) -> None:
+    assert retry_after({name: str(int(NOW) + 40)}, NOW) == 40
+    assert retry_after({name: str(int(NOW) - 40)}, NOW) == 0
+    assert retry_after({name: str(int(NOW) + 40), "Retry-After": "3"}, NOW) == 3
+    assert retry_after({name: str(int(NOW) + 40), "Retry-After": "nonsense"}, NOW) == 40
+
+
+NONSENSE = [
+    "",
+    "-5",
+    "soon",
+    "1e9",
+    "nan",
+    "inf",
+    "0x10",
+    "5s",
+    "1,5",
+    "9" * 400,
+    "Thu, 99 Foo 2020",
+    "٣",
+    "\x00",
+    "1 2",
+    "Thu, 01 Jan 99999 00:00:00 GMT",
+    "Thu, 01 Jan 9999 23:59:59 -2359",
+]
+
+
+@pytest.mark.parametrize("value", NONSENSE)
+def test_nonsense_is_no_time(value: str) -> None:
+    assert retry_after({"Retry-After": value}, NOW) is None or "9999" in value
+    assert retry_after({"X-RateLimit-Reset": value}, NOW) is None
+    assert retry_after({}, NOW) is None
+
+
+@some
+@given(st.text(max_size=40) | st.text("0123456789:, -+JanMonTueGMT", max_size=40))
+def test_any_header_is_a_wait_of_no_less_than_nothing_or_none(value: str) -> None:
+    for name in ("Retry-After", "X-RateLimit-Reset"):
+        wait = retry_after({name: value}, NOW)
+        assert wait is None or 0 <= wait < float("inf")
+
+
+def test_a_rate_limit_tells_its_wait_and_other_errors_have_none() -> None:
+    error = told(429, {"error": {"code": "ERR_TOO_MANY_REQUESTS", "message": "m"}}, {"Retry-After": "12"})
+    assert isinstance(error, RateLimitError)
+    assert error.retry_after == 12
+    assert told(429).retry_after is None  # type: ignore[attr-defined]
+    assert not hasattr(told(503, b"", {"Retry-After": "12"}), "retry_after")
+
+
+# ── what every reply tells of the limit ──
+
+
+@pytest.mark.parametrize(
+    "names", [("X-Rate-Limit", "X-Rate-Limit-Remaining"), ("X-RateLimit-Limit", "X-RateLimit-Remaining")]
+)
+def test_a_reply_tells_the_limit_and_what_is_left_in_either_spelling(names: tuple[str, str]) -> None:
+    heard = signal(200, {names[0]: "500", names[1]: "499"}, NOW)
+    assert (heard.limited, heard.limit, heard.remaining, heard.retry_after) == (False, 500, 499, None)
+    assert signal(429, {names[1]: "0", "Retry-After": "5"}, NOW).retry_after == 5
+
+
+@pytest.mark.parametrize("value", NONSENSE)
+def test_a_limit_that_is_nonsense_is_not_heard(value: str) -> None:
+    heard = signal(200, {"X-Rate-Limit": value, "X-Rate-Limit-Remaining": value}, NOW)
+    assert (heard.limit, heard.remaining) == (None, None)

@@ -1,0 +1,157 @@
+"""From a call to a request: address, headers, body."""
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from chatrest.core.endpoint import Call, Endpoint
+from chatrest.core.hosts import App
+from chatrest.core.wire import Request, base_url, check_headers, json_body, request
+from chatrest.errors import RequestInvalidError
+
+APP = App("a", "k3y", service_domain="chat.example.com")
+LIST: Endpoint[Any] = Endpoint(name="x.list", method="GET", path="/users/{uid}/messages", reply=bytes)
+CALLS: Endpoint[Any] = Endpoint(
+    name="calls.list", method="GET", path="/calls", reply=bytes, interface="calls"
+)
+
+
+def made(call: Call[Any], headers: dict[str, str] | None = None) -> Request:
+    return request(call, APP.chat_url, headers or {"apikey": "k3y"}, "comma")
+
+
+def test_a_request_is_method_address_headers_and_body() -> None:
+    call = LIST(uid="a/b", query={"limit": 5, "tags": ["x", "y"]}, on_behalf_of="eve", place=(("id", "9"),))
+    sent = made(call)
+    assert (sent.method, sent.body) == ("GET", None)
+    assert sent.url == "https://a.api-us.chat.example.com/v3/users/a%2Fb/messages?limit=5&tags=x,y&id=9"
+    assert sent.headers == {"apikey": "k3y", "onBehalfOf": "eve"}
+
+
+def test_without_a_query_there_is_no_question_mark_and_without_a_user_no_header() -> None:
+    sent = made(LIST(uid="b"))
+    assert sent.url == "https://a.api-us.chat.example.com/v3/users/b/messages"
+    assert sent.headers == {"apikey": "k3y"}
+
+
+@pytest.mark.parametrize("body", [{}, [], {"a": None}, "x", 0, False])
+def test_a_body_is_json_and_says_so(body: Any) -> None:
+    sent = made(LIST(uid="b", json=body))
+    assert sent.body is not None
+    assert json.loads(sent.body) == body
+    assert sent.headers["Content-Type"] == "application/json"
+
+
+def test_a_request_changes_no_headers_of_the_session() -> None:
+    headers = {"apikey": "k3y"}
+    made(LIST(uid="b", json={}, on_behalf_of="eve"), headers)
+    assert headers == {"apikey": "k3y"}
+
+
+@pytest.mark.parametrize("name", ["content-type", "Content-Type", "CONTENT-TYPE"])
+def test_a_callers_content_type_is_not_sent_beside_ours(name: str) -> None:
+    try:
+        extra = check_headers({name: "x/y"})
+    except RequestInvalidError:
+        return
+    sent = made(LIST(uid="b", json={}), {"apikey": "k", **extra})
+    assert len([each for each in sent.headers if each.lower() == "content-type"]) == 1
+
+
+def test_the_calls_interface_has_its_own_address() -> None:
+    assert base_url(APP, LIST(uid="b")) == APP.chat_url
+    assert base_url(APP, CALLS()) == APP.calls_url == "https://a.call-us.chat.example.com/v3"
+
+
+def test_a_request_shows_its_method_and_address_alone() -> None:
+    sent = made(LIST(uid="b", json={"secret": "s3cr3t"}))
+    assert repr(sent) == "<Request GET https://a.api-us.chat.example.com/v3/users/b/messages>"
+
+
+def cycle() -> list[Any]:
+    value: list[Any] = []
+    value.append(value)
+    return value
+
+
+@pytest.mark.parametrize(
+    "value",
+    [object(), {"a": object()}, "\ud800", {1j: 1}, cycle(), {"x": float("nan")}, [float("inf")]],
+    ids=range(7),
+)
+def test_what_json_cannot_hold_is_refused(value: Any) -> None:
+    with pytest.raises(RequestInvalidError, match="cannot be sent as JSON"):
+        json_body(value)
+
+
+def test_no_extra_headers_are_none() -> None:
+    assert check_headers(None) == {}
+    extra = {"X-Trace": "a b\tc", "X_1": "é"}
+    assert check_headers(extra) == extra
+    assert check_headers(extra) is not extra
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "apikey",
+        "ApiKey",
+        "APIKEY",
+        "onBehalfOf",
+        "onbehalfof",
+        "key",
+        "Secret",
+        "Host",
+        "content-length",
+        "Transfer-Encoding",
+    ],
+)
+def test_headers_that_chatrest_writes_itself_are_refused(name: str) -> None:
+    with pytest.raises(RequestInvalidError, match="writes it itself"):
+        check_headers({name: "x"})
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"": "x"},
+        {"a b": "x"},
+        {"a:": "x"},
+        {"a\r\nb": "x"},
+        {"a\n": "x"},
+        {"é": "x"},
+        {5: "x"},
+        {None: "x"},
+        {"a": "x\r\ny: z"},
+        {"a": "x\n"},
+        {"a": "\x00"},
+        {"a": "\x7f"},
+        {"a": 5},
+        {"a": None},
+        {"a": b"x"},
+        [("a", "b")],
+        "a: b",
+        5,
+        {"a": "\ud800"},
+    ],
+)
+def test_headers_that_are_not_well_formed_are_refused(headers: Any) -> None:
+    with pytest.raises(RequestInvalidError, match="header"):
+        check_headers(headers)
+
+
+@settings(max_examples=100, deadline=None, database=None)
+@given(st.dictionaries(st.text(max_size=6), st.text(max_size=8), max_size=2))
+def test_headers_that_are_taken_cannot_break_out_of_their_line(headers: dict[str, str]) -> None:
+    try:
+        taken = check_headers(headers)
+    except RequestInvalidError:
+        return
+    for name, value in taken.items():
+        line = f"{name}: {value}"
+        assert name.isascii()
+        assert not set(line) & set("\r\n\0")
+        assert line.encode().decode() == line

@@ -1,0 +1,204 @@
+"""Rate limits: the pure counters by properties, and what a client sees of them."""
+
+from collections import Counter
+from collections.abc import Callable
+from functools import reduce
+from operator import add
+from typing import Any
+
+import pytest
+from aiohttp import ClientSession
+from hypothesis import given
+from hypothesis import strategies as st
+
+from chatrest.emulator import Emulator, RateLimit
+from chatrest.emulator.limits import Kind, Limited, Limiter, Verdict, rate_class, told
+from chatrest.errors import RequestInvalidError
+
+STEPS = st.lists(st.one_of(st.just(0.0), st.floats(0, 3), st.floats(0, 150)), min_size=1, max_size=300)
+LIMITS = st.integers(1, 12)
+WINDOWS = st.sampled_from([0.7, 1.0, 60.0])
+
+
+def run(limiter: Limiter, steps: list[float], begin: float = 1.7e9) -> tuple[list[float], list[Verdict]]:
+    """The times that were allowed, and every verdict."""
+    now, allowed, verdicts = begin, [], []
+    for step in steps:
+        now += step
+        verdict = limiter.allow(now)
+        verdicts.append(verdict)
+        if verdict.allowed:
+            allowed.append(now)
+    return allowed, verdicts
+
+
+@given(STEPS, LIMITS, WINDOWS)
+def test_fixed_never_allows_more_in_one_of_its_windows(steps: list[float], limit: int, window: float) -> None:
+    allowed, verdicts = run(RateLimit(per_window=limit, window=window).limiter(), steps)
+    counts = Counter(at // window for at in allowed)
+    assert max(counts.values()) <= limit
+    assert all(0 <= verdict.remaining < limit or not verdict.allowed for verdict in verdicts)
+
+
+@given(STEPS, LIMITS, WINDOWS)
+def test_sliding_never_allows_more_in_any_span(steps: list[float], limit: int, window: float) -> None:
+    allowed, _ = run(RateLimit(kind="sliding", per_window=limit, window=window).limiter(), steps)
+    for first, beyond in zip(allowed, allowed[limit:], strict=False):
+        assert beyond - first >= window
+
+
+@given(STEPS, LIMITS, WINDOWS, st.integers(1, 20))
+def test_a_bucket_never_allows_more_than_its_burst_and_what_came_back(
+    steps: list[float], limit: int, window: float, burst: int
+) -> None:
+    limiter = RateLimit(kind="bucket", per_window=limit, window=window, burst=burst).limiter()
+    allowed, _ = run(limiter, steps)
+    for first, begin in enumerate(allowed):
+        for last in range(first, len(allowed)):
+            assert last - first + 1 <= burst + limit * (allowed[last] - begin) / window + 1e-5
+
+
+KINDS: tuple[Kind, ...] = ("fixed", "sliding", "bucket")
+
+
+@given(st.sampled_from(KINDS), STEPS, LIMITS, WINDOWS)
+def test_remaining_and_wait_tell_the_truth(kind: Kind, steps: list[float], limit: int, window: float) -> None:
+    limiter = RateLimit(kind=kind, per_window=limit, window=window).limiter()
+    _, verdicts = run(limiter, steps)
+    now, last = reduce(add, steps, 1.7e9), verdicts[-1]
+    more = [limiter.allow(now).allowed for _ in range(last.remaining + 1)]
+    assert more == [True] * last.remaining + [False]
+    refused = limiter.allow(now)
+    assert not refused.allowed
+    assert 0 < refused.wait <= window + 1e-5
+    assert limiter.allow(now + refused.wait + 1e-5).allowed
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_limit_is_used_up_and_comes_back(kind: Kind) -> None:
+    limiter = RateLimit(kind=kind, per_window=3, window=60).limiter()
+    assert [limiter.allow(0.0).allowed for _ in range(5)] == [True] * 3 + [False] * 2
+    assert not limiter.allow(59.0).allowed or kind == "bucket"
+    assert limiter.allow(60.0).allowed
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_clock_that_goes_back_gives_nothing_away(kind: Kind) -> None:
+    limiter = RateLimit(kind=kind, per_window=2, window=60).limiter()
+    times = (100.0, 100.0, 30.0, -500.0)
+    assert [limiter.allow(now).allowed for now in times] == [True, True, False, False]
+
+
+def test_fixed_windows_begin_at_whole_multiples() -> None:
+    limiter = RateLimit(per_window=1, window=60).limiter()
+    assert limiter.allow(119.0) == (True, 1, 0, 1.0)
+    assert limiter.allow(119.5) == (False, 1, 0, 0.5)
+    assert limiter.allow(120.0).allowed
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "expected"),
+    [
+        ("POST", "users", "core"), ("DELETE", "users/ann", "core"), ("POST", "groups", "core"),
+        ("DELETE", "users", "standard"), ("GET", "users", "standard"), ("POST", "messages", "standard"),
+        ("POST", "users/ann/auth_tokens", "standard"), ("POST", "data_import/users", "import"),
+        ("GET", "", "standard"),
+    ],
+)  # fmt: skip
+def test_classes(method: str, path: str, expected: str) -> None:
+    assert rate_class(method, path) == expected
+
+
+def test_classes_are_counted_apart() -> None:
+    limit = RateLimit(per_window=5, core=1, standard=2)
+    limited = Limited(limit)
+    found = [limited.judge(limit, name, 7.0).limit for name in ("core", "standard", "import")]
+    assert found == [1, 2, 5]
+    assert limited.judge(limit, "core", 61.0).allowed
+    assert not limited.judge(limit, "core", 61.0).allowed
+    assert limited.windows == [
+        (0.0, "core", 1, 0), (0.0, "standard", 1, 0), (0.0, "import", 1, 0), (60.0, "core", 1, 1)
+    ]  # fmt: skip
+    assert (limited.allowed, limited.refused) == (4, 1)
+    assert "4 allowed, 1 refused" in repr(limited)
+
+
+def test_headers_in_both_spellings() -> None:
+    refused, allowed = Verdict(False, 500, 0, 12.2), Verdict(True, 500, 7, 0.0)
+    assert told(refused, "a", 1000.0) == {
+        "X-RateLimit-Limit": "500", "X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "1013",
+        "Retry-After": "13",
+    }  # fmt: skip
+    assert told(refused, "b", 1000.0) == {
+        "X-Rate-Limit": "500", "X-Rate-Limit-Remaining": "0", "X-Rate-Limit-Reset": "1013",
+        "Retry-After": "13",
+    }  # fmt: skip
+    assert told(refused, "retry-after", 1000.0) == {"Retry-After": "13"}
+    assert told(refused, "retry-after", 1.0, as_date="Thu") == {"Retry-After": "Thu"}
+    assert told(allowed, "b", 1000.0) == {"X-Rate-Limit": "500", "X-Rate-Limit-Remaining": "7"}
+    assert not told(allowed, "a", 1.0)
+    assert not told(allowed, "retry-after", 1.0)
+    assert not told(refused, "none", 1.0)
+    assert told(Verdict(False, 1, 0, 0.0), "retry-after", 1.0) == {"Retry-After": "1"}
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"kind": "other"}, {"per_window": 0}, {"per_window": 1.5}, {"per_window": True}, {"window": 0},
+        {"window": None}, {"window": "60"}, {"headers": "c"}, {"core": 0}, {"standard": -1},
+        {"imports": "1"}, {"burst": 5}, {"burst": 0, "kind": "bucket"},
+    ],
+)  # fmt: skip
+def test_wrong_arguments(wrong: dict[str, Any]) -> None:
+    with pytest.raises(RequestInvalidError, match=next(iter(wrong))):
+        RateLimit(**wrong)
+
+
+def test_an_emulator_wants_a_limit() -> None:
+    with pytest.raises(RequestInvalidError, match="limit"):
+        Emulator(limit=500)  # type: ignore[arg-type]
+
+
+def clock_at(now: list[float]) -> Callable[[], float]:
+    return lambda: now[0]
+
+
+async def test_over_the_wire_nothing_is_processed_beyond_the_limit() -> None:
+    now = [1_900_000_030.0]
+    limit = RateLimit(per_window=2, headers="a")
+    async with (
+        Emulator(2, 0, clock=clock_at(now), limit=limit) as emulator,
+        ClientSession(headers={"apikey": emulator.app.api_key}) as http,
+    ):
+        body = {"receiver": "user-02", "receiverType": "user", "type": "text", "data": {"text": "hi"}}
+        statuses = []
+        for _ in range(4):
+            async with http.post(f"{emulator.base_url}/messages", json=body) as response:
+                statuses.append(response.status)
+                told = await response.json()
+        assert statuses == [200, 200, 429, 429]
+        assert told["error"]["code"] == "ERR_TOO_MANY_REQUESTS"
+        assert response.headers["Retry-After"] == str(60 - int(now[0]) % 60)
+        assert int(response.headers["X-RateLimit-Reset"]) % 60 == 0
+        assert response.headers["Date"] == "Sun, 17 Mar 2030 17:47:10 GMT"
+        assert [noted.status for noted in emulator.requests] == statuses
+        assert (emulator.limited.allowed, emulator.limited.refused) == (2, 2)
+        now[0] += 60
+        async with http.get(f"{emulator.base_url}/messages") as response:
+            assert response.status == 200
+            assert "X-RateLimit-Limit" not in response.headers
+        assert len(emulator.store.ids()) == 2
+
+
+async def test_spelling_b_is_on_every_reply() -> None:
+    async with (
+        Emulator(2, 0, clock=lambda: 0.0, limit=RateLimit(per_window=2, headers="b")) as emulator,
+        ClientSession(headers={"apikey": emulator.app.api_key}) as http,
+    ):
+        left = []
+        for _ in range(3):
+            async with http.get(f"{emulator.base_url}/nowhere") as response:
+                left.append((response.status, response.headers["X-Rate-Limit-Remaining"]))
+        assert left == [(404, "1"), (404, "0"), (429, "0")]
+        assert response.headers["X-Rate-Limit-Reset"] == "60"

@@ -1,0 +1,179 @@
+"""Messages: which class holds what, and the common fields that all have."""
+
+import json
+from typing import Any, get_args
+
+import msgspec
+import pytest
+from msgspec import UNSET
+
+from chatrest.models.message import (
+    BY_CATEGORY,
+    MEDIA_TYPES,
+    ActionMessage,
+    CallMessage,
+    CustomMessage,
+    MediaMessage,
+    Message,
+    TextMessage,
+    Typed,
+    UnknownMessage,
+    settle,
+    unknown,
+)
+
+COMMON_FIELDS = {
+    "id",
+    "conversation_id",
+    "sender",
+    "receiver_type",
+    "receiver",
+    "category",
+    "type",
+    "sent_at",
+    "updated_at",
+    "data",
+}
+RECORD = {
+    "id": "1",
+    "conversationId": "c",
+    "sender": "a",
+    "receiverType": "user",
+    "receiver": "b",
+    "category": "message",
+    "type": "text",
+    "data": {"text": "t"},
+    "sentAt": 1,
+    "updatedAt": 2,
+}
+MORE = {
+    "muid": "m",
+    "parentId": "p",
+    "editedAt": 3,
+    "editedBy": "e",
+    "deletedAt": 4,
+    "deletedBy": "d",
+    "deliveredAt": 5,
+    "readAt": 6,
+    "tags": ["x"],
+    "receipts": {"data": [[]]},
+    "pinnedAt": 7,
+    "pinnedBy": "z",
+    "savedAt": 8,
+    "quotedMessage": {"id": "0"},
+}
+
+
+def message(**changes: Any) -> Any:
+    found = [msgspec.json.decode(json.dumps({**RECORD, **changes}), type=Typed)]
+    settle(found)
+    return found[0]
+
+
+@pytest.mark.parametrize("kind", get_args(Message), ids=lambda kind: kind.__name__)
+def test_every_message_has_the_common_fields(kind: type) -> None:
+    names = set(kind.__struct_fields__) | {"category"}  # type: ignore[attr-defined]
+    assert names >= COMMON_FIELDS
+
+
+@pytest.mark.parametrize("kind", get_args(Message), ids=lambda kind: kind.__name__)
+def test_messages_are_frozen_and_untracked(kind: type) -> None:
+    config = kind.__struct_config__  # type: ignore[attr-defined]
+    assert config.frozen
+    assert not config.gc
+
+
+@pytest.mark.parametrize(
+    ("category", "kind", "data"),
+    [
+        ("message", TextMessage, {"text": "t"}),
+        ("custom", CustomMessage, {"customData": {}}),
+        ("action", ActionMessage, {"action": "joined"}),
+    ],
+)
+def test_the_category_chooses_the_class_and_is_told(category: str, kind: type, data: Any) -> None:
+    found = message(category=category, data=data)
+    assert type(found) is kind
+    assert found.category == category
+    assert BY_CATEGORY[category] is kind
+    assert BY_CATEGORY["call"] is CallMessage
+
+
+@pytest.mark.parametrize("type_", sorted(MEDIA_TYPES))
+def test_a_media_type_makes_a_media_message_with_every_field_kept(type_: str) -> None:
+    found = message(type=type_, data={"text": "caption", "attachments": [{"url": "u"}]}, **MORE)
+    assert type(found) is MediaMessage
+    served = {**RECORD, **MORE, "type": type_, "data": {"text": "caption", "attachments": [{"url": "u"}]}}
+    assert json.loads(msgspec.json.encode(found)) == served
+
+
+def test_attachments_make_a_media_message_of_any_type_but_text() -> None:
+    files = {"attachments": [{"url": "u"}]}
+    assert type(message(type="scan", data=files)) is MediaMessage
+    assert type(message(type="scan", data={"attachments": []})) is TextMessage
+    assert type(message(type="scan", data={"attachments": None})) is TextMessage
+    assert type(message(type="scan", data={})) is TextMessage
+    assert type(message(type="text", data=files)) is TextMessage
+    assert type(message(category="custom", type="image", data={})) is CustomMessage
+
+
+def test_settling_touches_no_other_message() -> None:
+    found = [message(type="image"), message(), message(category="action", data={"action": "x"})]
+    before = list(found)
+    settle(found)
+    assert all(one is other for one, other in zip(found, before, strict=True))
+
+
+def test_what_the_service_left_out_is_unset_and_what_is_null_is_none() -> None:
+    found = message(muid=None)
+    assert found.muid is None
+    assert found.parent_id is UNSET
+    assert found.data == message(data={"text": "t"}).data
+
+
+def test_a_message_encodes_to_the_record_that_it_came_from() -> None:
+    assert json.loads(msgspec.json.encode(message(**MORE))) == {**RECORD, **MORE}
+
+
+def test_an_unknown_message_is_as_much_of_the_record_as_can_be_read() -> None:
+    found = unknown({**RECORD, "id": 5, "category": "poll"}, b"raw", "why")
+    assert found == UnknownMessage(
+        id="5",
+        conversation_id="c",
+        sender="a",
+        receiver_type="user",
+        receiver="b",
+        category="poll",
+        type="text",
+        data={"text": "t"},
+        sent_at=1,
+        updated_at=2,
+        raw=b"raw",
+        reason="why",
+    )
+
+
+@pytest.mark.parametrize("record", [None, 5, "x", [1], True])
+def test_an_unknown_message_of_no_object_holds_it_as_its_data(record: Any) -> None:
+    found = unknown(record, b"raw", "why")
+    assert found == UnknownMessage(data=record, raw=b"raw", reason="why")
+
+
+def test_a_common_field_of_another_type_is_left_empty() -> None:
+    wrong = {
+        "id": True,
+        "conversationId": 5,
+        "sender": None,
+        "sentAt": "1",
+        "updatedAt": True,
+        "category": [],
+    }
+    found = unknown(wrong, b"raw", "why")
+    assert (found.id, found.conversation_id, found.sender, found.category) == ("", "", "", "")
+    assert (found.sent_at, found.updated_at) == (0, 0)
+
+
+def test_an_unknown_message_shows_how_long_its_bytes_are_and_not_what() -> None:
+    shown = repr(unknown({"secret": "s3cr3t"}, b'{"secret":"s3cr3t"}', "why"))
+    assert "<19 bytes>" in shown
+    assert "s3cr3t" not in shown

@@ -1,0 +1,175 @@
+"""Each record's names on the wire, and which of its fields the service may leave out."""
+
+import json
+from typing import Any
+
+import msgspec
+import pytest
+
+from chatrest.models.app import AppInfo
+from chatrest.models.call import CallContent, CallData, CallEntities, CallEntity, WsChannel
+from chatrest.models.content import (
+    ActionContent,
+    ActionEntities,
+    Attachment,
+    Content,
+    CustomContent,
+    ReactionCount,
+)
+from chatrest.models.entity import Entity, Parties, Wrapped
+from chatrest.models.meta import Mark, Meta, Pagination
+from chatrest.models.user import AuthToken, User
+
+USER: dict[str, Any] = {
+    "uid": "u",
+    "name": "n",
+    "role": "r",
+    "avatar": "https://a",
+    "status": "offline",
+    "conversationId": "c",
+}
+PARTY = {"entity": USER, "entityType": "user"}
+CHANNEL = {"secret": "s", "service": "w", "identity": "i"}
+CALL: dict[str, Any] = {
+    "data": {"entities": {"sender": PARTY, "receiver": PARTY}, "metadata": {}},
+    "type": "video",
+    "sender": "a",
+    "receiver": "b",
+    "receiverType": "user",
+    "status": "initiated",
+    "sessionid": "s",
+    "conversationId": "c",
+    "initiatedAt": 1,
+    "joinedAt": 2,
+    "startedAt": 3,
+    "wsChannel": CHANNEL,
+}
+SHAPES: list[tuple[type[Any], dict[str, Any], set[str]]] = [
+    (Pagination, {"total": 1, "count": 2, "per_page": 3, "current_page": 4, "total_pages": 5}, set()),
+    (Mark, {"id": 5, "affix": "append"}, set()),
+    (Mark, {"id": "5", "sentAt": 1, "updatedAt": 2, "affix": "prepend"}, set()),
+    (Meta, {"pagination": {"per_page": 3, "total_pages": 2}, "cursor": {"id": 5, "affix": "append"}}, set()),
+    (Entity, USER, set()),
+    (
+        Entity,
+        {
+            "guid": "g",
+            "name": "n",
+            "type": "public",
+            "owner": "o",
+            "membersCount": 2,
+            "icon": "i",
+            "createdAt": 1,
+        },
+        set(),
+    ),
+    (Parties, {"sender": PARTY, "receiver": PARTY}, set()),
+    (WsChannel, CHANNEL, set()),
+    (CallData, CALL["data"], set()),
+    (CallEntity, CALL, {"sessionid", "type", "status", "sender", "receiver", "receiverType"}),
+    (
+        CallEntities,
+        {"by": PARTY, "on": {"entity": CALL, "entityType": "call"}, "for": PARTY},
+        {"by", "on", "for"},
+    ),
+    (Attachment, {"url": "u", "name": "n", "mimeType": "m", "extension": "e", "size": 5}, {"url"}),
+    (ReactionCount, {"reaction": "+", "count": 2, "reactedByMe": True}, {"reaction", "count"}),
+    (
+        Content,
+        {"text": "t", "url": "u", "reactions": [{"reaction": "+", "count": 1}], "mentions": {"u": USER}},
+        set(),
+    ),
+    (CustomContent, {"customData": [1, {"a": None}], "metadata": {}}, set()),
+    (
+        ActionEntities,
+        {"by": PARTY, "on": {"entity": {"any": 1}, "entityType": "message"}, "for": PARTY},
+        set(),
+    ),
+    (ActionContent, {"action": "edited", "metadata": {}}, {"action"}),
+    (
+        User,
+        {
+            **USER,
+            "createdAt": 1,
+            "statusMessage": "s",
+            "lastActiveAt": 2,
+            "hasBlockedMe": False,
+            "blockedByMe": True,
+        },
+        {"uid"},
+    ),
+    (
+        AuthToken,
+        {"uid": "u", "authToken": "t", "createdAt": 1, "platform": "p", "userAgent": "a", "appInfo": {}},
+        {"uid", "authToken"},
+    ),
+    (
+        AppInfo,
+        {
+            "id": "a",
+            "name": "n",
+            "plan": "p",
+            "region": "us",
+            "state": "s",
+            "owner": 5,
+            "createdAt": 1,
+            "trialEndsAt": 2,
+            "appOwner": {},
+            "appRegion": {},
+            "apiKeys": {},
+            "accessKey": {},
+        },
+        {"id"},
+    ),
+]
+NAMES = [f"{kind.__name__} {len(served)}" for kind, served, _ in SHAPES]
+
+
+@pytest.mark.parametrize(("kind", "served", "_"), SHAPES, ids=NAMES)
+def test_a_record_reads_every_name_of_the_wire_and_writes_it_back(
+    kind: type[Any], served: dict[str, Any], _: set[str]
+) -> None:
+    record = msgspec.convert(served, kind)
+    back = json.loads(msgspec.json.encode(record))
+    assert {name: back.get(name, "not read") for name in served} == served or _same(back, served)
+
+
+def _same(back: Any, served: Any) -> bool:
+    """Whether `back` holds all that was served; it may hold null where nothing was."""
+    if isinstance(served, dict):
+        return all(name in back and _same(back[name], value) for name, value in served.items())
+    return bool(back == served)
+
+
+@pytest.mark.parametrize(("kind", "served", "required"), SHAPES, ids=NAMES)
+def test_a_record_needs_its_required_members_alone(
+    kind: type[Any], served: dict[str, Any], required: set[str]
+) -> None:
+    msgspec.convert({name: served[name] for name in required}, kind)
+    for name in required:
+        with pytest.raises(msgspec.ValidationError):
+            msgspec.convert({each: value for each, value in served.items() if each != name}, kind)
+
+
+@pytest.mark.parametrize(("kind", "served", "_"), SHAPES, ids=NAMES)
+def test_a_member_not_known_is_passed_over(kind: type[Any], served: dict[str, Any], _: set[str]) -> None:
+    assert msgspec.convert({**served, "from the future": 1}, kind) == msgspec.convert(served, kind)
+
+
+def test_a_call_message_holds_all_of_its_call() -> None:
+    entities = {"by": PARTY, "on": {"entity": CALL, "entityType": "call"}, "for": PARTY}
+    content = msgspec.convert({"action": "initiated", "entities": entities}, CallContent)
+    assert content.entities.on.entity.session_id == "s"
+    assert content.entities.for_.entity_type == "user"
+    assert json.loads(msgspec.json.encode(content)) == {"action": "initiated", "entities": entities}
+
+
+def test_a_wrapper_needs_its_entity_alone() -> None:
+    assert msgspec.convert({"entity": {}}, Wrapped[Entity]) == Wrapped(Entity())
+    with pytest.raises(msgspec.ValidationError):
+        msgspec.convert({"entityType": "user"}, Wrapped[Entity])
+
+
+@pytest.mark.parametrize("value", [5, "5", None])
+def test_a_mark_takes_numbers_texts_and_null(value: Any) -> None:
+    assert msgspec.convert({"id": value}, Mark).id == value
