@@ -79,6 +79,8 @@ class _Lanes:
 
     def is_free(self, lane: Priority) -> bool:
         """Whether nobody waits whom a newcomer in `lane` would overtake."""
+        if not self._queues["interactive"] and not self._queues[lane]:
+            return True
         return self.first("interactive") is None and self.first(lane) is None
 
 
@@ -98,10 +100,16 @@ class Places:
         """Calls that wait for a place."""
         return len(self._lanes)
 
+    def takes(self, lane: Priority) -> bool:
+        """Takes a place if one is free now."""
+        free = self._has(lane) and self._lanes.is_free(lane)
+        if free:
+            self._take(lane)
+        return free
+
     async def enter(self, lane: Priority) -> None:
         """Waits for a place."""
-        if self._has(lane) and self._lanes.is_free(lane):
-            self._take(lane)
+        if self.takes(lane):
             return
         waiter = self._lanes.join(lane)
         try:
@@ -156,10 +164,16 @@ class Gate:
         """A reply came."""
         self.schedule.observe(self._timing.now(), signal)
 
+    def passes(self, lane: Priority, now: float) -> bool:
+        """Takes a turn if it has come now."""
+        free = self._lanes.is_free(lane) and self.schedule.delay(now, urgent=lane == "interactive") <= 0
+        if free:
+            self.schedule.take(now)
+        return free
+
     async def enter(self, lane: Priority) -> None:
         """Waits for a turn."""
-        if self._lanes.is_free(lane) and self._delay(lane) <= 0:
-            self.schedule.take(self._timing.now())
+        if self.passes(lane, self._timing.now()):
             return
         waiter = self._lanes.join(lane)
         try:

@@ -15,8 +15,8 @@ from .core.wire import request
 from .engine import Dice, Engine
 from .resources.apps import Apps
 from .run import Terms
-from .session import MAX_REPLY_BYTES, Pools, check_count
-from .timing import Clock, Sleep, Timing
+from .session import MAX_REPLY_BYTES, Pools, check_count, check_timing, check_verify, instance
+from .timing import Clock, Sleep
 from .transport import Transport, Verify
 
 R = TypeVar("R")
@@ -50,14 +50,15 @@ class AsyncManagement:
     ) -> None:
         self._url = check_url("url", url)
         cap = check_count("max_reply_bytes", max_reply_bytes)
-        timing = Timing(clock, sleep)
+        check_verify(verify)
+        timing = check_timing(clock, sleep, dice)
         self._pools = Pools(
             check_count("concurrency", concurrency), timing, lambda: Transport(verify=verify, cap=cap)
         )
         terms = Terms(
             app_id=POOL,
-            timeouts=timeouts or Timeouts(),
-            retry=retry or RetryPolicy(),
+            timeouts=instance("timeouts", timeouts, Timeouts),
+            retry=instance("retry", retry, RetryPolicy),
             deadline=check_seconds("deadline", deadline),
             lane="interactive",
             secrets=(check_key("key", key), check_key("secret", secret)),

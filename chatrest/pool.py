@@ -10,7 +10,7 @@ from typing import final
 from .core.breaker import Breaker, Budget
 from .core.timeouts import Timeouts
 from .core.wire import Request
-from .errors import ConnectError, TransportError
+from .errors import ConnectError, ReplyUnreadableError, TransportError
 from .lanes import Places, Priority
 from .timing import Timing
 from .transport import Reply, Transport
@@ -51,6 +51,10 @@ class Pool:
         """Calls that wait for a place."""
         return self._places.waiting
 
+    def takes(self, lane: Priority) -> bool:
+        """Takes a place if one is free now."""
+        return self._places.takes(lane)
+
     async def enter(self, lane: Priority) -> None:
         """Waits for a place. A cancel while waiting leaves none taken."""
         await self._places.enter(lane)
@@ -69,6 +73,9 @@ class Pool:
         self.sent += 1
         try:
             reply = await self._transport.exchange(request, timeouts)
+        except ReplyUnreadableError:
+            self.breaker.replied()
+            raise
         except TransportError:
             self.breaker.failed(self._timing.now())
             raise

@@ -34,7 +34,7 @@ from .lanes import Gate, Priority
 from .pool import Pool
 from .telemetry import LOGGER, Attempt, Listener, Outcome, tell
 from .timing import Timing
-from .transport import Reply, plain_headers
+from .transport import Reply, plain_headers, was_connected
 
 R = TypeVar("R")
 
@@ -50,6 +50,13 @@ class Terms(Struct, frozen=True, kw_only=True):
     lane: Priority
     secrets: tuple[str, ...]
     """What no error may repeat."""
+
+    def __rich_repr__(self) -> list[tuple[str, object]]:
+        """Not the secrets."""
+        return [("app_id", self.app_id), ("lane", self.lane), ("deadline", self.deadline)]
+
+    def __repr__(self) -> str:
+        return f"<Terms for {self.app_id}>"
 
 
 class Means(Protocol):
@@ -72,8 +79,10 @@ class _Spent:
         self.paced = self.queued = self.network = self.decoded = 0.0
 
     def add(self, other: "_Spent") -> None:
-        for name in self.__slots__:
-            setattr(self, name, getattr(self, name) + getattr(other, name))
+        self.paced += other.paced
+        self.queued += other.queued
+        self.network += other.network
+        self.decoded += other.decoded
 
 
 class Run(Generic[R]):
@@ -131,16 +140,18 @@ class Run(Generic[R]):
         lane, now = self._terms.lane, self._timing.now
         began = now()
         self._refuse_hopeless(began)
-        try:
-            await self._gate.enter(lane)
-        finally:
-            spent.paced = now() - began
-        began += spent.paced
-        try:
-            await self._pool.enter(lane)
-        finally:
-            spent.queued = now() - began
-        began += spent.queued
+        if not self._gate.passes(lane, began):
+            try:
+                await self._gate.enter(lane)
+            finally:
+                spent.paced = now() - began
+            began += spent.paced
+        if not self._pool.takes(lane):
+            try:
+                await self._pool.enter(lane)
+            finally:
+                spent.queued = now() - began
+            began += spent.queued
         self._sending = True
         try:
             self._reply = reply = await self._pool.exchange(self._request, self._terms.timeouts)
@@ -215,11 +226,12 @@ class Run(Generic[R]):
         """Writes down why the call is repeated, and refuses a pause that the deadline has no room for."""
         self._sending = False
         self._cause = type(error).__name__
-        self._story.append(f"attempt {self._attempts}: {error}; waited {pause:.1f} s")
-        LOGGER.info("attempt %d failed, again in %.1f s: %s", self._attempts, pause, error)
+        self._story.append(f"attempt {self._attempts}: {error}")
         deadline = self._terms.deadline
         if deadline is not None and (left := deadline - (self._timing.now() - self._began)) <= pause:
             raise self.late(f"leaves {left:.1f} s, less than the wait of {pause:.1f} s")
+        LOGGER.info("attempt %d failed, again in %.1f s: %s", self._attempts, pause, error)
+        self._story[-1] += f"; waited {pause:.1f} s"
         self._pause = pause
         self._waited += pause
 
@@ -244,7 +256,7 @@ class Run(Generic[R]):
         )
         if self._story:
             text += f" ({'; '.join(self._story)})"
-        if self._sending and self._call.endpoint.replay == "never":
+        if self._sending and was_connected() and self._call.endpoint.replay == "never":
             return DeadlineOutcomeUnknownError(f"{text}; it was sent, and may have been applied")
         return DeadlineExceededError(text)
 

@@ -7,8 +7,9 @@ views for the price of a small object.
 import asyncio
 import logging
 import random
+import ssl
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import cached_property
 from types import MappingProxyType, TracebackType
 from typing import Any, Final, Self, TypeVar, final
@@ -53,7 +54,9 @@ class Pools:
         self._open = False
 
     def open(self) -> None:
-        """Lets calls through."""
+        """Lets calls through, by new connections."""
+        if not self._open:
+            self.made.clear()
         self._open = True
 
     def of(self, region: str) -> Pool:
@@ -66,7 +69,7 @@ class Pools:
         return pool
 
     async def close(self) -> None:
-        """Closes every pool; no call comes through any more."""
+        """Closes every pool; no call comes through any more, until the pools are opened again."""
         self._open = False
         await asyncio.gather(*(pool.close() for pool in self.made.values()))
 
@@ -82,6 +85,13 @@ class Scope(Struct, frozen=True, kw_only=True):
     timeouts: Timeouts
     priority: Priority
     arrays: Arrays
+
+    def __rich_repr__(self) -> list[tuple[str, object]]:
+        """Not the headers: they may hold a credential of the caller's own."""
+        return [("app", self.app), ("viewer", self.viewer), ("priority", self.priority)]
+
+    def __repr__(self) -> str:
+        return f"<Scope of {self.app.app_id}>"
 
 
 class Sender:
@@ -101,13 +111,13 @@ class Sender:
             secrets=(scope.app.api_key,),
         )
 
-    async def __call__(self, call: Call[R], /) -> R:
+    def __call__(self, call: Call[R], /) -> Awaitable[R]:
         """Makes the call, as the view's user where the call names none."""
         scope = self._scope
         if call.on_behalf_of is None and scope.viewer is not None:
             call = structs.replace(call, on_behalf_of=scope.viewer)
         sent = request(call, base_url(scope.app, call), self._headers, scope.arrays)
-        return await self._engine.run(call, sent, self._pools.of(scope.app.region), self._terms)
+        return self._engine.run(call, sent, self._pools.of(scope.app.region), self._terms)
 
 
 @final
@@ -154,21 +164,21 @@ class AsyncSession:
             viewer=None,
             headers=check_headers(headers),
             deadline=check_seconds("deadline", deadline),
-            retry=_instance("retry", retry or RetryPolicy(), RetryPolicy),
-            timeouts=_instance("timeouts", timeouts or Timeouts(), Timeouts),
+            retry=instance("retry", retry, RetryPolicy),
+            timeouts=instance("timeouts", timeouts, Timeouts),
             priority=priority,
             arrays=arrays,
         )
         cap = check_count("max_reply_bytes", max_reply_bytes)
         through = None if proxy is None else check_url("proxy", proxy)
-        timing = Timing(clock, sleep)
+        check_verify(verify)
+        timing = check_timing(clock, sleep, dice)
         self._pools = Pools(
             check_count("concurrency", concurrency),
             timing,
             lambda: Transport(verify=verify, proxy=through, cap=cap),
         )
-        paced = _instance("pace", pace or Pace(), Pace)
-        self._engine = Engine(timing, dice, paced, _listeners(telemetry))
+        self._engine = Engine(timing, dice, instance("pace", pace, Pace), _listeners(telemetry))
 
     def __repr__(self) -> str:
         viewer = f" as {self._scope.viewer}" if self._scope.viewer is not None else ""
@@ -207,7 +217,7 @@ class AsyncSession:
         """A view whose calls act as `uid`: the header `onBehalfOf` (specification, Authentication 8)."""
         if uid is None:
             raise RequestInvalidError("uid = None: allowed is a user's uid")
-        return self._view(viewer=check_viewer(uid))
+        return self._view(viewer=check_viewer(uid, "uid"))
 
     def with_options(
         self,
@@ -224,8 +234,8 @@ class AsyncSession:
         _check(priority in (None, *PRIORITIES), "priority", priority, ", ".join(PRIORITIES))
         return self._view(
             deadline=scope.deadline if deadline is None else check_seconds("deadline", deadline),
-            retry=scope.retry if retry is None else _instance("retry", retry, RetryPolicy),
-            timeouts=scope.timeouts if timeouts is None else _instance("timeouts", timeouts, Timeouts),
+            retry=scope.retry if retry is None else instance("retry", retry, RetryPolicy),
+            timeouts=scope.timeouts if timeouts is None else instance("timeouts", timeouts, Timeouts),
             headers={**scope.headers, **check_headers(headers)},
             viewer=scope.viewer if on_behalf_of is None else check_viewer(on_behalf_of),
             priority=scope.priority if priority is None else priority,
@@ -276,15 +286,18 @@ class AsyncSession:
         _check(method in _METHODS, "method", method, ", ".join(_METHODS))
         _check(interface in ("chat", "calls"), "interface", interface, "chat, calls")
         _check(query is None or is_mapping(query), "query", query, "a mapping with text keys, or None")
+        quoted = any_path(path)
+        # Only the first segment is told of: what follows may be a uid, or a key.
+        template = f"/{quoted.split('/')[1]}" + ("/…" if quoted.count("/") > 1 else "")
         endpoint: Endpoint[Any] = Endpoint(
-            name=f"{method} {path}",
+            name=f"{method} {template}",
             method=method,
-            path=any_path(path),
+            path=template,
             reply=anything,
             replay=_BY_METHOD.get(method, "never"),
             interface=interface,
         )
-        return await self._send(Call(endpoint, endpoint.path, query, json))
+        return await self._send(Call(endpoint, quoted, query, json))
 
 
 def _checked_app(app: object) -> App:
@@ -297,10 +310,26 @@ def _checked_app(app: object) -> App:
 T = TypeVar("T")
 
 
-def _instance(name: str, value: object, kind: type[T]) -> T:
-    _check(isinstance(value, kind), name, value, f"a {kind.__name__}")
+def instance(name: str, value: object, kind: type[T]) -> T:
+    """`value` if it is one of `kind`, the kind's own default where it is None."""
+    if value is None:
+        return kind()
+    _check(isinstance(value, kind), name, value, f"a {kind.__name__}, or None")
     assert isinstance(value, kind)
     return value
+
+
+def check_verify(verify: object) -> None:
+    """True or a context: certificates are always verified."""
+    fits = verify is True or isinstance(verify, ssl.SSLContext)
+    _check(fits, "verify", verify, "True, or an ssl.SSLContext")
+
+
+def check_timing(clock: Clock, sleep: Sleep, dice: Dice) -> Timing:
+    """The time of a session, of functions that can be called."""
+    for name, value in (("clock", clock), ("sleep", sleep), ("dice", dice)):
+        _check(callable(value), name, value, "a function")
+    return Timing(clock, sleep)
 
 
 def check_count(name: str, value: object) -> int:

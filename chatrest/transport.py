@@ -60,9 +60,9 @@ _PROGRESS: ContextVar[_Progress | None] = ContextVar("chatrest_progress", defaul
 
 
 def was_connected() -> bool:
-    """Whether this task's last exchange got as far as a connection."""
+    """Whether this task's last exchange got as far as a connection; True where nobody noted it."""
     progress = _PROGRESS.get()
-    return progress is not None and progress.connected
+    return progress is None or progress.connected
 
 
 class Transport:
@@ -161,14 +161,13 @@ class Transport:
 class _Connector(aiohttp.TCPConnector):
     """Hands out connections that nobody has spoken on, and notes that one was in hand."""
 
-    async def connect(
-        self, req: aiohttp.ClientRequest, traces: list[Any], timeout: aiohttp.ClientTimeout
-    ) -> Any:
-        connection = await super().connect(req, traces, timeout)
+    async def connect(self, *asked: Any, **named: Any) -> Any:
+        """A connection for a request."""
+        connection = await super().connect(*asked, **named)
         # A proxy or a server may have written a 408 to the idle connection; it is no reply to what comes.
         while connection.protocol is not None and connection.protocol.should_close:
             connection.close()
-            connection = await super().connect(req, traces, timeout)
+            connection = await super().connect(*asked, **named)
         progress = _PROGRESS.get()
         if progress is not None:
             progress.connected = True
@@ -224,7 +223,10 @@ def _no_connection(error: Exception, timeouts: Timeouts) -> ConnectError:
 
 def _reason(error: Exception) -> str:
     """What the operating system says of it; never a peer's own words, which may repeat a key."""
-    cause = error.os_error if isinstance(error, aiohttp.ClientConnectorError) else error
+    certificate = getattr(error, "certificate_error", None)
+    cause = certificate or getattr(error, "os_error", error)
+    if isinstance(cause, tls.SSLCertVerificationError):
+        return f": its certificate is refused, {cause.verify_message}"
     if isinstance(cause, tls.SSLError):
         return f": {cause.reason or type(cause).__name__}"
     if isinstance(cause, OSError) and cause.errno is not None:

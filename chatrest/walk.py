@@ -6,8 +6,6 @@ held open across a `yield`: no response, no timeout, no task.
 """
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from copy import copy
-from itertools import islice
 from operator import length_hint
 from typing import Generic, TypeAlias, TypeVar, final
 
@@ -39,6 +37,10 @@ class Page(Struct, Generic[T], frozen=True):
     """Where the walk goes on after this page: commit it once the items are safe."""
     repairs: tuple[str, ...] = ()
     """What did not have its documented type and was mended, one line each."""
+
+    def __rich_repr__(self) -> list[tuple[str, object]]:
+        """Not the bytes: they may hold a credential."""
+        return [("items", self.items), ("meta", self.meta), ("raw", len(self.raw))]
 
     def __repr__(self) -> str:
         return f"<Page of {len(self.items)} items, {len(self.raw)} bytes>"
@@ -104,28 +106,36 @@ class Walk(Generic[T]):
         """A walk from here that ends after `count` items, and asks for no larger page than that."""
         if type(count) is not int or count < 0:
             raise RequestInvalidError(f"limit = {count!r}: allowed is a whole number, 0 or more")
-        left = count if self._left is None else min(count, self._left)
-        size = self._rules.size if self._rules.size_asked else max(1, min(self._rules.size, left))
-        return Walk(self._fetch, self.cursor, structs.replace(self._rules, size=size), self._name, left)
+        left = count if self._remaining is None else min(count, self._remaining)
+        here, size = self.cursor, self._rules.size
+        # In the midst of a page its size stays: the place is counted on a page of that size.
+        if not (self._rules.size_asked or here.inside):
+            size = max(1, min(size, left))
+        return Walk(self._fetch, here, structs.replace(self._rules, size=size), self._name, left)
 
     def thorough(self) -> "Walk[T]":
         """A walk from here that asks once more even where a short page says that it is the last."""
-        return Walk(
-            self._fetch, self.cursor, structs.replace(self._rules, thorough=True), self._name, self._left
-        )
+        rules = structs.replace(self._rules, thorough=True)
+        return Walk(self._fetch, self.cursor, rules, self._name, self._remaining)
 
     async def collect(self) -> list[T]:
         """All that is left, in one list: memory for everything. After an error the walk is where it was."""
-        saved = (self._at, self._page, self._shown, copy(self._rest), self._listing, self._left)
+        here, left = self.cursor, self._remaining
         found: list[T] = []
         try:
             async for page in self.pages():
                 found.extend(page.items)
         except BaseException:
-            self._at, self._page, self._shown, self._rest, self._listing, self._left = saved
-            self._trail = Trail()
+            self._at, self._left, self._page, self._listing = here, left, None, None
+            self._shown, self._trail = [], Trail()
+            self._rest = iter(self._shown)
             raise
         return found
+
+    @property
+    def _remaining(self) -> int | None:
+        """How many items a limited walk may still hand over."""
+        return None if self._left is None else self._left + length_hint(self._rest)
 
     async def _turn(self) -> bool:
         """Goes on to the next page; False at the end."""
@@ -141,17 +151,17 @@ class Walk(Generic[T]):
                 return self._give_up(self._page.stuck)
         self._busy = True
         try:
-            await self._read()
+            listing = await self._fetch(self._asked())
+            self._take(listing)
         finally:
             self._busy = False
         return True
 
-    async def _read(self) -> None:
-        listing = await self._fetch(self._asked())
+    def _take(self, listing: Listing[T]) -> None:
         page = turn(self._at, listing, self._rules, self._trail)
         # From here on nothing can fail: the state moves at once.
         self._page, self._listing = page, listing
-        self._shown = page.items if self._left is None else list(islice(page.items, self._left))
+        self._shown = page.items if self._left is None else page.items[: self._left]
         self._left = None if self._left is None else self._left - len(self._shown)
         self._rest = iter(self._shown)
 

@@ -64,12 +64,12 @@ async def test_a_status_with_the_services_own_body(status: int) -> None:
             await session.request("GET", "/users/bob")
     error = caught.value
     assert type(error) is CLASSES[status]
-    assert (error.status, error.operation, error.attempts) == (status, "GET /users/bob", 1)
+    assert (error.status, error.operation, error.attempts) == (status, "GET /users/…", 1)
     assert error.headers["X-REQUEST-ID"] == error.headers["x-request-id"] == "abc"
     if status != 304:
         assert (error.code, error.message) == ("ERR_SOMETHING", "the message")
         assert error.details == {"uid": ["is wrong"]}
-        assert str(error).startswith(f"GET /users/bob: {status} ERR_SOMETHING: the message")
+        assert str(error).startswith(f"GET /users/…: {status} ERR_SOMETHING: the message")
 
 
 @pytest.mark.parametrize("body", BODIES.values(), ids=BODIES)

@@ -1,16 +1,16 @@
 """Where a walk stands, as data: it serialises to a token that any process can go on from.
 
 A token holds the fingerprint of its query, the parameters that ask for its page, the way the walk goes,
-and the last item delivered. It holds no key and no uid, and every bit of it is covered by a checksum.
+and the id of the last item delivered. It holds no key, and every bit of it is covered by a checksum.
 """
 
-import binascii
 import hashlib
+import json
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from typing import Any, Literal, Self, TypeAlias, final
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from ..errors import CursorError
 from .endpoint import Pairs
@@ -35,9 +35,11 @@ class Cursor(Struct, frozen=True, array_like=True):
     """The id of the last item delivered, on this page or before it."""
     skip: int = 0
     """How many items without a number for an id were delivered from this page."""
+    inside: bool = False
+    """Whether the last item is on the page that `at` asks for, and not before it."""
 
     def __str__(self) -> str:
-        payload = _VERSION + msgspec.json.encode(self)
+        payload = _VERSION + _json(structs.astuple(self))
         return urlsafe_b64encode(_checksum(payload) + payload).decode().rstrip("=")
 
     @classmethod
@@ -50,8 +52,8 @@ class Cursor(Struct, frozen=True, array_like=True):
             found, payload = packed[:_SUM], packed[_SUM:]
             if payload[:1] != _VERSION or found != _checksum(payload):
                 raise ValueError("checksum")
-            cursor = msgspec.json.decode(payload[1:], type=cls)
-        except (ValueError, binascii.Error, msgspec.MsgspecError):
+            cursor = msgspec.convert(json.loads(payload[1:]), cls)
+        except (ValueError, RecursionError, msgspec.MsgspecError):
             raise CursorError("the cursor token is damaged: it was not made by str(cursor)") from None
         if str(cursor) != token:  # base64 lets the last character's spare bits vary
             raise CursorError("the cursor token is damaged: it was not made by str(cursor)")
@@ -60,7 +62,7 @@ class Cursor(Struct, frozen=True, array_like=True):
 
 def fingerprint(*parts: Any) -> str:
     """A short stable name of a query: the same parts give the same name in any process."""
-    return hashlib.sha256(msgspec.json.encode(parts, order="deterministic")).hexdigest()[:16]
+    return hashlib.sha256(_json(parts)).hexdigest()[:16]
 
 
 def resumed(cursor: "Cursor | str | None", query: str) -> Cursor | None:
@@ -74,6 +76,11 @@ def resumed(cursor: "Cursor | str | None", query: str) -> Cursor | None:
             "acting user, app and filters (page sizes may differ)"
         )
     return found
+
+
+def _json(value: Any) -> bytes:
+    # The standard library's: an id may hold a lone surrogate, which only an escape can carry.
+    return json.dumps(value, separators=(",", ":"), sort_keys=True).encode()
 
 
 def _checksum(payload: bytes) -> bytes:

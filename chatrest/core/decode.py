@@ -11,15 +11,15 @@ from functools import cached_property
 from typing import Any, Generic, TypeVar
 
 import msgspec
-from msgspec import Struct
+from msgspec import UNSET, Struct
 
 from ..errors import ReplyUnreadableError
 from ..models.app import AppInfo
 from ..models.message import BY_CATEGORY, Message, Typed, settle, unknown
-from ..models.meta import Meta
+from ..models.meta import Mark, Meta
 from ..models.user import AuthToken, User
 from .fit import MisfitError, fit, shape
-from .scan import envelope, whole
+from .scan import TooDeep, envelope, whole
 
 T = TypeVar("T")
 
@@ -34,6 +34,13 @@ class Listing(Struct, Generic[T], frozen=True):
     raw: bytes
     repairs: tuple[str, ...] = ()
     """What the patient way mended: `data[3].sentAt: expected whole number, got text`."""
+
+    def __rich_repr__(self) -> list[tuple[str, Any]]:
+        """Not the bytes: they may hold a credential."""
+        return [("items", len(self.items)), ("meta", self.meta), ("raw", len(self.raw))]
+
+    def __repr__(self) -> str:
+        return f"<Listing of {len(self.items)} items, {len(self.raw)} bytes>"
 
 
 class Kind(Struct, Generic[T], frozen=True, dict=True):
@@ -112,11 +119,17 @@ class One(Struct, Generic[T], frozen=True):
 
 
 def anything(body: bytes, /) -> Any:
-    """The reply's JSON as Python objects; None for an empty body."""
+    """The reply's JSON as Python objects; None for an empty body.
+
+    A reply that holds an error in the place of data is none, whatever its status: `ReplyUnreadableError`.
+    """
     try:
-        return msgspec.json.decode(body)
+        found = msgspec.json.decode(body)
     except _REFUSED:
-        return whole(body)
+        found = whole(body)
+    if isinstance(found, dict) and isinstance(found.get("error"), dict) and "data" not in found:
+        raise ReplyUnreadableError("the reply holds an error, and no data")
+    return found
 
 
 def _records(body: bytes) -> tuple[dict[str, Any], list[tuple[Any, bytes]]]:
@@ -146,24 +159,46 @@ def _meta(served: Any, notes: list[str]) -> Meta:
     if not isinstance(served, dict):
         return Meta()
     meta: Meta = fit(served, shape(Meta), "meta", notes)
+    for name in ("cursor", "next", "previous"):
+        # A place that cannot be read is not the end of a list.
+        if served.get(name) and not _is_read(served[name], getattr(meta, name)):
+            raise ReplyUnreadableError(f"meta.{name}: expected an object with the place to go on from")
     return meta
 
 
+def _is_read(served: Any, mark: Mark | None) -> bool:
+    if mark is None:
+        return False
+    named = (("id", mark.id), ("sentAt", mark.sent_at), ("updatedAt", mark.updated_at))
+    return all(value is not UNSET or wire not in served for wire, value in named)
+
+
 def _message(record: Any, raw: bytes, path: str, notes: list[str]) -> Message:
-    if not isinstance(record, dict):
-        return unknown(record, raw, "the record is not an object")
-    if not isinstance(record.get("id"), str | int) or record["id"] in ("", True, False):
-        return unknown(record, raw, "id: expected text")
-    category = record.get("category")
-    kind = BY_CATEGORY.get(category) if isinstance(category, str) else None
-    if kind is None:
-        return unknown(record, raw, f"category: {category!r} is none of {', '.join(BY_CATEGORY)}"[:200])
+    if flaw := _flaw(record):
+        return unknown(record, raw, flaw)
+    kind = BY_CATEGORY[record["category"]]
     try:
         items = [fit(record, shape(kind), path, notes)]
     except MisfitError as misfit:
         return unknown(record, raw, str(misfit))
     settle(items)
     return items[0]  # type: ignore[no-any-return]
+
+
+def _flaw(record: Any) -> str | None:
+    """What keeps a record from being any of the typed messages."""
+    if isinstance(record, TooDeep):
+        return "the record is nested too deeply to be read"
+    if not isinstance(record, dict):
+        return "the record is not an object"
+    identity, category = record.get("id"), record.get("category")
+    if not isinstance(identity, str | int) or isinstance(identity, bool) or identity == "":
+        return "id: expected text"
+    if not isinstance(category, str):
+        return "category: expected text"
+    if category not in BY_CATEGORY:
+        return f"category: {category[:50]!r} is none of {', '.join(BY_CATEGORY)}"
+    return None
 
 
 def _plain(kind: type[T]) -> Kind[T]:

@@ -60,12 +60,18 @@ def _fit_struct(served: dict[str, Any], want: inspect.StructType, path: str, not
         value = served.get(field.encode_name, UNSET)
         try:
             if value is not UNSET or field.required:
+                _refuse_stand_in(value, want, here)
                 members[field.name] = fit(value, field.type, here, notes)
         except MisfitError as misfit:
             if field.required:
                 raise
             notes.append(str(misfit))
     return want.cls(**members)
+
+
+def _refuse_stand_in(value: Any, want: inspect.StructType, path: str) -> None:
+    if (value is None or value is UNSET) and not getattr(want.cls, "stands_in", True):
+        raise MisfitError(f"{path}: got {_got(value)}")
 
 
 def _fit_union(value: Any, want: inspect.UnionType, path: str, notes: list[str]) -> Any:

@@ -28,6 +28,24 @@ def numbers_of(ids: Sequence[str]) -> list[int] | None:
         return None
 
 
+def rises(ids: Sequence[str]) -> bool:
+    """Whether the ids are numbers of one length that ascend: such texts compare as their numbers do."""
+    joined = "".join(ids)
+    return (
+        joined.isdecimal()
+        and joined.isascii()
+        and len(set(map(len, ids))) == 1
+        and all(map(lt, ids, ids[1:]))
+    )
+
+
+def is_new(ids: Sequence[str], way: Way, last: str | None) -> bool:
+    """Whether all of a page's rising ids lie ahead of `last`."""
+    if last is None or not last.isdecimal():
+        return True
+    return int(ids[0]) > int(last) if way == "append" else int(ids[-1]) < int(last)
+
+
 def ahead(
     items: list[T], numbers: list[int], way: Way, last: str | None, before: Sequence[str] | None
 ) -> list[T]:
@@ -79,12 +97,23 @@ def split(items: list[T], ids: list[str]) -> tuple[list[T], list[str], dict[int,
     return loose, names, numbered
 
 
-def fresh(items: list[T], ids: list[str], skip: int, border: Sequence[str]) -> list[T]:
-    """Items that keep the service's order: without the first `skip`, or without those of the border."""
-    seen = set() if skip else set(border)
+def fresh(items: list[T], ids: list[str], skip: int, border: set[str]) -> list[T]:
+    """Items that keep the service's order: each once, without those of the border, from the `skip`th on."""
+    seen = set(border)
     found: list[T] = []
-    for item, each in list(zip(items, ids, strict=True))[skip:]:
+    for item, each in zip(items, ids, strict=True):
         if not each or each not in seen:  # a record without any id is never taken for a repeat
             seen.add(each)
             found.append(item)
-    return found
+    return found[skip:]
+
+
+def last_of(ids: Sequence[str], before: str | None) -> str | None:
+    """The id that a walk has come to with these: their last number, or else the last of them.
+
+    A text never takes the place of a number: what comes twice is told by numbers where there are any.
+    """
+    for each in reversed(ids):
+        if each.isascii() and each.isdecimal():
+            return each
+    return before if before is not None and before.isdecimal() else (ids[-1] if ids else before)

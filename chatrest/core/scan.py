@@ -7,13 +7,27 @@ members of the top-level `data` array come with the very bytes that they were se
 
 import json
 import re
-from typing import Any
+from typing import Any, final
 
 from ..errors import ReplyUnreadableError
 
 _SPACE = re.compile(r"[ \t\n\r]*")
-_JSON = json.JSONDecoder()
+_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{}]', re.DOTALL)
+_LONGEST_NUMBER = 4300
+
+
+def _whole_number(digits: str) -> int | str:
+    """Python refuses to read longer numbers, for it takes too long: they stay text."""
+    return int(digits) if len(digits) < _LONGEST_NUMBER else digits
+
+
+_JSON = json.JSONDecoder(parse_int=_whole_number)
 _BOM = "\ufeff"
+
+
+@final
+class TooDeep(dict[str, Any]):
+    """A record that is nested too deeply to be read: those of its members that are no arrays or objects."""
 
 
 def text_of(body: bytes) -> str:
@@ -32,7 +46,7 @@ def whole(body: bytes) -> Any:
     if not text:
         return None
     try:
-        return json.loads(text)
+        return _JSON.decode(text)
     except (ValueError, RecursionError) as error:
         raise _unreadable(error) from None
 
@@ -40,8 +54,8 @@ def whole(body: bytes) -> Any:
 def envelope(body: bytes) -> tuple[dict[str, Any], list[tuple[Any, bytes]]]:
     """A reply's top-level members, and the records of its `data`, each with its bytes.
 
-    An object in the place of the array is one record; what is neither is none. Raises
-    `ReplyUnreadableError` where the body is not a JSON object.
+    An object in the place of the array is one record; what is neither is none. A record that is nested
+    too deeply is a `TooDeep`. Raises `ReplyUnreadableError` where the body is not a JSON object.
     """
     try:
         return _envelope(text_of(body))
@@ -54,31 +68,70 @@ def _envelope(text: str) -> tuple[dict[str, Any], list[tuple[Any, bytes]]]:
     records: list[tuple[Any, bytes]] = []
     at = _expect(text, 0, "{")
     while text[at] != "}":
-        name, at = _JSON.raw_decode(text, at)
-        start = _expect(text, at, ":")
-        members[name], at = _JSON.raw_decode(text, start)
-        if name == "data":
-            records = _records(text, start, at)
+        name, at = _name(text, at)
+        if name == "data" and text[at] == "[":
+            records, at = _elements(text, at)
+            members[name] = [record for record, _ in records]
+        else:
+            start = at
+            members[name], at = _record(text, at)
+            if name == "data":
+                records = [(members[name], bytes_of(text[start:at]))] if text[start] == "{" else []
         at = _comma(text, at, "}")
     if _skip(text, at + 1) != len(text):
         raise ValueError("text after the end")
     return members, records
 
 
-def _records(text: str, start: int, end: int) -> list[tuple[Any, bytes]]:
-    if text[start] == "[":
-        return _elements(text, start)
-    return [(_JSON.raw_decode(text, start)[0], bytes_of(text[start:end]))] if text[start] == "{" else []
-
-
-def _elements(text: str, at: int) -> list[tuple[Any, bytes]]:
+def _elements(text: str, at: int) -> tuple[list[tuple[Any, bytes]], int]:
     found: list[tuple[Any, bytes]] = []
     at = _skip(text, at + 1)
     while text[at] != "]":
-        value, end = _JSON.raw_decode(text, at)
-        found.append((value, bytes_of(text[at:end])))
+        record, end = _record(text, at)
+        found.append((record, bytes_of(text[at:end])))
         at = _comma(text, end, "]")
-    return found
+    return found, at + 1
+
+
+def _record(text: str, at: int) -> tuple[Any, int]:
+    try:
+        return _JSON.raw_decode(text, at)
+    except RecursionError:
+        return _shallow(text, at)
+
+
+def _shallow(text: str, at: int) -> tuple[TooDeep, int]:
+    """One level of what is too deep for a recursive reader: anybody may write such metadata."""
+    found = TooDeep()
+    if text[at] != "{":
+        return found, _closing(text, at)
+    at = _skip(text, at + 1)
+    while text[at] != "}":
+        name, at = _name(text, at)
+        if text[at] in "[{":
+            at = _closing(text, at)
+        else:
+            found[name], at = _JSON.raw_decode(text, at)
+        at = _comma(text, at, "}")
+    return found, at + 1
+
+
+def _closing(text: str, at: int) -> int:
+    """Behind the bracket that closes the one at `at`, found without recursion."""
+    depth = 0
+    for token in _TOKEN.finditer(text, at):
+        depth += {"[": 1, "{": 1, "]": -1, "}": -1}.get(token.group(), 0)
+        if depth == 0:
+            return token.end()
+    raise IndexError
+
+
+def _name(text: str, at: int) -> tuple[str, int]:
+    """A member's name, and where its value begins."""
+    if text[at] != '"':
+        raise ValueError(f"expected a member's name at character {at}")
+    name, at = _JSON.raw_decode(text, at)
+    return name, _expect(text, at, ":")
 
 
 def _skip(text: str, at: int) -> int:

@@ -10,7 +10,8 @@ A pure state machine: `turn(cursor, page)` gives a `Turn`, and touches nothing. 
 | short, the border's item alone | where the walk stands         | ends: the service includes the id    |
 | not empty                      | where the walk stands         | `CursorError`: it would ask for ever |
 | any                            | back, or where it was before  | `CursorError`                        |
-| any                            | for the other way             | goes on from its own last item       |
+| empty                          | for the other way             | ends                                 |
+| not empty                      | for the other way             | goes on from its own last item       |
 | any                            | further on                    | goes on                              |
 
 Short: fewer records than were asked for, and than the service's own `per_page`. Last: `current_page` has
@@ -31,7 +32,7 @@ from ..models.meta import Mark, Meta, Pagination
 from .cursor import Cursor, Way
 from .decode import Listing
 from .endpoint import Pairs
-from .order import ahead, fresh, numbers_of, split
+from .order import ahead, fresh, is_new, last_of, numbers_of, rises, split
 
 T = TypeVar("T")
 
@@ -82,28 +83,42 @@ class Turn(Struct, Generic[T], frozen=True):
         if count == 0:
             return self.start
         skip = self.start.skip + min(count, self.loose)
-        return structs.replace(self.start, last=key(self.items[count - 1]), skip=skip)
+        last = last_of([key(self.items[count - 1])], self.start.last)
+        return structs.replace(self.start, last=last, skip=skip, inside=True)
 
 
 def turn(cursor: Cursor, page: Listing[T], rules: Rules, trail: Trail) -> Turn[T]:
     """What `page` means for a walk that stands at `cursor` and asked for it."""
     ids = list(map(rules.key, page.items))
-    numbers = numbers_of(ids) if rules.marks else None
-    way = cursor.way or _way(page.meta, numbers)
-    if numbers is not None:
-        items, loose = ahead(page.items, numbers, way, cursor.last, trail.ids), 0
-    else:
-        items, loose = _mixed(page.items, ids, way, cursor, rules, trail)
+    way, items, loose = _ordered(cursor, page, ids, rules, trail)
     start = structs.replace(cursor, way=way)
-    last = rules.key(items[-1]) if items else cursor.last
+    last = last_of([rules.key(items[-1])], cursor.last) if items else cursor.last
     at = _onward(cursor, page, rules, way, items[-1] if items else None)
     if at is None or _is_end(cursor, page, rules, at, ids):
         return Turn(start, items, loose, None)
     stuck = _stuck(cursor.at, at, way, trail)
-    if "page" in dict(at) and ids and not items and not cursor.skip:
+    if not items and ids and not cursor.skip and "page" in dict(at):
         stuck = "a page held nothing but what the page before it held"
-    trail.ids = ids
+    if items or trail.ids is not None:
+        # Until something new has come, what is behind was delivered before the walk was taken up.
+        trail.ids = ids
     return Turn(start, items, loose, Cursor(cursor.query, at, way, last) if stuck is None else None, stuck)
+
+
+def _ordered(
+    cursor: Cursor, page: Listing[T], ids: list[str], rules: Rules, trail: Trail
+) -> tuple[Way, list[T], int]:
+    """The walk's way, and the page's new items in its order; those without a number for an id are first."""
+    if rules.marks and rises(ids):  # as pages are served: no id has to become a number
+        way = cursor.way or _way(page.meta, None)
+        if is_new(ids, way, cursor.last):
+            return way, page.items if way == "append" else page.items[::-1], 0
+    numbers = numbers_of(ids) if rules.marks else None
+    way = cursor.way or _way(page.meta, numbers)
+    if numbers is not None:
+        return way, ahead(page.items, numbers, way, cursor.last, trail.ids), 0
+    items, loose = _mixed(page.items, ids, way, cursor, rules, trail)
+    return way, items, loose
 
 
 def _way(meta: Meta, numbers: list[int] | None) -> Way:
@@ -120,7 +135,9 @@ def _mixed(
 ) -> tuple[list[T], int]:
     """Items without a number for an id keep the service's order, and come before the numbered ones."""
     loose, names, numbered = split(items, ids) if rules.marks else (items, ids, {})
-    border = trail.ids if trail.ids is not None else [cursor.last or ""]
+    border = {_place(cursor.at).get("id", ""), *(trail.ids or ())}
+    if trail.ids is None and cursor.last is not None and not cursor.inside:
+        border.add(cursor.last)
     new = fresh(loose, names, cursor.skip, border)
     rest = ahead(list(numbered.values()), list(numbered), way, cursor.last, trail.ids)
     return [*new, *rest], len(new)
@@ -129,12 +146,14 @@ def _mixed(
 def _onward(cursor: Cursor, page: Listing[Any], rules: Rules, way: Way, newest: Any) -> Pairs | None:
     """The parameters of the next page; None where the service shows no way on."""
     if rules.marks:
-        marks = [mark for mark in (page.meta.cursor, page.meta.next, page.meta.previous) if _leads(mark)]
-        for mark in marks:
-            if mark is not None and mark.affix not in _OTHER[way]:
-                return _pairs(way, mark)
-        if marks:
-            return _own(way, marks[0], newest, cursor.last)
+        other: Mark | None = None
+        for mark in (page.meta.cursor, page.meta.next, page.meta.previous):
+            if mark is not None and _leads(mark):
+                if mark.affix not in _OTHER[way]:
+                    return _pairs(way, mark)
+                other = other or mark
+        if other is not None:
+            return _own(way, other, newest, cursor.last) if page.items else None
         if not rules.pages:
             return None
     return _next_page(cursor, page.meta.pagination, rules)
@@ -143,8 +162,8 @@ def _onward(cursor: Cursor, page: Listing[Any], rules: Rules, way: Way, newest: 
 _OTHER: dict[Way, tuple[str, ...]] = {"append": ("prepend",), "prepend": ("append",)}
 
 
-def _leads(mark: Mark | None) -> bool:
-    return mark is not None and any(_real(value) for value in (mark.id, mark.sent_at, mark.updated_at))
+def _leads(mark: Mark) -> bool:
+    return _real(mark.id) or _real(mark.sent_at) or _real(mark.updated_at)
 
 
 def _real(value: object) -> bool:
@@ -167,8 +186,10 @@ def _own(way: Way, mark: Mark | None, newest: Any, last: str | None) -> Pairs | 
 def _next_page(cursor: Cursor, numbers: Pagination | None, rules: Rules) -> Pairs | None:
     if numbers is None:
         return None
-    page = int(_place(cursor.at).get("page", numbers.current_page or 1))
-    return (("page", str(page + 1)), (rules.size_name, str(rules.size)))
+    asked = dict(cursor.at)
+    page = int(asked.get("page", numbers.current_page or 1))
+    # Page numbers count pages of one size: the one that the walk began with.
+    return (("page", str(page + 1)), (rules.size_name, asked.get(rules.size_name, str(rules.size))))
 
 
 def _is_end(cursor: Cursor, page: Listing[Any], rules: Rules, at: Pairs, ids: list[str]) -> bool:
@@ -177,9 +198,9 @@ def _is_end(cursor: Cursor, page: Listing[Any], rules: Rules, at: Pairs, ids: li
         return True
     if "page" in dict(at):
         return not ids
-    stays = _place(at) == _place(cursor.at)
-    border = short and set(ids) == {_place(at).get("id")}
-    return stays and (not ids or border)
+    if ids and not short:
+        return False
+    return _place(at) == _place(cursor.at) and (not ids or set(ids) == {_place(at).get("id")})
 
 
 def _is_short(count: int, numbers: Pagination | None, size: int) -> bool:
@@ -200,17 +221,15 @@ def _stuck(old: Pairs, new: Pairs, way: Way, trail: Trail) -> str | None:
     before, after = _place(old), _place(new)
     if "page" in after:
         return None
+    numbers = numbers_of([before.get("id", ""), after.get("id", "")])
+    if numbers and (numbers[1] > numbers[0] if way == "append" else numbers[1] < numbers[0]):
+        return None
     told = f"{_told(before)}, and its page's cursor was {_told(after)}"
     if before == after:
         return f"the cursor does not move: the walk stood at {told}, though the page was not empty"
-    numbers = numbers_of([before.get("id", ""), after.get("id", "")])
-    if numbers:
-        onward = numbers[1] > numbers[0] if way == "append" else numbers[1] < numbers[0]
-        # Equal ids with another time are compared as a whole, by having been there.
-        if not onward and numbers[0] != numbers[1]:
-            return f"the cursor goes back: going {way}, the walk stood at {told}"
-        if onward:
-            return None
+    # Equal ids with another time are compared as a whole, by having been there.
+    if numbers and numbers[0] != numbers[1]:
+        return f"the cursor goes back: going {way}, the walk stood at {told}"
     trail.places.add(tuple(before.items()))
     if tuple(after.items()) in trail.places:
         return f"the cursor comes back: the walk stood at {told} before"

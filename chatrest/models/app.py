@@ -1,6 +1,6 @@
 """Applications of an account, as the management interface lists them."""
 
-from typing import final
+from typing import ClassVar, final
 
 from msgspec import UNSET
 
@@ -10,6 +10,8 @@ from .record import Json, Maybe, Record
 @final
 class AppInfo(Record, frozen=True, gc=False, rename="camel"):
     """An application. `api_keys` holds credentials: it is readable, and never in a repr."""
+
+    stands_in: ClassVar[bool] = False  # nobody is called ""
 
     id: str
     name: str = ""

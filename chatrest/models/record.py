@@ -1,6 +1,6 @@
 """What every record of the service has in common: frozen, without cycles, silent about credentials."""
 
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, ClassVar, TypeAlias, TypeVar
 
 from msgspec import UNSET, Struct, UnsetType
 
@@ -17,6 +17,9 @@ Json: TypeAlias = dict[str, Any]
 
 class Record(Struct, frozen=True, gc=False, rename="camel"):
     """A record of the service. `gc=False`: decoded JSON has no cycles, so the collector may pass it by."""
+
+    stands_in: ClassVar[bool] = True
+    """Whether a text or a number that is due and absent may be stood in for by "" or 0."""
 
     def __repr__(self) -> str:
         inner = ", ".join(f"{name}={value!r}" for name, value in self.__rich_repr__())

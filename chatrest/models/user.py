@@ -1,6 +1,6 @@
 """Users, as the user collection lists them and as messages carry them, and their login tokens."""
 
-from typing import final
+from typing import ClassVar, final
 
 from msgspec import UNSET
 
@@ -13,6 +13,8 @@ class User(Record, frozen=True, gc=False, rename="camel"):
 
     Times are in the service's unit (epoch seconds on services of this kind).
     """
+
+    stands_in: ClassVar[bool] = False  # nobody is called ""
 
     uid: str
     name: str = ""
@@ -39,6 +41,8 @@ class AuthToken(Record, frozen=True, gc=False, rename="camel"):
 
     `auth_token` is a credential: it is there to be handed on, and never in a repr.
     """
+
+    stands_in: ClassVar[bool] = False  # nobody is called ""
 
     uid: str
     auth_token: str

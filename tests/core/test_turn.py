@@ -200,10 +200,10 @@ def test_a_walk_that_asked_for_no_way_is_told_one(
 def test_the_place_after_some_items_is_on_the_page_and_after_all_behind_it() -> None:
     result = told(at(id="5"), page(7, 6, cursor=mark(9)))
     assert result.after(0, RULES.key) == at(id="5")
-    assert result.after(1, RULES.key) == Cursor("q", at(id="5").at, "append", "6")
+    assert result.after(1, RULES.key) == Cursor("q", at(id="5").at, "append", "6", inside=True)
     assert result.after(2, RULES.key) == Cursor("q", (("affix", "append"), ("id", "9")), "append", "7")
     end = told(at(id="5"), page(7, 6))
-    assert end.after(2, RULES.key) == Cursor("q", at(id="5").at, "append", "7")
+    assert end.after(2, RULES.key) == Cursor("q", at(id="5").at, "append", "7", inside=True)
 
 
 def test_a_turn_touches_no_cursor() -> None:
