@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from .core.endpoint import Call
 from .core.faults import error_of, fault, signal
-from .core.retry import RetryPolicy, Tries, is_passing
+from .core.retry import RetryPolicy, Tries, is_passing, tale
 from .core.timeouts import Timeouts
 from .core.wire import Request
 from .errors import (
@@ -103,7 +103,7 @@ class Run(Generic[R]):
         self._sending = False
         self._reply: Reply | None = None
         self._cause: str | None = None
-        self._story: list[str] = []
+        self._story: list[tuple[str, float | None]] = []
 
     async def result(self) -> R:
         """The first attempt, and where it fails the rest."""
@@ -226,12 +226,12 @@ class Run(Generic[R]):
         """Writes down why the call is repeated, and refuses a pause that the deadline has no room for."""
         self._sending = False
         self._cause = type(error).__name__
-        self._story.append(f"attempt {self._attempts}: {error}")
+        self._story.append((str(error), None))
         deadline = self._terms.deadline
         if deadline is not None and (left := deadline - (self._timing.now() - self._began)) <= pause:
             raise self.late(f"leaves {left:.1f} s, less than the wait of {pause:.1f} s")
         LOGGER.info("attempt %d failed, again in %.1f s: %s", self._attempts, pause, error)
-        self._story[-1] += f"; waited {pause:.1f} s"
+        self._story[-1] = (str(error), pause)
         self._pause = pause
         self._waited += pause
 
@@ -241,8 +241,11 @@ class Run(Generic[R]):
             error = _outcome_unknown(self._call.endpoint.name, error)
         if isinstance(error, ApiError):
             error.attempts = self._attempts
+        elif isinstance(error, TransportError):
+            error.args = (f"{self._call.endpoint.name}: {error}",)
         if self._story:
-            error.args = (f"{error} (after {self._attempts} attempts: {'; '.join(self._story)})",)
+            before = tale(self._story, str(error).removeprefix(f"{self._call.endpoint.name}: "))
+            error.args = (f"{error} (after {self._attempts} attempts; {before})",)
         return error
 
     def late(self, what: str) -> DeadlineExceededError:
@@ -255,7 +258,7 @@ class Run(Generic[R]):
             f"{self._waited:.1f} s waiting between them"
         )
         if self._story:
-            text += f" ({'; '.join(self._story)})"
+            text += f" ({tale(self._story)})"
         if self._sending and was_connected() and self._call.endpoint.replay == "never":
             return DeadlineOutcomeUnknownError(f"{text}; it was sent, and may have been applied")
         return DeadlineExceededError(text)

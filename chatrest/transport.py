@@ -96,24 +96,24 @@ class Transport:
         progress = _Progress()
         _PROGRESS.set(progress)
         try:
-            return await self._exchange(request, timeouts)
+            response = await self._session.request(
+                request.method,
+                URL(request.url, encoded=True),
+                headers=request.headers,
+                data=_payload(request.body),
+                allow_redirects=False,
+                timeout=self._client_timeout(timeouts),
+            )
+            try:
+                return Reply(response.status, response.headers, await self._read(response))
+            except BaseException:
+                response.close()  # what was not read to its end is no connection to use again
+                raise
         except TransportError:
             raise
         except (aiohttp.ClientError, TimeoutError, OSError, ValueError) as error:
             fault = _fault(error, timeouts) if progress.connected else _no_connection(error, timeouts)
         raise fault
-
-    async def _exchange(self, request: Request, timeouts: Timeouts) -> Reply:
-        async with self._session.request(
-            request.method,
-            URL(request.url, encoded=True),
-            headers=request.headers,
-            data=_payload(request.body),
-            allow_redirects=False,
-            timeout=self._client_timeout(timeouts),
-        ) as response:
-            body = await self._read(response)
-            return Reply(response.status, response.headers, body)
 
     async def _read(self, response: aiohttp.ClientResponse) -> bytes:
         """The body in pieces: what passes the cap is not read on."""

@@ -49,7 +49,9 @@ async def test_a_list_is_asked_for_to_the_letter(http: aioresponses) -> None:
         assert await session.messages.list_user("bob", on_behalf_of="alice").collect() == []
     method, url, sent = only(http)
     assert (method, url) == ("GET", f"{BASE}/users/bob/messages?limit=1000")
-    assert sent["headers"] == {"apikey": KEY, "Accept": "application/json", "onBehalfOf": "alice"}
+    assert sent["headers"] == {"apikey": KEY, "Accept": "application/json", "onBehalfOf": "alice"} | {
+        "Accept-Encoding": "gzip, deflate"
+    }
     assert sent["data"] is None
     assert sent["allow_redirects"] is False
 

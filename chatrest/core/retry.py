@@ -12,7 +12,9 @@ Waits are full jitter below a bound that doubles; a wait that the service names 
 little so that a thousand clients do not come back in one instant.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from itertools import groupby
+from operator import itemgetter
 from typing import Final, final
 
 from msgspec import Struct
@@ -111,3 +113,22 @@ def is_passing(error: ChatRestError) -> bool:
     if isinstance(error, ApiError):
         return error.status in REPEATED_STATUSES
     return isinstance(error, TransportError) and not isinstance(error, ConnectError)
+
+
+def tale(steps: Sequence[tuple[str, float | None]], last: str = "") -> str:
+    """What the attempts before ended in, and how long each was waited after; like ones told once.
+
+    A step is (error, seconds waited; None where there was no time for it); `last` is the error that is
+    raised, and what ended in the same is not told again.
+    """
+    told: list[str] = []
+    number = 1
+    for text, same in groupby(steps, key=itemgetter(0)):
+        waits = [wait for _, wait in same]
+        name = f"attempt {number}" if len(waits) == 1 else f"attempts {number}-{number + len(waits) - 1}"
+        waited = ", ".join(f"{wait:.1f}" for wait in waits if wait is not None)
+        told.append(
+            f"{name}: {'the same' if text == last else text}" + (f"; waited {waited} s" if waited else "")
+        )
+        number += len(waits)
+    return "; ".join(told)
