@@ -126,9 +126,8 @@ class Walk(Generic[T]):
             async for page in self.pages():
                 found.extend(page.items)
         except BaseException:
-            self._at, self._left, self._page, self._listing = here, left, None, None
-            self._shown, self._trail = [], Trail()
-            self._rest = iter(self._shown)
+            self._leave_page(here)
+            self._left, self._trail = left, Trail()
             raise
         return found
 
@@ -144,11 +143,14 @@ class Walk(Generic[T]):
         if self._left == 0:
             return False
         if self._page is not None:
-            self._at = self.cursor
-            if self._page.next is None:
-                if self._page.stuck is None:
-                    return False
-                return self._give_up(self._page.stuck)
+            page = self._page
+            if page.next is None and page.stuck is None:
+                return False
+            # The old page goes before the new one comes: the walk holds one at a time.
+            self._leave_page(self.cursor)
+            if page.stuck is not None:  # taken up again, the walk asks for the same page once more
+                raise CursorError(f"{self._name}: {page.stuck}")
+            del page
         self._busy = True
         try:
             listing = await self._fetch(self._asked())
@@ -156,6 +158,10 @@ class Walk(Generic[T]):
         finally:
             self._busy = False
         return True
+
+    def _leave_page(self, here: Cursor) -> None:
+        self._at, self._page, self._listing, self._shown = here, None, None, []
+        self._rest = iter(self._shown)
 
     def _take(self, listing: Listing[T]) -> None:
         page = turn(self._at, listing, self._rules, self._trail)
@@ -170,7 +176,3 @@ class Walk(Generic[T]):
         if self._rules.size_asked or any(pair[0] == name for pair in self._at.at):
             return self._at.at
         return (*self._at.at, (name, str(self._rules.size)))
-
-    def _give_up(self, why: str) -> bool:
-        self._page = None  # taken up again, the walk asks for the same page once more
-        raise CursorError(f"{self._name}: {why}")

@@ -16,8 +16,8 @@ class Timeouts(Struct, frozen=True, kw_only=True):
 
     connect: float | None = 10.0
     """To a connection: name, socket, TLS."""
-    read: float | None = 30.0
-    """Between two pieces of the reply."""
+    read: float | None = None
+    """Between two pieces of the reply; None, for `total` ends a silence too, and costs no timer a piece."""
     total: float | None = 60.0
     """The attempt, from the connection to the reply's last byte."""
 

@@ -11,7 +11,7 @@ BAD = [0, -1, 0.0, float("inf"), float("nan"), "5", True, [5], 1j]
 
 
 def test_there_are_bounds_where_none_are_given() -> None:
-    assert Timeouts() == Timeouts(connect=10, read=30, total=60)
+    assert Timeouts() == Timeouts(connect=10, read=None, total=60)
 
 
 @pytest.mark.parametrize("name", ["connect", "read", "total"])
