@@ -169,7 +169,7 @@ def _replies() -> Mapping[bytes, bytes]:
     """What is replied, by the last word of the path: made before anybody asks."""
     with pages.talk(50) as store:
         message = next(one for one in store.records(store.ids()) if b'"type":"text"' in one)
-        user = store.people.user(pages.UID)
+        user = store.people.user(pages.UID) or b"{}"
     numbers = b'{"total":9,"count":1,"per_page":1,"current_page":1,"total_pages":9}'
     meta = b'{"pagination":%b,"cursor":{"id":1,"affix":"append"}}' % numbers
     bodies = {

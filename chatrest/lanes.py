@@ -21,9 +21,10 @@ _SLICE: Final = 0.25  # seconds: while a limit's end is not known, a reply may s
 class _Waiter:
     """One that waits: woken when it is served, or when it is to keep the time."""
 
-    __slots__ = ("_future", "gone", "served")
+    __slots__ = ("_future", "gone", "lane", "served")
 
-    def __init__(self) -> None:
+    def __init__(self, lane: Priority) -> None:
+        self.lane = lane
         self.served = False
         self.gone = False
         self._future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -37,31 +38,40 @@ class _Waiter:
         if not self._future.done():
             self._future.set_result(None)
 
-    def serve(self) -> None:
-        """It has what it waits for."""
-        self.served = True
-        self.wake()
-
 
 class _Lanes:
     """Who waits, lane by lane."""
 
     def __init__(self) -> None:
         self._queues: dict[Priority, deque[_Waiter]] = {lane: deque() for lane in PRIORITIES}
+        # Counted, not looked up: a thousand calls must not each look at the thousand others.
+        self._counts: dict[Priority, int] = dict.fromkeys(PRIORITIES, 0)
 
     def __len__(self) -> int:
         return self.ahead("bulk")
 
     def ahead(self, lane: Priority) -> int:
         """How many a newcomer in `lane` would wait for."""
-        lanes = PRIORITIES if lane == "bulk" else PRIORITIES[:1]
-        return sum(not waiter.gone and not waiter.served for each in lanes for waiter in self._queues[each])
+        return self._counts["interactive"] + (self._counts["bulk"] if lane == "bulk" else 0)
 
     def join(self, lane: Priority) -> _Waiter:
         """A waiter at the end of a lane."""
-        waiter = _Waiter()
+        waiter = _Waiter(lane)
         self._queues[lane].append(waiter)
+        self._counts[lane] += 1
         return waiter
+
+    def serve(self, waiter: _Waiter) -> None:
+        """The waiter has what it waits for."""
+        waiter.served = True
+        self._counts[waiter.lane] -= 1
+        waiter.wake()
+
+    def drop(self, waiter: _Waiter) -> None:
+        """The waiter is no longer there, whether it was served or not."""
+        waiter.gone = True
+        if not waiter.served:
+            self._counts[waiter.lane] -= 1
 
     def first(self, lane: Priority) -> _Waiter | None:
         """The one that has waited longest, without those that were served or gave up."""
@@ -79,9 +89,7 @@ class _Lanes:
 
     def is_free(self, lane: Priority) -> bool:
         """Whether nobody waits whom a newcomer in `lane` would overtake."""
-        if not self._queues["interactive"] and not self._queues[lane]:
-            return True
-        return self.first("interactive") is None and self.first(lane) is None
+        return not self._counts["interactive"] and not self._counts[lane]
 
 
 @final
@@ -115,7 +123,7 @@ class Places:
         try:
             await waiter.woken()
         except asyncio.CancelledError:
-            waiter.gone = True
+            self._lanes.drop(waiter)
             if waiter.served:  # a place was handed over in the same moment
                 self.leave(lane)
             raise
@@ -128,7 +136,7 @@ class Places:
             waiter = self._lanes.first(next_lane)
             if waiter is not None and self._has(next_lane):
                 self._take(next_lane)
-                waiter.serve()
+                self._lanes.serve(waiter)
                 return
 
     def _has(self, lane: Priority) -> bool:
@@ -184,7 +192,7 @@ class Gate:
                 else:
                     await waiter.woken()
         finally:
-            waiter.gone = True
+            self._lanes.drop(waiter)
             if self._keeper is waiter:
                 self._appoint()
 
@@ -197,7 +205,7 @@ class Gate:
                 await self._timing.sleep(min(delay, _SLICE) if self.schedule.is_probing else delay)
             else:
                 self.schedule.take(self._timing.now())
-                waiter.serve()
+                self._lanes.serve(waiter)
 
     def _appoint(self) -> None:
         """The next in line keeps the time from now on."""

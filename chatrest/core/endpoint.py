@@ -7,11 +7,12 @@ feeds the methods, the emulator's router, the names in errors and metrics, and t
 import re
 from collections.abc import Awaitable, Mapping
 from typing import Any, Generic, Literal, Protocol, TypeAlias, TypeVar
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
 from msgspec import Struct
 
 from ..errors import RequestInvalidError
+from .secrets import HIDDEN
 
 R = TypeVar("R")
 R_co = TypeVar("R_co", covariant=True)
@@ -23,7 +24,9 @@ Interface: TypeAlias = Literal["chat", "calls", "management"]
 Pairs: TypeAlias = tuple[tuple[str, str], ...]
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
-_DOTS = re.compile(r"(?:\.|%2e){1,2}", re.IGNORECASE)
+_SURROGATE = re.compile(r"[\ud800-\udfff]")
+_DOTS = re.compile(r"(?:^|[/\\])\.{1,2}(?:[/\\]|\Z)")
+_BARE_PERCENT = re.compile(r"%(?![0-9A-Fa-f]{2})")
 
 
 class Reader(Protocol[R_co]):
@@ -102,37 +105,40 @@ def segment(name: str, value: object) -> str:
         raise RequestInvalidError(f"{name} = {value!r}: a lone surrogate cannot be sent") from None
 
 
-def check_viewer(uid: object) -> str | None:
+def check_viewer(uid: object, name: str = "on_behalf_of") -> str | None:
     """`uid` if it can stand in the header `onBehalfOf` unchanged; None for none."""
     if uid is None:
         return None
     if not isinstance(uid, str) or not uid or uid != uid.strip() or _CONTROL.search(uid):
         # A receiver strips a header's ends: " bob" would silently act as bob.
         raise RequestInvalidError(
-            f"on_behalf_of = {uid!r}: allowed is a text that is not empty, "
+            f"{name} = {uid!r}: allowed is a text that is not empty, "
             "without control characters and without white space at its ends"
         )
-    segment("on_behalf_of", uid)
+    segment(name, uid)
     return uid
 
 
 def any_path(path: object) -> str:
-    """A path given by hand, percent-encoded where it has to be, that cannot leave the base address."""
-    allowed = "allowed is '/' and segments without '.', '..', '?', '#', backslash or control characters"
-    bad = (
-        not isinstance(path, str)
-        or not path.startswith("/")
-        or _CONTROL.search(path)
-        or any(c in path for c in "?#\\")
-        or any(_DOTS.fullmatch(part) for part in path.split("/"))
-        or path.startswith("//")
+    """A path given by hand, percent-encoded where it has to be, that cannot leave the base address.
+
+    The error never repeats the path: `/apikeys/{apiKey}` is one of the documented ones.
+    """
+    if not isinstance(path, str):
+        raise RequestInvalidError(f"path = {HIDDEN}: allowed is a text, not {type(path).__name__}")
+    read = unquote(path)  # as a server reads it: what hides behind %2f or %5c counts too
+    refused = (
+        (not path.startswith("/") or path.startswith("//"), "allowed is what begins with one '/'"),
+        (any(c in path for c in "?#\\"), "'?', '#' and backslash are not allowed"),
+        (_SURROGATE.search(path), "a lone surrogate cannot be sent"),
+        (_BARE_PERCENT.search(path), "a '%' is allowed before two hexadecimal digits alone, itself it is %25"),
+        (_CONTROL.search(read), "control characters are not allowed"),
+        (_DOTS.search(read), "the segments '.' and '..' are not allowed, in any spelling"),
     )
-    if bad:
-        raise RequestInvalidError(f"path = {path!r}: {allowed}")
-    try:
-        return quote(str(path), safe="/%:@!$&'()*+,;=~")
-    except UnicodeEncodeError:
-        raise RequestInvalidError(f"path = {path!r}: a lone surrogate cannot be sent") from None
+    for is_wrong, words in refused:
+        if is_wrong:
+            raise RequestInvalidError(f"path = {HIDDEN}: {words}")
+    return quote(path, safe="/%:@!$&'()*+,;=~")
 
 
 def is_mapping(value: object) -> bool:
