@@ -5,25 +5,35 @@ what is checked and what an error says are one and the same.
 """
 
 from functools import cache
-from typing import Annotated, Any, Literal, TypeAlias, get_type_hints
+from typing import Annotated, Any, Final, Literal, TypeAlias, final, get_type_hints
 
 import msgspec
 from msgspec import Meta, Struct
 
+from .core.secrets import shown
 from .errors import RequestInvalidError
 
 __all__ = ["AppQuery", "MessageQuery", "UserQuery"]
 
-_ITEM = Annotated[str, Meta(min_length=1)]
+# Patterns are searched for, and `$` would match before a newline at the end. A lone surrogate cannot be sent.
+_CONTROL: Final = r"\x00-\x1f\x7f-\x9f"
+_SURROGATE: Final = r"\ud800-\udfff"
+_TEXT: Final = Meta(min_length=1, pattern=rf"\A[^{_SURROGATE}]+\Z")
+_UID: Final = Meta(min_length=1, pattern=rf"\A[^{_CONTROL}{_SURROGATE}]+\Z")
+_UID_IN_LIST: Final = Meta(min_length=1, pattern=rf"\A[^,{_CONTROL}{_SURROGATE}]+\Z")
 
 Flag: TypeAlias = Annotated[bool, Meta(description="True or False")]
-Text: TypeAlias = Annotated[str, Meta(min_length=1, description="a text that is not empty")]
+Text: TypeAlias = Annotated[str, _TEXT, Meta(description="a text that is not empty, and is valid Unicode")]
 Texts: TypeAlias = Annotated[
-    tuple[_ITEM, ...], Meta(min_length=1, description="a list of texts, none of them empty")
+    tuple[Annotated[str, _TEXT], ...],
+    Meta(min_length=1, description="a list of texts, none of them empty, and all valid Unicode"),
+]
+Uid: TypeAlias = Annotated[
+    str, _UID, Meta(description="a text that is not empty, without control characters, and is valid Unicode")
 ]
 Uids: TypeAlias = Annotated[
-    tuple[Annotated[str, Meta(min_length=1, pattern=r"^[^,\x00-\x1f]+$")], ...],
-    Meta(min_length=1, description="a list of uids, none of them empty or with a comma"),
+    tuple[Annotated[str, _UID_IN_LIST], ...],
+    Meta(min_length=1, description="a list of uids, none of them empty, with a comma or control characters"),
 ]
 Stamp: TypeAlias = Annotated[int, Meta(ge=0, description="a timestamp as a whole number, 0 or later")]
 Size: TypeAlias = Annotated[int, Meta(ge=1, le=1000, description="a whole number from 1 to 1000")]
@@ -33,7 +43,8 @@ Affix: TypeAlias = Annotated[
 ]
 _Kind: TypeAlias = Literal["image", "video", "audio", "file"]
 Attachments: TypeAlias = Annotated[
-    _Kind | tuple[_Kind, ...], Meta(description="'image', 'video', 'audio' or 'file', or a list of these")
+    _Kind | Annotated[tuple[_Kind, ...], Meta(min_length=1)],
+    Meta(description="'image', 'video', 'audio' or 'file', or a list of these"),
 ]
 Presence: TypeAlias = Annotated[Literal["available", "offline"], Meta(description="'available' or 'offline'")]
 SearchIn: TypeAlias = Annotated[
@@ -52,6 +63,7 @@ class Filter(Struct, frozen=True, kw_only=True, rename="camel", repr_omit_defaul
                 msgspec.structs.force_setattr(self, name, _checked(name, value, rule))
 
 
+@final
 class MessageQuery(Filter, frozen=True, kw_only=True, rename="camel"):
     """The 27 query parameters of GET /users/{uid}/messages (specification, Endpoints).
 
@@ -71,14 +83,14 @@ class MessageQuery(Filter, frozen=True, kw_only=True, rename="camel"):
     count: Flag | None = None
     hide_replies: Flag | None = None
     affix: Affix | None = None
-    id: Text | None = None
+    id: Uid | None = None
     category: Text | None = None
     categories: Texts | None = None
     type: Text | None = None
     types: Texts | None = None
     my_mentions_only: Flag | None = None
     has_reactions: Flag | None = None
-    sender: Text | None = None
+    sender: Uid | None = None
     mentions_with_blocked_info: Flag | None = None
     mentions_with_tag_info: Flag | None = None
     per_page: Size | None = None
@@ -98,6 +110,7 @@ class MessageQuery(Filter, frozen=True, kw_only=True, rename="camel"):
             )
 
 
+@final
 class UserQuery(Filter, frozen=True, kw_only=True, rename="camel"):
     """What GET /users can be narrowed to. `page` is where a walk begins."""
 
@@ -115,6 +128,7 @@ class UserQuery(Filter, frozen=True, kw_only=True, rename="camel"):
     with_deactivated: Flag | None = None
 
 
+@final
 class AppQuery(Filter, frozen=True, kw_only=True, rename="camel"):
     """What GET {management_base_url}/apps can be narrowed to."""
 
@@ -133,7 +147,7 @@ def _checked(name: str, value: Any, rule: Any) -> Any:
         ordered = sorted(value) if isinstance(value, set | frozenset) else value
         return msgspec.convert(ordered, rule)
     except (msgspec.ValidationError, TypeError):
-        raise RequestInvalidError(f"{name} = {value!r}: allowed is {_words(rule)}") from None
+        raise RequestInvalidError(f"{name} = {shown(value)}: allowed is {_words(rule)}") from None
 
 
 def _words(rule: Any) -> str:

@@ -7,15 +7,17 @@ deployment that differs is served by `AsyncSession(arrays="repeat")` (`tags=a&ta
 """
 
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from functools import cache
 from typing import Any, Final, Literal, TypeAlias
 from urllib.parse import quote
 
 from msgspec import UNSET, Struct
-from msgspec.structs import fields
+from msgspec.structs import astuple, fields
 
 from ..errors import RequestInvalidError
 from .endpoint import Pairs
+from .secrets import shown
 
 Arrays: TypeAlias = Literal["comma", "repeat", "brackets"]
 ARRAYS: Final = ("comma", "repeat", "brackets")
@@ -29,7 +31,7 @@ def query_pairs(query: Struct | Mapping[str, Any] | None, arrays: Arrays) -> Ite
     if isinstance(query, Mapping):
         named: Iterable[tuple[str, Any]] = query.items()
     else:
-        named = ((wire, getattr(query, name)) for name, wire in _names(type(query)))
+        named = zip(_names(type(query)), astuple(query), strict=True)
     for wire, value in named:
         if value is None or value is UNSET:
             continue
@@ -41,12 +43,15 @@ def query_pairs(query: Struct | Mapping[str, Any] | None, arrays: Arrays) -> Ite
 
 def query_string(pairs: Iterable[tuple[str, str]], place: Pairs = ()) -> str:
     """Percent-encoded `a=1&b=2`; a pair of `place` stands in for those of the same name."""
-    moved = {name for name, _ in place}
-    kept = [pair for pair in pairs if pair[0] not in moved]
-    return "&".join(f"{_quoted(name)}={_quoted(value)}" for name, value in (*kept, *place))
+    if place:
+        moved = [name for name, _ in place]
+        pairs = [*(pair for pair in pairs if pair[0] not in moved), *place]
+    return "&".join([f"{_quoted(name)}={_quoted(value)}" for name, value in pairs])
 
 
 def _quoted(text: str) -> str:
+    if text.isascii() and text.isalnum():
+        return text
     try:
         return quote(text, safe=",~")
     except UnicodeEncodeError:
@@ -54,17 +59,20 @@ def _quoted(text: str) -> str:
 
 
 @cache
-def _names(kind: type[Struct]) -> tuple[tuple[str, str], ...]:
-    return tuple((field.name, field.encode_name) for field in fields(kind))
+def _names(kind: type[Struct]) -> tuple[str, ...]:
+    return tuple(field.encode_name for field in fields(kind))
 
 
 def _one(name: str, value: Any) -> str:
+    if type(value) is str:
+        return value
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, str | int | float):
-        return str(value)
+        with suppress(ValueError):  # an integer of more than 4300 digits
+            return str(value)
     raise RequestInvalidError(
-        f"query {name} = {value!r}: allowed are a text, a number, a boolean, or a list of these"
+        f"query {name} = {shown(value)}: allowed are a text, a number, a boolean, or a list of these"
     )
 
 

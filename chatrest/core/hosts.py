@@ -8,17 +8,18 @@ import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Final, Self
+from typing import Final, Self, final
 from urllib.parse import urlsplit
 
 from ..errors import RequestInvalidError
 
 REGIONS: Final = ("us", "eu", "in")
 _LABEL = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?")
-_DOMAIN = re.compile(rf"{_LABEL.pattern}(?:\.{_LABEL.pattern})*(?::[0-9]{{1,5}})?")
+_DOMAIN = re.compile(rf"{_LABEL.pattern}(?:\.{_LABEL.pattern})*(?::(?P<port>[0-9]{{1,5}}))?")
 _KEY = re.compile(r"[\x21-\x7e]+")
 
 
+@final
 @dataclass(frozen=True, slots=True)
 class App:
     """One application's address and key: a value, hashable, safe to print (the key is never shown).
@@ -41,7 +42,7 @@ class App:
         if self.region not in REGIONS:
             raise RequestInvalidError(f"region = {self.region!r}: allowed are {', '.join(REGIONS)}")
         if self.service_domain is not None:
-            _check("service_domain", self.service_domain, _DOMAIN, "a host name such as chat.example.com")
+            _check_domain(self.service_domain)
         if self.base_url is not None:
             object.__setattr__(self, "base_url", check_url("base_url", self.base_url))
 
@@ -124,6 +125,14 @@ def is_loopback(host: str) -> bool:
         return ip_address(host).is_loopback
     except ValueError:
         return False
+
+
+def _check_domain(domain: str) -> None:
+    allowed = "a host name such as chat.example.com, with or without a port from 1 to 65535"
+    _check("service_domain", domain, _DOMAIN, allowed)
+    found = _DOMAIN.fullmatch(domain)
+    if found and found["port"] and not 0 < int(found["port"]) < 65536:
+        raise RequestInvalidError(f"service_domain = {domain!r}: allowed is {allowed}")
 
 
 def _check(name: str, value: object, pattern: re.Pattern[str], allowed: str) -> None:

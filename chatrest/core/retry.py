@@ -42,7 +42,7 @@ class Tries(Struct, frozen=True):
     limited: int = 0
     """Attempts that were answered 429."""
     patient: bool = False
-    """Whether the call may wait for a region that is down: bulk may, interactive calls are told at once."""
+    """Whether the call may wait out a limit, or a region that is down, for as long as it takes: bulk may."""
 
 
 @final
@@ -51,8 +51,9 @@ class RetryPolicy(Struct, frozen=True, kw_only=True):
 
     attempts: int = 5
     """How often a call may fail before its error is raised; 1 never repeats. A 429 is no failure."""
-    limited: int = 30
-    """How often a call may be answered 429 before that is raised. With `attempts=1` the first one is."""
+    limited: int = 5
+    """How often a call may be answered 429 before that is raised; a bulk call waits for as long as it takes.
+    With `attempts=1` the first one is raised."""
     first_wait: float = 0.5
     """Seconds: the bound of the first wait; it doubles with every attempt."""
     longest_wait: float = 20.0
@@ -80,7 +81,8 @@ class RetryPolicy(Struct, frozen=True, kw_only=True):
         if self.attempts == 1 or not may_repeat(error, replay):
             return None
         if isinstance(error, RateLimitError):
-            return None if tries.limited >= self.limited else self._limit_wait(error, tries, dice)
+            over = tries.limited >= self.limited and not tries.patient
+            return None if over else self._limit_wait(error, tries, dice)
         if tries.failed >= self.attempts:
             return None
         if isinstance(error, ConnectError) and error.retry_after is not None:

@@ -2,20 +2,27 @@
 
 Two tools. `masked` makes a value fit for a repr: what goes under the name of a credential is hidden.
 `scrub` takes known secrets out of a text that somebody else wrote: a service's own error message may
-repeat the key that it refuses.
+repeat the key that it refuses, as it is or escaped for a URL, for HTML or for JSON.
 """
 
 import re
 from collections.abc import Iterable
-from typing import Any
+from functools import lru_cache
+from html import escape
+from typing import Any, Final
 
-HIDDEN = "[hidden]"
+HIDDEN: Final = "[hidden]"
+DEEPEST: Final = 50
+"""Levels of decoded JSON that are shown; an error's details may be nested as deep as a decoder goes."""
+_TOO_DEEP: Final = "[nested too deeply]"
 
 # Names are compared without case, dashes and underscores: apiKey, api_key and apikey are one.
 _CREDENTIALS = frozenset({"accesskey", "apikey", "apikeys", "authtoken", "password", "secret", "token"})
+_NAMES = "|".join("[-_]*".join(name) for name in sorted(_CREDENTIALS))
+# What stands beside a name: a quoted text, a list or an object, or a word. A closing mark may be cut off.
+_VALUE = r'''\\*"(?:[^"\\]|\\.)*+"?|\\*'(?:[^'\\]|\\.)*+'?|\[[^\]]*+\]?|\{[^}]*+\}?|[^\s,;&}\]<>]+'''
 _PAIR = re.compile(
-    r"""(["']?\b(?:api_?-?keys?|auth_?-?token|password|secret)["']?\s*[:=]\s*)("[^"]*"|'[^']*'|[^\s,;&}\]<>]+)""",
-    re.IGNORECASE,
+    rf"""((?<![a-z0-9])(?:{_NAMES})[-_]*(?:\\*["'])?\s*[:=]\s*)(?:{_VALUE})""", re.IGNORECASE | re.DOTALL
 )
 
 
@@ -56,22 +63,51 @@ def masked(name: str, value: Any) -> Any:
 
 def scrub(text: str, secrets: Iterable[str]) -> str:
     """`text` without any of the `secrets`, and without what stands beside a credential's name."""
-    for secret in secrets:
-        if secret:
-            text = re.sub(re.escape(secret), HIDDEN, text, flags=re.IGNORECASE)
-    return _PAIR.sub(lambda found: found.group(1) + HIDDEN, text)
+    known = _known(tuple(secrets))
+    if known is not None:
+        text = known.sub(HIDDEN, text)
+    return _PAIR.sub(rf"\1{HIDDEN}", text) if ":" in text or "=" in text else text
 
 
-def scrub_all(value: Any, secrets: Iterable[str]) -> Any:
+def scrub_all(value: Any, secrets: Iterable[str], levels: int = DEEPEST) -> Any:
     """Decoded JSON with every text in it scrubbed, and every credential hidden by its name."""
     secrets = tuple(secrets)
     if isinstance(value, str):
         return scrub(value, secrets)
+    if not isinstance(value, list | dict):
+        return value
+    if not levels:
+        return _TOO_DEEP
     if isinstance(value, list):
-        return [scrub_all(item, secrets) for item in value]
-    if isinstance(value, dict):
-        return {
-            scrub(str(k), secrets): HIDDEN if is_credential(str(k)) and v else scrub_all(v, secrets)
-            for k, v in value.items()
-        }
-    return value
+        return [scrub_all(item, secrets, levels - 1) for item in value]
+    return {
+        scrub(str(k), secrets): HIDDEN if is_credential(str(k)) and v else scrub_all(v, secrets, levels - 1)
+        for k, v in value.items()
+    }
+
+
+@lru_cache(64)
+def _known(secrets: tuple[str, ...]) -> re.Pattern[str] | None:
+    """Finds any of `secrets`; one that is the beginning of another comes after it."""
+    told = sorted(filter(None, secrets), key=len, reverse=True)
+    return re.compile("|".join("".join(map(_spelt, secret)) for secret in told), re.IGNORECASE) if told else None
+
+
+def _spelt(char: str) -> str:
+    """A pattern for one character of a key, as it is or escaped for a URL, for HTML or for JSON."""
+    code = ord(char)
+    ways = [rf"\\*{re.escape(char)}", rf"\\+u{code:04x}", f"%{code:02x}", f"&#0*{code};", f"&#x0*{code:x};"]
+    return f"(?:{'|'.join([*ways, escape(char)])})"
+
+
+def longest(secrets: Iterable[str]) -> int:
+    """The most characters that a secret takes in a text, however it is escaped."""
+    return max((12 * len(secret) for secret in secrets), default=0)
+
+
+def shown(value: object) -> str:
+    """The repr of a refused value; Python writes none of an integer of more than 4300 digits."""
+    try:
+        return repr(value)
+    except ValueError:
+        return f"[{type(value).__name__} too long to be written]"

@@ -1,10 +1,13 @@
 """How long one attempt may take, by phase."""
 
-from typing import final
+from typing import Final, final
 
 from msgspec import Struct
 
 from ..errors import RequestInvalidError
+from .secrets import shown
+
+_MOST: Final = 1_000_000_000
 
 
 @final
@@ -27,9 +30,10 @@ class Timeouts(Struct, frozen=True, kw_only=True):
 
 
 def check_seconds(name: str, value: object) -> float | None:
-    """`value` if it is a positive number of seconds, or None."""
+    """`value` if it is a number above 0, up to a billion, or None."""
     if value is None:
         return None
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < float("inf"):
-        raise RequestInvalidError(f"{name} = {value!r}: allowed is a number of seconds above 0, or None")
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= _MOST:
+        allowed = "a number up to a billion and above 0, or None"
+        raise RequestInvalidError(f"{name} = {shown(value)}: allowed is {allowed}")
     return float(value)

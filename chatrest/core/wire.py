@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping
+from math import isfinite
 from typing import Any
 
 import msgspec
@@ -14,12 +15,15 @@ from .hosts import App
 
 AGENT = "chatrest"
 _NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
-_VALUE = re.compile(r"[^\x00-\x08\x0a-\x1f\x7f]*")
-_OURS = frozenset({"apikey", "onbehalfof", "key", "secret", "host", "content-length", "transfer-encoding"})
+_VALUE = re.compile(r"[^\x00-\x08\x0a-\x1f\x7f\ud800-\udfff]*")
+_OURS = frozenset(
+    "apikey onbehalfof key secret host content-type content-length accept-encoding transfer-encoding "
+    "connection".split()
+)
 
 
 class Request(Struct, frozen=True):
-    """What goes over the wire. The headers hold the key, so the repr shows method and address alone."""
+    """What goes over the wire. The headers hold the key, so method and address alone are shown."""
 
     method: Method
     url: str
@@ -28,6 +32,10 @@ class Request(Struct, frozen=True):
 
     def __repr__(self) -> str:
         return f"<Request {self.method} {self.url}>"
+
+    def __rich_repr__(self) -> list[tuple[str, str]]:
+        """For rich, which would else ask every field of a struct."""
+        return [("method", self.method), ("url", self.url)]
 
 
 def base_url(app: App, call: Call[Any]) -> str:
@@ -52,9 +60,26 @@ def request(call: Call[Any], base: str, headers: Mapping[str, str], arrays: Arra
 def json_body(value: Any) -> bytes:
     """`value` as JSON; `RequestInvalidError` where JSON cannot hold it."""
     try:
-        return msgspec.json.encode(value)
+        body = msgspec.json.encode(value)
+        if b"null" in body and not _is_finite(value):
+            raise ValueError("NaN and Infinity would arrive as null")
     except (TypeError, ValueError, RecursionError, msgspec.MsgspecError) as error:
         raise RequestInvalidError(f"the body cannot be sent as JSON: {error}") from None
+    return body
+
+
+def _is_finite(value: Any) -> bool:
+    """Whether every number in `value` is one that JSON has: msgspec writes the others as null."""
+    waiting = [msgspec.to_builtins(value, enc_hook=lambda _: None)]  # such as Raw: it is JSON already
+    while waiting:
+        each = waiting.pop()
+        if isinstance(each, dict):
+            waiting += each.values()
+        elif isinstance(each, list | tuple | set | frozenset):
+            waiting += each
+        elif isinstance(each, float) and not isfinite(each):
+            return False
+    return True
 
 
 def check_headers(headers: object) -> dict[str, str]:

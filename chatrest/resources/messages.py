@@ -1,5 +1,6 @@
 """Messages: reading the lists of them, and sending (specification, Endpoints)."""
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, Literal, Self, final
 
@@ -27,10 +28,11 @@ LIST_THREAD: Final = Endpoint(
 SEND: Final = Endpoint(
     name="messages.send", method="POST", path="/messages", reply=One(MESSAGE), replay="never"
 )
+_UID: Final = re.compile(r"[^\x00-\x1f\x7f-\x9f\ud800-\udfff]+")  # a lone surrogate cannot be sent
 
 
 @final
-class NewMessage(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+class NewMessage(Struct, frozen=True, kw_only=True, rename="camel"):
     """A message to send: the body of POST /messages.
 
     `receiver` is a uid or a guid, `receiver_type` says which. `data` is a JSON object: `{"text": …}` for a
@@ -47,8 +49,8 @@ class NewMessage(Struct, frozen=True, kw_only=True, rename="camel", omit_default
     tags: Sequence[str] | UnsetType = UNSET
 
     def __post_init__(self) -> None:
-        for name in ("receiver", "type"):
-            _check(name, getattr(self, name), _is_text, "a text that is not empty")
+        _check("receiver", self.receiver, _is_uid, "a text that is not empty, without control characters")
+        _check("type", self.type, _is_text, "a text that is not empty")
         _check("receiver_type", self.receiver_type, ("user", "group").__contains__, "'user' or 'group'")
         _check("category", self.category, ("message", "custom", UNSET).__contains__, "'message' or 'custom'")
         _check("data", self.data, _is_object, "a JSON object, as a mapping with text keys")
@@ -161,6 +163,10 @@ def _check(name: str, value: object, fits: Any, allowed: str) -> None:
 
 def _is_text(value: object) -> bool:
     return isinstance(value, str) and value != ""
+
+
+def _is_uid(value: object) -> bool:
+    return isinstance(value, str) and _UID.fullmatch(value) is not None
 
 
 def _is_text_or_unset(value: object) -> bool:

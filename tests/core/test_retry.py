@@ -92,9 +92,9 @@ def test_a_wait_longer_than_a_service_may_dictate_is_not_waited_for() -> None:
 
 def test_a_429_that_names_no_time_waits_longer_each_time_up_to_its_window() -> None:
     policy = RetryPolicy(first_wait=0.5, longest_wait=20, unnamed_limit_wait=60)
-    waits = [policy.wait(limited(None), "safe", Tries(0, n), lambda: 1.0) for n in (1, 2, 3, 4, 5, 9)]
+    waits = [policy.wait(limited(None), "safe", Tries(0, n, True), lambda: 1.0) for n in (1, 2, 3, 4, 5, 9)]
     assert waits == [4, 8, 16, 32, 60, 60]
-    assert policy.wait(limited(None), "safe", Tries(0, 9), lambda: 0.0) == 30
+    assert policy.wait(limited(None), "safe", Tries(0, 9, True), lambda: 0.0) == 30
 
 
 def test_a_region_that_is_down_is_waited_for_by_patient_calls_alone() -> None:
