@@ -172,6 +172,14 @@ class Gate:
         """A reply came."""
         self.schedule.observe(self._timing.now(), signal)
 
+    def lost(self) -> None:
+        """A request that had its turn brought no reply."""
+        self.schedule.lost()
+
+    def give_back(self) -> None:
+        """A turn that was taken is not used."""
+        self.schedule.give_back()
+
     def passes(self, lane: Priority, now: float) -> bool:
         """Takes a turn if it has come now."""
         free = self._lanes.is_free(lane) and self.schedule.delay(now, urgent=lane == "interactive") <= 0

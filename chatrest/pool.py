@@ -65,6 +65,7 @@ class Pool:
 
     async def exchange(self, request: Request, timeouts: Timeouts) -> Reply:
         """Sends `request` once; called with a place; `ConnectError` at once while the region is down."""
+        probe = self.breaker.is_open
         rest = self.breaker.wait(self._timing.now())
         if rest > 0:
             raise self._is_down(rest)
@@ -77,7 +78,7 @@ class Pool:
             self.breaker.replied()
             raise
         except TransportError:
-            self.breaker.failed(self._timing.now())
+            self.breaker.failed(self._timing.now(), probe=probe)
             raise
         self.breaker.replied()
         return reply

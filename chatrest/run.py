@@ -6,21 +6,21 @@ is `core.retry`'s to say; this file asks it, sleeps, and tells the story.
 """
 
 import time
-from collections.abc import Callable
-from email.utils import parsedate_to_datetime
+from collections.abc import Awaitable, Callable
 from typing import Generic, Protocol, TypeVar
 
 import tenacity
 from msgspec import Struct
 
 from .core.endpoint import Call
-from .core.faults import error_of, fault, signal
+from .core.faults import error_of, fault, moment, signal
 from .core.retry import RetryPolicy, Tries, is_passing, tale
 from .core.timeouts import Timeouts
 from .core.wire import Request
 from .errors import (
     ApiError,
     ChatRestError,
+    ConnectError,
     DeadlineExceededError,
     DeadlineOutcomeUnknownError,
     OutcomeUnknownError,
@@ -97,6 +97,7 @@ class Run(Generic[R]):
         self._began = self._timing.now()
         self._attempts = 0
         self._limited = 0
+        self._unmade = 0
         self._all = _Spent()
         self._waited = 0.0
         self._pause = 0.0
@@ -109,7 +110,10 @@ class Run(Generic[R]):
         """The first attempt, and where it fails the rest."""
         self._pool.budget.called()
         try:
-            return await self._attempt()
+            if self._means.listeners:
+                return await self._attempt()
+            self._attempts = 1  # nobody listens: the first attempt is spared all but the essential
+            return self._read(await self._exchange(self._all))
         except (ApiError, TransportError) as error:
             first = error
         return await self._again(first)
@@ -139,22 +143,18 @@ class Run(Generic[R]):
     async def _exchange(self, spent: _Spent) -> Reply:
         lane, now = self._terms.lane, self._timing.now
         began = now()
-        self._refuse_hopeless(began)
-        if not self._gate.passes(lane, began):
-            try:
-                await self._gate.enter(lane)
-            finally:
-                spent.paced = now() - began
-            began += spent.paced
-        if not self._pool.takes(lane):
-            try:
-                await self._pool.enter(lane)
-            finally:
-                spent.queued = now() - began
-            began += spent.queued
+        if self._terms.deadline is not None:
+            self._refuse_hopeless(began, self._terms.deadline)
+        has_turn = self._gate.passes(lane, began)
+        if not (has_turn and self._pool.takes(lane)):
+            await self._admit(spent, has_turn)
+            began = now()
         self._sending = True
         try:
             self._reply = reply = await self._pool.exchange(self._request, self._terms.timeouts)
+        except BaseException:
+            self._gate.lost()
+            raise
         finally:
             self._pool.leave(lane)
             spent.network = now() - began
@@ -163,11 +163,35 @@ class Run(Generic[R]):
         self._gate.observe(signal(reply.status, reply.headers, named))
         return reply
 
-    def _refuse_hopeless(self, now: float) -> None:
+    async def _admit(self, spent: _Spent, has_turn: bool) -> None:
+        """Waits until a turn of the rate limit and a place in the pool are there at once.
+
+        Neither is held while the other is waited for: paced calls of one app would fill the pool for all,
+        and turns would pile up before a full pool and go in one burst, though the limit struck meanwhile.
+        """
+        lane, gate, pool = self._terms.lane, self._gate, self._pool
+        while True:
+            if not has_turn:
+                await self._timed(gate.enter(lane), spent, "paced")
+            if pool.takes(lane):
+                return
+            gate.give_back()
+            await self._timed(pool.enter(lane), spent, "queued")
+            if gate.passes(lane, self._timing.now()):
+                return
+            pool.leave(lane)
+            has_turn = False
+
+    async def _timed(self, wait: Awaitable[None], spent: _Spent, name: str) -> None:
+        began = self._timing.now()
+        try:
+            await wait
+        finally:
+            setattr(spent, name, getattr(spent, name) + self._timing.now() - began)
+
+    def _refuse_hopeless(self, now: float, deadline: float) -> None:
         """A turn that cannot come within the deadline is not waited for."""
-        if self._terms.deadline is None:
-            return
-        wait, left = self._gate.expected(self._terms.lane), self._terms.deadline - (now - self._began)
+        wait, left = self._gate.expected(self._terms.lane), deadline - (now - self._began)
         if wait >= left > 0:
             raise self.late(f"leaves {left:.1f} s, and the rate limit's next turn is {wait:.1f} s away")
 
@@ -211,9 +235,10 @@ class Run(Generic[R]):
         error = state.outcome.exception() if state.outcome is not None else None
         if not isinstance(error, ApiError | TransportError):
             return False
+        terms, patient = self._terms, self._terms.lane == "bulk"
         self._limited += isinstance(error, RateLimitError)
-        terms = self._terms
-        tries = Tries(self._attempts - self._limited, self._limited, patient=terms.lane == "bulk")
+        self._unmade += patient and isinstance(error, ConnectError)
+        tries = Tries(self._attempts - self._limited - self._unmade, self._limited, patient)
         pause = terms.retry.wait(error, self._call.endpoint.replay, tries, self._means.dice)
         if pause is None:
             return False
@@ -314,7 +339,5 @@ def _outcome_unknown(name: str, error: ChatRestError) -> ChatRestError:
 
 def _clock_of(reply: Reply) -> float:
     """Epoch seconds on the service's own clock where it tells it: times that it names are on that clock."""
-    try:
-        return parsedate_to_datetime(reply.headers["Date"]).timestamp()
-    except (KeyError, ValueError, OverflowError):
-        return time.time()
+    told = moment(reply.headers.get("Date", ""))
+    return time.time() if told is None else told

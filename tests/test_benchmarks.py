@@ -5,7 +5,7 @@ import pytest
 pytest.importorskip("httpx")
 pytest.importorskip("pydantic")
 
-from benchmarks import decode, import_time, measure, pages, walk
+from benchmarks import decode, import_time, measure, overhead, pace, pages, walk
 from benchmarks.clients import CLIENTS
 from chatrest.core.decode import MESSAGE, Many
 from chatrest.models.message import CallMessage
@@ -32,6 +32,33 @@ def test_import_time_prints_a_row_for_every_statement(capsys: pytest.CaptureFixt
     import_time.main(["--rounds", "1"])
     shown = capsys.readouterr().out
     assert all(f"\n{statement} " in shown for statement in import_time.STATEMENTS)
+
+
+def test_overhead_prints_a_row_for_every_call_and_client(capsys: pytest.CaptureFixture[str]) -> None:
+    overhead.main(["--rounds", "1", "--calls", "3", "--at-once", "5"])
+    shown = capsys.readouterr().out
+    assert shown.startswith("A call through the whole engine")
+    assert all(shown.count(f"\n{case.told} ") == 3 for case in overhead.cases(5))
+    assert shown.count(" <= +60 µs\n") == 3
+    assert shown.count(" <= 1.3 x\n") == 1
+
+
+async def test_all_that_are_compared_get_the_same() -> None:
+    with overhead.serving() as app:
+        async with overhead.Bare(app) as bare, overhead.Chatrest(app, 2) as ours:
+            for call in ("request", "late"):
+                assert await getattr(bare, call)() == await getattr(ours, call)()
+            assert [item.id for item in await bare.page()] == [item.id for item in await ours.page()]
+            assert (await bare.send()).id == (await ours.send()).id
+
+
+def test_pace_prints_its_tables(capsys: pytest.CaptureFixture[str]) -> None:
+    sizes = {"window": 1, "windows": 1, "per-window": 50, "tasks": 3, "waiting": 30, "seconds": 1, "calls": 2}
+    pace.main(["--rounds", "1", *(f"--{name}={size}" for name, size in sizes.items())])
+    shown = capsys.readouterr().out
+    assert all(f"\n{kind}, {told} " in shown for kind in pace.KINDS for told in pace.SPELLINGS)
+    assert [shown.count(f"  {lane} ") for lane in ("interactive", "       bulk")] == [2, 2]
+    assert all(f"\n{other} " in shown for other in ("idle", "hanging"))
 
 
 async def test_a_walk_that_misses_a_message_is_no_measurement() -> None:

@@ -187,3 +187,14 @@ def test_an_unknown_field_and_a_positional_value_are_type_errors() -> None:
 def test_a_value_of_any_kind_gets_the_same_error(value: Any) -> None:
     with pytest.raises(RequestInvalidError, match=r"^tags = .*: allowed is a list of texts"):
         MessageQuery(tags=value)
+
+
+def test_a_number_too_long_to_be_written_is_refused_as_any_other() -> None:
+    for name in ("limit", "from_timestamp", "search_key"):
+        with pytest.raises(RequestInvalidError, match=f"^{name} = .*: allowed is "):
+            MessageQuery(**{name: -(10**5000)})  # type: ignore[arg-type]
+
+
+def test_only_what_names_somebody_is_free_of_control_characters() -> None:
+    assert MessageQuery(search_key="a\nb").search_key == "a\nb"
+    assert UserQuery(tags=("a\tb",)).tags == ("a\tb",)

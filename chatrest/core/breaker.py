@@ -48,12 +48,12 @@ class Breaker:
         """A reply came, whatever it said."""
         self.failures, self._rest, self._probing = 0, _FIRST_REST, False
 
-    def failed(self, now: float) -> None:
-        """No reply came. Those that were under way when it opened do not count as probes."""
+    def failed(self, now: float, *, probe: bool = True) -> None:
+        """No reply came. `probe` is False for one that was under way before the breaker opened."""
         self.failures += 1
         if self.failures == FAILURES:
             self._until = now + self._rest
-        elif self._probing:
+        elif self._probing and probe:
             self._probing = False
             self._rest = min(_LONGEST_REST, self._rest * 2)
             self._until = now + self._rest

@@ -19,6 +19,8 @@ Way: TypeAlias = Literal["append", "prepend"]
 
 _VERSION = b"\x01"
 _SUM = 6
+# The standard library's: an id may hold a lone surrogate, which only an escape can carry.
+_ENCODER = json.JSONEncoder(separators=(",", ":"), sort_keys=True)
 
 
 @final
@@ -79,8 +81,7 @@ def resumed(cursor: "Cursor | str | None", query: str) -> Cursor | None:
 
 
 def _json(value: Any) -> bytes:
-    # The standard library's: an id may hold a lone surrogate, which only an escape can carry.
-    return json.dumps(value, separators=(",", ":"), sort_keys=True).encode()
+    return _ENCODER.encode(value).encode()
 
 
 def _checksum(payload: bytes) -> bytes:

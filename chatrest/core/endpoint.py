@@ -23,6 +23,7 @@ RateClass: TypeAlias = Literal["core", "standard", "import"]
 Interface: TypeAlias = Literal["chat", "calls", "management"]
 Pairs: TypeAlias = tuple[tuple[str, str], ...]
 
+_PLAIN = re.compile(r"(?:/[A-Za-z0-9_-]+)+")  # most paths: nothing in them to look for or to quote
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
 _DOTS = re.compile(r"(?:^|[/\\])\.{1,2}(?:[/\\]|\Z)")
@@ -126,12 +127,14 @@ def any_path(path: object) -> str:
     """
     if not isinstance(path, str):
         raise RequestInvalidError(f"path = {HIDDEN}: allowed is a text, not {type(path).__name__}")
+    if _PLAIN.fullmatch(path):
+        return path
     read = unquote(path)  # as a server reads it: what hides behind %2f or %5c counts too
     refused = (
         (not path.startswith("/") or path.startswith("//"), "allowed is what begins with one '/'"),
         (any(c in path for c in "?#\\"), "'?', '#' and backslash are not allowed"),
         (_SURROGATE.search(path), "a lone surrogate cannot be sent"),
-        (_BARE_PERCENT.search(path), "a '%' is allowed before two hexadecimal digits alone, itself it is %25"),
+        (_BARE_PERCENT.search(path), "'%' is allowed before two hexadecimal digits alone, itself it is %25"),
         (_CONTROL.search(read), "control characters are not allowed"),
         (_DOTS.search(read), "the segments '.' and '..' are not allowed, in any spelling"),
     )

@@ -5,21 +5,27 @@ The body of an error is not shown by the specification. On services of this kind
 text, nothing) the error says what came in its place. Whatever the service wrote is scrubbed of keys.
 """
 
+import json
 import re
 from collections.abc import Iterable, Mapping
+from datetime import UTC
 from email.utils import parsedate_to_datetime
 from http import HTTPStatus
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
-from ..errors import ApiError, RateLimitError, api_error_class
+from ..errors import ApiError, RateLimitError, ReplyUnreadableError, api_error_class
 from .pace import Signal
-from .scan import bytes_of, text_of
-from .secrets import scrub, scrub_all
+from .scan import text_of, whole
+from .secrets import longest, scrub, scrub_all
 
-_LONGEST = 300
-_TAG = re.compile(r"<(script|style)\b.*?</\1\s*>|<[^>]*>", re.DOTALL | re.IGNORECASE)
+_LONGEST: Final = 300
+_WINDOW: Final = 20 * _LONGEST
+_QUIET: Final = Signal(limited=False)
+_NUMBER = re.compile(r"[0-9]{1,12}(?:\.[0-9]{1,9})?")
+_SURROGATE = re.compile(r"[\ud800-\udfff]")
+_TAG = re.compile(r"<(script|style)\b.*?</\1\s*>|<[^<>]*+>", re.DOTALL | re.IGNORECASE)
 
 
 def fault(
@@ -28,8 +34,8 @@ def fault(
     """The error for a reply; `now` is epoch seconds, for a `Retry-After` that is a date."""
     secrets = tuple(secrets)
     told = scrub_all(error_of(body) or {}, secrets)
-    code = told.get("code") if isinstance(told.get("code"), str) else None
-    message = _message(told, body, secrets) or _phrase(status)
+    code = _printable(told["code"]) if isinstance(told.get("code"), str) else None
+    message = _printable(_message(told) or _text(body, secrets)) or _phrase(status)
     kind = api_error_class(status, code)
     error = kind(
         f"{operation}: {status}{f' {code}' if code else ''}: {message}{_hint(status, headers)}",
@@ -48,8 +54,8 @@ def fault(
 def error_of(body: bytes) -> dict[str, Any] | None:
     """The `error` member of a reply's JSON, None where there is none."""
     try:
-        told = msgspec.json.decode(body)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        told = _read(body)
+    except ReplyUnreadableError:
         return None
     error = told.get("error") if isinstance(told, dict) else None
     if isinstance(error, str):
@@ -61,40 +67,71 @@ def retry_after(headers: Mapping[str, str], now: float) -> float | None:
     """Seconds to wait before asking again, from `Retry-After` or the rate limit's reset; None: not told."""
     named = {name.lower().replace("x-ratelimit-", "x-rate-limit-"): value for name, value in headers.items()}
     after = named.get("retry-after", "").strip()
-    if _is_number(after):
-        return float(after)
-    if after:
-        try:
-            return max(0.0, parsedate_to_datetime(after).timestamp() - now)
-        except (ValueError, OverflowError):
-            pass
-    reset = named.get("x-rate-limit-reset", "").strip()
-    return max(0.0, float(reset) - now) if _is_number(reset) else None
+    seconds = _number(after)
+    if seconds is not None:
+        return seconds
+    at = moment(after)
+    if at is None:
+        at = _number(named.get("x-rate-limit-reset", "").strip())
+    return None if at is None else max(0.0, at - now)
 
 
 def signal(status: int, headers: Mapping[str, str], now: float) -> Signal:
     """What a reply tells of the rate limit, in either spelling; `headers` take names without case."""
-    limit = headers.get("X-Rate-Limit") or headers.get("X-RateLimit-Limit") or ""
-    left = headers.get("X-Rate-Limit-Remaining") or headers.get("X-RateLimit-Remaining") or ""
-    return Signal(
-        limited=status == 429,
-        limit=float(limit) if limit and _is_number(limit) else None,
-        remaining=float(left) if left and _is_number(left) else None,
-        retry_after=retry_after(headers, now) if status == 429 else None,
-    )
+    limit = headers.get("X-Rate-Limit") or headers.get("X-RateLimit-Limit")
+    left = headers.get("X-Rate-Limit-Remaining") or headers.get("X-RateLimit-Remaining")
+    if status != 429:
+        return Signal(False, _number(limit), _number(left)) if limit or left else _QUIET
+    return Signal(True, _number(limit), _number(left), retry_after(headers, now))
 
 
-def _is_number(text: str) -> bool:
-    return bool(re.fullmatch(r"[0-9]{1,12}(\.[0-9]{1,9})?", text))
+def _number(text: str | None) -> float | None:
+    return float(text) if text and _NUMBER.fullmatch(text) else None
 
 
-def _message(told: dict[str, Any], body: bytes, secrets: tuple[str, ...]) -> str:
-    for name in ("message", "devMessage"):
-        if isinstance(told.get(name), str) and told[name]:
-            return str(told[name])[:_LONGEST]
-    text = bytes_of(text_of(body[: 20 * _LONGEST])).decode("utf-8", "replace")
-    plain = " ".join(_TAG.sub(" ", text).split())
+def moment(date: str) -> float | None:
+    """Epoch seconds of an HTTP date; one that names no zone is in UTC (RFC 9110, 5.6.7)."""
+    try:
+        at = parsedate_to_datetime(date)
+        return (at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp()
+    except (ValueError, OverflowError):
+        return None
+
+
+def _read(body: bytes) -> Any:
+    """The body's JSON, however odd its bytes; `ReplyUnreadableError` where it is none."""
+    try:
+        return msgspec.json.decode(body)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return whole(body)
+
+
+def _message(told: dict[str, Any]) -> str:
+    texts = (told.get(name) for name in ("message", "devMessage"))
+    return next((text[:_LONGEST] for text in texts if isinstance(text, str) and text), "")
+
+
+def _text(body: bytes, secrets: tuple[str, ...]) -> str:
+    """What a body without the service's own message says. JSON is told as it reads, for escapes hide keys."""
+    try:
+        told = _read(body)
+        text = "" if told is None else json.dumps(scrub_all(told, secrets), ensure_ascii=False)
+    except ReplyUnreadableError:
+        text = _beginning(body, secrets)
+    plain = " ".join(_TAG.sub(" ", text[:_WINDOW]).split())
     return scrub(plain, secrets)[:_LONGEST]
+
+
+def _beginning(body: bytes, secrets: tuple[str, ...]) -> str:
+    """The first characters of a text, scrubbed; where it is cut, a piece of a key may stand last: it goes."""
+    reach = longest(secrets)
+    text = scrub(text_of(body[: _WINDOW + reach]), secrets)
+    return text[:-reach] if reach and len(body) > _WINDOW + reach else text
+
+
+def _printable(text: str) -> str:
+    """`text` with what no terminal or file takes, lone surrogates and bytes that are not UTF-8, replaced."""
+    return text if text.isascii() else _SURROGATE.sub("\ufffd", text)
 
 
 def _phrase(status: int) -> str:

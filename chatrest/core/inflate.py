@@ -19,44 +19,60 @@ class Inflate:
         name = encoding.strip().lower()
         if name not in ("gzip", "x-gzip", "deflate"):
             raise ReplyUnreadableError(f"the reply's Content-Encoding is none of {ACCEPTED}")
-        self._raw = name == "deflate"
-        self._stream = zlib.decompressobj(zlib.MAX_WBITS if self._raw else zlib.MAX_WBITS | 16)
-        self._begun = False
+        self._is_gzip = name != "deflate"
+        self._stream = zlib.decompressobj(zlib.MAX_WBITS | 16)
+        self._head: bytes | None = None if self._is_gzip else b""
+        self._ended = False
 
     def feed(self, piece: bytes, room: int) -> list[bytes]:
-        """What `piece` unpacks to, at most one step more than `room` bytes; the caller judges that."""
+        """What `piece` unpacks to; stops a step behind `room` bytes, where the caller refuses the body."""
         found: list[bytes] = []
         size = 0
-        while piece and size <= room:
-            try:
-                out = self._stream.decompress(piece, _STEP)
-            except zlib.error:
-                out = self._headless(piece)
-            self._begun = True
-            found.append(out)
-            size += len(out)
-            piece = self._stream.unconsumed_tail or self._next_member()
+        packed = self._after_end(piece) if self._ended else self._begun(piece)
+        while packed is not None and size <= room:
+            found.append(self._unpack(packed))
+            size += len(found[-1])
+            packed = self._rest(len(found[-1]))
         return found
 
     def finish(self) -> None:
         """The body is at its end: `ReplyUnreadableError` where the stream is not."""
-        if not self._stream.eof:
+        if not self._ended:
             raise ReplyUnreadableError("the reply was cut off: its compressed stream has no end")
 
-    def _headless(self, piece: bytes) -> bytes:
-        """Some servers send `deflate` without its header."""
-        if not self._begun and self._raw:
-            self._stream = zlib.decompressobj(-zlib.MAX_WBITS)
-            try:
-                return self._stream.decompress(piece, _STEP)
-            except zlib.error:
-                pass
+    def _begun(self, piece: bytes) -> bytes | None:
+        """The piece; for `deflate` the first two bytes tell whether there is a header: some send none."""
+        if self._head is None:
+            return piece
+        self._head += piece
+        if len(self._head) < 2:
+            return None
+        begun, self._head = self._head, None
+        has_header = begun[0] & 15 == 8 and int.from_bytes(begun[:2], "big") % 31 == 0
+        self._stream = zlib.decompressobj(zlib.MAX_WBITS if has_header else -zlib.MAX_WBITS)
+        return begun
+
+    def _unpack(self, packed: bytes) -> bytes:
+        try:
+            return self._stream.decompress(packed, _STEP)
+        except zlib.error:
+            pass
         raise ReplyUnreadableError("the reply is garbled: it is not compressed as it says")
 
-    def _next_member(self) -> bytes:
-        """What comes after a gzip member is another one, or padding."""
-        rest = self._stream.unused_data.lstrip(b"\x00")
-        if rest and not self._raw:
-            self._stream = zlib.decompressobj(zlib.MAX_WBITS | 16)
-            return rest
-        return b""
+    def _rest(self, unpacked: int) -> bytes | None:
+        """What is to be unpacked next of the piece; None where it is used up."""
+        if self._stream.eof:
+            self._ended = True
+            return self._after_end(self._stream.unused_data)
+        if self._stream.unconsumed_tail or unpacked == _STEP:  # a full step may leave output behind
+            return self._stream.unconsumed_tail
+        return None
+
+    def _after_end(self, piece: bytes) -> bytes | None:
+        """After a gzip member comes another one, or padding; after anything else, nothing that counts."""
+        rest = piece.lstrip(b"\x00") if self._is_gzip else b""
+        if not rest:
+            return None
+        self._stream = zlib.decompressobj(zlib.MAX_WBITS | 16)
+        self._ended = False
+        return rest

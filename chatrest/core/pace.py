@@ -36,8 +36,9 @@ BURST: Final = 0.02
 SLOWER: Final = 0.95
 FASTER: Final = 0.01
 PROBE: Final = 1.1
-COMFORT: Final = 0.2
+COMFORT: Final = 0.5
 _SHORT_HOLD: Final = 0.05
+_LONGEST_HOLD: Final = 2.0
 _SLICES: Final = 60
 _INSTANT: Final = 1e-6  # seconds: less cannot be slept, and a clock may not even show it
 
@@ -76,6 +77,8 @@ class Schedule:
         """Requests a window that are let go; None while there is no bound."""
         self.given = pace.rate is not None
         self.remaining: float | None = None
+        self._under_way = 0
+        self._began = float("inf")
         self._due = 0.0
         self._hold = 0.0
         self._holds = 0
@@ -83,7 +86,10 @@ class Schedule:
         self._changed = 0.0
         self._step = 0.0
         self._sure = 0.0
+        self._counted = 0
+        self._told: float | None = None
         self._guessed = False
+        self._overshot = False
         self._probing = False
         self._accepted = _Recent(pace.window)
 
@@ -95,8 +101,9 @@ class Schedule:
     def delay(self, now: float, *, urgent: bool) -> float:
         """Seconds until a request may go. An urgent one need not be spread while plenty remains."""
         wait = self._hold - now
-        plenty = urgent and self.remaining is not None and self.remaining > COMFORT * (self.rate or 0.0)
-        if self.rate is not None and not plenty:
+        plenty = self.remaining is not None and self.remaining > COMFORT * (self.rate or 0.0)
+        spread = self.rate is not None and (self.given or not (urgent and plenty))
+        if spread:
             wait = max(wait, self._due - now - self._burst())
         return wait if wait > _INSTANT else 0.0
 
@@ -106,30 +113,51 @@ class Schedule:
             self.remaining -= 1
         if self._held_since is not None:
             self._hold_for(now, None)  # while the limit has not been seen to be over, one goes at a time
+        self._under_way += 1
+        self._began = min(self._began, now)
         if self.rate is not None:
-            self._due = min(max(self._due, now) + self.window / self.rate, now + self.window)
+            interval = self.window / self.rate
+            self._due = min(max(self._due, now) + interval, now + self.window + interval)
+
+    def lost(self) -> None:
+        """A request that was let go brought no reply."""
+        self._under_way = max(0, self._under_way - 1)
+
+    def give_back(self) -> None:
+        """A request that was let go is not sent now."""
+        self.lost()
+        if self.remaining is not None:
+            self.remaining += 1
+        if self.rate is not None:
+            self._due -= self.window / self.rate
 
     def observe(self, now: float, signal: Signal) -> None:
         """A reply has come."""
+        self._under_way = max(0, self._under_way - 1)
         if signal.limited:
             self._throttled(now, signal)
         else:
             self._went_well(now, signal)
 
     def _burst(self) -> float:
-        """Seconds that the schedule may run ahead: 2 % of a window's requests, and one at the least."""
+        """Seconds that the schedule may run ahead: 2 % of a window's requests."""
         assert self.rate is not None
-        return max(1.0, BURST * self.rate - 1) * self.window / self.rate
+        return max(0.0, BURST * self.rate - 1) * self.window / self.rate
 
     def _went_well(self, now: float, signal: Signal) -> None:
         self._accepted.add(now)
-        if self._held_since is not None and now >= self._sure:
-            self._resume(now)
+        if self._held_since is not None:
+            if now >= self._sure:
+                self._resume(now)
+            elif self._guessed:  # it was accepted before the limit struck, and told of later
+                self._counted += 1
+                self._set(SHARE * self._counted)
         if signal.remaining is not None:
-            self.remaining = signal.remaining
+            self.remaining = signal.remaining - self._under_way  # the service has not seen those yet
         if self.given:
             return
-        if signal.limit:
+        if signal.limit and signal.limit != self._told:
+            self._told = signal.limit
             self._set(SHARE * signal.limit)
         elif self.rate is not None:
             self._speed_up(now)
@@ -138,8 +166,11 @@ class Schedule:
         """The limit is over: go on evenly, with no burst, for the service has nothing saved up."""
         assert self._held_since is not None
         # A window's limit holds for seconds; a small bucket has a place again at once.
-        self._probing = self._guessed and now - self._held_since < _SHORT_HOLD * self.window
-        self._guessed = False
+        short = now - self._held_since < _SHORT_HOLD * self.window
+        if self._overshot and not short:
+            self._set(SHARE * self._counted)  # it was no small bucket: what a window took is its limit
+        self._probing = self._guessed and short
+        self._guessed = self._overshot = False
         self._held_since, self._holds, self._hold, self._changed = None, 0, now, now
         if self.rate is not None:
             self._due = now + self._burst() + self.window / self.rate
@@ -150,12 +181,15 @@ class Schedule:
         if self._probing and now - self._changed >= self.window / _SLICES:
             self.rate, self._changed = self.rate * PROBE, now
         elif now - self._changed >= self.window:
-            self.rate, self._changed = self.rate + self._step, now
+            faster = self.rate + self._step
+            self.rate = faster if self._told is None else min(faster, max(1.0, SHARE * self._told))
+            self._changed = now
 
     def _throttled(self, now: float, signal: Signal) -> None:
         again = self._held_since
         if again is None:  # those under way when the limit struck are not news
             self._held_since = now
+            self._counted = max(1, self._accepted.count(now))
             if not self.given:
                 self._learn(now, signal)
         self._hold_for(now, signal.retry_after)
@@ -169,15 +203,22 @@ class Schedule:
                 return
             self._holds += 1
             seconds = min(self.window / 4, self.window / _SLICES * 2 ** (self._holds - 1))
-        self._hold = max(self._hold, now + seconds)
+        # Those after it need not wait for a day because one reply said so.
+        self._hold = max(self._hold, now + min(seconds, _LONGEST_HOLD * self.window))
 
     def _learn(self, now: float, signal: Signal) -> None:
-        if signal.limit:
+        if signal.limit and signal.limit != self._told:
+            self._told = signal.limit
             self._set(SHARE * signal.limit)
+        elif self._told is not None:
+            # A whole window of ours struck it: others use the same limit, and what they left of it is ours.
+            ours = self._counted if now - self._began >= self.window else self._told
+            self._set(SHARE * min(self._told, ours))
         elif self.rate is None:
-            self._set(SHARE * max(1.0, self._accepted.count(now)))
+            self._set(SHARE * self._counted)
             self._guessed = True
         else:
+            self._overshot = self._probing
             self._set(SLOWER * (self.rate / PROBE if self._probing else self.rate))
         self._probing, self._changed = False, now
 

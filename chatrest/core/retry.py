@@ -42,7 +42,8 @@ class Tries(Struct, frozen=True):
     limited: int = 0
     """Attempts that were answered 429."""
     patient: bool = False
-    """Whether the call may wait out a limit, or a region that is down, for as long as it takes: bulk may."""
+    """Whether the call may wait out a limit, or a region that is down, for as long as it takes: bulk may.
+    Its attempts that found no connection are no failures then."""
 
 
 @final
@@ -83,11 +84,12 @@ class RetryPolicy(Struct, frozen=True, kw_only=True):
         if isinstance(error, RateLimitError):
             over = tries.limited >= self.limited and not tries.patient
             return None if over else self._limit_wait(error, tries, dice)
-        if tries.failed >= self.attempts:
+        down = error.retry_after if isinstance(error, ConnectError) else None
+        if isinstance(error, ConnectError) and tries.patient:
+            return self._bound(tries.failed) * dice() if down is None else down
+        # A region that is down is not waited for by a caller who is: it is told at once.
+        if tries.failed >= self.attempts or down is not None:
             return None
-        if isinstance(error, ConnectError) and error.retry_after is not None:
-            # The region is down. A caller that waits for it is told at once; an export has the time.
-            return error.retry_after if tries.patient else None
         return self._bound(tries.failed) * dice()
 
     def _limit_wait(self, error: RateLimitError, tries: Tries, dice: Callable[[], float]) -> float | None:
@@ -100,7 +102,7 @@ class RetryPolicy(Struct, frozen=True, kw_only=True):
         return error.retry_after + min(self.first_wait, 1.0) * dice()
 
     def _bound(self, count: int) -> float:
-        return min(self.longest_wait, self.first_wait * 2.0 ** min(count - 1, 60))
+        return min(self.longest_wait, self.first_wait * 2.0 ** min(max(count - 1, 0), 60))
 
 
 def may_repeat(error: ChatRestError, replay: Replay) -> bool:

@@ -15,12 +15,15 @@ HIDDEN: Final = "[hidden]"
 DEEPEST: Final = 50
 """Levels of decoded JSON that are shown; an error's details may be nested as deep as a decoder goes."""
 _TOO_DEEP: Final = "[nested too deeply]"
+_LONGEST_ESCAPE: Final = 12  # &#x00041; and a few backslashes
+_BACKSLASHES: Final = r"(?:\\|u005c|%5c|&#0*92;|&#x0*5c;)*+"
 
 # Names are compared without case, dashes and underscores: apiKey, api_key and apikey are one.
 _CREDENTIALS = frozenset({"accesskey", "apikey", "apikeys", "authtoken", "password", "secret", "token"})
 _NAMES = "|".join("[-_]*".join(name) for name in sorted(_CREDENTIALS))
 # What stands beside a name: a quoted text, a list or an object, or a word. A closing mark may be cut off.
-_VALUE = r'''\\*"(?:[^"\\]|\\.)*+"?|\\*'(?:[^'\\]|\\.)*+'?|\[[^\]]*+\]?|\{[^}]*+\}?|[^\s,;&}\]<>]+'''
+_VALUE = r"""\\*"(?:[^"\\]|\\.)*+"?|\\*'(?:[^'\\]|\\.)*+'?|\[[^\]]*+\]?|\{[^}]*+\}?|[^\s,;&}\]<>]+"""
+_ESCAPE = re.compile(r"[%&\\]")
 _PAIR = re.compile(
     rf"""((?<![a-z0-9])(?:{_NAMES})[-_]*(?:\\*["'])?\s*[:=]\s*)(?:{_VALUE})""", re.IGNORECASE | re.DOTALL
 )
@@ -63,7 +66,7 @@ def masked(name: str, value: Any) -> Any:
 
 def scrub(text: str, secrets: Iterable[str]) -> str:
     """`text` without any of the `secrets`, and without what stands beside a credential's name."""
-    known = _known(tuple(secrets))
+    known = _known(tuple(secrets), _ESCAPE.search(text) is not None)
     if known is not None:
         text = known.sub(HIDDEN, text)
     return _PAIR.sub(rf"\1{HIDDEN}", text) if ":" in text or "=" in text else text
@@ -87,22 +90,28 @@ def scrub_all(value: Any, secrets: Iterable[str], levels: int = DEEPEST) -> Any:
 
 
 @lru_cache(64)
-def _known(secrets: tuple[str, ...]) -> re.Pattern[str] | None:
+def _known(secrets: tuple[str, ...], escaped: bool) -> re.Pattern[str] | None:
     """Finds any of `secrets`; one that is the beginning of another comes after it."""
     told = sorted(filter(None, secrets), key=len, reverse=True)
-    return re.compile("|".join("".join(map(_spelt, secret)) for secret in told), re.IGNORECASE) if told else None
+    ways = [way for secret in told for way in (re.escape(secret), *([_spelt(secret)] if escaped else []))]
+    return re.compile("|".join(ways), re.IGNORECASE) if ways else None
 
 
-def _spelt(char: str) -> str:
-    """A pattern for one character of a key, as it is or escaped for a URL, for HTML or for JSON."""
+def _spelt(secret: str) -> str:
+    """A pattern for `secret` where any of its characters may be escaped for a URL, for HTML or for JSON."""
+    # Backslashes may stand before any character, so its own are left out: no text takes long to search.
+    return _BACKSLASHES.join(_ways(char) for char in secret if char != "\\") or re.escape(secret)
+
+
+def _ways(char: str) -> str:
     code = ord(char)
-    ways = [rf"\\*{re.escape(char)}", rf"\\+u{code:04x}", f"%{code:02x}", f"&#0*{code};", f"&#x0*{code:x};"]
-    return f"(?:{'|'.join([*ways, escape(char)])})"
+    name = escape(char) if escape(char) != char else f"%{code:02x}"
+    return rf"(?:{re.escape(char)}|u{code:04x}|%{code:02x}|&#(?:0*{code}|x0*{code:x});|{name})"
 
 
 def longest(secrets: Iterable[str]) -> int:
     """The most characters that a secret takes in a text, however it is escaped."""
-    return max((12 * len(secret) for secret in secrets), default=0)
+    return max((_LONGEST_ESCAPE * len(secret) for secret in secrets), default=0)
 
 
 def shown(value: object) -> str:

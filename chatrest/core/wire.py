@@ -16,10 +16,10 @@ from .hosts import App
 AGENT = "chatrest"
 _NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _VALUE = re.compile(r"[^\x00-\x08\x0a-\x1f\x7f\ud800-\udfff]*")
-_OURS = frozenset(
-    "apikey onbehalfof key secret host content-type content-length accept-encoding transfer-encoding "
-    "connection".split()
-)
+_OURS = frozenset({
+    "accept-encoding", "apikey", "connection", "content-length", "content-type", "host", "key", "onbehalfof",
+    "secret", "transfer-encoding",
+})  # fmt: skip
 
 
 class Request(Struct, frozen=True):
@@ -45,7 +45,9 @@ def base_url(app: App, call: Call[Any]) -> str:
 
 def request(call: Call[Any], base: str, headers: Mapping[str, str], arrays: Arrays) -> Request:
     """The request of `call` below `base`; `headers` hold the credentials already."""
-    query = query_string(query_pairs(call.query, arrays), call.place)
+    query = ""
+    if call.query is not None or call.place:
+        query = query_string(query_pairs(call.query, arrays), call.place)
     sent = dict(headers)
     if call.on_behalf_of is not None:
         sent["onBehalfOf"] = call.on_behalf_of

@@ -2,8 +2,9 @@
 
 from collections.abc import Mapping
 from typing import Any
-from urllib.parse import parse_qsl
+from urllib.parse import parse_qsl, quote
 
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -98,3 +99,20 @@ def test_a_walks_place_stands_in_for_the_querys_own() -> None:
     query: Mapping[str, Any] = {"id": "1", "affix": "append", "limit": 5, "tags": ["a"]}
     string = query_string(query_pairs(query, "comma"), (("affix", "append"), ("id", "9"), ("sentAt", "3")))
     assert string == "limit=5&tags=a&affix=append&id=9&sentAt=3"
+
+
+def test_a_struct_without_fields_or_with_one_is_asked_as_any_other() -> None:
+    none, one = msgspec.defstruct("None_", []), msgspec.defstruct("One", [("a_b", Any)], rename="camel")
+    assert pairs(none()) == []
+    assert pairs(one(5)) == [("aB", "5")]
+    assert pairs(one(None)) == pairs(one(UNSET)) == []
+
+
+def test_a_number_that_python_does_not_write_is_refused() -> None:
+    with pytest.raises(RequestInvalidError, match=r"^query q = .*too long"):
+        pairs({"q": 10**5000})
+
+
+@pytest.mark.parametrize("text", ["abc", "5", "", "é", "²", "a b", "a,b", "a~b", "-", "%", "漢"])
+def test_what_needs_no_quoting_is_quoted_as_all_else(text: str) -> None:
+    assert query_string([("q", text)]) == f"q={quote(text, safe=',~')}"

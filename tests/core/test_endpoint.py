@@ -185,3 +185,40 @@ def test_a_query_by_hand_is_a_mapping_with_text_keys() -> None:
     assert not is_mapping({1: "a"})
     assert not is_mapping([("a", 1)])
     assert not is_mapping("a")
+
+
+@pytest.mark.parametrize(
+    ("path", "words"),
+    [
+        ("/..%2f..%2fx", "segments"),
+        ("/a/x%2F..", "segments"),
+        ("/a/..%5cx", "segments"),
+        ("/a/%2e%2e%5C", "segments"),
+        ("/a/50%", "two hexadecimal digits"),
+        ("/a/%zz", "two hexadecimal digits"),
+        ("/a/%0d%0ab", "control characters"),
+        ("k3y", "begins with one '/'"),
+        ("/k3y?x", "not allowed"),
+        ("/k3y\n", "control characters"),
+        ("/k3y/\ud800", "lone surrogate"),
+        (b"/k3y", "not bytes"),
+    ],
+)
+def test_a_refused_path_is_told_by_what_is_wrong_and_never_repeated(path: Any, words: str) -> None:
+    """DELETE /apikeys/{apiKey}: a path may hold a key."""
+    with pytest.raises(RequestInvalidError, match=words) as caught:
+        any_path(path)
+    assert "k3y" not in f"{caught.value!r} {caught.value.__context__!r}"
+    assert str(path) not in str(caught.value)
+
+
+def test_an_encoded_slash_or_percent_that_hides_nothing_is_taken() -> None:
+    for path in ("/users/a%2Fb", "/users/a%5Cb", "/users/50%25", "/users/...%2F.x"):
+        assert any_path(path) == path
+
+
+def test_an_acting_user_is_refused_by_the_name_of_its_argument() -> None:
+    with pytest.raises(RequestInvalidError, match=r"^uid = ' x'"):
+        check_viewer(" x", "uid")
+    with pytest.raises(RequestInvalidError, match=r"^uid = '\.\.'"):
+        check_viewer("..", "uid")

@@ -5,6 +5,7 @@ import time
 from collections.abc import Iterator
 from email.utils import formatdate
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 from hypothesis import given, settings
@@ -292,3 +293,46 @@ def test_a_reply_tells_the_limit_and_what_is_left_in_either_spelling(names: tupl
 def test_a_limit_that_is_nonsense_is_not_heard(value: str) -> None:
     heard = signal(200, {"X-Rate-Limit": value, "X-Rate-Limit-Remaining": value}, NOW)
     assert (heard.limit, heard.remaining) == (None, None)
+
+
+def test_a_reply_that_tells_no_limit_gives_the_one_signal() -> None:
+    """It is on every call's way."""
+    assert signal(200, {}, NOW) is signal(404, {"Date": "x", "X-Rate-Limit": ""}, NOW)
+    assert signal(429, {}, NOW).limited
+
+
+# ── hostile bodies ──
+
+
+@pytest.mark.parametrize("depth", [49, 60, 600, 900, 1100, 100_000])
+@pytest.mark.parametrize(("opening", "closing"), [(b"[", b"]"), (b'{"a":', b"}")])
+def test_a_body_nested_however_deep_becomes_an_error(depth: int, opening: bytes, closing: bytes) -> None:
+    nested = opening * depth + b"1" + closing * depth
+    for body in (nested, b'{"error":{"code":"X","message":"m","details":' + nested + b"}}"):
+        error = told(400, body)
+        assert len(f"{error!r} {vars(error)}") < 10_000
+    if depth < 1000:
+        assert (error.code, error.message) == ("X", "m")
+        assert ("nested too deeply" in str(error.details)) == (depth > 50)
+
+
+@pytest.mark.parametrize(
+    "body", [b'{"message":"no %s"}', b'[{"a":"%s"}]', b'"%s"', b'{"%s":1}', b'{"cut off":"%s"', b"<p>%s"]
+)
+def test_a_key_that_escapes_hide_is_not_told(body: bytes) -> None:
+    key = "k3y/with=slashes+more"
+    for escaped in (
+        json.dumps(key).strip('"').replace("/", "\\/"),
+        "".join(f"\\u{ord(char):04x}" for char in key),
+        quote(key, safe=""),
+        "".join(f"&#{ord(char)};" for char in key),
+    ):
+        error = fault(400, {}, body % escaped.encode(), "op", [key], NOW)
+        assert "slashes" not in f"{error} {vars(error)}"
+        assert escaped not in f"{error} {vars(error)}"
+
+
+def test_what_no_terminal_can_show_is_replaced() -> None:
+    error = told(400, b'{"error":{"code":"A\\ud800","message":"b\xe9"}}')
+    assert (error.code, error.message) == ("A\ufffd", "b\ufffd")
+    assert str(error).encode()

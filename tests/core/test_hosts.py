@@ -206,3 +206,11 @@ def test_all_that_is_missing_is_named_in_one_error() -> None:
         App.from_env(env(API_KEY="s3cr3t", APP_ID="a"))
     assert "API_KEY" not in str(caught.value)
     assert "s3cr3t" not in str(caught.value)
+
+
+def test_a_service_domain_may_name_a_port_of_its_own() -> None:
+    for port in (1, 8443, 65535):
+        assert App("a", "k", service_domain=f"x.com:{port}").chat_url == f"https://a.api-us.x.com:{port}/v3"
+    for port in (0, 65536, 99999):
+        with pytest.raises(RequestInvalidError, match=r"service_domain = .*port from 1 to 65535"):
+            App("a", "k", service_domain=f"x.com:{port}")

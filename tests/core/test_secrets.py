@@ -1,5 +1,10 @@
 """What is never shown, in any way of showing it."""
 
+import json
+import time
+from html import escape
+from urllib.parse import quote, quote_plus
+
 import msgspec
 import pytest
 from hypothesis import given, settings
@@ -9,7 +14,16 @@ from rich.pretty import pretty_repr
 from chatrest.core.cursor import Cursor
 from chatrest.core.decode import MESSAGE, Many, One
 from chatrest.core.hosts import App
-from chatrest.core.secrets import HIDDEN, is_credential, masked, scrub, scrub_all
+from chatrest.core.secrets import (
+    _CREDENTIALS,
+    HIDDEN,
+    is_credential,
+    longest,
+    masked,
+    scrub,
+    scrub_all,
+    shown,
+)
 from chatrest.core.wire import Request
 from chatrest.models.app import AppInfo
 from chatrest.models.call import WsChannel
@@ -196,3 +210,91 @@ def test_a_text_without_credentials_stays_as_it_is() -> None:
 def test_json_is_scrubbed_by_name_and_by_value() -> None:
     told = scrub_all({"secret": "x", "password": "", "n": 5, "t": "key=K", "l": ["K"]}, ["K"])
     assert told == {"secret": HIDDEN, "password": "", "n": 5, "t": f"[hidden]ey={HIDDEN}", "l": [HIDDEN]}
+
+
+ODD = "k3y\"w/<i>&\\t'h%25+marks=="
+
+
+@pytest.mark.parametrize(
+    "spelt",
+    [
+        ODD,
+        quote(ODD),
+        quote(ODD, safe="").lower(),
+        quote_plus(ODD),
+        escape(ODD),
+        json.dumps(ODD),
+        json.dumps(json.dumps(ODD)),
+        json.dumps(ODD).replace("/", "\\/"),
+        json.dumps(quote(ODD)),
+        escape(json.dumps(ODD)),
+        "".join(f"\\u{ord(char):04X}" for char in ODD),
+        "".join(f"&#{ord(char)};" for char in ODD),
+        "".join(f"&#x{ord(char):x};" for char in ODD),
+    ],
+)
+def test_a_key_is_found_however_it_is_escaped(spelt: str) -> None:
+    told = scrub(f"no key {spelt} here", [ODD, "other"])
+    assert "marks" not in told
+    assert told.startswith("no key ")
+    assert told.endswith(" here")
+    assert len(spelt) <= longest([ODD])
+
+
+@pytest.mark.parametrize("key", ["\\", "\\\\\\", "a" * 30, "\\" * 30, "%" * 30, "u0075" * 6])
+def test_no_text_takes_long_to_search(key: str) -> None:
+    began = time.perf_counter()
+    for text in (
+        key[:-1] * 300,
+        "\\" * 9000,
+        "&#0" * 3000,
+        "secret" * 2000,
+        'secret:"' + "\\" * 9000,
+        "%25" * 3000,
+    ):
+        scrub(text, [key])
+    assert time.perf_counter() - began < 2
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        r'secret:"a\"s3cr3t-Value"',
+        r"secret: 'a\'s3cr3t-Value'",
+        r"{\"secret\":\"s3cr3t-Value\"}",
+        '"password": "two words s3cr3t-Value, cut off',
+        f'apiKeys: ["a", "{SECRET}"]',
+        f'api-keys={{"a": "b", "c": "{SECRET}"}}',
+    ],
+)
+def test_the_whole_of_what_stands_beside_a_name_is_taken_out(text: str) -> None:
+    told = scrub(text, [])
+    assert SECRET not in told
+    assert scrub(told, []) == told
+
+
+@pytest.mark.parametrize("name", sorted(_CREDENTIALS))
+def test_a_text_is_scrubbed_of_the_names_that_a_repr_hides(name: str) -> None:
+    for spelt in (
+        name,
+        name.upper(),
+        f"{name[:3]}_{name[3:]}",
+        f"{name[:3]}-{name[3:]}",
+        f"_{name}",
+        f"{name}_",
+    ):
+        assert is_credential(spelt)
+        assert SECRET not in scrub(f"{spelt}={SECRET}", [])
+
+
+def test_what_is_nested_too_deeply_becomes_a_short_text() -> None:
+    value: object = "x"
+    for _ in range(900):
+        value = [value]
+    assert "nested too deeply" in str(scrub_all(value, []))
+    assert str(scrub_all([[["x"]]], [])) == "[[['x']]]"
+
+
+def test_a_value_that_python_does_not_write_is_told_by_its_kind() -> None:
+    assert shown(10**5000) == "[int too long to be written]"
+    assert shown("a") == "'a'"

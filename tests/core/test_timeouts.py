@@ -39,3 +39,10 @@ def test_what_is_no_number_of_seconds_is_refused_by_name(value: Any) -> None:
 def test_seconds_become_a_float() -> None:
     assert check_seconds("deadline", None) is None
     assert type(check_seconds("deadline", 5)) is float
+
+
+def test_a_billion_is_the_most() -> None:
+    assert check_seconds("deadline", 10**9) == 10**9
+    for value in (10**9 + 1, 1e10, 10**400, 10**5000, -(10**5000)):
+        with pytest.raises(RequestInvalidError, match="up to a billion"):
+            check_seconds("deadline", value)

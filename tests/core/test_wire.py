@@ -3,9 +3,11 @@
 import json
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from rich.pretty import pretty_repr
 
 from chatrest.core.endpoint import Call, Endpoint
 from chatrest.core.hosts import App
@@ -155,3 +157,31 @@ def test_headers_that_are_taken_cannot_break_out_of_their_line(headers: dict[str
         assert name.isascii()
         assert not set(line) & set("\r\n\0")
         assert line.encode().decode() == line
+
+
+class Body(msgspec.Struct):
+    a: Any = None
+
+
+@pytest.mark.parametrize("number", [float("nan"), float("inf"), -float("inf")])
+def test_a_number_that_json_has_not_is_refused_wherever_it_stands(number: float) -> None:
+    """msgspec writes null for it, and something else than was asked would be stored."""
+    for value in (number, [[number]], {"a": (1, {"b": number})}, Body(number), {"a": [Body({"x": number})]}):
+        with pytest.raises(RequestInvalidError, match="NaN and Infinity"):
+            json_body(value)
+
+
+def test_a_null_that_was_meant_is_sent() -> None:
+    for value in ({"a": None}, "null", Body(), [1.5, None], {"a": msgspec.Raw(b"null")}, {1: None}):
+        assert b"null" in json_body(value)
+
+
+@pytest.mark.parametrize("name", ["Content-Type", "accept-encoding", "Connection"])
+def test_headers_that_the_transport_rests_on_are_refused(name: str) -> None:
+    with pytest.raises(RequestInvalidError, match="writes it itself"):
+        check_headers({name: "x"})
+
+
+def test_rich_shows_method_and_address_alone() -> None:
+    sent = Request("GET", "https://h/v3", {"apikey": "k3y"}, b"s3cr3t")
+    assert pretty_repr(sent) == "Request(method='GET', url='https://h/v3')"

@@ -205,3 +205,9 @@ def test_the_endpoints_are_all_in_the_table() -> None:
         "messages.list_user", "messages.list_group", "messages.list", "messages.list_thread", "messages.send",
     ]  # fmt: skip
     assert LIST_USER.path == "/users/{uid}/messages"
+
+
+def test_a_receiver_that_cannot_be_sent_is_refused() -> None:
+    for receiver in ("\ud800", "bob\x7f", "\x85bob"):
+        with pytest.raises(RequestInvalidError, match=r"^receiver = "):
+            NewMessage.text(receiver, "t")

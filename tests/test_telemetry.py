@@ -1,0 +1,358 @@
+"""What listeners are told, record by record, and what they are never told."""
+
+import asyncio
+import logging
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import Any, ClassVar
+
+import msgspec
+import pytest
+from multidict import CIMultiDict
+
+import chatrest.run as run_module
+import chatrest.session as session_module
+from chatrest import (
+    App,
+    AsyncSession,
+    ChatRestError,
+    ConnectError,
+    DeadlineExceededError,
+    RetryPolicy,
+    UserQuery,
+)
+from chatrest.core.pace import Pace
+from chatrest.core.timeouts import Timeouts
+from chatrest.core.wire import Request
+from chatrest.telemetry import Attempt, Outcome, Record, tell
+from chatrest.transport import Reply
+from tests.faulty import KEY, Time
+
+pytestmark = pytest.mark.usefixtures("tidy")
+
+PAGE = b'{"data":[],"meta":{}}'
+UID = "uid-of-somebody"
+
+
+def reply(status: int = 200, body: bytes = PAGE, **headers: str) -> Reply:
+    return Reply(
+        status, CIMultiDict({name.replace("_", "-"): value for name, value in headers.items()}), body
+    )
+
+
+class Stage:
+    """A session whose transport gives the answers in turn, each after `slow` seconds; the last repeats."""
+
+    latest: ClassVar["Stage"]
+
+    def __init__(self, *answers: Any, slow: float = 0.0, **options: Any) -> None:
+        Stage.latest = self
+        self.answers, self.slow = list(answers), slow
+        self.time = Time()
+        self.records: list[Record] = []
+        options = {"telemetry": self.records.append, "dice": lambda: 0.0, **options}
+        app = App("app-1", KEY, base_url="https://chat.invalid/v3")
+        self.session = AsyncSession(app, clock=self.time.clock, sleep=self.time.sleep, **options)
+        self.session._pools.open()
+
+    async def exchange(self, request: Request, timeouts: Timeouts) -> Reply:
+        self.time.now += self.slow
+        answer = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
+        if isinstance(answer, Exception):
+            raise answer
+        return answer if isinstance(answer, Reply) else await answer()  # type: ignore[no-any-return]
+
+    async def list(self, **options: Any) -> Any:
+        return await self.session.with_options(**options).messages.list_user(UID).collect()
+
+
+@pytest.fixture(autouse=True)
+def no_network(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(session_module, "Transport", lambda **_: Stage.latest)
+
+
+SAME = {
+    "call": 1,
+    "operation": "messages.list_user",
+    "method": "GET",
+    "template": "/users/{uid}/messages",
+    "app_id": "app-1",
+    "region": "us",
+}
+
+
+def attempt(number: int = 1, **other: Any) -> Attempt:
+    usual = {"status": 200, "reply_bytes": len(PAGE), "error": None, "cause": None}
+    times = {"paced": 0.0, "queued": 0.0, "network": 0.0, "decoded": 0.0}
+    return Attempt(**{**SAME, **usual, **times, "number": number, **other})
+
+
+def outcome(attempts: int = 1, **other: Any) -> Outcome:
+    return Outcome(**{**SAME, "attempts": attempts, "seconds": 0.0, "status": 200, "error": None, **other})
+
+
+async def forever() -> Reply:
+    await asyncio.Event().wait()
+    raise AssertionError
+
+
+# ── records, exactly ──
+
+
+async def test_a_success_is_an_attempt_and_an_outcome() -> None:
+    stage = Stage(reply(), slow=0.25)
+    await stage.list()
+    assert stage.records == [attempt(network=0.25), outcome(seconds=0.25)]
+
+
+async def test_a_429_and_what_follows() -> None:
+    stage = Stage(reply(429, b"slow down", retry_after="7"), reply(), slow=0.25)
+    await stage.list()
+    limited = {"status": 429, "reply_bytes": 9, "error": "RateLimitError", "network": 0.25}
+    assert stage.records == [
+        attempt(**limited),
+        attempt(2, network=0.25, cause="RateLimitError"),
+        outcome(2, seconds=7.5),
+    ]
+
+
+async def test_a_refused_connection_to_the_end() -> None:
+    stage = Stage(ConnectError("refused"), slow=1.5)
+    with pytest.raises(ConnectError):
+        await stage.list(retry=RetryPolicy(attempts=2))
+    failed = {"status": None, "reply_bytes": 0, "network": 1.5, "error": "ConnectError"}
+    assert stage.records == [
+        attempt(**failed),
+        attempt(2, **failed, cause="ConnectError"),
+        outcome(2, seconds=3.0, status=None, error="ConnectError"),
+    ]
+
+
+async def test_an_answer_that_is_no_success() -> None:
+    stage = Stage(reply(404, b"no"))
+    with pytest.raises(ChatRestError):
+        await stage.list()
+    told = {"status": 404, "error": "NotFoundError"}
+    assert stage.records == [attempt(**told, reply_bytes=2), outcome(**told)]
+
+
+async def test_a_reply_that_cannot_be_read() -> None:
+    stage = Stage(reply(200, b"<html>"))
+    with pytest.raises(ChatRestError):
+        await stage.list(retry=RetryPolicy(attempts=1))
+    told = {"status": 200, "error": "ReplyUnreadableError"}
+    assert stage.records == [attempt(**told, reply_bytes=6), outcome(**told)]
+
+
+async def test_a_wait_that_the_deadline_has_no_room_for() -> None:
+    stage = Stage(reply(429, b"", retry_after="30"))
+    with pytest.raises(DeadlineExceededError):
+        await stage.list(deadline=10.0)
+    limited = {"status": 429, "reply_bytes": 0, "error": "RateLimitError"}
+    assert stage.records == [attempt(**limited), outcome(status=429, error="DeadlineExceededError")]
+
+
+async def test_a_deadline_that_passes_on_the_network() -> None:
+    stage = Stage(forever)
+    with pytest.raises(DeadlineExceededError):
+        await stage.list(deadline=0.01)
+    cut = {"status": None, "reply_bytes": 0, "error": "CancelledError"}
+    assert stage.records == [attempt(**cut), outcome(status=None, error="DeadlineExceededError")]
+
+
+async def test_a_cancel() -> None:
+    stage = Stage(forever)
+    task = asyncio.create_task(stage.list())
+    await asyncio.sleep(0.001)
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+    cut = {"status": None, "error": "CancelledError"}
+    assert stage.records == [attempt(**cut, reply_bytes=0), outcome(**cut)]
+
+
+async def test_the_time_held_back_for_the_rate_is_told() -> None:
+    stage = Stage(reply(), pace=Pace(rate=60))
+    for _ in range(4):
+        await stage.list()
+    paced = [record.paced for record in stage.records if isinstance(record, Attempt)]
+    assert paced == pytest.approx([0, paced[1], 1, 1])
+    assert [record.seconds for record in stage.records if isinstance(record, Outcome)] == paced
+
+
+async def test_the_time_waiting_for_a_place_is_told() -> None:
+    free = asyncio.Event()
+
+    async def slow() -> Reply:
+        await free.wait()
+        return reply()
+
+    stage = Stage(slow, reply(), concurrency=1)
+    tasks = [asyncio.create_task(stage.list()) for _ in range(2)]
+    await asyncio.sleep(0.001)
+    stage.time.now += 3
+    free.set()
+    await asyncio.gather(*tasks)
+    attempts = {record.call: record for record in stage.records if isinstance(record, Attempt)}
+    assert [(attempts[n].queued, attempts[n].network) for n in (1, 2)] == [(0.0, 3.0), (3.0, 0.0)]
+
+
+async def test_calls_under_way_at_once_keep_their_numbers_apart() -> None:
+    stage = Stage(reply(503, b""), reply())
+    await asyncio.gather(
+        *(stage.list() for _ in range(20)), stage.session.as_user("me").users.list().collect()
+    )
+    calls: dict[int, list[Record]] = {}
+    for record in stage.records:
+        calls.setdefault(record.call, []).append(record)
+    assert sorted(calls) == list(range(1, 22))
+    for *attempts, last in calls.values():
+        assert isinstance(last, Outcome)
+        numbers = [each.number for each in attempts if isinstance(each, Attempt)]
+        assert numbers == list(range(1, last.attempts + 1))
+        assert {each.operation for each in attempts} == {last.operation}
+    assert sum(len(records) == 3 for records in calls.values()) == 1
+
+
+def test_records_are_values() -> None:
+    with pytest.raises(AttributeError):
+        attempt().number = 2  # type: ignore[misc]
+    assert msgspec.json.decode(msgspec.json.encode(outcome()))["operation"] == "messages.list_user"
+
+
+# ── what is never told ──
+
+SECRET = "s3cret-in-the-path"
+BY_HAND = [f"/users/{SECRET}", f"/users/{SECRET}/messages", f"/groups/{SECRET}/members/{SECRET}", "/users"]
+
+
+@pytest.mark.parametrize("path", BY_HAND)
+@pytest.mark.parametrize("status", [200, 404, 429])
+async def test_no_record_and_no_log_line_shows_whom_a_call_by_hand_is_about(
+    caplog: pytest.LogCaptureFixture, path: str, status: int
+) -> None:
+    caplog.set_level(logging.DEBUG, "chatrest")
+    stage = Stage(reply(status, b"{}", retry_after="1"), reply())
+    view = stage.session.as_user(SECRET).with_options(retry=RetryPolicy(limited=2))
+    with suppress(ChatRestError):
+        await view.request("GET", path, query={"searchKey": SECRET})
+    assert len(stage.records) >= 2
+    for record in stage.records:
+        assert SECRET not in repr(record)
+        assert record.operation.startswith("GET /")
+        assert record.template.split("/")[1] == path.split("/")[1]
+    assert caplog.records
+    assert SECRET not in "".join(line.getMessage() for line in caplog.records)
+
+
+@pytest.mark.parametrize("status", [200, 401, 429, 500])
+async def test_no_record_and_no_log_line_shows_a_key_a_uid_or_a_query(
+    caplog: pytest.LogCaptureFixture, status: int
+) -> None:
+    caplog.set_level(logging.DEBUG, "chatrest")
+    body = msgspec.json.encode({"error": {"code": "ERR_X", "message": f"key {KEY} is wrong"}})
+    stage = Stage(reply(status, body if status > 200 else PAGE, x_echo=KEY))
+    call = stage.session.as_user("me-myself").with_options(retry=RetryPolicy(attempts=2, limited=2))
+    with suppress(ChatRestError):
+        await call.users.list(UserQuery(search_key=UID)).collect()
+    told = repr(stage.records) + "".join(line.getMessage() for line in caplog.records)
+    assert "users.list" in told
+    for hidden in (KEY, "me-myself", UID):
+        assert hidden not in told
+
+
+# ── listeners ──
+
+
+def raising(record: Record) -> None:
+    raise KeyError("a listener's own")
+
+
+@pytest.mark.parametrize("answer", [reply(), reply(404)], ids=["success", "error"])
+async def test_a_listener_that_raises_does_no_harm(answer: Reply, caplog: pytest.LogCaptureFixture) -> None:
+    heard: list[Record] = []
+    stage = Stage(answer, telemetry=[heard.append, raising, heard.append])
+    [done] = await asyncio.gather(stage.list(), return_exceptions=True)
+    assert done == [] or (isinstance(done, ChatRestError) and not isinstance(done.__context__, KeyError))
+    assert len(heard) == 4
+    assert heard[0] == heard[1]
+    assert [line.message for line in caplog.records] == ["a telemetry listener failed"] * 2
+    assert stage.session.pools["us"].active == 0
+
+
+def test_tell_asks_every_listener_in_turn() -> None:
+    heard: list[tuple[int, Record]] = []
+    tell([lambda record, n=n: heard.append((n, record)) for n in range(3)], outcome())  # type: ignore[misc]
+    assert heard == [(n, outcome()) for n in range(3)]
+
+
+async def test_views_share_the_listeners() -> None:
+    stage = Stage(reply())
+    await stage.session.as_user("me").users.list().collect()
+    other = App("app-2", "key-2", "eu", base_url="https://chat.invalid/v3")
+    await stage.session.for_app(other).users.list().collect()
+    assert [(record.app_id, record.region) for record in stage.records[::2]] == [
+        ("app-1", "us"),
+        ("app-2", "eu"),
+    ]
+    assert [record.call for record in stage.records] == [1, 1, 2, 2]
+
+
+@pytest.mark.parametrize("wrong", [7, None, "print", [print, 7], {"a": print}])
+def test_what_cannot_listen_is_refused(wrong: Any) -> None:
+    with pytest.raises(ChatRestError, match="telemetry = "):
+        Stage(reply(), telemetry=wrong)
+
+
+@pytest.mark.parametrize(
+    "answers", [[reply()], [reply(503), reply()], [ConnectError("no"), reply()]], ids=len
+)
+async def test_nothing_is_made_where_nobody_listens(
+    answers: list[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def made(**_: object) -> None:
+        raise AssertionError("a record was made")
+
+    monkeypatch.setattr(run_module, "Attempt", made)
+    monkeypatch.setattr(run_module, "Outcome", made)
+    assert await Stage(*answers, telemetry=()).list() == []
+
+
+# ── the log ──
+
+
+@pytest.fixture
+def root() -> Iterator[list[str]]:
+    """What a program without any logging of its own would see on stderr."""
+    lines: list[str] = []
+    handler = logging.Handler(logging.WARNING)
+    handler.emit = lambda line: lines.append(line.getMessage())  # type: ignore[method-assign]
+    before, logging.lastResort = logging.lastResort, handler  # type: ignore[assignment]
+    yield lines
+    logging.lastResort = before
+
+
+async def test_the_log_is_quiet_by_default(
+    root: list[str], caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(ChatRestError):
+        await Stage(reply(503, b"")).list()
+    assert [line.levelno for line in caplog.records if line.levelno > logging.INFO] == []
+    assert (root, capfd.readouterr()) == ([], ("", ""))
+
+
+async def test_debug_shows_each_attempt(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG, "chatrest")
+    stage = Stage(reply(503, b"no"), reply(), slow=0.25, telemetry=())
+    await stage.list()
+    lines = [line.getMessage() for line in caplog.records if line.levelno == logging.DEBUG]
+    assert lines == [
+        "GET /users/{uid}/messages: attempt 1: 503 ServerError, 2 bytes in 0.250 s",
+        f"GET /users/{{uid}}/messages: attempt 2: 200, {len(PAGE)} bytes in 0.250 s",
+    ]
+
+
+async def test_info_shows_repeats_alone(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO, "chatrest")
+    await Stage(reply(503, b""), reply()).list()
+    [line] = caplog.records
+    assert line.getMessage().startswith("attempt 1 failed, again in 0.0 s: messages.list_user: 503")
