@@ -88,6 +88,11 @@ class _Spent:
 class Run(Generic[R]):
     """One call."""
 
+    __slots__ = (
+        "_all", "_attempts", "_began", "_call", "_cause", "_gate", "_limited", "_means", "_number", "_pause",
+        "_pool", "_reply", "_request", "_sending", "_story", "_terms", "_timing", "_unmade", "_waited",
+    )  # fmt: skip
+
     def __init__(
         self, call: Call[R], request: Request, pool: Pool, gate: Gate, terms: Terms, means: Means
     ) -> None:

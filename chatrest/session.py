@@ -23,7 +23,7 @@ from .core.hosts import App, check_url
 from .core.pace import Pace
 from .core.retry import RetryPolicy
 from .core.timeouts import Timeouts, check_seconds
-from .core.wire import base_url, check_headers, request
+from .core.wire import check_headers, request
 from .engine import Dice, Engine
 from .errors import RequestInvalidError
 from .lanes import PRIORITIES, Priority
@@ -101,6 +101,7 @@ class Sender:
         self.app_id = scope.app.app_id
         self.viewer = scope.viewer
         self._engine, self._pools, self._scope = engine, pools, scope
+        self._bases = {"chat": scope.app.chat_url, "calls": scope.app.calls_url}
         self._headers = {"apikey": scope.app.api_key, "Accept": "application/json", **scope.headers}
         self._terms = Terms(
             app_id=scope.app.app_id,
@@ -116,7 +117,8 @@ class Sender:
         scope = self._scope
         if call.on_behalf_of is None and scope.viewer is not None:
             call = structs.replace(call, on_behalf_of=scope.viewer)
-        sent = request(call, base_url(scope.app, call), self._headers, scope.arrays)
+        base = self._bases[call.endpoint.interface]
+        sent = request(call, base, self._headers, scope.arrays)
         return self._engine.run(call, sent, self._pools.of(scope.app.region), self._terms)
 
 

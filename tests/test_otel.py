@@ -45,10 +45,13 @@ async def test_a_call_is_a_span_with_an_event_an_attempt(
 
 
 async def test_a_failed_call_is_a_failed_span(tracer: trace.Tracer, exporter: InMemorySpanExporter) -> None:
-    async with Emulator(users=2, messages=5) as emulator:
-        async with AsyncSession(emulator.app, telemetry=OpenTelemetryListener(tracer)) as session:
-            with pytest.raises(NotFoundError):
-                await session.messages.list_user("nobody").collect()
+    listener = OpenTelemetryListener(tracer)
+    async with (
+        Emulator(users=2, messages=5) as emulator,
+        AsyncSession(emulator.app, telemetry=listener) as session,
+    ):
+        with pytest.raises(NotFoundError):
+            await session.messages.list_user("nobody").collect()
     [span] = exporter.get_finished_spans()
     assert span.status.status_code is trace.StatusCode.ERROR
     assert span.attributes is not None
@@ -58,10 +61,13 @@ async def test_a_failed_call_is_a_failed_span(tracer: trace.Tracer, exporter: In
 async def test_a_span_is_a_child_of_the_current_one(
     tracer: trace.Tracer, exporter: InMemorySpanExporter
 ) -> None:
-    async with Emulator(users=2, messages=5) as emulator:
-        async with AsyncSession(emulator.app, telemetry=OpenTelemetryListener(tracer)) as session:
-            with tracer.start_as_current_span("web request"):
-                await session.users.list().collect()
+    listener = OpenTelemetryListener(tracer)
+    async with (
+        Emulator(users=2, messages=5) as emulator,
+        AsyncSession(emulator.app, telemetry=listener) as session,
+    ):
+        with tracer.start_as_current_span("web request"):
+            await session.users.list().collect()
     call, request = exporter.get_finished_spans()
     assert call.parent is not None
     assert call.parent.span_id == request.context.span_id

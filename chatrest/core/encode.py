@@ -24,15 +24,20 @@ ARRAYS: Final = ("comma", "repeat", "brackets")
 ALWAYS_COMMA: Final = frozenset({"mentionedUids"})
 
 
+def given(query: Struct | None) -> dict[str, Any] | None:
+    """What a filter asks for, by wire names: a walk looks its filter through once, not for every page."""
+    if query is None:
+        return None
+    named = zip(_names(type(query)), astuple(query), strict=True)
+    return {wire: value for wire, value in named if value is not None and value is not UNSET}
+
+
 def query_pairs(query: Struct | Mapping[str, Any] | None, arrays: Arrays) -> Iterator[tuple[str, str]]:
     """The pairs of `query` in its order; what is None or UNSET is not asked for."""
     if query is None:
         return
-    if isinstance(query, Mapping):
-        named: Iterable[tuple[str, Any]] = query.items()
-    else:
-        named = zip(_names(type(query)), astuple(query), strict=True)
-    for wire, value in named:
+    named = query if isinstance(query, Mapping) else given(query) or {}
+    for wire, value in named.items():
         if value is None or value is UNSET:
             continue
         if isinstance(value, list | tuple | set | frozenset):

@@ -11,7 +11,6 @@ from msgspec import Struct
 from ..errors import RequestInvalidError
 from .encode import Arrays, query_pairs, query_string
 from .endpoint import Call, Method
-from .hosts import App
 
 AGENT = "chatrest"
 _NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
@@ -36,11 +35,6 @@ class Request(Struct, frozen=True):
     def __rich_repr__(self) -> list[tuple[str, str]]:
         """For rich, which would else ask every field of a struct."""
         return [("method", self.method), ("url", self.url)]
-
-
-def base_url(app: App, call: Call[Any]) -> str:
-    """The address below which the call's path lies (specification, Versioning 2 and 3)."""
-    return app.calls_url if call.endpoint.interface == "calls" else app.chat_url
 
 
 def request(call: Call[Any], base: str, headers: Mapping[str, str], arrays: Arrays) -> Request:

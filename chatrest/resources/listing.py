@@ -9,7 +9,7 @@ from msgspec import structs
 
 from ..core.cursor import Cursor, fingerprint, resumed
 from ..core.decode import Listing
-from ..core.encode import query_pairs
+from ..core.encode import given, query_pairs
 from ..core.endpoint import Call, Pairs, Send
 from ..core.turn import Rules, start_of
 from ..errors import RequestInvalidError
@@ -35,6 +35,7 @@ def walk(
 ) -> Walk[T]:
     """The walk over the list that `call` asks for; `CursorError` where `cursor` is not one of it."""
     viewer = call.on_behalf_of or send.viewer
+    call = structs.replace(call, query=given(call.query))
     pairs = list(query_pairs(call.query, "repeat"))
     sizes = [int(value) for name, value in pairs if name in _SIZES]
     asked = [pair for pair in pairs if pair[0] not in _SIZES]

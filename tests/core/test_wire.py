@@ -11,7 +11,7 @@ from rich.pretty import pretty_repr
 
 from chatrest.core.endpoint import Call, Endpoint
 from chatrest.core.hosts import App
-from chatrest.core.wire import Request, base_url, check_headers, json_body, request
+from chatrest.core.wire import Request, check_headers, json_body, request
 from chatrest.errors import RequestInvalidError
 
 APP = App("a", "k3y", service_domain="chat.example.com")
@@ -61,11 +61,6 @@ def test_a_callers_content_type_is_not_sent_beside_ours(name: str) -> None:
         return
     sent = made(LIST(uid="b", json={}), {"apikey": "k", **extra})
     assert len([each for each in sent.headers if each.lower() == "content-type"]) == 1
-
-
-def test_the_calls_interface_has_its_own_address() -> None:
-    assert base_url(APP, LIST(uid="b")) == APP.chat_url
-    assert base_url(APP, CALLS()) == APP.calls_url == "https://a.call-us.chat.example.com/v3"
 
 
 def test_a_request_shows_its_method_and_address_alone() -> None:

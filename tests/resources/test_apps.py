@@ -29,7 +29,7 @@ async def test_apps_are_listed_also_where_one_is_shown_for_a_list(body: bytes) -
     query = AppQuery(search_key="x")
     assert [app.id for app in await Apps(session).list(query).collect()] == ["a"]
     [call] = session.calls
-    assert (call.endpoint, call.path, call.query) == (LIST, "/apps", query)
+    assert (call.endpoint, call.path, call.query) == (LIST, "/apps", {"searchKey": "x"})
     assert dict(call.place) == {"perPage": "1000"}
 
 

@@ -26,7 +26,7 @@ class Session:
     async def __call__(self, call: Call[Any], /) -> Listing[User]:
         self.calls.append(call)
         place = dict(call.place)
-        asked = call.query.per_page if call.query is not None else None
+        asked = (call.query or {}).get("perPage")
         size, page = int(place.get("perPage", asked or 100)), int(place.get("page", 1))
         found = self.users[(page - 1) * size : page * size]
         return Listing(
