@@ -15,11 +15,11 @@ T = TypeVar("T")
 
 
 class VirtualLoop(asyncio.SelectorEventLoop):
-    """A loop whose clock jumps to the next timer; where none is left and all wait, it says so."""
+    """A loop whose clock jumps to the next timer; where all wait for ever, or none does, it says so."""
 
     def __init__(self) -> None:
         super().__init__(_Selector())
-        self.moment = 1000.0
+        self.moment, self.busy = 1000.0, 0
         self._selector.loop = self  # type: ignore[attr-defined]
 
     def time(self) -> float:
@@ -32,6 +32,10 @@ class _Selector(selectors.DefaultSelector):
     def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
         if timeout is None:
             raise AssertionError("everybody waits, and nothing will happen any more")
+        self.loop.busy = 0 if timeout > 0 else self.loop.busy + 1
+        if self.loop.busy > 20_000:
+            self.loop.busy = 0
+            raise AssertionError("everybody is busy, and no time passes")
         # A step is never so small that the clock stands still.
         self.loop.moment = max(self.loop.moment + timeout, self.loop.moment + (1e-9 if timeout > 0 else 0))
         return super().select(0)
@@ -173,9 +177,15 @@ def test_in_a_real_loop_nothing_is_added() -> None:
     virtually(main())
 
 
-def test_the_loop_in_virtual_time_tells_of_a_deadlock() -> None:
-    async def main() -> None:
+def test_the_loop_in_virtual_time_tells_of_a_deadlock_and_of_a_livelock() -> None:
+    async def stuck() -> None:
         await asyncio.Event().wait()
 
+    async def busy() -> None:
+        while True:
+            await asyncio.sleep(0)
+
     with pytest.raises(AssertionError, match="everybody waits"):
-        virtually(main())
+        virtually(stuck())
+    with pytest.raises(AssertionError, match="everybody is busy"):
+        virtually(busy())

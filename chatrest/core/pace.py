@@ -7,18 +7,21 @@ evenly keep within all three, so the schedule spreads them (a generic cell rate 
     every request moves `due` on by window / rate; a request may go once `due` is no more than the burst
     ahead of now
 
-with `rate` 97 % of the limit and a burst of 2 %, which together stay below the limit in any window.
+with `rate` 97 % of the limit and a burst of 2 %, which together stay below the limit in any window. An
+urgent request need not be spread while the service says that more than half of the limit remains.
 
-| the service tells                     | the schedule                                                  |
-|---------------------------------------|---------------------------------------------------------------|
-| nothing, no 429 so far                | no bound                                                      |
-| the limit (`X-Rate-Limit`, each reply)| spreads 97 % of it                                            |
-| 429 with a time                       | holds all back until then                                     |
-| 429 without any time                  | holds all back a second, then two, four … up to a quarter window |
-| 429 without a limit                   | takes what was accepted in the last window for the limit      |
-| 429 again                             | 5 % slower: multiplicative decrease                           |
-| a window without a 429, in full use   | 1 % faster: additive increase, of the rate when it was learnt |
-| the hold was short: a small bucket    | a tenth faster every second until the next 429                |
+| the service tells                      | the schedule                                                    |
+|----------------------------------------|-----------------------------------------------------------------|
+| nothing, no 429 so far                 | no bound                                                        |
+| the limit, on every reply or on a 429  | spreads 97 % of it                                              |
+| 429 with a time                        | holds all back until then, two windows at most                  |
+| 429 without any time                   | holds back a second, then two, four … up to a twelfth of a window |
+| nothing goes well yet after a hold     | lets one request go at a time                                   |
+| 429 without a limit                    | takes what was accepted in the last window for the limit        |
+| 429 again                              | 5 % slower: multiplicative decrease                             |
+| 429 although it keeps to a told limit  | others use it too: takes what was accepted in the last window   |
+| a window without a 429, in full use    | 1 % faster: additive increase, up to a told limit               |
+| the first hold was short: a small bucket | a tenth faster every second until the next 429                |
 
 A rate that the caller gives is kept to, and never learnt away from.
 """
@@ -202,7 +205,7 @@ class Schedule:
             if now < self._hold:
                 return
             self._holds += 1
-            seconds = min(self.window / 4, self.window / _SLICES * 2 ** (self._holds - 1))
+            seconds = min(self.window / 12, self.window / _SLICES * 2 ** (self._holds - 1))
         # Those after it need not wait for a day because one reply said so.
         self._hold = max(self._hold, now + min(seconds, _LONGEST_HOLD * self.window))
 

@@ -344,14 +344,14 @@ def test_after_a_hold_one_goes_at_a_time_until_a_reply_shows_that_it_is_over() -
     assert schedule.delay(10.3, urgent=True) < 3
 
 
-def test_holds_without_a_time_double_up_to_a_quarter_of_the_window() -> None:
+def test_holds_without_a_time_double_up_to_a_twelfth_of_the_window() -> None:
     schedule = Schedule(Pace(window=80))
     now, holds = 0.0, []
     for _ in range(8):
         schedule.observe(now, Signal(True))
         holds.append(schedule.delay(now, urgent=True))
         now += holds[-1]
-    assert holds == pytest.approx([80 / 60, 160 / 60, 320 / 60, 640 / 60, 20, 20, 20, 20])
+    assert holds == pytest.approx([80 / 60, 160 / 60, 320 / 60, *[80 / 12] * 5])
 
 
 def test_many_refusals_of_one_moment_are_one_strike() -> None:
