@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from .core.cursor import Cursor as Cursor
     from .core.hosts import App as App
+    from .core.pace import Pace as Pace
     from .core.retry import RetryPolicy as RetryPolicy
     from .core.timeouts import Timeouts as Timeouts
     from .errors import (
@@ -107,6 +108,7 @@ __version__ = "0.1.0"
 _HOMES = {
     "core.cursor": "Cursor",
     "core.hosts": "App",
+    "core.pace": "Pace",
     "core.retry": "RetryPolicy",
     "core.timeouts": "Timeouts",
     "errors": (

@@ -28,8 +28,20 @@ def test_the_readme_has_one_command_under(heading: str) -> None:
     assert len(block.strip().splitlines()) == 1
 
 
+def test_the_readmes_test_passes(tmp_path: Path) -> None:
+    [block] = re.findall(r"^```py\n(.*?)^```$", README, re.DOTALL | re.MULTILINE)
+    (tmp_path / "test_readme.py").write_text(block, encoding="utf-8")
+    command = [sys.executable, "-m", "pytest", "-q", "-o", "asyncio_mode=auto", "-W", "error"]
+    done = subprocess.run(
+        [*command, "-o", "asyncio_default_fixture_loop_scope=function"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
 def test_the_readmes_python_runs() -> None:
-    """Each block runs by itself, with the names `app` and `session` of an emulator where it uses them."""
     blocks = re.findall(r"^```python\n(.*?)^```$", README, re.DOTALL | re.MULTILINE)
     assert blocks
     for block in blocks:

@@ -182,7 +182,7 @@ def test_the_loop_in_virtual_time_tells_of_a_deadlock_and_of_a_livelock() -> Non
         await asyncio.Event().wait()
 
     async def busy() -> None:
-        while True:
+        while True:  # noqa: ASYNC110
             await asyncio.sleep(0)
 
     with pytest.raises(AssertionError, match="everybody waits"):
