@@ -36,7 +36,7 @@ class Engine:
 
     def run(self, call: Call[R], request: Request, pool: Pool, terms: Terms) -> Awaitable[R]:
         """The call's result, or the last real error with the story of its attempts."""
-        gate = self.gate(terms.app_id, pool.region, call.endpoint.rate_class)
+        gate = self.gate(terms.app_id, pool, call.endpoint.rate_class)
         run = Run(call, request, pool, gate, terms, self)
         if self.listeners:
             return self._told(run, terms)
@@ -71,10 +71,11 @@ class Engine:
         """The next call's number."""
         return next(self._numbers)
 
-    def gate(self, app_id: str, region: str, rate_class: str) -> Gate:
+    def gate(self, app_id: str, pool: Pool, rate_class: str) -> Gate:
         """The gate of an app's rate class: one for every task and view of the session."""
-        key = (app_id, region, rate_class)
+        key = (app_id, pool.region, rate_class)
         gate = self.gates.get(key)
         if gate is None:
-            gate = self.gates[key] = Gate(Schedule(self._pace), self.timing)
+            gate = self.gates[key] = Gate(Schedule(self._pace), self.timing, pool.places)
+            pool.gates.append(gate)
         return gate

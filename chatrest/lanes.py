@@ -16,6 +16,7 @@ Priority: TypeAlias = Literal["interactive", "bulk"]
 PRIORITIES: Final[tuple[Priority, ...]] = ("interactive", "bulk")
 
 _SLICE: Final = 0.25  # seconds: while a limit's end is not known, a reply may show it at any moment
+_POLITE: Final = 0.01  # seconds: how soon bulk looks again while an interactive call is to go first
 
 
 class _Waiter:
@@ -80,13 +81,6 @@ class _Lanes:
             queue.popleft()
         return queue[0] if queue else None
 
-    def head(self) -> tuple[Priority, _Waiter] | None:
-        """Who is next: the first interactive one, else the first of bulk."""
-        for lane in PRIORITIES:
-            if (waiter := self.first(lane)) is not None:
-                return lane, waiter
-        return None
-
     def is_free(self, lane: Priority) -> bool:
         """Whether nobody waits whom a newcomer in `lane` would overtake."""
         return not self._counts["interactive"] and not self._counts[lane]
@@ -149,78 +143,109 @@ class Places:
 
 @final
 class Gate:
-    """Lets requests through on a schedule. One of those that wait keeps the time for all: no task is left."""
+    """Lets requests of one app and rate class through: on a schedule, and only with a place in their pool.
 
-    def __init__(self, schedule: Schedule, timing: Timing) -> None:
+    Turn and place are taken in one moment. Neither is held while the other is waited for: paced calls of
+    one app would fill the pool for all, and turns would pile up before a full pool and go in one burst,
+    though the limit struck meanwhile. In each lane one of those that wait keeps the time, and waits for
+    the place, for all of them: there is no task to leave behind.
+    """
+
+    def __init__(self, schedule: Schedule, timing: Timing, places: Places | None = None) -> None:
         self.schedule = schedule
+        self.seeking = 0
+        """How many of those that wait stand in the pool's queue, for the rest of their lane."""
         self._timing = timing
+        self._places = places
         self._lanes = _Lanes()
-        self._keeper: _Waiter | None = None
+        self._keepers: dict[Priority, _Waiter | None] = dict.fromkeys(PRIORITIES)
 
     @property
     def waiting(self) -> int:
-        """Requests that wait for their turn."""
+        """Requests that wait."""
         return len(self._lanes)
 
+    def delay(self, lane: Priority) -> float:
+        """Seconds until the schedule has a turn, for whoever is next in a lane."""
+        return self.schedule.delay(self._timing.now(), urgent=lane == "interactive")
+
     def expected(self, lane: Priority) -> float:
-        """Seconds that a request would wait from now on, as far as can be known."""
+        """Seconds that a request would wait for its turn from now on, as far as can be known."""
         rate = self.schedule.rate
         queued = self._lanes.ahead(lane) * self.schedule.window / rate if rate else 0.0
-        return self._delay(lane) + queued
+        return self.delay(lane) + queued
 
     def observe(self, signal: Signal) -> None:
         """A reply came."""
         self.schedule.observe(self._timing.now(), signal)
 
     def lost(self) -> None:
-        """A request that had its turn brought no reply."""
+        """A request that was let through brought no reply."""
         self.schedule.lost()
 
-    def give_back(self) -> None:
-        """A turn that was taken is not used."""
-        self.schedule.give_back()
-
     def passes(self, lane: Priority, now: float) -> bool:
-        """Takes a turn if it has come now."""
-        free = self._lanes.is_free(lane) and self.schedule.delay(now, urgent=lane == "interactive") <= 0
-        if free:
-            self.schedule.take(now)
-        return free
+        """Lets a request through if nothing is to be waited for."""
+        if not self._lanes.is_free(lane) or self.schedule.delay(now, urgent=lane == "interactive") > 0:
+            return False
+        if self._places is not None and not self._places.takes(lane):
+            return False
+        self.schedule.take(now)
+        return True
 
     async def enter(self, lane: Priority) -> None:
-        """Waits for a turn."""
+        """Waits until the request is let through."""
         if self.passes(lane, self._timing.now()):
             return
         waiter = self._lanes.join(lane)
         try:
             while not waiter.served:
-                if self._keeper is None or self._keeper is waiter:
-                    self._keeper = waiter
-                    await self._keep_time(waiter)
+                if self._keepers[lane] in (None, waiter):
+                    self._keepers[lane] = waiter
+                    await self._keep(lane, waiter)
                 else:
                     await waiter.woken()
+        except asyncio.CancelledError:
+            if waiter.served:  # it was let through in the same moment
+                self._undo(lane)
+            raise
         finally:
             self._lanes.drop(waiter)
-            if self._keeper is waiter:
-                self._appoint()
+            if self._keepers[lane] is waiter:
+                self._appoint(lane)
 
-    async def _keep_time(self, own: _Waiter) -> None:
-        """Gives turns to whoever is next, until `own` has had its turn."""
-        while not own.served and (head := self._lanes.head()) is not None:
-            lane, waiter = head
-            delay = self._delay(lane)
+    async def _keep(self, lane: Priority, own: _Waiter) -> None:
+        """Lets through whoever is first in the lane, until `own` has had its turn."""
+        while not own.served:
+            delay = self.delay(lane)
             if delay > 0:
                 await self._timing.sleep(min(delay, _SLICE) if self.schedule.is_probing else delay)
-            else:
+            elif lane == "bulk" and self._lanes.ahead("interactive"):
+                await self._timing.sleep(_POLITE)
+            elif await self._has_place(lane):
                 self.schedule.take(self._timing.now())
-                self._lanes.serve(waiter)
+                self._lanes.serve(self._lanes.first(lane) or own)
 
-    def _appoint(self) -> None:
-        """The next in line keeps the time from now on."""
-        head = self._lanes.head()
-        self._keeper = None if head is None else head[1]
-        if self._keeper is not None:
-            self._keeper.wake()
+    async def _has_place(self, lane: Priority) -> bool:
+        """Waits for a place, and gives it up again if the turn has passed meanwhile."""
+        if self._places is None or self._places.takes(lane):
+            return True
+        self.seeking += 1
+        try:
+            await self._places.enter(lane)
+        finally:
+            self.seeking -= 1
+        if self.delay(lane) > 0:
+            self._places.leave(lane)
+            return False
+        return True
 
-    def _delay(self, lane: Priority) -> float:
-        return self.schedule.delay(self._timing.now(), urgent=lane == "interactive")
+    def _undo(self, lane: Priority) -> None:
+        self.schedule.give_back()
+        if self._places is not None:
+            self._places.leave(lane)
+
+    def _appoint(self, lane: Priority) -> None:
+        """The next in the lane keeps the time from now on."""
+        self._keepers[lane] = first = self._lanes.first(lane)
+        if first is not None:
+            first.wake()

@@ -11,7 +11,7 @@ from .core.breaker import Breaker, Budget
 from .core.timeouts import Timeouts
 from .core.wire import Request
 from .errors import ConnectError, ReplyUnreadableError, TransportError
-from .lanes import Places, Priority
+from .lanes import Gate, Places, Priority
 from .timing import Timing
 from .transport import Reply, Transport
 
@@ -29,7 +29,9 @@ class Pool:
         """Requests sent since the pool was made."""
         self.breaker = Breaker()
         self.budget = Budget()
-        self._places = Places(concurrency)
+        self.places = Places(concurrency)
+        self.gates: list[Gate] = []
+        """Those of the apps and rate classes that share the pool."""
         self._timing = timing
         self._connect = connect
         self._transport: Transport | None = None
@@ -44,24 +46,16 @@ class Pool:
     @property
     def active(self) -> int:
         """Calls that hold a place now."""
-        return self._places.active
+        return self.places.active
 
     @property
     def waiting(self) -> int:
-        """Calls that wait for a place."""
-        return self._places.waiting
-
-    def takes(self, lane: Priority) -> bool:
-        """Takes a place if one is free now."""
-        return self._places.takes(lane)
-
-    async def enter(self, lane: Priority) -> None:
-        """Waits for a place. A cancel while waiting leaves none taken."""
-        await self._places.enter(lane)
+        """Calls that wait: for a place, or for their turn of a rate limit."""
+        return self.places.waiting + sum(gate.waiting - gate.seeking for gate in self.gates)
 
     def leave(self, lane: Priority) -> None:
-        """Gives the place back."""
-        self._places.leave(lane)
+        """Gives a call's place back."""
+        self.places.leave(lane)
 
     async def exchange(self, request: Request, timeouts: Timeouts) -> Reply:
         """Sends `request` once; called with a place; `ConnectError` at once while the region is down."""

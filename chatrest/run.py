@@ -6,7 +6,7 @@ is `core.retry`'s to say; this file asks it, sleeps, and tells the story.
 """
 
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from typing import Generic, Protocol, TypeVar
 
 import tenacity
@@ -150,9 +150,8 @@ class Run(Generic[R]):
         began = now()
         if self._terms.deadline is not None:
             self._refuse_hopeless(began, self._terms.deadline)
-        has_turn = self._gate.passes(lane, began)
-        if not (has_turn and self._pool.takes(lane)):
-            await self._admit(spent, has_turn)
+        if not self._gate.passes(lane, began):
+            await self._wait(spent)
             began = now()
         self._sending = True
         try:
@@ -168,31 +167,16 @@ class Run(Generic[R]):
         self._gate.observe(signal(reply.status, reply.headers, named))
         return reply
 
-    async def _admit(self, spent: _Spent, has_turn: bool) -> None:
-        """Waits until a turn of the rate limit and a place in the pool are there at once.
-
-        Neither is held while the other is waited for: paced calls of one app would fill the pool for all,
-        and turns would pile up before a full pool and go in one burst, though the limit struck meanwhile.
-        """
-        lane, gate, pool = self._terms.lane, self._gate, self._pool
-        while True:
-            if not has_turn:
-                await self._timed(gate.enter(lane), spent, "paced")
-            if pool.takes(lane):
-                return
-            gate.give_back()
-            await self._timed(pool.enter(lane), spent, "queued")
-            if gate.passes(lane, self._timing.now()):
-                return
-            pool.leave(lane)
-            has_turn = False
-
-    async def _timed(self, wait: Awaitable[None], spent: _Spent, name: str) -> None:
+    async def _wait(self, spent: _Spent) -> None:
+        """Waits for the rate limit's turn and a place in the pool, and notes how long for which."""
+        pace = self._gate.expected(self._terms.lane)
         began = self._timing.now()
         try:
-            await wait
+            await self._gate.enter(self._terms.lane)
         finally:
-            setattr(spent, name, getattr(spent, name) + self._timing.now() - began)
+            waited = self._timing.now() - began
+            spent.paced += min(waited, pace)
+            spent.queued += max(0.0, waited - pace)
 
     def _refuse_hopeless(self, now: float, deadline: float) -> None:
         """A turn that cannot come within the deadline is not waited for."""

@@ -222,7 +222,7 @@ class Door:
         return [name for name, _ in self.order]
 
     def is_free(self) -> bool:
-        return self.gate.waiting == 0 and self.gate._keeper is None
+        return self.gate.waiting == 0 and not any(self.gate._keepers.values())
 
 
 @settings(max_examples=150, deadline=None, database=None)

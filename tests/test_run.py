@@ -66,7 +66,7 @@ class World:
 
     @property
     def gate(self) -> Gate:
-        return self.engine.gate("app-1", "us", "standard")
+        return self.engine.gate("app-1", self.pool, "standard")
 
     async def exchange(self, request: Request, timeouts: Timeouts) -> Reply:
         self.sent.append(self.now)
@@ -186,7 +186,7 @@ def test_a_call_that_waits_for_a_place_does_not_go_while_the_limit_holds(lane: P
 @in_time
 async def test_a_given_rate_is_kept_after_a_time_without_free_places() -> None:
     world = World(OK, slow=0.0, pace=Pace(rate=60), concurrency=1)
-    assert world.pool.takes("interactive")
+    assert world.pool.places.takes("interactive")
     calls = [asyncio.create_task(world.call()) for _ in range(60)]
     await asyncio.sleep(30)
     world.pool.leave("interactive")
@@ -273,10 +273,10 @@ def test_an_app_that_fills_the_pool_does_not_starve_one_that_is_paced(
 @in_time
 async def test_a_late_call_tells_where_its_time_went() -> None:
     world = World(BUSY, forever, slow=1.0, pace=Pace(rate=60), concurrency=1)
-    while world.gate.passes("interactive", world.timing.now()):
-        pass
+    while world.gate.delay("interactive") <= 0:
+        world.gate.schedule.take(world.timing.now())
     paced = world.gate.expected("interactive")
-    assert world.pool.takes("interactive")
+    assert world.pool.places.takes("interactive")
     call = asyncio.create_task(world.fails_beside(deadline=9.0, first_wait=4.0))
     await asyncio.sleep(2.0)
     world.pool.leave("interactive")

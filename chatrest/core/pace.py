@@ -85,6 +85,7 @@ class Schedule:
         self._due = 0.0
         self._hold = 0.0
         self._holds = 0
+        self._before = (0.0, 0)
         self._held_since: float | None = None
         self._changed = 0.0
         self._step = 0.0
@@ -114,6 +115,7 @@ class Schedule:
         """A request goes now."""
         if self.remaining is not None:
             self.remaining -= 1
+        self._before = (self._hold, self._holds)
         if self._held_since is not None:
             self._hold_for(now, None)  # while the limit has not been seen to be over, one goes at a time
         self._under_way += 1
@@ -127,8 +129,9 @@ class Schedule:
         self._under_way = max(0, self._under_way - 1)
 
     def give_back(self) -> None:
-        """A request that was let go is not sent now."""
+        """The request that was let go last is not sent."""
         self.lost()
+        self._hold, self._holds = self._before
         if self.remaining is not None:
             self.remaining += 1
         if self.rate is not None:
