@@ -5,20 +5,21 @@ is `chatrest.run`.
 """
 
 import asyncio
+import logging
 from collections.abc import Awaitable, Callable
 from itertools import count
 from typing import TypeAlias, TypeVar
 
 from .core.endpoint import Call
-from .core.pace import Pace, Schedule
 from .core.wire import Request
-from .lanes import Gate
 from .pool import Pool
 from .run import Run, Terms
-from .telemetry import Listener, tell
+from .telemetry import LOGGER, Listener, log_attempt, tell
 from .timing import Timing
 
 R = TypeVar("R")
+
+_NUMBERS = count(1)  # of the process: one listener may serve several sessions
 
 Dice: TypeAlias = Callable[[], float]
 
@@ -26,17 +27,14 @@ Dice: TypeAlias = Callable[[], float]
 class Engine:
     """Makes calls; shared by all views of a session."""
 
-    def __init__(self, timing: Timing, dice: Dice, pace: Pace, listeners: tuple[Listener, ...]) -> None:
+    def __init__(self, timing: Timing, dice: Dice, listeners: tuple[Listener, ...]) -> None:
         self.timing = timing
         self.dice = dice
-        self.listeners = listeners
-        self.gates: dict[tuple[str, str, str], Gate] = {}
-        self._numbers = count(1)
-        self._pace = pace
+        self._listeners = listeners
 
     def run(self, call: Call[R], request: Request, pool: Pool, terms: Terms) -> Awaitable[R]:
         """The call's result, or the last real error with the story of its attempts."""
-        gate = self.gate(terms.app_id, pool, call.endpoint.rate_class)
+        gate = pool.gate(terms.app_id, call.endpoint.rate_class)
         run = Run(call, request, pool, gate, terms, self)
         if self.listeners:
             return self._told(run, terms)
@@ -55,6 +53,13 @@ class Engine:
         finally:
             tell(self.listeners, run.outcome(error))
 
+    @property
+    def listeners(self) -> tuple[Listener, ...]:
+        """Who is told of attempts and calls: the caller's, and the logger where it is on DEBUG."""
+        if LOGGER.isEnabledFor(logging.DEBUG):
+            return (log_attempt, *self._listeners)
+        return self._listeners
+
     async def _bounded(self, run: Run[R], terms: Terms) -> R:
         if terms.deadline is None:
             return await run.result()
@@ -69,13 +74,4 @@ class Engine:
 
     def number(self) -> int:
         """The next call's number."""
-        return next(self._numbers)
-
-    def gate(self, app_id: str, pool: Pool, rate_class: str) -> Gate:
-        """The gate of an app's rate class: one for every task and view of the session."""
-        key = (app_id, pool.region, rate_class)
-        gate = self.gates.get(key)
-        if gate is None:
-            gate = self.gates[key] = Gate(Schedule(self._pace), self.timing, pool.places)
-            pool.gates.append(gate)
-        return gate
+        return next(_NUMBERS)

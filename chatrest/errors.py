@@ -20,8 +20,8 @@ ChatRestError
 └── CursorError                             a walk cannot honestly go on
 ```
 
-Two are both of what they say: a 5xx to a call that must not be repeated is a `ServerError` and an
-`OutcomeUnknownError`, and a deadline that passes while such a call is under way is a
+Two are both of what they say: a 5xx (but 501 and 505) to a call that must not be repeated is a
+`ServerError` and an `OutcomeUnknownError`, and a deadline that passes while such a call is under way is a
 `DeadlineExceededError` and an `OutcomeUnknownError`.
 
 The specification (Errors) leaves codes, statuses and body open, so the HTTP status decides the class
@@ -68,8 +68,11 @@ class ApiError(ChatRestError):
 
     `status` is the HTTP status; `code`, `message` and `details` are the service's own (`code` and
     `details` are None where it gave none); `headers` are the reply's; `operation` is the endpoint's
-    name, such as `messages.list_user`; `attempts` counts what was sent.
+    name, such as `messages.list_user`; `attempts` counts what was sent. `retry_after` is in seconds, for
+    a 429 or a 503 that names a time; else None.
     """
+
+    retry_after: float | None = None
 
     # All but the text have defaults: an exception is unpickled from its text and its __dict__.
     def __init__(
@@ -115,9 +118,7 @@ class ConflictError(ApiError):
 
 
 class RateLimitError(ApiError):
-    """429: too many requests. `retry_after` is in seconds, None where the service named no time."""
-
-    retry_after: float | None = None
+    """429, or its code: too many requests. `retry_after` is None where the service named no time."""
 
 
 class ServerError(ApiError):

@@ -53,7 +53,7 @@ class AsyncManagement:
         check_verify(verify)
         timing = check_timing(clock, sleep, dice)
         self._pools = Pools(
-            check_count("concurrency", concurrency), timing, lambda: Transport(verify=verify, cap=cap)
+            check_count("concurrency", concurrency), timing, Pace(), lambda: Transport(verify=verify, cap=cap)
         )
         terms = Terms(
             app_id=POOL,
@@ -63,7 +63,7 @@ class AsyncManagement:
             lane="interactive",
             secrets=(check_key("key", key), check_key("secret", secret)),
         )
-        self.apps: Final = Apps(_Sender(self._url, Engine(timing, dice, Pace(), ()), self._pools, terms))
+        self.apps: Final = Apps(_Sender(self._url, Engine(timing, dice, ()), self._pools, terms))
 
     def __repr__(self) -> str:
         return f"<AsyncManagement at {self._url}>"

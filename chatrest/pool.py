@@ -8,9 +8,10 @@ from collections.abc import Callable
 from typing import final
 
 from .core.breaker import Breaker, Budget
+from .core.pace import Pace, Schedule
 from .core.timeouts import Timeouts
 from .core.wire import Request
-from .errors import ConnectError, ReplyUnreadableError, TransportError
+from .errors import ConnectError, ReplyUnreadableError, RequestInvalidError, TransportError
 from .lanes import Gate, Places, Priority
 from .timing import Timing
 from .transport import Reply, Transport
@@ -21,20 +22,28 @@ class Pool:
     """The connections to one region."""
 
     def __init__(
-        self, region: str, concurrency: int, timing: Timing, connect: Callable[[], Transport]
+        self,
+        region: str,
+        concurrency: int,
+        timing: Timing,
+        connect: Callable[[], Transport],
+        pace: Pace = Pace(),  # noqa: B008, a frozen value
     ) -> None:
         self.region = region
         self.concurrency = concurrency
         self.sent = 0
-        """Requests sent since the pool was made."""
+        """Requests handed to the network since the pool was made, whether a connection was found or not."""
         self.breaker = Breaker()
         self.budget = Budget()
         self.places = Places(concurrency)
-        self.gates: list[Gate] = []
-        """Those of the apps and rate classes that share the pool."""
+        self.has_replied = False
+        """Whether any reply ever came: if not, the region may be none."""
+        self._gates: dict[tuple[str, str], Gate] = {}
+        self._pace = pace
         self._timing = timing
         self._connect = connect
         self._transport: Transport | None = None
+        self._closed = False
 
     def __repr__(self) -> str:
         down = f", down after {self.breaker.failures} failures in a row" if self.breaker.is_open else ""
@@ -51,7 +60,15 @@ class Pool:
     @property
     def waiting(self) -> int:
         """Calls that wait: for a place, or for their turn of a rate limit."""
-        return self.places.waiting + sum(gate.waiting - gate.seeking for gate in self.gates)
+        return self.places.waiting + sum(gate.waiting - gate.seeking for gate in self._gates.values())
+
+    def gate(self, app_id: str, rate_class: str) -> Gate:
+        """The gate of an app's rate class: one for every task and view of the session."""
+        key = (app_id, rate_class)
+        gate = self._gates.get(key)
+        if gate is None:
+            gate = self._gates[key] = Gate(Schedule(self._pace), self._timing, self.places)
+        return gate
 
     def leave(self, lane: Priority) -> None:
         """Gives a call's place back."""
@@ -59,6 +76,8 @@ class Pool:
 
     async def exchange(self, request: Request, timeouts: Timeouts) -> Reply:
         """Sends `request` once; called with a place; `ConnectError` at once while the region is down."""
+        if self._closed:
+            raise RequestInvalidError("the session was closed before the request was sent")
         probe = self.breaker.is_open
         rest = self.breaker.wait(self._timing.now())
         if rest > 0:
@@ -74,11 +93,13 @@ class Pool:
         except TransportError:
             self.breaker.failed(self._timing.now(), probe=probe)
             raise
+        self.has_replied = True
         self.breaker.replied()
         return reply
 
     async def close(self) -> None:
-        """Closes the connections."""
+        """Closes the connections, for good."""
+        self._closed = True
         if self._transport is not None:
             await self._transport.close()
 

@@ -10,11 +10,12 @@ from collections.abc import Callable
 from typing import Generic, Protocol, TypeVar
 
 import tenacity
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from .core.endpoint import Call
 from .core.faults import error_of, fault, moment, signal
-from .core.retry import RetryPolicy, Tries, is_passing, tale
+from .core.pace import Signal
+from .core.retry import RetryPolicy, Tries, leaves_open, tale
 from .core.timeouts import Timeouts
 from .core.wire import Request
 from .errors import (
@@ -64,7 +65,10 @@ class Means(Protocol):
 
     timing: Timing
     dice: Callable[[], float]
-    listeners: tuple[Listener, ...]
+
+    @property
+    def listeners(self) -> tuple[Listener, ...]:
+        """Who is told."""
 
     def number(self) -> int:
         """The next call's number."""
@@ -163,9 +167,14 @@ class Run(Generic[R]):
             self._pool.leave(lane)
             spent.network = now() - began
         self._sending = False
-        named = _clock_of(reply) if reply.status == 429 else 0.0
-        self._gate.observe(signal(reply.status, reply.headers, named))
+        self._gate.observe(self._signal(reply))
         return reply
+
+    def _signal(self, reply: Reply) -> Signal:
+        told = signal(reply.status, reply.headers, _clock_of(reply) if reply.status == 429 else 0.0)
+        if told.retry_after is not None and told.retry_after > self._terms.retry.longest_server_wait:
+            return structs.replace(told, retry_after=None)  # what is not waited for holds up nobody else
+        return told
 
     async def _wait(self, spent: _Spent) -> None:
         """Waits for the rate limit's turn and a place in the pool, and notes how long for which."""
@@ -226,8 +235,9 @@ class Run(Generic[R]):
             return False
         terms, patient = self._terms, self._terms.lane == "bulk"
         self._limited += isinstance(error, RateLimitError)
-        self._unmade += patient and isinstance(error, ConnectError)
-        tries = Tries(self._attempts - self._limited - self._unmade, self._limited, patient)
+        # A region that never replied may be a host that does not exist: nobody waits for that.
+        self._unmade += patient and isinstance(error, ConnectError) and self._pool.has_replied
+        tries = Tries(self._attempts - self._limited - self._unmade, self._limited, self._unmade, patient)
         pause = terms.retry.wait(error, self._call.endpoint.replay, tries, self._means.dice)
         if pause is None:
             return False
@@ -251,7 +261,7 @@ class Run(Generic[R]):
 
     def _told(self, error: ChatRestError) -> ChatRestError:
         """`error` as it is raised: with the story of the attempts, and with an unknown outcome said."""
-        if self._call.endpoint.replay == "never" and is_passing(error):
+        if self._call.endpoint.replay == "never" and leaves_open(error):
             error = _outcome_unknown(self._call.endpoint.name, error)
         if isinstance(error, ApiError):
             error.attempts = self._attempts

@@ -5,7 +5,6 @@ views for the price of a small object.
 """
 
 import asyncio
-import logging
 import random
 import ssl
 import time
@@ -18,7 +17,7 @@ from msgspec import Struct, structs
 
 from .core.decode import anything
 from .core.encode import ARRAYS, Arrays
-from .core.endpoint import Call, Endpoint, Interface, Method, any_path, check_viewer, is_mapping
+from .core.endpoint import Call, Endpoint, Interface, Method, Replay, any_path, check_viewer, is_mapping
 from .core.hosts import App, check_url
 from .core.pace import Pace
 from .core.retry import RetryPolicy
@@ -32,7 +31,7 @@ from .resources.auth_tokens import AuthTokens
 from .resources.messages import Messages
 from .resources.users import Users
 from .run import Terms
-from .telemetry import LOGGER, Listener, log_attempt
+from .telemetry import Listener
 from .timing import Clock, Sleep, Timing
 from .transport import Transport, Verify
 
@@ -40,16 +39,19 @@ R = TypeVar("R")
 
 MAX_REPLY_BYTES: Final = 64 * 1024 * 1024
 _METHODS: Final = ("GET", "POST", "PUT", "PATCH", "DELETE")
-_BY_METHOD: Final[Mapping[str, Any]] = {"GET": "safe", "PUT": "idempotent", "DELETE": "idempotent"}
+_BY_METHOD: Final[Mapping[Method, Replay]] = {"GET": "safe", "PUT": "idempotent", "DELETE": "idempotent"}
 
 
 class Pools:
     """A pool per region, made when first used, closed together."""
 
-    def __init__(self, concurrency: int, timing: Timing, connect: Callable[[], Transport]) -> None:
+    def __init__(
+        self, concurrency: int, timing: Timing, pace: Pace, connect: Callable[[], Transport]
+    ) -> None:
         self.made: dict[str, Pool] = {}
         self._concurrency = concurrency
         self._timing = timing
+        self._pace = pace
         self._connect = connect
         self._open = False
 
@@ -65,7 +67,9 @@ class Pools:
             raise RequestInvalidError("the session is not open: use it inside `async with AsyncSession(…)`")
         pool = self.made.get(region)
         if pool is None:
-            pool = self.made[region] = Pool(region, self._concurrency, self._timing, self._connect)
+            pool = self.made[region] = Pool(
+                region, self._concurrency, self._timing, self._connect, self._pace
+            )
         return pool
 
     async def close(self) -> None:
@@ -178,9 +182,10 @@ class AsyncSession:
         self._pools = Pools(
             check_count("concurrency", concurrency),
             timing,
+            instance("pace", pace, Pace),
             lambda: Transport(verify=verify, proxy=through, cap=cap),
         )
-        self._engine = Engine(timing, dice, instance("pace", pace, Pace), _listeners(telemetry))
+        self._engine = Engine(timing, dice, _listeners(telemetry))
 
     def __repr__(self) -> str:
         viewer = f" as {self._scope.viewer}" if self._scope.viewer is not None else ""
@@ -346,8 +351,7 @@ def _listeners(telemetry: object) -> tuple[Listener, ...]:
     fits = isinstance(listeners, Sequence) and all(map(callable, listeners))
     _check(fits, "telemetry", telemetry, "a function of one record, or a list of such")
     assert isinstance(listeners, Sequence)
-    told = (log_attempt,) if LOGGER.isEnabledFor(logging.DEBUG) else ()
-    return (*told, *listeners)
+    return tuple(listeners)
 
 
 def _check(fits: bool, name: str, value: object, allowed: str) -> None:

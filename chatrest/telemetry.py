@@ -23,7 +23,7 @@ class Attempt(Struct, frozen=True, kw_only=True):
     """One request, sent or not. All durations are in seconds."""
 
     call: int
-    """The call's number in its session: its attempts and its `Outcome` share it."""
+    """The call's number in its process: its attempts and its `Outcome` share it."""
     operation: str
     """The endpoint's name, such as `messages.list_user`."""
     method: str

@@ -34,6 +34,7 @@ from .errors import (
 _READ_BUFFER: Final = 1 << 20  # a page of 1000 messages in few pauses; aiohttp's own default is 64 KiB
 _KEEPALIVE: Final = 15.0
 _LARGE: Final = 1 << 20
+_KNOWN_TIMEOUTS: Final = 64
 
 Verify: TypeAlias = tls.SSLContext | bool
 
@@ -121,7 +122,7 @@ class Transport:
         if declared is not None and declared > self._cap:
             raise self._too_large(f"{declared} bytes are announced")
         encoding = response.headers.get("Content-Encoding")
-        if encoding is not None and encoding != "identity":
+        if encoding is not None and encoding.strip().lower() not in ("", "identity"):
             return await self._unpack(response, Inflate(encoding))
         pieces: list[bytes] = []
         size = 0
@@ -152,9 +153,11 @@ class Transport:
     def _client_timeout(self, timeouts: Timeouts) -> aiohttp.ClientTimeout:
         known = self._timeouts.get(timeouts)
         if known is None:
-            known = self._timeouts[timeouts] = aiohttp.ClientTimeout(
+            known = aiohttp.ClientTimeout(
                 total=timeouts.total, connect=timeouts.connect, sock_read=timeouts.read
             )
+            if len(self._timeouts) < _KNOWN_TIMEOUTS:  # a caller may reckon other ones for every call
+                self._timeouts[timeouts] = known
         return known
 
 

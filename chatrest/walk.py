@@ -120,6 +120,7 @@ class Walk(Generic[T]):
 
     async def collect(self) -> list[T]:
         """All that is left, in one list: memory for everything. After an error the walk is where it was."""
+        self._refuse_second_reader()
         here, left = self.cursor, self._remaining
         found: list[T] = []
         try:
@@ -138,8 +139,7 @@ class Walk(Generic[T]):
 
     async def _turn(self) -> bool:
         """Goes on to the next page; False at the end."""
-        if self._busy:
-            raise RuntimeError(f"{self!r} is being read by another task: a walk has one reader at a time")
+        self._refuse_second_reader()
         if self._left == 0:
             return False
         if self._page is not None:
@@ -158,6 +158,10 @@ class Walk(Generic[T]):
         finally:
             self._busy = False
         return True
+
+    def _refuse_second_reader(self) -> None:
+        if self._busy:
+            raise RuntimeError(f"{self!r} is being read by another task: a walk has one reader at a time")
 
     def _leave_page(self, here: Cursor) -> None:
         self._at, self._page, self._listing, self._shown = here, None, None, []

@@ -7,8 +7,7 @@ from unittest.mock import Mock
 
 import pytest
 from aiohttp import ClientResponse
-from aioresponses import aioresponses
-from aioresponses import core as aioresponses_core
+from aioresponses import aioresponses, core as aioresponses_core
 
 
 class _Response(ClientResponse):

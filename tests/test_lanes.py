@@ -7,8 +7,7 @@ from itertools import combinations, pairwise
 from typing import Any
 
 import pytest
-from hypothesis import example, given, settings
-from hypothesis import strategies as st
+from hypothesis import example, given, settings, strategies as st
 
 from chatrest.core.pace import Pace, Schedule, Signal
 from chatrest.lanes import PRIORITIES, Gate, Places, Priority

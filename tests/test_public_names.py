@@ -59,7 +59,7 @@ def test_the_star_gives_all_of_the_names() -> None:
 
 def test_the_names_for_type_checkers_are_those_at_run_time() -> None:
     tree = ast.parse(Path(chatrest.__file__).read_text(encoding="utf-8"))
-    [block] = [node for node in tree.body if isinstance(node, ast.If)]
+    block = next(node for node in tree.body if isinstance(node, ast.If))
     found = [
         (node.module, alias)
         for node in block.body

@@ -10,7 +10,7 @@ from multidict import CIMultiDict
 
 from chatrest.core.decode import anything
 from chatrest.core.endpoint import Call, Endpoint, Replay
-from chatrest.core.pace import Pace, Signal
+from chatrest.core.pace import Pace, Schedule, Signal
 from chatrest.core.retry import RetryPolicy
 from chatrest.core.timeouts import Timeouts
 from chatrest.core.wire import Request
@@ -52,13 +52,16 @@ class World:
         pace: Pace | None = None,
         concurrency: int = 50,
         dice: float = 0.5,
+        app_id: str = "app-1",
     ) -> None:
+        self.app_id = app_id
         self.answers, self.slow = list(answers), slow
         self.sent: list[float] = []
         self.timing = timing()
         self.began = self.timing.now()
-        self.pool = Pool("us", concurrency, self.timing, lambda: self)  # type: ignore[arg-type, return-value]
-        self.engine = Engine(self.timing, lambda: dice, pace or Pace(), ())
+        connect: Any = lambda: self  # noqa: E731
+        self.pool = Pool("us", concurrency, self.timing, connect, pace or Pace())
+        self.engine = Engine(self.timing, lambda: dice, ())
 
     @property
     def now(self) -> float:
@@ -66,7 +69,7 @@ class World:
 
     @property
     def gate(self) -> Gate:
-        return self.engine.gate("app-1", self.pool, "standard")
+        return self.pool.gate(self.app_id, "standard")
 
     async def exchange(self, request: Request, timeouts: Timeouts) -> Reply:
         self.sent.append(self.now)
@@ -88,7 +91,7 @@ class World:
         )
         retry = RetryPolicy(**policy)
         terms = Terms(
-            app_id="app-1", timeouts=Timeouts(), retry=retry, deadline=deadline, lane=lane, secrets=()
+            app_id=self.app_id, timeouts=Timeouts(), retry=retry, deadline=deadline, lane=lane, secrets=()
         )
         request = Request("GET", "http://localhost/x", {}, None)
         return await self.engine.run(Call(endpoint, "/x"), request, self.pool, terms)
@@ -243,8 +246,9 @@ def test_an_app_that_fills_the_pool_does_not_starve_one_that_is_paced(
 ) -> None:
     async def main() -> None:
         busy = World(OK, slow=0.2, concurrency=5)
-        paced = World(OK, pace=Pace(rate=60))
+        paced = World(OK, app_id="app-2")
         paced.pool = busy.pool
+        paced.gate.schedule = Schedule(Pace(rate=60))
         done: list[float] = []
 
         async def work(world: World, lane: Priority) -> None:

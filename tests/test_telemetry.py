@@ -4,12 +4,14 @@ import asyncio
 import logging
 from collections.abc import Iterator
 from contextlib import suppress
+from itertools import count
 from typing import Any, ClassVar
 
 import msgspec
 import pytest
 from multidict import CIMultiDict
 
+import chatrest.engine as engine_module
 import chatrest.run as run_module
 import chatrest.session as session_module
 from chatrest import (
@@ -31,6 +33,14 @@ from tests.faulty import KEY, Time
 pytestmark = pytest.mark.usefixtures("tidy")
 
 PAGE = b'{"data":[],"meta":{}}'
+
+
+@pytest.fixture(autouse=True)
+def counted_from_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Calls are numbered through the whole process."""
+    monkeypatch.setattr(engine_module, "_NUMBERS", count(1))
+
+
 UID = "uid-of-somebody"
 
 

@@ -13,8 +13,7 @@ from operator import attrgetter
 from typing import Any, TypeVar
 
 import pytest
-from hypothesis import HealthCheck, assume, example, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, assume, example, given, settings, strategies as st
 from rich.pretty import pretty_repr
 
 from chatrest.core.cursor import Cursor

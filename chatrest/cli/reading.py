@@ -28,7 +28,7 @@ _CURSOR: Final = click.option(
     metavar="TOKEN",
     help="Go on where an earlier run stopped; it said the token. The filters must be the same.",
 )
-_STOPS: Final = (ChatRestError, KeyboardInterrupt, asyncio.CancelledError)
+_STOPS: Final = (ChatRestError, OSError, KeyboardInterrupt, asyncio.CancelledError)
 
 
 class Stream:

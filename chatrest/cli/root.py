@@ -154,7 +154,7 @@ Exit status: 0 done, 1 failed, 2 wrong usage (nothing was sent), 130 interrupted
 def root(ctx: click.Context) -> None:
     """Messages, users and tokens of a hosted chat platform, a JSON line each.
 
-    Output is plain and complete in a pipe. An interrupted command can be run again.
+    Output is plain and complete in a pipe. An interrupted list can be taken up again where it stopped.
     """
     if ctx.invoked_subcommand is None:
         click.echo(ctx.get_help())

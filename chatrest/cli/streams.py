@@ -30,7 +30,9 @@ def output() -> BinaryIO:
 def write(data: bytes) -> None:
     """Writes `data` to standard output, at once: a reader has it before the next request is made."""
     stream = output()
-    stream.write(data)
+    left = memoryview(data)
+    while left:  # a signal that comes while the reader is slow ends a write in the midst, without an error
+        left = left[stream.write(left) :]
     stream.flush()
 
 

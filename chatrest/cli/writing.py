@@ -36,7 +36,8 @@ def send(receiver: str, text: str, on_behalf_of: str | None, receiver_type: Lite
       chatrest send bob -- "-5 °C today"
     """
     message = NewMessage.text(receiver, text, receiver_type=receiver_type)
-    streams.write(run(_sent(message, on_behalf_of)) + b"\n")
+    streams.output()  # closed: better known before it is sent
+    _print(run(_sent(message, on_behalf_of)), "the message was sent")
 
 
 async def _sent(message: NewMessage, on_behalf_of: str | None) -> bytes:
@@ -45,6 +46,15 @@ async def _sent(message: NewMessage, on_behalf_of: str | None) -> bytes:
         # Not messages.send: its struct would leave out the members that it does not know.
         reply = await view.request("POST", "/messages", json=message)
     return _line(reply["data"] if isinstance(reply, dict) and "data" in reply else reply)
+
+
+def _print(line: bytes, done: str) -> None:
+    """Prints what came of a call; where it cannot be printed, the call is done all the same, and said so."""
+    try:
+        streams.write(line + b"\n")
+    except OSError as error:
+        error.add_note(f"{done}, but its reply could not be printed")
+        raise
 
 
 def _line(value: Any) -> bytes:
@@ -65,8 +75,10 @@ def token(uid: str, force: bool, as_json: bool) -> None:
     Example:
       TOKEN=$(chatrest token alice)
     """
+    streams.output()
     made = run(_token(uid, force=force))
-    streams.write((_line(made) if as_json else made.auth_token.encode("utf-8", "backslashreplace")) + b"\n")
+    text = _line(made) if as_json else made.auth_token.encode("utf-8", "backslashreplace")
+    _print(text, "the token was made")
 
 
 async def _token(uid: str, *, force: bool) -> AuthToken:

@@ -136,6 +136,8 @@ def _records(body: bytes) -> tuple[dict[str, Any], list[tuple[Any, bytes]]]:
     """The envelope, if `data` is an array, or an object that is a record: a list of one, then."""
     members, records = envelope(body)
     data = members.get("data")
+    if data == {}:  # an empty array, as some services write it
+        return members, []
     if isinstance(data, list) or (isinstance(data, dict) and _IDS & data.keys()):
         return members, records
     got = {dict: "an object without an id", type(None): "nothing"}.get(type(data), type(data).__name__)

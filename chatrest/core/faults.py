@@ -46,7 +46,7 @@ def fault(
         headers=headers,
         operation=operation,
     )
-    if isinstance(error, RateLimitError):
+    if isinstance(error, RateLimitError) or status == 503:
         error.retry_after = retry_after(headers, now)
     return error
 

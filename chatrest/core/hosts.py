@@ -137,4 +137,5 @@ def _check_domain(domain: str) -> None:
 
 def _check(name: str, value: object, pattern: re.Pattern[str], allowed: str) -> None:
     if not isinstance(value, str) or not pattern.fullmatch(value):
-        raise RequestInvalidError(f"{name} = {value!r}: allowed is {allowed}")
+        # Not the value: where arguments are swapped, it is the key.
+        raise RequestInvalidError(f"{name}: allowed is {allowed}")

@@ -16,11 +16,13 @@ from .cursor import Way
 
 T = TypeVar("T")
 
+_LONGEST = 100  # digits, on the average of a page: longer ids are names, and Python reads no number of 4300
+
 
 def numbers_of(ids: Sequence[str]) -> list[int] | None:
     """The ids as numbers; None where one is not a plain number."""
     joined = "".join(ids)
-    if not (joined.isdecimal() and joined.isascii()):
+    if len(joined) > _LONGEST * len(ids) or not (joined.isdecimal() and joined.isascii()):
         return None if ids else []
     try:
         return list(map(int, ids))
@@ -32,7 +34,8 @@ def rises(ids: Sequence[str]) -> bool:
     """Whether the ids are numbers of one length that ascend: such texts compare as their numbers do."""
     joined = "".join(ids)
     return (
-        joined.isdecimal()
+        len(joined) <= _LONGEST * len(ids)
+        and joined.isdecimal()
         and joined.isascii()
         and len(set(map(len, ids))) == 1
         and all(map(lt, ids, ids[1:]))
@@ -74,7 +77,7 @@ def _passed(numbers: list[int], last: int, way: Way) -> int:
 
 
 def _refuse_strays(passed: list[int], way: Way, last: str, before: Sequence[str]) -> None:
-    known = {int(each) for each in before if each.isdecimal()}
+    known = {int(last), *(int(each) for each in before if each.isdecimal())}
     strays = [number for number in passed if number not in known]
     if strays:
         raise CursorError(

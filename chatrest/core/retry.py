@@ -5,7 +5,8 @@
 | no connection (`ConnectError`)                    | again            | again: nothing was sent      |
 | 429 (`RateLimitError`)                            | again            | again: it was not processed  |
 | cut off, timed out, unreadable (`TransportError`) | again            | the outcome is unknown       |
-| 408, 500, 502, 503, 504                           | again            | the outcome is unknown       |
+| 408, 500, 502, 503, 504, 520 to 529 (a proxy's)   | again            | the outcome is unknown       |
+| any other 5xx but 501 and 505                     | raised           | the outcome is unknown       |
 | any other answer                                  | raised           | raised                       |
 
 Waits are full jitter below a bound that doubles; a wait that the service names is kept to, and spread a
@@ -25,6 +26,7 @@ from ..errors import (
     ConnectError,
     RateLimitError,
     RequestInvalidError,
+    ServerError,
     TransportError,
 )
 from .endpoint import Replay
@@ -41,9 +43,10 @@ class Tries(Struct, frozen=True):
     """Attempts that failed, but not by 429."""
     limited: int = 0
     """Attempts that were answered 429."""
+    unmade: int = 0
+    """Attempts of a patient call that found no connection: they are no failures."""
     patient: bool = False
-    """Whether the call may wait out a limit, or a region that is down, for as long as it takes: bulk may.
-    Its attempts that found no connection are no failures then."""
+    """Whether the call may wait out a limit, or a region that is down, for as long as it takes: bulk may."""
 
 
 @final
@@ -85,12 +88,13 @@ class RetryPolicy(Struct, frozen=True, kw_only=True):
             over = tries.limited >= self.limited and not tries.patient
             return None if over else self._limit_wait(error, tries, dice)
         down = error.retry_after if isinstance(error, ConnectError) else None
-        if isinstance(error, ConnectError) and tries.patient:
-            return self._bound(tries.failed) * dice() if down is None else down
+        if tries.unmade and isinstance(error, ConnectError):
+            return self._bound(tries.unmade) * dice() if down is None else down
         # A region that is down is not waited for by a caller who is: it is told at once.
         if tries.failed >= self.attempts or down is not None:
             return None
-        return self._bound(tries.failed) * dice()
+        named = error.retry_after or 0.0 if isinstance(error, ApiError) else 0.0
+        return None if named > self.longest_server_wait else max(named, self._bound(tries.failed) * dice())
 
     def _limit_wait(self, error: RateLimitError, tries: Tries, dice: Callable[[], float]) -> float | None:
         if error.retry_after is None:
@@ -113,10 +117,16 @@ def may_repeat(error: ChatRestError, replay: Replay) -> bool:
 
 
 def is_passing(error: ChatRestError) -> bool:
-    """Whether `error` leaves open what became of the call, and may pass."""
+    """Whether `error` may be gone when the call is repeated."""
     if isinstance(error, ApiError):
-        return error.status in REPEATED_STATUSES
+        return error.status in REPEATED_STATUSES or 520 <= error.status < 530
     return isinstance(error, TransportError) and not isinstance(error, ConnectError)
+
+
+def leaves_open(error: ChatRestError) -> bool:
+    """Whether a call that ended in `error` may have been applied. 501 and 505 say that it was not."""
+    failed = isinstance(error, ServerError) and error.status not in (501, 505)
+    return failed or is_passing(error)
 
 
 def tale(steps: Sequence[tuple[str, float | None]], last: str = "") -> str:

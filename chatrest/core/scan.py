@@ -48,7 +48,8 @@ def whole(body: bytes) -> Any:
     try:
         return _JSON.decode(text)
     except (ValueError, RecursionError) as error:
-        raise _unreadable(error) from None
+        fault = _unreadable(error)
+    raise fault  # outside: the standard library's error holds the whole text
 
 
 def envelope(body: bytes) -> tuple[dict[str, Any], list[tuple[Any, bytes]]]:
@@ -60,7 +61,8 @@ def envelope(body: bytes) -> tuple[dict[str, Any], list[tuple[Any, bytes]]]:
     try:
         return _envelope(text_of(body))
     except (ValueError, IndexError, RecursionError) as error:
-        raise _unreadable(error) from None
+        fault = _unreadable(error)
+    raise fault
 
 
 def _envelope(text: str) -> tuple[dict[str, Any], list[tuple[Any, bytes]]]:

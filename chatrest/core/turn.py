@@ -99,7 +99,7 @@ def turn(cursor: Cursor, page: Listing[T], rules: Rules, trail: Trail) -> Turn[T
     stuck = _stuck(cursor.at, at, way, trail)
     if not items and ids and not cursor.skip and "page" in dict(at):
         stuck = "a page held nothing but what the page before it held"
-    if items or trail.ids is not None:
+    if ids and (items or trail.ids is not None):
         # Until something new has come, what is behind was delivered before the walk was taken up.
         trail.ids = ids
     return Turn(start, items, loose, Cursor(cursor.query, at, way, last) if stuck is None else None, stuck)
@@ -197,7 +197,7 @@ def _is_end(cursor: Cursor, page: Listing[Any], rules: Rules, at: Pairs, ids: li
     if not rules.thorough and _says_last(page.meta.pagination, short, paged="page" in dict(at)):
         return True
     if "page" in dict(at):
-        return not ids
+        return not ids and not _says_more(page.meta.pagination)
     if ids and not short:
         return False
     return _place(at) == _place(cursor.at) and (not ids or set(ids) == {_place(at).get("id")})
@@ -213,7 +213,14 @@ def _says_last(numbers: Pagination | None, short: bool, *, paged: bool) -> bool:
     if numbers is None or numbers.current_page is None or numbers.total_pages is None:
         return False
     reached = numbers.current_page >= numbers.total_pages
-    return reached and (short or (paged and numbers.total_pages > 0))
+    return reached and numbers.total_pages > 0 and (short or paged)
+
+
+def _says_more(numbers: Pagination | None) -> bool:
+    """Whether the page numbers show that an empty page is one in the middle."""
+    if numbers is None or numbers.current_page is None or numbers.total_pages is None:
+        return False
+    return numbers.current_page < numbers.total_pages
 
 
 def _stuck(old: Pairs, new: Pairs, way: Way, trail: Trail) -> str | None:
@@ -232,7 +239,7 @@ def _stuck(old: Pairs, new: Pairs, way: Way, trail: Trail) -> str | None:
         return f"the cursor goes back: going {way}, the walk stood at {told}"
     trail.places.add(tuple(before.items()))
     if tuple(after.items()) in trail.places:
-        return f"the cursor comes back: the walk stood at {told} before"
+        return f"the cursor comes back: the walk stood at {told}, where it had been before"
     return None
 
 

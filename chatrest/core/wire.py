@@ -12,7 +12,6 @@ from ..errors import RequestInvalidError
 from .encode import Arrays, query_pairs, query_string
 from .endpoint import Call, Method
 
-AGENT = "chatrest"
 _NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _VALUE = re.compile(r"[^\x00-\x08\x0a-\x1f\x7f\ud800-\udfff]*")
 _OURS = frozenset({

@@ -20,8 +20,7 @@ from ..core.hosts import App, check_key
 from ..errors import RequestInvalidError
 from .data import EPOCH, fill
 from .faults import Fault
-from .front import KEPT_REQUESTS, Front
-from .front import Received as Received
+from .front import KEPT_REQUESTS, Front, Received as Received
 from .limits import Limited, RateLimit
 from .reading import DIALECTS, PAGE_ORDERS, Dialect, Look, PageOrder
 from .service import Keys, Service

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, Literal, Self, final
 
-from msgspec import UNSET, Struct, UnsetType
+from msgspec import UNSET, Struct, UnsetType, structs
 
 from ..core.cursor import Cursor
 from ..core.decode import MESSAGE, Many, One
@@ -54,6 +54,7 @@ class NewMessage(Struct, frozen=True, kw_only=True, rename="camel"):
         _check("receiver_type", self.receiver_type, ("user", "group").__contains__, "'user' or 'group'")
         _check("category", self.category, ("message", "custom", UNSET).__contains__, "'message' or 'custom'")
         _check("data", self.data, _is_object, "a JSON object, as a mapping with text keys")
+        structs.force_setattr(self, "data", dict(self.data))
         _check("muid", self.muid, _is_text_or_unset, "a text that is not empty")
         _check("tags", self.tags, _are_texts, "a list of texts")
 

@@ -5,14 +5,12 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from multidict import CIMultiDict
 
 from chatrest.core.breaker import FAILURES, Breaker, Budget
 from chatrest.core.decode import anything
 from chatrest.core.endpoint import Call, Endpoint
-from chatrest.core.pace import Pace
 from chatrest.core.retry import RetryPolicy
 from chatrest.core.timeouts import Timeouts
 from chatrest.core.wire import Request
@@ -182,7 +180,7 @@ class Region:
         self.sent: list[float] = []
         self.timing = timing()
         self.pool = Pool(name, concurrency, self.timing, lambda: self)  # type: ignore[arg-type, return-value]
-        self.engine = Engine(self.timing, lambda: 0.5, Pace(), ())
+        self.engine = Engine(self.timing, lambda: 0.5, ())
 
     async def exchange(self, request: Request, timeouts: Timeouts) -> Reply:
         self.sent.append(self.timing.now())
@@ -205,6 +203,7 @@ class Region:
         return await self.engine.run(Call(endpoint, "/x"), request, self.pool, terms)
 
     async def goes_down(self) -> None:
+        self.pool.has_replied = True  # it was there before
         for _ in range(FAILURES):
             with pytest.raises(TransportError):
                 await self.call(attempts=1)

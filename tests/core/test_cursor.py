@@ -6,8 +6,7 @@ import sys
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from chatrest.core.cursor import Cursor, fingerprint, resumed
 from chatrest.errors import CursorError

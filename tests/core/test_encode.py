@@ -6,8 +6,7 @@ from urllib.parse import parse_qsl, quote
 
 import msgspec
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from msgspec import UNSET
 
 from chatrest.core.encode import ARRAYS, Arrays, query_pairs, query_string

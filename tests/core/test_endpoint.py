@@ -4,8 +4,7 @@ from typing import Any
 from urllib.parse import quote, unquote, urlsplit
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from chatrest.core.endpoint import Call, Endpoint, any_path, check_viewer, is_mapping, segment
 from chatrest.errors import RequestInvalidError

@@ -8,8 +8,7 @@ from typing import Any
 from urllib.parse import quote
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from chatrest.core.faults import error_of, fault, retry_after, signal
 from chatrest.errors import (
@@ -269,12 +268,13 @@ def test_any_header_is_a_wait_of_no_less_than_nothing_or_none(value: str) -> Non
         assert wait is None or 0 <= wait < float("inf")
 
 
-def test_a_rate_limit_tells_its_wait_and_other_errors_have_none() -> None:
+def test_a_rate_limit_and_a_503_tell_their_wait_and_other_errors_have_none() -> None:
     error = told(429, {"error": {"code": "ERR_TOO_MANY_REQUESTS", "message": "m"}}, {"Retry-After": "12"})
     assert isinstance(error, RateLimitError)
     assert error.retry_after == 12
-    assert told(429).retry_after is None  # type: ignore[attr-defined]
-    assert not hasattr(told(503, b"", {"Retry-After": "12"}), "retry_after")
+    assert told(429).retry_after is None
+    assert told(503, b"", {"Retry-After": "12"}).retry_after == 12
+    assert told(500, b"", {"Retry-After": "12"}).retry_after is None
 
 
 # ── what every reply tells of the limit ──

@@ -5,8 +5,7 @@ import pickle
 from contextlib import suppress
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from chatrest.core.hosts import App, check_key, check_url, is_loopback
 from chatrest.errors import RequestInvalidError

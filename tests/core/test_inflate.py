@@ -10,8 +10,7 @@ from contextlib import suppress
 from itertools import pairwise
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from chatrest.core.inflate import Inflate
 from chatrest.errors import ReplyUnreadableError

@@ -1,8 +1,7 @@
 """One order: the new items of a page, each once."""
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from chatrest.core.order import ahead, fresh, numbers_of, split
 from chatrest.errors import CursorError

@@ -8,8 +8,7 @@ from itertools import count
 from typing import Any, TypeAlias
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from chatrest.core.pace import Pace, Schedule, Signal
 from chatrest.errors import RequestInvalidError

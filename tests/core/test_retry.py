@@ -3,8 +3,7 @@
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from chatrest.core.retry import RetryPolicy, Tries, is_passing, may_repeat
 from chatrest.errors import (
@@ -92,16 +91,18 @@ def test_a_wait_longer_than_a_service_may_dictate_is_not_waited_for() -> None:
 
 def test_a_429_that_names_no_time_waits_longer_each_time_up_to_its_window() -> None:
     policy = RetryPolicy(first_wait=0.5, longest_wait=20, unnamed_limit_wait=60)
-    waits = [policy.wait(limited(None), "safe", Tries(0, n, True), lambda: 1.0) for n in (1, 2, 3, 4, 5, 9)]
+    waits = [
+        policy.wait(limited(None), "safe", Tries(0, n, patient=True), lambda: 1.0) for n in (1, 2, 3, 4, 5, 9)
+    ]
     assert waits == [4, 8, 16, 32, 60, 60]
-    assert policy.wait(limited(None), "safe", Tries(0, 9, True), lambda: 0.0) == 30
+    assert policy.wait(limited(None), "safe", Tries(0, 9, patient=True), lambda: 0.0) == 30
 
 
 def test_a_region_that_is_down_is_waited_for_by_patient_calls_alone() -> None:
     error = ConnectError("x")
     error.retry_after = 12.0
     assert RetryPolicy().wait(error, "safe", Tries(1), lambda: 0.5) is None
-    assert RetryPolicy().wait(error, "safe", Tries(1, patient=True), lambda: 0.5) == 12
+    assert RetryPolicy().wait(error, "safe", Tries(0, 0, 1, True), lambda: 0.5) == 12
 
 
 @settings(max_examples=150, deadline=None, database=None)

@@ -5,8 +5,7 @@ from contextlib import suppress
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from chatrest.core.scan import bytes_of, envelope, text_of, whole
 from chatrest.errors import ReplyUnreadableError

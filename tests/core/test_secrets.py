@@ -7,8 +7,7 @@ from urllib.parse import quote, quote_plus
 
 import msgspec
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from rich.pretty import pretty_repr
 
 from chatrest.core.cursor import Cursor

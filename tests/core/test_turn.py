@@ -158,7 +158,8 @@ def test_page_numbers_keep_the_size_that_the_walk_began_with() -> None:
         (("a",), Pagination(0, 1, 2, 3, 3), True),
         (("a",), Pagination(0, 1, 2, None, None), False),
         (("a", "b"), Pagination(0, 2, 2, 1, 0), False),
-        ((), Pagination(0, 0, 2, 2, 9), True),
+        ((), Pagination(0, 0, 2, 2, 9), False),  # an empty page in the middle
+        ((), Pagination(0, 0, 2, 9, 9), True),
         (("a", "b"), None, True),
     ],
 )

@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 from aiohttp import ClientSession
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from chatrest.emulator import Emulator, RateLimit
 from chatrest.emulator.limits import Kind, Limited, Limiter, Verdict, rate_class, told

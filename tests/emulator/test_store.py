@@ -3,8 +3,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from chatrest.emulator import Store
 from chatrest.emulator.rows import ALL, conversation_list, participant_list

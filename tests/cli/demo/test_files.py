@@ -4,8 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from chatrest import RequestInvalidError
 from chatrest.cli.demo.files import MARK, Folder, JsonLines, file_name
