@@ -1,7 +1,7 @@
 """One pool a region: its connections, how many calls run at once, and whether it is worth asking.
 
 Regions share nothing: one that hangs fills its own pool and no other, one that is down opens its own
-breaker. This is the one place that limits concurrency.
+breakers, host by host. This is the one place that limits concurrency.
 """
 
 from collections.abc import Callable
@@ -33,7 +33,7 @@ class Pool:
         self.concurrency = concurrency
         self.sent = 0
         """Requests handed to the network since the pool was made, whether a connection was found or not."""
-        self.breaker = Breaker()
+        self._breakers: dict[str, Breaker] = {}
         self.budget = Budget()
         self.places = Places(concurrency)
         self.has_replied = False
@@ -46,7 +46,8 @@ class Pool:
         self._closed = False
 
     def __repr__(self) -> str:
-        down = f", down after {self.breaker.failures} failures in a row" if self.breaker.is_open else ""
+        row = max((each.failures for each in self._breakers.values() if each.is_open), default=0)
+        down = f", down after {row} failures in a row" if row else ""
         return (
             f"<Pool {self.region}: {self.active} of {self.concurrency} places in use, "
             f"{self.waiting} waiting, {self.sent} sent{down}>"
@@ -78,23 +79,24 @@ class Pool:
         """Sends `request` once; called with a place; `ConnectError` at once while the region is down."""
         if self._closed:
             raise RequestInvalidError("the session was closed before the request was sent")
-        probe = self.breaker.is_open
-        rest = self.breaker.wait(self._timing.now())
+        breaker = self._breaker(request)
+        probe = breaker.is_open
+        rest = breaker.wait(self._timing.now())
         if rest > 0:
-            raise self._is_down(rest)
+            raise self._is_down(breaker, rest)
         if self._transport is None:
             self._transport = self._connect()
         self.sent += 1
         try:
             reply = await self._transport.exchange(request, timeouts)
         except ReplyUnreadableError:
-            self.breaker.replied()
+            breaker.replied()
             raise
         except TransportError:
-            self.breaker.failed(self._timing.now(), probe=probe)
+            breaker.failed(self._timing.now(), probe=probe)
             raise
         self.has_replied = True
-        self.breaker.replied()
+        breaker.replied()
         return reply
 
     async def close(self) -> None:
@@ -103,9 +105,17 @@ class Pool:
         if self._transport is not None:
             await self._transport.close()
 
-    def _is_down(self, rest: float) -> ConnectError:
+    def _breaker(self, request: Request) -> Breaker:
+        """That of the request's host: an app id that does not exist is no reason to refuse all the others."""
+        host = request.url.split("/", 3)[2]
+        breaker = self._breakers.get(host)
+        if breaker is None:
+            breaker = self._breakers[host] = Breaker()
+        return breaker
+
+    def _is_down(self, breaker: Breaker, rest: float) -> ConnectError:
         error = ConnectError(
-            f"region {self.region} is down: {self.breaker.failures} exchanges in a row brought no reply; "
+            f"region {self.region} is down: {breaker.failures} exchanges in a row brought no reply; "
             f"nothing was sent, the next probe goes in {rest:.1f} s"
         )
         error.retry_after = rest

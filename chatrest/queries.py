@@ -4,8 +4,9 @@ A field that is None is not sent. Each field's type carries the rule and its wor
 what is checked and what an error says are one and the same.
 """
 
+from collections.abc import Sequence
 from functools import cache
-from typing import Annotated, Any, Final, Literal, TypeAlias, final, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeAlias, final, get_type_hints
 
 import msgspec
 from msgspec import Meta, Struct
@@ -24,16 +25,8 @@ _UID_IN_LIST: Final = Meta(min_length=1, pattern=rf"\A[^,{_CONTROL}{_SURROGATE}]
 
 Flag: TypeAlias = Annotated[bool, Meta(description="True or False")]
 Text: TypeAlias = Annotated[str, _TEXT, Meta(description="a text that is not empty, and is valid Unicode")]
-Texts: TypeAlias = Annotated[
-    tuple[Annotated[str, _TEXT], ...],
-    Meta(min_length=1, description="a list of texts, none of them empty, and all valid Unicode"),
-]
 Uid: TypeAlias = Annotated[
     str, _UID, Meta(description="a text that is not empty, without control characters, and is valid Unicode")
-]
-Uids: TypeAlias = Annotated[
-    tuple[Annotated[str, _UID_IN_LIST], ...],
-    Meta(min_length=1, description="a list of uids, none of them empty, with a comma or control characters"),
 ]
 Stamp: TypeAlias = Annotated[int, Meta(ge=0, description="a timestamp as a whole number, 0 or later")]
 Size: TypeAlias = Annotated[int, Meta(ge=1, le=1000, description="a whole number from 1 to 1000")]
@@ -42,14 +35,32 @@ Affix: TypeAlias = Annotated[
     Literal["append", "prepend"], Meta(description="'append' (after the id) or 'prepend' (before it)")
 ]
 _Kind: TypeAlias = Literal["image", "video", "audio", "file"]
-Attachments: TypeAlias = Annotated[
-    _Kind | Annotated[tuple[_Kind, ...], Meta(min_length=1)],
-    Meta(description="'image', 'video', 'audio' or 'file', or a list of these"),
-]
 Presence: TypeAlias = Annotated[Literal["available", "offline"], Meta(description="'available' or 'offline'")]
-SearchIn: TypeAlias = Annotated[
-    tuple[Literal["name", "uid"], ...], Meta(min_length=1, description="a list of 'name' and 'uid'")
-]
+
+
+if TYPE_CHECKING:  # what a caller may give: a filter makes tuples of lists
+    Texts: TypeAlias = Sequence[str]
+    Uids: TypeAlias = Sequence[str]
+    SearchIn: TypeAlias = Sequence[Literal["name", "uid"]]
+    Attachments: TypeAlias = _Kind | Sequence[_Kind]
+else:
+    Texts: TypeAlias = Annotated[
+        tuple[Annotated[str, _TEXT], ...],
+        Meta(min_length=1, description="a list of texts, none of them empty, and all valid Unicode"),
+    ]
+    Uids: TypeAlias = Annotated[
+        tuple[Annotated[str, _UID_IN_LIST], ...],
+        Meta(
+            min_length=1, description="a list of uids, none of them empty, with a comma or control characters"
+        ),
+    ]
+    Attachments: TypeAlias = Annotated[
+        _Kind | Annotated[tuple[_Kind, ...], Meta(min_length=1)],
+        Meta(description="'image', 'video', 'audio' or 'file', or a list of these"),
+    ]
+    SearchIn: TypeAlias = Annotated[
+        tuple[Literal["name", "uid"], ...], Meta(min_length=1, description="a list of 'name' and 'uid'")
+    ]
 
 
 class Filter(Struct, frozen=True, kw_only=True, rename="camel", repr_omit_defaults=True):
@@ -67,9 +78,10 @@ class Filter(Struct, frozen=True, kw_only=True, rename="camel", repr_omit_defaul
 class MessageQuery(Filter, frozen=True, kw_only=True, rename="camel"):
     """The 27 query parameters of GET /users/{uid}/messages (specification, Endpoints).
 
-    `limit` goes with an acting user, `per_page` without one; with neither given a walk asks for the
-    largest page. Timestamps are in the service's unit (not shown by the specification; epoch seconds on
-    services of this kind). A window that ends before it begins is refused.
+    `limit` and `per_page` are page sizes (how many messages a walk gives is `walk.limit(n)`): `limit` goes
+    with an acting user, `per_page` without one; with neither given a walk asks for the largest page.
+    Timestamps are in the service's unit (not shown by the specification; epoch seconds on services of this
+    kind). A window that ends before it begins is refused.
     """
 
     search_key: Text | None = None

@@ -39,6 +39,8 @@ from .transport import Reply, plain_headers, was_connected
 
 R = TypeVar("R")
 
+_NOT_JSON = frozenset({"text/html", "text/plain", "application/xml", "text/xml"})
+
 
 class Terms(Struct, frozen=True, kw_only=True):
     """For whom, and on which terms, a call is made."""
@@ -200,6 +202,9 @@ class Run(Generic[R]):
             return self._call.endpoint.reply(reply.body)
         except ReplyUnreadableError as error:
             unreadable: ChatRestError = error
+            kind = reply.headers.get("Content-Type", "").partition(";")[0].strip().lower()
+            if kind in _NOT_JSON:
+                error.args = (f"{error}; it says that it is {kind}: is that the service's address?",)
             if error_of(reply.body):  # a success whose body tells of an error
                 unreadable = self._fault(reply)
         raise unreadable

@@ -41,6 +41,16 @@ def test_the_readmes_test_passes(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+def test_the_readmes_python_is_typed(tmp_path: Path) -> None:
+    files = []
+    for number, block in enumerate(re.findall(r"^```python\n(.*?)^```$", README, re.DOTALL | re.MULTILINE)):
+        files.append(tmp_path / f"block_{number}.py")
+        files[-1].write_text(block, encoding="utf-8")
+    command = [sys.executable, "-m", "mypy", "--strict", "--no-incremental", *map(str, files)]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
 def test_the_readmes_python_runs() -> None:
     blocks = re.findall(r"^```python\n(.*?)^```$", README, re.DOTALL | re.MULTILINE)
     assert blocks

@@ -7,7 +7,7 @@ from typing import BinaryIO, Final
 
 HIDDEN: Final = "[hidden]"
 _SECRETS: Final = ("CHATREST_API_KEY", "CHATREST_MANAGEMENT_KEY", "CHATREST_MANAGEMENT_SECRET")
-_SHORTEST = 4  # a "key" of a letter or two would blot out every text
+_SHORTEST = 6  # a "key" of a few letters would blot out a text that has nothing to do with it
 
 
 def speak_utf8() -> None:

@@ -1,4 +1,4 @@
-"""The patient way's second half: decoded JSON into a struct, mending what can be mended without loss.
+"""The patient way's second half: decoded JSON into a struct, mending what can be mended.
 
 | served                                | wanted             | becomes                        |
 |---------------------------------------|--------------------|--------------------------------|

@@ -89,7 +89,7 @@ class CallMessage(_Message, frozen=True, gc=False, rename="camel", tag="call"):
 
 @final
 class UnknownMessage(Record, frozen=True, gc=False, kw_only=True):
-    """A record that none of the others can hold without loss: `raw` is its JSON, byte for byte.
+    """A record that none of the others can hold: `raw` is its JSON, byte for byte.
 
     `reason` says why. The common fields hold what could be read of them, and `""`, 0 or None where
     nothing could: look into `raw` for what was served.
