@@ -1,15 +1,13 @@
 """From bytes to structs: good pages the fast way, any other page without losing a record."""
 
 import json
-from contextlib import suppress
 from typing import Any
 
 import msgspec
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from chatrest.core.decode import APP_INFO, AUTH_TOKEN, MESSAGE, USER, Many, One, anything
-from chatrest.errors import ReplyUnreadableError
+from chatrest.core.decode import MESSAGE
 from chatrest.models.message import (
     ActionMessage,
     CallMessage,
@@ -19,109 +17,18 @@ from chatrest.models.message import (
     UnknownMessage,
 )
 from chatrest.models.meta import Mark, Pagination
-
-some = settings(max_examples=120, deadline=None, database=None)
-PAGE, MESSAGE_ONE = Many(MESSAGE), One(MESSAGE)
-
-
-def user(uid: str, **more: Any) -> dict[str, Any]:
-    return {"entity": {"uid": uid, "name": uid.title(), "role": "default", "avatar": f"https://x/{uid}.png",
-                       "status": "offline", **more}, "entityType": "user"}  # fmt: skip
-
-
-COMMON = {
-    "id": "1001",
-    "conversationId": "alice_user_bob",
-    "sender": "alice",
-    "receiverType": "user",
-    "receiver": "bob",
-    "category": "call",
-    "type": "audio",
-    "sentAt": 1700000000,
-    "updatedAt": 1700000001,
-}
-CALL = {
-    "data": {
-        "entities": {"sender": user("alice"), "receiver": user("bob")},
-        "metadata": {"free": ["form", 1]},
-    },
-    "type": "audio",
-    "sender": "alice",
-    "receiver": "bob",
-    "receiverType": "user",
-    "status": "ongoing",
-    "sessionid": "v1.us.1",
-    "conversationId": "alice_user_bob",
-    "initiatedAt": 1700000000,
-    "joinedAt": 1700000002,
-    "startedAt": 1700000003,
-    "wsChannel": {"secret": "s3cr3t", "service": "ws.x", "identity": "alice"},
-}
-CALL_MESSAGE = {
-    **COMMON,
-    "data": {
-        "action": "ongoing",
-        "entities": {
-            "by": user("alice", conversationId="alice_user_bob"),
-            "on": {"entity": CALL, "entityType": "call"},
-            "for": user("bob"),
-        },
-    },
-}
-TEXT = {
-    **COMMON,
-    "id": "1002",
-    "category": "message",
-    "type": "text",
-    "data": {"text": "hello", "metadata": {"a": 1}},
-}
-MEDIA = {
-    **TEXT,
-    "id": "1003",
-    "type": "image",
-    "tags": ["a"],
-    "parentId": "7",
-    "data": {
-        "attachments": [
-            {"url": "https://x/f.png", "name": "f", "mimeType": "image/png", "extension": "png", "size": 9}
-        ]
-    },
-}
-CUSTOM = {
-    **COMMON,
-    "id": "1004",
-    "category": "custom",
-    "type": "poll",
-    "data": {"customData": {"q": [1, None]}},
-}
-ACTION = {
-    **COMMON,
-    "id": "1005",
-    "category": "action",
-    "type": "message",
-    "data": {
-        "action": "edited",
-        "entities": {"by": user("alice"), "on": {"entity": TEXT, "entityType": "message"}},
-    },
-}
-GOOD = [CALL_MESSAGE, TEXT, MEDIA, CUSTOM, ACTION]
-KINDS = [CallMessage, TextMessage, MediaMessage, CustomMessage, ActionMessage]
-META = {
-    "pagination": {"total": 0, "count": 5, "per_page": 100, "current_page": 1, "total_pages": 1},
-    "cursor": {"id": 1001, "affix": "prepend"},
-}
-
-
-def body(records: Any, meta: Any = META) -> bytes:
-    return json.dumps({"data": records, "meta": meta}).encode()
-
-
-def poisoned(records: list[Any]) -> list[Any]:
-    """What the patient way makes of the records: a stranger among them keeps the fast way out."""
-    listing = PAGE(body([*records, None]))
-    assert isinstance(listing.items[-1], UnknownMessage)
-    return listing.items[:-1]
-
+from tests.core.documented import (
+    CALL_MESSAGE,
+    CUSTOM,
+    GOOD,
+    KINDS,
+    MEDIA,
+    PAGE,
+    TEXT,
+    body,
+    poisoned,
+    some,
+)
 
 # ── the documented shapes ──
 
@@ -411,153 +318,3 @@ def test_no_record_ever_fails_its_page_or_changes_its_place(records: list[bytes]
         else:
             assert str(json.loads(raw.decode("utf-8", "surrogateescape"))["id"]) == message.id
         repr(message)
-
-
-# ── the envelope ──
-
-
-@pytest.mark.parametrize(
-    "served",
-    [
-        b"",
-        b"null",
-        b"[]",
-        b"5",
-        b'"x"',
-        b"{}",
-        b'{"data":null}',
-        b'{"data":5}',
-        b'{"data":"x"}',
-        b'{"data":{"0":{}}}',
-        b'{"meta":{}}',
-        b"<html>",
-        b'{"data":[',
-        b'{"data":[]',
-        b'{"data":[]}x',
-        b"\xff\xfe",
-        b'{"data":[{]}',
-        b'{"error":{"code":"X"}}',
-        b'{[]:1,"data":[]}',
-    ],
-)
-def test_what_is_not_the_envelope_is_unreadable(served: bytes) -> None:
-    with pytest.raises(ReplyUnreadableError):
-        PAGE(served)
-
-
-def test_an_object_with_an_id_stands_for_a_list_of_one() -> None:
-    assert PAGE(json.dumps({"data": TEXT}).encode()).items == PAGE(body([TEXT])).items
-
-
-@some
-@given(st.binary(max_size=60) | st.text('{}[]:,"data metid\\0.-', max_size=40).map(str.encode))
-def test_any_bytes_are_a_page_or_unreadable_and_nothing_else(served: bytes) -> None:
-    for read in (PAGE, MESSAGE_ONE, Many(USER), One(AUTH_TOKEN), Many(APP_INFO), anything):
-        for each in (served, b'{"data":' + served + b"}", b'{"data":[' + served + b"]}"):
-            with suppress(ReplyUnreadableError):
-                read(each)
-
-
-@pytest.mark.parametrize(
-    "meta",
-    [
-        {},
-        [],
-        None,
-        {"pagination": []},
-        {"pagination": None, "cursor": None},
-        {"cursor": []},
-        {"next": {"affix": "append"}},
-    ],
-)
-def test_an_odd_meta_fails_no_page(meta: Any) -> None:
-    assert [item.id for item in PAGE(body([TEXT], meta)).items] == ["1002"]
-
-
-def test_a_meta_of_odd_types_is_mended_and_told() -> None:
-    page = PAGE(
-        body(
-            [TEXT], {"pagination": {"total": "3", "per_page": 5.0}, "cursor": {"id": "77", "affix": "append"}}
-        )
-    )
-    assert page.meta.pagination == Pagination(3, None, 5)
-    assert page.meta.cursor == Mark("append", "77")
-    assert all(note.startswith("meta.pagination.") for note in page.repairs)
-
-
-def test_a_mark_too_large_for_a_machines_integer_is_kept() -> None:
-    assert PAGE(body([TEXT], {"cursor": {"id": 10**30, "affix": "append"}})).meta.cursor == Mark(
-        "append", 10**30
-    )
-
-
-# ── one record ──
-
-
-@pytest.mark.parametrize(("record", "kind"), list(zip(GOOD, KINDS, strict=True)))
-def test_one_record_is_read_in_its_envelope_or_in_an_array_of_one(record: Any, kind: type) -> None:
-    message = MESSAGE_ONE(json.dumps({"data": record}).encode())
-    assert type(message) is kind
-    assert MESSAGE_ONE(json.dumps({"data": [record]}).encode()) == message
-
-
-@pytest.mark.parametrize(
-    "served", [b'{"data":[]}', b'{"data":[{"id":"1"},{"id":"2"}]}', b'{"data":{}}', b'{"data":null}', b"{}"]
-)
-def test_none_or_several_records_are_not_one(served: bytes) -> None:
-    with pytest.raises(ReplyUnreadableError, match=r"^data: expected"):
-        MESSAGE_ONE(served)
-
-
-def test_one_record_of_a_kind_not_known_is_kept() -> None:
-    message = MESSAGE_ONE(b'{"data":{"id":5,"category":"poll"}}')
-    assert isinstance(message, UnknownMessage)
-    assert (message.id, message.raw) == ("5", b'{"id":5,"category":"poll"}')
-
-
-# ── users, tokens, apps ──
-
-
-def test_a_user_is_mended_where_it_can_be() -> None:
-    page = Many(USER)(b'{"data":[{"uid":5,"createdAt":"7","metadata":[],"hasBlockedMe":1},{"uid":"b"}]}')
-    mended = page.items[0]
-    assert (mended.uid, mended.created_at, mended.metadata, mended.has_blocked_me) == ("5", 7, {}, True)
-    assert len(page.repairs) == 4
-
-
-def test_a_user_that_is_none_is_unreadable() -> None:
-    with pytest.raises(ReplyUnreadableError, match=r"data\[0\]"):
-        Many(USER)(b'{"data":[5]}')
-
-
-def test_a_token_is_read() -> None:
-    token = One(AUTH_TOKEN)(b'{"data":{"uid":"bob","authToken":"t","createdAt":"5","appInfo":{"a":1}}}')
-    assert (token.uid, token.auth_token, token.created_at, token.app_info) == ("bob", "t", 5, {"a": 1})
-
-
-@pytest.mark.parametrize("served", [b'{"uid":"bob"}', b'{"uid":"bob","authToken":null}'])
-def test_a_reply_without_its_token_is_not_an_empty_token(served: bytes) -> None:
-    with pytest.raises(ReplyUnreadableError):
-        One(AUTH_TOKEN)(b'{"data":' + served + b"}")
-
-
-def test_an_app_is_read_from_a_list_or_alone() -> None:
-    app = b'{"id":"a","name":"A","region":"us","owner":5,"apiKeys":{"k":{"scope":"authOnly"}}}'
-    assert Many(APP_INFO)(b'{"data":' + app + b"}").items == Many(APP_INFO)(b'{"data":[' + app + b"]}").items
-
-
-# ── anything ──
-
-
-def test_any_json_is_taken_as_it_is_and_nothing_as_none() -> None:
-    assert anything(b'{"a":[1,null]}') == {"a": [1, None]}
-    assert anything(b"") is None
-    assert anything(b'"\\ud800"') == "\ud800"
-    with pytest.raises(ReplyUnreadableError):
-        anything(b"<html>")
-
-
-def test_a_decoder_is_built_once() -> None:
-    assert MESSAGE.listing is MESSAGE.listing
-    assert MESSAGE.single is MESSAGE.single
-    assert MESSAGE.record is MESSAGE.record

@@ -49,7 +49,7 @@ def demo(users: int, messages: int, out: Path, seed: int) -> None:
     \b
     Examples:
       chatrest demo
-      chatrest demo --users 10 --messages 5000 --out /tmp/chat-export
+      chatrest demo --users 10 --messages 5000 --out elsewhere
     """
     from .display import Display  # rich takes as long to load as all the rest
 

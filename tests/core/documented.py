@@ -1,0 +1,118 @@
+"""The documented records, and the bodies that hold them: what the tests of decoding are made of."""
+
+import json
+from typing import Any
+
+from hypothesis import settings
+
+from chatrest.core.decode import MESSAGE, Many, One
+from chatrest.models.message import (
+    ActionMessage,
+    CallMessage,
+    CustomMessage,
+    MediaMessage,
+    TextMessage,
+    UnknownMessage,
+)
+
+some = settings(max_examples=120, deadline=None, database=None)
+PAGE, MESSAGE_ONE = Many(MESSAGE), One(MESSAGE)
+
+
+def user(uid: str, **more: Any) -> dict[str, Any]:
+    return {"entity": {"uid": uid, "name": uid.title(), "role": "default", "avatar": f"https://x/{uid}.png",
+                       "status": "offline", **more}, "entityType": "user"}  # fmt: skip
+
+
+COMMON = {
+    "id": "1001",
+    "conversationId": "alice_user_bob",
+    "sender": "alice",
+    "receiverType": "user",
+    "receiver": "bob",
+    "category": "call",
+    "type": "audio",
+    "sentAt": 1700000000,
+    "updatedAt": 1700000001,
+}
+CALL = {
+    "data": {
+        "entities": {"sender": user("alice"), "receiver": user("bob")},
+        "metadata": {"free": ["form", 1]},
+    },
+    "type": "audio",
+    "sender": "alice",
+    "receiver": "bob",
+    "receiverType": "user",
+    "status": "ongoing",
+    "sessionid": "v1.us.1",
+    "conversationId": "alice_user_bob",
+    "initiatedAt": 1700000000,
+    "joinedAt": 1700000002,
+    "startedAt": 1700000003,
+    "wsChannel": {"secret": "s3cr3t", "service": "ws.x", "identity": "alice"},
+}
+CALL_MESSAGE = {
+    **COMMON,
+    "data": {
+        "action": "ongoing",
+        "entities": {
+            "by": user("alice", conversationId="alice_user_bob"),
+            "on": {"entity": CALL, "entityType": "call"},
+            "for": user("bob"),
+        },
+    },
+}
+TEXT = {
+    **COMMON,
+    "id": "1002",
+    "category": "message",
+    "type": "text",
+    "data": {"text": "hello", "metadata": {"a": 1}},
+}
+MEDIA = {
+    **TEXT,
+    "id": "1003",
+    "type": "image",
+    "tags": ["a"],
+    "parentId": "7",
+    "data": {
+        "attachments": [
+            {"url": "https://x/f.png", "name": "f", "mimeType": "image/png", "extension": "png", "size": 9}
+        ]
+    },
+}
+CUSTOM = {
+    **COMMON,
+    "id": "1004",
+    "category": "custom",
+    "type": "poll",
+    "data": {"customData": {"q": [1, None]}},
+}
+ACTION = {
+    **COMMON,
+    "id": "1005",
+    "category": "action",
+    "type": "message",
+    "data": {
+        "action": "edited",
+        "entities": {"by": user("alice"), "on": {"entity": TEXT, "entityType": "message"}},
+    },
+}
+GOOD = [CALL_MESSAGE, TEXT, MEDIA, CUSTOM, ACTION]
+KINDS = [CallMessage, TextMessage, MediaMessage, CustomMessage, ActionMessage]
+META = {
+    "pagination": {"total": 0, "count": 5, "per_page": 100, "current_page": 1, "total_pages": 1},
+    "cursor": {"id": 1001, "affix": "prepend"},
+}
+
+
+def body(records: Any, meta: Any = META) -> bytes:
+    return json.dumps({"data": records, "meta": meta}).encode()
+
+
+def poisoned(records: list[Any]) -> list[Any]:
+    """What the patient way makes of the records: a stranger among them keeps the fast way out."""
+    listing = PAGE(body([*records, None]))
+    assert isinstance(listing.items[-1], UnknownMessage)
+    return listing.items[:-1]
