@@ -49,12 +49,15 @@ class Reply(Struct, frozen=True):
 
 
 class _Progress:
-    """How far an exchange has come: whether it had a connection, and so may have sent something."""
+    """How far an exchange has come: whether it had a connection, and so may have sent something.
+
+    `connected` is True too where no connection was asked for: then nobody can say that nothing was sent.
+    """
 
     __slots__ = ("connected",)
 
     def __init__(self) -> None:
-        self.connected = False
+        self.connected = True
 
 
 _PROGRESS: ContextVar[_Progress | None] = ContextVar("chatrest_progress", default=None)
@@ -166,12 +169,14 @@ class _Connector(aiohttp.TCPConnector):
 
     async def connect(self, *asked: Any, **named: Any) -> Any:
         """A connection for a request."""
+        progress = _PROGRESS.get()
+        if progress is not None:
+            progress.connected = False
         connection = await super().connect(*asked, **named)
         # A proxy or a server may have written a 408 to the idle connection; it is no reply to what comes.
         while connection.protocol is not None and connection.protocol.should_close:
             connection.close()
             connection = await super().connect(*asked, **named)
-        progress = _PROGRESS.get()
         if progress is not None:
             progress.connected = True
         return connection
