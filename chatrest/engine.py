@@ -1,7 +1,6 @@
-"""One call, from its queueing to its result: pace, place, attempts, waits, and one deadline over all.
+"""What the views of a session share: its time, its dice and its listeners. The call itself is `chatrest.run`.
 
-What the views of a session share: the time, the gates of the rate limits, the listeners. The call itself
-is `chatrest.run`.
+Here a call gets what bounds it from outside: the deadline over all of it, and the record of its outcome.
 """
 
 import asyncio
@@ -13,7 +12,7 @@ from typing import TypeAlias, TypeVar
 from .core.endpoint import Call
 from .core.wire import Request
 from .pool import Pool
-from .run import Run, Terms
+from .run import Means, Run, Terms
 from .telemetry import LOGGER, Listener, log_attempt, tell
 from .timing import Timing
 
@@ -28,20 +27,22 @@ class Engine:
     """Makes calls; shared by all views of a session."""
 
     def __init__(self, timing: Timing, dice: Dice, listeners: tuple[Listener, ...]) -> None:
-        self.timing = timing
-        self.dice = dice
+        self._timing = timing
+        self._dice = dice
         self._listeners = listeners
 
     def run(self, call: Call[R], request: Request, pool: Pool, terms: Terms) -> Awaitable[R]:
         """The call's result, or the last real error with the story of its attempts."""
         gate = pool.gate(terms.app_id, call.endpoint.rate_class)
-        run = Run(call, request, pool, gate, terms, self)
-        if self.listeners:
-            return self._told(run, terms)
+        listeners = self._listening()
+        number = next(_NUMBERS) if listeners else 0
+        run = Run(call, request, pool, gate, terms, Means(self._timing, self._dice, listeners, number))
+        if listeners:
+            return self._told(run, terms, listeners)
         # No coroutine of its own around the run: a call that goes well pays for every layer.
         return run.result() if terms.deadline is None else self._bounded(run, terms)
 
-    async def _told(self, run: Run[R], terms: Terms) -> R:
+    async def _told(self, run: Run[R], terms: Terms, listeners: tuple[Listener, ...]) -> R:
         error: str | None = "CancelledError"
         try:
             result = await self._bounded(run, terms)
@@ -51,10 +52,9 @@ class Engine:
             error = type(raised).__name__
             raise
         finally:
-            tell(self.listeners, run.outcome(error))
+            tell(listeners, run.outcome(error))
 
-    @property
-    def listeners(self) -> tuple[Listener, ...]:
+    def _listening(self) -> tuple[Listener, ...]:
         """Who is told of attempts and calls: the caller's, and the logger where it is on DEBUG."""
         if LOGGER.isEnabledFor(logging.DEBUG):
             return (log_attempt, *self._listeners)
@@ -71,7 +71,3 @@ class Engine:
             if not limit.expired():
                 raise  # an attempt's own timeout, or a wait that would not fit
         raise run.late("has passed")
-
-    def number(self) -> int:
-        """The next call's number."""
-        return next(_NUMBERS)

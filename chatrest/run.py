@@ -7,7 +7,7 @@ is `core.retry`'s to say; this file asks it, sleeps, and tells the story.
 
 import time
 from collections.abc import Callable
-from typing import Generic, Protocol, TypeVar
+from typing import Generic, TypeVar
 
 import tenacity
 from msgspec import Struct, structs
@@ -62,18 +62,14 @@ class Terms(Struct, frozen=True, kw_only=True):
         return f"<Terms for {self.app_id}>"
 
 
-class Means(Protocol):
-    """What a call needs of its session's engine."""
+class Means(Struct, frozen=True):
+    """What a call is given to work with."""
 
     timing: Timing
     dice: Callable[[], float]
-
-    @property
-    def listeners(self) -> tuple[Listener, ...]:
-        """Who is told."""
-
-    def number(self) -> int:
-        """The next call's number."""
+    listeners: tuple[Listener, ...]
+    number: int
+    """The call's, where anybody listens."""
 
 
 class _Spent:
@@ -95,7 +91,7 @@ class Run(Generic[R]):
     """One call."""
 
     __slots__ = (
-        "_all", "_attempts", "_began", "_call", "_cause", "_gate", "_limited", "_means", "_number", "_pause",
+        "_all", "_attempts", "_began", "_call", "_cause", "_gate", "_limited", "_means", "_pause",
         "_pool", "_reply", "_request", "_sending", "_story", "_terms", "_timing", "_unmade", "_waited",
     )  # fmt: skip
 
@@ -104,7 +100,6 @@ class Run(Generic[R]):
     ) -> None:
         self._call, self._request, self._pool, self._gate = call, request, pool, gate
         self._terms, self._means, self._timing = terms, means, means.timing
-        self._number = means.number() if means.listeners else 0
         self._began = self._timing.now()
         self._attempts = 0
         self._limited = 0
@@ -297,7 +292,7 @@ class Run(Generic[R]):
     def _record(self, spent: _Spent, error: str | None) -> Attempt:
         endpoint, reply = self._call.endpoint, self._reply
         return Attempt(
-            call=self._number,
+            call=self._means.number,
             operation=endpoint.name,
             method=endpoint.method,
             template=endpoint.path,
@@ -318,7 +313,7 @@ class Run(Generic[R]):
         """The record of the whole call."""
         endpoint = self._call.endpoint
         return Outcome(
-            call=self._number,
+            call=self._means.number,
             operation=endpoint.name,
             method=endpoint.method,
             template=endpoint.path,
