@@ -6,6 +6,7 @@ import time
 from types import TracebackType
 from typing import Final, Self, TypeVar, final
 
+from .core.arguments import check_count, instance
 from .core.endpoint import Call
 from .core.hosts import check_key, check_url
 from .core.pace import Pace
@@ -15,7 +16,7 @@ from .core.wire import request
 from .engine import Dice, Engine
 from .resources.apps import Apps
 from .run import Terms
-from .session import MAX_REPLY_BYTES, Pools, check_count, check_timing, check_verify, instance
+from .session import MAX_REPLY_BYTES, Pools, check_timing, check_verify
 from .timing import Clock, Sleep
 from .transport import Transport, Verify
 

@@ -7,7 +7,7 @@ is `core.retry`'s to say; this file asks it, sleeps, and tells the story.
 
 import time
 from collections.abc import Callable
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 import tenacity
 from msgspec import Struct, structs
@@ -289,15 +289,21 @@ class Run(Generic[R]):
 
     # ── records ──
 
+    def _named(self) -> dict[str, Any]:
+        endpoint = self._call.endpoint
+        return {
+            "call": self._means.number,
+            "operation": endpoint.name,
+            "method": endpoint.method,
+            "template": endpoint.path,
+            "app_id": self._terms.app_id,
+            "region": self._pool.region,
+        }
+
     def _record(self, spent: _Spent, error: str | None) -> Attempt:
-        endpoint, reply = self._call.endpoint, self._reply
+        reply = self._reply
         return Attempt(
-            call=self._means.number,
-            operation=endpoint.name,
-            method=endpoint.method,
-            template=endpoint.path,
-            app_id=self._terms.app_id,
-            region=self._pool.region,
+            **self._named(),
             number=self._attempts,
             status=None if reply is None else reply.status,
             reply_bytes=0 if reply is None else len(reply.body),
@@ -311,14 +317,8 @@ class Run(Generic[R]):
 
     def outcome(self, error: str | None) -> Outcome:
         """The record of the whole call."""
-        endpoint = self._call.endpoint
         return Outcome(
-            call=self._means.number,
-            operation=endpoint.name,
-            method=endpoint.method,
-            template=endpoint.path,
-            app_id=self._terms.app_id,
-            region=self._pool.region,
+            **self._named(),
             attempts=self._attempts,
             seconds=self._timing.now() - self._began,
             status=None if self._reply is None else self._reply.status,

@@ -15,6 +15,7 @@ from typing import Any, Final, Self, TypeVar, final
 
 from msgspec import Struct, structs
 
+from .core.arguments import check, check_count, instance
 from .core.decode import anything
 from .core.encode import ARRAYS, Arrays
 from .core.endpoint import Call, Endpoint, Interface, Method, Replay, any_path, check_viewer, is_mapping
@@ -163,8 +164,8 @@ class AsyncSession:
         sleep: Sleep = asyncio.sleep,
         dice: Dice = random.random,
     ) -> None:
-        _check(arrays in ARRAYS, "arrays", arrays, ", ".join(ARRAYS))
-        _check(priority in PRIORITIES, "priority", priority, ", ".join(PRIORITIES))
+        check(arrays in ARRAYS, "arrays", arrays, ", ".join(ARRAYS))
+        check(priority in PRIORITIES, "priority", priority, ", ".join(PRIORITIES))
         self._scope = Scope(
             app=_checked_app(app),
             viewer=None,
@@ -238,7 +239,7 @@ class AsyncSession:
     ) -> "AsyncSession":
         """A view on other terms; what is None stays as it is, and `headers` are added."""
         scope = self._scope
-        _check(priority in (None, *PRIORITIES), "priority", priority, ", ".join(PRIORITIES))
+        check(priority in (None, *PRIORITIES), "priority", priority, ", ".join(PRIORITIES))
         return self._view(
             deadline=scope.deadline if deadline is None else check_seconds("deadline", deadline),
             retry=scope.retry if retry is None else instance("retry", retry, RetryPolicy),
@@ -290,9 +291,9 @@ class AsyncSession:
         Protected as every call: GET is repeated, PUT and DELETE are, POST and PATCH only where they surely
         were not processed.
         """
-        _check(method in _METHODS, "method", method, ", ".join(_METHODS))
-        _check(interface in ("chat", "calls"), "interface", interface, "chat, calls")
-        _check(query is None or is_mapping(query), "query", query, "a mapping with text keys, or None")
+        check(method in _METHODS, "method", method, ", ".join(_METHODS))
+        check(interface in ("chat", "calls"), "interface", interface, "chat, calls")
+        check(query is None or is_mapping(query), "query", query, "a mapping with text keys, or None")
         quoted = any_path(path)
         # Only the first segment is told of: what follows may be a uid, or a key.
         template = f"/{quoted.split('/')[1]}" + ("/…" if quoted.count("/") > 1 else "")
@@ -308,52 +309,28 @@ class AsyncSession:
 
 
 def _checked_app(app: object) -> App:
-    _check(isinstance(app, App), "app", app, "an App")
+    check(isinstance(app, App), "app", app, "an App")
     assert isinstance(app, App)
     _ = app.chat_url  # an app without an address is refused here, not at the first call
     return app
 
 
-T = TypeVar("T")
-
-
-def instance(name: str, value: object, kind: type[T]) -> T:
-    """`value` if it is one of `kind`, the kind's own default where it is None."""
-    if value is None:
-        return kind()
-    _check(isinstance(value, kind), name, value, f"a {kind.__name__}, or None")
-    assert isinstance(value, kind)
-    return value
-
-
 def check_verify(verify: object) -> None:
     """True or a context: certificates are always verified."""
     fits = verify is True or isinstance(verify, ssl.SSLContext)
-    _check(fits, "verify", verify, "True, or an ssl.SSLContext")
+    check(fits, "verify", verify, "True, or an ssl.SSLContext")
 
 
 def check_timing(clock: Clock, sleep: Sleep, dice: Dice) -> Timing:
     """The time of a session, of functions that can be called."""
     for name, value in (("clock", clock), ("sleep", sleep), ("dice", dice)):
-        _check(callable(value), name, value, "a function")
+        check(callable(value), name, value, "a function")
     return Timing(clock, sleep)
-
-
-def check_count(name: str, value: object) -> int:
-    """`value` if it is a whole number from 1."""
-    _check(type(value) is int and value > 0, name, value, "a whole number from 1")
-    assert isinstance(value, int)
-    return value
 
 
 def _listeners(telemetry: object) -> tuple[Listener, ...]:
     listeners = (telemetry,) if callable(telemetry) else telemetry
     fits = isinstance(listeners, Sequence) and all(map(callable, listeners))
-    _check(fits, "telemetry", telemetry, "a function of one record, or a list of such")
+    check(fits, "telemetry", telemetry, "a function of one record, or a list of such")
     assert isinstance(listeners, Sequence)
     return tuple(listeners)
-
-
-def _check(fits: bool, name: str, value: object, allowed: str) -> None:
-    if not fits:
-        raise RequestInvalidError(f"{name} = {value!r}: allowed is {allowed}")

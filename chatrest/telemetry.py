@@ -4,8 +4,8 @@ A listener is a function of one record: `AsyncSession(app, telemetry=print)`. It
 made the call, must be quick, and may not wait; what it raises is logged and does the call no harm. No
 record holds a key, a uid, a query or a body: an operation is told by its template.
 
-Without listeners nothing is made or measured. The logger `chatrest` tells attempts at DEBUG and repeats at
-INFO; it has no handler of its own.
+Without listeners no record is made, and decoding is not timed. The logger `chatrest` tells attempts at
+DEBUG and repeats at INFO; it has no handler of its own.
 """
 
 import logging
@@ -18,10 +18,7 @@ LOGGER = logging.getLogger("chatrest")
 LOGGER.addHandler(logging.NullHandler())
 
 
-@final
-class Attempt(Struct, frozen=True, kw_only=True):
-    """One request, sent or not. All durations are in seconds."""
-
+class _Named(Struct, frozen=True, kw_only=True):
     call: int
     """The call's number in its process: its attempts and its `Outcome` share it."""
     operation: str
@@ -31,6 +28,12 @@ class Attempt(Struct, frozen=True, kw_only=True):
     """The path as a template, such as `/users/{uid}/messages`."""
     app_id: str
     region: str
+
+
+@final
+class Attempt(_Named, frozen=True, kw_only=True):
+    """One request, sent or not. All durations are in seconds."""
+
     number: int
     """1 for the first."""
     status: int | None
@@ -41,7 +44,7 @@ class Attempt(Struct, frozen=True, kw_only=True):
     queued: float
     """Waiting for a place in the region's pool."""
     network: float
-    """From the request's first byte to the reply's last."""
+    """From having a place to the reply's last byte; making a connection is part of it."""
     decoded: float
     """Making the result of the reply."""
     error: str | None
@@ -51,19 +54,13 @@ class Attempt(Struct, frozen=True, kw_only=True):
 
 
 @final
-class Outcome(Struct, frozen=True, kw_only=True):
+class Outcome(_Named, frozen=True, kw_only=True):
     """One call, after its last attempt."""
 
-    call: int
-    operation: str
-    method: str
-    template: str
-    app_id: str
-    region: str
     attempts: int
     seconds: float
     status: int | None
-    """Of the last reply."""
+    """Of the last attempt's reply; None where it brought none."""
     error: str | None
     """The class of the error that was raised; None for a success."""
 
