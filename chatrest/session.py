@@ -258,23 +258,24 @@ class AsyncSession:
     # ── collections ──
 
     @cached_property
-    def _send(self) -> Sender:
+    def sender(self) -> Sender:
+        """What makes a `Call` of an endpoint: what every collection stands on, and what any other may."""
         return Sender(self._engine, self._pools, self._scope)
 
     @cached_property
     def messages(self) -> Messages:
         """Messages: lists of them, and sending."""
-        return Messages(self._send)
+        return Messages(self.sender)
 
     @cached_property
     def users(self) -> Users:
         """Users of the app."""
-        return Users(self._send)
+        return Users(self.sender)
 
     @cached_property
     def auth_tokens(self) -> AuthTokens:
         """Login tokens of users."""
-        return AuthTokens(self._send)
+        return AuthTokens(self.sender)
 
     async def request(
         self,
@@ -305,7 +306,7 @@ class AsyncSession:
             replay=_BY_METHOD.get(method, "never"),
             interface=interface,
         )
-        return await self._send(Call(endpoint, quoted, query, json))
+        return await self.sender(Call(endpoint, quoted, query, json))
 
 
 def _checked_app(app: object) -> App:

@@ -118,6 +118,10 @@ class Walk(Generic[T]):
         rules = structs.replace(self._rules, thorough=True)
         return Walk(self._fetch, self.cursor, rules, self._name, self._remaining)
 
+    def at(self, cursor: Cursor) -> "Walk[T]":
+        """A walk of the same list from another place of it."""
+        return Walk(self._fetch, cursor, self._rules, self._name, self._remaining)
+
     async def collect(self) -> list[T]:
         """All that is left, in one list: memory for everything. After an error the walk is where it was."""
         self._refuse_second_reader()

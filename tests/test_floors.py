@@ -14,7 +14,7 @@ FLOORS = {
     "walk": 1, "resources": 1,
     "timing": 2, "lanes": 2, "telemetry": 2, "transport": 2, "pool": 2, "run": 2, "engine": 2,
     "session": 2, "management": 2, "otel": 2,
-    "emulator": 3, "pytest_plugin": 3,
+    "emulator": 3, "pytest_plugin": 3, "export": 3,
     "cli": 4, "__main__": 4, "__init__": 4,
 }  # fmt: skip
 NOT_ON_THE_GROUND = {"asyncio", "aiohttp", "time", "random", "socket", "logging", "tenacity"}

@@ -23,7 +23,7 @@ from .scan import TooDeep, envelope, whole
 
 T = TypeVar("T")
 
-_REFUSED = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+REFUSED = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 
 class Listing(Struct, Generic[T], frozen=True):
@@ -83,17 +83,17 @@ class Many(Struct, Generic[T], frozen=True):
         """The page; raises `ReplyUnreadableError` where the body is not the list envelope."""
         try:
             page = self.kind.listing.decode(body)
-        except _REFUSED:
+        except REFUSED:
             return self._patiently(body)
         if self.kind.settle is not None:
             self.kind.settle(page.data)
         return Listing(page.data, page.meta, body)
 
     def _patiently(self, body: bytes) -> Listing[T]:
-        members, records = _records(body)
+        members, records = records_of(body)
         notes: list[str] = []
         items = [_held(self.kind, *each, f"data[{i}]", notes) for i, each in enumerate(records)]
-        return Listing(items, _meta(members.get("meta"), notes), body, tuple(notes))
+        return Listing(items, meta_of(members.get("meta"), notes), body, tuple(notes))
 
 
 class One(Struct, Generic[T], frozen=True):
@@ -105,14 +105,14 @@ class One(Struct, Generic[T], frozen=True):
         """The record; raises `ReplyUnreadableError` where the body is not its envelope."""
         try:
             items = [self.kind.single.decode(body).data]
-        except _REFUSED:
+        except REFUSED:
             return self._patiently(body)
         if self.kind.settle is not None:
             self.kind.settle(items)
         return items[0]  # type: ignore[no-any-return]
 
     def _patiently(self, body: bytes) -> T:
-        _, records = _records(body)
+        _, records = records_of(body)
         if len(records) != 1:  # services of this kind show a single record as an array of one
             raise ReplyUnreadableError(f"data: expected one record, got an array of {len(records)}")
         return _held(self.kind, *records[0], "data", [])
@@ -125,14 +125,14 @@ def anything(body: bytes, /) -> Any:
     """
     try:
         found = msgspec.json.decode(body)
-    except _REFUSED:
+    except REFUSED:
         found = whole(body)
     if isinstance(found, dict) and isinstance(found.get("error"), dict) and "data" not in found:
         raise ReplyUnreadableError("the reply holds an error, and no data")
     return found
 
 
-def _records(body: bytes) -> tuple[dict[str, Any], list[tuple[Any, bytes]]]:
+def records_of(body: bytes) -> tuple[dict[str, Any], list[tuple[Any, bytes]]]:
     """The envelope, if `data` is an array, or an object that is a record: a list of one, then."""
     members, records = envelope(body)
     data = members.get("data")
@@ -150,14 +150,14 @@ _IDS = {"id", "uid", "guid", "authToken"}
 def _held(kind: Kind[T], record: Any, raw: bytes, path: str, notes: list[str]) -> T:
     try:
         items = [kind.record.decode(raw)]
-    except _REFUSED:
+    except REFUSED:
         return kind.patient(record, raw, path, notes)
     if kind.settle is not None:
         kind.settle(items)
     return items[0]  # type: ignore[no-any-return]
 
 
-def _meta(served: Any, notes: list[str]) -> Meta:
+def meta_of(served: Any, notes: list[str]) -> Meta:
     if not isinstance(served, dict):
         return Meta()
     meta: Meta = fit(served, shape(Meta), "meta", notes)

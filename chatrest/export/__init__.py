@@ -1,0 +1,16 @@
+"""Exports: messages to files, for days if need be, that can be killed at any instant and prove to be whole.
+
+```python
+from chatrest.export import Plan, export
+
+report = await export(session, "out", Plan(all_users=True))
+assert report.complete
+```
+"""
+
+from .plan import Plan
+from .progress import Progress
+from .report import Failure, Report
+from .start import export
+
+__all__ = ["Failure", "Plan", "Progress", "Report", "export"]

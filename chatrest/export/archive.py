@@ -1,0 +1,277 @@
+"""An export's folder while it is written: the journal and the sink, and the one place where both meet.
+
+A page is committed here: its rows are on the disk first, and only then does the journal cover them. Methods
+are synchronous and wait for the disk, so whoever has an event loop calls them in a thread; one at a time.
+"""
+
+import sqlite3
+import threading
+import time
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from types import TracebackType
+from typing import Literal, Self, TypeAlias, final
+
+from msgspec import Struct, structs
+
+from ..core.endpoint import Pairs
+from ..core.rows import Row
+from ..errors import RequestInvalidError
+from . import journal as journals
+from .compare import Index
+from .disk import Disk, OpenFiles
+from .ids import key_of
+from .journal import Journal
+from .plan import Plan
+from .sink import LAST, Lost, Site, sink_of
+from .sources import Source
+from .spans import without
+
+Mode: TypeAlias = Literal["fresh", "compare", "recheck", "adopt"]
+"""fresh: nothing of it can be on disk; compare: it may be, and may have changed; recheck: the same, and what
+is on disk and not shown any more has vanished; adopt: what others were to write, and did not."""
+
+
+class Taken(Struct, frozen=True, kw_only=True):
+    """A page on its way to the disk."""
+
+    number: int
+    source: Source
+    after: int
+    last: int
+    """It covers the ids above `after` up to `last`."""
+    at: Pairs = ()
+    """Where the list goes on."""
+    mode: Mode = "fresh"
+    since: int = 0
+    """A recheck reads what was sent at this time or later."""
+    rows: list[Row] = []
+    """In ascending order of ids; what the source writes."""
+    nobodys: frozenset[str] = frozenset()
+    """The keys of those rows that no source claims."""
+    shared: list[int] = []
+    """The ids that other sources leave to this one."""
+    theirs: list[int] = []
+    """The ids that this source leaves to others: they are not among the rows."""
+    seen: frozenset[int] = frozenset()
+    """Of a recheck: all ids that the service showed, the source's own or not."""
+    bytes: int = 0
+    """What the page holds in memory."""
+
+
+class Kept(Struct):
+    """What became of some pages."""
+
+    written: int = 0
+    changed: int = 0
+    vanished: int = 0
+
+
+@final
+class Archive:
+    """The folder of an export, open for writing; used with `with`.
+
+    Without a plan it goes on with the folder's own. Raises `RequestInvalidError` for a folder that holds
+    something else, an export of another plan or app, or one that another process is writing.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        plan: Plan | None = None,
+        *,
+        app_id: str,
+        disk: Disk | None = None,
+        now: Callable[[], float] = time.time,
+    ) -> None:
+        self.folder = folder
+        self._now = now
+        self.disk = disk or Disk()
+        self._lock = threading.Lock()
+        self._index: Index | None = None
+        self._loaded: set[tuple[int, int, int]] = set()
+        claim(folder)
+        self.journal = Journal(folder / journals.NAME)
+        try:
+            self.plan = self._agreed(plan, app_id)
+            self._files = OpenFiles(self.disk)
+            self.sink = sink_of(self.plan, Site(folder, self.journal, self.disk, self._files))
+            with self.journal.transaction():
+                self._note(app_id)
+                self._uncover(self.sink.repair())
+        except BaseException:
+            self.journal.close()
+            raise
+        self._has_strays = self.journal.has_strays()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Lets go of the folder."""
+        with self._lock:
+            self.sink.close()
+            self._files.close()
+            if self._index is not None:
+                self._index.close()
+                self._index = None
+            self.journal.close()
+
+    def commit(self, pages: Iterable[Taken]) -> Kept:
+        """Writes some pages, and only then counts them as covered; all of them, or none."""
+        kept = Kept()
+        with self._lock:
+            try:
+                with self.journal.transaction():
+                    for page in pages:
+                        self._take(page, kept)
+                    self.sink.flush()  # the rows are safe from here on, and so the journal may say so
+            except sqlite3.Error as error:
+                self._forget()
+                raise OSError(f"{self.folder}: {error}") from error
+            except BaseException:
+                self._forget()
+                raise
+        return kept
+
+    def _forget(self) -> None:
+        self.sink.forget()
+        self._files.close()
+        self._has_strays = self.journal.has_strays()
+
+    def prepare(self, first: int, last: int, since: int = 0) -> None:
+        """Learns what is on disk of some ids, before they are read again."""
+        with self._lock:
+            if self._index is None:
+                self._index = Index()
+            if (first, last, since) not in self._loaded:
+                self._index.load(self.sink.stored(first, last, since))
+                self._loaded.add((first, last, since))
+
+    def may_hold(self, source: int, first: int, last: int) -> bool:
+        """Whether rows of a source with such ids may be on disk already."""
+        return not self.sink.upserts and self.journal.has_rows(source, first, last)
+
+    def finish(self) -> int:
+        """Puts everything into its final place; how many messages took that of an older version."""
+        with self._lock:
+            amended = self.sink.amend()
+            self.sink.finish()
+            self._files.sync()
+            return amended
+
+    def forget_index(self) -> None:
+        """What was learnt of the disk is not up to date any more."""
+        with self._lock:
+            if self._index is not None:
+                self._index.close()
+            self._index = None
+            self._loaded.clear()
+
+    # ── one page ──
+
+    def _take(self, page: Taken, kept: Kept) -> None:
+        # A sink that takes a row twice without harm needs neither, but a recheck tells what has changed.
+        if page.mode == "recheck" or (page.mode != "fresh" and not self.sink.upserts):
+            page = self._compared(page, kept)
+        rows = page.rows
+        if not self.sink.upserts and (page.nobodys or self._has_strays or page.mode == "adopt"):
+            rows = self._without_strays(page, rows)
+        written = self.sink.add(page.number, page.source, rows) if rows else 0
+        kept.written += written
+        self._settle_accounts(page)
+        if page.mode == "recheck":
+            self.journal.rechecked(page.number, page.last, page.at)
+        elif page.mode != "adopt":
+            self.journal.cover(page.number, page.after, page.last, page.at)
+
+    def _compared(self, page: Taken, kept: Kept) -> Taken:
+        """The page without what is on disk as it is; what has changed since is noted."""
+        index = self._index
+        assert index is not None, "prepare() comes first"
+        if page.mode == "recheck":
+            gone = index.missing(page.number, page.after, page.last, page.since, page.seen)
+            self.journal.vanish(page.number, gone, int(self._now()))
+            kept.vanished += len(gone)
+        new, changed = index.compare(page.rows)
+        if page.mode == "adopt":
+            changed = []
+        kept.changed += len(changed)
+        index.put(page.number, [*new, *changed])
+        if not self.sink.upserts:
+            self.journal.change(changed)
+        fresh = {row.id for row in new}
+        return structs.replace(
+            page,
+            rows=[*new, *changed] if self.sink.upserts else new,
+            shared=[id for id in page.shared if str(id) in fresh],
+            theirs=index.unknown(page.theirs),
+        )
+
+    def _without_strays(self, page: Taken, rows: list[Row]) -> list[Row]:
+        """The rows that were not written outside of the rule before; those that are now are noted."""
+        known = self.journal.strays([key_of(row) for row in rows]) if self._has_strays else set[str]()
+        left = [row for row in rows if key_of(row) not in known]
+        for row in left:
+            if page.mode == "adopt" or key_of(row) in page.nobodys:
+                self.journal.stray(key_of(row))
+                self._has_strays = True
+        return left
+
+    def _settle_accounts(self, page: Taken) -> None:
+        if page.theirs:
+            self.journal.defer(page.number, page.theirs)
+        if page.theirs or page.shared:
+            balance = self.journal.balance("open").plus(page.shared).plus(page.theirs, -1)
+            self.journal.keep_balance("open", balance)
+
+    # ── opening ──
+
+    def _agreed(self, plan: Plan | None, app_id: str) -> Plan:
+        """The folder's plan, or the one that is given if there is none; they must not differ."""
+        app, kept = self.journal["app"], self.journal["plan"]
+        if app is not None and app != app_id:
+            raise RequestInvalidError(
+                f"{self.folder} holds an export of the app {app!r}, and not of {app_id!r}"
+            )
+        if kept is None:
+            return plan or Plan()
+        found = Plan.parse(kept)
+        if plan is not None and plan != found:
+            differing = "; ".join(found.differences(plan))
+            raise RequestInvalidError(
+                f"{self.folder} holds an export of another plan: {differing}; "
+                "allowed is the same plan, no plan at all to go on with it, or another folder"
+            )
+        return found
+
+    def _note(self, app_id: str) -> None:
+        self.journal["app"] = app_id
+        self.journal["plan"] = self.plan.encoded().decode()
+
+    def _uncover(self, lost: list[Lost]) -> None:
+        """What is not on disk is not covered, and is nobody's any more."""
+        numbers = [known.number for known in self.journal.sources()]
+        for source, first, last in lost:
+            self.journal.drop_strays(first, last)
+            for number in [source] if source else numbers:
+                spans = without(self.journal.spans(number), first or 1, last or LAST)
+                self.journal.replace_spans(number, spans)
+
+
+def claim(folder: Path) -> None:
+    """Makes the folder; refuses one that holds something else than an export."""
+    if folder.exists() and not folder.is_dir():
+        raise RequestInvalidError(f"{folder} is no folder: choose another")
+    folder.mkdir(parents=True, exist_ok=True)
+    if not (folder / journals.NAME).exists() and any(
+        not path.name.startswith(".") for path in folder.iterdir()
+    ):
+        raise RequestInvalidError(
+            f"{folder} holds something else than an export, and is not touched: choose another folder"
+        )

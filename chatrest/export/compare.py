@@ -1,0 +1,84 @@
+"""What is on disk already, by id: for the parts of an export that are read a second time.
+
+A private temporary database of SQLite's own, which needs little memory and leaves nothing behind. It is made
+only where something is read again: a gap, a lost file, a recheck.
+"""
+
+import hashlib
+import sqlite3
+from collections.abc import Iterable
+from typing import NamedTuple, final
+
+import msgspec
+
+from ..core.rows import Row
+from .ids import key_of, number
+from .sink import Stored
+
+_SCHEMA = """
+PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; PRAGMA locking_mode=EXCLUSIVE;
+CREATE TABLE stored(id TEXT PRIMARY KEY, number INTEGER, source INTEGER, sent_at INTEGER, digest BLOB)
+    WITHOUT ROWID;
+CREATE INDEX stored_of_source ON stored(source, number);
+"""
+_BATCH = 10_000
+
+
+class Compared(NamedTuple):
+    """Rows of a page, against what is on disk."""
+
+    new: list[Row]
+    changed: list[Row]
+
+
+@final
+class Index:
+    """Rows on disk, by id."""
+
+    def __init__(self) -> None:
+        self._db = sqlite3.connect("", isolation_level=None, check_same_thread=False)
+        self._db.executescript(_SCHEMA)
+
+    def close(self) -> None:
+        """Lets go of it; nothing stays behind."""
+        self._db.close()
+
+    def load(self, stored: Iterable[Stored]) -> None:
+        """Notes rows on disk."""
+        self._db.execute("BEGIN")
+        sql = "INSERT OR IGNORE INTO stored VALUES(?, ?, ?, ?, ?)"
+        self._db.executemany(sql, (_entry(row, source) for row, source in stored))
+        self._db.execute("COMMIT")
+
+    def compare(self, rows: list[Row]) -> Compared:
+        """Which of these rows are not on disk, and which are, but not as they are now."""
+        sql = "SELECT id, digest FROM stored WHERE id IN (SELECT value FROM json_each(?))"
+        keys = [key_of(row) for row in rows]
+        known = dict(self._db.execute(sql, (msgspec.json.encode(keys).decode(),)))
+        new = [row for key, row in zip(keys, rows, strict=True) if key not in known]
+        there = [(key, row) for key, row in zip(keys, rows, strict=True) if key in known]
+        return Compared(new, [row for key, row in there if known[key] != _digest(row)])
+
+    def put(self, source: int, rows: Iterable[Row]) -> None:
+        """Notes rows that are being written."""
+        sql = "INSERT OR REPLACE INTO stored VALUES(?, ?, ?, ?, ?)"
+        self._db.executemany(sql, [_entry(row, source) for row in rows])
+
+    def unknown(self, ids: list[int]) -> list[int]:
+        """Those of these ids that are not on disk."""
+        sql = "SELECT value FROM json_each(?) WHERE CAST(value AS TEXT) NOT IN (SELECT id FROM stored)"
+        return [id for (id,) in self._db.execute(sql, (f"[{','.join(map(str, ids))}]",))] if ids else []
+
+    def missing(self, source: int, after: int, last: int, since: int, seen: frozenset[int]) -> list[int]:
+        """The ids that a source wrote, above `after` up to `last` and sent since a time, not among `seen`."""
+        sql = "SELECT number FROM stored WHERE source = ? AND number > ? AND number <= ? AND sent_at >= ?"
+        known = {found for (found,) in self._db.execute(sql, (source, after, last, since))}
+        return sorted(known - seen)
+
+
+def _entry(row: Row, source: int) -> tuple[str, int | None, int, int, bytes]:
+    return key_of(row), number(row.id), source, row.sent_at, _digest(row)
+
+
+def _digest(row: Row) -> bytes:
+    return hashlib.blake2b(row.raw, digest_size=16).digest()

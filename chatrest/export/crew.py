@@ -1,0 +1,207 @@
+"""Walks a list of jobs: several workers fetch, one writer commits.
+
+Pages of one job are committed in the order in which they came. Whatever ends the walks, a cancel too, what
+has been fetched by then is committed first.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from contextlib import aclosing
+from typing import Any, Final, TypeVar, final
+
+from msgspec import structs
+
+from ..core.endpoint import Call
+from ..core.rows import Row, rows
+from ..errors import ApiError, AuthenticationError, ChatRestError
+from ..queries import MessageQuery
+from ..resources.messages import Messages
+from ..session import AsyncSession
+from ..walk import Page
+from .archive import Archive, Kept, Taken
+from .backlog import Backlog
+from .ids import number
+from .jobs import Job, Jobs, split
+from .progress import Active, Progress
+from .sink import LAST
+from .sorting import Window, cut, sort_out
+from .sources import Claims, Judge
+from .spans import Hole
+
+R = TypeVar("R")
+
+WORKERS: Final = 32
+
+
+@final
+class Crew:
+    """Workers and a writer, over one archive."""
+
+    def __init__(
+        self, session: AsyncSession, archive: Archive, claims: Claims, progress: Progress, workers: int
+    ):
+        self._messages = Messages(_AsRows(session))
+        self._archive = archive
+        self._claims = claims
+        self._progress = progress
+        self._workers = workers
+        self._window = Window(archive.plan.since, archive.plan.until)
+        self.kept = Kept()
+        self.failed: dict[int, ChatRestError] = {}
+        """Why sources could not be walked, by their number."""
+        self.ended: set[int] = set()
+        """Sources that were walked to the end that the service shows, where no other end is set."""
+        self.unsplit: set[int] = set()
+        """Sources that the service does not let be entered in their midst."""
+
+    async def walk(self, jobs: list[Job]) -> None:
+        """Walks the jobs. Sources that fail are noted; a key that is refused, and a disk that is, are raised."""
+        shared, backlog = Jobs(jobs), Backlog()
+        self._progress.ids += sum(job.until - job.after for job in jobs if job.until != LAST)
+        try:
+            async with asyncio.TaskGroup() as group:
+                group.create_task(self._write(backlog))
+                async with asyncio.TaskGroup() as workers:
+                    for _ in range(self._workers):
+                        workers.create_task(self._work(shared, backlog))
+                await backlog.close()
+        except BaseExceptionGroup as errors:
+            first = _first(errors)
+        else:
+            return
+        raise first  # outside: what else failed at the same time says no more
+
+    # ── fetching ──
+
+    async def _work(self, jobs: Jobs, backlog: Backlog) -> None:
+        while (job := await jobs.take()) is not None:
+            self._progress.jobs = len(jobs)
+            self._progress.active[id(job)] = Active(str(job.source))
+            try:
+                if job.number not in self.failed:
+                    await self._walk(job, jobs, backlog)
+            except AuthenticationError:
+                raise  # no other source would fare better
+            except ChatRestError as error:
+                self._fail(job, error)
+            finally:
+                del self._progress.active[id(job)]
+                await jobs.done()
+
+    def _fail(self, job: Job, error: ChatRestError) -> None:
+        if job.guessed and isinstance(error, ApiError):
+            self.unsplit.add(job.number)
+        else:
+            self.failed[job.number] = error
+
+    async def _walk(self, job: Job, jobs: Jobs, backlog: Backlog) -> None:
+        if job.mode != "fresh":
+            await asyncio.to_thread(self._archive.prepare, job.after + 1, job.until, job.since)
+        judge = self._claims.of(job.source)
+        walk = job.source.walk(self._messages, self._query(job), Hole(job.after, job.until, job.at))
+        begin, after, at = job.after, job.after, job.at
+        async with aclosing(walk.pages()) as pages:
+            async for page in pages:
+                found, last, passed = cut(page.items, job.until)
+                # Behind the hole's end the page's own place would leave something out.
+                at = at if passed else page.cursor.at
+                await backlog.put(self._taken(job, judge, found, after, last, at, len(page.raw)))
+                self._show(job, begin, after, last, page)
+                after = last
+                if after >= job.until:
+                    return
+                await self._share(job, jobs, after, page)
+        if job.until != LAST:
+            self._progress.covered += job.until - after
+            await backlog.put(self._taken(job, judge, [], after, job.until, at, 0))
+        else:
+            self.ended.add(job.number)
+
+    def _taken(
+        self, job: Job, judge: Judge, rows: list[Row], after: int, last: int, at: Any, size: int
+    ) -> Taken:
+        rows = self._window.within(rows)
+        found = None if job.mode == "adopt" else sort_out(rows, judge)
+        return Taken(
+            number=job.number,
+            source=job.source,
+            after=after,
+            last=last,
+            at=at,
+            mode=job.mode,
+            since=job.since,
+            rows=rows if found is None else found.rows,
+            nobodys=frozenset() if found is None else found.nobodys,
+            shared=[] if found is None else found.shared,
+            theirs=[] if found is None else found.theirs,
+            seen=frozenset(number(row.id) or 0 for row in rows) if job.mode == "recheck" else frozenset(),
+            bytes=size,
+        )
+
+    def _query(self, job: Job) -> MessageQuery:
+        """The plan's filter, with its window; services of this kind heed an end only with a beginning."""
+        since, until = self._window
+        if job.since or since is not None or until is not None:
+            since = max(job.since, since or 0)
+        return structs.replace(self._archive.plan.query, from_timestamp=since, to_timestamp=until)
+
+    async def _share(self, job: Job, jobs: Jobs, after: int, page: Page[Any]) -> None:
+        """Gives a part of the job away where somebody is idle and there is much of it left."""
+        if not jobs.wanted or job.number in self.unsplit or job.until == LAST:
+            return
+        first = page.items[0].id
+        ids_a_page = max(1, after - int(first)) if first.isdecimal() else len(page.items)
+        other = split(job, after, ids_a_page)
+        if other is not None:
+            await jobs.give(other)
+
+    def _show(self, job: Job, begin: int, after: int, last: int, page: Page[Any]) -> None:
+        active, progress = self._progress.active[id(job)], self._progress
+        active.messages += len(page.items)
+        active.share = (last - begin) / (job.until - begin) if job.until != LAST else 0.0
+        progress.covered += last - after if job.until != LAST else 0
+        progress.received += len(page.raw)
+
+    # ── writing ──
+
+    async def _write(self, backlog: Backlog) -> None:
+        try:
+            while batch := await backlog.batch():
+                await self._commit(batch)
+        except asyncio.CancelledError:
+            while batch := backlog.rest():  # what has been fetched is kept
+                await self._commit(batch)
+            raise
+
+    async def _commit(self, batch: list[Taken]) -> None:
+        work = asyncio.ensure_future(asyncio.to_thread(self._archive.commit, batch))
+        try:
+            kept = await asyncio.shield(work)
+        except asyncio.CancelledError:
+            self._count(await work)  # a thread cannot be stopped, and must not be left alone
+            raise
+        self._count(kept)
+
+    def _count(self, kept: Kept) -> None:
+        for name in ("written", "changed", "vanished"):
+            setattr(self.kept, name, getattr(self.kept, name) + getattr(kept, name))
+            setattr(self._progress, name, getattr(self._progress, name) + getattr(kept, name))
+
+
+class _AsRows:
+    """Sends calls of lists, and reads their pages as rows: nothing is decoded that nobody asks for."""
+
+    def __init__(self, session: AsyncSession) -> None:
+        self._send: Callable[[Call[Any]], Awaitable[Any]] = session.sender
+        self.app_id = session.sender.app_id
+        self.viewer = session.sender.viewer
+
+    def __call__(self, call: Call[R], /) -> Awaitable[R]:
+        return self._send(structs.replace(call, endpoint=structs.replace(call.endpoint, reply=rows)))
+
+
+def _first(errors: BaseExceptionGroup[Any]) -> BaseException:
+    error: BaseException = errors
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return error

@@ -1,0 +1,36 @@
+"""Ids as numbers: what coverage, order and the journal's tables reckon with."""
+
+import hashlib
+from collections.abc import Iterable
+from typing import Final
+
+from ..core.rows import UNKNOWN, Row
+
+_LONGEST: Final = 18  # digits: a database holds 64 bits
+
+
+def number(id: str) -> int | None:
+    """An id as a number; None where it is none that a database can hold."""
+    if id.isdecimal() and id.isascii() and len(id) <= _LONGEST:
+        return int(id)
+    return None
+
+
+def key_of(row: Row) -> str:
+    """What tells a row from all others: its id, and where it has none its bytes."""
+    return row.id or f"#{hashlib.sha256(row.raw).hexdigest()}"
+
+
+def span(rows: list[Row]) -> tuple[int, int]:
+    """The first and the last id of rows in ascending order; (0, 0) where none is a number."""
+    return _first(rows), _first(reversed(rows))
+
+
+def _first(rows: Iterable[Row]) -> int:
+    return next((found for row in rows if (found := number(row.id)) is not None), 0)
+
+
+def times(rows: list[Row]) -> tuple[int, int]:
+    """The first and the last time that some rows were sent; UNKNOWN where none tells."""
+    known = [row.sent_at for row in rows if row.sent_at != UNKNOWN]
+    return (min(known), max(known)) if known else (UNKNOWN, UNKNOWN)

@@ -1,0 +1,221 @@
+"""One run of an export: from a plan to a folder that holds all of it.
+
+```
+newest id → sources → jobs → walks → archive.commit → … until no hole is left → settle → finish
+```
+
+- The end is frozen: no id above the newest of the app at the beginning. What comes later comes with the next
+  run, whose holes begin where this one's intervals end.
+- A source that the service refuses is noted, and the rest goes on; a key that it refuses ends the run.
+- Holes are looked for more than once: users may be made while others are walked, and a worker that begins
+  in the middle of a source may be told that there is no such place.
+"""
+
+import asyncio
+import time
+from collections.abc import Callable, Iterator
+from itertools import chain
+from typing import Final, final
+
+from ..errors import BadRequestError, ChatRestError, NotFoundError, PermissionDeniedError
+from ..models.message import Message
+from ..queries import MessageQuery, UserQuery
+from ..session import AsyncSession
+from .archive import Archive
+from .crew import WORKERS, Crew
+from .ids import number
+from .jobs import Job
+from .journal import Known
+from .names import MILLISECONDS
+from .progress import Progress
+from .report import Failure, Report
+from .settle import is_settled, orphans, settled
+from .sink import LAST
+from .sources import Claims, Source
+from .spans import holes
+
+ROUNDS: Final = 4
+"""How often holes are looked for."""
+
+
+@final
+class Run:
+    """One run over an open archive."""
+
+    def __init__(
+        self,
+        session: AsyncSession,
+        archive: Archive,
+        progress: Progress,
+        *,
+        workers: int = WORKERS,
+        recheck: int | None = None,
+        now: Callable[[], float] = time.time,
+    ) -> None:
+        self._session = session.with_options(priority="bulk")
+        self._archive = archive
+        self._journal = archive.journal
+        self._plan = archive.plan
+        self._progress = progress
+        self._recheck = recheck
+        self._now = now
+        self._claims = Claims()
+        self._crew = Crew(self._session, archive, self._claims, progress, workers)
+        self._listed: set[Source] = set()
+        self._known: list[Known] = []
+        self._until = LAST
+
+    async def result(self) -> Report:
+        """Runs to its end; what has come of it. However it ends, what was committed stays."""
+        self._progress.phase = "asking what there is"
+        newest = await self._newest()
+        self._until = (number(newest.id) if newest else None) or LAST
+        await self._learn_sources()
+        self._begin_recheck(newest)
+        self._progress.phase = "walking"
+        for count in range(ROUNDS):
+            jobs = list(self._jobs(whole=count == ROUNDS - 1))
+            if not jobs:
+                break
+            await self._crew.walk(jobs)
+            self._progress.failed = len(self._crew.failed)
+            if self._plan.all_users:
+                await self._learn_sources()
+        await self._settle()
+        self._progress.phase = "finishing"
+        amended = await asyncio.to_thread(self._archive.finish)
+        return self._reported(amended)
+
+    # ── what there is ──
+
+    async def _newest(self) -> Message | None:
+        """The newest message of the app: one request. None where the service does not tell."""
+        newest = self._session.messages.list(query=MessageQuery(affix="prepend")).limit(1)
+        try:
+            found = await newest.collect()
+        except (NotFoundError, PermissionDeniedError, BadRequestError):
+            return None  # a key, or a service, without the app's own list
+        return found[0] if found else None
+
+    async def _learn_sources(self) -> None:
+        """Notes the sources of the plan, and asks for the users where all of them are wanted."""
+        self._listed = set(self._plan.sources)
+        if self._plan.all_users:
+            users = self._session.users.list(UserQuery(with_deactivated=True)).thorough()
+            async for page in users.pages():
+                self._listed.update(Source("user", (user.uid,)) for user in page.items)
+                self._progress.sources = len(self._listed)
+        with self._journal.transaction():
+            # In an order that is the same whichever page a user was on.
+            self._journal.add_sources([*self._plan.sources, *sorted(self._listed, key=str)])
+        self._known = [known for known in self._journal.sources() if known.state != "gone"]
+        for known in self._known:
+            self._claims.add(known.source)
+        self._progress.sources = len(self._known)
+
+    def _begin_recheck(self, newest: Message | None) -> None:
+        """Notes what is to be read again: so many seconds before the newest message, where it ends by now."""
+        if self._recheck is None:
+            return
+        end = int(self._now()) if newest is None else newest.sent_at
+        since = max(0, end - self._recheck * (1000 if end >= MILLISECONDS else 1))
+        with self._journal.transaction():
+            for known in self._known:
+                if spans := self._journal.spans(known.number):
+                    self._journal.recheck(known.number, since, spans[-1].last)
+
+    # ── what is to be done ──
+
+    def _jobs(self, *, whole: bool) -> Iterator[Job]:
+        """What is left, holes between intervals first."""
+        rechecks = self._journal.rechecks()
+        gaps: list[Job] = []
+        ends: list[Job] = []
+        again: list[Job] = []
+        for known in self._known:
+            if known.number in self._crew.failed or known.number in self._crew.ended:
+                continue
+            its = list(self._holes(known, whole=whole))
+            gaps += its[:-1]
+            ends += its[-1:]
+            if known.number in rechecks:
+                since, after, until, at = rechecks[known.number]
+                again.append(
+                    Job(
+                        number=known.number, source=known.source, after=after, until=until, at=at,
+                        mode="recheck", since=since, whole=True,
+                    )
+                )  # fmt: skip
+        return chain(gaps, ends, again)
+
+    def _holes(self, known: Known, *, whole: bool) -> Iterator[Job]:
+        for hole in holes(self._journal.spans(known.number), self._until):
+            held = self._archive.may_hold(known.number, hole.after + 1, hole.until)
+            yield Job(
+                number=known.number,
+                source=known.source,
+                after=hole.after,
+                until=hole.until,
+                at=hole.at,
+                mode="compare" if held else "fresh",
+                whole=whole or held or known.number in self._crew.unsplit,
+            )
+
+    async def _settle(self) -> None:
+        """Looks for what was left to others and is not there, and reads it from whoever saw it."""
+        if is_settled(self._archive):
+            return
+        self._progress.phase = "checking what sources share"
+        found = await asyncio.to_thread(orphans, self._archive)
+        sources = {known.number: known.source for known in self._journal.sources()}
+        jobs = [
+            Job(number=number, source=sources[number], after=first - 1, until=last, mode="adopt", whole=True)
+            for number, first, last in found
+            if number not in self._crew.failed
+        ]
+        if jobs:
+            self._archive.forget_index()
+            await self._crew.walk(jobs)
+        if len(jobs) == len(found) and not any(job.number in self._crew.failed for job in jobs):
+            settled(self._archive)
+
+    # ── what has come of it ──
+
+    def _reported(self, amended: int) -> Report:
+        kept, crew, journal = self._crew.kept, self._crew, self._journal
+        report = Report(
+            until=None if self._until == LAST else self._until,
+            written=kept.written,
+            changed=kept.changed if self._archive.sink.upserts else amended,
+            vanished=kept.vanished,
+            messages=sum(self._archive.sink.counts().values()),
+        )
+        with journal.transaction():
+            for known in self._known:
+                self._note(known, crew.failed.get(known.number), report)
+        report.sources = len(self._known) - len(report.gone)
+        if any(known.number not in crew.failed for known in self._unwalked()):
+            report.reasons.append("some sources are not walked to their end; run it again")
+        if not is_settled(self._archive):
+            report.reasons.append("some messages that two sources hold could not be read from either")
+        report.complete = not report.failed and not report.reasons
+        return report
+
+    def _unwalked(self) -> Iterator[Known]:
+        rechecks = self._journal.rechecks()
+        for known in self._known:
+            spans = self._journal.spans(known.number)
+            ended = known.number in self._crew.ended if self._until == LAST else not holes(spans, self._until)
+            if not ended or known.number in rechecks:
+                yield known
+
+    def _note(self, known: Known, error: ChatRestError | None, report: Report) -> None:
+        """What has become of a source."""
+        if error is None:
+            self._journal.mark(known.number, "open")
+        elif isinstance(error, NotFoundError) and known.source not in self._listed:
+            self._journal.mark(known.number, "gone", str(error))
+            report.gone.append(str(known.source))
+        else:
+            self._journal.mark(known.number, "failed", str(error))
+            report.failed.append(Failure(str(known.source), str(error)))

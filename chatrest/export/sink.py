@@ -1,0 +1,103 @@
+"""What writes an export's rows, in whichever format: one interface, three files (ndjson, parquet, database).
+
+A batch goes: `add` some rows, and more of them; `flush`, after which they are on the disk; the journal's
+commit, after which they count. What was added and not committed never happened: `forget`, and when the
+export is opened again, `repair`.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final, NamedTuple, Protocol
+
+from ..core.rows import Row
+from .disk import Disk, OpenFiles
+from .journal import Journal
+from .plan import Plan
+from .sources import Source
+
+LAST: Final = (1 << 63) - 1
+"""No id is higher."""
+
+
+class Stored(NamedTuple):
+    """A row as it is on disk."""
+
+    row: Row
+    source: int
+    """The source that wrote it; 0 where that is not known any more."""
+
+
+class Lost(NamedTuple):
+    """Ids of a source that the journal knows, and the disk has not: they are to be read again."""
+
+    source: int
+    """0 for any source."""
+    first: int
+    last: int
+
+
+class Sink(Protocol):
+    """Where rows go. Its methods are called by one thread at a time, inside of the journal's transaction."""
+
+    @property
+    def upserts(self) -> bool:
+        """Whether a row that is there already may be added again: then it takes the place of the old one,
+        which is kept as a version."""
+
+    def repair(self) -> list[Lost]:
+        """Brings the disk to what the journal says: torn ends are cut off. What it lacks is lost."""
+
+    def add(self, number: int, source: Source, rows: list[Row]) -> int:
+        """Takes rows that the source of this number writes; how many of them are new."""
+
+    def flush(self) -> None:
+        """All that was taken is on the disk, and survives a loss of power."""
+
+    def forget(self) -> None:
+        """What was taken since the last commit never happened."""
+
+    def stored(self, first: int = 0, last: int = LAST, since: int = 0) -> Iterator[Stored]:
+        """The rows on disk, each once: at least those from id `first` to `last`, sent at `since` or later.
+
+        Costs the reading of the frames that may hold one; memory for a frame. A row that has no number for an
+        id, or tells no time, is always among them.
+        """
+
+    def counts(self) -> dict[int, int]:
+        """How many messages are on disk, by the number of the source that wrote them."""
+
+    def amend(self) -> int:
+        """Messages in the journal's table `changed` take the places of their older versions, which are kept;
+        how many. Survives a crash at any point. Called outside of a transaction."""
+
+    def finish(self) -> None:
+        """Everything is in its final shape and place. Called outside of a transaction."""
+
+    def close(self) -> None:
+        """Lets go of what is open."""
+
+
+class Site(NamedTuple):
+    """Where an export lives, and what it is written with."""
+
+    folder: Path
+    journal: Journal
+    disk: Disk
+    files: OpenFiles
+
+
+def sink_of(plan: Plan, site: Site) -> Sink:
+    """The sink of the plan's format; `RequestInvalidError` where what it needs is not installed."""
+    match plan.format:
+        case "ndjson":
+            from .ndjson import NdjsonSink
+
+            return NdjsonSink(plan, site)
+        case "parquet":
+            from .parquet import ParquetSink
+
+            return ParquetSink(plan, site)
+        case "sqlite":
+            from .database import DatabaseSink
+
+            return DatabaseSink(plan, site)

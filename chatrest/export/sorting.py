@@ -1,0 +1,77 @@
+"""From a page of a walk to what is written of it: what lies in the hole and the window, and is the source's own."""
+
+from typing import NamedTuple
+
+from ..core.rows import UNKNOWN, Row
+from ..errors import ChatRestError
+from .ids import key_of, number, span
+from .sources import Judge, Whose
+
+
+class Window(NamedTuple):
+    """The times that an export holds, both included."""
+
+    since: int | None = None
+    until: int | None = None
+
+    def within(self, rows: list[Row]) -> list[Row]:
+        """The rows that were sent in it; those that tell no time are the service's to judge."""
+        if self.since is None and self.until is None:
+            return rows
+        low = -1 if self.since is None else self.since
+        high = float("inf") if self.until is None else self.until
+        return [row for row in rows if row.sent_at == UNKNOWN or low <= row.sent_at <= high]
+
+
+class Sorted(NamedTuple):
+    """What a source does with the rows of a page."""
+
+    rows: list[Row]
+    nobodys: frozenset[str]
+    shared: list[int]
+    theirs: list[int]
+
+
+def cut(rows: list[Row], until: int) -> tuple[list[Row], int, bool]:
+    """The rows up to an id, the last id among the rows, and whether there were some behind it.
+
+    The rows ascend, those without a number for an id first. Raises `ChatRestError` where none has one.
+    """
+    last = span(rows)[1]
+    if not last:
+        raise ChatRestError(
+            f"a page of {len(rows)} messages has no id that is a whole number of up to 18 digits "
+            f"({rows[0].id[:40]!r}): an export cannot keep its place by such ids"
+        )
+    if last <= until:
+        return rows, last, False
+    return [row for row in rows if (number(row.id) or 0) <= until], until, True
+
+
+def sort_out(rows: list[Row], judge: Judge) -> Sorted:
+    """Whose each of the rows is."""
+    if not rows:
+        return Sorted(rows, frozenset(), [], [])
+    whose = list(map(judge, rows))
+    # Rows without a number for an id come first; they are nobody's, for they cannot be noted otherwise.
+    if number(rows[0].id) is not None and whose.count(Whose.MINE) == len(whose):
+        return Sorted(rows, frozenset(), [], [])
+    return _sorted(rows, whose)
+
+
+def _sorted(rows: list[Row], whose: list[Whose]) -> Sorted:
+    kept: list[Row] = []
+    nobodys: set[str] = set()
+    shared: list[int] = []
+    theirs: list[int] = []
+    for row, its in zip(rows, whose, strict=True):
+        id = number(row.id)
+        if id is None or its is Whose.NOBODYS:
+            nobodys.add(key_of(row))
+        elif its is Whose.THEIRS:
+            theirs.append(id)
+            continue
+        elif its is Whose.SHARED:
+            shared.append(id)
+        kept.append(row)
+    return Sorted(kept, frozenset(nobodys), shared, theirs)

@@ -1,0 +1,69 @@
+"""From arguments to a run: opens the folder, runs, and leaves a manifest that tells the truth."""
+
+import asyncio
+import time
+from collections.abc import Callable
+from os import PathLike
+from pathlib import Path
+
+from ..core.arguments import check, check_count
+from ..session import AsyncSession
+from .archive import Archive
+from .crew import WORKERS
+from .disk import Disk
+from .manifest import unfinished, write
+from .plan import Plan
+from .progress import Progress
+from .report import Report
+from .run import Run
+
+
+async def export(
+    session: AsyncSession,
+    out: str | PathLike[str],
+    plan: Plan | None = None,
+    *,
+    recheck: int | None = None,
+    workers: int = WORKERS,
+    progress: Progress | None = None,
+    disk: Disk | None = None,
+    now: Callable[[], float] = time.time,
+) -> Report:
+    """Exports what `plan` says into the folder `out`, or goes on with the export that is there.
+
+    Reads every source of the plan up to the newest message of the app at this moment, with `workers` walks
+    at once, and memory for about as many pages; run again, it reads what is new. `recheck` reads the last so
+    many seconds of messages again, for those that were edited or deleted since: the newest version of each
+    takes its place, the older ones are kept. Without a plan it is the folder's own, or that of all users.
+
+    A crash, a kill or a cancel at any instant costs the pages that were under way: called again, it goes on.
+    The report says whether the export is whole; sources that the service refused are in `report.failed`.
+    Raises `RequestInvalidError` for a folder that holds something else, `AuthenticationError` for a key that
+    is refused, OSError where the disk fails; then as well, what was committed stays.
+    """
+    check(plan is None or isinstance(plan, Plan), "plan", plan, "a Plan, or None")
+    check_count("workers", workers)
+    fits = recheck is None or (type(recheck) is int and recheck > 0)
+    check(fits, "recheck", recheck, "a whole number of seconds from 1, or None")
+    shown, started = progress or Progress(), int(now())
+    archive = await asyncio.to_thread(
+        lambda: Archive(Path(out), plan, app_id=session.app.app_id, disk=disk, now=now)
+    )
+    sent = _sent(session)
+    with archive:
+        unfinished(archive, started, "it is being written, or was interrupted")
+        run = Run(session, archive, shown, workers=workers, recheck=recheck, now=now)
+        try:
+            report = await run.result()
+        except Exception as error:
+            unfinished(archive, started, str(error))
+            raise
+        report.started, report.finished = started, int(now())
+        report.requests = _sent(session) - sent
+        await asyncio.to_thread(write, archive, report)
+        shown.phase = "done"
+        return report
+
+
+def _sent(session: AsyncSession) -> int:
+    return sum(pool.sent for pool in session.pools.values())
