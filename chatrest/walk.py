@@ -5,7 +5,7 @@ has come and only as items are handed over, so an error, a `break` or a cancel l
 held open across a `yield`: no response, no timeout, no task.
 """
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator
 from operator import length_hint
 from typing import Generic, TypeAlias, TypeVar, final
 
@@ -93,7 +93,7 @@ class Walk(Generic[T]):
             if not await self._turn():
                 return
 
-    async def pages(self) -> AsyncIterator[Page[T]]:
+    async def pages(self) -> AsyncGenerator[Page[T]]:
         """The pages that hold something new, each with its bytes as served and the cursor after it."""
         while True:
             items = list(self._rest)

@@ -209,7 +209,7 @@ class Archive:
         return structs.replace(
             page,
             rows=[*new, *changed] if self.sink.upserts else new,
-            shared=[id for id in page.shared if str(id) in fresh],
+            shared=[each for each in page.shared if str(each) in fresh],
             theirs=index.unknown(page.theirs),
         )
 

@@ -67,7 +67,8 @@ class Index:
     def unknown(self, ids: list[int]) -> list[int]:
         """Those of these ids that are not on disk."""
         sql = "SELECT value FROM json_each(?) WHERE CAST(value AS TEXT) NOT IN (SELECT id FROM stored)"
-        return [id for (id,) in self._db.execute(sql, (f"[{','.join(map(str, ids))}]",))] if ids else []
+        found = self._db.execute(sql, (f"[{','.join(map(str, ids))}]",)) if ids else ()
+        return [unknown for (unknown,) in found]
 
     def missing(self, source: int, after: int, last: int, since: int, seen: frozenset[int]) -> list[int]:
         """The ids that a source wrote, above `after` up to `last` and sent since a time, not among `seen`."""

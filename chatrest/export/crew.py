@@ -55,7 +55,7 @@ class Crew:
         """Sources that the service does not let be entered in their midst."""
 
     async def walk(self, jobs: list[Job]) -> None:
-        """Walks the jobs. Sources that fail are noted; a key that is refused, and a disk that is, are raised."""
+        """Walks the jobs. Sources that fail are noted; a refused key, or a disk that fails, is raised."""
         shared, backlog = Jobs(jobs), Backlog()
         self._progress.ids += sum(job.until - job.after for job in jobs if job.until != LAST)
         try:

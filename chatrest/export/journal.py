@@ -42,7 +42,8 @@ PRAGMA locking_mode=EXCLUSIVE; PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL;
 _SCHEMA: Final = f"""
 BEGIN;
 CREATE TABLE meta(name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
-CREATE TABLE sources(number INTEGER PRIMARY KEY, source TEXT UNIQUE NOT NULL, state TEXT NOT NULL, error TEXT);
+CREATE TABLE sources(number INTEGER PRIMARY KEY, source TEXT UNIQUE NOT NULL, state TEXT NOT NULL,
+    error TEXT);
 CREATE TABLE covered(source INTEGER, first INTEGER, last INTEGER NOT NULL, at TEXT NOT NULL,
     PRIMARY KEY(source, first)) WITHOUT ROWID;
 CREATE TABLE parts(number INTEGER PRIMARY KEY, name TEXT UNIQUE NOT NULL COLLATE NOCASE, bucket TEXT NOT NULL,
@@ -51,7 +52,8 @@ CREATE TABLE frames(part INTEGER, start INTEGER, size INTEGER NOT NULL, source I
     rows INTEGER NOT NULL, first INTEGER NOT NULL, last INTEGER NOT NULL, since INTEGER NOT NULL,
     until INTEGER NOT NULL, digest BLOB NOT NULL, PRIMARY KEY(part, start)) WITHOUT ROWID;
 CREATE INDEX frames_of_source ON frames(source, last);
-CREATE TABLE deferred(source INTEGER NOT NULL, first INTEGER NOT NULL, last INTEGER NOT NULL, ids BLOB NOT NULL);
+CREATE TABLE deferred(source INTEGER NOT NULL, first INTEGER NOT NULL, last INTEGER NOT NULL,
+    ids BLOB NOT NULL);
 CREATE TABLE balance(name TEXT PRIMARY KEY, ids INTEGER, sum INTEGER, squares INTEGER) WITHOUT ROWID;
 INSERT INTO balance VALUES('open', 0, 0, 0), ('settled', 0, 0, 0);
 CREATE TABLE strays(id TEXT PRIMARY KEY) WITHOUT ROWID;
@@ -221,7 +223,8 @@ class Journal:
 
     def open_part(self, bucket: str, role: Role) -> Part | None:
         """The file that more of this is added to."""
-        sql = "SELECT * FROM parts WHERE bucket = ? AND role = ? AND state = 'open' ORDER BY number DESC LIMIT 1"
+        sql = """SELECT * FROM parts WHERE bucket = ? AND role = ? AND state = 'open'
+            ORDER BY number DESC LIMIT 1"""
         found = self._one(sql, bucket, role)
         return None if found is None else Part(*found)
 
@@ -309,7 +312,7 @@ class Journal:
     def strays(self, ids: list[str]) -> set[str]:
         """Those of these ids that were written outside of the rule."""
         sql = "SELECT id FROM strays WHERE id IN (SELECT value FROM json_each(?))"
-        return {id for (id,) in self._db.execute(sql, (msgspec.json.encode(ids).decode(),))}
+        return {found for (found,) in self._db.execute(sql, (msgspec.json.encode(ids).decode(),))}
 
     # ── reading again ──
 
@@ -338,7 +341,7 @@ class Journal:
         """The changed messages among these."""
         sql = "SELECT id, raw FROM changed WHERE id IN (SELECT value FROM json_each(?))"
         found = self._db.execute(sql, (msgspec.json.encode(list(ids)).decode(),))
-        return {id: row_of(raw) for id, raw in found}
+        return {its: row_of(raw) for its, raw in found}
 
     def has_changed(self, first: int, last: int) -> bool:
         """Whether a message with an id from `first` to `last` has changed, or one without a number for it."""
@@ -347,16 +350,16 @@ class Journal:
 
     def applied(self, ids: Iterable[str]) -> None:
         """Changed messages that have taken their places."""
-        self._db.executemany("DELETE FROM changed WHERE id = ?", [(id,) for id in ids])
+        self._db.executemany("DELETE FROM changed WHERE id = ?", [(each,) for each in ids])
 
     def vanish(self, source: int, ids: Iterable[int], now: int) -> None:
         """Ids that the service does not show any more."""
-        rows = [(id, source, now) for id in ids]
+        rows = [(each, source, now) for each in ids]
         self._db.executemany("INSERT OR IGNORE INTO vanished VALUES(?, ?, ?)", rows)
 
     def vanished(self) -> list[int]:
         """The ids that the service does not show any more."""
-        return [id for (id,) in self._db.execute("SELECT id FROM vanished ORDER BY id")]
+        return [found for (found,) in self._db.execute("SELECT id FROM vanished ORDER BY id")]
 
     def _one(self, sql: str, *values: Any) -> Any:
         return self._db.execute(sql, values).fetchone()

@@ -122,7 +122,7 @@ def _of(archive: Archive, started: int, reasons: list[str]) -> Manifest:
         finished=None,
         until=None,
         messages=0,
-        vanished=[str(id) for id in archive.journal.vanished()],
+        vanished=list(map(str, archive.journal.vanished())),
         sources=[],
         parts=[],
     )
@@ -142,7 +142,7 @@ def _source(archive: Archive, known: Known, messages: int) -> SourceEntry:
 
 def _part(archive: Archive, part: Part) -> PartEntry:
     frames = archive.journal.frames(part.number)
-    ids = [id for frame in frames for id in (frame.first, frame.last) if id]
+    ids = [edge for frame in frames for edge in (frame.first, frame.last) if edge]
     digest, kept = part.digest, list[tuple[int, int, str]]()
     if digest is None:
         digest = hashlib.sha256(b"".join(frame.digest for frame in frames)).digest()

@@ -114,15 +114,17 @@ class _Anew:
         """Writes the whole file, with what has changed."""
         self._site.disk.remove(self.path)
         for frame, packed in self._lines.packed(self._part, frames):
-            changed = self._site.journal.has_changed(frame.first, frame.last)
-            new, frame = (
-                self._amended(frame, packed) if changed else (packed, frame._replace(start=self.size))
-            )
-            self._site.files.write(self.path, self.size, new)
-            self.frames.append(frame)
-            self.size += len(new)
+            if self._site.journal.has_changed(frame.first, frame.last):
+                self._put(*self._amended(frame, packed))
+            else:
+                self._put(packed, frame._replace(start=self.size))
         self._site.files.sync()
         self._site.files.forget(self.path)
+
+    def _put(self, packed: bytes, frame: Frame) -> None:
+        self._site.files.write(self.path, self.size, packed)
+        self.frames.append(frame)
+        self.size += len(packed)
 
     def _amended(self, frame: Frame, packed: bytes) -> tuple[bytes, Frame]:
         rows = self._lines.rows(packed)

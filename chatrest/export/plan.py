@@ -27,6 +27,7 @@ else:
 FORMATS: Final = ("ndjson", "parquet", "sqlite")
 COMPRESS: Final = ("none", "gzip", "zstd")
 PARTITIONS: Final = ("source", "month")
+_DEFAULTS: Final = {"parquet": ("zstd", "month")}
 _NOT_A_FILTER: Final = {
     "affix": "an export goes from the oldest message to the newest",
     "id": "the journal knows where each source goes on",
@@ -82,13 +83,8 @@ class Plan(Struct, frozen=True, kw_only=True, dict=True, forbid_unknown_fields=T
 
     def _check_files(self) -> None:
         check(self.format in FORMATS, "format", self.format, ", ".join(FORMATS))
-        default: tuple[Compress, Partition] = (
-            ("zstd", "month") if self.format == "parquet" else ("none", "source")
-        )
-        for name, value, allowed in (
-            ("compress", default[0], COMPRESS),
-            ("partition", default[1], PARTITIONS),
-        ):
+        compress, partition = _DEFAULTS.get(self.format, ("none", "source"))
+        for name, value, allowed in (("compress", compress, COMPRESS), ("partition", partition, PARTITIONS)):
             given = getattr(self, name)
             check(given is None or given in allowed, name, given, f"{', '.join(allowed)}, or None")
             if self.format == "sqlite" and given not in (None, value):

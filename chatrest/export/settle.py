@@ -46,7 +46,7 @@ def orphans(archive: Archive) -> list[Orphans]:
     try:
         db.executescript(_SCHEMA)
         db.execute("BEGIN")
-        written = ((id,) for id in _written(archive))
+        written = ((each,) for each in _written(archive))
         db.executemany("INSERT OR IGNORE INTO written VALUES(?)", written)
         return list(_merged(_missing(archive, db)))
     finally:
@@ -55,8 +55,8 @@ def orphans(archive: Archive) -> list[Orphans]:
 
 def _written(archive: Archive) -> Iterator[int]:
     for row, _ in archive.sink.stored():
-        if (id := number(row.id)) is not None:
-            yield id
+        if (its := number(row.id)) is not None:
+            yield its
 
 
 def _missing(archive: Archive, db: sqlite3.Connection) -> Iterator[Orphans]:

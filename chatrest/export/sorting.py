@@ -1,4 +1,4 @@
-"""From a page of a walk to what is written of it: what lies in the hole and the window, and is the source's own."""
+"""From a page to what is written of it: what lies in the hole and in the window, and is the source's own."""
 
 from typing import NamedTuple
 
@@ -65,13 +65,13 @@ def _sorted(rows: list[Row], whose: list[Whose]) -> Sorted:
     shared: list[int] = []
     theirs: list[int] = []
     for row, its in zip(rows, whose, strict=True):
-        id = number(row.id)
-        if id is None or its is Whose.NOBODYS:
+        numbered = number(row.id)
+        if numbered is None or its is Whose.NOBODYS:
             nobodys.add(key_of(row))
         elif its is Whose.THEIRS:
-            theirs.append(id)
+            theirs.append(numbered)
             continue
         elif its is Whose.SHARED:
-            shared.append(id)
+            shared.append(numbered)
         kept.append(row)
     return Sorted(kept, frozenset(nobodys), shared, theirs)
