@@ -64,7 +64,8 @@ class AsyncManagement:
             lane="interactive",
             secrets=(check_key("key", key), check_key("secret", secret)),
         )
-        self.apps: Final = Apps(_Sender(self._url, Engine(timing, dice, ()), self._pools, terms))
+        self.sender: Final = _Sender(self._url, Engine(timing, dice, ()), self._pools, terms)
+        self.apps: Final = Apps(self.sender)
 
     def __repr__(self) -> str:
         return f"<AsyncManagement at {self._url}>"

@@ -8,15 +8,18 @@ import click
 import msgspec
 
 from ..core.cursor import Cursor
+from ..core.rows import AsRows
 from ..core.scan import whole
 from ..core.secrets import scrub_all
 from ..errors import ChatRestError
 from ..queries import AppQuery, MessageQuery, UserQuery
+from ..resources.apps import Apps
+from ..resources.messages import Messages
+from ..resources.users import Users
 from ..walk import Walk
 from . import streams
 from .environment import management, session
 from .filters import Listing, filtered_by, query_of
-from .lines import lines_of
 from .meter import counting
 from .running import run
 
@@ -34,9 +37,8 @@ _STOPS: Final = (ChatRestError, OSError, KeyboardInterrupt, asyncio.CancelledErr
 class Stream:
     """A walk on its way to standard output, and the place up to which all of it is written."""
 
-    def __init__(self, what: str, key: str, *, shown: Callable[[bytes], bytes] = bytes) -> None:
+    def __init__(self, what: str, *, shown: Callable[[bytes], bytes] = bytes) -> None:
         self._what = what
-        self._key = key
         self._shown = shown
         self._written: Cursor | None = None
 
@@ -53,7 +55,7 @@ class Stream:
         """Writes the walk, page by page; the place moves only after a page is written."""
         with counting(self._what) as count:
             async for page in (walk if limit is None else walk.limit(limit)).pages():
-                lines = [self._shown(line) for line in lines_of(page, self._key)]
+                lines = [self._shown(bytes(row.raw)) for row in page.items]
                 streams.write(b"".join(b"%b\n" % line for line in lines))
                 self._written = page.cursor
                 count(len(lines))
@@ -80,10 +82,11 @@ def messages(uid: str, on_behalf_of: str | None, limit: int | None, cursor: str 
     async def work(stream: Stream) -> None:
         query = query_of(MessageQuery, given)
         async with session() as chat:
-            walk = chat.messages.list_user(uid, on_behalf_of=on_behalf_of, query=query, cursor=cursor)
+            lists = Messages(AsRows(chat.sender))
+            walk = lists.list_user(uid, on_behalf_of=on_behalf_of, query=query, cursor=cursor)
             await stream.write(walk, limit)
 
-    Stream("messages", "id").run(work)
+    Stream("messages").run(work)
 
 
 @click.command(cls=Listing, short_help="Prints the users of the app, a JSON line each.")
@@ -103,9 +106,9 @@ def users(limit: int | None, cursor: str | None, **given: Any) -> None:
     async def work(stream: Stream) -> None:
         query = query_of(UserQuery, given)
         async with session() as chat:
-            await stream.write(chat.users.list(query, cursor=cursor), limit)
+            await stream.write(Users(AsRows(chat.sender)).list(query, cursor=cursor), limit)
 
-    Stream("users", "uid").run(work)
+    Stream("users").run(work)
 
 
 @click.command(cls=Listing, short_help="Prints the applications of the account, a JSON line each.")
@@ -125,9 +128,9 @@ def apps(limit: int | None, cursor: str | None, **given: Any) -> None:
     async def work(stream: Stream) -> None:
         query = query_of(AppQuery, given)
         async with management() as account:
-            await stream.write(account.apps.list(query, cursor=cursor), limit)
+            await stream.write(Apps(AsRows(account.sender)).list(query, cursor=cursor), limit)
 
-    Stream("apps", "id", shown=_without_keys).run(work)
+    Stream("apps", shown=_without_keys).run(work)
 
 
 def _without_keys(record: bytes) -> bytes:

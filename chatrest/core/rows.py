@@ -1,18 +1,23 @@
 """A page as rows: each record's exact bytes, with the few members that decide where it belongs.
 
-What keeps messages as they were served (an export) needs no typed message: this reads a page at a quarter
-of the cost. A record that does not have its documented types is still a row.
+What keeps records as they were served (an export, the command's JSON lines) needs no typed ones: this reads a
+page at less than half of the cost. A record that does not have its documented types is still a row.
+`Messages(AsRows(session.sender)).list()` walks rows; so do the other collections.
 """
 
-from typing import Any, Final, final
+from collections.abc import Awaitable, Callable
+from typing import Any, Final, TypeVar, final
 
 import msgspec
-from msgspec import Raw, Struct
+from msgspec import Raw, Struct, structs
 
 from ..errors import ReplyUnreadableError
 from ..models.meta import Meta
 from .decode import REFUSED, Listing, meta_of, records_of
+from .endpoint import Call, Send
 from .scan import whole
+
+R = TypeVar("R")
 
 UNKNOWN: Final = -1
 """The time of a record that tells none."""
@@ -24,6 +29,8 @@ class Row(Struct, gc=False, rename="camel"):
     """One record. Members that are absent, or not of their type, are empty."""
 
     id: str = ""
+    uid: str = ""
+    """Of a user."""
     sender: str = ""
     receiver: str = ""
     receiver_type: str = ""
@@ -56,6 +63,20 @@ def rows(body: bytes, /) -> Listing[Row]:
     return Listing(items, page.meta, body)
 
 
+@final
+class AsRows:
+    """A `Send` for collections whose lists are to be read as rows."""
+
+    def __init__(self, send: Send) -> None:
+        self.app_id = send.app_id
+        self.viewer = send.viewer
+        self._send: Callable[[Call[Any]], Awaitable[Any]] = send
+
+    def __call__(self, call: Call[R], /) -> Awaitable[R]:
+        """Makes the call of a list; what it gives is a `Listing[Row]`, whatever the endpoint says."""
+        return self._send(structs.replace(call, endpoint=structs.replace(call.endpoint, reply=rows)))
+
+
 def row_of(raw: bytes, members: Any = None) -> Row:
     """A record by itself; `members` is what it says, where somebody has read it already."""
     try:
@@ -83,9 +104,10 @@ def _read(record: bytes) -> Any:
 
 def _of_members(record: dict[str, Any]) -> Row:
     row = Row()
-    identity, sent_at = record.get("id"), record.get("sentAt")
-    if isinstance(identity, str | int) and not isinstance(identity, bool):
-        row.id = _text(str(identity))
+    for name in ("id", "uid"):
+        if isinstance(record.get(name), str | int) and not isinstance(record[name], bool):
+            setattr(row, name, _text(str(record[name])))
+    sent_at = record.get("sentAt")
     if isinstance(sent_at, int) and not isinstance(sent_at, bool):
         row.sent_at = sent_at
     for name, wire in (("sender", "sender"), ("receiver", "receiver"), ("receiver_type", "receiverType")):

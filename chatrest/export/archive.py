@@ -89,7 +89,6 @@ class Archive:
         self.disk = disk or Disk()
         self._lock = threading.Lock()
         self._index: Index | None = None
-        self._loaded: set[tuple[int, int, int]] = set()
         claim(folder)
         self.journal = Journal(folder / journals.NAME)
         try:
@@ -117,9 +116,7 @@ class Archive:
         with self._lock:
             self.sink.close()
             self._files.close()
-            if self._index is not None:
-                self._index.close()
-                self._index = None
+            self._forget_index()
             self.journal.close()
 
     def commit(self, pages: Iterable[Taken]) -> Kept:
@@ -139,19 +136,23 @@ class Archive:
                 raise
         return kept
 
+    def _forget_index(self) -> None:
+        if self._index is not None:
+            self._index.close()
+        self._index = None
+
     def _forget(self) -> None:
         self.sink.forget()
         self._files.close()
         self._has_strays = self.journal.has_strays()
 
-    def prepare(self, first: int, last: int, since: int = 0) -> None:
-        """Learns what is on disk of some ids, before they are read again."""
+    def prepare(self, ranges: Iterable[tuple[int, int, int]]) -> None:
+        """Learns what is on disk of some ids (first, last, sent since), before they are read again."""
         with self._lock:
-            if self._index is None:
-                self._index = Index()
-            if (first, last, since) not in self._loaded:
+            self._forget_index()
+            self._index = Index()
+            for first, last, since in ranges:
                 self._index.load(self.sink.stored(first, last, since))
-                self._loaded.add((first, last, since))
 
     def may_hold(self, source: int, first: int, last: int) -> bool:
         """Whether rows of a source with such ids may be on disk already."""
@@ -164,14 +165,6 @@ class Archive:
             self.sink.finish()
             self._files.sync()
             return amended
-
-    def forget_index(self) -> None:
-        """What was learnt of the disk is not up to date any more."""
-        with self._lock:
-            if self._index is not None:
-                self._index.close()
-            self._index = None
-            self._loaded.clear()
 
     # ── one page ──
 

@@ -5,14 +5,12 @@ has been fetched by then is committed first.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable
 from contextlib import aclosing
 from typing import Any, Final, TypeVar, final
 
 from msgspec import structs
 
-from ..core.endpoint import Call
-from ..core.rows import Row, rows
+from ..core.rows import AsRows, Row
 from ..errors import ApiError, AuthenticationError, ChatRestError
 from ..queries import MessageQuery
 from ..resources.messages import Messages
@@ -27,6 +25,7 @@ from .sink import LAST
 from .sorting import Window, cut, sort_out
 from .sources import Claims, Judge
 from .spans import Hole
+from .threads import in_thread
 
 R = TypeVar("R")
 
@@ -40,7 +39,7 @@ class Crew:
     def __init__(
         self, session: AsyncSession, archive: Archive, claims: Claims, progress: Progress, workers: int
     ):
-        self._messages = Messages(_AsRows(session))
+        self._messages = Messages(AsRows(session.sender))
         self._archive = archive
         self._claims = claims
         self._progress = progress
@@ -56,6 +55,8 @@ class Crew:
 
     async def walk(self, jobs: list[Job]) -> None:
         """Walks the jobs. Sources that fail are noted; a refused key, or a disk that fails, is raised."""
+        if ranges := _ranges(jobs):
+            await in_thread(lambda: self._archive.prepare(ranges))
         shared, backlog = Jobs(jobs), Backlog()
         self._progress.ids += sum(job.until - job.after for job in jobs if job.until != LAST)
         try:
@@ -95,8 +96,6 @@ class Crew:
             self.failed[job.number] = error
 
     async def _walk(self, job: Job, jobs: Jobs, backlog: Backlog) -> None:
-        if job.mode != "fresh":
-            await asyncio.to_thread(self._archive.prepare, job.after + 1, job.until, job.since)
         judge = self._claims.of(job.source)
         walk = job.source.walk(self._messages, self._query(job), Hole(job.after, job.until, job.at))
         begin, after, at = job.after, job.after, job.at
@@ -174,13 +173,8 @@ class Crew:
             raise
 
     async def _commit(self, batch: list[Taken]) -> None:
-        work = asyncio.ensure_future(asyncio.to_thread(self._archive.commit, batch))
-        try:
-            kept = await asyncio.shield(work)
-        except asyncio.CancelledError:
-            self._count(await work)  # a thread cannot be stopped, and must not be left alone
-            raise
-        self._count(kept)
+        # Counted in the thread: a cancel that comes meanwhile takes nothing back.
+        await in_thread(lambda: self._count(self._archive.commit(batch)))
 
     def _count(self, kept: Kept) -> None:
         for name in ("written", "changed", "vanished"):
@@ -188,16 +182,12 @@ class Crew:
             setattr(self._progress, name, getattr(self._progress, name) + getattr(kept, name))
 
 
-class _AsRows:
-    """Sends calls of lists, and reads their pages as rows: nothing is decoded that nobody asks for."""
-
-    def __init__(self, session: AsyncSession) -> None:
-        self._send: Callable[[Call[Any]], Awaitable[Any]] = session.sender
-        self.app_id = session.sender.app_id
-        self.viewer = session.sender.viewer
-
-    def __call__(self, call: Call[R], /) -> Awaitable[R]:
-        return self._send(structs.replace(call, endpoint=structs.replace(call.endpoint, reply=rows)))
+def _ranges(jobs: list[Job]) -> list[tuple[int, int, int]]:
+    """What has to be known of the disk for these jobs: first id, last id, and sent since when."""
+    again = [job for job in jobs if job.mode in ("compare", "adopt")]
+    found = [(min(job.after for job in again) + 1, max(job.until for job in again), 0)] if again else []
+    times = [job.since for job in jobs if job.mode == "recheck"]
+    return [*found, (0, LAST, min(times))] if times else found
 
 
 def _first(errors: BaseExceptionGroup[Any]) -> BaseException:

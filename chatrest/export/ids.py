@@ -6,13 +6,15 @@ from typing import Final
 
 from ..core.rows import UNKNOWN, Row
 
-_LONGEST: Final = 18  # digits: a database holds 64 bits
+_LONGEST: Final = 19
+_TOO_HIGH: Final = (1 << 63) - 1
+"""A database holds 64 bits, and the id after the last one has to fit as well."""
 
 
 def number(id: str) -> int | None:
     """An id as a number; None where it is none that a database can hold."""
-    if id.isdecimal() and id.isascii() and len(id) <= _LONGEST:
-        return int(id)
+    if id.isdecimal() and id.isascii() and len(id) <= _LONGEST and (found := int(id)) < _TOO_HIGH:
+        return found
     return None
 
 

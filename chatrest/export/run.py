@@ -11,7 +11,6 @@ newest id → sources → jobs → walks → archive.commit → … until no hol
   in the middle of a source may be told that there is no such place.
 """
 
-import asyncio
 import time
 from collections.abc import Callable, Iterator
 from itertools import chain
@@ -33,6 +32,7 @@ from .settle import is_settled, orphans, settled
 from .sink import LAST
 from .sources import Claims, Source
 from .spans import holes
+from .threads import in_thread
 
 ROUNDS: Final = 4
 """How often holes are looked for."""
@@ -83,7 +83,7 @@ class Run:
                 await self._learn_sources()
         await self._settle()
         self._progress.phase = "finishing"
-        amended = await asyncio.to_thread(self._archive.finish)
+        amended = await in_thread(self._archive.finish)
         return self._reported(amended)
 
     # ── what there is ──
@@ -166,7 +166,7 @@ class Run:
         if is_settled(self._archive):
             return
         self._progress.phase = "checking what sources share"
-        found = await asyncio.to_thread(orphans, self._archive)
+        found = await in_thread(lambda: orphans(self._archive))
         sources = {known.number: known.source for known in self._journal.sources()}
         jobs = [
             Job(number=number, source=sources[number], after=first - 1, until=last, mode="adopt", whole=True)
@@ -174,7 +174,6 @@ class Run:
             if number not in self._crew.failed
         ]
         if jobs:
-            self._archive.forget_index()
             await self._crew.walk(jobs)
         if len(jobs) == len(found) and not any(job.number in self._crew.failed for job in jobs):
             settled(self._archive)

@@ -40,7 +40,7 @@ def cut(rows: list[Row], until: int) -> tuple[list[Row], int, bool]:
     last = span(rows)[1]
     if not last:
         raise ChatRestError(
-            f"a page of {len(rows)} messages has no id that is a whole number of up to 18 digits "
+            f"a page of {len(rows)} messages has no id that is a whole number below 2**63 "
             f"({rows[0].id[:40]!r}): an export cannot keep its place by such ids"
         )
     if last <= until:

@@ -1,12 +1,12 @@
 """From arguments to a run: opens the folder, runs, and leaves a manifest that tells the truth."""
 
-import asyncio
 import time
 from collections.abc import Callable
 from os import PathLike
 from pathlib import Path
 
 from ..core.arguments import check, check_count
+from ..errors import RequestInvalidError
 from ..session import AsyncSession
 from .archive import Archive
 from .crew import WORKERS
@@ -16,6 +16,7 @@ from .plan import Plan
 from .progress import Progress
 from .report import Report
 from .run import Run
+from .threads import in_thread
 
 
 async def export(
@@ -44,10 +45,14 @@ async def export(
     check(plan is None or isinstance(plan, Plan), "plan", plan, "a Plan, or None")
     check_count("workers", workers)
     fits = recheck is None or (type(recheck) is int and recheck > 0)
+    if session.sender.viewer is not None:
+        raise RequestInvalidError(
+            f"session = {session!r}: allowed is one that acts as nobody; as a user it sees other lists"
+        )
     check(fits, "recheck", recheck, "a whole number of seconds from 1, or None")
     shown, started = progress or Progress(), int(now())
-    archive = await asyncio.to_thread(
-        lambda: Archive(Path(out), plan, app_id=session.app.app_id, disk=disk, now=now)
+    archive = await in_thread(
+        lambda: Archive(Path(out), plan, app_id=session.app.app_id, disk=disk, now=now), Archive.close
     )
     sent = _sent(session)
     with archive:
@@ -60,7 +65,7 @@ async def export(
             raise
         report.started, report.finished = started, int(now())
         report.requests = _sent(session) - sent
-        await asyncio.to_thread(write, archive, report)
+        await in_thread(lambda: write(archive, report))
         shown.phase = "done"
         return report
 

@@ -1,10 +1,9 @@
-"""`demo`: starts an emulator, exports one user's conversations and then everything, and tells of it."""
+"""`demo`: starts an emulator, reads a conversation, exports everything, is interrupted, goes on, checks."""
 
 import time
-from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, final
+from typing import TYPE_CHECKING, Final, final
 
 import click
 
@@ -12,18 +11,19 @@ from ...errors import ChatRestError
 from ..invocation import typed, version
 from ..numbers import number
 from ..running import run
-from .files import Folder, file_name
 from .service import emulated
-from .walks import Tally, Tick, conversation_files, conversations, everything, span_files
 
 if TYPE_CHECKING:
+    from ...export import Verdict
     from ...session import AsyncSession
     from .display import Display
+    from .stages import Exported, Talk
 
 _NEXT: Final = (
+    ("chatrest verify {out}", "reads all of it again, and checks every hash"),
     ('eval "$(chatrest emulator --messages 20000 &)"', "a service to play with, in the background"),
+    ("chatrest export elsewhere --format sqlite", "the same, as a database with full-text search"),
     ("chatrest messages user-02 --on-behalf-of user-01 --limit 3", "its messages, a JSON line each"),
-    ('chatrest send user-02 "Hello!" --on-behalf-of user-01', "one more of them"),
 )
 
 
@@ -42,9 +42,9 @@ _NEXT: Final = (
 def demo(users: int, messages: int, out: Path, seed: int) -> None:
     """Shows what chatrest does, in seconds: it needs no account, and writes to one directory alone.
 
-    Starts the documented service on this machine, with made messages; writes every conversation of one
-    user, several at once, and then all messages of all users, as JSON lines; and checks that nothing was
-    lost and nothing came twice. Run again, it replaces its own files; it touches nobody else's.
+    Starts the documented service on this machine, with made messages; reads a conversation; exports all
+    messages of all users as JSON lines, is interrupted in the midst, and goes on; and checks that nothing
+    was lost and nothing came twice. Run again, it replaces its own files; it touches nobody else's.
 
     \b
     Examples:
@@ -52,20 +52,19 @@ def demo(users: int, messages: int, out: Path, seed: int) -> None:
       chatrest demo --users 10 --messages 5000 --out elsewhere
     """
     from .display import Display  # rich takes as long to load as all the rest
+    from .folder import claim
 
-    folder = Folder(out)
-    folder.claim()
-    run(_Demo(Display(), folder).show(users=users, messages=messages, seed=seed))
+    claim(out)
+    run(_Demo(Display(), out).show(users=users, messages=messages, seed=seed))
 
 
 @final
 class _Demo:
-    """One run: what it shows, where it writes, and what goes into the mark at its end."""
+    """One run: what it shows, and where it writes."""
 
-    def __init__(self, display: "Display", folder: Folder) -> None:
+    def __init__(self, display: "Display", folder: Path) -> None:
         self._display = display
         self._folder = folder
-        self._report: dict[str, Any] = {}
 
     async def show(self, *, users: int, messages: int, seed: int) -> None:
         """The whole story."""
@@ -78,77 +77,61 @@ class _Demo:
                 app = await stack.enter_async_context(emulated(users=users, messages=messages, seed=seed))
             self._display.done("emulator", f"{app.base_url}, ready in {time.perf_counter() - began:.1f} s")
             session = await stack.enter_async_context(AsyncSession(app))
-            own, all_of_it = await self._export(session, messages)
-        self._check(own, all_of_it, messages)
-        self._folder.finish(self._report)
+            await self._read(session, messages)
+        self._check(messages)
         self._end(time.perf_counter() - began)
 
-    async def _export(self, session: "AsyncSession", messages: int) -> tuple[Tally, Tally]:
-        folder = self._folder
-        uid, *others = [user.uid async for user in session.users.list()]
-        talks, spans = conversation_files(uid, others), span_files()
-        folder.plan([*talks.values(), *spans])
-        own = await self._stage(
-            session, uid, len(others), lambda tick: conversations(session, uid, talks, folder, tick)
-        )
-        all_of_it = await self._stage(
-            session, "everybody", messages, lambda tick: everything(session, spans, folder, tick)
-        )
-        self._display.head(f"{folder.path}/")
-        self._display.row(f"{file_name(uid)}/*.jsonl", f"{own.files:,} files: a conversation of {uid} each")
-        self._display.row("messages-*.jsonl", f"{all_of_it.files:,} files: all messages, in order of time")
-        return own, all_of_it
+    async def _read(self, session: "AsyncSession", messages: int) -> None:
+        from .folder import clear
+        from .stages import conversation, everything
 
-    async def _stage(
-        self,
-        session: "AsyncSession",
-        title: str,
-        total: int,
-        work: Callable[[Tick], Awaitable[Tally]],
-    ) -> Tally:
-        sent, began = _sent(session), time.perf_counter()
-        with self._display.bar(title, total) as tick:
-            tally = await work(tick)
-        seconds, requests = max(time.perf_counter() - began, 1e-6), _sent(session) - sent
-        found = {
-            "conversations": len(tally.conversations),
-            "messages": len(tally.records),
-            "bytes": tally.size,
-            "files": tally.files,
-            "requests": requests,
-            "seconds": round(seconds, 3),
-        }
-        self._report[title] = found
+        self._tell_talk(await conversation(session))
+        clear(self._folder)
+        with self._display.bar("everybody", messages) as tick:
+            found = await everything(session, self._folder, messages // 2, tick)
+        self._tell_export(found)
+
+    def _tell_talk(self, talk: "Talk") -> None:
+        total = sum(talk.kinds.values())
+        kinds = ", ".join(f"{count:,} {kind}" for kind, count in talk.kinds.most_common())
         self._display.done(
-            title,
-            f"{found['conversations']:,} conversations, {found['messages']:,} messages, "
-            f"{tally.size / 1e6:,.1f} MB, {requests:,} requests in {seconds:.2f} s",
-            f"{found['messages'] / seconds:,.0f} messages/s, {requests / seconds:,.0f} requests/s",
+            "a conversation",
+            f"{' and '.join(talk.users)}: {total:,} messages, typed, in {talk.seconds:.2f} s",
+            kinds or "they have not written to each other",
         )
-        return tally
 
-    def _check(self, own: Tally, all_of_it: Tally, messages: int) -> None:
-        """Nothing lost, nothing twice, and both ways the same bytes."""
-        repeats = own.repeats + all_of_it.repeats
-        lost = messages - len(all_of_it.records)
-        differing = len(own.records.items() - all_of_it.records.items())
-        if repeats or lost or differing:
-            raise ChatRestError(
-                f"the export is not whole: {lost:,} messages lost, {repeats:,} twice, "
-                f"{differing:,} not the same in both ways of reading them"
+    def _tell_export(self, found: "Exported") -> None:
+        if found.interrupted is not None:
+            self._display.done(
+                "interrupted", f"on purpose, with {found.interrupted:,} messages safe; and gone on with"
             )
-        self._display.head("checked")
-        self._display.done("nothing lost", f"{messages:,} distinct messages, as many as the service holds")
-        self._display.done("nothing twice", "no id in more than one place of messages-*.jsonl")
         self._display.done(
-            "the same bytes", f"{len(own.records):,} records came by both ways, byte for byte equal"
+            "everybody",
+            f"{found.report.messages:,} messages of {found.report.sources:,} users, "
+            f"{found.received / 1e6:,.1f} MB, {found.requests:,} requests in {found.seconds:.2f} s",
+            f"{found.report.messages / found.seconds:,.0f} messages/s",
         )
+
+    def _check(self, messages: int) -> None:
+        from ...export import verify
+
+        with self._display.bar("checking"):
+            verdict = verify(self._folder)
+        if not verdict.ok or verdict.messages != messages:
+            told = [problem.text for problem in verdict.problems] or [f"{verdict.messages:,} messages"]
+            raise ChatRestError(f"the export is not whole: {told[0]}")
+        self._display.head("checked")
+        self._display.done("nothing lost", f"{messages:,} messages, as many as the service holds")
+        self._display.done(
+            "nothing twice", "each id stands once, though most messages are in two lists"
+        )
+        self._display.done("nothing damaged", _told(verdict))
 
     def _end(self, seconds: float) -> None:
-        self._display.head(f"all of it in {seconds:.1f} s. Try next:")
+        self._display.head(f"all of it in {seconds:.1f} s, in {self._folder}/. Try next:")
         for line, why in _NEXT:
-            self._display.command(line.replace("chatrest", typed(), 1), why)
+            self._display.command(line.format(out=self._folder).replace("chatrest", typed(), 1), why)
 
 
-def _sent(session: "AsyncSession") -> int:
-    return sum(pool.sent for pool in session.pools.values())
+def _told(verdict: "Verdict") -> str:
+    return f"{verdict.parts:,} files, {verdict.bytes / 1e6:,.1f} MB, every hash as it should be"

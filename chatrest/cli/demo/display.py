@@ -16,7 +16,7 @@ from rich.progress import (
 )
 from rich.text import Text
 
-from .walks import Tick
+from .stages import Tick
 
 _WIDTH: Final = 17
 

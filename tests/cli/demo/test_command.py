@@ -27,33 +27,27 @@ def demo(out: Path, *args: str) -> Result:
     return result
 
 
+def ids(out: Path) -> list[int]:
+    lines = [line for path in out.glob("*.ndjson") for line in path.read_bytes().splitlines()]
+    return sorted(int(json.loads(line)["id"]) for line in lines)
+
+
 def test_it_tells_what_it_did_and_running_it_again_replaces_it(tmp_path: Path) -> None:
     out = tmp_path / "chat-export"
     first = demo(out)
     assert (first.exit_code, first.stderr) == (0, "")
-    for words in (
-        "300 messages among 5 users",
-        "conversations",
-        "MB",
-        "requests in",
-        "messages/s",
-        "requests/s",
-    ):
+    for words in ("300 messages among 5 users", "a conversation", "MB", "requests in", "messages/s"):
         assert words in first.stdout
-    assert "300 distinct messages, as many as the service holds" in first.stdout
-    assert re.findall(r"^  .*/bin/chatrest (\S+)", first.stdout, re.MULTILINE) == [
-        "emulator",
-        "messages",
-        "send",
-    ]
+    assert "300 messages, as many as the service holds" in first.stdout
+    commands = re.findall(r"^  .*/bin/chatrest (\S+)", first.stdout, re.MULTILINE)
+    assert commands == ["verify", "emulator", "export", "messages"]
     assert "\x1b" not in first.stdout
-    files = {path: path.read_bytes() for path in out.rglob("*.jsonl")}
+    assert ids(out) == list(range(1, 301))
+    assert (out / "user-user-04.ndjson").exists()
     again = demo(out, "--seed", "1", "--users", "3")
     assert again.exit_code == 0
-    ids = [json.loads(line)["id"] for path in out.glob("*.jsonl") for line in path.read_bytes().splitlines()]
-    assert sorted(map(int, ids)) == list(range(1, 301))
-    assert {path.name for path in (out / "user-01").iterdir()} <= {"user-02.jsonl", "user-03.jsonl"}
-    assert files != {path: path.read_bytes() for path in out.rglob("*.jsonl")}
+    assert ids(out) == list(range(1, 301))
+    assert not (out / "user-user-04.ndjson").exists()
 
 
 def test_somebody_elses_directory_is_refused_before_anything_starts(
@@ -86,14 +80,17 @@ async def test_the_emulator_is_gone_afterwards() -> None:
 
 
 def test_an_export_that_is_not_whole_is_a_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = command.everything
+    from chatrest.cli.demo import stages
 
-    async def leaky(*args: object) -> object:
-        tally = await whole(*args)
-        tally.records.popitem()
-        return tally
+    whole = stages.everything
 
-    monkeypatch.setattr(command, "everything", leaky)
+    async def leaky(session: object, folder: Path, *args: object) -> object:
+        found = await whole(session, folder, *args)
+        next(folder.glob("*.ndjson")).unlink()
+        return found
+
+    monkeypatch.setattr(stages, "everything", leaky)
     result = demo(tmp_path / "out")
     assert result.exit_code == 1
-    assert "1 messages lost, 0 twice" in result.stderr
+    assert "the export is not whole: " in result.stderr
+    assert len(result.stderr.splitlines()) == 1

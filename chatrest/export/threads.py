@@ -1,0 +1,22 @@
+"""Work that waits for the disk, in a thread."""
+
+import asyncio
+from collections.abc import Callable
+from typing import TypeVar
+
+T = TypeVar("T")
+
+
+async def in_thread(work: Callable[[], T], undo: Callable[[T], None] | None = None) -> T:
+    """The result of `work`. A cancel waits for its end: a thread cannot be stopped, nor be left alone.
+
+    Where the result is lost to a cancel, `undo` gets it.
+    """
+    task = asyncio.ensure_future(asyncio.to_thread(work))
+    try:
+        return await asyncio.shield(task)
+    except asyncio.CancelledError:
+        await asyncio.wait([task])
+        if undo is not None and task.exception() is None:
+            undo(task.result())
+        raise
