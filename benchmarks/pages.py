@@ -12,10 +12,10 @@ UID: Final = "user-01"
 _CALLS_IN_A_HUNDRED: Final = 5  # there are more, but how many is the dice's to say
 
 
-def talk(messages: int) -> Store:
-    """A store in which `UID` takes part in every message: the ids are 1 to `messages`."""
+def talk(messages: int, users: int = 2) -> Store:
+    """A store with the ids 1 to `messages`; where there are two users, `UID` takes part in every message."""
     store = Store()
-    fill(store, users=2, messages=messages, groups=0, seed=7)
+    fill(store, users=users, messages=messages, groups=0, seed=7)
     return store
 
 

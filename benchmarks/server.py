@@ -1,16 +1,23 @@
-"""The service for the walk, in a process of its own: the emulator's rules behind the lightest HTTP.
+"""The service for walks and exports, in a process of its own: the emulator's rules behind the lightest HTTP.
 
 `python -m benchmarks.server --messages N` writes its port on a line, serves on 127.0.0.1, and ends when
 its standard input does: with the one who started it, however that one ends. A page is made once and then
 served from memory, so that the server keeps no client waiting.
+
+Below `/packed` is the same service once more, which sends gzip to whoever accepts it, as services of this
+kind do; a page is compressed once. `--users` spreads the messages over many users. `--endless` is for
+messages by the million: one user's list that is spliced of few records, and kept nowhere.
 """
 
 import asyncio
+import gzip
 import subprocess
 import sys
-from argparse import ArgumentParser
+from argparse import ArgumentParser, Namespace
+from collections.abc import Callable
 from types import TracebackType
-from typing import Final, Self
+from typing import Final, Self, TypeAlias
+from urllib.parse import parse_qsl
 
 from chatrest.core.hosts import App
 from chatrest.emulator.reading import Look
@@ -19,20 +26,30 @@ from chatrest.emulator.service import Keys, Reply, Request, Service
 from . import pages
 
 KEY: Final = "benchmark-key"
+_PACKED: Final = "/packed"
+_LEVEL: Final = 6  # what servers compress with by default
 _END: Final = b"\r\n\r\n"
+
+Answer: TypeAlias = Callable[[Request], Reply]
 
 
 class Serving:
-    """The server as a child process, for as long as the `with` lasts; `app` is what clients need."""
+    """The server as a child process, for as long as the `with` lasts; `app` is what clients need.
 
-    def __init__(self, messages: int) -> None:
-        command = (sys.executable, "-m", "benchmarks.server", "--messages", str(messages))
+    `packed` is the same app where replies come as gzip.
+    """
+
+    def __init__(self, messages: int, *, users: int = 2, endless: bool = False) -> None:
+        sizes = ("--messages", str(messages), "--users", str(users), *(["--endless"] if endless else []))
+        command = (sys.executable, "-m", "benchmarks.server", *sizes)
         self._child = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         assert self._child.stdout is not None
         port = self._child.stdout.readline()
         if not port:
             raise RuntimeError(f"the server ended with status {self._child.wait()}")
-        self.app = App("benchmark", KEY, base_url=f"http://127.0.0.1:{int(port)}/v3")
+        at = f"http://127.0.0.1:{int(port)}"
+        self.app = App("benchmark", KEY, base_url=f"{at}/v3")
+        self.packed = App("benchmark", KEY, base_url=f"{at}{_PACKED}/v3")
 
     def __enter__(self) -> Self:
         return self
@@ -48,24 +65,53 @@ class Serving:
 
 
 class _Pages:
-    """The pages by what they were asked with."""
+    """The replies by what they were asked with."""
 
-    def __init__(self, service: Service) -> None:
-        self._service = service
-        self._made: dict[tuple[str, ...], bytes] = {}
+    def __init__(self, answer: Answer, *, kept: bool) -> None:
+        self._answer = answer
+        self._kept = kept
+        self._made: dict[tuple[bool, str, str], bytes] = {}
 
     def reply(self, head: bytes) -> bytes:
         """The reply to a GET's head, as it goes over the wire."""
-        first, *rest = head.decode("latin-1").split("\r\n")
-        target = first.split(" ")[1]
-        path, _, query = target.partition("?")
-        place = (path, *sorted(query.split("&")))
-        if place not in self._made:
-            parted = (line.partition(":") for line in rest)
-            headers = {name.lower(): value.strip() for name, _, value in parted}
-            answer = self._service.answer(Request("GET", path, query, headers))
-            self._made[place] = _written(answer)
-        return self._made[place]
+        first, _, rest = head.decode("latin-1").partition("\r\n")
+        path, _, query = first.split(" ")[1].partition("?")
+        packed = path.startswith(_PACKED) and _accepts_gzip(rest)
+        place = (packed, path, "&".join(sorted(query.split("&"))))
+        found = self._made.get(place)
+        if found is None:
+            request = Request("GET", path.removeprefix(_PACKED), query, _headers(rest))
+            found = _written(self._answer(request), packed=packed)
+            if self._kept:
+                self._made[place] = found
+        return found
+
+
+class Endless:
+    """One user's list of `last` messages, ids from 1 on, spliced of few records: made anew for every page."""
+
+    def __init__(self, last: int) -> None:
+        with pages.talk(100) as store:
+            records = store.records(store.ids())
+        self._tails = [record.partition(b'"id":"')[2].partition(b'"')[2] for record in records]
+        self._last = last
+
+    def answer(self, request: Request) -> Reply:
+        """A page; whatever the list, it is the one."""
+        asked = dict(parse_qsl(request.query))
+        size = int(asked.get("perPage") or asked.get("limit") or 100)
+        after = int(asked.get("id", "0")) if asked.get("affix") == "append" else max(0, self._last - size)
+        until = min(after + size, self._last)
+        place = b'{"id":%d,"affix":"append"}' % until
+        numbers = b'{"total":%d,"count":%d,"per_page":%d,"current_page":1,"total_pages":%d}'
+        left = self._last - after
+        told = numbers % (left, until - after, size, max(1, -(-left // size)))
+        data = b",".join(self._records(after, until))
+        return Reply(200, b'{"data":[%b],"meta":{"pagination":%b,"cursor":%b}}' % (data, told, place))
+
+    def _records(self, after: int, until: int) -> list[bytes]:
+        tails, count = self._tails, len(self._tails)
+        return [b'{"id":"%d"%b' % (number, tails[number % count]) for number in range(after + 1, until + 1)]
 
 
 class _Connection(asyncio.Protocol):
@@ -85,32 +131,50 @@ class _Connection(asyncio.Protocol):
             self._transport.write(self._pages.reply(head))
 
 
-def _written(reply: Reply) -> bytes:
+def _accepts_gzip(lines: str) -> bool:
+    return "gzip" in lines.lower().partition("accept-encoding:")[2].partition("\r\n")[0]
+
+
+def _headers(lines: str) -> dict[str, str]:
+    parted = (line.partition(":") for line in lines.split("\r\n"))
+    return {name.lower(): value.strip() for name, _, value in parted}
+
+
+def _written(reply: Reply, *, packed: bool) -> bytes:
+    body = gzip.compress(reply.body, _LEVEL, mtime=0) if packed else reply.body
+    coding = "Content-Encoding: gzip\r\n" if packed else ""
     head = (
-        f"HTTP/1.1 {reply.status} -\r\nContent-Type: application/json; charset=utf-8\r\n"
-        f"Content-Length: {len(reply.body)}\r\nServer: benchmark\r\n\r\n"
+        f"HTTP/1.1 {reply.status} -\r\nContent-Type: application/json; charset=utf-8\r\n{coding}"
+        f"Content-Length: {len(body)}\r\nServer: benchmark\r\n\r\n"
     )
-    return head.encode() + reply.body
+    return head.encode() + body
 
 
-async def _serve(messages: int) -> None:
+async def _serve(asked: Namespace) -> None:
+    if asked.endless:
+        await _listen(_Pages(Endless(asked.messages).answer, kept=False))
+        return
     look = Look("cursor")
-    with pages.talk(messages) as store:
+    with pages.talk(asked.messages, asked.users) as store:
         keys = Keys(KEY, "", "", "")
         service = Service(store, keys, {}, user_lists=look, other_lists=look, clock=lambda: 0.0)
-        made = _Pages(service)
-        loop = asyncio.get_running_loop()
-        server = await loop.create_server(lambda: _Connection(made), "127.0.0.1", 0)
-        async with server:
-            print(server.sockets[0].getsockname()[1], flush=True)
-            await asyncio.to_thread(sys.stdin.buffer.read)
+        await _listen(_Pages(service.answer, kept=True))
+
+
+async def _listen(made: _Pages) -> None:
+    server = await asyncio.get_running_loop().create_server(lambda: _Connection(made), "127.0.0.1", 0)
+    async with server:
+        print(server.sockets[0].getsockname()[1], flush=True)
+        await asyncio.to_thread(sys.stdin.buffer.read)
 
 
 def main() -> None:
     """Serves until standard input ends."""
     parser = ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--messages", type=int, required=True)
-    asyncio.run(_serve(parser.parse_args().messages))
+    parser.add_argument("--users", type=int, default=2)
+    parser.add_argument("--endless", action="store_true")
+    asyncio.run(_serve(parser.parse_args()))
 
 
 if __name__ == "__main__":

@@ -1,13 +1,21 @@
 """The benchmarks run, in the smallest size, and print their tables; no time is asserted."""
 
+import gzip
+import urllib.request
+
+import aiohttp
+import msgspec
 import pytest
 
 pytest.importorskip("httpx")
 pytest.importorskip("pydantic")
 
-from benchmarks import decode, import_time, measure, overhead, pace, pages, walk
+from benchmarks import decode, export, import_time, measure, overhead, pace, pages, walk
 from benchmarks.clients import CLIENTS
+from benchmarks.server import KEY, Endless, Serving
+from chatrest import App, AsyncSession
 from chatrest.core.decode import MESSAGE, Many
+from chatrest.emulator.service import Request
 from chatrest.models.message import CallMessage
 
 
@@ -41,6 +49,84 @@ def test_overhead_prints_a_row_for_every_call_and_client(capsys: pytest.CaptureF
     assert all(shown.count(f"\n{case.told} ") == 3 for case in overhead.cases(5))
     assert shown.count(" <= +60 µs\n") == 3
     assert shown.count(" <= 1.3 x\n") == 1
+
+
+SMALL = ["--rounds=1", "--dlt-rounds=1", "--messages=1500", "--users=3", "--memory-messages=3000"]
+
+
+def test_export_prints_its_tables(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(export, "has_dlt", lambda: False)
+    export.main(SMALL)
+    shown = capsys.readouterr().out
+    assert shown.startswith("Exporting 1500 messages, against only receiving them")
+    assert all(shown.count(f"\n{name} ") == 4 for name in (export.OURS, export.BARE, export.KEPT))
+    assert [shown.count(f" {told} ") for told in ("one user", "3 users", "plain", "gzip")] == [6] * 4
+    assert f"\n{export.WITHOUT_DLT}\n" in shown
+    assert all(f"\n{messages} messages " in shown for messages in ("300", "3,000"))
+
+
+@pytest.mark.skipif(not export.has_dlt(), reason="dlt is in the extra `compare` alone")
+def test_dlt_writes_every_message() -> None:
+    with Serving(1500) as server:
+        case = export.Case("one user", "gzip", server.packed, [pages.UID], 1500)
+        for ways in export.DLT.values():
+            assert all(export.by_dlt(case, way) > 0 for way in ways.values())
+
+
+def test_the_table_against_dlt_compares_like_with_like() -> None:
+    names = [name for ours, ways in export.DLT.items() for name in (ours, *ways)]
+    times = {name: [float(place + 1)] for place, name in enumerate(names)}
+    rows = list(export._dlt_rows(times, 2))
+    assert [row[0] for row in rows] == names
+    assert [row[2:] for row in rows[:3]] == [("2", "", ""), ("1", "2.0", ""), ("1", "3.0", ">= 15")]
+    assert [row[3] for row in rows[3:]] == ["", "1.2", "1.5"]
+
+
+async def test_an_export_that_misses_a_message_is_no_measurement() -> None:
+    with Serving(20) as server:
+        async with AsyncSession(server.app) as session:
+            case = export.Case("one user", "plain", server.app, [pages.UID], 20)
+            assert await export.exported(session, case) > 0
+            with pytest.raises(AssertionError, match="20 messages, 21 expected"):
+                await export.exported(session, case._replace(messages=21))
+        async with aiohttp.ClientSession(headers={"apikey": KEY}) as bare:
+            addresses, size = await export.listed(bare, case)
+            assert len(addresses) == 1
+            with pytest.raises(AssertionError, match=f"{size} bytes, {size + 1} expected"):
+                await export.received(bare, addresses, size + 1)
+
+
+def test_the_server_sends_gzip_to_those_who_accept_it() -> None:
+    with Serving(20) as server:
+        plain, coding = got(server.app, "identity")
+        assert coding is None
+        assert got(server.app, "gzip") == got(server.packed, "identity") == (plain, None)
+        packed, coding = got(server.packed, "deflate, gzip")
+        assert coding == "gzip"
+        assert gzip.decompress(packed) == plain
+
+
+def got(app: App, accepted: str) -> tuple[bytes, str | None]:
+    headers = {"apikey": KEY, "Accept-Encoding": accepted}
+    asked = urllib.request.Request(f"{app.chat_url}/users/{pages.UID}/messages?perPage=5", headers=headers)
+    with urllib.request.urlopen(asked) as response:
+        return response.read(), response.headers["Content-Encoding"]
+
+
+def test_an_endless_list_has_an_end() -> None:
+    endless = Endless(250)
+    seen: list[str] = []
+    for after in ("", "&id=100", "&id=200", "&id=250"):
+        body = endless.answer(Request("GET", "", f"perPage=100&affix=append{after}", {})).body
+        page = Many(MESSAGE)(body)
+        assert not page.repairs
+        seen += [item.id for item in page.items]
+        assert msgspec.json.decode(body)["meta"]["cursor"]["id"] == len(seen)
+    assert seen == [str(number) for number in range(1, 251)]
+    newest = endless.answer(Request("GET", "", "affix=prepend&limit=1", {})).body
+    assert [item.id for item in Many(MESSAGE)(newest).items] == ["250"]
 
 
 async def test_all_that_are_compared_get_the_same() -> None:

@@ -9,13 +9,14 @@ from ..errors import RequestInvalidError
 if TYPE_CHECKING:
     from ..management import AsyncManagement
     from ..session import AsyncSession
+    from ..telemetry import Listener
 
 
-def session() -> "AsyncSession":
+def session(telemetry: "Listener | tuple[()]" = ()) -> "AsyncSession":
     """A session with the app that the environment names, as `App.from_env` reads it."""
     from ..session import AsyncSession  # brings the network along, which no help text needs
 
-    return AsyncSession(App.from_env())
+    return AsyncSession(App.from_env(), telemetry=telemetry)
 
 
 def management() -> "AsyncManagement":

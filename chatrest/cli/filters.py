@@ -1,6 +1,6 @@
 """Options out of a filter's fields: the struct says what is allowed, a table says what it means."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any, Final, TypeVar
 
 import click
@@ -85,12 +85,12 @@ class Listing(click.Command):
                 formatter.write_dl([record for record in records if record is not None])
 
 
-def filtered_by(kind: type[Filter]) -> Callable[[F], F]:
-    """Adds an option for every filter of `kind`."""
+def filtered_by(kind: type[Filter], *, without: Collection[str] = ()) -> Callable[[F], F]:
+    """Adds an option for every filter of `kind`, but for the fields that the command has no use for."""
 
     def decorate(command: F) -> F:
         for field in reversed(_fields(kind)):
-            if meaning := MEANINGS[kind][field.name]:
+            if field.name not in without and (meaning := MEANINGS[kind][field.name]):
                 command = _option(field, meaning)(command)
         return command
 

@@ -23,8 +23,10 @@ from ..errors import ChatRestError, RequestInvalidError
 from . import streams
 from .demo.command import demo
 from .emulator import emulator
+from .export import export
 from .invocation import NAME, version
 from .reading import apps, messages, users
+from .verify import verify
 from .writing import send, token
 
 
@@ -160,5 +162,5 @@ def root(ctx: click.Context) -> None:
         click.echo(ctx.get_help())
 
 
-for command in (demo, emulator, messages, users, token, send, apps):
+for command in (demo, emulator, export, messages, users, token, send, apps, verify):
     root.add_command(command)

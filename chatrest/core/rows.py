@@ -6,7 +6,7 @@ page at less than half of the cost. A record that does not have its documented t
 """
 
 from collections.abc import Awaitable, Callable
-from typing import Any, Final, TypeVar, final
+from typing import Annotated, Any, Final, TypeVar, final
 
 import msgspec
 from msgspec import Raw, Struct, structs
@@ -15,12 +15,15 @@ from ..errors import ReplyUnreadableError
 from ..models.meta import Meta
 from .decode import REFUSED, Listing, meta_of, records_of
 from .endpoint import Call, Send
-from .scan import whole
+from .scan import envelope
 
 R = TypeVar("R")
 
 UNKNOWN: Final = -1
 """The time of a record that tells none."""
+_LOW: Final = -(1 << 63)
+_HIGH: Final = (1 << 63) - 1
+"""Times that a database can hold."""
 _ONE_LINE: Final = bytes.maketrans(b"\r\n", b"  ")
 
 
@@ -34,7 +37,7 @@ class Row(Struct, gc=False, rename="camel"):
     sender: str = ""
     receiver: str = ""
     receiver_type: str = ""
-    sent_at: int = UNKNOWN
+    sent_at: Annotated[int, msgspec.Meta(ge=_LOW, le=_HIGH)] = UNKNOWN
     raw: bytes | Raw = msgspec.field(default=b"", name="//raw")
     """The record's bytes, on one line: line breaks between its members are spaces. The service has no member
     of this name."""
@@ -51,14 +54,15 @@ _ROW: Final = msgspec.json.Decoder(Row)
 
 def rows(body: bytes, /) -> Listing[Row]:
     """The page; raises `ReplyUnreadableError` where the body is not the list envelope."""
-    if b"\n" in body or b"\r" in body:
-        return _patiently(body)
     try:
         page = _PAGE.decode(body)
         items = list(map(_ROW.decode, page.data))
     except REFUSED:
         return _patiently(body)
-    for item, raw in zip(items, page.data, strict=True):
+    raws: list[Raw] | list[bytes] = page.data
+    if b"\n" in body or b"\r" in body:
+        raws = [bytes(raw).translate(_ONE_LINE) for raw in page.data]
+    for item, raw in zip(items, raws, strict=True):
         item.raw = raw
     return Listing(items, page.meta, body)
 
@@ -97,7 +101,7 @@ def _patiently(body: bytes) -> Listing[Row]:
 
 def _read(record: bytes) -> Any:
     try:
-        return whole(record)
+        return envelope(b'{"data":%b}' % record)[0].get("data")  # as in its page, however deep it is
     except ReplyUnreadableError:
         return None
 
@@ -108,7 +112,7 @@ def _of_members(record: dict[str, Any]) -> Row:
         if isinstance(record.get(name), str | int) and not isinstance(record[name], bool):
             setattr(row, name, _text(str(record[name])))
     sent_at = record.get("sentAt")
-    if isinstance(sent_at, int) and not isinstance(sent_at, bool):
+    if isinstance(sent_at, int) and not isinstance(sent_at, bool) and _LOW <= sent_at <= _HIGH:
         row.sent_at = sent_at
     for name, wire in (("sender", "sender"), ("receiver", "receiver"), ("receiver_type", "receiverType")):
         if isinstance(record.get(wire), str):

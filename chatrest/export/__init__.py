@@ -12,5 +12,7 @@ from .plan import Plan
 from .progress import Progress
 from .report import Failure, Report
 from .start import export
+from .verdict import Problem, Verdict
+from .verify import verify
 
-__all__ = ["Failure", "Plan", "Progress", "Report", "export"]
+__all__ = ["Failure", "Plan", "Problem", "Progress", "Report", "Verdict", "export", "verify"]

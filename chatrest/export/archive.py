@@ -7,10 +7,11 @@ are synchronous and wait for the disk, so whoever has an event loop calls them i
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import Literal, Self, TypeAlias, final
+from typing import Final, Literal, Self, TypeAlias, final
 
 from msgspec import Struct, structs
 
@@ -19,9 +20,9 @@ from ..core.rows import Row
 from ..errors import RequestInvalidError
 from . import journal as journals
 from .compare import Index
-from .disk import Disk, OpenFiles
+from .disk import Disk, OpenFiles, sync_folder
 from .ids import key_of
-from .journal import Journal
+from .journal import NEVER, Journal
 from .plan import Plan
 from .sink import LAST, Lost, Site, sink_of
 from .sources import Source
@@ -67,6 +68,9 @@ class Kept(Struct):
     vanished: int = 0
 
 
+MANIFEST: Final = "manifest.json"
+
+
 @final
 class Archive:
     """The folder of an export, open for writing; used with `with`.
@@ -85,20 +89,22 @@ class Archive:
         now: Callable[[], float] = time.time,
     ) -> None:
         self.folder = folder
-        self._now = now
         self.disk = disk or Disk()
+        self._now = now
         self._lock = threading.Lock()
         self._index: Index | None = None
-        claim(folder)
-        self.journal = Journal(folder / journals.NAME)
+        self._closed = False
+        self.is_new = claim(folder, self.disk)
+        """Whether the folder held no export before."""
+        begin = {"app": app_id, "plan": (plan or Plan()).encoded().decode()}
+        self.journal = Journal(folder / journals.NAME, begin)
+        self._files = OpenFiles(self.disk)
         try:
-            self.plan = self._agreed(plan, app_id)
-            self._files = OpenFiles(self.disk)
+            self.plan = agreed(folder, {name: self.journal[name] for name in begin}, plan, app_id)
             self.sink = sink_of(self.plan, Site(folder, self.journal, self.disk, self._files))
-            with self.journal.transaction():
-                self._note(app_id)
-                self._uncover(self.sink.repair())
+            self._repair()
         except BaseException:
+            self._files.close()
             self.journal.close()
             raise
         self._has_strays = self.journal.has_strays()
@@ -112,8 +118,11 @@ class Archive:
         self.close()
 
     def close(self) -> None:
-        """Lets go of the folder."""
+        """Lets go of the folder; twice is fine."""
         with self._lock:
+            if self._closed:
+                return
+            self._closed = True
             self.sink.close()
             self._files.close()
             self._forget_index()
@@ -122,19 +131,26 @@ class Archive:
     def commit(self, pages: Iterable[Taken]) -> Kept:
         """Writes some pages, and only then counts them as covered; all of them, or none."""
         kept = Kept()
+        with self._guarded(), self.journal.transaction():
+            for page in pages:
+                self._take(page, kept)
+            self.sink.flush()  # the rows are safe from here on, and so the journal may say so
+        with self._guarded():
+            self.sink.relieve()
+        return kept
+
+    @contextmanager
+    def _guarded(self) -> Iterator[None]:
+        """One at a time; where it fails, what was not committed never happened."""
         with self._lock:
             try:
-                with self.journal.transaction():
-                    for page in pages:
-                        self._take(page, kept)
-                    self.sink.flush()  # the rows are safe from here on, and so the journal may say so
+                yield
             except sqlite3.Error as error:
                 self._forget()
                 raise OSError(f"{self.folder}: {error}") from error
             except BaseException:
                 self._forget()
                 raise
-        return kept
 
     def _forget_index(self) -> None:
         if self._index is not None:
@@ -160,11 +176,19 @@ class Archive:
 
     def finish(self) -> int:
         """Puts everything into its final place; how many messages took that of an older version."""
-        with self._lock:
+        with self._guarded():
             amended = self.sink.amend()
+            with self.journal.transaction():
+                self.journal.forget_changed()  # what is left of it is not on disk any more
             self.sink.finish()
             self._files.sync()
             return amended
+
+    def discard(self) -> None:
+        """Lets go of the folder, and leaves nothing in it."""
+        self.close()
+        for path in (*self.folder.glob(f"{journals.NAME}*"), self.folder / MANIFEST):
+            self.disk.remove(path)
 
     # ── one page ──
 
@@ -188,6 +212,7 @@ class Archive:
         index = self._index
         assert index is not None, "prepare() comes first"
         if page.mode == "recheck":
+            self.journal.reappear(page.after + 1, page.last, page.seen)
             gone = index.missing(page.number, page.after, page.last, page.since, page.seen)
             self.journal.vanish(page.number, gone, int(self._now()))
             kept.vanished += len(gone)
@@ -196,7 +221,9 @@ class Archive:
             changed = []
         kept.changed += len(changed)
         index.put(page.number, [*new, *changed])
-        if not self.sink.upserts:
+        if not self.sink.upserts and page.mode != "adopt":
+            # What was noted before is older than what the service shows now, changed or not.
+            self.journal.applied(row.id for row in page.rows)
             self.journal.change(changed)
         fresh = {row.id for row in new}
         return structs.replace(
@@ -225,46 +252,64 @@ class Archive:
 
     # ── opening ──
 
-    def _agreed(self, plan: Plan | None, app_id: str) -> Plan:
-        """The folder's plan, or the one that is given if there is none; they must not differ."""
-        app, kept = self.journal["app"], self.journal["plan"]
-        if app is not None and app != app_id:
-            raise RequestInvalidError(
-                f"{self.folder} holds an export of the app {app!r}, and not of {app_id!r}"
-            )
-        if kept is None:
-            return plan or Plan()
-        found = Plan.parse(kept)
-        if plan is not None and plan != found:
-            differing = "; ".join(found.differences(plan))
-            raise RequestInvalidError(
-                f"{self.folder} holds an export of another plan: {differing}; "
-                "allowed is the same plan, no plan at all to go on with it, or another folder"
-            )
-        return found
-
-    def _note(self, app_id: str) -> None:
-        self.journal["app"] = app_id
-        self.journal["plan"] = self.plan.encoded().decode()
+    def _repair(self) -> None:
+        """Brings disk and journal together; what is not on disk is not covered."""
+        try:
+            with self.journal.transaction():
+                untold = [Lost(each.source, each.first, each.last) for each in self.journal.untold_frames()]
+                if lost := [*untold, *self.sink.repair()]:
+                    self._uncover([Lost(each.source, each.first or 1, each.last or LAST) for each in lost])
+        except BaseException:
+            self.sink.close()
+            raise
 
     def _uncover(self, lost: list[Lost]) -> None:
-        """What is not on disk is not covered, and is nobody's any more."""
-        numbers = [known.number for known in self.journal.sources()]
+        """What is lost is to be read again, by whoever may have it."""
+        known = [known.number for known in self.journal.sources()]
         for source, first, last in lost:
-            self.journal.drop_strays(first, last)
-            for number in [source] if source else numbers:
-                spans = without(self.journal.spans(number), first or 1, last or LAST)
-                self.journal.replace_spans(number, spans)
+            self.journal.reappear(first, last)
+            for number in [source] if source else known:
+                self.journal.mark(number, "lost")
+                self.journal.replace_spans(number, without(self.journal.spans(number), first, last))
+        self._drop_strays(min(each.first for each in lost), max(each.last for each in lost))
+        # Whose source does not show it any more, others may have left to it: `settle` looks for them again.
+        self.journal.keep_balance("settled", NEVER)
+
+    def _drop_strays(self, first: int, last: int) -> None:
+        """What was written outside of the rule, and is not on disk any more."""
+        strays = self.journal.strays_of(first, last)
+        for row, _ in self.sink.stored(first, last) if strays else ():
+            strays.discard(key_of(row))
+        self.journal.drop_strays(strays)
 
 
-def claim(folder: Path) -> None:
-    """Makes the folder; refuses one that holds something else than an export."""
+def agreed(folder: Path, kept: Mapping[str, str | None], plan: Plan | None, app_id: str) -> Plan:
+    """The folder's plan, of its journal's meta; the plan that is given must not differ, nor the app."""
+    app, its = kept.get("app"), kept.get("plan")
+    if app is None or its is None:
+        raise RequestInvalidError(f"{folder / journals.NAME} tells no plan: it is no export's journal")
+    if app != app_id:
+        raise RequestInvalidError(f"{folder} holds an export of the app {app!r}, and not of {app_id!r}")
+    found = Plan.parse(its)
+    if plan is not None and plan != found:
+        raise RequestInvalidError(
+            f"{folder} holds an export of another plan: {'; '.join(found.differences(plan))}; "
+            "allowed is the same plan, no plan at all to go on with it, or another folder"
+        )
+    return found
+
+
+def claim(folder: Path, disk: Disk | None = None) -> bool:
+    """Makes the folder; whether it holds no export yet. Refuses one that holds something else."""
     if folder.exists() and not folder.is_dir():
         raise RequestInvalidError(f"{folder} is no folder: choose another")
-    folder.mkdir(parents=True, exist_ok=True)
-    if not (folder / journals.NAME).exists() and any(
-        not path.name.startswith(".") for path in folder.iterdir()
-    ):
+    if not folder.exists():
+        folder.mkdir(parents=True)
+        sync_folder(disk or Disk(), folder.parent)
+    if (folder / journals.NAME).exists():
+        return False
+    if any(not path.name.startswith(".") for path in folder.iterdir()):
         raise RequestInvalidError(
             f"{folder} holds something else than an export, and is not touched: choose another folder"
         )
+    return True

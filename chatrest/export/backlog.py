@@ -9,8 +9,8 @@ from typing import Final, final
 
 from .archive import Taken
 
-ROOM: Final = 32 << 20
-"""Bytes of pages that wait to be written."""
+ROOM: Final = 8 << 20
+"""Bytes of pages that wait to be written; about four times as much is held while a batch is."""
 MOST: Final = 2_000
 """Pages of one batch: small ones are written together, for every batch waits for the disk once."""
 

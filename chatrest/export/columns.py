@@ -1,15 +1,16 @@
 """Messages as columns: what a Parquet file of an export holds.
 
-| column                                | type               | holds                                               |
-|---------------------------------------|--------------------|-----------------------------------------------------|
-| id                                    | string             | the id; of a record without one, `#` and its SHA-256 |
-| number                                | int64              | the id as a number: to sort by, and to join with    |
-| conversation_id … text, muid          | string             | members of the record; text, action: of its `data`  |
-| tags                                  | list of strings    |                                                     |
-| sent_at … read_at                     | timestamp[ms, UTC] | whichever unit the service tells: `names.MILLISECONDS` |
-| source                                | string             | the list that it was read from, such as `user alice` |
-| raw                                   | string             | the record, as it was served                        |
-| raw_bytes                             | binary             | the same, of a record that is not valid UTF-8        |
+| column                       | type               | holds                                                  |
+|------------------------------|--------------------|--------------------------------------------------------|
+| id                           | string             | the id; `#` and its SHA-256 for a record without one   |
+| number                       | int64              | the id as a number, to sort by                         |
+| conversation_id … type, muid | string             | members of the record; `edited_by`, `deleted_by`, too  |
+| action, text                 | string             | members of its `data`                                  |
+| tags                         | list of strings    | its tags                                               |
+| sent_at … read_at            | timestamp[ms, UTC] | times, whichever unit the service tells them in        |
+| source                       | string             | the list that it was read from, such as `user alice`   |
+| raw                          | string             | the record, as it was served                           |
+| raw_bytes                    | binary             | the same, but null where the record is valid UTF-8     |
 
 A member that is absent, or not of its documented type, is null; a record of any shape has a row. `raw` is
 text, which is what the JSON functions of databases take. Text is UTF-8: in a record that is not, `raw` has
@@ -39,7 +40,7 @@ _LATEST: Final = 253_402_300_799_999
 """The last millisecond of the year 9999: Python and most databases know no later one."""
 _FEW_ROWS, _FEW_BYTES = 10_000, 1 << 23
 """What is held as Python's objects at once."""
-_MANY_ROWS, _MANY_BYTES = 100_000, 1 << 26
+_MANY_ROWS, _MANY_BYTES = 100_000, 1 << 25
 """What is held at once: a row group."""
 _TEXTS: Final = (
     "conversation_id", "parent_id", "sender", "receiver", "receiver_type", "category", "type",
@@ -190,7 +191,8 @@ def _key(record: _Members, raw: bytes) -> str:
 
 def _members(raw: bytes) -> _Members:
     try:
-        return _DECODER.decode(raw)
+        record: _Members = _DECODER.decode(raw)
+        return record
     except REFUSED:
         return _patiently(raw)
 
@@ -198,7 +200,7 @@ def _members(raw: bytes) -> _Members:
 def _patiently(raw: bytes) -> _Members:
     """What can be read of a record that does not have its documented types, or is no JSON by the letter."""
     record = _read(raw)
-    found = _fitted(_Members, record)
+    found: _Members = _fitted(_Members, record)
     found.id = row_of(raw, record).id
     found.data = _fitted(_Data, record.get("data"))
     return found

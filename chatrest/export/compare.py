@@ -9,10 +9,9 @@ import sqlite3
 from collections.abc import Iterable
 from typing import NamedTuple, final
 
-import msgspec
-
 from ..core.rows import Row
 from .ids import key_of, number
+from .lookup import among
 from .sink import Stored
 
 _SCHEMA = """
@@ -52,9 +51,8 @@ class Index:
 
     def compare(self, rows: list[Row]) -> Compared:
         """Which of these rows are not on disk, and which are, but not as they are now."""
-        sql = "SELECT id, digest FROM stored WHERE id IN (SELECT value FROM json_each(?))"
         keys = [key_of(row) for row in rows]
-        known = dict(self._db.execute(sql, (msgspec.json.encode(keys).decode(),)))
+        known = dict(among(self._db, "SELECT id, digest FROM stored WHERE id IN", keys))
         new = [row for key, row in zip(keys, rows, strict=True) if key not in known]
         there = [(key, row) for key, row in zip(keys, rows, strict=True) if key in known]
         return Compared(new, [row for key, row in there if known[key] != _digest(row)])
@@ -66,9 +64,8 @@ class Index:
 
     def unknown(self, ids: list[int]) -> list[int]:
         """Those of these ids that are not on disk."""
-        sql = "SELECT value FROM json_each(?) WHERE CAST(value AS TEXT) NOT IN (SELECT id FROM stored)"
-        found = self._db.execute(sql, (f"[{','.join(map(str, ids))}]",)) if ids else ()
-        return [unknown for (unknown,) in found]
+        known = {found for (found,) in among(self._db, "SELECT id FROM stored WHERE id IN", map(str, ids))}
+        return [each for each in ids if str(each) not in known]
 
     def missing(self, source: int, after: int, last: int, since: int, seen: frozenset[int]) -> list[int]:
         """The ids that a source wrote, above `after` up to `last` and sent since a time, not among `seen`."""

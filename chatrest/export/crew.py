@@ -5,6 +5,7 @@ has been fetched by then is committed first.
 """
 
 import asyncio
+from collections import Counter
 from contextlib import aclosing
 from typing import Any, Final, TypeVar, final
 
@@ -52,12 +53,14 @@ class Crew:
         """Sources that were walked to the end that the service shows, where no other end is set."""
         self.unsplit: set[int] = set()
         """Sources that the service does not let be entered in their midst."""
+        self._left: Counter[int] = Counter()  # of each source, the pieces that are not done
 
     async def walk(self, jobs: list[Job]) -> None:
         """Walks the jobs. Sources that fail are noted; a refused key, or a disk that fails, is raised."""
         if ranges := _ranges(jobs):
             await in_thread(lambda: self._archive.prepare(ranges))
         shared, backlog = Jobs(jobs), Backlog()
+        self._left.update(job.number for job in jobs)
         self._progress.ids += sum(job.until - job.after for job in jobs if job.until != LAST)
         try:
             async with asyncio.TaskGroup() as group:
@@ -87,29 +90,35 @@ class Crew:
                 self._fail(job, error)
             finally:
                 del self._progress.active[id(job)]
+                self._done(job)
                 await jobs.done()
 
     def _fail(self, job: Job, error: ChatRestError) -> None:
-        if job.guessed and isinstance(error, ApiError):
+        if job.guessed and not job.from_start and isinstance(error, ApiError):
             self.unsplit.add(job.number)
         else:
             self.failed[job.number] = error
+        self._progress.ids -= job.until - job.after if job.until != LAST else 0
 
     async def _walk(self, job: Job, jobs: Jobs, backlog: Backlog) -> None:
         judge = self._claims.of(job.source)
-        walk = job.source.walk(self._messages, self._query(job), Hole(job.after, job.until, job.at))
+        hole = Hole(job.after, job.until, job.at)
+        walk = job.source.walk(self._messages, self._query(job), hole, from_start=job.from_start)
         begin, after, at = job.after, job.after, job.at
         async with aclosing(walk.pages()) as pages:
             async for page in pages:
-                found, last, passed = cut(page.items, job.until)
+                found, last, passed = cut(page.items, after, job.until)
                 # Behind the hole's end the page's own place would leave something out.
                 at = at if passed else page.cursor.at
+                self._progress.waits_for_disk = backlog.is_full
                 await backlog.put(self._taken(job, judge, found, after, last, at, len(page.raw)))
                 self._show(job, begin, after, last, page)
                 after = last
                 if after >= job.until:
                     return
                 await self._share(job, jobs, after, page)
+        if after == job.after and job.guessed and not job.from_start:
+            return  # an empty page may be how a service refuses a place: asked again, from one of its own
         if job.until != LAST:
             self._progress.covered += job.until - after
             await backlog.put(self._taken(job, judge, [], after, job.until, at, 0))
@@ -120,6 +129,8 @@ class Crew:
         self, job: Job, judge: Judge, rows: list[Row], after: int, last: int, at: Any, size: int
     ) -> Taken:
         rows = self._window.within(rows)
+        if job.since:  # a service that does not heed it must not be read as if it did
+            rows = Window(job.since).within(rows)
         found = None if job.mode == "adopt" else sort_out(rows, judge)
         return Taken(
             number=job.number,
@@ -152,6 +163,7 @@ class Crew:
         ids_a_page = max(1, after - int(first)) if first.isdecimal() else len(page.items)
         other = split(job, after, ids_a_page)
         if other is not None:
+            self._left[other.number] += 1
             await jobs.give(other)
 
     def _show(self, job: Job, begin: int, after: int, last: int, page: Page[Any]) -> None:
@@ -160,6 +172,14 @@ class Crew:
         active.share = (last - begin) / (job.until - begin) if job.until != LAST else 0.0
         progress.covered += last - after if job.until != LAST else 0
         progress.received += len(page.raw)
+
+    def _done(self, job: Job) -> None:
+        self._left[job.number] -= 1
+        if not self._left[job.number]:
+            del self._left[job.number]
+        progress = self._progress
+        progress.failed = len(self.failed)
+        progress.done = max(0, progress.sources - len(self._left) - progress.failed)
 
     # ── writing ──
 

@@ -32,6 +32,11 @@ def _first(rows: Iterable[Row]) -> int:
     return next((found for row in rows if (found := number(row.id)) is not None), 0)
 
 
+def any_loose(rows: list[Row]) -> bool:
+    """Whether any of some rows in order has no number for an id, or tells no time."""
+    return bool(rows) and (number(rows[0].id) is None or UNKNOWN in [row.sent_at for row in rows])
+
+
 def times(rows: list[Row]) -> tuple[int, int]:
     """The first and the last time that some rows were sent; UNKNOWN where none tells."""
     known = [row.sent_at for row in rows if row.sent_at != UNKNOWN]

@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Iterable
 from typing import Final, final
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from ..core.endpoint import Pairs
 from .archive import Mode
@@ -35,6 +35,8 @@ class Job(Struct, kw_only=True):
     """Whether it may not be split."""
     guessed: bool = False
     """Whether it begins at an id that the service never named."""
+    from_start: bool = False
+    """Whether the service refuses such an id: the list is read from its start, and what is known passed."""
 
 
 @final
@@ -79,7 +81,7 @@ class Jobs:
         """One more job."""
         async with self._changed:
             self._waiting.append(job)
-            self._changed.notify()
+            self._changed.notify_all()  # the one who would be woken may be cancelled at that moment
 
 
 def split(job: Job, last: int, ids_a_page: float) -> Job | None:
@@ -88,6 +90,6 @@ def split(job: Job, last: int, ids_a_page: float) -> Job | None:
     if job.whole or left < WORTH * ids_a_page:
         return None
     middle = last + left // 2
-    other = Job(number=job.number, source=job.source, after=middle, until=job.until, guessed=True)
+    other = structs.replace(job, after=middle, at=(), guessed=True)
     job.until = middle
     return other

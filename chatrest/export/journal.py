@@ -8,7 +8,7 @@
 | parts     | the files, and how much of each is committed: what is behind that is torn                 |
 | frames    | per part, one after the other: which messages of which source, and the hash of the bytes  |
 | deferred  | ids that a source left to another one, as 64-bit numbers                                  |
-| balance   | sums over the ids left to others, and over those written for others (`settle`)            |
+| balance   | two numbers: are the ids left to others those that were written for others? (`settle`)    |
 | strays    | ids that were written outside of the rule of ownership                                    |
 | rechecks  | what is to be read again, and how far that has come                                       |
 | changed   | messages that were found to have changed, before they take their places in the parts      |
@@ -18,9 +18,10 @@ A page is committed in one transaction: its rows' frames, what it covers, what i
 that is in the journal is on the disk; what is on the disk and not in the journal never happened.
 """
 
+import json
 import sqlite3
 from array import array
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple, TypeAlias, final
@@ -30,17 +31,17 @@ import msgspec
 from ..core.rows import Row, row_of
 from ..errors import RequestInvalidError
 from .ids import number
+from .lookup import among
 from .sources import Source
 from .spans import Span, merged
 
 NAME: Final = "journal.sqlite"
 _VERSION: Final = 1
-_MASK: Final = (1 << 62) - 1
-_SETTINGS: Final = """
-PRAGMA locking_mode=EXCLUSIVE; PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA foreign_keys=OFF;
-"""
+_PRIME: Final = (1 << 127) - 1
+_POINT: Final = 0x5A3C_91E7_04D8_6B2F_C91D_77E3_2A85_40F6
+"""Drawn once: no id is it."""
+_SETTINGS: Final = "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA foreign_keys=OFF;"
 _SCHEMA: Final = f"""
-BEGIN;
 CREATE TABLE meta(name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE sources(number INTEGER PRIMARY KEY, source TEXT UNIQUE NOT NULL, state TEXT NOT NULL,
     error TEXT);
@@ -50,12 +51,13 @@ CREATE TABLE parts(number INTEGER PRIMARY KEY, name TEXT UNIQUE NOT NULL COLLATE
     role TEXT NOT NULL, size INTEGER NOT NULL, state TEXT NOT NULL, digest BLOB);
 CREATE TABLE frames(part INTEGER, start INTEGER, size INTEGER NOT NULL, source INTEGER NOT NULL,
     rows INTEGER NOT NULL, first INTEGER NOT NULL, last INTEGER NOT NULL, since INTEGER NOT NULL,
-    until INTEGER NOT NULL, digest BLOB NOT NULL, PRIMARY KEY(part, start)) WITHOUT ROWID;
+    until INTEGER NOT NULL, digest BLOB NOT NULL, loose INTEGER NOT NULL DEFAULT 0,
+    PRIMARY KEY(part, start)) WITHOUT ROWID;
 CREATE INDEX frames_of_source ON frames(source, last);
 CREATE TABLE deferred(source INTEGER NOT NULL, first INTEGER NOT NULL, last INTEGER NOT NULL,
     ids BLOB NOT NULL);
-CREATE TABLE balance(name TEXT PRIMARY KEY, ids INTEGER, sum INTEGER, squares INTEGER) WITHOUT ROWID;
-INSERT INTO balance VALUES('open', 0, 0, 0), ('settled', 0, 0, 0);
+CREATE TABLE balance(name TEXT PRIMARY KEY, ids INTEGER NOT NULL, product TEXT NOT NULL) WITHOUT ROWID;
+INSERT INTO balance VALUES('open', 0, '1'), ('settled', 0, '1');
 CREATE TABLE strays(id TEXT PRIMARY KEY) WITHOUT ROWID;
 CREATE TABLE rechecks(source INTEGER PRIMARY KEY, since INTEGER NOT NULL, after INTEGER NOT NULL,
     until INTEGER NOT NULL, at TEXT NOT NULL);
@@ -63,11 +65,11 @@ CREATE TABLE changed(id TEXT PRIMARY KEY, number INTEGER, raw BLOB NOT NULL);
 CREATE INDEX changed_numbers ON changed(number);
 CREATE TABLE vanished(id INTEGER PRIMARY KEY, source INTEGER NOT NULL, noticed INTEGER NOT NULL);
 PRAGMA user_version={_VERSION};
-COMMIT;
 """
 
-State: TypeAlias = Literal["open", "failed", "gone"]
-"""open: walked, or to be walked; failed: the service refused it; gone: it is not listed any more."""
+State: TypeAlias = Literal["open", "failed", "gone", "lost"]
+"""open: walked, or to be walked; failed: the service refused it; gone: it is not listed any more; lost: some
+of what was written of it is not on disk any more, and has yet to be read again."""
 Role: TypeAlias = Literal["part", "spool", "history"]
 
 
@@ -110,33 +112,42 @@ class Frame(NamedTuple):
     since: int
     until: int
     digest: bytes
+    loose: int = 0
+    """1 where any of the rows has no number for an id, or tells no time."""
 
 
 class Balance(NamedTuple):
-    """Of some ids: how many, their sum, and the sum of their squares, modulo 2 ** 62."""
+    """Ids that were written for others, less those that were left to others, as two numbers.
+
+    `product` is that of (POINT - id) over the former, divided by the same over the latter, modulo a prime: it
+    is 1 where both are the same ids, and for others by a chance of less than 2 ** -60.
+    """
 
     ids: int = 0
-    sum: int = 0
-    squares: int = 0
+    product: int = 1
 
     def plus(self, ids: Iterable[int], sign: int = 1) -> "Balance":
-        """With these ids, or without them."""
-        numbers = list(ids)
-        squares = sum(number * number for number in numbers)
-        return Balance(
-            self.ids + sign * len(numbers),
-            (self.sum + sign * sum(numbers)) & _MASK,
-            (self.squares + sign * squares) & _MASK,
-        )
+        """With these ids written for others, or with -1 left to others."""
+        count, product = 0, 1
+        for each in ids:
+            product = product * (_POINT - each) % _PRIME
+            count += 1
+        factor = product if sign > 0 else pow(product, -1, _PRIME)
+        return Balance(self.ids + sign * count, self.product * factor % _PRIME)
+
+
+NEVER: Final = Balance(-1, 0)
+"""What no balance is."""
 
 
 @final
 class Journal:
     """The journal of one folder. Raises `RequestInvalidError` where it is in use, or no journal."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, begin: Mapping[str, str] | None = None) -> None:
+        """A new one begins with `begin` as its meta, in one moment: there is never one without a plan."""
         self.path = path
-        self._db = _opened(path)
+        self._db = _opened(path, begin or {})
 
     def close(self) -> None:
         """Lets go of it; what was not committed never happened."""
@@ -190,27 +201,26 @@ class Journal:
     def spans(self, source: int) -> list[Span]:
         """The intervals of a source."""
         rows = self._db.execute("SELECT first, last, at FROM covered WHERE source = ?", (source,))
-        return merged(Span(first, last, _pairs(at)) for first, last, at in rows)
+        return merged(Span(first, last, _place(at, last)) for first, last, at in rows)
 
     def cover(self, source: int, after: int, last: int, at: Any) -> None:
         """The ids above `after` up to `last` are safe; the list goes on at `at`."""
         if last <= after:
             return
-        first, place = after + 1, msgspec.json.encode(at).decode()
-        before = self._one("SELECT first FROM covered WHERE source = ? AND last = ?", source, after)
-        behind = self._one("SELECT last, at FROM covered WHERE source = ? AND first = ?", source, last + 1)
-        if behind is not None:
-            self._db.execute("DELETE FROM covered WHERE source = ? AND first = ?", (source, last + 1))
-            last, place = behind
-        if before is not None:
-            first = before[0]
-        self._db.execute("INSERT OR REPLACE INTO covered VALUES(?, ?, ?, ?)", (source, first, last, place))
+        near = (source, last + 1, after)
+        sql = "SELECT first, last, at FROM covered WHERE source = ? AND first <= ? AND last >= ?"
+        found = [Span(first, end, _place(place, end)) for first, end, place in self._db.execute(sql, near)]
+        self._db.execute("DELETE FROM covered WHERE source = ? AND first <= ? AND last >= ?", near)
+        self._add_spans(source, merged([*found, Span(after + 1, last, at)]))
 
     def replace_spans(self, source: int, spans: Iterable[Span]) -> None:
         """The intervals of a source, made anew."""
         self._db.execute("DELETE FROM covered WHERE source = ?", (source,))
-        rows = [(source, span.first, span.last, msgspec.json.encode(span.at).decode()) for span in spans]
-        self._db.executemany("INSERT INTO covered VALUES(?, ?, ?, ?)", rows)
+        self._add_spans(source, spans)
+
+    def _add_spans(self, source: int, spans: Iterable[Span]) -> None:
+        rows = [(source, span.first, span.last, json.dumps(span.at)) for span in spans]
+        self._db.executemany("INSERT OR REPLACE INTO covered VALUES(?, ?, ?, ?)", rows)
 
     # ── files ──
 
@@ -247,9 +257,16 @@ class Journal:
         self._db.execute("DELETE FROM frames WHERE part = ?", (part,))
         self._db.execute("DELETE FROM parts WHERE number = ?", (part,))
 
+    def untold_frames(self) -> list[Frame]:
+        """The frames of parts that are not there: somebody has edited the journal. They are removed."""
+        sql = "SELECT * FROM frames WHERE part NOT IN (SELECT number FROM parts)"
+        found = [Frame(*row) for row in self._db.execute(sql)]
+        self._db.execute("DELETE FROM frames WHERE part NOT IN (SELECT number FROM parts)")
+        return found
+
     def add_frames(self, frames: Iterable[Frame]) -> None:
         """Frames, of parts that are there."""
-        self._db.executemany("INSERT INTO frames VALUES(?,?,?,?,?,?,?,?,?,?)", frames)
+        self._db.executemany("INSERT INTO frames VALUES(?,?,?,?,?,?,?,?,?,?,?)", frames)
 
     def drop_frames(self, part: int, start: int = 0) -> None:
         """The frames of a part from a place on."""
@@ -287,19 +304,22 @@ class Journal:
 
     def balance(self, name: str) -> Balance:
         """`open`, as it is now, or `settled`, as it was when all was last found to be there."""
-        return Balance(
-            *self._db.execute("SELECT ids, sum, squares FROM balance WHERE name = ?", (name,)).fetchone()
-        )
+        ids, product = self._one("SELECT ids, product FROM balance WHERE name = ?", name)
+        return Balance(ids, int(product))
 
     def keep_balance(self, name: str, balance: Balance) -> None:
         """Notes it."""
-        sql = "UPDATE balance SET ids = ?, sum = ?, squares = ? WHERE name = ?"
-        self._db.execute(sql, (*balance, name))
+        sql = "UPDATE balance SET ids = ?, product = ? WHERE name = ?"
+        self._db.execute(sql, (balance.ids, str(balance.product), name))
 
-    def drop_strays(self, first: int, last: int) -> None:
+    def strays_of(self, first: int, last: int) -> set[str]:
+        """The ids in a span that were written outside of the rule, and those without a number."""
+        sql = "SELECT id FROM strays WHERE number(id) IS NULL OR number(id) BETWEEN ? AND ?"
+        return {found for (found,) in self._db.execute(sql, (first, last))}
+
+    def drop_strays(self, ids: Iterable[str]) -> None:
         """Ids that were written outside of the rule, and are lost."""
-        sql = "DELETE FROM strays WHERE CAST(id AS INTEGER) BETWEEN ? AND ? OR NOT id GLOB '[0-9]*'"
-        self._db.execute(sql, (first, last))
+        self._db.executemany("DELETE FROM strays WHERE id = ?", [(each,) for each in ids])
 
     def has_strays(self) -> bool:
         """Whether any id was written outside of the rule."""
@@ -311,25 +331,26 @@ class Journal:
 
     def strays(self, ids: list[str]) -> set[str]:
         """Those of these ids that were written outside of the rule."""
-        sql = "SELECT id FROM strays WHERE id IN (SELECT value FROM json_each(?))"
-        return {found for (found,) in self._db.execute(sql, (msgspec.json.encode(ids).decode(),))}
+        return {found for (found,) in among(self._db, "SELECT id FROM strays WHERE id IN", ids)}
 
     # ── reading again ──
 
     def recheck(self, source: int, since: int, until: int) -> None:
-        """A source is to be read again from a time on, up to an id; one that is under way stays so."""
-        sql = "INSERT OR IGNORE INTO rechecks VALUES(?, ?, 0, ?, '[]')"
+        """A source is to be read again from a time on, up to an id; one as long that is under way stays."""
+        sql = """INSERT INTO rechecks VALUES(?, ?, 0, ?, '[]') ON CONFLICT(source) DO UPDATE
+            SET since = excluded.since, after = 0, until = excluded.until, at = '[]'
+            WHERE excluded.since < since"""
         self._db.execute(sql, (source, since, until))
 
     def rechecks(self) -> dict[int, tuple[int, int, int, Any]]:
         """By source: since when, after which id, until which id, at which place."""
         rows = self._db.execute("SELECT * FROM rechecks")
-        return {source: (since, after, until, _pairs(at)) for source, since, after, until, at in rows}
+        return {source: (since, after, until, _place(at, after)) for source, since, after, until, at in rows}
 
     def rechecked(self, source: int, last: int, at: Any) -> None:
         """A source was read again up to an id."""
         sql = "UPDATE rechecks SET after = ?, at = ? WHERE source = ?"
-        self._db.execute(sql, (last, msgspec.json.encode(at).decode(), source))
+        self._db.execute(sql, (last, json.dumps(at), source))
         self._db.execute("DELETE FROM rechecks WHERE source = ? AND after >= until", (source,))
 
     def change(self, rows: Iterable[Row]) -> None:
@@ -339,14 +360,17 @@ class Journal:
 
     def changed(self, ids: Iterable[str]) -> dict[str, Row]:
         """The changed messages among these."""
-        sql = "SELECT id, raw FROM changed WHERE id IN (SELECT value FROM json_each(?))"
-        found = self._db.execute(sql, (msgspec.json.encode(list(ids)).decode(),))
+        found = among(self._db, "SELECT id, raw FROM changed WHERE id IN", ids)
         return {its: row_of(raw) for its, raw in found}
 
     def has_changed(self, first: int, last: int) -> bool:
         """Whether a message with an id from `first` to `last` has changed, or one without a number for it."""
         sql = "SELECT 1 FROM changed WHERE number BETWEEN ? AND ? OR number IS NULL LIMIT 1"
         return self._one(sql, first, last) is not None
+
+    def forget_changed(self) -> None:
+        """No message that has changed waits for its place any more."""
+        self._db.execute("DELETE FROM changed")
 
     def applied(self, ids: Iterable[str]) -> None:
         """Changed messages that have taken their places."""
@@ -357,6 +381,15 @@ class Journal:
         rows = [(each, source, now) for each in ids]
         self._db.executemany("INSERT OR IGNORE INTO vanished VALUES(?, ?, ?)", rows)
 
+    def reappear(self, first: int, last: int, among_these: Iterable[int] | None = None) -> None:
+        """Ids that are shown again; without a list all in a span, which are lost, and so not kept either."""
+        if among_these is None:
+            self._db.execute("DELETE FROM vanished WHERE id BETWEEN ? AND ?", (first, last))
+            return
+        rows = self._db.execute("SELECT id FROM vanished WHERE id BETWEEN ? AND ?", (first, last)).fetchall()
+        shown = {found for (found,) in rows}.intersection(among_these)
+        self._db.executemany("DELETE FROM vanished WHERE id = ?", [(each,) for each in shown])
+
     def vanished(self) -> list[int]:
         """The ids that the service does not show any more."""
         return [found for (found,) in self._db.execute("SELECT id FROM vanished ORDER BY id")]
@@ -365,28 +398,44 @@ class Journal:
         return self._db.execute(sql, values).fetchone()
 
 
-def _pairs(at: str) -> Any:
+def _place(at: str, last: int) -> Any:
+    """The place after an id; none where the journal was edited, and the place would leave something out."""
     try:
-        return msgspec.json.decode(at, type=tuple[tuple[str, str], ...])
+        place = msgspec.json.decode(at, type=tuple[tuple[str, str], ...])
     except (msgspec.DecodeError, UnicodeDecodeError):
-        return ()  # edited by hand: the id alone is a place, too
+        return ()
+    its = number(dict(place).get("id", ""))
+    return () if its is None or its > last else place
 
 
-def _opened(path: Path) -> sqlite3.Connection:
-    # The writer is a thread, one at a time.
-    db = sqlite3.connect(path, timeout=0, isolation_level=None, check_same_thread=False)
+def _opened(path: Path, begin: Mapping[str, str]) -> sqlite3.Connection:
+    db: sqlite3.Connection | None = None
     try:
-        db.executescript(_SETTINGS)
+        # The writer is a thread, one at a time.
+        db = sqlite3.connect(path, timeout=0, isolation_level=None, check_same_thread=False)
+        db.create_function("number", 1, number, deterministic=True)
+        db.execute("PRAGMA locking_mode=EXCLUSIVE")
         [version] = db.execute("PRAGMA user_version").fetchone()
         [tables] = db.execute("SELECT count(*) FROM sqlite_master").fetchone()
-        if version == 0 and tables == 0:
-            db.executescript(_SCHEMA)
-        elif version != _VERSION:
+        is_new = version == 0 and tables == 0
+        if not is_new and version != _VERSION:  # nothing of it was touched
             raise sqlite3.DatabaseError("it is not an export's journal, or of another version")
+        db.executescript(_SETTINGS)
+        if is_new:
+            _begin(db, begin)
         db.executescript("BEGIN EXCLUSIVE; COMMIT")
     except sqlite3.Error as error:
-        db.close()
+        if db is not None:
+            db.close()
         in_use = "locked" in str(error)
         told = "another export is writing here" if in_use else f"{error}"
         raise RequestInvalidError(f"{path}: {told}") from None
     return db
+
+
+def _begin(db: sqlite3.Connection, begin: Mapping[str, str]) -> None:
+    db.execute("BEGIN IMMEDIATE")
+    for statement in _SCHEMA.split(";"):
+        db.execute(statement)
+    db.executemany("INSERT INTO meta VALUES(?, ?)", begin.items())
+    db.execute("COMMIT")

@@ -9,8 +9,8 @@ from collections.abc import Iterable, Iterator
 from typing import Final, final
 
 from ..core.rows import Row, row_of
-from .ids import span, times
-from .journal import Frame, Part, Role
+from .ids import any_loose, span, times
+from .journal import Frame, Journal, Part, Role
 from .names import by_month, source_name
 from .packing import Packing
 from .plan import Partition
@@ -31,10 +31,20 @@ def rows_of(lines: bytes) -> list[Row]:
     return [row_of(line) for line in lines.splitlines()]
 
 
+def free_name(journal: Journal, name: str, suffix: str) -> str:
+    """The first name of `name.suffix`, `name.2.suffix` … that no file of the export has."""
+    found, count = name + suffix, 1
+    while journal.has_part(found):
+        count += 1
+        found = f"{name}.{count}{suffix}"
+    return found
+
+
 def frame_of(part: int, start: int, packed: bytes, source: int, rows: list[Row]) -> Frame:
     """What the journal keeps of some rows."""
     digest = hashlib.sha256(packed).digest()
-    return Frame(part, start, len(packed), source, len(rows), *span(rows), *times(rows), digest)
+    loose = int(any_loose(rows))
+    return Frame(part, start, len(packed), source, len(rows), *span(rows), *times(rows), digest, loose)
 
 
 @final
@@ -83,16 +93,23 @@ class Lines:
 
     def flush(self) -> None:
         """Writes what was taken; it is on the disk after a sync."""
+        grown: dict[str, Part] = {}
         for bucket, waiting in self._waiting.items():
-            part = self._open.pop(bucket)
+            part = self._open[bucket]  # at its committed size until all is written: `forget` cuts there
             path = self._site.folder / part.name
             if not part.size:
                 self._site.files.clear(path)  # one may be there that was never committed
-            self._site.files.write(path, part.size, b"".join(waiting))
-            part = part._replace(size=self._ends[bucket], state=self.state_at(self._ends[bucket]))
-            self._site.journal.keep_part(part)
+            at = part.size
+            for packed in waiting:  # not joined: a batch may be many pages
+                self._site.files.write(path, at, packed)
+                at += len(packed)
+            grown[bucket] = part._replace(size=self._ends[bucket], state=self.state_at(self._ends[bucket]))
+            self._site.journal.keep_part(grown[bucket])
+        for bucket, part in grown.items():
             if part.state == "open":
                 self._open[bucket] = part
+            else:
+                del self._open[bucket]
         self._waiting.clear()
         self._ends.clear()
 
@@ -127,13 +144,6 @@ class Lines:
             journal = self._site.journal
             part = journal.open_part(bucket, self.role)
             if part is None:
-                part = journal.add_part(self._free_name(name), bucket, self.role)
+                part = journal.add_part(free_name(journal, name, self._suffix), bucket, self.role)
             self._open[bucket] = part
         return part
-
-    def _free_name(self, name: str) -> str:
-        found, count = name + self._suffix, 1
-        while self._site.journal.has_part(found):
-            count += 1
-            found = f"{name}.{count}{self._suffix}"
-        return found

@@ -13,12 +13,12 @@ import msgspec
 from msgspec import Raw, Struct, structs
 
 from ..errors import ChatRestError
-from .archive import Archive
+from .archive import MANIFEST, Archive
 from .disk import Disk, named, sync_folder
 from .journal import Known, Part
 from .report import Report
 
-NAME: Final = "manifest.json"
+NAME: Final = MANIFEST
 _MAKER: Final = "chatrest export"
 
 

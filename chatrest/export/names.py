@@ -18,7 +18,7 @@ MILLISECONDS: Final = 10**11
 
 def file_name(text: str) -> str:
     """A file name for any text: percent-encoded, never hidden, never a path, never too long."""
-    name = quote(text, safe="", errors="surrogatepass")
+    name = quote(text, safe="", errors="surrogatepass") or "%"  # which no other text becomes
     if name.startswith("."):
         name = f"%2E{name[1:]}"
     if len(name) <= _LONGEST:
@@ -40,10 +40,14 @@ def seconds(timestamp: int) -> int:
 
 def by_month(rows: list[Row]) -> dict[str, list[Row]]:
     """The rows of each month (UTC), such as `2020-09`; those that tell no time are `undated`."""
-    times = [row.sent_at for row in rows]
-    if rows and (first := month(min(times))) == month(max(times)):
-        return {first: rows}
     found: dict[str, list[Row]] = {}
+    if not rows:
+        return found
+    times = [row.sent_at for row in rows]
+    low, high = min(times), max(times)
+    of_one_unit = low >= MILLISECONDS or 0 <= low <= high < MILLISECONDS
+    if of_one_unit and (first := month(low)) == month(high):
+        return {first: rows}
     for row in rows:
         found.setdefault(month(row.sent_at), []).append(row)
     return found

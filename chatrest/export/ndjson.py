@@ -7,7 +7,7 @@ the old one; the older version goes to the history.
 from collections.abc import Iterator
 from typing import Final, final
 
-from ..core.rows import UNKNOWN, Row
+from ..core.rows import Row
 from .disk import sync_folder
 from .history import History
 from .journal import Frame, Part
@@ -63,7 +63,12 @@ class NdjsonSink:
 
     def amend(self) -> int:
         """Rewrites the files that hold an older version of a changed message."""
-        return sum(self._rewritten(part) for part in self._site.journal.parts("part"))
+        if not self._site.journal.has_changed(0, LAST):
+            return 0
+        return sum(self._amended(part) for part in self._site.journal.parts("part"))
+
+    def relieve(self) -> None:
+        """Nothing: its files are always as they should be."""
 
     def finish(self) -> None:
         """Nothing: its files are always as they should be."""
@@ -71,79 +76,73 @@ class NdjsonSink:
     def close(self) -> None:
         """Nothing: its files are the site's."""
 
-    def _rewritten(self, part: Part) -> int:
+    def _amended(self, part: Part) -> int:
         """Makes a file anew, if it holds a message that has changed; how many it holds."""
+        if not self._has_changed(part):
+            return 0
+        path = self._site.folder / part.name
+        with self._site.journal.transaction():
+            size, count = self._made_anew(part)
+            self._site.journal.keep_part(part._replace(size=size, state="replacing"))
+        self._site.files.forget(path)
+        self._site.disk.replace(new_of(path), path)
+        sync_folder(self._site.disk, self._site.folder)
+        with self._site.journal.transaction():
+            self._site.journal.keep_part(part._replace(size=size, state=self._lines.state_at(size)))
+        self._lines.forget()
+        return count
+
+    def _has_changed(self, part: Part) -> bool:
+        """Whether a file holds a message that has changed. The ids of its frames tell only that it may."""
         journal = self._site.journal
         frames = journal.frames(part.number)
-        if not any(journal.has_changed(frame.first, frame.last) for frame in frames):
-            return 0
-        anew = _Anew(self._site, self._lines, part)
-        anew.copy(frames)
-        if not anew.old:
-            return 0
-        with journal.transaction():
-            journal.drop_frames(part.number)
-            journal.add_frames(anew.frames)
-            self._history.add(anew.old)
-            journal.applied(row.id for _, row in anew.old)
-            self._site.files.sync()
-            journal.keep_part(part._replace(size=anew.size, state="replacing"))
-        self._site.files.forget(self._site.folder / part.name)
-        self._site.disk.replace(anew.path, self._site.folder / part.name)
-        sync_folder(self._site.disk, self._site.folder)
-        with journal.transaction():
-            journal.keep_part(part._replace(size=anew.size, state=self._lines.state_at(anew.size)))
-        self._lines.forget()
-        return len(anew.old)
+        some = [frame for frame in frames if journal.has_changed(frame.first, frame.last)]
+        return any(
+            journal.changed(row.id for row in self._lines.rows(packed))
+            for _, packed in (self._lines.packed(part, some) if some else ())
+        )
 
-
-class _Anew:
-    """The new content of a file, beside the old one."""
-
-    def __init__(self, site: Site, lines: Lines, part: Part) -> None:
-        self.path = new_of(site.folder / part.name)
-        self.old: list[tuple[int, Row]] = []
-        """The versions whose places were taken, each with its source."""
-        self.frames: list[Frame] = []
-        self.size = 0
-        self._site = site
-        self._lines = lines
-        self._part = part
-
-    def copy(self, frames: list[Frame]) -> None:
-        """Writes the whole file, with what has changed."""
-        self._site.disk.remove(self.path)
-        for frame, packed in self._lines.packed(self._part, frames):
-            if self._site.journal.has_changed(frame.first, frame.last):
-                self._put(*self._amended(frame, packed))
-            else:
-                self._put(packed, frame._replace(start=self.size))
+    def _made_anew(self, part: Part) -> tuple[int, int]:
+        """Writes the new content beside the file, a frame at a time; its size, and how many have changed."""
+        journal, new = self._site.journal, new_of(self._site.folder / part.name)
+        self._site.disk.remove(new)
+        size = count = 0
+        frames = journal.frames(part.number)
+        journal.drop_frames(part.number)
+        for frame, packed in self._lines.packed(part, frames):
+            packed, its = self._renewed(frame, packed, size)
+            count += its
+            self._site.files.write(new, size, packed)
+            size += len(packed)
         self._site.files.sync()
-        self._site.files.forget(self.path)
+        self._site.files.forget(new)
+        return size, count
 
-    def _put(self, packed: bytes, frame: Frame) -> None:
-        self._site.files.write(self.path, self.size, packed)
-        self.frames.append(frame)
-        self.size += len(packed)
-
-    def _amended(self, frame: Frame, packed: bytes) -> tuple[bytes, Frame]:
-        rows = self._lines.rows(packed)
-        changed = self._site.journal.changed(row.id for row in rows)
-        self.old += [(frame.source, row) for row in rows if row.id in changed]
+    def _renewed(self, frame: Frame, packed: bytes, start: int) -> tuple[bytes, int]:
+        """A frame's bytes as they are to be, and how many of its messages have changed."""
+        journal = self._site.journal
+        rows = self._lines.rows(packed) if journal.has_changed(frame.first, frame.last) else []
+        changed = journal.changed(row.id for row in rows)
+        if not changed:
+            journal.add_frames([frame._replace(start=start)])
+            return packed, 0
+        self._history.add([(frame.source, row) for row in rows if row.id in changed])
         rows = [changed.get(row.id, row) for row in rows]
-        new = self._lines.packing.pack(lines_of(rows))
-        return new, frame_of(frame.part, self.size, new, frame.source, rows)
+        packed = self._lines.packing.pack(lines_of(rows))
+        journal.add_frames([frame_of(frame.part, start, packed, frame.source, rows)])
+        journal.applied(changed)
+        return packed, len(changed)
 
 
 def stored_lines(site: Site, lines: Lines, first: int, last: int, since: int) -> Iterator[Stored]:
     """The rows of those frames of growing files that may hold what is asked for."""
     for part in site.journal.parts(lines.role):
-        frames = [frame for frame in site.journal.frames(part.number) if _may_hold(frame, first, last, since)]
+        frames = [frame for frame in site.journal.frames(part.number) if may_hold(frame, first, last, since)]
         for frame, packed in lines.packed(part, frames) if frames else ():
             for row in lines.rows(packed):
                 yield Stored(row, frame.source)
 
 
-def _may_hold(frame: Frame, first: int, last: int, since: int) -> bool:
-    in_time = frame.until >= since or frame.since == UNKNOWN
-    return (frame.last >= first and frame.first <= last and in_time) or frame.first == 0
+def may_hold(frame: Frame, first: int, last: int, since: int) -> bool:
+    """Whether a frame may have a row with an id from `first` to `last`, sent at `since` or later."""
+    return bool(frame.loose) or (frame.last >= first and frame.first <= last and frame.until >= since)

@@ -1,9 +1,9 @@
 """What an export holds and how it is written: a value, checked when it is made, kept in the journal."""
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, final
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, TypeVar, final
 
 import msgspec
 from msgspec import Struct, structs
@@ -13,6 +13,8 @@ from ..core.endpoint import check_viewer, segment
 from ..errors import RequestInvalidError
 from ..queries import MessageQuery
 from .sources import Source, pair_of
+
+T = TypeVar("T")
 
 Format: TypeAlias = Literal["ndjson", "parquet", "sqlite"]
 Compress: TypeAlias = Literal["none", "gzip", "zstd"]
@@ -67,9 +69,9 @@ class Plan(Struct, frozen=True, kw_only=True, dict=True, forbid_unknown_fields=T
     partition: Partition | None = None
 
     def __post_init__(self) -> None:
-        self._set("users", tuple(_uid("users", uid) for uid in _list("users", self.users)))
-        self._set("groups", tuple(_guid(guid) for guid in _list("groups", self.groups)))
-        self._set("pairs", tuple(_pair(pair) for pair in _list("pairs", self.pairs)))
+        self._set("users", _unique(_uid("users", uid) for uid in _list("users", self.users)))
+        self._set("groups", _unique(_guid(guid) for guid in _list("groups", self.groups)))
+        self._set("pairs", _unique(_pair(pair) for pair in _list("pairs", self.pairs)))
         for name in ("all_users", "everything"):
             check(isinstance(getattr(self, name), bool), name, getattr(self, name), "True or False")
         named = bool(self.users or self.pairs or self.groups or self.all_users)
@@ -116,8 +118,11 @@ class Plan(Struct, frozen=True, kw_only=True, dict=True, forbid_unknown_fields=T
 
     @classmethod
     def parse(cls, encoded: bytes | str) -> "Plan":
-        """The plan of its JSON."""
-        return msgspec.json.decode(encoded, type=cls)
+        """The plan of its JSON; `RequestInvalidError` where it is none."""
+        try:
+            return msgspec.json.decode(encoded, type=cls)
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            raise RequestInvalidError(f"this is not the JSON of a plan: {error}") from None
 
     def differences(self, other: "Plan") -> list[str]:
         """What is not the same in `other`, a line a field."""
@@ -130,7 +135,11 @@ def _list(name: str, value: object) -> list[Any]:
     fits = isinstance(value, Sequence) and not isinstance(value, str | bytes)
     check(fits, name, value, "a list")
     assert isinstance(value, Sequence)
-    return list(dict.fromkeys(tuple(each) if isinstance(each, list) else each for each in value))
+    return [tuple(each) if isinstance(each, list) else each for each in value]
+
+
+def _unique(checked: Iterable[T]) -> tuple[T, ...]:
+    return tuple(dict.fromkeys(checked))
 
 
 def _uid(name: str, uid: object) -> str:

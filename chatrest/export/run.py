@@ -13,7 +13,6 @@ newest id → sources → jobs → walks → archive.commit → … until no hol
 
 import time
 from collections.abc import Callable, Iterator
-from itertools import chain
 from typing import Final, final
 
 from ..errors import BadRequestError, ChatRestError, NotFoundError, PermissionDeniedError
@@ -78,9 +77,12 @@ class Run:
             if not jobs:
                 break
             await self._crew.walk(jobs)
-            self._progress.failed = len(self._crew.failed)
             if self._plan.all_users:
                 await self._learn_sources()
+        # What is new comes first: a message must not come by two ways at once.
+        if again := list(self._rechecks()):
+            self._progress.phase = "reading again"
+            await self._crew.walk(again)
         await self._settle()
         self._progress.phase = "finishing"
         amended = await in_thread(self._archive.finish)
@@ -108,9 +110,10 @@ class Run:
         with self._journal.transaction():
             # In an order that is the same whichever page a user was on.
             self._journal.add_sources([*self._plan.sources, *sorted(self._listed, key=str)])
-        self._known = [known for known in self._journal.sources() if known.state != "gone"]
-        for known in self._known:
+        every = self._journal.sources()
+        for known in every:  # a user that is gone may come back: what is its own stays so
             self._claims.add(known.source)
+        self._known = [known for known in every if known.state != "gone"]
         self._progress.sources = len(self._known)
 
     def _begin_recheck(self, newest: Message | None) -> None:
@@ -127,26 +130,24 @@ class Run:
     # ── what is to be done ──
 
     def _jobs(self, *, whole: bool) -> Iterator[Job]:
-        """What is left, holes between intervals first."""
-        rechecks = self._journal.rechecks()
-        gaps: list[Job] = []
+        """What is left to be read, holes between intervals first."""
         ends: list[Job] = []
-        again: list[Job] = []
         for known in self._known:
             if known.number in self._crew.failed or known.number in self._crew.ended:
                 continue
             its = list(self._holes(known, whole=whole))
-            gaps += its[:-1]
+            yield from its[:-1]
             ends += its[-1:]
-            if known.number in rechecks:
-                since, after, until, at = rechecks[known.number]
-                again.append(
-                    Job(
-                        number=known.number, source=known.source, after=after, until=until, at=at,
-                        mode="recheck", since=since, whole=True,
-                    )
-                )  # fmt: skip
-        return chain(gaps, ends, again)
+        yield from ends
+
+    def _rechecks(self) -> Iterator[Job]:
+        """What is to be read again."""
+        left = self._journal.rechecks()
+        for known in self._known:
+            if known.number in left and known.number not in self._crew.failed:
+                since, after, until, at = left[known.number]
+                again = {"after": after, "until": until, "at": at, "since": since}
+                yield Job(number=known.number, source=known.source, mode="recheck", whole=True, **again)
 
     def _holes(self, known: Known, *, whole: bool) -> Iterator[Job]:
         for hole in holes(self._journal.spans(known.number), self._until):
@@ -159,6 +160,8 @@ class Run:
                 at=hole.at,
                 mode="compare" if held else "fresh",
                 whole=whole or held or known.number in self._crew.unsplit,
+                guessed=bool(hole.after and not hole.at),
+                from_start=whole or known.number in self._crew.unsplit,
             )
 
     async def _settle(self) -> None:
@@ -212,9 +215,10 @@ class Run:
         """What has become of a source."""
         if error is None:
             self._journal.mark(known.number, "open")
-        elif isinstance(error, NotFoundError) and known.source not in self._listed:
+        elif known.state != "lost" and isinstance(error, NotFoundError) and known.source not in self._listed:
             self._journal.mark(known.number, "gone", str(error))
             report.gone.append(str(known.source))
         else:
-            self._journal.mark(known.number, "failed", str(error))
+            # Once lost, always so, until it is read again: a user that is gone meanwhile is no excuse.
+            self._journal.mark(known.number, "lost" if known.state == "lost" else "failed", str(error))
             report.failed.append(Failure(str(known.source), str(error)))

@@ -1,8 +1,8 @@
 """Is everything there that one source left to another? The proof of the rule of ownership.
 
 Every page notes the ids that its source leaves to others, and those that it writes and others leave to it.
-Where the two have the same number, sum and sum of squares, they are the same ids, and nothing is lost. Where
-they have not (a user was removed, a list does not show what the rule says), the ids that were left are looked
+Where the two balance (`journal.Balance`) they are the same ids, and nothing is lost. Where they do
+not (a user was removed, a list does not show what the rule says), the ids that were left are looked
 for among those that are on disk, one by one; what is not there is read again from the source that saw it.
 """
 

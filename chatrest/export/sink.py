@@ -70,6 +70,9 @@ class Sink(Protocol):
         """Messages in the journal's table `changed` take the places of their older versions, which are kept;
         how many. Survives a crash at any point. Called outside of a transaction."""
 
+    def relieve(self) -> None:
+        """A moment between two batches, for what need not wait for the end; outside of a transaction."""
+
     def finish(self) -> None:
         """Everything is in its final shape and place. Called outside of a transaction."""
 

@@ -3,7 +3,6 @@
 from typing import NamedTuple
 
 from ..core.rows import UNKNOWN, Row
-from ..errors import ChatRestError
 from .ids import key_of, number, span
 from .sources import Judge, Whose
 
@@ -18,7 +17,7 @@ class Window(NamedTuple):
         """The rows that were sent in it; those that tell no time are the service's to judge."""
         if self.since is None and self.until is None:
             return rows
-        low = -1 if self.since is None else self.since
+        low = float("-inf") if self.since is None else self.since
         high = float("inf") if self.until is None else self.until
         return [row for row in rows if row.sent_at == UNKNOWN or low <= row.sent_at <= high]
 
@@ -32,17 +31,13 @@ class Sorted(NamedTuple):
     theirs: list[int]
 
 
-def cut(rows: list[Row], until: int) -> tuple[list[Row], int, bool]:
-    """The rows up to an id, the last id among the rows, and whether there were some behind it.
+def cut(rows: list[Row], after: int, until: int) -> tuple[list[Row], int, bool]:
+    """The rows up to an id, the last id among them, and whether there were some behind it.
 
-    The rows ascend, those without a number for an id first. Raises `ChatRestError` where none has one.
+    The rows ascend from `after` on, those without a number for an id first. Where none has one, they cover
+    nothing: the last id is `after`.
     """
-    last = span(rows)[1]
-    if not last:
-        raise ChatRestError(
-            f"a page of {len(rows)} messages has no id that is a whole number below 2**63 "
-            f"({rows[0].id[:40]!r}): an export cannot keep its place by such ids"
-        )
+    last = max(after, span(rows)[1])
     if last <= until:
         return rows, last, False
     return [row for row in rows if (number(row.id) or 0) <= until], until, True

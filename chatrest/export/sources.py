@@ -16,6 +16,7 @@ service: what is left to another is noted, and `settle` checks that it is there.
 as a group's message in a member's list, belongs to whoever comes first; the journal keeps such ids.
 """
 
+import json
 from collections.abc import Iterable
 from enum import IntEnum
 from typing import Any, Final, Literal, TypeAlias, final
@@ -51,12 +52,12 @@ class Source(Struct, frozen=True):
     @property
     def key(self) -> str:
         """The source as text, the same in every run, whatever its names hold."""
-        return msgspec.json.encode((self.kind, *self.names)).decode()
+        return json.dumps((self.kind, *self.names))  # the standard library's: a lone surrogate is an escape
 
     @classmethod
     def parse(cls, key: str) -> "Source":
         """The source of a key."""
-        kind, *names = msgspec.json.decode(key, type=list[str])
+        kind, *names = json.loads(key)
         return msgspec.convert({"kind": kind, "names": names}, cls)
 
     def list(self, messages: Messages, query: MessageQuery) -> Walk[Any]:
@@ -71,12 +72,19 @@ class Source(Struct, frozen=True):
             case "user":
                 return messages.list_user(self.names[0], query=query)
 
-    def walk(self, messages: Messages, query: MessageQuery, hole: Hole) -> Walk[Any]:
-        """The walk over it from a hole's beginning on, ids ascending; it asks once more at the end."""
+    def walk(
+        self, messages: Messages, query: MessageQuery, hole: Hole, *, from_start: bool = False
+    ) -> Walk[Any]:
+        """The walk over it from a hole's beginning on, ids ascending; it asks once more at the end.
+
+        Where the service has not named the place, it is the id, or with `from_start` that of the whole list:
+        what lies before the hole is read, and passed.
+        """
         begin = self.list(messages, structs.replace(query, affix="append"))
         if not hole.after:
             return begin.thorough()
-        at = hole.at or (("affix", "append"), ("id", str(hole.after)))
+        named = (("affix", "append"), ("id", str(hole.after)))
+        at = hole.at or (begin.cursor.at if from_start else named)
         start: Cursor = structs.replace(begin.cursor, at=at, way="append", last=str(hole.after))
         return begin.at(start).thorough()
 
@@ -130,7 +138,6 @@ class Judge:
         self._claims = claims
         self._source = source
         self._known: dict[tuple[str, str, str], Whose] = {}
-        self.has_all = source.kind == "everything"
 
     def __call__(self, row: Row) -> Whose:
         """Whose `row` is."""

@@ -35,7 +35,7 @@ def merged(spans: Iterable[Span]) -> list[Span]:
         if span.last < span.first:
             continue
         if found and span.first <= found[-1].last + 1:
-            ahead = max(found[-1], span, key=lambda each: each.last)
+            ahead = max(found[-1], span, key=lambda each: (each.last, bool(each.at)))
             found[-1] = Span(found[-1].first, ahead.last, ahead.at)
         else:
             found.append(span)
@@ -49,7 +49,7 @@ def without(spans: Iterable[Span], first: int, last: int) -> list[Span]:
         before, behind = min(span.last, first - 1), max(span.first, last + 1)
         if before >= span.first:
             left.append(Span(span.first, before, span.at if before == span.last else ()))
-        if behind <= span.last and behind > before:
+        if behind <= span.last:
             left.append(Span(behind, span.last, span.at))
     return merged(left)
 

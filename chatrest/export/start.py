@@ -1,5 +1,6 @@
 """From arguments to a run: opens the folder, runs, and leaves a manifest that tells the truth."""
 
+import sqlite3
 import time
 from collections.abc import Callable
 from os import PathLike
@@ -51,23 +52,32 @@ async def export(
         )
     check(fits, "recheck", recheck, "a whole number of seconds from 1, or None")
     shown, started = progress or Progress(), int(now())
-    archive = await in_thread(
-        lambda: Archive(Path(out), plan, app_id=session.app.app_id, disk=disk, now=now), Archive.close
-    )
-    sent = _sent(session)
-    with archive:
-        unfinished(archive, started, "it is being written, or was interrupted")
-        run = Run(session, archive, shown, workers=workers, recheck=recheck, now=now)
-        try:
-            report = await run.result()
-        except Exception as error:
+    try:
+        archive = await in_thread(
+            lambda: Archive(Path(out), plan, app_id=session.app.app_id, disk=disk, now=now), Archive.close
+        )
+        with archive:
+            run = Run(session, archive, shown, workers=workers, recheck=recheck, now=now)
+            report = await _run(run, archive, started)
+            report.started, report.finished = started, int(now())
+            await in_thread(lambda: write(archive, report))
+    except sqlite3.Error as error:  # a disk that is full says it this way, too
+        raise OSError(f"{Path(out)}: {error}") from error
+    shown.phase = "done"
+    return report
+
+
+async def _run(run: Run, archive: Archive, started: int) -> Report:
+    """The run; until it has come to its end, the manifest says that the export is not whole."""
+    await in_thread(lambda: unfinished(archive, started, "it is being written, or was interrupted"))
+    try:
+        return await run.result()
+    except Exception as error:
+        if archive.is_new and not archive.journal.sources():
+            archive.discard()  # refused before anything was asked for: nothing stays behind
+        else:
             unfinished(archive, started, str(error))
-            raise
-        report.started, report.finished = started, int(now())
-        report.requests = _sent(session) - sent
-        await in_thread(lambda: write(archive, report))
-        shown.phase = "done"
-        return report
+        raise
 
 
 def _sent(session: AsyncSession) -> int:

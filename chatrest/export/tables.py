@@ -1,4 +1,4 @@
-"""Parquet files: one is written from its beginning to its end, hashed on the way, and read a batch at a time."""
+"""Parquet files: written from beginning to end and hashed on the way, read a batch at a time."""
 
 import hashlib
 import io
@@ -21,9 +21,15 @@ from .sink import Site
 
 File: TypeAlias = Any
 """A `pyarrow.parquet.ParquetFile`."""
-_CODECS: Final = {"none": "NONE", "gzip": "GZIP", "zstd": "ZSTD"}
+_CODECS: Final[dict[Compress, tuple[str, int | None]]] = {
+    "none": ("NONE", None),
+    "gzip": ("GZIP", 3),  # Arrow's own choice is the slowest level there is
+    "zstd": ("ZSTD", 3),
+}
 _ROWS: Final = 5_000
 """Rows that are read at once."""
+_PIECE: Final = 1 << 20
+"""Bytes that are written at once."""
 
 
 def packing_of(compress: Compress) -> Packing:
@@ -48,10 +54,12 @@ class Making:
     def __init__(self, site: Site, path: Path, compress: Compress) -> None:
         site.disk.remove(path)
         self._out = _Out(site, path)
+        codec, level = _CODECS[compress]
         self._writer = pq.ParquetWriter(
             self._out,
             SCHEMA,
-            compression=_CODECS[compress],
+            compression=codec,
+            compression_level=level,
             use_dictionary=REPEATING,
             write_statistics=ORDERED,
         )
@@ -100,6 +108,7 @@ class _Out(io.RawIOBase):
         self._site = site
         self._path = path
         self._over = False
+        self._waiting = bytearray()
         self.hash = hashlib.sha256()
         self.size = 0
 
@@ -107,18 +116,25 @@ class _Out(io.RawIOBase):
         return True
 
     def tell(self) -> int:
-        return self.size
+        return self.size + len(self._waiting)
 
     def write(self, data: Any) -> int:
-        length = memoryview(data).nbytes
         if not self._over:
-            self._site.files.write(self._path, self.size, data)
-            self.hash.update(data)
-            self.size += length
-        return length
+            self._waiting += data
+            if len(self._waiting) >= _PIECE:  # the writer comes with a few bytes at a time
+                self._write()
+        return memoryview(data).nbytes
 
     def sync(self) -> None:
+        self._write()
         self._site.files.sync()
+
+    def _write(self) -> None:
+        data = bytes(self._waiting)
+        self._waiting.clear()
+        self._site.files.write(self._path, self.size, data)
+        self.hash.update(data)
+        self.size += len(data)
 
     def close(self) -> None:
         if not self._over:
@@ -151,9 +167,7 @@ def records(path: Path, frames: list[Frame]) -> Iterator[tuple[Frame, list[bytes
                 yield from _of_group(file, group, start, frames)
 
 
-def _of_group(
-    file: File, group: int, start: int, frames: list[Frame]
-) -> Iterator[tuple[Frame, list[bytes]]]:
+def _of_group(file: File, group: int, start: int, frames: list[Frame]) -> Iterator[tuple[Frame, list[bytes]]]:
     batches = file.iter_batches(
         batch_size=_ROWS, row_groups=[group], columns=["raw", "raw_bytes"], use_threads=False
     )

@@ -14,7 +14,7 @@ from chatrest.cli.root import ended, root
 
 from .conftest import complaint
 
-COMMANDS = ["apps", "demo", "emulator", "messages", "send", "token", "users"]
+COMMANDS = ["apps", "demo", "emulator", "export", "messages", "send", "token", "users", "verify"]
 
 
 @pytest.mark.parametrize("args", [[], ["-h"], ["--help"]])

@@ -122,9 +122,7 @@ class _Demo:
             raise ChatRestError(f"the export is not whole: {told[0]}")
         self._display.head("checked")
         self._display.done("nothing lost", f"{messages:,} messages, as many as the service holds")
-        self._display.done(
-            "nothing twice", "each id stands once, though most messages are in two lists"
-        )
+        self._display.done("nothing twice", "each id stands once, though most messages are in two lists")
         self._display.done("nothing damaged", _told(verdict))
 
     def _end(self, seconds: float) -> None:

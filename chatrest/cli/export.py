@@ -1,0 +1,240 @@
+"""`export`: a plan out of options, a run that is watched, and its end in plain words.
+
+An export that is not whole is a failure, whatever it holds: the exit status says so, and each source that
+failed has a line. Wherever a run stops, its last line says how to go on.
+"""
+
+import errno
+import shlex
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+import msgspec
+from msgspec import Raw, Struct
+
+from ..errors import AuthenticationError, ChatRestError, RequestInvalidError
+from ..queries import MessageQuery
+from . import streams
+from .environment import session
+from .exporting.times import Ago, Moment
+from .exporting.words import Files, estimated, missing, summary
+from .filters import Listing, filtered_by, query_of
+from .invocation import typed
+from .running import run
+
+if TYPE_CHECKING:
+    from ..export import Plan, Progress, Report
+    from .exporting.gauge import Gauge
+    from .exporting.watch import Display
+
+# The plan's own, which a help text is not to wait for; the tests compare them.
+FORMATS: Final = ("ndjson", "parquet", "sqlite")
+COMPRESS: Final = ("none", "gzip", "zstd")
+PARTITIONS: Final = ("source", "month")
+NOT_A_FILTER: Final = ("affix", "id", "count", "limit", "per_page", "from_timestamp", "to_timestamp")
+WORKERS: Final = 32
+_MOST_WORKERS: Final = 90  # as many places as a session has for what is not urgent
+_FAILURES: Final = 20
+
+
+@click.command(cls=Listing, short_help="Writes all messages to files; can be killed and goes on.")
+@click.argument("out", type=click.Path(path_type=Path))
+@click.option(
+    "--all-users", is_flag=True, help="The messages of every user.  [default, where no source is named]"
+)
+@click.option("--user", "users", metavar="UID", multiple=True, help="The messages of UID. May be repeated.")
+@click.option(
+    "--pair", "pairs", metavar="UID UID", nargs=2, multiple=True,
+    help="The messages between two users. May be repeated.",
+)  # fmt: skip
+@click.option("--group", "groups", metavar="GUID", multiple=True, help="A group's messages. May be repeated.")
+@click.option(
+    "--everything", is_flag=True, help="The app's own list of all messages, in the place of others."
+)
+@click.option(
+    "--since", type=Moment(), metavar="T",
+    help="Sent at T or later: 2026-11-01, 2026-11-01T12:00Z (without a zone it is UTC), or epoch seconds.",
+)  # fmt: skip
+@click.option(
+    "--until", type=Moment(end=True), metavar="T",
+    help="Sent at T or earlier. A date by itself means the END of that day: it is included.",
+)  # fmt: skip
+@click.option(
+    "--format", "format_", type=click.Choice(FORMATS), help="What the files are.  [default: ndjson]"
+)
+@click.option(
+    "--compress", type=click.Choice(COMPRESS), help="How they are packed.  [default: none; zstd for parquet]"
+)
+@click.option(
+    "--partition", type=click.Choice(PARTITIONS),
+    help="A file per source, or per month.  [default: source; month for parquet]",
+)  # fmt: skip
+@click.option(
+    "--recheck", type=Ago(), metavar="AGO",
+    help="Read the last 12h, 7d or 2w again, for what was edited or deleted since.",
+)  # fmt: skip
+@click.option(
+    "--workers", type=click.IntRange(1, _MOST_WORKERS), metavar="N", default=WORKERS, show_default=True,
+    help="How many lists are read at once.",
+)  # fmt: skip
+@click.option(
+    "--dry-run", is_flag=True, help="Write nothing; say about how much there is, and how long it takes."
+)
+@click.option("--quiet", is_flag=True, help="No progress on standard error.")
+@filtered_by(MessageQuery, without=NOT_A_FILTER)
+def export(out: Path, recheck: int | None, workers: int, dry_run: bool, quiet: bool, **given: Any) -> None:
+    """Writes messages to files in the folder OUT, each once, exactly as the service has them.
+
+    Killed at any moment, it goes on where it was: `chatrest export OUT`. Run again, it adds what is new. A
+    folder has one plan; sources, times, filters and format are given the first time, and need not be again.
+
+    \b
+    Examples:
+      chatrest export backup                 all users, a file each
+      chatrest export backup                 the same again: what is new since
+      chatrest export backup --recheck 7d    and what was edited or deleted in the last week
+      chatrest export talk --pair alice bob --group team --since 2026-01-01
+      chatrest export lake --format parquet --until 2026-10-31
+      chatrest export backup --dry-run       about how much it would be
+
+    \b
+    Below OUT:
+      *.ndjson, *.parquet, messages.sqlite   the messages
+      history.jsonl                          older versions of those that changed
+      manifest.json                          what is there, with checksums; whether it is whole
+      journal.sqlite                         how far it has come; without it nothing can go on
+
+    Exit status: 0 the export is whole, 1 it is not, 2 wrong usage, 130 interrupted, 143 ended by SIGTERM.
+    """
+    plan = _plan_of(given)
+    if dry_run:
+        _estimate(out, plan, recheck=recheck, workers=workers)
+        return
+    from ..export import Progress
+    from .exporting.gauge import Gauge
+    from .exporting.watch import display_of
+
+    progress = Progress()
+    gauge = Gauge(progress)
+    with _going_on(out, progress):
+        with display_of(str(out), quiet=quiet) as display:
+            report = run(_run(out, plan, progress, gauge, display, recheck=recheck, workers=workers))
+        _tell(report, progress, out, gauge.elapsed)
+
+
+def _plan_of(given: dict[str, Any]) -> "Plan | None":
+    """What was asked for; None for nothing: then it is the folder's own plan."""
+    from ..export import Plan
+
+    query = query_of(MessageQuery, given)
+    asked = {name.rstrip("_"): value for name, value in given.items() if not name.startswith("filter_")}
+    named = {name: value for name, value in asked.items() if value not in (None, (), False)}
+    return Plan(query=query, **named) if named or query != MessageQuery() else None
+
+
+async def _run(
+    out: Path,
+    plan: "Plan | None",
+    progress: "Progress",
+    gauge: "Gauge",
+    display: "Display",
+    *,
+    recheck: int | None,
+    workers: int,
+) -> "Report":
+    from ..export import export as exported
+    from .exporting.watch import watched
+
+    async with session(progress.heard) as chat, watched(gauge, display, chat):
+        return await exported(chat, out, plan, recheck=recheck, workers=workers, progress=progress)
+
+
+def _estimate(out: Path, plan: "Plan | None", *, recheck: int | None, workers: int) -> None:
+    from ..export.estimate import Estimate, estimate
+
+    async def work() -> Estimate:
+        async with session() as chat:
+            return await estimate(chat, plan, out, recheck=recheck, workers=workers)
+
+    _write(estimated(run(work()), str(out), workers))
+
+
+# ── the end ──
+
+
+@contextmanager
+def _going_on(out: Path, progress: "Progress") -> Iterator[None]:
+    """Where a run stops before its end, the error says how to go on."""
+    try:
+        yield
+    except _NotWholeError:
+        raise
+    except BaseException as error:
+        first = _first(error)
+        if advice := _advice(first, out, progress):
+            first.add_note(advice)
+        raise
+
+
+def _advice(error: BaseException, out: Path, progress: "Progress") -> str:
+    is_open = progress.phase != "beginning"  # before that its plan is nowhere but in the arguments
+    on = f"go on with: {typed()} export {shlex.quote(str(out))}" if is_open else "run the same command again"
+    match error:
+        case RequestInvalidError():
+            return "wait until it has ended, and run this again" if "writing here" in str(error) else ""
+        case AuthenticationError():
+            return f"nothing is lost; with a key that is allowed in CHATREST_API_KEY, {on}"
+        case OSError(errno=errno.ENOSPC | errno.EDQUOT) if not isinstance(error, ChatRestError):
+            return f"make room, and {on}"
+        case OSError() if not is_open:
+            return ""
+    return on
+
+
+def _first(error: BaseException) -> BaseException:
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return error
+
+
+class _NotWholeError(ChatRestError):
+    """An export that came to its end, and lacks something."""
+
+
+class _Part(Struct):
+    bytes: int
+
+
+class _Told(Struct):
+    """What a summary takes from the manifest."""
+
+    plan: Raw
+    parts: list[_Part]
+
+
+def _tell(report: "Report", progress: "Progress", out: Path, seconds: float) -> None:
+    files = _files(out)
+    try:
+        _write(summary(report, progress, str(out), files, seconds))
+    except BrokenPipeError:  # nobody reads the summary: the exit status has to be right all the same
+        streams.let_go()
+    for failure in report.failed[:_FAILURES]:
+        streams.complain(f"{failure.source}: {failure.error}")
+    if len(report.failed) > _FAILURES:
+        streams.complain(f"and {len(report.failed) - _FAILURES:,} more: see {out / 'manifest.json'}")
+    if not report.complete:
+        raise _NotWholeError(missing(report))
+
+
+def _files(out: Path) -> Files:
+    from ..export import Plan, manifest
+
+    told = msgspec.json.decode((out / manifest.NAME).read_bytes(), type=_Told)
+    return Files(Plan.parse(bytes(told.plan)).format, len(told.parts), sum(part.bytes for part in told.parts))
+
+
+def _write(lines: Iterator[str]) -> None:
+    streams.write("".join(f"{line}\n" for line in lines).encode(errors="backslashreplace"))

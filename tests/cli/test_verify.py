@@ -1,0 +1,154 @@
+"""`verify`: a line or two where all is right, a line a problem where it is not."""
+
+import asyncio
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from chatrest.cli import streams
+from chatrest.cli.root import root
+from chatrest.cli.verify import _MOST
+from chatrest.export import Plan, export
+from chatrest.export.journal import NAME as JOURNAL
+from chatrest.export.manifest import NAME as MANIFEST
+from tests.exporting import served
+
+from .conftest import complaint
+
+
+@pytest.fixture
+def out(tmp_path: Path) -> Path:
+    """A small export."""
+
+    async def make() -> None:
+        async with served(60) as service:
+            await export(service.session, tmp_path / "out", Plan())
+
+    asyncio.run(make())
+    return tmp_path / "out"
+
+
+def verified(*args: object) -> Result:
+    return CliRunner().invoke(root, ["verify", *map(str, args)])
+
+
+def complaints(result: Result) -> list[str]:
+    assert result.exit_code == 1
+    assert result.stdout == ""
+    assert "Traceback" not in result.stderr
+    lines = result.stderr.splitlines()
+    assert all(line.startswith("chatrest: ") for line in lines)
+    return [line.removeprefix("chatrest: ") for line in lines]
+
+
+def test_all_is_right(out: Path) -> None:
+    result = verified(out)
+    assert (result.exit_code, result.stderr) == (0, "")
+    first, second = result.stdout.splitlines()
+    assert first == "60 messages, ids 1 to 60"
+    assert second.startswith("4 parts, ")
+    assert second.endswith(" hashes: all right, and complete up to id 60")
+
+
+def test_quiet_says_nothing_but_what_is_wrong(out: Path) -> None:
+    for option in ("--quiet", "-q"):
+        result = verified(out, option)
+        assert (result.exit_code, result.output) == (0, "")
+    (out / MANIFEST).unlink()
+    assert len(complaints(verified(out, "--quiet"))) == 2
+
+
+def test_a_note_is_told_and_is_no_failure(out: Path) -> None:
+    (out / JOURNAL).unlink()
+    result = verified(out)
+    assert result.exit_code == 0
+    assert result.stderr.startswith(f"chatrest: {JOURNAL}: it is not there")
+    assert len(result.stdout.splitlines()) == 2
+
+
+def test_each_problem_is_a_line_and_the_last_one_sums_up(out: Path) -> None:
+    (out / "user-ann.ndjson").unlink()
+    (out / "more.ndjson").write_bytes(b"x\n")
+    missing, unknown, note, summary = complaints(verified(out))
+    assert missing.startswith("user-ann.ndjson: it is not there: ")
+    assert f"run `chatrest export {out}` again" in missing
+    assert unknown.startswith("more.ndjson: ")
+    assert note.startswith("journal.sqlite: ")
+    assert summary.startswith(f"{out} is not right: 2 problems; ")
+
+
+def test_one_problem_is_one(out: Path) -> None:
+    (out / "more.ndjson").write_bytes(b"x\n")
+    assert complaints(verified(out))[-1].endswith("is not right: 1 problem; 60 messages are undamaged")
+
+
+def test_many_problems_are_counted(out: Path) -> None:
+    for number in range(_MOST + 5):
+        (out / f"more-{number:02}.ndjson").write_bytes(b"x\n")
+    lines = complaints(verified(out))
+    assert len(lines) == _MOST + 1
+    assert f"{_MOST + 5} problems, of which 5 are not told here" in lines[-1]
+
+
+def test_an_export_that_is_not_complete(tmp_path: Path) -> None:
+    async def make() -> None:
+        async with served(20) as service:
+            await export(service.session, tmp_path, Plan(users=["ann", "nobody"]))
+
+    asyncio.run(make())
+    lines = complaints(verified(tmp_path))
+    assert any("the export is not complete: user nobody" in line for line in lines)
+
+
+def test_what_is_no_export_is_wrong_usage(tmp_path: Path) -> None:
+    assert "holds no export" in complaint(verified(tmp_path), 2)
+    assert "holds no export" in complaint(verified(tmp_path / "nowhere"), 2)
+    assert "Missing argument 'OUT'" in complaint(verified(), 2)
+
+
+def test_names_do_nothing_to_a_terminal(out: Path) -> None:
+    (out / "\x1b[2J\n.ndjson").write_bytes(b"x")
+    first, _ = complaints(verified(out))
+    assert first.startswith("\\x1b[2J .ndjson: ")
+
+
+def test_a_bar_on_a_terminal(out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(streams, "is_terminal", lambda name: True)
+    monkeypatch.setenv("TTY_COMPATIBLE", "1")
+    monkeypatch.setenv("TERM", "xterm")
+    result = verified(out)
+    assert result.exit_code == 0
+    assert "verifying" in result.stderr
+    assert "verifying" not in result.stdout
+    assert "verifying" not in verified(out, "--quiet").output
+
+
+def test_help_brings_no_network_along() -> None:
+    code = (
+        "import sys; from chatrest.cli.root import root\n"
+        "try: root.main(['verify', '--help'])\n"
+        "except SystemExit: assert not {'aiohttp', 'rich'} & {*sys.modules}"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, stdout=subprocess.DEVNULL)
+
+
+def test_ctrl_c_ends_it(out: Path) -> None:
+    code = (
+        "import sys, time\n"
+        "from chatrest.cli import main\n"
+        "from chatrest.export import reading\n"
+        "reading.lines = lambda data: (print('begun', flush=True), time.sleep(60))\n"
+        "main()"
+    )
+    command = [sys.executable, "-c", code, "verify", str(out)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as running:
+        assert running.stdout is not None
+        assert running.stderr is not None
+        assert running.stdout.readline() == b"begun\n"
+        running.send_signal(signal.SIGINT)
+        assert running.wait(20) == 130
+        assert running.stderr.read() == b"chatrest: interrupted\n"

@@ -1,0 +1,182 @@
+"""Pages as rows: the bytes as served, and the few members that decide where a record belongs."""
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given, settings, strategies as st
+
+from chatrest.core.decode import Many
+from chatrest.core.endpoint import Call
+from chatrest.core.rows import UNKNOWN, AsRows, Row, row_of, rows
+from chatrest.errors import ReplyUnreadableError
+from chatrest.models.meta import Mark
+from chatrest.resources.messages import Messages
+from tests.core.documented import CALL_MESSAGE, GOOD, PAGE, TEXT, body, some
+
+DEEP = b"[" * 1500 + b"]" * 1500
+ODD = [
+    b'"7"', b"7", b"-7", b"0", b'""', b"null", b"true", b"1.5", b"1.0", b"[1]", b"{}", b"NaN", b"-Infinity",
+    b"9" * 60, b"9" * 5000, b'"\\ud800"', b'"\xff\xfe"', b'"a\\u0000b"', '"é\u2028\x85"'.encode(), b'"a\\nb"',
+    b'"aGVsbG8="', b"1e999", DEEP, b'{"a":' * 1500 + b"1" + b"}" * 1500,
+]  # fmt: skip
+NAMES = ["id", "id", "uid", "sender", "receiver", "receiverType", "sentAt", "//raw", "raw", "metadata"]
+BREAKS = [b"", b" ", b"\n", b"\r", b"\r\n\t"]
+
+
+@st.composite
+def records(draw: st.DrawFn) -> bytes:
+    """A record whose members are of any kind, in any order, perhaps twice, perhaps over several lines."""
+    space = draw(st.sampled_from(BREAKS))
+    members = draw(st.lists(st.tuples(st.sampled_from(NAMES), st.sampled_from(ODD)), max_size=5))
+    told = [b'"' + name.encode() + b'":' + space + value for name, value in members]
+    whole = b"{" + space + (b"," + space).join(told) + space + b"}"
+    return draw(st.sampled_from([whole, whole, whole, *ODD]))
+
+
+def one_line(record: bytes) -> bytes:
+    return record.replace(b"\n", b" ").replace(b"\r", b" ")
+
+
+def keepable(text: str) -> str:
+    return "" if any("\ud800" <= each <= "\udfff" for each in text) else text
+
+
+# ── pages ──
+
+
+def test_a_page_is_read_as_the_few_members_and_the_exact_bytes() -> None:
+    served = body(GOOD)
+    page = rows(served)
+    assert page.raw is served
+    assert page.meta == PAGE(served).meta
+    assert page.repairs == ()
+    assert [json.loads(bytes(row.raw)) for row in page.items] == GOOD
+    row = page.items[0]
+    assert (row.id, row.sender, row.receiver, row.receiver_type) == ("1001", "alice", "bob", "user")
+    assert (row.sent_at, row.uid) == (1700000000, "")
+
+
+@settings(some, max_examples=250)
+@given(
+    st.lists(records(), max_size=4), st.sampled_from(BREAKS), st.booleans(), st.sampled_from(["", "\ufeff"])
+)
+def test_rows_reads_what_messages_reads_with_the_same_ids_and_the_records_bytes(
+    served: list[bytes], space: bytes, first: bool, mark: str
+) -> None:
+    meta = b'"meta":{"cursor":{"id":5,"affix":"append"}}'
+    data = b'"data":' + space + b"[" + space + (space + b"," + space).join(served) + space + b"]"
+    page = mark.encode() + b"{" + b",".join([meta, data] if first else [data, meta]) + b"}" + space
+    found = rows(page)
+    assert [row.id for row in found.items] == [keepable(item.id) for item in PAGE(page).items]
+    assert [bytes(row.raw) for row in found.items] == list(map(one_line, served))
+    assert found.meta.cursor == Mark("append", 5)
+    assert found.raw is page
+
+
+@some
+@given(st.lists(records(), max_size=3))
+def test_a_row_reads_its_own_bytes_as_its_page_read_them(served: list[bytes]) -> None:
+    """What was written is read again: a record with another id would be taken for a new one."""
+    page = rows(b'{"data":[' + b",".join(served) + b"]}")
+    for row in page.items:
+        row.raw = bytes(row.raw)
+    assert [row_of(row.raw) for row in page.items] == page.items  # type: ignore[arg-type]
+
+
+@some
+@given(st.lists(records(), min_size=1, max_size=3))
+def test_every_value_of_a_row_can_be_kept_in_a_database(served: list[bytes]) -> None:
+    for row in rows(b'{"data":[' + b",".join(served) + b"]}").items:
+        assert -(2**63) <= row.sent_at < 2**63
+        for text in (row.id, row.uid, row.sender, row.receiver, row.receiver_type):
+            assert text.encode().decode() == text
+
+
+@pytest.mark.parametrize("served", [b'{"data":{}}', b'{"data":[]}', b'{"data":\n[ ]}'])
+def test_an_empty_page_has_no_rows(served: bytes) -> None:
+    assert rows(served).items == []
+
+
+def test_an_object_in_the_place_of_the_array_is_one_row() -> None:
+    assert [row.id for row in rows(b'{"data": {"id": "7"}}').items] == ["7"]
+
+
+@pytest.mark.parametrize(
+    "served",
+    [b"", b"[]", b"<html>", b'{"data":null}', b"{}", b'{"data":{"a":1}}', b'{"data":["a\nb"]}',
+     b'{"data":[1],"meta":{"cursor":"x"}}', b'{"data":[{"id":"7"}'],
+)  # fmt: skip
+def test_what_messages_refuses_is_refused(served: bytes) -> None:
+    for read in (PAGE, rows):
+        with pytest.raises(ReplyUnreadableError):
+            read(served)
+
+
+# ── members ──
+
+
+@pytest.mark.parametrize(
+    ("changes", "name", "value"),
+    [({"id": 77}, "id", "77"), ({"id": 10**30}, "id", str(10**30)), ({"id": True}, "id", ""),
+     ({"id": None}, "id", ""), ({"id": ["1"]}, "id", ""), ({"sender": 5}, "sender", ""),
+     ({"receiver": None}, "receiver", ""), ({"receiverType": {}}, "receiver_type", ""),
+     ({"uid": 5}, "uid", "5"), ({"uid": "\ud800"}, "uid", ""), ({"sender": "\ud800"}, "sender", ""),
+     ({"sentAt": "5"}, "sent_at", UNKNOWN), ({"sentAt": None}, "sent_at", UNKNOWN),
+     ({"sentAt": True}, "sent_at", UNKNOWN), ({"sentAt": 1.5}, "sent_at", UNKNOWN),
+     ({"sentAt": 10**30}, "sent_at", UNKNOWN), ({"sentAt": -(2**63) - 1}, "sent_at", UNKNOWN),
+     ({"sentAt": 2**63 - 1}, "sent_at", 2**63 - 1), ({"sentAt": 0}, "sent_at", 0)],
+)  # fmt: skip
+def test_a_member_of_an_odd_type_is_empty_and_the_others_are_read(
+    changes: dict[str, Any], name: str, value: Any
+) -> None:
+    row = row_of(json.dumps({**TEXT, "uid": "carol", **changes}).encode())
+    good = Row("1002", "carol", "alice", "bob", "user", 1700000000, row.raw)
+    setattr(good, name, value)
+    assert row == good
+
+
+def test_an_odd_record_costs_its_neighbours_nothing() -> None:
+    page = rows(body([TEXT, {**TEXT, "id": 9, "sentAt": "x"}, None, CALL_MESSAGE]))
+    assert [row.id for row in page.items] == ["1002", "9", "", "1001"]
+    assert [row.sent_at for row in page.items] == [1700000000, UNKNOWN, UNKNOWN, 1700000000]
+
+
+def test_a_member_of_the_name_that_holds_the_bytes_is_kept_out() -> None:
+    for value in ('"aGVsbG8="', '"no base64"', "null", "[1]", '"\\ud800"'):
+        raw = f'{{"id":"7","//raw":{value}}}'.encode()
+        assert [bytes(row.raw) for row in rows(b'{"data":[' + raw + b"]}").items] == [raw]
+
+
+@pytest.mark.parametrize("raw", [b"", b"{", b"null", b"[]", b'"7"', b'{"id":"7"', b'{"id":"7"}{"id":"8"}'])
+def test_bytes_that_are_no_record_are_a_row_that_tells_nothing(raw: bytes) -> None:
+    assert row_of(raw) == Row(raw=raw)
+
+
+# ── the collections ──
+
+
+class Sender:
+    """Answers every call with one page."""
+
+    app_id = "app-1"
+    viewer = None
+    calls: list[Call[Any]]
+
+    def __init__(self) -> None:
+        self.calls = []
+
+    async def __call__(self, call: Call[Any], /) -> Any:
+        self.calls.append(call)
+        return call.endpoint.reply(body([TEXT], {}))
+
+
+async def test_a_collection_reads_its_lists_as_rows_and_sends_what_it_would_send() -> None:
+    plain, sender = Sender(), Sender()
+    assert await Messages(plain).list_user("bob").collect() == PAGE(body([TEXT])).items
+    [row] = await Messages(AsRows(sender)).list_user("bob").collect()
+    assert isinstance(row, Row)
+    assert json.loads(bytes(row.raw)) == TEXT
+    [one], [other] = plain.calls, sender.calls
+    assert (one.path, one.place, one.endpoint.name) == (other.path, other.place, other.endpoint.name)
+    assert isinstance(one.endpoint.reply, Many)

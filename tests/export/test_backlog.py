@@ -1,0 +1,149 @@
+"""The backlog: bounded, in order, and at its end empty."""
+
+import asyncio
+import random
+
+import pytest
+
+from chatrest.export import backlog as backlogs
+from chatrest.export.archive import Taken
+from chatrest.export.backlog import Backlog
+from chatrest.export.sources import Source
+
+pytestmark = pytest.mark.usefixtures("tidy")
+
+
+def page(number: int, size: int = 10) -> Taken:
+    return Taken(number=number, source=Source("user", ("a",)), after=0, last=1, bytes=size)
+
+
+async def turns(count: int = 5) -> None:
+    """Lets every other task run until it waits."""
+    for _ in range(count):
+        await asyncio.sleep(0)
+
+
+async def test_pages_come_in_the_order_in_which_they_were_put() -> None:
+    backlog, pages = Backlog(), [page(i) for i in range(5)]
+    for each in pages:
+        await backlog.put(each)
+    assert await backlog.batch() == pages
+    assert backlog.rest() == []
+
+
+async def test_a_walk_waits_where_the_room_is_full_and_goes_on_when_a_batch_is_taken() -> None:
+    backlog = Backlog(20)
+    await backlog.put(page(0))
+    assert not backlog.is_full
+    await backlog.put(page(1))
+    assert backlog.is_full
+    late = [asyncio.create_task(backlog.put(page(i))) for i in (2, 3, 4)]
+    await turns()
+    assert not any(each.done() for each in late)
+    assert [each.number for each in await backlog.batch()] == [0, 1]
+    await turns()
+    assert [each.done() for each in late] == [True, True, False]
+    assert [each.number for each in await backlog.batch()] == [2, 3]
+    await asyncio.gather(*late)
+    assert [each.number for each in backlog.rest()] == [4]
+    assert not backlog.is_full
+
+
+async def test_a_page_larger_than_all_the_room_passes_and_is_alone_in_it() -> None:
+    backlog = Backlog(20)
+    await backlog.put(page(0, 10**9))
+    late = asyncio.create_task(backlog.put(page(1, 10**9)))
+    await turns()
+    assert not late.done()
+    assert [each.number for each in await backlog.batch()] == [0]
+    await late
+    assert [each.number for each in await backlog.batch()] == [1]
+
+
+async def test_the_writer_waits_for_the_first_page() -> None:
+    backlog = Backlog()
+    batch = asyncio.create_task(backlog.batch())
+    await turns()
+    assert not batch.done()
+    await backlog.put(page(7))
+    assert [each.number for each in await batch] == [7]
+
+
+async def test_when_it_is_closed_what_waits_is_still_given_and_then_the_end() -> None:
+    backlog = Backlog()
+    await backlog.put(page(1))
+    await backlog.close()
+    assert [each.number for each in await backlog.batch()] == [1]
+    assert await backlog.batch() == []
+    assert await backlog.batch() == []
+
+
+async def test_closing_ends_a_writer_that_waits() -> None:
+    backlog = Backlog()
+    batch = asyncio.create_task(backlog.batch())
+    await turns()
+    await backlog.close()
+    assert await batch == []
+
+
+async def test_a_batch_is_bounded_and_the_next_one_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(backlogs, "MOST", 2)
+    backlog = Backlog()
+    for i in range(5):
+        await backlog.put(page(i))
+    await backlog.close()
+    sizes = [len(await backlog.batch()) for _ in range(4)]
+    assert sizes == [2, 2, 1, 0]
+
+
+@pytest.mark.parametrize("seed", range(10))
+async def test_no_page_is_lost_or_repeated_and_the_room_is_kept(seed: int) -> None:
+    dice = random.Random(seed)
+    room, largest = 50, 40
+    backlog = Backlog(room)
+    put: list[int] = []
+    got: list[int] = []
+    held = most = 0
+
+    async def walk(first: int) -> None:
+        nonlocal held, most
+        for i in range(first, first + 40):
+            each = page(i, dice.randrange(largest))
+            await backlog.put(each)
+            put.append(i)
+            held += each.bytes
+            most = max(most, held)
+            if dice.random() < 0.5:
+                await asyncio.sleep(0)
+
+    async def write() -> None:
+        nonlocal held
+        while batch := await backlog.batch():
+            got.extend(each.number for each in batch)
+            held -= sum(each.bytes for each in batch)
+            if dice.random() < 0.5:
+                await turns(3)
+
+    async with asyncio.timeout(10), asyncio.TaskGroup() as group:
+        group.create_task(write())
+        async with asyncio.TaskGroup() as walks:
+            for i in range(4):
+                walks.create_task(walk(i * 100))
+        await backlog.close()
+    assert sorted(got) == sorted(put)
+    assert len(got) == 160
+    for i in range(4):
+        assert [each for each in got if each // 100 == i] == list(range(i * 100, i * 100 + 40))
+    assert most < room + largest
+
+
+async def test_a_cancelled_walk_has_put_nothing_and_holds_nobody_up() -> None:
+    backlog = Backlog(10)
+    await backlog.put(page(0))
+    first, second = asyncio.create_task(backlog.put(page(1))), asyncio.create_task(backlog.put(page(2)))
+    await turns()
+    first.cancel()
+    await turns()
+    assert [each.number for each in await backlog.batch()] == [0]
+    await second
+    assert [each.number for each in backlog.rest()] == [2]

@@ -1,0 +1,244 @@
+"""An export that is killed at any instant goes on, and ends with every message once."""
+
+import shutil
+from collections.abc import Iterator
+from itertools import count
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+
+from chatrest.export import Plan, backlog, export
+from chatrest.export.lines import Lines
+from chatrest.export.manifest import NAME as MANIFEST
+from tests.exporting import (
+    GROUPS,
+    Fate,
+    ForgetfulFate,
+    Killed,
+    Served,
+    assert_whole,
+    dies,
+    edit,
+    fast_disk as fast_disk,
+    files_of,
+    hide,
+    history_of,
+    manifest_of,
+    records,
+    served,
+    small_pages as small_pages,
+)
+
+pytestmark = pytest.mark.usefixtures("small_pages", "fast_disk", "tidy")
+
+MIXED: dict[str, Any] = {"all_users": True, "groups": GROUPS, "pairs": (("ann", "bob"),)}
+"""Sources that overlap: a message may stand in three of them."""
+FORMATS: list[dict[str, Any]] = [
+    {"compress": compress, "partition": partition}
+    for compress in ("none", "gzip", "zstd")
+    for partition in ("source", "month")
+]
+
+
+@pytest.fixture(autouse=True)
+def few_pages_a_commit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(backlog, "MOST", 3)
+
+
+def says_complete(out: Path) -> bool:
+    return (out / MANIFEST).exists() and manifest_of(out).complete
+
+
+def instants(begin: int = 1, step: int = 1) -> Iterator[int]:
+    yield from count(begin, step)
+
+
+async def test_killed_at_every_single_instant(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    plan = Plan(**MIXED)
+    async with served(75) as service:
+        expected = service.expected()
+        for at in instants():
+            fate = Fate(tmp_path / str(at), at)
+            report = await dies(service.session, fate, plan, monkeypatch, workers=2)
+            if report is not None:
+                break
+            if says_complete(fate.out):
+                assert_whole(fate.out, expected, dead=True)
+            report = await export(service.session, fate.out, plan if at % 2 else None)
+            assert report.complete, (at, fate.asked[-1], report)
+            assert_whole(fate.out, expected)
+    assert fate.count > 40
+    assert {"write", "sync", "replace", "COMMIT"} <= set(fate.asked)
+
+
+@pytest.mark.parametrize("files", FORMATS[1:], ids=str)
+async def test_killed_in_any_shape_of_files(
+    files: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plan = Plan(**MIXED, **files)
+    async with served(75) as service:
+        expected = service.expected()
+        for at in instants(3, 9):
+            fate = Fate(tmp_path / str(at), at)
+            if await dies(service.session, fate, plan, monkeypatch) is not None:
+                break
+            report = await export(service.session, fate.out)
+            assert report.complete, (at, fate.asked[-1], report)
+            assert_whole(fate.out, expected)
+
+
+async def test_killed_again_and_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    dice = Random(7)
+    async with served(75) as service:
+        expected = service.expected()
+        for turn in range(12):
+            plan = Plan(**MIXED, **FORMATS[turn % 6])
+            out = tmp_path / str(turn)
+            for life in range(1, 5):
+                fate = Fate(out, dice.randrange(1, 40), seed=life)
+                await dies(service.session, fate, plan, monkeypatch, workers=dice.choice((1, 2, 32)))
+                if says_complete(out):
+                    assert_whole(out, expected, dead=True)
+            report = await export(service.session, out, plan)
+            assert report.complete, (turn, report)
+            assert_whole(out, expected)
+
+
+async def test_what_was_committed_before_a_death_is_not_asked_for_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with served(500) as service:
+        whole = await export(service.session, tmp_path / "whole", Plan(everything=True))
+        fate = Fate(tmp_path / "out", 40)
+        assert await dies(service.session, fate, Plan(everything=True), monkeypatch, workers=1) is None
+        rest = await export(service.session, fate.out)
+        assert_whole(fate.out, service.expected())
+    assert 0 < rest.written < whole.written
+    assert rest.requests < whole.requests
+
+
+async def test_a_loss_of_power_at_any_instant(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    plan = Plan(**MIXED)
+    async with served(75) as service:
+        expected = service.expected()
+        for at in instants(1, 2):
+            fate = ForgetfulFate(tmp_path / str(at), at)
+            if await dies(service.session, fate, plan, monkeypatch, workers=2) is not None:
+                break
+            if says_complete(fate.out):
+                assert_whole(fate.out, expected, dead=True)
+            report = await export(service.session, fate.out)
+            assert report.complete, (at, fate.asked[-1], report)
+            assert_whole(fate.out, expected)
+    assert fate.count > 40
+
+
+async def test_a_death_while_files_are_full_and_the_next_are_begun(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(Lines.__init__.__kwdefaults__, "largest", 2000)
+    monkeypatch.setattr(backlog, "MOST", 1)
+    async with served(75) as service:
+        expected = service.expected()
+        for at in instants(2, 4):
+            fate = Fate(tmp_path / str(at), at)
+            if await dies(service.session, fate, Plan(everything=True), monkeypatch) is not None:
+                break
+            assert (await export(service.session, fate.out)).complete
+            assert_whole(fate.out, expected)
+        assert len(files_of(fate.out)) > 2
+
+
+# ── later runs ──
+
+
+async def first_export(service: Served, out: Path, plan: Plan) -> list[bytes]:
+    report = await export(service.session, out, plan)
+    assert report.complete
+    assert_whole(out, service.expected())
+    return service.expected()
+
+
+@pytest.mark.parametrize("power", [False, True], ids=["process", "power"])
+async def test_killed_while_it_reads_what_is_new(
+    power: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plan = Plan(**MIXED, compress="gzip")
+    async with served(75) as service:
+        before = await first_export(service, tmp_path / "first", plan)
+        service.store.add_records(records(60, first=1000))
+        expected = service.expected()
+        for at in instants(1 + power, 2):
+            out = tmp_path / str(at)
+            shutil.copytree(tmp_path / "first", out)
+            fate = ForgetfulFate(out, at) if power else Fate(out, at)
+            if await dies(service.session, fate, None, monkeypatch, workers=3) is not None:
+                break
+            if says_complete(out):
+                assert_whole(out, before if manifest_of(out).until != "1059" else expected, dead=True)
+            assert (await export(service.session, out)).complete
+            assert_whole(out, expected)
+
+
+@pytest.mark.parametrize("power", [False, True], ids=["process", "power"])
+@pytest.mark.parametrize("files", FORMATS[:4:3], ids=str)
+async def test_killed_while_edited_messages_take_their_places(
+    files: dict[str, Any], power: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with served(60) as service:
+        await first_export(service, tmp_path / "first", Plan(**MIXED, **files))
+        older = service.expected([8, 9, 50])
+        for number in (8, 9, 50):
+            edit(service.store, number, "edited")
+        expected = service.expected()
+        hide(service.store, [20])
+        for at in instants(1 + power, 2):
+            out = tmp_path / str(at)
+            shutil.copytree(tmp_path / "first", out)
+            fate = ForgetfulFate(out, at) if power else Fate(out, at)
+            if await dies(service.session, fate, None, monkeypatch, recheck=10**9) is not None:
+                break
+            if says_complete(out) and manifest_of(out).vanished == ["20"]:
+                assert_whole(out, expected, dead=True)
+            report = await export(service.session, out, recheck=10**9)
+            assert report.complete, (at, fate.asked[-1], report)
+            assert_whole(out, expected)
+            assert sorted(history_of(out)) == sorted(older), (at, fate.asked[-1])
+            assert manifest_of(out).vanished == ["20"]
+    assert "replace" in fate.asked
+
+
+async def test_a_death_in_a_recheck_needs_no_second_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is to be read again is in the journal once the walks have begun: any later run does it."""
+    async with served(60) as service:
+        before = await first_export(service, tmp_path / "first", Plan(**MIXED))
+        for number in (8, 9, 50):
+            edit(service.store, number, "edited")
+        expected = service.expected()
+        newest: list[bool] = []
+        for at in instants(2, 2):
+            out = tmp_path / str(at)
+            shutil.copytree(tmp_path / "first", out)
+            fate = Fate(out, at)
+            if await dies(service.session, fate, None, monkeypatch, recheck=10**9) is not None:
+                break
+            assert (await export(service.session, out)).complete
+            newest.append(bool(history_of(out)))
+            assert_whole(out, expected if newest[-1] else before)
+        assert newest == sorted(newest), "once begun, always ended"
+        assert newest.count(True) > 5
+
+
+async def test_a_death_is_a_death(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The tests' own machinery: nothing that happens after the last instant is seen."""
+    fate = Fate(tmp_path / "out", 30)
+    async with served(75) as service:
+        assert await dies(service.session, fate, Plan(**MIXED), monkeypatch) is None
+    assert fate.dead
+    with pytest.raises(Killed):
+        fate.step("any")
+    assert not says_complete(fate.out)

@@ -1,0 +1,54 @@
+"""Ids as numbers that a database can hold, and as keys."""
+
+import pytest
+from hypothesis import given, settings, strategies as st
+
+from chatrest.core.rows import UNKNOWN, Row
+from chatrest.export.ids import key_of, number, span, times
+
+some = settings(max_examples=100, deadline=None, database=None)
+
+
+@pytest.mark.parametrize(
+    ("id", "found"),
+    [("7", 7), ("0", 0), ("007", 7), (str(2**63 - 2), 2**63 - 2), ("", None), ("-1", None), ("+1", None),
+     ("1.0", None), (" 1", None), ("1\n", None), ("1_0", None), ("٣", None), ("²", None), ("m-1", None),
+     (str(2**63 - 1), None), (str(2**64), None), ("9" * 5000, None)],
+)  # fmt: skip
+def test_an_id_is_a_number_only_where_a_database_can_hold_it_and_the_next_one(
+    id: str, found: int | None
+) -> None:
+    assert number(id) == found
+
+
+@some
+@given(st.text())
+def test_any_text_is_a_number_or_none(id: str) -> None:
+    found = number(id)
+    assert found is None or (int(id) == found and 0 <= found < 2**63 - 1)
+
+
+def test_rows_are_told_apart_by_their_ids_and_without_them_by_their_bytes() -> None:
+    one, other = Row("7", raw=b'{"a":1}'), Row("7", raw=b'{"a":2}')
+    assert key_of(one) == key_of(other) == "7"
+    nameless = [Row(raw=b'{"a":1}'), Row(raw=b'{"a":2}'), Row(raw=b"")]
+    assert len({key_of(row) for row in nameless}) == 3
+    assert key_of(Row(raw=b'{"a":1}')) == key_of(nameless[0])
+    assert number(key_of(nameless[0])) is None
+
+
+@some
+@given(st.lists(st.integers(1, 99)), st.lists(st.sampled_from(["", "m-1"])))
+def test_the_first_and_the_last_number_are_found_among_other_ids(
+    numbers: list[int], names: list[str]
+) -> None:
+    rows = [Row(name) for name in names] + [Row(str(each)) for each in sorted(numbers)]
+    assert span(rows) == ((min(numbers), max(numbers)) if numbers else (0, 0))
+
+
+@some
+@given(st.lists(st.integers(-9, 99)))
+def test_the_times_are_those_of_the_rows_that_tell_one(sent: list[int]) -> None:
+    known = [each for each in sent if each != UNKNOWN]
+    expected = (min(known), max(known)) if known else (UNKNOWN, UNKNOWN)
+    assert times([Row(sent_at=each) for each in sent]) == expected

@@ -1,0 +1,217 @@
+"""Plans: values that are checked when they are made, and that come back from the journal as they were."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings, strategies as st
+
+from chatrest import MessageQuery
+from chatrest.errors import RequestInvalidError
+from chatrest.export import Plan
+from chatrest.export.plan import COMPRESS, FORMATS, PARTITIONS
+from chatrest.export.sources import Source, pair_of
+
+some = settings(max_examples=120, deadline=None, database=None)
+uids = st.text(st.characters(codec="utf-8", exclude_categories=["Cc", "Cs"]), min_size=1, max_size=6).filter(
+    lambda uid: uid == uid.strip() and uid not in (".", "..")
+)
+queries = st.builds(
+    MessageQuery,
+    category=st.none() | st.text(min_size=1, max_size=4),
+    types=st.none() | st.lists(st.sampled_from(["text", "image"]), min_size=1),
+    has_links=st.none() | st.booleans(),
+    attachment_types=st.none() | st.sampled_from(["image", ("image", "video")]),
+    mentioned_uids=st.none() | st.just(["ä", "b"]),
+)
+
+
+@st.composite
+def plans(draw: st.DrawFn) -> Plan:
+    """Any plan that can be made."""
+    members: dict[str, Any] = {"everything": True}
+    if draw(st.booleans()):
+        members = {
+            "users": draw(st.lists(uids, max_size=3)),
+            "groups": draw(st.lists(uids, max_size=3)),
+            "pairs": draw(st.lists(st.lists(uids, min_size=2, max_size=2, unique=True), max_size=3)),
+            "all_users": draw(st.booleans()),
+        }
+    since = draw(st.none() | st.integers(0, 9) | st.integers(0, 2**70))
+    its = draw(st.sampled_from(FORMATS))
+    if its != "sqlite":
+        members["compress"] = draw(st.sampled_from([None, *COMPRESS]))
+        members["partition"] = draw(st.sampled_from([None, *PARTITIONS]))
+    until = None if since is None else draw(st.none() | st.integers(since, since + 9))
+    return Plan(**members, since=since, until=until, query=draw(queries), format=its)  # type: ignore[arg-type]
+
+
+# ── values ──
+
+
+@some
+@given(plans())
+def test_a_plan_comes_back_from_its_json_as_it_was(plan: Plan) -> None:
+    back = Plan.parse(plan.encoded())
+    assert back == plan
+    assert back.sources == plan.sources
+    assert back.differences(plan) == []
+    assert Plan.parse(plan.encoded().decode()).encoded() == plan.encoded()
+
+
+@some
+@given(plans(), plans())
+def test_plans_share_a_fingerprint_exactly_where_they_are_equal(one: Plan, other: Plan) -> None:
+    assert (one.fingerprint == other.fingerprint) == (one == other) == (not one.differences(other))
+    assert len(one.fingerprint) == 16
+
+
+def test_every_difference_is_told_with_its_field_and_both_values() -> None:
+    one, other = Plan(users=["a"], since=5), Plan(users=["b"], since=5, format="parquet")
+    told = one.differences(other)
+    assert told[0] == "users is ('a',), and not ('b',)"
+    assert {line.split()[0] for line in told} == {"users", "format", "compress", "partition"}
+
+
+def test_what_a_plan_was_made_of_can_be_changed_without_changing_it() -> None:
+    users = ["a"]
+    plan = Plan(users=users, pairs=[["b", "a"]])  # type: ignore[list-item]
+    users.append("b")
+    assert (plan.users, plan.pairs) == (("a",), (("a", "b"),))
+    with pytest.raises(AttributeError):
+        plan.users = ("b",)  # type: ignore[misc]
+
+
+def test_what_is_said_twice_is_said_once() -> None:
+    plan = Plan(users=["b", "a", "b"], groups=["g", "g"], pairs=[("b", "a"), ("a", "b"), ("b", "a")])
+    assert (plan.users, plan.groups, plan.pairs) == (("b", "a"), ("g",), (("a", "b"),))
+    assert plan == Plan(users=["b", "a"], groups=["g"], pairs=[("a", "b")])
+
+
+def test_a_plan_names_its_sources_each_once() -> None:
+    plan = Plan(users=["a", "b"], groups=["g"], pairs=[("b", "a")], all_users=True)
+    assert len(plan.sources) == 4
+    assert set(plan.sources) == {
+        Source("group", ("g",)), pair_of("a", "b"), Source("user", ("a",)), Source("user", ("b",))
+    }  # fmt: skip
+    assert Plan(everything=True).sources == (Source("everything"),)
+
+
+# ── defaults ──
+
+
+def test_with_no_source_named_it_is_all_users() -> None:
+    assert Plan().all_users
+    assert Plan() == Plan(all_users=True)
+    assert Plan().sources == ()
+    assert not Plan(users=["a"]).all_users
+    assert not Plan(everything=True).all_users
+
+
+@pytest.mark.parametrize(
+    ("format", "compress", "partition"),
+    [("ndjson", "none", "source"), ("parquet", "zstd", "month"), ("sqlite", "none", "source")],
+)
+def test_each_format_has_its_own_defaults(format: Any, compress: str, partition: str) -> None:
+    plan = Plan(format=format)
+    assert (plan.compress, plan.partition) == (compress, partition)
+    assert plan == Plan(format=format, compress=compress, partition=partition)  # type: ignore[arg-type]
+
+
+# ── what is refused ──
+
+
+@pytest.mark.parametrize("name", ["users", "pairs", "groups"])
+@pytest.mark.parametrize("value", ["a", b"a", None, 5, {"a": 1}])
+def test_a_list_of_names_is_a_list(name: str, value: Any) -> None:
+    with pytest.raises(RequestInvalidError) as caught:
+        Plan(**{name: value})
+    assert str(caught.value) == f"{name} = {value!r}: allowed is a list"
+
+
+@pytest.mark.parametrize("name", ["users", "groups"])
+@pytest.mark.parametrize(
+    "value", ["", ".", "..", "a\nb", "a\0", "\ud800", 5, None, b"a", {}, ["a"], ("a", [])]
+)
+def test_a_name_is_one_that_can_be_asked_for(name: str, value: Any) -> None:
+    with pytest.raises(RequestInvalidError, match=f"^{name} = "):
+        Plan(**{name: ["good", value]})
+
+
+@pytest.mark.parametrize(
+    "value",
+    ["ab", ("a",), ("a", "b", "c"), ("a", "a"), (), 5, None, ("a", 5), ("a", ""), ("a", ".."), (" a", "b"),
+     ("a", "b "), ("a", "x\n"), ("a", "\ud800"), ("a", ["b"]), (["a"], "b"), {"a": "b"}, [["a"], "b"]],
+)  # fmt: skip
+def test_a_pair_is_two_different_uids_that_can_stand_in_a_header(value: Any) -> None:
+    with pytest.raises(RequestInvalidError, match=r"^pairs = .*allowed|^pairs = .*surrogate"):
+        Plan(pairs=[value])
+
+
+@pytest.mark.parametrize(
+    ("members", "words"),
+    [
+        ({"all_users": 1}, "all_users = 1: allowed is True or False"),
+        ({"everything": None}, "everything = None: allowed is True or False"),
+        ({"since": -1}, "since = -1: allowed is a timestamp"),
+        ({"since": True}, "since = True: allowed is"),
+        ({"until": 1.5}, "until = 1.5: allowed is"),
+        ({"until": "2020"}, "until = '2020': allowed is"),
+        ({"since": 5, "until": 4}, r"until = 4: .*allowed is since \(5\) or later"),
+        ({"format": "csv"}, "format = 'csv': allowed is ndjson, parquet, sqlite"),
+        ({"format": None}, "format = None: allowed is ndjson"),
+        ({"format": ["ndjson"]}, "format = .*allowed is ndjson"),
+        ({"compress": "xz"}, "compress = 'xz': allowed is none, gzip, zstd, or None"),
+        ({"partition": "day"}, "partition = 'day': allowed is source, month, or None"),
+        ({"format": "sqlite", "compress": "gzip"}, "compress = 'gzip': .*allowed is 'none'"),
+        ({"format": "sqlite", "partition": "month"}, "partition = 'month': .*allowed is 'source'"),
+        ({"query": None}, "query = None: allowed is a MessageQuery"),
+        ({"query": {"type": "text"}}, "query = .*allowed is a MessageQuery"),
+    ],
+)
+def test_a_wrong_field_is_named_with_its_value_and_what_is_allowed(
+    members: dict[str, Any], words: str
+) -> None:
+    with pytest.raises(RequestInvalidError, match=f"^{words}"):
+        Plan(**members)
+
+
+@pytest.mark.parametrize(
+    "more", [{"users": ["a"]}, {"groups": ["g"]}, {"pairs": [("a", "b")]}, {"all_users": True}]
+)
+def test_everything_stands_alone(more: dict[str, Any]) -> None:
+    with pytest.raises(RequestInvalidError, match=r"everything = True: .*alone"):
+        Plan(everything=True, **more)
+
+
+@pytest.mark.parametrize(
+    "query",
+    [{"affix": "append"}, {"affix": "prepend"}, {"id": "5"}, {"count": False}, {"limit": 5}, {"per_page": 5},
+     {"from_timestamp": 0}, {"to_timestamp": 5}],
+)  # fmt: skip
+def test_places_and_sizes_are_no_filters_of_a_plan(query: dict[str, Any]) -> None:
+    [(name, value)] = query.items()
+    with pytest.raises(RequestInvalidError, match=f"^query.{name} = {value!r}: not allowed in a plan, "):
+        Plan(query=MessageQuery(**query))
+
+
+def test_a_window_may_be_a_moment_and_may_be_open() -> None:
+    assert Plan(since=5, until=5).until == 5
+    assert (Plan(since=0).until, Plan(until=0).since) == (None, None)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "{",
+        "[]",
+        '{"users":5}',
+        '{"colour":"red"}',
+        '{"format":"csv"}',
+        '{"users":[".."]}',
+        '{"since":-1}',
+    ],
+)
+def test_a_plan_that_was_damaged_is_refused_in_words(text: str) -> None:
+    with pytest.raises(RequestInvalidError):
+        Plan.parse(text)

@@ -1,0 +1,74 @@
+"""Progress: the numbers that a run's requests add up to."""
+
+from typing import Any
+
+import pytest
+
+from chatrest import AsyncSession, RetryPolicy
+from chatrest.export import Progress
+from chatrest.telemetry import Attempt, Outcome
+from tests.faulty import Faulty, no_wait, reply
+
+BUSY = b"HTTP/1.1 429 Too Many Requests\r\nContent-Length: 2\r\n\r\n{}"
+
+
+def attempt(**told: Any) -> Attempt:
+    plain = {
+        "call": 1, "operation": "messages.list", "method": "GET", "template": "/messages", "app_id": "app-1",
+        "region": "eu", "number": 1, "status": 200, "reply_bytes": 9, "paced": 0.0, "queued": 0.0,
+        "network": 0.0, "decoded": 0.0, "error": None, "cause": None,
+    }  # fmt: skip
+    return Attempt(**{**plain, **told})
+
+
+def test_a_run_that_has_not_begun_has_counted_nothing() -> None:
+    progress = Progress()
+    counted = {name: value for name, value in vars(progress).items() if type(value) is int}
+    assert counted
+    assert set(counted.values()) == {0}
+    assert (progress.phase, progress.trouble, progress.active) == ("beginning", None, {})
+    assert progress.active is not Progress().active
+
+
+def test_requests_repeats_and_refusals_are_counted_each_by_itself() -> None:
+    progress = Progress()
+    progress.heard(attempt())
+    progress.heard(attempt(status=429, error="RateLimitedError"))
+    progress.heard(attempt(number=2, status=429, error="RateLimitedError"))
+    progress.heard(attempt(number=3, status=None, error="ConnectError"))
+    assert (progress.requests, progress.limited, progress.repeated) == (4, 2, 2)
+
+
+def test_a_trouble_is_told_until_a_request_succeeds() -> None:
+    progress = Progress()
+    progress.heard(attempt(status=503, error="ServerError"))
+    assert progress.trouble == "ServerError"
+    progress.heard(attempt(status=None, error="ConnectError"))
+    assert progress.trouble == "ConnectError"
+    progress.heard(attempt(number=2))
+    assert progress.trouble is None
+
+
+def test_the_end_of_a_call_is_no_request() -> None:
+    progress = Progress()
+    progress.heard(attempt(status=503, error="ServerError"))
+    progress.heard(
+        Outcome(
+            call=1, operation="messages.list", method="GET", template="/messages", app_id="a", region="eu",
+            attempts=1, seconds=1.0, status=200, error=None,
+        )
+    )  # fmt: skip
+    assert (progress.requests, progress.trouble) == (1, "ServerError")
+
+
+@pytest.mark.usefixtures("tidy")
+async def test_a_session_tells_it_of_its_requests() -> None:
+    progress = Progress()
+    async with (
+        Faulty(BUSY, reply(b'{"data":[]}')) as server,
+        AsyncSession(
+            server.app(), telemetry=progress.heard, retry=RetryPolicy(attempts=3), sleep=no_wait
+        ) as session,
+    ):
+        assert await session.messages.list_user("bob").collect() == []
+    assert (progress.requests, progress.limited, progress.repeated, progress.trouble) == (2, 1, 1, None)

@@ -1,0 +1,277 @@
+"""A recheck: edited messages stand in their newest version; older ones are kept, and so is what is gone."""
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from chatrest.emulator.weather import First, Status
+from chatrest.errors import AuthenticationError
+from chatrest.export import Plan, export, jobs
+from tests.exporting import (
+    GROUPS,
+    MONTH,
+    START,
+    USERS,
+    Fate,
+    assert_whole,
+    dies,
+    edit,
+    fast_disk as fast_disk,
+    files_of,
+    hide,
+    history_of,
+    manifest_of,
+    part_of,
+    put_record,
+    records,
+    served,
+    show,
+    small_pages as small_pages,
+)
+
+pytestmark = pytest.mark.usefixtures("small_pages", "fast_disk", "tidy")
+
+ALL = 10**9
+"""A recheck of everything."""
+MIXED: dict[str, Any] = {"all_users": True, "groups": GROUPS, "pairs": (("ann", "bob"),)}
+SHAPES = [
+    {"compress": compress, "partition": partition}
+    for compress in ("none", "gzip", "zstd")
+    for partition in ("source", "month")
+]
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+async def test_edited_messages_take_their_places_and_their_older_versions_are_kept(
+    shape: dict[str, Any], tmp_path: Path
+) -> None:
+    async with served(150) as service:
+        plan = Plan(**MIXED, **shape)
+        await export(service.session, tmp_path / "out", plan)
+        older = service.expected([1, 2, 77, 150])
+        order = {path.name: len(path.read_bytes()) for path in files_of(tmp_path / "out")}
+        for number in (1, 2, 77, 150):
+            edit(service.store, number, "edited " * number)
+        report = await export(service.session, tmp_path / "out", plan, recheck=ALL)
+        assert report.complete
+        assert (report.changed, report.vanished, report.written) == (4, 0, 0)
+        assert report.messages == 150
+        assert_whole(tmp_path / "out", service.expected())
+        assert sorted(history_of(tmp_path / "out")) == sorted(older)
+        assert set(order) == {path.name for path in files_of(tmp_path / "out")}
+        [history] = [entry for entry in manifest_of(tmp_path / "out").parts if entry.role == "history"]
+        assert history.messages == 4
+
+
+async def test_an_edited_message_stays_where_it_stood(tmp_path: Path) -> None:
+    async with served(60) as service:
+        await export(service.session, tmp_path / "out", Plan(everything=True))
+        before = part_of(tmp_path / "out", "messages").read_bytes().splitlines()
+        edited = edit(service.store, 22, "short")
+        await export(service.session, tmp_path / "out", recheck=ALL)
+        after = part_of(tmp_path / "out", "messages").read_bytes().splitlines()
+        assert [n for n, (one, other) in enumerate(zip(before, after, strict=True)) if one != other] == [21]
+        assert after[21] == edited
+
+
+async def test_every_version_is_kept_of_a_message_that_is_edited_often(tmp_path: Path) -> None:
+    async with served(60) as service:
+        await export(service.session, tmp_path / "out", Plan(**MIXED))
+        versions = service.expected([9])
+        for text in ("two", "three", "four"):
+            versions.append(edit(service.store, 9, text))
+            report = await export(service.session, tmp_path / "out", recheck=ALL)
+            assert report.changed == 1
+            assert_whole(tmp_path / "out", service.expected())
+            assert history_of(tmp_path / "out") == versions[:-1]
+        put_record(service.store, 9, versions[0])  # back to what it was
+        assert (await export(service.session, tmp_path / "out", recheck=ALL)).changed == 1
+        assert history_of(tmp_path / "out") == versions
+
+
+async def test_a_recheck_with_nothing_new_writes_nothing(tmp_path: Path) -> None:
+    async with served(60) as service:
+        await export(service.session, tmp_path / "out", Plan(**MIXED))
+        before = {path: (path.stat().st_mtime_ns, path.stat().st_ino) for path in files_of(tmp_path / "out")}
+        for _ in range(2):
+            report = await export(service.session, tmp_path / "out", recheck=ALL)
+            assert (report.complete, report.changed, report.vanished, report.written) == (True, 0, 0, 0)
+        after = {path: (path.stat().st_mtime_ns, path.stat().st_ino) for path in files_of(tmp_path / "out")}
+        assert after == before
+        assert history_of(tmp_path / "out") == []
+
+
+async def test_only_the_file_of_an_edited_message_is_made_anew(tmp_path: Path) -> None:
+    async with served(150) as service:
+        await export(service.session, tmp_path / "out", Plan(groups=GROUPS, users=USERS))
+        before = {path.name: path.stat().st_ino for path in files_of(tmp_path / "out")}
+        edit(service.store, service.store.ids(group="oak")[4], "edited")
+        await export(service.session, tmp_path / "out", recheck=ALL)
+        after = {path.name: path.stat().st_ino for path in files_of(tmp_path / "out")}
+        assert [name for name in before if before[name] != after[name]] == ["group-oak.ndjson"]
+        assert_whole(tmp_path / "out", service.expected())
+
+
+async def test_a_recheck_reads_only_so_far_back(tmp_path: Path) -> None:
+    async with served(fill_in=lambda store: old_and_new(store)) as service:
+        await export(service.session, tmp_path / "out", Plan(everything=True))
+        old = service.expected([5])
+        for number in (5, 55):
+            edit(service.store, number, "edited")
+        hide(service.store, [6, 56])
+        report = await export(service.session, tmp_path / "out", recheck=100)
+        assert (report.changed, report.vanished) == (1, 1)
+        assert manifest_of(tmp_path / "out").vanished == ["56"]
+        assert_whole(tmp_path / "out", [*service.expected([*range(1, 5), *range(6, 61)]), *old])
+        report = await export(service.session, tmp_path / "out", recheck=MONTH)
+        assert (report.changed, report.vanished) == (1, 2)
+        assert manifest_of(tmp_path / "out").vanished == ["6", "56"]
+
+
+def old_and_new(store: Any) -> None:
+    """Fifty messages, and ten a week later."""
+    for uid in ("ann", "bob"):
+        store.add_user(uid)
+    for number in range(1, 61):
+        store.add_message("ann", "bob", "hi", sent_at=START + number + (600_000 if number > 50 else 0))
+
+
+async def test_timestamps_in_milliseconds_are_understood(tmp_path: Path) -> None:
+    async with served(0) as service:
+        for number in range(60):
+            service.store.add_message("ann", "bob", "hi", sent_at=(START + number * 60) * 1000)
+        await export(service.session, tmp_path / "out", Plan(everything=True))
+        for number in (10, 58):
+            edit(service.store, number, "edited")
+        assert (await export(service.session, tmp_path / "out", recheck=300)).changed == 1
+
+
+async def test_a_soft_deletion_is_an_edit_and_a_hard_one_is_told_of(tmp_path: Path) -> None:
+    async with served(150) as service:
+        await export(service.session, tmp_path / "out", Plan(**MIXED))
+        [raw] = service.expected([12])
+        deleted = json.dumps(json.loads(raw) | {"deletedAt": START, "data": {}}).encode()
+        put_record(service.store, 12, deleted)
+        hide(service.store, [13, 14, 149, 150])
+        report = await export(service.session, tmp_path / "out", recheck=ALL)
+        assert (report.complete, report.changed, report.vanished) == (True, 1, 4)
+        assert manifest_of(tmp_path / "out").vanished == ["13", "14", "149", "150"]
+        assert_whole(tmp_path / "out", service.expected(range(1, 151)))
+        assert history_of(tmp_path / "out") == [raw]
+        report = await export(service.session, tmp_path / "out", recheck=ALL)
+        assert (report.changed, report.vanished) == (0, 4)
+        assert manifest_of(tmp_path / "out").vanished == ["13", "14", "149", "150"]
+
+
+async def test_what_is_shown_again_has_not_vanished(tmp_path: Path) -> None:
+    async with served(60) as service:
+        await export(service.session, tmp_path / "out", Plan(everything=True))
+        hide(service.store, [20, 21], "*")
+        await export(service.session, tmp_path / "out", recheck=ALL)
+        assert manifest_of(tmp_path / "out").vanished == ["20", "21"]
+        show(service.store, 20, "*")
+        await export(service.session, tmp_path / "out", recheck=ALL)
+        assert manifest_of(tmp_path / "out").vanished == ["21"]
+        assert_whole(tmp_path / "out", service.expected(range(1, 61)))
+
+
+async def test_what_was_not_shown_before_comes_with_a_recheck(tmp_path: Path) -> None:
+    async with served(60) as service:
+        hide(service.store, [20], "*", "u:ann", "u:bob", "u:cat", "u:dan")
+        await export(service.session, tmp_path / "out", Plan(**MIXED))
+        sender = json.loads(service.expected([20])[0])["sender"]
+        show(service.store, 20, "*", f"u:{sender}")
+        assert (await export(service.session, tmp_path / "out")).complete
+        report = await export(service.session, tmp_path / "out", recheck=ALL)
+        assert report.complete
+        assert_whole(tmp_path / "out", service.expected())
+
+
+async def test_new_messages_come_beside_a_recheck(tmp_path: Path) -> None:
+    async with served(100) as service:
+        await export(service.session, tmp_path / "out", Plan(**MIXED))
+        edit(service.store, 60, "edited")
+        service.store.add_records(records(40, first=1000, odd=True))
+        report = await export(service.session, tmp_path / "out", recheck=ALL)
+        assert (report.complete, report.changed, report.written) == (True, 1, 40)
+        assert_whole(tmp_path / "out", service.expected())
+
+
+@pytest.mark.parametrize("pages", [4, 7, 10])
+async def test_a_recheck_of_an_export_with_holes_writes_nothing_twice(
+    pages: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Idle workers began in the midst of a source, and the key was refused before all had met."""
+    monkeypatch.setattr(jobs, "WORTH", 1)
+    async with served(500) as service:
+        service.emulator.weather.add(Status(401, route="messages.list", when=First(1000, after=pages + 1)))
+        with pytest.raises(AuthenticationError):
+            await export(service.session, tmp_path / "out", Plan(everything=True), workers=3)
+        service.emulator.weather.clear()
+        report = await export(service.session, tmp_path / "out", recheck=ALL)
+        assert report.complete
+        assert_whole(tmp_path / "out", service.expected())
+
+
+async def test_a_longer_recheck_is_not_lost_behind_one_that_was_interrupted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with served(fill_in=lambda store: old_and_new(store)) as service:
+        await export(service.session, tmp_path / "out", Plan(everything=True))
+        service.emulator.weather.add(Status(401, route="messages.list", when=First(1, after=1)))
+        with pytest.raises(AuthenticationError):
+            await export(service.session, tmp_path / "out", recheck=100)
+        edit(service.store, 5, "edited")
+        report = await export(service.session, tmp_path / "out", recheck=MONTH)
+        assert report.complete
+        assert_whole(tmp_path / "out", service.expected())
+
+
+async def test_a_refused_source_in_a_recheck_is_told_of_and_read_again_later(tmp_path: Path) -> None:
+    async with served(100) as service:
+        await export(service.session, tmp_path / "out", Plan(**MIXED))
+        for number in service.store.ids():
+            if number % 7 != 3:
+                edit(service.store, number, "edited")
+        service.emulator.weather.add(Status(403, route="/users/cat/messages"))
+        report = await export(service.session, tmp_path / "out", recheck=ALL)
+        assert not report.complete
+        assert [failure.source for failure in report.failed] == ["user cat"]
+        service.emulator.weather.clear()
+        report = await export(service.session, tmp_path / "out")
+        assert report.complete
+        assert_whole(tmp_path / "out", service.expected())
+
+
+async def test_an_edit_that_was_noted_before_a_death_does_not_undo_a_newer_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Died before the edit took its place; the file is lost, and read anew with what is newer still."""
+    async with served(60) as service:
+        await export(service.session, tmp_path / "first", Plan(everything=True))
+        for at in range(6, 40):
+            out = tmp_path / str(at)
+            shutil.copytree(tmp_path / "first", out)
+            edit(service.store, 9, "second version")
+            if await dies(service.session, Fate(out, at), None, monkeypatch, recheck=ALL) is not None:
+                break
+            part_of(out, "messages").unlink()
+            edit(service.store, 9, "third version")
+            report = await export(service.session, out)
+            assert report.complete
+            assert_whole(out, service.expected())
+
+
+async def test_a_recheck_of_messages_without_numbers_repeats_nothing(tmp_path: Path) -> None:
+    async with served(150) as service:
+        await export(service.session, tmp_path / "out", Plan(**MIXED))
+        loose = [n for n in service.store.ids() if b"msg-" in service.store.records([n])[0]]
+        edit(service.store, loose[0], "edited")
+        for _ in range(2):
+            report = await export(service.session, tmp_path / "out", recheck=ALL)
+            assert report.complete
+            assert report.written == 0
+        assert_whole(tmp_path / "out", service.expected())

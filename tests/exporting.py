@@ -1,0 +1,518 @@
+"""What the tests of the export share: a service with odd records, ways to read an export back, and deaths.
+
+An export is read back as its user would read it: every file of the folder that looks like a part counts,
+whether the manifest names it or not. The manifest is checked against the files beside that.
+"""
+
+import gzip
+import hashlib
+import json
+import os
+import shutil
+import sqlite3
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from contextlib import asynccontextmanager, closing
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+from types import SimpleNamespace
+from typing import Any, Final
+
+import pytest
+from backports import zstd
+
+from chatrest import AsyncSession
+from chatrest.emulator import Emulator
+from chatrest.emulator.store import Store
+from chatrest.export import Plan, Report, export, journal
+from chatrest.export.disk import Disk
+from chatrest.export.manifest import NAME as MANIFEST, Manifest, read
+from chatrest.resources import listing
+from tests.faulty import no_wait
+
+USERS: Final = ("ann", "bob", "cat", "dan", "eve")
+"""The users of `fill`; eve says nothing, and nobody talks to her."""
+GROUPS: Final = ("den", "oak")
+START: Final = 1_600_000_000
+MONTH: Final = 30 * 86_400
+
+
+# ── a service ──
+
+
+@dataclass
+class Served:
+    """A running emulator, and a session on it that never waits."""
+
+    emulator: Emulator
+    session: AsyncSession
+
+    @property
+    def store(self) -> Store:
+        return self.emulator.store
+
+    def expected(self, ids: Iterable[int] | None = None) -> list[bytes]:
+        """What an export holds of these messages, all by default: the bytes as served, on one line."""
+        return [
+            on_one_line(raw) for raw in self.store.records(sorted(self.store.ids() if ids is None else ids))
+        ]
+
+    def users_ids(self, *uids: str) -> list[int]:
+        return sorted({each for uid in uids for each in self.store.ids(participant=uid)})
+
+
+@asynccontextmanager
+async def served(
+    messages: int = 0, fill_in: Callable[[Store], None] | None = None, **options: Any
+) -> AsyncIterator[Served]:
+    """A service with `messages` messages of `fill`, or with what `fill_in` puts in."""
+    session_options, loose = options.pop("session", {}), options.pop("loose", True)
+    async with Emulator(users=0, messages=0, groups=0, **options) as emulator:
+        if fill_in is None:
+            fill(emulator.store, messages, loose=loose)
+        else:
+            fill_in(emulator.store)
+        own = {"sleep": no_wait, "dice": lambda: 0.5} | session_options
+        async with AsyncSession(emulator.app, **own) as session:
+            yield Served(emulator, session)
+
+
+def fill(store: Store, messages: int, *, loose: bool = True) -> None:
+    """Users, groups and messages over three months; every seventh is odd in one way or another.
+
+    `loose`: some have no number for an id.
+    """
+    for uid in USERS:
+        store.add_user(uid)
+    for guid in GROUPS:
+        store.add_group(guid)
+    store.add_records(records(messages, odd=True, loose=loose))
+    for number in store.ids():
+        if number % 7 == 3 and number // 7 % 8 == 7:  # what is not UTF-8 can only be put in afterwards
+            [raw] = store.records([number])
+            put_record(store, number, raw.replace("\u6771".encode(), b"\xff"))
+
+
+def records(count: int, *, first: int = 1, odd: bool = False, loose: bool = True) -> Iterator[bytes]:
+    """Records with ascending ids, in the spellings that JSON allows."""
+    dice = Random(first)
+    step = 3 * MONTH // max(1, count)
+    for number in range(first, first + count):
+        sender, other = dice.sample(USERS[:4], 2)
+        group = dice.random() < 0.2
+        made = {
+            "id": str(number),
+            "conversationId": f"group_{GROUPS[number % 2]}"
+            if group
+            else "_user_".join(sorted((sender, other))),
+            "sender": sender,
+            "receiverType": "group" if group else "user",
+            "receiver": GROUPS[number % 2] if group else other,
+            "category": "message",
+            "type": "text",
+            "data": {"text": f'{number}: \u00e9 \u6771 / " {dice.random()}'},
+            "sentAt": START + (number - first) * step,
+        }
+        is_loose = number // 7 % 8 in (1, 2)
+        is_odd = odd and number % 7 == 3 and (loose or not is_loose)
+        yield _odd(made, number) if is_odd else _spelled(made, number)
+
+
+def _spelled(made: dict[str, Any], number: int) -> bytes:
+    if number % 3 == 0:
+        return json.dumps(made, ensure_ascii=True).encode()
+    return json.dumps(made, ensure_ascii=False, separators=(",", ":")).encode()
+
+
+def _odd(made: dict[str, Any], number: int) -> bytes:
+    match number // 7 % 8:
+        case 0:
+            made["id"] = number
+        case 1:
+            made["id"] = f"msg-{number}"
+        case 2:
+            del made["id"]
+        case 3:
+            made["category"] = "unheard-of"
+        case 4:
+            del made["sentAt"]
+        case 5:
+            return json.dumps(made, indent=1).replace("\n", "\r\n").encode()
+        case 6:
+            made["data"] = {"text": "\ud83d half"}
+        case 7:
+            return json.dumps(made, ensure_ascii=False).encode()
+    return json.dumps(made).encode()
+
+
+def on_one_line(raw: bytes) -> bytes:
+    return raw.replace(b"\r", b" ").replace(b"\n", b" ")
+
+
+def put_record(store: Store, number: int, raw: bytes) -> None:
+    """Changes what the service shows for a message, as an edit there does; any bytes will do."""
+    with store._db as db:
+        db.execute("UPDATE records SET record = ? WHERE id = ?", (raw, number))
+
+
+def edit(store: Store, number: int, text: str) -> bytes:
+    """Edits a message's text; the bytes that are served from now on."""
+    [raw] = store.records([number])
+    record = json.loads(raw)
+    record["data"] = {"text": text}
+    record["editedAt"] = record.get("sentAt", START) + 1
+    new = json.dumps(record).encode()
+    put_record(store, number, new)
+    return new
+
+
+def hide(store: Store, numbers: Iterable[int], *names: str) -> None:
+    """Takes messages out of the lists of these names (such as `u:ann`), of all where none is named.
+
+    Places are made anew, so that the service counts as if they had never been there.
+    """
+    gone = set(numbers)
+    with store._db as db:
+        lists = names or [name for (name,) in db.execute("SELECT DISTINCT list FROM places")]
+        for name in lists:
+            ids = [
+                each for (each,) in db.execute("SELECT id FROM places WHERE list = ? ORDER BY id", (name,))
+            ]
+            db.execute("DELETE FROM places WHERE list = ?", (name,))
+            left = [each for each in ids if each not in gone]
+            db.executemany(
+                "INSERT INTO places VALUES(?, ?, ?)",
+                [(name, each, place) for place, each in enumerate(left, start=1)],
+            )
+    store._sizes.clear()
+    store._found.clear()
+
+
+def show(store: Store, number: int, *names: str) -> None:
+    """Puts a message into lists again."""
+    with store._db as db:
+        db.executemany("INSERT OR IGNORE INTO places VALUES(?, ?, 0)", [(name, number) for name in names])
+    hide(store, (), *names)
+
+
+def forget_user(store: Store, uid: str) -> None:
+    """The service knows the user no more: not listed, and its messages are not found."""
+    with store._db as db:
+        db.execute("DELETE FROM users WHERE uid = ?", (uid,))
+
+
+@pytest.fixture
+def small_pages(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Walks ask for 25 messages a page."""
+    monkeypatch.setattr(listing, "LARGEST_PAGE", 25)
+
+
+@pytest.fixture
+def fast_disk(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody waits for the disk: a death that is played does not take what the system has been given."""
+    monkeypatch.setattr(journal, "_SETTINGS", journal._SETTINGS.replace("FULL", "OFF"))
+    monkeypatch.setattr(Disk, "sync", lambda self, file: None)
+
+
+# ── reading back ──
+
+
+def _lines(data: bytes) -> list[bytes]:
+    assert not data or data.endswith(b"\n"), "the last line has no end"
+    return data[:-1].split(b"\n") if data else []
+
+
+def _parquet(path: Path) -> list[bytes]:
+    import pyarrow.parquet as pq  # type: ignore[import-untyped]
+
+    rows = pq.read_table(path, columns=["raw", "raw_bytes"]).to_pylist()
+    return [row["raw_bytes"] if row["raw"] is None else row["raw"].encode() for row in rows]
+
+
+def _database(path: Path) -> list[bytes]:
+    with closing(sqlite3.connect(path)) as db:
+        db.text_factory = bytes
+        return [bytes(raw) for (raw,) in db.execute("SELECT raw FROM messages")]
+
+
+_READERS: Final[dict[str, Callable[[Path], list[bytes]]]] = {
+    ".ndjson": lambda path: _lines(path.read_bytes()),
+    ".ndjson.gz": lambda path: _lines(gzip.decompress(path.read_bytes())),
+    ".ndjson.zst": lambda path: _lines(zstd.decompress(path.read_bytes())),
+    ".jsonl": lambda path: _lines(path.read_bytes()),
+    ".jsonl.gz": lambda path: _lines(gzip.decompress(path.read_bytes())),
+    ".jsonl.zst": lambda path: _lines(zstd.decompress(path.read_bytes())),
+    ".parquet": _parquet,
+    ".sqlite": _database,
+}
+_OWN: Final = (MANIFEST, journal.NAME, f"{journal.NAME}-wal", f"{journal.NAME}-shm")
+
+
+def files_of(out: Path) -> list[Path]:
+    """The files with messages, as anybody who looks into the folder sees them; not the history's."""
+    found = [path for path in out.rglob("*") if path.is_file() and path.name not in _OWN]
+    return sorted(path for path in found if not path.name.startswith("history.") and path.suffix != ".new")
+
+
+def raws_of(out: Path) -> list[bytes]:
+    """Every record of the export, with repeats, as bytes: of any format."""
+    return [raw for path in files_of(out) for raw in _read(path)]
+
+
+def ids_of(out: Path) -> list[str]:
+    """The ids of `raws_of`, in ascending order."""
+    return sorted((str(json.loads(raw)["id"]) for raw in raws_of(out)), key=lambda each: (len(each), each))
+
+
+def history_of(out: Path) -> list[bytes]:
+    """The older versions of messages that have changed, in the order in which they were replaced."""
+    return [raw for path in sorted(out.glob("history.*")) for raw in _read(path)]
+
+
+def part_of(out: Path, name: str) -> Path:
+    """The one part whose name begins so."""
+    [found] = [path for path in files_of(out) if path.name.startswith(name)]
+    return found
+
+
+def _read(path: Path) -> list[bytes]:
+    for suffix, reader in _READERS.items():
+        if path.name.endswith(suffix):
+            return reader(path)
+    pytest.fail(f"{path} is no file of an export")
+
+
+def manifest_of(out: Path) -> Manifest:
+    return read(out / MANIFEST)
+
+
+def assert_whole(out: Path, expected: Iterable[bytes], *, dead: bool = False) -> None:
+    """The export holds exactly this, each record once and byte for byte, and says that it is complete.
+
+    After a death, what was being made may lie beside it as `.new`.
+    """
+    assert dead or not list(out.rglob("*.new"))
+    assert_holds(out, expected)
+    manifest = assert_proven(out)
+    assert manifest.complete, manifest.reasons
+    assert manifest.reasons == []
+
+
+def assert_holds(out: Path, expected: Iterable[bytes]) -> None:
+    """The export's files hold exactly this, each record once and byte for byte."""
+    found, wanted = Counter(raws_of(out)), Counter(expected)
+    assert not found - wanted, f"too much: {_told(found - wanted)}"
+    assert not wanted - found, f"too little: {_told(wanted - found)}"
+
+
+def _told(records: Counter[bytes]) -> str:
+    return f"{records.total()} records, such as {list(records)[:3]}"
+
+
+def assert_proven(out: Path) -> Manifest:
+    """Sizes and hashes of the manifest are those of the files, and it names all files that there are."""
+    manifest = manifest_of(out)
+    parts = {entry.name for entry in manifest.parts if entry.role == "part"}
+    there = {str(path.relative_to(out)) for path in files_of(out) if path.stat().st_size}
+    assert there == parts
+    for entry in manifest.parts:
+        data = (out / entry.name).read_bytes()
+        assert len(data) == entry.bytes, entry.name
+        digests, at = [], 0
+        for size, _, digest in entry.frames:
+            assert hashlib.sha256(data[at : at + size]).hexdigest() == digest, (entry.name, at)
+            digests.append(bytes.fromhex(digest))
+            at += size
+        assert at == (len(data) if entry.frames else 0)
+        whole = b"".join(digests) if entry.frames else data
+        assert hashlib.sha256(whole).hexdigest() == entry.sha256
+        assert len(_read(out / entry.name)) == entry.messages
+    assert manifest.messages == sum(entry.messages for entry in manifest.parts if entry.role == "part")
+    assert manifest.messages >= sum(source.messages for source in manifest.sources)
+    return manifest
+
+
+# ── deaths ──
+
+
+class Killed(BaseException):
+    """The process is no more."""
+
+
+class Fate:
+    """Counts what a process asks of the disk and of the journal, and ends it at the `at`th time.
+
+    At that instant the folder is copied to `grave`: nothing that is done on the way out, closing and rolling
+    back included, changes what a process finds there that is started anew. Whatever is asked later raises.
+    """
+
+    def __init__(self, out: Path, at: int, *, seed: int = 0) -> None:
+        self.out, self.at = out, at
+        self.grave = out.with_name(out.name + ".grave")
+        self.count = 0
+        self.dead = False
+        self.dice = Random(f"{seed}/{at}")
+        self.asked: list[str] = []
+
+    def step(self, name: str, last_words: Callable[[], object] | None = None) -> None:
+        if self.dead:
+            raise Killed
+        self.count += 1
+        self.asked.append(name)
+        if self.count == self.at:
+            self.dead = True
+            if last_words is not None:
+                last_words()
+            self.bury()
+            raise Killed(f"at {name}")
+
+    def bury(self) -> None:
+        if self.out.exists():
+            shutil.copytree(self.out, self.grave)
+
+    def rise(self) -> None:
+        """Puts what was there at the instant of death in the place of what came after it."""
+        shutil.rmtree(self.out, ignore_errors=True)
+        if self.grave.exists():
+            self.grave.rename(self.out)
+
+
+class DyingDisk(Disk):
+    """A disk whose every call may be the process's last; the last write may be written in part."""
+
+    def __init__(self, fate: Fate) -> None:
+        self.fate = fate
+
+    def write(self, file: int, at: int, data: bytes) -> int:
+        torn = data[: self.fate.dice.randrange(len(data) + 1)]
+        self.fate.step("write", lambda: os.pwrite(file, torn, at))
+        return super().write(file, at, data)
+
+    def sync(self, file: int) -> None:
+        self.fate.step("sync")
+        super().sync(file)
+
+    def truncate(self, path: Path, size: int) -> None:
+        self.fate.step("truncate")
+        super().truncate(path, size)
+
+    def replace(self, old: Path, new: Path) -> None:
+        self.fate.step("replace")
+        super().replace(old, new)
+
+    def remove(self, path: Path) -> None:
+        self.fate.step("remove")
+        super().remove(path)
+
+
+class ForgetfulFate(Fate):
+    """The computer loses its power: what was not synced is gone, be it bytes, names or renames.
+
+    Every other time names and sizes are kept, as file systems may do, and bytes not synced are zeros.
+    SQLite's own files are taken as they are: with `synchronous=FULL` a commit is on the disk.
+    """
+
+    def __init__(self, out: Path, at: int, *, seed: int = 0) -> None:
+        super().__init__(out, at, seed=seed)
+        self.bytes: dict[int, bytes] = {}
+        self.names: dict[str, int] = {}
+        if out.exists():
+            for path in out.iterdir():
+                self.bytes[path.stat().st_ino] = path.read_bytes()
+            self.see_names()
+
+    def see_names(self) -> None:
+        self.names = {path.name: path.stat().st_ino for path in self.out.iterdir()}
+
+    def synced(self, file: int) -> None:
+        path = Path(f"/proc/self/fd/{file}").readlink()
+        if path.is_dir():
+            self.see_names()
+        else:
+            self.bytes[path.stat().st_ino] = path.read_bytes()
+
+    def bury(self) -> None:
+        self.grave.mkdir()
+        keeps_sizes = self.at // 2 % 2 == 1
+        if keeps_sizes and self.out.exists():
+            self.see_names()
+        for name, inode in self.names.items():
+            if not name.startswith(journal.NAME):
+                data = self.bytes.get(inode, b"")
+                size = (self.out / name).stat().st_size if keeps_sizes else len(data)
+                (self.grave / name).write_bytes(data[:size].ljust(size, b"\0"))
+        for path in self.out.glob(f"{journal.NAME}*"):
+            shutil.copy(path, self.grave / path.name)
+
+
+class ForgetfulDisk(DyingDisk):
+    """A disk that keeps for sure only what was synced."""
+
+    fate: ForgetfulFate
+
+    def sync(self, file: int) -> None:
+        super().sync(file)
+        self.fate.synced(file)
+
+
+class _DyingConnection:
+    """A connection of SQLite's whose every statement may be the process's last.
+
+    Counted is what makes a difference to the disk: a death inside of a transaction is one before its end.
+    """
+
+    def __init__(self, db: sqlite3.Connection, fate: Fate) -> None:
+        self._db, self._fate = db, fate
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._db, name)
+
+    def execute(self, sql: str, *values: Any) -> Any:
+        self._step(sql)
+        return self._db.execute(sql, *values)
+
+    def executemany(self, sql: str, *values: Any) -> Any:
+        self._step(sql)
+        return self._db.executemany(sql, *values)
+
+    def executescript(self, sql: str) -> Any:
+        self._fate.step("script")
+        return self._db.executescript(sql)
+
+    def _step(self, sql: str) -> None:
+        if self._fate.dead or sql == "COMMIT" or not (self._db.in_transaction or sql.startswith("SELECT")):
+            self._fate.step(sql[:20])
+
+
+def dying_journal(monkeypatch: pytest.MonkeyPatch, fate: Fate) -> None:
+    """Journals that are opened from now on share the fate."""
+
+    def connect(*asked: Any, **named: Any) -> Any:
+        return _DyingConnection(sqlite3.connect(*asked, **named), fate)
+
+    own = {name: getattr(sqlite3, name) for name in dir(sqlite3) if not name.startswith("_")}
+    monkeypatch.setattr(journal, "sqlite3", SimpleNamespace(**own | {"connect": connect}))
+
+
+async def dies(
+    session: AsyncSession,
+    fate: Fate,
+    plan: Plan | None,
+    monkeypatch: pytest.MonkeyPatch,
+    *,
+    statements: bool = True,
+    **options: Any,
+) -> Report | None:
+    """Exports until fate strikes; the report where it did not."""
+    disk = ForgetfulDisk(fate) if isinstance(fate, ForgetfulFate) else DyingDisk(fate)
+    with monkeypatch.context() as patched:
+        if statements:
+            dying_journal(patched, fate)
+        try:
+            report = await export(session, fate.out, plan, disk=disk, **options)
+        except Killed:
+            fate.rise()
+            return None
+    assert not fate.dead
+    return report
