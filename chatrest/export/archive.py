@@ -24,7 +24,7 @@ from .disk import Disk, OpenFiles, sync_folder
 from .ids import key_of
 from .journal import NEVER, Journal
 from .plan import Plan
-from .sink import LAST, Lost, Site, sink_of
+from .sink import LAST, Lost, Site, lost_of, sink_of
 from .sources import Source
 from .spans import without
 
@@ -169,6 +169,7 @@ class Archive:
             self._index = Index()
             for first, last, since in ranges:
                 self._index.load(self.sink.stored(first, last, since))
+            self._index.renew(self.journal.waiting())
 
     def may_hold(self, source: int, first: int, last: int) -> bool:
         """Whether rows of a source with such ids may be on disk already."""
@@ -222,8 +223,7 @@ class Archive:
         kept.changed += len(changed)
         index.put(page.number, [*new, *changed])
         if not self.sink.upserts and page.mode != "adopt":
-            # What was noted before is older than what the service shows now, changed or not.
-            self.journal.applied(row.id for row in page.rows)
+            self.journal.applied(row.id for row in new)  # of a lost file: what is new is newer, too
             self.journal.change(changed)
         fresh = {row.id for row in new}
         return structs.replace(
@@ -256,7 +256,7 @@ class Archive:
         """Brings disk and journal together; what is not on disk is not covered."""
         try:
             with self.journal.transaction():
-                untold = [Lost(each.source, each.first, each.last) for each in self.journal.untold_frames()]
+                untold = list(map(lost_of, self.journal.untold_frames()))
                 if lost := [*untold, *self.sink.repair()]:
                     self._uncover([Lost(each.source, each.first or 1, each.last or LAST) for each in lost])
         except BaseException:

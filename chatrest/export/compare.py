@@ -49,6 +49,11 @@ class Index:
         self._db.executemany(sql, (_entry(row, source) for row, source in stored))
         self._db.execute("COMMIT")
 
+    def renew(self, rows: Iterable[Row]) -> None:
+        """Notes newer versions of rows on disk; of others nothing."""
+        entries = ((_digest(row), key_of(row)) for row in rows)
+        self._db.executemany("UPDATE stored SET digest = ? WHERE id = ?", entries)
+
     def compare(self, rows: list[Row]) -> Compared:
         """Which of these rows are not on disk, and which are, but not as they are now."""
         keys = [key_of(row) for row in rows]

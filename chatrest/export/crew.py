@@ -23,7 +23,7 @@ from .ids import number
 from .jobs import Job, Jobs, split
 from .progress import Active, Progress
 from .sink import LAST
-from .sorting import Window, cut, sort_out
+from .sorting import Window, cut, place_of, sort_out
 from .sources import Claims, Judge
 from .spans import Hole
 from .threads import in_thread
@@ -108,8 +108,8 @@ class Crew:
         async with aclosing(walk.pages()) as pages:
             async for page in pages:
                 found, last, passed = cut(page.items, after, job.until)
-                # Behind the hole's end the page's own place would leave something out.
-                at = at if passed else page.cursor.at
+                if not passed:  # behind the hole's end the page's own place would leave something out
+                    at, last = page.cursor.at, min(job.until, max(last, place_of(page.cursor.at)))
                 self._progress.waits_for_disk = backlog.is_full
                 await backlog.put(self._taken(job, judge, found, after, last, at, len(page.raw)))
                 self._show(job, begin, after, last, page)
@@ -118,6 +118,7 @@ class Crew:
                     return
                 await self._share(job, jobs, after, page)
         if after == job.after and job.guessed and not job.from_start:
+            self.unsplit.add(job.number)
             return  # an empty page may be how a service refuses a place: asked again, from one of its own
         if job.until != LAST:
             self._progress.covered += job.until - after

@@ -32,9 +32,11 @@ def _first(rows: Iterable[Row]) -> int:
     return next((found for row in rows if (found := number(row.id)) is not None), 0)
 
 
-def any_loose(rows: list[Row]) -> bool:
-    """Whether any of some rows in order has no number for an id, or tells no time."""
-    return bool(rows) and (number(rows[0].id) is None or UNKNOWN in [row.sent_at for row in rows])
+def loose(rows: list[Row]) -> int:
+    """2 where any of some rows in order has no number for an id, 1 where any tells no time, else 0."""
+    if rows and number(rows[0].id) is None:
+        return 2
+    return int(UNKNOWN in [row.sent_at for row in rows])
 
 
 def times(rows: list[Row]) -> tuple[int, int]:

@@ -113,7 +113,7 @@ class Frame(NamedTuple):
     until: int
     digest: bytes
     loose: int = 0
-    """1 where any of the rows has no number for an id, or tells no time."""
+    """2 where any of the rows has no number for an id, 1 where any tells no time."""
 
 
 class Balance(NamedTuple):
@@ -368,6 +368,11 @@ class Journal:
         sql = "SELECT 1 FROM changed WHERE number BETWEEN ? AND ? OR number IS NULL LIMIT 1"
         return self._one(sql, first, last) is not None
 
+    def waiting(self) -> Iterator[Row]:
+        """The changed messages that have not taken their places yet."""
+        for (raw,) in self._db.execute("SELECT raw FROM changed"):
+            yield row_of(raw)
+
     def forget_changed(self) -> None:
         """No message that has changed waits for its place any more."""
         self._db.execute("DELETE FROM changed")
@@ -427,10 +432,17 @@ def _opened(path: Path, begin: Mapping[str, str]) -> sqlite3.Connection:
     except sqlite3.Error as error:
         if db is not None:
             db.close()
-        in_use = "locked" in str(error)
-        told = "another export is writing here" if in_use else f"{error}"
-        raise RequestInvalidError(f"{path}: {told}") from None
+        raise _refusal(path, error) from None
     return db
+
+
+def _refusal(path: Path, error: sqlite3.Error) -> Exception:
+    """What a user is told: whose fault it is that it cannot be opened."""
+    if "locked" in str(error):
+        return RequestInvalidError(f"{path}: another export is writing here")
+    if isinstance(error, sqlite3.OperationalError) and "unable to open" not in str(error):
+        return OSError(f"{path}: {error}")  # such as a disk that is full
+    return RequestInvalidError(f"{path}: {error}")
 
 
 def _begin(db: sqlite3.Connection, begin: Mapping[str, str]) -> None:

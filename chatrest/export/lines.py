@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final, final
 
 from ..core.rows import Row, row_of
-from .ids import any_loose, span, times
+from .ids import loose, span, times
 from .journal import Frame, Journal, Part, Role
 from .names import by_month, source_name
 from .packing import Packing
@@ -43,8 +43,7 @@ def free_name(journal: Journal, name: str, suffix: str) -> str:
 def frame_of(part: int, start: int, packed: bytes, source: int, rows: list[Row]) -> Frame:
     """What the journal keeps of some rows."""
     digest = hashlib.sha256(packed).digest()
-    loose = int(any_loose(rows))
-    return Frame(part, start, len(packed), source, len(rows), *span(rows), *times(rows), digest, loose)
+    return Frame(part, start, len(packed), source, len(rows), *span(rows), *times(rows), digest, loose(rows))
 
 
 @final

@@ -27,7 +27,7 @@ from .lines import Lines, frame_of, free_name
 from .ndjson import may_hold
 from .plan import Compress
 from .repair import new_of
-from .sink import LAST, Lost, Site, Stored
+from .sink import LAST, Lost, Site, Stored, lost_of
 from .tables import Making, groups, opened, records, within
 
 SUFFIX: Final = ".parquet"
@@ -181,7 +181,7 @@ class Parts:
         if part.state == "whole" and path.exists() and path.stat().st_size == part.size:
             self._tell(part)
             return []
-        lost = [Lost(frame.source, frame.first, frame.last) for frame in self._journal.frames(part.number)]
+        lost = [lost_of(frame) for frame in self._journal.frames(part.number)]
         self._site.disk.remove(path)
         self._journal.drop_part(part.number)
         return lost

@@ -21,7 +21,7 @@ from .disk import sync_folder
 from .ids import number
 from .journal import Frame, Part
 from .lines import Lines, frame_of
-from .sink import LAST, Lost, Site
+from .sink import LAST, Lost, Site, lost_of
 
 NEW: Final = ".new"
 
@@ -58,7 +58,7 @@ class _Repair:
         frames = self._frames(there)
         untold = list(_untold(frames, self._part.size))
         whole = [frame for frame in frames if frame.start + frame.size <= there]
-        lost = [Lost(frame.source, frame.first, frame.last) for frame in frames[len(whole) :]]
+        lost = [lost_of(frame) for frame in frames[len(whole) :]]
         if any(end > there for _, end in untold):  # nobody knows what was in it
             lost.append(Lost(self._site.journal.source_of(self._part.bucket), 1, LAST))
         ends = [frame.start + frame.size for frame in whole] + [end for _, end in untold if end <= there]

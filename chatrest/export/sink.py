@@ -11,7 +11,7 @@ from typing import Final, NamedTuple, Protocol
 
 from ..core.rows import Row
 from .disk import Disk, OpenFiles
-from .journal import Journal
+from .journal import Frame, Journal
 from .plan import Plan
 from .sources import Source
 
@@ -34,6 +34,11 @@ class Lost(NamedTuple):
     """0 for any source."""
     first: int
     last: int
+
+
+def lost_of(frame: Frame) -> Lost:
+    """What is lost with a frame. Its rows without a number may stand anywhere, in any source's list."""
+    return Lost(0, 1, LAST) if frame.loose > 1 else Lost(frame.source, frame.first, frame.last)
 
 
 class Sink(Protocol):

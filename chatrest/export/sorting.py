@@ -2,6 +2,7 @@
 
 from typing import NamedTuple
 
+from ..core.endpoint import Pairs
 from ..core.rows import UNKNOWN, Row
 from .ids import key_of, number, span
 from .sources import Judge, Whose
@@ -34,13 +35,20 @@ class Sorted(NamedTuple):
 def cut(rows: list[Row], after: int, until: int) -> tuple[list[Row], int, bool]:
     """The rows up to an id, the last id among them, and whether there were some behind it.
 
-    The rows ascend from `after` on, those without a number for an id first. Where none has one, they cover
-    nothing: the last id is `after`.
+    The rows ascend, those without a number for an id first; those up to `after` are left out. Where none has
+    a number, they cover nothing: the last id is `after`.
     """
+    if rows and 0 < span(rows)[0] <= after:  # a list that is read from its start
+        rows = [row for row in rows if (its := number(row.id)) is None or its > after]
     last = max(after, span(rows)[1])
     if last <= until:
         return rows, last, False
     return [row for row in rows if (number(row.id) or 0) <= until], until, True
+
+
+def place_of(at: Pairs) -> int:
+    """The id that a list goes on from, as the service said; 0 where it said none."""
+    return number(dict(at).get("id", "")) or 0
 
 
 def sort_out(rows: list[Row], judge: Judge) -> Sorted:

@@ -78,13 +78,14 @@ class Source(Struct, frozen=True):
         """The walk over it from a hole's beginning on, ids ascending; it asks once more at the end.
 
         Where the service has not named the place, it is the id, or with `from_start` that of the whole list:
-        what lies before the hole is read, and passed.
+        what lies before the hole comes, too.
         """
         begin = self.list(messages, structs.replace(query, affix="append"))
         if not hole.after:
             return begin.thorough()
-        named = (("affix", "append"), ("id", str(hole.after)))
-        at = hole.at or (begin.cursor.at if from_start else named)
+        if from_start and not hole.at:
+            return begin.thorough()
+        at = hole.at or (("affix", "append"), ("id", str(hole.after)))
         start: Cursor = structs.replace(begin.cursor, at=at, way="append", last=str(hole.after))
         return begin.at(start).thorough()
 

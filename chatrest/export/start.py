@@ -51,7 +51,7 @@ async def export(
             f"session = {session!r}: allowed is one that acts as nobody; as a user it sees other lists"
         )
     check(fits, "recheck", recheck, "a whole number of seconds from 1, or None")
-    shown, started = progress or Progress(), int(now())
+    shown, started, sent = progress or Progress(), int(now()), _sent(session)
     try:
         archive = await in_thread(
             lambda: Archive(Path(out), plan, app_id=session.app.app_id, disk=disk, now=now), Archive.close
@@ -60,6 +60,7 @@ async def export(
             run = Run(session, archive, shown, workers=workers, recheck=recheck, now=now)
             report = await _run(run, archive, started)
             report.started, report.finished = started, int(now())
+            report.requests = _sent(session) - sent
             await in_thread(lambda: write(archive, report))
     except sqlite3.Error as error:  # a disk that is full says it this way, too
         raise OSError(f"{Path(out)}: {error}") from error

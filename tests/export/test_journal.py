@@ -412,16 +412,16 @@ def test_a_stray_is_noted_once_and_found_among_others(journal: Journal) -> None:
 NUMBERLESS = ["m-1", "12ab", "7 ", "1.5", "-7", "#0af", "9" * 30, str(2**63 - 1), "٣"]
 
 
-def test_with_a_lost_file_go_its_strays_and_all_that_have_no_number(journal: Journal) -> None:
-    """They may have been in it: one that is wrongly remembered would never be written again."""
+def test_the_strays_of_a_span_are_those_and_all_that_have_no_number(journal: Journal) -> None:
+    """They may have been in a lost file: one that is wrongly remembered would never be written again."""
     numbered = ["4", "5", "7", "9", "10", str(2**63 - 2)]
     for each in [*numbered, *NUMBERLESS]:
         journal.stray(each)
-    journal.drop_strays(5, 9)
+    assert journal.strays_of(5, 9) == {"5", "7", "9", *NUMBERLESS}
+    assert journal.strays_of(0, 0) == {*NUMBERLESS}
+    journal.drop_strays(journal.strays_of(5, 9))
     assert journal.strays([*numbered, *NUMBERLESS]) == {"4", "10", str(2**63 - 2)}
-    journal.drop_strays(0, 0)
-    assert journal.has_strays()
-    journal.drop_strays(1, 2**63 - 1)
+    journal.drop_strays(journal.strays_of(1, 2**63 - 1))
     assert not journal.has_strays()
 
 

@@ -767,7 +767,7 @@ class TestExport:
                     await export(session, folder, self.PLAN, disk=disk)
                 except OSError:
                     assert disk.failed
-                    await export(session, folder)
+                    await export(session, folder, self.PLAN)
                 assert ids(folder) == [str(number) for number in range(1, 61)]
 
 
