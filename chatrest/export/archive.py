@@ -21,7 +21,7 @@ from ..errors import RequestInvalidError
 from . import journal as journals
 from .compare import Index
 from .disk import Disk, OpenFiles, sync_folder
-from .ids import key_of
+from .ids import key_of, number
 from .journal import NEVER, Journal
 from .plan import Plan
 from .sink import LAST, Lost, Site, lost_of, sink_of
@@ -265,22 +265,26 @@ class Archive:
 
     def _uncover(self, lost: list[Lost]) -> None:
         """What is lost is to be read again, by whoever may have it."""
-        known = [known.number for known in self.journal.sources()]
+        known = [every.number for every in self.journal.sources()]
         for source, first, last in lost:
             self.journal.reappear(first, last)
-            for number in [source] if source else known:
-                self.journal.mark(number, "lost")
-                self.journal.replace_spans(number, without(self.journal.spans(number), first, last))
-        self._drop_strays(min(each.first for each in lost), max(each.last for each in lost))
+            for each in [source] if source else known:
+                self.journal.mark(each, "lost")
+                self.journal.replace_spans(each, without(self.journal.spans(each), first, last))
+        self._forget_lost(min(each.first for each in lost), max(each.last for each in lost))
         # Whose source does not show it any more, others may have left to it: `settle` looks for them again.
         self.journal.keep_balance("settled", NEVER)
 
-    def _drop_strays(self, first: int, last: int) -> None:
-        """What was written outside of the rule, and is not on disk any more."""
-        strays = self.journal.strays_of(first, last)
-        for row, _ in self.sink.stored(first, last) if strays else ():
-            strays.discard(key_of(row))
-        self.journal.drop_strays(strays)
+    def _forget_lost(self, first: int, last: int) -> None:
+        """What the journal notes of single messages that are not on disk any more."""
+        strays, waiting = self.journal.strays_of(first, last), {row.id for row in self.journal.waiting()}
+        noted = strays | waiting
+        for row, _ in self.sink.stored(first, last) if noted else ():
+            noted.discard(key_of(row))
+        self.journal.drop_strays(strays & noted)
+        self.journal.applied(
+            each for each in waiting & noted if (its := number(each)) is None or first <= its <= last
+        )
 
 
 def agreed(folder: Path, kept: Mapping[str, str | None], plan: Plan | None, app_id: str) -> Plan:

@@ -18,14 +18,18 @@ async def test_a_conversation_is_read_whole() -> None:
     assert {"message", "call"} <= set(talk.kinds)
 
 
+def ids(out: Path) -> list[int]:
+    lines = [line for path in out.glob("*.ndjson") for line in path.read_bytes().splitlines()]
+    return sorted(int(json.loads(line)["id"]) for line in lines)
+
+
 @pytest.mark.parametrize("half", [1, 10**9])
 async def test_everything_is_there_interrupted_or_not(tmp_path: Path, half: int) -> None:
     ticks: list[int] = []
     async with Emulator(users=6, messages=400) as emulator, AsyncSession(emulator.app) as session:
         found = await stages.everything(session, tmp_path, half, ticks.append)
         stored = emulator.store.ids()
-    lines = [line for path in tmp_path.glob("*.ndjson") for line in path.read_bytes().splitlines()]
-    assert sorted(int(json.loads(line)["id"]) for line in lines) == stored
+    assert ids(tmp_path) == stored
     assert found.report.complete
     assert found.interrupted is None or 0 < found.interrupted <= 400
     assert sum(ticks) <= 400
