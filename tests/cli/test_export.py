@@ -30,6 +30,7 @@ from chatrest.cli.exporting.terminal import rendered
 from chatrest.cli.exporting.words import about, estimated, lasted, moment, roughly, summary
 from chatrest.cli.filters import FilterOption
 from chatrest.cli.root import root
+from chatrest.emulator import Emulator
 from chatrest.export import Failure, Plan, Progress, Report, crew, plan as plans
 from chatrest.export.disk import Disk
 from chatrest.export.journal import Journal
@@ -61,7 +62,13 @@ def ids_of(out: Path) -> list[int]:
 
 
 def all_ids(service: Served) -> list[int]:
-    return sorted(service.ask(lambda emulator: emulator.store.ids()))
+    """What users' lists hold: not what the app itself has sent to a group."""
+
+    def held(emulator: Emulator) -> set[int]:
+        store = emulator.store
+        return {each for uid in store.people.uids() for each in store.ids(participant=uid)}
+
+    return sorted(service.ask(held))
 
 
 def told(result: Result) -> dict[str, str]:

@@ -32,7 +32,7 @@ def test_these_are_all_the_commands() -> None:
 @pytest.mark.parametrize("name", COMMANDS)
 def test_a_commands_help_has_examples_and_all_its_options(name: str) -> None:
     result = CliRunner().invoke(root, [name, "-h"])
-    assert result.exit_code == 0
+    assert result.exit_code == 0, result.output
     assert "Example" in result.stdout
     words = result.stdout.replace(",", " ").split()
     for param in root.commands[name].params:
