@@ -153,7 +153,7 @@ async def _run(
 
 
 def _estimate(out: Path, plan: "Plan | None", *, recheck: int | None, workers: int) -> None:
-    from ..export.estimate import Estimate, estimate
+    from ..export.estimating.estimate import Estimate, estimate
 
     async def work() -> Estimate:
         async with session() as chat:

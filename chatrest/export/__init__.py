@@ -12,7 +12,7 @@ from .plan import Plan
 from .progress import Progress
 from .report import Failure, Report
 from .start import export
-from .verdict import Problem, Verdict
-from .verify import verify
+from .verifying.verdict import Problem, Verdict
+from .verifying.verify import verify
 
 __all__ = ["Failure", "Plan", "Problem", "Progress", "Report", "Verdict", "export", "verify"]

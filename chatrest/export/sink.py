@@ -98,14 +98,14 @@ def sink_of(plan: Plan, site: Site) -> Sink:
     """The sink of the plan's format; `RequestInvalidError` where what it needs is not installed."""
     match plan.format:
         case "ndjson":
-            from .ndjson import NdjsonSink
+            from .sinks.ndjson import NdjsonSink
 
             return NdjsonSink(plan, site)
         case "parquet":
-            from .parquet import ParquetSink
+            from .sinks.parquet import ParquetSink
 
             return ParquetSink(plan, site)
         case "sqlite":
-            from .database import DatabaseSink
+            from .sinks.database import DatabaseSink
 
             return DatabaseSink(plan, site)

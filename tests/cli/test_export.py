@@ -81,13 +81,13 @@ def told(result: Result) -> dict[str, str]:
 
 def planned(*args: str) -> Plan | None:
     """The plan that some arguments make."""
-    given = export.make_context("export", ["out", *args]).params
+    given = export.make_context("export", ["out", *args], help_option_names=["-h", "--help"]).params
     own = ("out", "recheck", "workers", "dry_run", "quiet")
     return command_module._plan_of({name: value for name, value in given.items() if name not in own})
 
 
 def parsed(*args: str) -> dict[str, Any]:
-    return export.make_context("export", ["out", *args]).params
+    return export.make_context("export", ["out", *args], help_option_names=["-h", "--help"]).params
 
 
 def test_the_words_are_those_of_a_plan() -> None:

@@ -140,7 +140,7 @@ def test_ctrl_c_ends_it(out: Path) -> None:
     code = (
         "import sys, time\n"
         "from chatrest.cli import main\n"
-        "from chatrest.export import reading\n"
+        "from chatrest.export.verifying import reading\n"
         "reading.lines = lambda data: (print('begun', flush=True), time.sleep(60))\n"
         "main()"
     )

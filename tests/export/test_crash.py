@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from chatrest.export import Plan, backlog, export
-from chatrest.export.lines import Lines
 from chatrest.export.manifest import NAME as MANIFEST
+from chatrest.export.sinks.lines import Lines
 from tests.exporting import (
     GROUPS,
     Fate,

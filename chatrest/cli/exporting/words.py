@@ -9,7 +9,7 @@ from ..streams import one_line
 
 if TYPE_CHECKING:  # both bring the network along, which no help text needs
     from ...export import Progress, Report
-    from ...export.estimate import Estimate
+    from ...export.estimating.estimate import Estimate
     from .gauge import Figures
 
 _MINUTE: Final = 60

@@ -1,0 +1,207 @@
+"""The dry run: what an export would cost, asked of the service with few requests. Writes nothing.
+
+The users are listed, for they are the sources. Of the sources that have anything left up to 20 are asked
+for one message each: in some dialects the reply tells how many there are from that place on. Of the one
+with the most left a whole page is read, for its size and its time. All else is reckoned from that, kind by
+kind of sources: where a kind's samples tell nothing, the numbers are what there is at least. Where few
+sources hold most of the messages samples are far off; what they say is bounded by the number of ids.
+"""
+
+import asyncio
+import time
+from collections.abc import Iterable, Sequence
+from math import ceil
+from os import PathLike
+from pathlib import Path
+from statistics import fmean, median
+from typing import final
+
+from msgspec import Struct
+
+from ...core.arguments import check, check_count
+from ...core.rows import Row
+from ...resources.listing import LARGEST_PAGE
+from ...resources.messages import LIST
+from ...session import AsyncSession
+from ..crew import WORKERS
+from ..ids import number
+from ..plan import Plan
+from ..report import Failure
+from ..sink import LAST
+from ..sources import Claims, Source
+from .held import Held, held
+from .survey import Sample, Sampled, Survey, Task, rechecks_of, tasks_of
+
+
+@final
+class Estimate(Struct, frozen=True, kw_only=True):
+    """What a run would do, about."""
+
+    plan: Plan
+    sources: int
+    sampled: int
+    """Of them, those that the numbers are made of."""
+    whole: int
+    """Of them, those that the folder holds up to the newest message by now."""
+    refused: list[Failure]
+    """Of those that were asked, the ones that the service refuses."""
+    untold: int
+    """Sources for which the service tells no number: what they hold is not in the numbers below."""
+    messages: int
+    """To be read: one that two sources hold is read from both."""
+    written: int
+    """Of these, those that would be new in the export, where each stands once."""
+    bytes: int
+    """Of the pages with all these messages."""
+    requests: int
+    seconds: float
+    latency: float
+    """Seconds that a small request took, and …"""
+    page_latency: float
+    """… a whole page."""
+    asked: int
+    """Requests that the estimate has cost."""
+    rate: float | None
+    """Requests that the session lets go in a window; None where no limit was met, nor told."""
+    window: float
+    """Seconds."""
+
+
+async def estimate(
+    session: AsyncSession,
+    plan: Plan | None = None,
+    out: str | PathLike[str] | None = None,
+    *,
+    recheck: int | None = None,
+    workers: int = WORKERS,
+) -> Estimate:
+    """What `export` with the same arguments would do, about. Makes and changes no file in `out`.
+
+    Where `out` holds an export, what that covers is not counted. Raises what `export` raises before it
+    writes: `RequestInvalidError` for a folder that holds something else, or an export of another plan or app.
+    """
+    check(plan is None or isinstance(plan, Plan), "plan", plan, "a Plan, or None")
+    check_count("workers", workers)
+    before, sent = Held(), _sent(session)
+    if out is not None:
+        before = await asyncio.to_thread(held, Path(out), plan, session.app.app_id)
+    plan = before.plan or plan or Plan()
+    survey = Survey(session, plan)
+    newest = await survey.newest()
+    sources = await survey.sources(before.sources)
+    until = (number(newest.id) if newest else None) or LAST
+    tasks = list(tasks_of(before, sources, until))
+    whole = len(sources) - len(tasks)
+    if recheck is not None:
+        tasks += rechecks_of(before, sources, newest.sent_at if newest else int(time.time()), recheck)
+    samples = await survey.samples(tasks)
+    found = _Reckoned(tasks, samples, await survey.page(samples), sources, until)
+    return found.estimate(session, plan, whole=whole, workers=workers, asked=_sent(session) - sent)
+
+
+@final
+class _Reckoned:
+    """From samples to all."""
+
+    def __init__(
+        self,
+        tasks: Sequence[Task],
+        samples: Sequence[Sample],
+        page: Sampled | None,
+        sources: Sequence[Source],
+        until: int,
+    ) -> None:
+        self._tasks, self._samples, self._page, self._sources = tasks, samples, page, sources
+        self._messages = self._new = self._pages = self._untold = 0.0
+        for kind in dict.fromkeys(task.kind for task in tasks):
+            alike = [sample for sample in samples if sample.task.kind == kind]
+            self._add(alike, sum(task.kind == kind for task in tasks))
+        self._once = _once(page, sources)
+        self._bound(until)
+
+    def _add(self, samples: Sequence[Sample], count: int) -> None:
+        each = count / len(samples)
+        messages = sum(sample.left or 0 for sample in samples) * each
+        self._messages += messages
+        self._new += messages if samples[0].task.since is None else 0
+        self._pages += sum(map(_pages, samples)) * each
+        self._untold += sum(sample.left is None for sample in samples) * each
+
+    def _bound(self, until: int) -> None:
+        """There cannot be more messages than ids."""
+        ids = until - min((task.hole.after for task in self._tasks), default=until)
+        if self._messages * self._once > ids:
+            part = ids / (self._messages * self._once)
+            self._messages, self._new, self._pages = (
+                self._messages * part, self._new * part, self._pages * part,
+            )  # fmt: skip
+
+    def estimate(
+        self, session: AsyncSession, plan: Plan, *, whole: int, workers: int, asked: int
+    ) -> Estimate:
+        """All of it in one."""
+        rate, window = _limit(session)
+        requests = ceil(self._pages) + len(self._tasks) + self._besides(plan)
+        seconds = self._busy(requests) / max(1, min(workers, len(self._tasks)))
+        return Estimate(
+            plan=plan,
+            sources=len(self._sources),
+            sampled=len({sample.task.source for sample in self._samples}),
+            whole=whole,
+            refused=[Failure(str(each.task.source), str(each.error)) for each in self._samples if each.error],
+            untold=round(self._untold),
+            messages=round(self._messages),
+            written=round(self._new * self._once),
+            bytes=self._bytes(),
+            requests=requests,
+            seconds=max(seconds, requests / rate * window if rate else 0.0),
+            latency=self._latency,
+            page_latency=self._page.seconds if self._page else self._latency,
+            asked=asked,
+            rate=rate,
+            window=window,
+        )
+
+    @property
+    def _latency(self) -> float:
+        times = [sample.seconds for sample in self._samples if sample.error is None]
+        return median(times) if times else 0.0
+
+    def _busy(self, requests: int) -> float:
+        """Seconds that the requests take, one after the other."""
+        slow = self._page.seconds if self._page else 0.0
+        return requests * self._latency + self._pages * max(0.0, slow - self._latency)
+
+    def _besides(self, plan: Plan) -> int:
+        """Besides the walks: the newest message, and the users, who are listed after them once more."""
+        listing = ceil(len(self._sources) / LARGEST_PAGE) + 1 if plan.all_users else 0
+        return 1 + listing * (2 if self._tasks else 1)
+
+    def _bytes(self) -> int:
+        if self._page is None:
+            return 0
+        return round(self._messages * self._page.bytes / max(1, len(self._page.rows)))
+
+
+def _pages(sample: Sample) -> int:
+    """Requests that bring messages; one more shows the end."""
+    return 1 if sample.left is None else ceil(sample.left / LARGEST_PAGE)
+
+
+def _once(page: Sampled | None, sources: Iterable[Source]) -> float:
+    """Which share of the messages is left where each stands once, as far as a page can tell."""
+    rows: list[Row] = [] if page is None else page.rows
+    claims = Claims(sources)
+    lists = [claims.claimants(row.sender, row.receiver, row.receiver_type) for row in rows]
+    return fmean(1 / max(1, len(each)) for each in lists) if lists else 1.0
+
+
+def _limit(session: AsyncSession) -> tuple[float | None, float]:
+    """How many requests are let go in how many seconds, as far as the session knows by now."""
+    app = session.app
+    schedule = session.pools[app.region].gate(app.app_id, LIST.rate_class).schedule
+    return schedule.rate, schedule.window
+
+
+def _sent(session: AsyncSession) -> int:
+    return sum(pool.sent for pool in session.pools.values())

@@ -1,0 +1,40 @@
+"""The history: older versions of messages, as they were served, in a file of its own.
+
+`history.jsonl` is no part of the export: a message stands once in an export, in its newest version.
+"""
+
+from typing import Final, final
+
+from ...core.rows import Row
+from ..sink import Site
+from .lines import Lines
+from .packing import Packing
+from .repair import repaired
+
+NAME: Final = "history"
+
+
+@final
+class History:
+    """The file of older versions."""
+
+    def __init__(self, site: Site, packing: Packing) -> None:
+        self._site = site
+        self._lines = Lines(site, packing, role="history", suffix=".jsonl")
+
+    def add(self, old: list[tuple[int, Row]]) -> None:
+        """Writes versions, each with the number of its source; called inside of a transaction."""
+        by_source: dict[int, list[Row]] = {}
+        for source, row in old:
+            by_source.setdefault(source, []).append(row)
+        for source, rows in by_source.items():
+            self._lines.add_to(NAME, NAME, source, rows)
+        self._lines.flush()
+
+    def repair(self) -> None:
+        """Cuts a torn end."""
+        repaired(self._site, self._lines)
+
+    def forget(self) -> None:
+        """Forgets what was not committed."""
+        self._lines.forget()

@@ -1,0 +1,225 @@
+"""The Parquet files of an export, its parts: made of spools, made anew where a message has changed, repaired.
+
+| when                                    | the journal has            | `repair` then                       |
+|-----------------------------------------|----------------------------|-------------------------------------|
+| before the new file is begun            | the spool                  |                                     |
+| while it is made, renamed into place    | the spool, a part, "open"  | removes the part: it is made again  |
+| its frames are the part's, in one step  | the part, "whole"          | removes what is left of the spool   |
+| a part is made anew                     | the part, "whole"          | removes the new file                |
+| the new one is whole, not in place      | the part, "replacing"      | puts it into place                  |
+
+The frames of a part lie one after the other: `start` is the number of a frame's first row, and `size` is 0.
+"""
+
+import hashlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final, final
+
+from ...core.rows import UNKNOWN, Row, row_of
+from ...errors import ChatRestError
+from ..disk import sync_folder
+from ..ids import number, times
+from ..journal import Frame, Part
+from ..plan import Compress
+from ..sink import LAST, Lost, Site, Stored, lost_of
+from .columns import Piece, Table, raws_of
+from .history import History
+from .lines import Lines, frame_of, free_name
+from .ndjson import may_hold
+from .repair import new_of
+from .tables import Making, groups, opened, records, within
+
+SUFFIX: Final = ".parquet"
+
+
+@final
+class Parts:
+    """All of them."""
+
+    def __init__(self, site: Site, compress: Compress, history: History) -> None:
+        self._site = site
+        self._journal = site.journal
+        self._compress = compress
+        self._history = history
+        self._labels: dict[int, str] = {}
+
+    def repair(self) -> list[Lost]:
+        """Removes what never came to be, puts into place what waits for it; what is not there is lost."""
+        return [lost for part in self._journal.parts("part") for lost in self._repaired(part)]
+
+    def stored(self, first: int, last: int, since: int) -> Iterator[Stored]:
+        """The rows of the frames that may hold what is asked for."""
+        for part in self._journal.parts("part"):
+            frames = self._journal.frames(part.number)
+            if frames := [frame for frame in frames if may_hold(frame, first, last, since)]:
+                for frame, raws in records(self._path(part), frames):
+                    yield from (Stored(row_of(raw), frame.source) for raw in raws)
+
+    def take(self, spool: Part, lines: Lines, name: str) -> None:
+        """Makes a part of a spool, whose place in the journal it takes."""
+        journal, frames, moved = self._journal, self._journal.frames(spool.number), list[Frame]()
+        if not frames:
+            with journal.transaction():
+                journal.drop_part(spool.number)
+            return
+        part = self._begun(spool.bucket, name)
+        with Making(self._site, new_of(self._path(part)), self._compress) as made:
+            made.add_rows(self._spooled(spool, frames, lines, part, moved))
+        self._put(part)
+        with journal.transaction():
+            journal.keep_part(part._replace(size=made.size, state="whole", digest=made.digest))
+            journal.add_frames(moved)
+            journal.drop_part(spool.number)
+
+    def amend(self) -> int:
+        """Makes the parts anew that hold an older version of a changed message; how many of these."""
+        if not self._journal.has_changed(0, LAST):
+            return 0
+        return sum(self._amended(part) for part in self._journal.parts("part"))
+
+    # ── from a spool ──
+
+    def _begun(self, bucket: str, name: str) -> Part:
+        """A part, in the journal: from here on, whatever lies at its place is nobody's."""
+        with self._journal.transaction():
+            if (begun := self._journal.open_part(bucket, "part")) is not None:
+                return begun
+            return self._journal.add_part(free_name(self._journal, name, SUFFIX), bucket, "part")
+
+    def _spooled(
+        self, spool: Part, frames: list[Frame], lines: Lines, part: Part, moved: list[Frame]
+    ) -> Iterator[Piece]:
+        """The records of a spool; `moved` gets their frames, as the part's."""
+        start = 0
+        for frame, packed in lines.packed(spool, frames):
+            if hashlib.sha256(packed).digest() != frame.digest:  # it would have the hash of a sound file
+                raise ChatRestError(
+                    f"{self._path(spool)}: its bytes {frame.start:,} to {frame.start + frame.size:,} are not "
+                    "those that were written; remove the file, and what was in it is read again"
+                )
+            raws = lines.packing.unpack(packed).splitlines()
+            its = frame._replace(part=part.number, start=start, size=0, rows=len(raws), digest=b"")
+            moved.append(its)
+            start += len(raws)
+            yield Piece(self._label(frame.source), raws)
+
+    def _label(self, source: int) -> str | None:
+        if source and source not in self._labels:
+            self._labels = {known.number: str(known.source) for known in self._journal.sources()}
+        return self._labels.get(source)
+
+    # ── with what has changed ──
+
+    def _amended(self, part: Part) -> int:
+        journal, frames = self._journal, self._journal.frames(part.number)
+        if not any(journal.has_changed(frame.first, frame.last) for frame in frames):
+            return 0
+        if not (changing := self._changing(part)):
+            return 0
+        with journal.transaction():
+            made, count = self._made_anew(part, frames, changing)
+            part = part._replace(size=made.size, state="replacing", digest=made.digest)
+            journal.keep_part(part)
+        self._put(part)
+        with journal.transaction():
+            journal.keep_part(part._replace(state="whole"))
+        return count
+
+    def _changing(self, part: Part) -> set[int]:
+        """The row groups that hold a message that has changed."""
+        found: set[int] = set()
+        with opened(self._path(part)) as file:
+            for group, _, _ in groups(file):
+                ids = file.read_row_group(group, columns=["id"])["id"].to_pylist()
+                if self._journal.changed(ids):
+                    found.add(group)
+        return found
+
+    def _made_anew(self, part: Part, frames: list[Frame], changing: set[int]) -> tuple[Making, int]:
+        """Writes the new file, and the older versions to the history; inside of a transaction."""
+        path, count, anew = self._path(part), 0, {frame.start: frame for frame in frames}
+        with opened(path) as file, Making(self._site, new_of(path), self._compress) as made:
+            for group, start, _ in groups(file):
+                table = file.read_row_group(group)
+                if group not in changing:
+                    made.add(table)
+                    continue
+                old: list[tuple[int, Row]] = []
+                made.add_rows(self._newer(table, start, anew, old))
+                self._history.add(old)
+                self._journal.applied(row.id for _, row in old)
+                count += len(old)
+        self._journal.drop_frames(part.number)
+        self._journal.add_frames(anew.values())
+        self._site.files.sync()
+        return made, count
+
+    def _newer(
+        self, table: Table, start: int, anew: dict[int, Frame], old: list[tuple[int, Row]]
+    ) -> Iterator[Piece]:
+        """The records of a row group as they are now; `old` gets those that they were, `anew` the frames."""
+        ids, raws = table["id"].to_pylist(), raws_of(table)
+        changed = self._journal.changed(ids)
+        for frame, some in within(list(anew.values()), start, len(ids)):
+            its = list(zip(ids[some], raws[some], strict=True))
+            old += [(frame.source, row_of(raw)) for key, raw in its if key in changed]
+            anew[frame.start] = _widened(frame, [changed[key] for key in ids[some] if key in changed])
+            news = [bytes(changed[key].raw) if key in changed else raw for key, raw in its]
+            yield Piece(self._label(frame.source), news)
+
+    # ── on the disk ──
+
+    def _repaired(self, part: Part) -> list[Lost]:
+        path = self._path(part)
+        if part.state == "replacing":
+            if new_of(path).exists():
+                self._put(part)
+            part = part._replace(state="whole")
+            self._journal.keep_part(part)
+        self._site.disk.remove(new_of(path))
+        if part.state == "whole" and path.exists() and path.stat().st_size == part.size:
+            self._tell(part)
+            return []
+        lost = [lost_of(frame) for frame in self._journal.frames(part.number)]
+        self._site.disk.remove(path)
+        self._journal.drop_part(part.number)
+        return lost
+
+    def _tell(self, part: Part) -> None:
+        """Somebody has cut frames out of the journal: their rows are there, and tell of themselves."""
+        with opened(self._path(part)) as file:
+            rows = file.metadata.num_rows
+        source = self._journal.source_of(part.bucket)
+        for gap in _untold(self._journal.frames(part.number), rows):
+            start = gap.start
+            for _, raws in records(self._path(part), [gap]):
+                found = sorted(map(row_of, raws), key=lambda row: number(row.id) or 0)
+                told = frame_of(part.number, start, b"", source, found)._replace(digest=b"")
+                self._journal.add_frames([told])
+                start += len(raws)
+
+    def _put(self, part: Part) -> None:
+        path = self._path(part)
+        self._site.disk.replace(new_of(path), path)
+        sync_folder(self._site.disk, self._site.folder)
+
+    def _path(self, part: Part) -> Path:
+        return self._site.folder / part.name
+
+
+def _widened(frame: Frame, rows: list[Row]) -> Frame:
+    """The frame, with the times of rows that are in it now."""
+    known = [time for time in (frame.since, frame.until, *times(rows)) if time != UNKNOWN]
+    return frame._replace(since=min(known, default=UNKNOWN), until=max(known, default=UNKNOWN))
+
+
+def _untold(frames: list[Frame], rows: int) -> list[Frame]:
+    """The rows between frames, and behind the last one, as frames of which nothing else is known."""
+    found: list[Frame] = []
+    end = 0
+    for start, its in [*((frame.start, frame.rows) for frame in frames), (rows, 0)]:
+        if start > end:
+            found.append(Frame(0, end, 0, 0, start - end, 0, 0, UNKNOWN, UNKNOWN, b""))
+        end = max(end, start + its)
+    return found

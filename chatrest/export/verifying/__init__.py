@@ -1,0 +1,1 @@
+"""`verify`: reads an export again, and says what is missing or damaged."""
