@@ -15,7 +15,7 @@ from msgspec import Raw, Struct, structs
 from ..errors import ChatRestError
 from .archive import MANIFEST, Archive
 from .disk import Disk, named, sync_folder
-from .journal import Known, Part
+from .journal import Frame, Known, Part
 from .report import Report
 
 NAME: Final = MANIFEST
@@ -101,7 +101,8 @@ def write(archive: Archive, report: Report) -> None:
     manifest.finished = report.finished
     manifest.until = None if report.until is None else str(report.until)
     manifest.sources = list(_sources(archive))
-    manifest.parts = [_part(archive, part) for part in archive.journal.parts() if part.size]
+    parts = [part for part in archive.journal.parts() if part.size]
+    manifest.parts = [entry_of(part, archive.journal.frames(part.number)) for part in parts]
     manifest.messages = report.messages
     _put(archive, manifest)
 
@@ -140,8 +141,8 @@ def _source(archive: Archive, known: Known, messages: int) -> SourceEntry:
     return SourceEntry([known.source.kind, *known.source.names], known.state, messages, covered, known.error)
 
 
-def _part(archive: Archive, part: Part) -> PartEntry:
-    frames = archive.journal.frames(part.number)
+def entry_of(part: Part, frames: list[Frame]) -> PartEntry:
+    """What a manifest says of a file, of the journal's words."""
     ids = [edge for frame in frames for edge in (frame.first, frame.last) if edge]
     digest, kept = part.digest, list[tuple[int, int, str]]()
     if digest is None:

@@ -15,16 +15,15 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Final, final
 
-from ..errors import BadRequestError, ChatRestError, NotFoundError, PermissionDeniedError
+from ..errors import ChatRestError, NotFoundError
 from ..models.message import Message
-from ..queries import MessageQuery, UserQuery
 from ..session import AsyncSession
 from .archive import Archive
+from .asking import ago, newest, users
 from .crew import WORKERS, Crew
 from .ids import number
 from .jobs import Job
 from .journal import Known
-from .names import MILLISECONDS
 from .progress import Progress
 from .report import Failure, Report
 from .settle import is_settled, orphans, settled
@@ -67,10 +66,10 @@ class Run:
     async def result(self) -> Report:
         """Runs to its end; what has come of it. However it ends, what was committed stays."""
         self._progress.phase = "asking what there is"
-        newest = await self._newest()
-        self._until = (number(newest.id) if newest else None) or LAST
+        last = await newest(self._session)
+        self._until = (number(last.id) if last else None) or LAST
         await self._learn_sources()
-        self._begin_recheck(newest)
+        self._begin_recheck(last)
         self._progress.phase = "walking"
         for count in range(ROUNDS):
             jobs = list(self._jobs(whole=count == ROUNDS - 1))
@@ -90,22 +89,12 @@ class Run:
 
     # ── what there is ──
 
-    async def _newest(self) -> Message | None:
-        """The newest message of the app: one request. None where the service does not tell."""
-        newest = self._session.messages.list(query=MessageQuery(affix="prepend")).limit(1)
-        try:
-            found = await newest.collect()
-        except (NotFoundError, PermissionDeniedError, BadRequestError):
-            return None  # a key, or a service, without the app's own list
-        return found[0] if found else None
-
     async def _learn_sources(self) -> None:
         """Notes the sources of the plan, and asks for the users where all of them are wanted."""
         self._listed = set(self._plan.sources)
         if self._plan.all_users:
-            users = self._session.users.list(UserQuery(with_deactivated=True)).thorough()
-            async for page in users.pages():
-                self._listed.update(Source("user", (user.uid,)) for user in page.items)
+            async for source in users(self._session):
+                self._listed.add(source)
                 self._progress.sources = len(self._listed)
         with self._journal.transaction():
             # In an order that is the same whichever page a user was on.
@@ -116,12 +105,12 @@ class Run:
         self._known = [known for known in every if known.state != "gone"]
         self._progress.sources = len(self._known)
 
-    def _begin_recheck(self, newest: Message | None) -> None:
+    def _begin_recheck(self, last: Message | None) -> None:
         """Notes what is to be read again: so many seconds before the newest message, where it ends by now."""
         if self._recheck is None:
             return
-        end = int(self._now()) if newest is None else newest.sent_at
-        since = max(0, end - self._recheck * (1000 if end >= MILLISECONDS else 1))
+        end = int(self._now()) if last is None else last.sent_at
+        since = ago(end, self._recheck)
         with self._journal.transaction():
             for known in self._known:
                 if spans := self._journal.spans(known.number):

@@ -16,18 +16,14 @@ from ...core.endpoint import Call
 from ...core.rows import Row, rows
 from ...errors import (
     AuthenticationError,
-    BadRequestError,
     ChatRestError,
-    NotFoundError,
-    PermissionDeniedError,
 )
 from ...models.message import Message
 from ...models.meta import Meta
-from ...queries import MessageQuery, UserQuery
 from ...resources.messages import Messages
 from ...session import AsyncSession
 from ...walk import Walk
-from ..names import MILLISECONDS
+from ..asking import ago, newest, users
 from ..plan import Plan
 from ..sources import Source
 from ..spans import Hole, holes
@@ -84,7 +80,7 @@ def tasks_of(before: Held, sources: Iterable[Source], until: int) -> Iterator[Ta
 
 def rechecks_of(before: Held, sources: Iterable[Source], end: int, recheck: int) -> Iterator[Task]:
     """What is to be read again, of sources that hold something: so many seconds before the time `end`."""
-    since = max(0, end - recheck * (1000 if end >= MILLISECONDS else 1))
+    since = ago(end, recheck)
     for source in sources:
         if spans := before.spans.get(source):
             yield Task(source, Hole(0, spans[-1].last), since=since)
@@ -106,19 +102,14 @@ class Survey:
 
     async def newest(self) -> Message | None:
         """The newest message of the app; None where the service does not tell."""
-        walk = self._session.messages.list(query=MessageQuery(affix="prepend")).limit(1)
-        try:
-            found = await walk.collect()
-        except (NotFoundError, PermissionDeniedError, BadRequestError):
-            return None  # a key, or a service, without the app's own list
-        return found[0] if found else None
+        return await newest(self._session)
 
     async def sources(self, known: Iterable[Source]) -> list[Source]:
         """The sources that are known, and those of the plan."""
         found = dict.fromkeys([*known, *self._plan.sources])
         if self._plan.all_users:
-            async for user in self._session.users.list(UserQuery(with_deactivated=True)).thorough():
-                found[Source("user", (user.uid,))] = None
+            async for source in users(self._session):
+                found[source] = None
         return list(found)
 
     async def samples(self, tasks: Sequence[Task]) -> list[Sample]:

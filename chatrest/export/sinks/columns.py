@@ -24,14 +24,13 @@ from typing import Annotated, Any, Final, NamedTuple, TypeAlias, final
 import msgspec
 import pyarrow as pa  # type: ignore[import-untyped]
 import pyarrow.compute as pc  # type: ignore[import-untyped]
-from msgspec import Meta, Struct, structs
+from msgspec import Meta, Struct
 
 from ...core.decode import REFUSED
 from ...core.rows import Row, row_of
-from ...core.scan import envelope
-from ...errors import ReplyUnreadableError
 from ..ids import key_of, number
 from ..names import MILLISECONDS
+from .members import fitted, read
 
 Table: TypeAlias = Any
 Batch: TypeAlias = Any
@@ -199,36 +198,8 @@ def _members(raw: bytes) -> _Members:
 
 def _patiently(raw: bytes) -> _Members:
     """What can be read of a record that does not have its documented types, or is no JSON by the letter."""
-    record = _read(raw)
-    found: _Members = _fitted(_Members, record)
+    record = read(raw)
+    found: _Members = fitted(_Members, record)
     found.id = row_of(raw, record).id
-    found.data = _fitted(_Data, record.get("data"))
+    found.data = fitted(_Data, record.get("data"))
     return found
-
-
-def _read(raw: bytes) -> dict[str, Any]:
-    try:
-        [(record, _)] = envelope(b'{"data":[%b]}' % raw)[1]  # reads one that is nested too deeply, too
-    except (ReplyUnreadableError, ValueError):
-        return {}
-    return record if isinstance(record, dict) else {}
-
-
-def _fitted(kind: Any, record: Any) -> Any:
-    found = kind()
-    if not isinstance(record, dict):
-        return found
-    for field in structs.fields(kind):
-        try:
-            value = msgspec.convert(_clean(record.get(field.encode_name)), field.type)
-        except msgspec.ValidationError:
-            continue
-        setattr(found, field.name, value)
-    return found
-
-
-def _clean(value: Any) -> Any:
-    """Texts with U+FFFD for each half of a surrogate pair, which no file of text can hold."""
-    if isinstance(value, str):
-        return value.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-    return [_clean(part) for part in value] if isinstance(value, list) else value

@@ -9,13 +9,12 @@ import re
 from typing import Annotated, Any, Final, NamedTuple, TypeAlias, final
 
 import msgspec
-from msgspec import Meta, Struct, structs
+from msgspec import Meta, Struct
 
 from ...core.decode import REFUSED
 from ...core.rows import UNKNOWN, Row
-from ...core.scan import envelope
-from ...errors import ReplyUnreadableError
 from ..ids import key_of, number
+from .members import fitted, read
 
 _LOW: Final = -(1 << 63)
 _HIGH: Final = (1 << 63) - 1
@@ -100,37 +99,11 @@ def _is_unicode(record: str) -> bool:
 
 
 def _patiently(raw: bytes) -> _Found:
-    record = _read(raw)
-    members: _Members = _fitted(_Members, record)
-    members.data = _fitted(_Data, record.get("data"))
+    record = read(raw)
+    members: _Members = fitted(_Members, record)
+    members.data = fitted(_Data, record.get("data"))
     try:
         text = raw.decode()
     except UnicodeDecodeError:
         return _Found(members, False, raw)
     return _Found(members, _is_unicode(text), text)
-
-
-def _read(raw: bytes) -> dict[str, Any]:
-    try:
-        [(record, _)] = envelope(b'{"data":[%b]}' % raw)[1]  # as in its page, however deep it is
-    except (ReplyUnreadableError, ValueError):
-        return {}
-    return record if isinstance(record, dict) else {}
-
-
-def _fitted(kind: Any, record: Any) -> Any:
-    found = kind()
-    for field in structs.fields(kind) if isinstance(record, dict) else ():
-        try:
-            value = msgspec.convert(_clean(record.get(field.encode_name)), field.type)
-        except msgspec.ValidationError:
-            continue
-        setattr(found, field.name, value)
-    return found
-
-
-def _clean(value: Any) -> Any:
-    """A text with U+FFFD for each half of a surrogate pair, which no database can keep."""
-    if not isinstance(value, str):
-        return value
-    return value.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")

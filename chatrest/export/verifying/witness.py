@@ -4,7 +4,6 @@ A journal that is closed has no `-wal` file beside it: it is read as a file that
 made beside it. One that is being written has, and is locked; one whose run was killed has, and is not.
 """
 
-import hashlib
 import sqlite3
 from array import array
 from collections.abc import Iterator
@@ -16,7 +15,7 @@ import msgspec
 
 from ...errors import ChatRestError
 from ..journal import NAME, Frame, Part
-from ..manifest import PartEntry, SourceEntry
+from ..manifest import PartEntry, SourceEntry, entry_of
 from ..plan import Plan
 from ..sources import Source
 from ..spans import Span, merged
@@ -114,7 +113,7 @@ class Witness:
     def parts(self) -> Iterator[PartEntry]:
         """The parts, as a manifest has them."""
         for part in list(self._rows("SELECT * FROM parts WHERE size > 0 ORDER BY number", Part)):
-            yield _entry(part, list(self._rows(_FRAMES, Frame, part.number)))
+            yield entry_of(part, list(self._rows(_FRAMES, Frame, part.number)))
 
     def frames(self, name: str) -> list[Frame]:
         """The frames of a part."""
@@ -152,21 +151,3 @@ class Witness:
                 yield msgspec.convert(row, kind)
         except _DAMAGE as error:
             raise UnreadableError(f"it cannot be read ({error})") from None
-
-
-def _entry(part: Part, frames: list[Frame]) -> PartEntry:
-    ids = [edge for frame in frames for edge in (frame.first, frame.last) if edge]
-    digest, kept = part.digest, list[tuple[int, int, str]]()
-    if digest is None:
-        digest = hashlib.sha256(b"".join(frame.digest for frame in frames)).digest()
-        kept = [(frame.size, frame.rows, frame.digest.hex()) for frame in frames]
-    return PartEntry(
-        part.name,
-        part.role,
-        part.size,
-        sum(frame.rows for frame in frames),
-        str(min(ids)) if ids else None,
-        str(max(ids)) if ids else None,
-        digest.hex(),
-        kept,
-    )
