@@ -23,7 +23,7 @@ _MAKER: Final = "chatrest export"
 
 
 @final
-class PartEntry(Struct, frozen=True):
+class PartEntry(Struct, frozen=True, omit_defaults=True):
     """A file."""
 
     name: str
@@ -40,7 +40,7 @@ class PartEntry(Struct, frozen=True):
 
 
 @final
-class SourceEntry(Struct, frozen=True):
+class SourceEntry(Struct, frozen=True, omit_defaults=True):
     """A source."""
 
     source: list[str]

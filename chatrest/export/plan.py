@@ -9,6 +9,7 @@ import msgspec
 from msgspec import Struct, structs
 
 from ..core.arguments import check
+from ..core.encode import given
 from ..core.endpoint import check_viewer, segment
 from ..errors import RequestInvalidError
 from ..queries import MessageQuery
@@ -114,7 +115,7 @@ class Plan(Struct, frozen=True, kw_only=True, dict=True, forbid_unknown_fields=T
 
     def encoded(self) -> bytes:
         """The plan as JSON, from which `Plan.parse` gives it back."""
-        return msgspec.json.encode(self)
+        return msgspec.json.encode({**structs.asdict(self), "query": given(self.query)})
 
     @classmethod
     def parse(cls, encoded: bytes | str) -> "Plan":
