@@ -34,7 +34,10 @@ if TYPE_CHECKING:
 FORMATS: Final = ("ndjson", "parquet", "sqlite")
 COMPRESS: Final = ("none", "gzip", "zstd")
 PARTITIONS: Final = ("source", "month")
-NOT_A_FILTER: Final = ("affix", "id", "count", "limit", "per_page", "from_timestamp", "to_timestamp")
+NOT_A_FILTER: Final = (
+    "affix", "id", "count", "limit", "per_page", "my_mentions_only", "mentions_with_blocked_info",
+    "from_timestamp", "to_timestamp",
+)  # fmt: skip
 WORKERS: Final = 32
 _MOST_WORKERS: Final = 90  # as many places as a session has for what is not urgent
 _FAILURES: Final = 20
@@ -89,7 +92,8 @@ def export(out: Path, recheck: int | None, workers: int, dry_run: bool, quiet: b
     """Writes messages to files in the folder OUT, each once, exactly as the service has them.
 
     Killed at any moment, it goes on where it was: `chatrest export OUT`. Run again, it adds what is new. A
-    folder has one plan; sources, times, filters and format are given the first time, and need not be again.
+    folder has one plan, which cannot be changed: sources, times, filters and format are given the first
+    time, and need not be again. A file is no mailbox: a message of two users stands in one file alone.
 
     \b
     Examples:
@@ -105,7 +109,7 @@ def export(out: Path, recheck: int | None, workers: int, dry_run: bool, quiet: b
       *.ndjson, *.parquet, messages.sqlite   the messages
       history.jsonl                          older versions of those that changed
       manifest.json                          what is there, with checksums; whether it is whole
-      journal.sqlite                         how far it has come; without it nothing can go on
+      journal.sqlite                         how far it has come; to be copied with the rest
 
     Exit status: 0 the export is whole, 1 it is not, 2 wrong usage, 130 interrupted, 143 ended by SIGTERM.
     """

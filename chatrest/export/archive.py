@@ -4,6 +4,8 @@ A page is committed here: its rows are on the disk first, and only then does the
 are synchronous and wait for the disk, so whoever has an event loop calls them in a thread; one at a time.
 """
 
+import errno
+import os
 import sqlite3
 import threading
 import time
@@ -24,7 +26,7 @@ from .disk import Disk, OpenFiles, sync_folder
 from .ids import key_of, number
 from .journal import NEVER, Journal
 from .plan import Plan
-from .sink import LAST, Lost, Site, lost_of, sink_of
+from .sink import LAST, Lost, Site, check_installed, lost_of, sink_of
 from .sources import Source
 from .spans import without
 
@@ -56,6 +58,8 @@ class Taken(Struct, frozen=True, kw_only=True):
     """The ids that this source leaves to others: they are not among the rows."""
     seen: frozenset[int] = frozenset()
     """Of a recheck: all ids that the service showed, the source's own or not."""
+    adopted: list[Row] = []
+    """Of a recheck: rows that are others', and that this source may have written in their place."""
     bytes: int = 0
     """What the page holds in memory."""
 
@@ -94,12 +98,16 @@ class Archive:
         self._lock = threading.Lock()
         self._index: Index | None = None
         self._closed = False
-        self.is_new = claim(folder, self.disk)
-        """Whether the folder held no export before."""
+        self.before_change: Callable[[], None] = lambda: None
+        """Called before the first commit of this run."""
+        check_installed(plan or Plan())
+        claim(folder, self.disk)
         begin = {"app": app_id, "plan": (plan or Plan()).encoded().decode()}
         self.journal = Journal(folder / journals.NAME, begin)
         self._files = OpenFiles(self.disk)
         try:
+            if plan is not None and not self.journal.sources():  # nothing was asked for yet
+                self.journal["plan"] = begin["plan"]
             self.plan = agreed(folder, {name: self.journal[name] for name in begin}, plan, app_id)
             self.sink = sink_of(self.plan, Site(folder, self.journal, self.disk, self._files))
             self._repair()
@@ -131,6 +139,9 @@ class Archive:
     def commit(self, pages: Iterable[Taken]) -> Kept:
         """Writes some pages, and only then counts them as covered; all of them, or none."""
         kept = Kept()
+        with self._guarded():
+            self.before_change()
+            self.before_change = lambda: None
         with self._guarded(), self.journal.transaction():
             for page in pages:
                 self._take(page, kept)
@@ -171,8 +182,8 @@ class Archive:
                 self._index.load(self.sink.stored(first, last, since))
             self._index.renew(self.journal.waiting())
 
-    def may_hold(self, source: int, first: int, last: int) -> bool:
-        """Whether rows of a source with such ids may be on disk already."""
+    def may_hold(self, source: int | None, first: int, last: int) -> bool:
+        """Whether rows of a source, or of any, with such ids may be on disk already."""
         return not self.sink.upserts and self.journal.has_rows(source, first, last)
 
     def finish(self) -> int:
@@ -184,12 +195,6 @@ class Archive:
             self.sink.finish()
             self._files.sync()
             return amended
-
-    def discard(self) -> None:
-        """Lets go of the folder, and leaves nothing in it."""
-        self.close()
-        for path in (*self.folder.glob(f"{journals.NAME}*"), self.folder / MANIFEST):
-            self.disk.remove(path)
 
     # ── one page ──
 
@@ -218,6 +223,7 @@ class Archive:
             self.journal.vanish(page.number, gone, int(self._now()))
             kept.vanished += len(gone)
         new, changed = index.compare(page.rows)
+        changed += index.compare(index.of(page.number, page.adopted)).changed
         if page.mode == "adopt":
             changed = []
         kept.changed += len(changed)
@@ -303,17 +309,23 @@ def agreed(folder: Path, kept: Mapping[str, str | None], plan: Plan | None, app_
     return found
 
 
-def claim(folder: Path, disk: Disk | None = None) -> bool:
-    """Makes the folder; whether it holds no export yet. Refuses one that holds something else."""
+def claim(folder: Path, disk: Disk | None = None) -> None:
+    """Makes the folder; refuses one that holds something else, or an export that cannot go on."""
     if folder.exists() and not folder.is_dir():
         raise RequestInvalidError(f"{folder} is no folder: choose another")
     if not folder.exists():
         folder.mkdir(parents=True)
         sync_folder(disk or Disk(), folder.parent)
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise PermissionError(errno.EACCES, "it cannot be written to", str(folder))
     if (folder / journals.NAME).exists():
-        return False
+        return
+    if (folder / MANIFEST).exists():
+        raise RequestInvalidError(
+            f"{folder} holds an export whose {journals.NAME} is lost: it can be verified, and kept, but not "
+            "gone on with; export into another folder"
+        )
     if any(not path.name.startswith(".") for path in folder.iterdir()):
         raise RequestInvalidError(
             f"{folder} holds something else than an export, and is not touched: choose another folder"
         )
-    return True

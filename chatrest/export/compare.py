@@ -67,6 +67,13 @@ class Index:
         sql = "INSERT OR REPLACE INTO stored VALUES(?, ?, ?, ?, ?)"
         self._db.executemany(sql, [_entry(row, source) for row in rows])
 
+    def of(self, source: int, rows: list[Row]) -> list[Row]:
+        """Those of these rows that a source wrote."""
+        keys = [key_of(row) for row in rows]
+        sql = f"SELECT id FROM stored WHERE source = {int(source)} AND id IN"  # noqa: S608
+        its = {found for (found,) in among(self._db, sql, keys)}
+        return [row for key, row in zip(keys, rows, strict=True) if key in its]
+
     def unknown(self, ids: list[int]) -> list[int]:
         """Those of these ids that are not on disk."""
         known = {found for (found,) in among(self._db, "SELECT id FROM stored WHERE id IN", map(str, ids))}

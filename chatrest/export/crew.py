@@ -12,7 +12,7 @@ from typing import Any, Final, TypeVar, final
 from msgspec import structs
 
 from ..core.rows import AsRows, Row
-from ..errors import ApiError, AuthenticationError, ChatRestError
+from ..errors import ApiError, AuthenticationError, ChatRestError, CursorError, ServerError
 from ..queries import MessageQuery
 from ..resources.messages import Messages
 from ..session import AsyncSession
@@ -24,7 +24,7 @@ from .jobs import Job, Jobs, split
 from .progress import Active, Progress
 from .sink import LAST
 from .sorting import Window, cut, place_of, sort_out
-from .sources import Claims, Judge
+from .sources import Claims, Judge, Whose
 from .spans import Hole
 from .threads import in_thread
 
@@ -53,6 +53,8 @@ class Crew:
         """Sources that were walked to the end that the service shows, where no other end is set."""
         self.unsplit: set[int] = set()
         """Sources that the service does not let be entered in their midst."""
+        self.refused: set[int] = set()
+        """Sources that it does not let be gone on with from a place that it named itself."""
         self._left: Counter[int] = Counter()  # of each source, the pieces that are not done
 
     async def walk(self, jobs: list[Job]) -> None:
@@ -75,6 +77,10 @@ class Crew:
             return
         raise first  # outside: what else failed at the same time says no more
 
+    def starts_over(self, source: int, hole: Hole, *, whole: bool) -> bool:
+        """Whether a list has to be read from its start to get at a hole."""
+        return source in self.refused or (not hole.at and (whole or source in self.unsplit))
+
     # ── fetching ──
 
     async def _work(self, jobs: Jobs, backlog: Backlog) -> None:
@@ -94,8 +100,9 @@ class Crew:
                 await jobs.done()
 
     def _fail(self, job: Job, error: ChatRestError) -> None:
-        if job.guessed and not job.from_start and isinstance(error, ApiError):
-            self.unsplit.add(job.number)
+        refused = isinstance(error, ApiError | CursorError) and not isinstance(error, ServerError)
+        if refused and job.after and not job.from_start:
+            (self.unsplit if job.guessed else self.refused).add(job.number)
         else:
             self.failed[job.number] = error
         self._progress.ids -= job.until - job.after if job.until != LAST else 0
@@ -109,7 +116,7 @@ class Crew:
             async for page in pages:
                 found, last, passed = cut(page.items, after, job.until)
                 if not passed:  # behind the hole's end the page's own place would leave something out
-                    at, last = page.cursor.at, min(job.until, max(last, place_of(page.cursor.at)))
+                    at, last = page.cursor.at, min(job.until, max(last, place_of(page.cursor.at) - 1))
                 self._progress.waits_for_disk = backlog.is_full
                 await backlog.put(self._taken(job, judge, found, after, last, at, len(page.raw)))
                 self._show(job, begin, after, last, page)
@@ -146,6 +153,7 @@ class Crew:
             shared=[] if found is None else found.shared,
             theirs=[] if found is None else found.theirs,
             seen=frozenset(number(row.id) or 0 for row in rows) if job.mode == "recheck" else frozenset(),
+            adopted=[row for row in rows if judge(row) is Whose.THEIRS] if job.mode == "recheck" else [],
             bytes=size,
         )
 
@@ -160,8 +168,8 @@ class Crew:
         """Gives a part of the job away where somebody is idle and there is much of it left."""
         if not jobs.wanted or job.number in self.unsplit or job.until == LAST:
             return
-        first = page.items[0].id
-        ids_a_page = max(1, after - int(first)) if first.isdecimal() else len(page.items)
+        first = number(page.items[0].id)
+        ids_a_page = len(page.items) if first is None else max(1, after - first)
         other = split(job, after, ids_a_page)
         if other is not None:
             self._left[other.number] += 1

@@ -37,6 +37,8 @@ _NOT_A_FILTER: Final = {
     "count": "it asks for counts in the place of messages",
     "limit": "pages are as large as the service allows",
     "per_page": "pages are as large as the service allows",
+    "my_mentions_only": "an export reads as nobody",
+    "mentions_with_blocked_info": "an export reads as nobody",
     "from_timestamp": "give the plan's since",
     "to_timestamp": "give the plan's until",
 }

@@ -15,6 +15,8 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Final, final
 
+from msgspec import structs
+
 from ..errors import ChatRestError, NotFoundError
 from ..models.message import Message
 from ..session import AsyncSession
@@ -122,9 +124,11 @@ class Run:
         """What is left to be read, holes between intervals first."""
         ends: list[Job] = []
         for known in self._known:
-            if known.number in self._crew.failed or known.number in self._crew.ended:
+            if known.number in self._crew.failed:
                 continue
             its = list(self._holes(known, whole=whole))
+            if known.number in self._crew.ended:  # the open end alone is done
+                its = its[:-1]
             yield from its[:-1]
             ends += its[-1:]
         yield from ends
@@ -139,8 +143,11 @@ class Run:
                 yield Job(number=known.number, source=known.source, mode="recheck", whole=True, **again)
 
     def _holes(self, known: Known, *, whole: bool) -> Iterator[Job]:
-        for hole in holes(self._journal.spans(known.number), self._until):
-            held = self._archive.may_hold(known.number, hole.after + 1, hole.until)
+        found = holes(self._journal.spans(known.number), self._until)
+        for hole in found:
+            # A gap may have been cut by hand: then anybody may have what is in it by now.
+            source = known.number if hole is found[-1] else None
+            held = self._archive.may_hold(source, hole.after + 1, hole.until)
             yield Job(
                 number=known.number,
                 source=known.source,
@@ -150,7 +157,7 @@ class Run:
                 mode="compare" if held else "fresh",
                 whole=whole or held or known.number in self._crew.unsplit,
                 guessed=bool(hole.after and not hole.at),
-                from_start=whole or known.number in self._crew.unsplit,
+                from_start=self._crew.starts_over(known.number, hole, whole=whole),
             )
 
     async def _settle(self) -> None:
@@ -161,14 +168,22 @@ class Run:
         found = await in_thread(lambda: orphans(self._archive))
         sources = {known.number: known.source for known in self._journal.sources()}
         jobs = [
-            Job(number=number, source=sources[number], after=first - 1, until=last, mode="adopt", whole=True)
-            for number, first, last in found
-            if number not in self._crew.failed
-        ]
-        if jobs:
-            await self._crew.walk(jobs)
+            Job(number=each.source, source=sources[each.source], after=each.first - 1, until=each.last,
+                mode="adopt", whole=True, guessed=each.first > 1)
+            for each in found
+            if each.source not in self._crew.failed
+        ]  # fmt: skip
+        await self._adopt(jobs)
         if len(jobs) == len(found) and not any(job.number in self._crew.failed for job in jobs):
             settled(self._archive)
+
+    async def _adopt(self, jobs: list[Job]) -> None:
+        """Reads what others were to write; where the service refuses a place, the list from its start."""
+        if jobs:
+            await self._crew.walk(jobs)
+        again = [job for job in jobs if job.number in self._crew.unsplit]
+        if again:
+            await self._crew.walk([structs.replace(job, from_start=True) for job in again])
 
     # ── what has come of it ──
 
@@ -195,9 +210,10 @@ class Run:
     def _unwalked(self) -> Iterator[Known]:
         rechecks = self._journal.rechecks()
         for known in self._known:
-            spans = self._journal.spans(known.number)
-            ended = known.number in self._crew.ended if self._until == LAST else not holes(spans, self._until)
-            if not ended or known.number in rechecks:
+            left = holes(self._journal.spans(known.number), self._until)
+            if known.number in self._crew.ended:
+                left = left[:-1]
+            if left or known.number in rechecks:
                 yield known
 
     def _note(self, known: Known, error: ChatRestError | None, report: Report) -> None:

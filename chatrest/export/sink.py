@@ -6,13 +6,16 @@ export is opened again, `repair`.
 """
 
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Final, NamedTuple, Protocol
 
 from ..core.rows import Row
+from ..errors import RequestInvalidError
 from .disk import Disk, OpenFiles
 from .journal import Frame, Journal
 from .plan import Plan
+from .sinks.packing import packing
 from .sources import Source
 
 LAST: Final = (1 << 63) - 1
@@ -92,6 +95,14 @@ class Site(NamedTuple):
     journal: Journal
     disk: Disk
     files: OpenFiles
+
+
+def check_installed(plan: Plan) -> None:
+    """`RequestInvalidError` where what the plan's format needs is not installed."""
+    if plan.format == "parquet" and find_spec("pyarrow") is None:
+        raise RequestInvalidError("format = 'parquet': it needs the extra: pip install 'chatrest[parquet]'")
+    if plan.format == "ndjson":
+        packing(plan.compress or "none")
 
 
 def sink_of(plan: Plan, site: Site) -> Sink:

@@ -34,7 +34,7 @@ from .spans import Hole
 Kind: TypeAlias = Literal["everything", "group", "pair", "user"]
 
 _ORDER: Final[dict[Kind, int]] = {"everything": 0, "group": 1, "pair": 2, "user": 3}
-_KEPT: Final = 100_000
+_KEPT: Final = 10_000
 """Decisions that are remembered: one a conversation."""
 
 
@@ -83,7 +83,7 @@ class Source(Struct, frozen=True):
         begin = self.list(messages, structs.replace(query, affix="append"))
         if not hole.after:
             return begin.thorough()
-        if from_start and not hole.at:
+        if from_start:
             return begin.thorough()
         at = hole.at or (("affix", "append"), ("id", str(hole.after)))
         start: Cursor = structs.replace(begin.cursor, at=at, way="append", last=str(hole.after))
@@ -142,6 +142,8 @@ class Judge:
 
     def __call__(self, row: Row) -> Whose:
         """Whose `row` is."""
+        if self._source.kind == "everything":
+            return Whose.MINE
         names = (row.sender, row.receiver, row.receiver_type)
         found = self._known.get(names)
         if found is None:

@@ -1,8 +1,10 @@
 """From arguments to a run: opens the folder, runs, and leaves a manifest that tells the truth."""
 
 import sqlite3
+import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from os import PathLike
 from pathlib import Path
 
@@ -69,15 +71,20 @@ async def export(
 
 
 async def _run(run: Run, archive: Archive, started: int) -> Report:
-    """The run; until it has come to its end, the manifest says that the export is not whole."""
-    await in_thread(lambda: unfinished(archive, started, "it is being written, or was interrupted"))
+    """The run; from its first page to its end, the manifest says that the export is not whole."""
+    changed = threading.Event()
+
+    def change() -> None:
+        unfinished(archive, started, "it is being written, or was interrupted")
+        changed.set()
+
+    archive.before_change = change
     try:
         return await run.result()
     except Exception as error:
-        if archive.is_new and not archive.journal.sources():
-            archive.discard()  # refused before anything was asked for: nothing stays behind
-        else:
-            unfinished(archive, started, str(error))
+        if changed.is_set():
+            with suppress(OSError):  # a disk that is full is told of by the first error
+                unfinished(archive, started, str(error))
         raise
 
 

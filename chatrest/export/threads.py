@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
+from contextlib import suppress
 from typing import TypeVar
 
 T = TypeVar("T")
@@ -16,7 +17,9 @@ async def in_thread(work: Callable[[], T], undo: Callable[[T], None] | None = No
     try:
         return await asyncio.shield(task)
     except asyncio.CancelledError:
-        await asyncio.wait([task])
+        while not task.done():  # cancelled again, perhaps
+            with suppress(asyncio.CancelledError):
+                await asyncio.wait([task])
         if undo is not None and task.exception() is None:
             undo(task.result())
         raise

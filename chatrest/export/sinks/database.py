@@ -29,6 +29,8 @@ from .database_schema import BY_NUMBER, BY_TIME, COUNT, EDGES, UNDATED, UNNUMBER
 NAME: Final = "messages.sqlite"
 _BUCKET: Final = "messages"
 _HELD: Final = "database"
+_FINISHED: Final = b"\x01\x01"
+"""What the header says of a database without a log beside it (its bytes 18 and 19)."""
 """The journal's own note: how many messages are safe here."""
 _BATCH: Final = 500
 
@@ -69,13 +71,27 @@ class DatabaseSink:
     def _repaired(self) -> list[Lost]:
         journal = self._site.journal
         marks = {"app": journal["app"] or "", "plan": self._plan.encoded().decode()}
+        is_as_left = self._is_as_left()
         self._open, was_sound, is_changed = opened(self._path, self._site.disk, marks)
-        if is_changed or has_log(self._db):  # a log was left by a run that did not come to its end
+        if (
+            is_changed or not is_as_left or has_log(self._db)
+        ):  # a log was left by a run that did not come to its end
             self._note_changing()
         [self._held] = self._db.execute("SELECT coalesce(sum(messages), 0) FROM sources").fetchone()
         known = int(journal[_HELD] or 0)
         journal[_HELD] = str(self._held)
-        return [] if was_sound and self._held >= known else [Lost(0, 0, 0)]
+        return [] if was_sound and is_as_left and self._held >= known else [Lost(0, 0, 0)]
+
+    def _is_as_left(self) -> bool:
+        """Whether a finished file has its hash: if not, another program or the disk has changed it."""
+        part = self._site.journal.open_part(_BUCKET, "part")
+        if part is None or part.digest is None or not self._path.exists():
+            return True
+        with self._path.open("rb") as file:
+            if file.read(20)[18:] != _FINISHED:
+                return True  # a run had begun, and did not come to its end
+            file.seek(0)
+            return hashlib.file_digest(file, "sha256").digest() == part.digest
 
     # ── writing ──
 

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final, final
 
 from ...core.rows import Row, row_of
+from ...errors import ChatRestError
 from ..ids import loose, span, times
 from ..journal import Frame, Journal, Part, Role
 from ..names import by_month, source_name
@@ -127,7 +128,18 @@ class Lines:
         return "whole" if size >= self._largest else "open"
 
     def packed(self, part: Part, frames: Iterable[Frame]) -> Iterator[tuple[Frame, bytes]]:
-        """Some frames of a file, each with its bytes."""
+        """Some frames of a file, each with its bytes; `ChatRestError` where they are not what was written."""
+        for frame, packed in self.found(part, frames):
+            if hashlib.sha256(packed).digest() != frame.digest:  # anew it would have the hash of a sound one
+                raise ChatRestError(
+                    f"{self._site.folder / part.name}: its bytes {frame.start:,} to "
+                    f"{frame.start + frame.size:,} are not those that were written; move the file elsewhere, "
+                    "and what was in it is read again"
+                )
+            yield frame, packed
+
+    def found(self, part: Part, frames: Iterable[Frame]) -> Iterator[tuple[Frame, bytes]]:
+        """Some frames of a file, each with the bytes that are in its place."""
         with (self._site.folder / part.name).open("rb") as file:
             for frame in frames:
                 file.seek(frame.start)

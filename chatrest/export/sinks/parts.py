@@ -93,11 +93,6 @@ class Parts:
         """The records of a spool; `moved` gets their frames, as the part's."""
         start = 0
         for frame, packed in lines.packed(spool, frames):
-            if hashlib.sha256(packed).digest() != frame.digest:  # it would have the hash of a sound file
-                raise ChatRestError(
-                    f"{self._path(spool)}: its bytes {frame.start:,} to {frame.start + frame.size:,} are not "
-                    "those that were written; remove the file, and what was in it is read again"
-                )
             raws = lines.packing.unpack(packed).splitlines()
             its = frame._replace(part=part.number, start=start, size=0, rows=len(raws), digest=b"")
             moved.append(its)
@@ -139,6 +134,11 @@ class Parts:
     def _made_anew(self, part: Part, frames: list[Frame], changing: set[int]) -> tuple[Making, int]:
         """Writes the new file, and the older versions to the history; inside of a transaction."""
         path, count, anew = self._path(part), 0, {frame.start: frame for frame in frames}
+        with path.open("rb") as file:
+            if hashlib.file_digest(file, "sha256").digest() != part.digest:
+                raise ChatRestError(
+                    f"{path} is not as it was written; move it elsewhere, and what was in it is read again"
+                )
         with opened(path) as file, Making(self._site, new_of(path), self._compress) as made:
             for group, start, _ in groups(file):
                 table = file.read_row_group(group)

@@ -81,7 +81,7 @@ class _Repair:
         told = sum(frame.size for frame in frames)
         if there == 0 or (told == self._part.size and not list(_untold(frames, told))):
             return frames
-        read = self._files.packed(self._part, frames)
+        read = self._files.found(self._part, frames)
         true = [
             frame
             for frame, packed in read

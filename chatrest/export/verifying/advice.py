@@ -31,8 +31,13 @@ class Counsel:
         if not self._can_go_on:
             return self.again
         if entry.role == "history":
-            return f"older versions cannot be read again: keep what is left, remove it, and {self.again}"
-        return f"remove {entry.name} and {self.again}: what was in it is read anew"
+            return f"older versions cannot be read again: keep what is left elsewhere, and {self.again}"
+        if not (self._folder / entry.name).exists():
+            return f"{self.again}: what was in it is read anew"
+        return (
+            f"move {entry.name} elsewhere, and {self.again}: what was in it is read anew; keep it until that "
+            "is verified, for what the service does not show any more is in it alone"
+        )
 
     def whose(self, entry: PartEntry, start: int, end: int) -> str:
         """The messages in some bytes of a part."""
