@@ -199,6 +199,8 @@ class Archive:
     # ── one page ──
 
     def _take(self, page: Taken, kept: Kept) -> None:
+        shown = (its for row in (*page.rows, *page.adopted) if (its := number(row.id)) is not None)
+        self.journal.reappear(page.after + 1, page.last, shown)
         # A sink that takes a row twice without harm needs neither, but a recheck tells what has changed.
         if page.mode == "recheck" or (page.mode != "fresh" and not self.sink.upserts):
             page = self._compared(page, kept)
@@ -218,7 +220,6 @@ class Archive:
         index = self._index
         assert index is not None, "prepare() comes first"
         if page.mode == "recheck":
-            self.journal.reappear(page.after + 1, page.last, page.seen)
             gone = index.missing(page.number, page.after, page.last, page.since, page.seen)
             self.journal.vanish(page.number, gone, int(self._now()))
             kept.vanished += len(gone)
@@ -273,7 +274,6 @@ class Archive:
         """What is lost is to be read again, by whoever may have it."""
         known = [every.number for every in self.journal.sources()]
         for source, first, last in lost:
-            self.journal.reappear(first, last)
             for each in [source] if source else known:
                 self.journal.mark(each, "lost")
                 self.journal.replace_spans(each, without(self.journal.spans(each), first, last))
@@ -284,10 +284,12 @@ class Archive:
     def _forget_lost(self, first: int, last: int) -> None:
         """What the journal notes of single messages that are not on disk any more."""
         strays, waiting = self.journal.strays_of(first, last), {row.id for row in self.journal.waiting()}
-        noted = strays | waiting
+        vanished = {str(each) for each in self.journal.vanished() if first <= each <= last}
+        noted = strays | waiting | vanished
         for row, _ in self.sink.stored(first, last) if noted else ():
             noted.discard(key_of(row))
         self.journal.drop_strays(strays & noted)
+        self.journal.lose(int(each) for each in vanished & noted)
         self.journal.applied(
             each for each in waiting & noted if (its := number(each)) is None or first <= its <= last
         )

@@ -12,7 +12,7 @@
 | strays    | ids that were written outside of the rule of ownership                                    |
 | rechecks  | what is to be read again, and how far that has come                                       |
 | changed   | messages that were found to have changed, before they take their places in the parts      |
-| vanished  | ids that the service showed once, and does not show any more                              |
+| vanished  | ids that the service showed once, and does not show any more; some are lost with a file    |
 
 A page is committed in one transaction: its rows' frames, what it covers, what it left to others. Everything
 that is in the journal is on the disk; what is on the disk and not in the journal never happened.
@@ -63,7 +63,8 @@ CREATE TABLE rechecks(source INTEGER PRIMARY KEY, since INTEGER NOT NULL, after 
     until INTEGER NOT NULL, at TEXT NOT NULL);
 CREATE TABLE changed(id TEXT PRIMARY KEY, number INTEGER, raw BLOB NOT NULL);
 CREATE INDEX changed_numbers ON changed(number);
-CREATE TABLE vanished(id INTEGER PRIMARY KEY, source INTEGER NOT NULL, noticed INTEGER NOT NULL);
+CREATE TABLE vanished(id INTEGER PRIMARY KEY, source INTEGER NOT NULL, noticed INTEGER NOT NULL,
+    lost INTEGER NOT NULL DEFAULT 0);
 PRAGMA user_version={_VERSION};
 """
 
@@ -387,20 +388,22 @@ class Journal:
     def vanish(self, source: int, ids: Iterable[int], now: int) -> None:
         """Ids that the service does not show any more."""
         rows = [(each, source, now) for each in ids]
-        self._db.executemany("INSERT OR IGNORE INTO vanished VALUES(?, ?, ?)", rows)
+        self._db.executemany("INSERT OR IGNORE INTO vanished(id, source, noticed) VALUES(?, ?, ?)", rows)
 
-    def reappear(self, first: int, last: int, among_these: Iterable[int] | None = None) -> None:
-        """Ids that are shown again; without a list all in a span, which are lost, and so not kept either."""
-        if among_these is None:
-            self._db.execute("DELETE FROM vanished WHERE id BETWEEN ? AND ?", (first, last))
-            return
+    def reappear(self, first: int, last: int, shown: Iterable[int]) -> None:
+        """Ids in a span that are shown again."""
         rows = self._db.execute("SELECT id FROM vanished WHERE id BETWEEN ? AND ?", (first, last)).fetchall()
-        shown = {found for (found,) in rows}.intersection(among_these)
-        self._db.executemany("DELETE FROM vanished WHERE id = ?", [(each,) for each in shown])
+        again = {found for (found,) in rows}.intersection(shown) if rows else ()
+        self._db.executemany("DELETE FROM vanished WHERE id = ?", [(each,) for each in again])
 
-    def vanished(self) -> list[int]:
-        """The ids that the service does not show any more."""
-        return [found for (found,) in self._db.execute("SELECT id FROM vanished ORDER BY id")]
+    def lose(self, ids: Iterable[int]) -> None:
+        """Ids of messages that were in a lost file, and that the service does not show any more."""
+        self._db.executemany("UPDATE vanished SET lost = 1 WHERE id = ?", [(each,) for each in ids])
+
+    def vanished(self, *, lost: bool = False) -> list[int]:
+        """The ids that the service does not show any more, and that are kept, or lost."""
+        rows = self._db.execute("SELECT id FROM vanished WHERE lost = ? ORDER BY id", (int(lost),))
+        return [found for (found,) in rows]
 
     def _one(self, sql: str, *values: Any) -> Any:
         return self._db.execute(sql, values).fetchone()

@@ -73,6 +73,8 @@ class Manifest(Struct, kw_only=True):
     messages: int
     vanished: list[str]
     """Ids that are in the export, and that the service does not show any more."""
+    lost: list[str]
+    """Ids that were in it, in a file that is lost, and that the service does not show any more."""
     sources: list[SourceEntry]
     parts: list[PartEntry]
     checksum: str = ""
@@ -124,6 +126,7 @@ def _of(archive: Archive, started: int, reasons: list[str]) -> Manifest:
         until=None,
         messages=0,
         vanished=list(map(str, archive.journal.vanished())),
+        lost=list(map(str, archive.journal.vanished(lost=True))),
         sources=[],
         parts=[],
     )

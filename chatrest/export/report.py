@@ -30,6 +30,8 @@ class Report(Struct, kw_only=True):
     """Messages whose newer version has taken the place of an older one, which is kept."""
     vanished: int = 0
     """Messages of this run's recheck that the service does not show any more; they are kept."""
+    lost: int = 0
+    """Messages that were in a file that is lost, and that the service does not show any more."""
     sources: int = 0
     failed: list[Failure] = []
     gone: list[str] = []

@@ -194,6 +194,7 @@ class Run:
             written=kept.written,
             changed=kept.changed if self._archive.sink.upserts else amended,
             vanished=kept.vanished,
+            lost=len(journal.vanished(lost=True)),
             messages=sum(self._archive.sink.counts().values()),
         )
         with journal.transaction():

@@ -99,6 +99,9 @@ def summary(report: "Report", progress: "Progress", out: str, files: Files, seco
     whole = "whole" if report.complete else "NOT WHOLE"
     yield _row("export", f"{out}, {files.format}, {whole}")
     yield _row("messages", f"{report.messages:,}, of them {report.written:,} new")
+    if report.lost:
+        words = "that were in a file that is lost, and that the service does not show any more"
+        yield _row("lost", f"{report.lost:,} {words}: see manifest.json")
     if report.changed or report.vanished:
         yield _row("changed", f"{report.changed:,}; the older versions are kept beside the export")
         yield _row("vanished", f"{report.vanished:,} that the service does not show any more; they are kept")
