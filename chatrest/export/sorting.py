@@ -1,11 +1,14 @@
 """From a page to what is written of it: what lies in the hole and in the window, and is the source's own."""
 
-from typing import NamedTuple
+from operator import attrgetter
+from typing import Final, NamedTuple
 
 from ..core.endpoint import Pairs
 from ..core.rows import UNKNOWN, Row
 from .ids import key_of, number, span
 from .sources import Judge, Whose
+
+_ENDS: Final = attrgetter("sender", "receiver", "receiver_type")
 
 
 class Window(NamedTuple):
@@ -55,11 +58,11 @@ def sort_out(rows: list[Row], judge: Judge) -> Sorted:
     """Whose each of the rows is."""
     if not rows:
         return Sorted(rows, frozenset(), [], [])
-    whose = list(map(judge, rows))
-    # Rows without a number for an id come first; they are nobody's, for they cannot be noted otherwise.
-    if number(rows[0].id) is not None and whose.count(Whose.MINE) == len(whose):
+    # Most pages are of a few conversations, and a source's own. Rows without a number for an id come first;
+    # they are nobody's, for they cannot be noted otherwise.
+    if number(rows[0].id) is not None and all(judge.of(its) is Whose.MINE for its in set(map(_ENDS, rows))):
         return Sorted(rows, frozenset(), [], [])
-    return _sorted(rows, whose)
+    return _sorted(rows, list(map(judge, rows)))
 
 
 def _sorted(rows: list[Row], whose: list[Whose]) -> Sorted:

@@ -142,9 +142,12 @@ class Judge:
 
     def __call__(self, row: Row) -> Whose:
         """Whose `row` is."""
+        return self.of((row.sender, row.receiver, row.receiver_type))
+
+    def of(self, names: tuple[str, str, str]) -> Whose:
+        """Whose a message is: by its sender, its receiver, and the receiver's type."""
         if self._source.kind == "everything":
             return Whose.MINE
-        names = (row.sender, row.receiver, row.receiver_type)
         found = self._known.get(names)
         if found is None:
             if len(self._known) >= _KEPT:
