@@ -83,7 +83,7 @@ class Run:
         # What is new comes first: a message must not come by two ways at once.
         if again := list(self._rechecks()):
             self._progress.phase = "reading again"
-            await self._crew.walk(again)
+            await self._walk_again(again)
         await self._settle()
         self._progress.phase = "finishing"
         amended = await in_thread(self._archive.finish)
@@ -173,17 +173,19 @@ class Run:
             for each in found
             if each.source not in self._crew.failed
         ]  # fmt: skip
-        await self._adopt(jobs)
+        await self._walk_again(jobs)
         if len(jobs) == len(found) and not any(job.number in self._crew.failed for job in jobs):
             settled(self._archive)
 
-    async def _adopt(self, jobs: list[Job]) -> None:
-        """Reads what others were to write; where the service refuses a place, the list from its start."""
+    async def _walk_again(self, jobs: list[Job]) -> None:
+        """Reads what was read before; where the service refuses a place, the list from its start."""
+        self._crew.unsplit.clear()
+        self._crew.refused.clear()
         if jobs:
             await self._crew.walk(jobs)
-        again = [job for job in jobs if job.number in self._crew.unsplit]
-        if again:
-            await self._crew.walk([structs.replace(job, from_start=True) for job in again])
+        refused = self._crew.unsplit | self._crew.refused
+        if again := [structs.replace(job, from_start=True) for job in jobs if job.number in refused]:
+            await self._crew.walk(again)
 
     # ── what has come of it ──
 
