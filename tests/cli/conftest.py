@@ -12,6 +12,7 @@ import threading
 from collections.abc import Callable, Iterator
 from http.client import HTTPConnection
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any, Self, TypeVar
 
 import pytest
@@ -176,6 +177,18 @@ def process(service: Served) -> Iterator[Callable[..., subprocess.Popen[bytes]]]
         started.kill()
         with started:  # closes its pipes, and waits for it
             pass
+
+
+@pytest.fixture
+def called(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The command was called by this path."""
+    monkeypatch.setattr(sys, "argv", ["/of/a/venv/bin/chatrest"])
+
+
+@pytest.fixture
+def out(tmp_path: Path) -> Path:
+    """A folder for an export, that is not there yet."""
+    return tmp_path / "out"
 
 
 def rows(result: Result) -> list[dict[str, Any]]:

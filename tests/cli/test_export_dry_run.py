@@ -1,0 +1,56 @@
+"""`export --dry-run`: what it tells, and that it writes nothing."""
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from chatrest.cli.exporting.words import estimated
+from chatrest.export import Failure, Plan
+from tests.commands import Run, told
+
+pytestmark = pytest.mark.usefixtures("called")
+
+
+def test_a_dry_run_writes_nothing(command: Run, out: Path) -> None:
+    result = command("export", str(out), "--dry-run")
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert not out.exists()
+    found = told(result)
+    assert found["export"] == f"{out}, ndjson; nothing was written"
+    assert found["sources"] == "6"
+    assert found["messages"].startswith("about ")
+    assert found["requests"].startswith("about ")
+    assert "with 32 workers" in found["time"]
+    assert found["limit"] == "the service told of none"
+
+
+def test_a_dry_run_of_an_export_that_is_there(command: Run, out: Path) -> None:
+    assert command("export", str(out), "--quiet").exit_code == 0
+    before = {path: path.read_bytes() for path in out.iterdir()}
+    result = command("export", str(out), "--dry-run", "--recheck", "2w")
+    assert told(result)["sources"] == "6, of which 6 are up to date"
+    assert {path: path.read_bytes() for path in out.iterdir()} == before
+    assert "none to read" in told(command("export", str(out), "--dry-run"))["messages"]
+
+
+def test_an_estimate_is_honest() -> None:
+    known: dict[str, Any] = {
+        "plan": Plan(), "sources": 100, "sampled": 20, "whole": 0, "refused": [Failure("user x", "404")],
+        "untold": 0, "messages": 123_456, "written": 70_000, "bytes": 10**8, "requests": 345,
+        "seconds": 7000.0, "latency": 0.05, "page_latency": 0.3, "asked": 24, "rate": 485.0, "window": 60.0,
+    }  # fmt: skip
+    lines = dict(line.split(maxsplit=1) for line in estimated(SimpleNamespace(**known), "out", 32))  # type: ignore[arg-type]
+    assert lines["refused"] == "user x: 404"
+    assert lines["messages"].startswith("about 120,000 to read (100.0 MB), about 70,000 of them new")
+    assert lines["time"] == "about 2 h, with 32 workers; a request took 50 ms, a page 300 ms"
+    assert lines["limit"] == "about 485 requests in 60 s"
+    assert "20 sources speak for all" in lines["asked"]
+    some = SimpleNamespace(**known | {"untold": 3})
+    lines = dict(line.split(maxsplit=1) for line in estimated(some, "out", 32))  # type: ignore[arg-type]
+    assert lines["messages"].startswith("at least about 120,000 to read; of 3 sources")
+    assert lines["requests"].startswith("at least about")
+    none = SimpleNamespace(**known | {"untold": 100, "messages": 0})
+    lines = dict(line.split(maxsplit=1) for line in estimated(none, "out", 32))  # type: ignore[arg-type]
+    assert lines["messages"] == "not told by the service"

@@ -1,0 +1,165 @@
+"""`export`'s options: the plan that they make, and what is refused."""
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+
+from chatrest import MessageQuery, RequestInvalidError
+from chatrest.cli import export as command_module
+from chatrest.cli.export import FORMATS, NOT_A_FILTER, WORKERS, export
+from chatrest.cli.filters import FilterOption
+from chatrest.export import Plan, crew, plan as plans
+from tests.commands import Run
+
+from .conftest import complaint
+
+pytestmark = pytest.mark.usefixtures("called")
+
+
+def planned(*args: str) -> Plan | None:
+    """The plan that some arguments make."""
+    given = export.make_context("export", ["out", *args], help_option_names=["-h", "--help"]).params
+    own = ("out", "recheck", "workers", "dry_run", "quiet")
+    return command_module._plan_of({name: value for name, value in given.items() if name not in own})
+
+
+def parsed(*args: str) -> dict[str, Any]:
+    return export.make_context("export", ["out", *args], help_option_names=["-h", "--help"]).params
+
+
+def test_the_words_are_those_of_a_plan() -> None:
+    options = {param.name: param for param in export.params}
+    for name, words in (
+        ("format_", plans.FORMATS),
+        ("compress", plans.COMPRESS),
+        ("partition", plans.PARTITIONS),
+    ):
+        choice = options[name].type
+        assert isinstance(choice, click.Choice)
+        assert tuple(choice.choices) == words
+    assert set(NOT_A_FILTER) == set(plans._NOT_A_FILTER)
+    assert crew.WORKERS == WORKERS
+
+
+@pytest.mark.parametrize(
+    ("args", "plan"),
+    [
+        ([], None),
+        (["--all-users"], Plan(all_users=True)),
+        (["--user", "a", "--user", "b"], Plan(users=["a", "b"])),
+        (["--pair", "b", "a", "--pair", "c", "d"], Plan(pairs=[("a", "b"), ("c", "d")])),
+        (["--group", "g", "--all-users"], Plan(groups=["g"], all_users=True)),
+        (["--everything"], Plan(everything=True)),
+        (["--since", "1000000"], Plan(since=1_000_000)),
+        (["--until", "2026-11-01"], Plan(until=1_793_577_599)),
+        (["--format", "parquet"], Plan(format="parquet")),
+        (["--format", "sqlite", "--user", "a"], Plan(format="sqlite", users=["a"])),
+        (["--compress", "gzip", "--partition", "month"], Plan(compress="gzip", partition="month")),
+        (["--types", "text", "--types", "image"], Plan(query=MessageQuery(types=["text", "image"]))),
+        (["--no-has-links", "--sender", "a"], Plan(query=MessageQuery(has_links=False, sender="a"))),
+    ],
+)
+def test_options_make_a_plan(args: list[str], plan: Plan | None) -> None:
+    assert planned(*args) == plan
+    assert plan is None or planned(*args, "--workers", "3", "--recheck", "7d", "--quiet", "--dry-run") == plan
+
+
+def test_every_filter_that_a_plan_takes_is_an_option() -> None:
+    names = {param.name for param in export.params if isinstance(param, FilterOption)}
+    fields = set(MessageQuery.__struct_fields__) - set(NOT_A_FILTER)
+    assert names == {f"filter_{name}" for name in fields}
+
+
+@pytest.mark.parametrize(
+    ("text", "since", "until"),
+    [
+        ("0", 0, 0),
+        ("1793491200123", 1_793_491_200_123, 1_793_491_200_123),
+        ("1970-01-02", 86_400, 172_799),
+        ("2026-11-01", 1_793_491_200, 1_793_577_599),
+        ("9999-12-31", 253_402_214_400, 253_402_300_799),
+        ("2026-11-01T12:00", 1_793_534_400, 1_793_534_400),
+        ("2026-11-01 12:00:30", 1_793_534_430, 1_793_534_430),
+        ("2026-11-01T12:00:00Z", 1_793_534_400, 1_793_534_400),
+        ("2026-11-01T12:00:00+02:00", 1_793_527_200, 1_793_527_200),
+        ("2026-11-01T12:00:00.5Z", 1_793_534_401, 1_793_534_400),
+    ],
+)
+def test_a_moment_is_a_number_or_a_date(text: str, since: int, until: int) -> None:
+    assert parsed("--since", text)["since"] == since
+    assert parsed("--until", text)["until"] == until
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [("90s", 90), ("30m", 1800), ("12h", 43_200), ("7d", 604_800), ("2w", 1_209_600)],
+)
+def test_how_long_ago(text: str, seconds: int) -> None:
+    assert parsed("--recheck", text)["recheck"] == seconds
+
+
+@pytest.mark.parametrize(
+    ("args", "words"),
+    [
+        (["--since", "tomorrow"], "a whole number of seconds since 1970, a date such as 2026-11-01"),
+        (["--since", "1969-12-31"], "'--since'"),
+        (["--since", "-1"], "'-1'"),
+        (["--until", "2026-02-30"], "'2026-02-30'"),
+        (["--until", "2026-11-01T25:00"], "T25:00"),
+        (["--until", "9" * 19], "'--until'"),
+        (["--until", "2026-W01-1"], "'2026-W01-1'"),
+        (["--until", "0001-01-01"], "'--until'"),
+        (["--recheck", "7"], "a whole number from 1 with s, m, h, d or w, such as 7d"),
+        (["--recheck", "0d"], "'0d'"),
+        (["--recheck", "-1d"], "'-1d'"),
+        (["--recheck", "1.5h"], "'1.5h'"),
+        (["--format", "csv"], "'--format'"),
+        (["--compress", "zip"], "'--compress'"),
+        (["--partition", "day"], "'--partition'"),
+        (["--workers", "0"], "1<=x<=90"),
+        (["--pair", "a"], "requires 2 arguments"),
+        (["--pair", "a", "a"], "two different uids"),
+        (["--user", ""], "users = ''"),
+        (["--everything", "--all-users"], "everything"),
+        (["--since", "2026-11-02", "--until", "2026-11-01"], "ends before it begins"),
+        (["--format", "sqlite", "--compress", "gzip"], "a database is one file"),
+        (["--affix", "append"], "--affix"),
+        (["--limit", "3"], "--limit"),
+        (["--api-key", "x"], "--api-key"),
+        ([], "Missing argument 'OUT'"),
+    ],
+)
+def test_wrong_values_are_one_line_and_2_and_nothing_is_made(
+    command: Run, out: Path, args: list[str], words: str
+) -> None:
+    assert words in complaint(command("export", *([str(out)] if args else []), *args), 2)
+    assert not out.exists()
+
+
+def test_help_tells_how_it_goes_on_and_is_fast() -> None:
+    code = (
+        "import sys; from chatrest.cli.root import root\n"
+        "try: root.main(['export', '--help'])\n"
+        "except SystemExit: assert not {'aiohttp', 'rich'} & {*sys.modules}"
+    )
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    words = " ".join(done.stdout.split())
+    for each in (
+        "Examples:",
+        "journal.sqlite",
+        "manifest.json",
+        "Exit status: 0",
+        "END of that day",
+        "Filters:",
+    ):
+        assert each in words
+
+
+def test_a_plan_that_is_refused_says_what_is_allowed() -> None:
+    with pytest.raises(RequestInvalidError, match="allowed is it alone"):
+        planned("--everything", "--user", "a")
+    assert FORMATS[0] == "ndjson"

@@ -1,0 +1,120 @@
+"""What `export` shows on the way: times, numbers, the terminal's lines and the log's."""
+
+import io
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from chatrest.cli import streams
+from chatrest.cli.exporting.gauge import Figures
+from chatrest.cli.exporting.log import EVERY, Log
+from chatrest.cli.exporting.terminal import rendered
+from chatrest.cli.exporting.words import about, lasted, moment, roughly
+from chatrest.export.progress import Active
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (4.24, "4.2 s"),
+        (59.9, "59.9 s"),
+        (60, "1:00"),
+        (192, "3:12"),
+        (3723, "1:02:03"),
+        (180_000, "2 d 02:00:00"),
+    ],
+)
+def test_a_time_that_has_passed(seconds: float, text: str) -> None:
+    assert lasted(seconds) == text
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (3, "a few seconds"),
+        (42, "about 40 s"),
+        (89, "about 90 s"),
+        (250, "about 4 min"),
+        (12_100, "about 3 h 20 min"),
+        (7_190, "about 2 h"),
+        (90_000, "about 1 d 1 h"),
+        (172_800, "about 2 d"),
+    ],
+)
+def test_a_time_that_is_guessed(seconds: float, text: str) -> None:
+    assert about(seconds) == text
+
+
+@pytest.mark.parametrize(
+    ("number", "text"), [(0, "0"), (7, "7"), (99, "99"), (123, "120"), (253_770, "250,000"), (999, "1,000")]
+)
+def test_a_number_that_is_guessed(number: int, text: str) -> None:
+    assert roughly(number) == text
+
+
+def figures(**changes: Any) -> Figures:
+    known: dict[str, Any] = {
+        "phase": "walking", "messages": 1_234_567, "rate": 12_345.6, "received": 345_600_000,
+        "requests": 2345, "limited": 3, "sources": 200, "done": 123, "failed": 2,
+        "changed": 0, "vanished": 0, "elapsed": 192.0,
+        "share": 0.63, "left": 250.0, "waits": "waits for the service's rate limit",
+        "active": tuple(Active(f"user user-{each:03}", each / 40, each * 1000) for each in range(32)),
+    }  # fmt: skip
+    return Figures(**known | changes)
+
+
+def lines_of(shown: Figures, width: int = 80, out: str = "out") -> list[str]:
+    console = Console(width=width, file=io.StringIO(), force_terminal=False, color_system=None)
+    with console.capture() as capture:
+        console.print(rendered(shown, out))
+    return [line.rstrip() for line in capture.get().splitlines()]
+
+
+def test_the_lines_fit_into_80_columns() -> None:
+    lines = lines_of(figures())
+    assert max(map(len, lines)) <= 80
+    assert lines[0] == f"{'walking  out':<76}3:12"
+    assert lines[1].endswith("63%  about 4 min left")
+    assert lines[2] == "1,234,567 messages   12,346/s   345.6 MB   2,345 requests   3 × 429"
+    assert lines[3] == "123 of 200 sources   2 failed   waits for the service's rate limit"
+    assert lines[4].startswith("  user user-000")
+    assert lines[5].split()[2:4] == ["1,000", "messages"]
+    assert lines[12:] == ["  … and 24 more", ""]
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"share": None, "left": None, "waits": None, "limited": 0, "sources": 0, "active": ()},
+        {"messages": 10**12, "received": 10**15, "requests": 10**9, "limited": 10**8, "rate": 1e6},
+        {"waits": "the service does not answer: " + "x" * 200},
+        {"active": (Active("user \x1b[31m" + "名" * 100, 1.0, 10**9),)},
+        {"left": 1e7, "elapsed": 1e7},
+    ],
+)
+@pytest.mark.parametrize("width", [80, 40])
+def test_whatever_comes_no_line_wraps_and_none_jumps(changes: dict[str, Any], width: int) -> None:
+    shown = figures(**changes)
+    lines = lines_of(shown, width, "a/very/long/path/" * 9)
+    assert len(lines) == 5 + min(8, len(shown.active)) + (len(shown.active) > 8)
+    assert all(len(line) <= width for line in lines)
+    assert "\x1b" not in "".join(lines)
+
+
+def test_a_line_of_the_log() -> None:
+    assert moment(figures()) == (
+        "walking: 1,234,567 messages at 12,346/s, 345.6 MB, 2,345 requests (3 × 429), 123 of 200 sources, "
+        "2 failed, 63%, about 4 min left, 3:12, waits for the service's rate limit"
+    )
+    assert moment(figures(received=0, waits=None)) == "walking: 3:12"
+
+
+def test_the_log_has_a_line_a_phase_and_one_every_ten_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
+    lines: list[str] = []
+    monkeypatch.setattr(streams, "complain", lines.append)
+    with Log() as log:
+        for elapsed, phase in ((0.0, "beginning"), (0.1, "walking"), (5.0, "walking"), (EVERY + 1, "walking"),
+                               (EVERY + 2, "finishing"), (2 * EVERY + 1, "finishing")):  # fmt: skip
+            log.show(figures(elapsed=elapsed, phase=phase))
+    assert [line.partition(":")[0] for line in lines] == ["walking", "walking", "finishing"]

@@ -1,0 +1,105 @@
+"""What the tests of `verify` share: plans, ways to damage an export, and to ask what was found."""
+
+import hashlib
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+from msgspec import structs
+
+from chatrest.export import Verdict, verify
+from chatrest.export.journal import NAME as JOURNAL
+from chatrest.export.manifest import NAME as MANIFEST, PartEntry, _encoded
+from chatrest.export.verifying.verdict import Problem
+from tests.exporting import GROUPS, manifest_of
+
+PLANS: dict[str, dict[str, Any]] = {
+    "plain": {},
+    "gzip": {"compress": "gzip"},
+    "zstd": {"compress": "zstd", "partition": "month"},
+    "parquet": {"format": "parquet"},
+    "sqlite": {"format": "sqlite"},
+}
+GROWN = ["plain", "gzip", "zstd"]
+MIXED: dict[str, Any] = {"all_users": True, "groups": GROUPS, "pairs": (("ann", "bob"),)}
+COUNT = 280
+
+
+def told(verdict: Verdict) -> list[tuple[str, str]]:
+    """What kinds of problems there are, and where."""
+    assert verdict.ok == (not verdict.problems)
+    return [(problem.kind, problem.where) for problem in verdict.problems]
+
+
+def the_problem(out: Path) -> Problem:
+    """The only one."""
+    verdict = verify(out)
+    [problem] = verdict.problems
+    assert not verdict.ok
+    return problem
+
+
+def claim(out: Path, **changed: Any) -> None:
+    """Edits the manifest by hand, with its checksum made anew."""
+    (out / MANIFEST).write_bytes(_encoded(structs.replace(manifest_of(out), **changed)))
+
+
+def claim_part(out: Path, part: str, /, **changed: Any) -> None:
+    """Edits what the manifest says of a part."""
+    parts = [
+        structs.replace(entry, **changed) if entry.name == part else entry for entry in manifest_of(out).parts
+    ]
+    claim(out, parts=parts)
+
+
+def rehashed(path: Path, frames: list[bytes], rows: list[int]) -> dict[str, Any]:
+    """Writes frames, and what a forger would say of them."""
+    path.write_bytes(b"".join(frames))
+    hashes = [hashlib.sha256(frame) for frame in frames]
+    return {
+        "bytes": sum(map(len, frames)),
+        "messages": sum(rows),
+        "sha256": hashlib.sha256(b"".join(each.digest() for each in hashes)).hexdigest(),
+        "frames": [(len(f), n, h.hexdigest()) for f, n, h in zip(frames, rows, hashes, strict=True)],
+    }
+
+
+def frames_of(out: Path, entry: PartEntry) -> list[bytes]:
+    data, found = (out / entry.name).read_bytes(), list[bytes]()
+    for size, _, _ in entry.frames:
+        found.append(data[:size])
+        data = data[size:]
+    return found
+
+
+def largest(out: Path) -> PartEntry:
+    return max(
+        (entry for entry in manifest_of(out).parts if entry.role == "part"), key=lambda e: len(e.frames)
+    )
+
+
+def cut_journal(out: Path, sql: str, *values: Any) -> int:
+    with closing(sqlite3.connect(out / JOURNAL)) as db, db:
+        return db.execute(sql, values).rowcount
+
+
+class flipped:  # noqa: N801
+    """One bit of a file is another one."""
+
+    def __init__(self, path: Path, bit: int) -> None:
+        self.path, self.bit = path, bit
+
+    def __enter__(self) -> None:
+        with self.path.open("r+b") as file:
+            file.seek(self.bit // 8)
+            [byte] = file.read(1)
+            file.seek(self.bit // 8)
+            file.write(bytes([byte ^ (1 << self.bit % 8)]))
+
+    def __exit__(self, *exc: object) -> None:
+        self.__enter__()
+
+
+def largest_file(out: Path) -> Path:
+    return max(out.glob("*.ndjson"), key=lambda path: path.stat().st_size)

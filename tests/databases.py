@@ -1,0 +1,156 @@
+"""What the tests of the database sink share: a sink without a service, records, and ways to ask a file."""
+
+import json
+import sqlite3
+from contextlib import closing, suppress
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from chatrest.core.rows import Row, rows
+from chatrest.export import Plan
+from chatrest.export.disk import Disk, OpenFiles
+from chatrest.export.ids import key_of
+from chatrest.export.journal import NAME as JOURNAL, Journal
+from chatrest.export.sink import Lost, Site
+from chatrest.export.sinks.database import DatabaseSink
+from chatrest.export.sources import Source
+
+ALL, ALICE = Source("everything"), Source("user", ("alice",))
+PLAN = Plan(format="sqlite", everything=True)
+EVERYTHING = [Lost(0, 0, 0)]
+AT = 1_600_000_000
+VIEWS = (
+    "records", "chat", "conversations", "senders", "messages_per_day", "calls", "attachments", "edits",
+)  # fmt: skip
+
+
+class Export:
+    """A sink over a folder, without a service; used with `with`."""
+
+    def __init__(self, folder: Path, disk: Disk | None = None) -> None:
+        folder.mkdir(exist_ok=True)
+        self.path = folder / "messages.sqlite"
+        self.journal = Journal(folder / JOURNAL)
+        self.files = OpenFiles(disk or Disk())
+        self.sink = DatabaseSink(PLAN, Site(folder, self.journal, disk or Disk(), self.files))
+        try:
+            with self.journal.transaction():
+                self.journal["app"] = "an app"
+                self.journal.add_sources([ALL, ALICE])
+                self.lost = self.sink.repair()
+        except BaseException:
+            self.journal.close()
+            raise
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self.sink.close()
+        self.files.close()
+        self.journal.close()
+
+    def commit(self, found: list[Row], source: Source = ALL) -> int:
+        with self.journal.transaction():
+            new = self.sink.add(self.journal.source_of(source.key), source, found)
+            self.sink.flush()
+        return new
+
+    def add(self, found: list[Row], source: Source = ALL) -> None:
+        """Without a flush."""
+        with self.journal.transaction():
+            self.sink.add(self.journal.source_of(source.key), source, found)
+
+    def tear(self, found: list[Row]) -> None:
+        """Commits in the database, and not in the journal."""
+        with suppress(ZeroDivisionError), self.journal.transaction():
+            self.sink.add(self.journal.source_of(ALL.key), ALL, found)
+            self.sink.flush()
+            raise ZeroDivisionError
+
+    def finished(self) -> Path:
+        self.sink.finish()
+        return self.path
+
+    def ask(self, sql: str, *values: Any) -> list[Any]:
+        """What another program gets, while this one has it open."""
+        return asked(self.path, sql, *values)
+
+    def ids(self, **where: int) -> list[str]:
+        return [key_of(row) for row, _ in self.sink.stored(**where)]
+
+
+def asked(path: Path, sql: str, *values: Any) -> list[Any]:
+    with closing(sqlite3.connect(path)) as db:
+        return db.execute(sql, values).fetchall()
+
+
+def changed(path: Path, sql: str, *values: Any) -> None:
+    with closing(sqlite3.connect(path)) as db, db:
+        db.execute(sql, values)
+
+
+def record(number: int, text: str | None = "hello", at: int = AT, **members: Any) -> bytes:
+    made = {
+        "id": str(number),
+        "conversationId": "alice_user_bob",
+        "sender": "alice",
+        "receiverType": "user",
+        "receiver": "bob",
+        "category": "message",
+        "type": "text",
+        "data": {} if text is None else {"text": text},
+        "sentAt": at,
+        "updatedAt": at,
+    }
+    return json.dumps(made | members, ensure_ascii=False).encode()
+
+
+def page(*raws: bytes) -> list[Row]:
+    """Rows as a reply brings them."""
+    return rows(b'{"data":[' + b",".join(raws) + b"]}").items
+
+
+def some(first: int, size: int = 10, **members: Any) -> list[Row]:
+    return page(*(record(number, f"text {number}", **members) for number in range(first, first + size)))
+
+
+ODD = [
+    b'{"id":"1","sentAt":1600000000,"data":{"text":"\xff\xfe not UTF-8"}}',
+    b'{"id":"2","data":{"text":"half \\ud83d of a pair"},"sender":"\\ud83d","category":"\\uDC00"}',
+    b'{"id":3,"sentAt":"1600000000","sender":7,"category":["x"],"type":{},"data":[]}',
+    b'{"id":"4","sentAt":true,"receiver":null,"data":{"text":["no text"],"action":"edited"}}',
+    b'{"id":"5","score":NaN,"sentAt":1600000000,"data":{"text":"kept"}}',
+    b'{"id":"6","sentAt":99999999999999999999999,"editedAt":-5,"deletedAt":1e99,"updatedAt":1e400}',
+    b'{"id":"7","deep":' + b"[" * 5000 + b"]" * 5000 + b',"category":"call"}',
+    b'{"id":"no number","sentAt":1600000000000}',
+    b'{"sentAt":1600000000,"note":"no id"}',
+    b'{"id":"8" ,\t"text" : "spaces",  "data":{"text":"nul \\u0000 in it"}}',
+    '{"id":"9","data":{"text":"\u2028 e\u0301 😀 line\u0085separators"}}'.encode(),
+    b'{"id":"10","sentAt":9223372036854775807,"updatedAt":-9223372036854775808}',
+    b'{"id":"11","category":"call","data":{"action":{"deep":[1]},"entities":[]}}',
+    b'{"id":"12","category":"call","data":"no object","type":1.5}',
+    b'{"id":"13","category":"call","data":{"entities":{"on":{"entity":{"initiatedAt":"soon"}}}}}',
+    b'{"id":"14","data":{"attachments":{"0":{"url":"x"}}}}',
+    b'{"id":"15","data":{"attachments":"none"}}',
+    b'{"id":"16","data":{"attachments":["text",7,null,[],{"url":["x"],"name":"\\u0000"}]}}',
+    b'{"id":"17","data":{"attachments":[{"url":"half \\udfff"}]}}',
+    b'{"id":"9223372036854775807"}',
+    b'{"id":"0018"}',
+    b'{"id":"18"}',
+    b"null",
+    b"[1,2]",
+    b'"text"',
+    b"{}",
+]
+
+
+def found(path: Path, query: str) -> list[str]:
+    sql = "SELECT id FROM messages JOIN messages_fts ON messages_fts.rowid = place WHERE messages_fts MATCH ?"
+    return [key for (key,) in asked(path, f"{sql} ORDER BY number", query)]

@@ -1,0 +1,21 @@
+"""A journal in memory, and the place of one on the disk."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from chatrest.export.journal import NAME, Journal
+from tests.journals import MEMORY
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / NAME
+
+
+@pytest.fixture
+def journal() -> Iterator[Journal]:
+    journal = Journal(MEMORY)
+    yield journal
+    journal.close()

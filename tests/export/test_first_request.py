@@ -1,0 +1,172 @@
+"""What a folder holds when a run ends before its first page: its plan, and what it held before."""
+
+import os
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from chatrest import App, AsyncSession
+from chatrest.emulator.faults import Status
+from chatrest.errors import AuthenticationError, ChatRestError, RequestInvalidError
+from chatrest.export import Plan, export, journal, sink
+from chatrest.export.manifest import NAME as MANIFEST
+from tests.exporting import (
+    Fate,
+    Served,
+    assert_whole,
+    dies,
+    fast_disk as fast_disk,
+    manifest_of,
+    served,
+    small_pages as small_pages,
+)
+from tests.faulty import no_wait
+
+pytestmark = pytest.mark.usefixtures("small_pages", "fast_disk", "tidy")
+
+FORMATS = ["ndjson", "parquet", "sqlite"]
+formats = pytest.mark.parametrize("format", FORMATS)
+
+
+@asynccontextmanager
+async def wrong_key(service: Served) -> AsyncIterator[AsyncSession]:
+    app = service.emulator.app
+    async with AsyncSession(App(app.app_id, "wrong", base_url=app.base_url), sleep=no_wait) as session:
+        yield session
+
+
+async def refused(service: Served, out: Path, plan: Plan | None = None) -> None:
+    """A run with a wrong key."""
+    async with wrong_key(service) as session:
+        with pytest.raises(AuthenticationError):
+            await export(session, out, plan)
+
+
+# ── a wrong key ──
+
+
+@formats
+async def test_a_wrong_key_keeps_the_plan_and_the_right_one_goes_on_with_it(
+    format: Any, tmp_path: Path
+) -> None:
+    async with served(50) as service:
+        await refused(service, tmp_path / "out", Plan(users=("ann",), format=format))
+        assert (await export(service.session, tmp_path / "out")).complete
+        assert_whole(tmp_path / "out", service.expected(service.users_ids("ann")))
+
+
+@formats
+async def test_a_wrong_key_is_no_end_of_the_same_call(format: Any, tmp_path: Path) -> None:
+    async with served(50) as service:
+        plan = Plan(users=("ann",), format=format)
+        for _ in range(2):
+            await refused(service, tmp_path / "out", plan)
+        assert (await export(service.session, tmp_path / "out", plan)).complete
+        assert_whole(tmp_path / "out", service.expected(service.users_ids("ann")))
+
+
+@pytest.mark.parametrize(
+    ("first", "then"), [*product(("ndjson", "parquet"), FORMATS), ("sqlite", "sqlite")], ids=str
+)
+async def test_another_plan_may_be_given_while_nothing_was_asked_for(
+    first: Any, then: Any, tmp_path: Path
+) -> None:
+    async with served(50) as service:
+        await refused(service, tmp_path / "out", Plan(users=("ann",), format=first))
+        assert (await export(service.session, tmp_path / "out", Plan(users=("bob",), format=then))).complete
+        assert_whole(tmp_path / "out", service.expected(service.users_ids("bob")))
+        assert (await export(service.session, tmp_path / "out")).complete
+        assert_whole(tmp_path / "out", service.expected(service.users_ids("bob")))
+
+
+async def test_no_other_plan_once_sources_were_asked_for(tmp_path: Path) -> None:
+    async with served(50) as service:
+        service.emulator.weather.add(Status(401, route="messages.list_user"))
+        with pytest.raises(AuthenticationError):
+            await export(service.session, tmp_path / "out", Plan(users=("ann",)))
+        service.emulator.weather.clear()
+        with pytest.raises(RequestInvalidError, match=r"users is \('ann',\), and not \('bob',\)"):
+            await export(service.session, tmp_path / "out", Plan(users=("bob",)))
+        assert (await export(service.session, tmp_path / "out")).complete
+        assert_whole(tmp_path / "out", service.expected(service.users_ids("ann")))
+
+
+@pytest.mark.parametrize("at", range(1, 12))
+async def test_a_death_at_any_instant_of_a_run_with_a_wrong_key(
+    at: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with served(30) as service, wrong_key(service) as session:
+        fate = Fate(tmp_path / "out", at)
+        with suppress(AuthenticationError):  # it came sooner
+            await dies(session, fate, Plan(users=("ann",)), monkeypatch)
+        assert (await export(service.session, tmp_path / "out", Plan(users=("ann",)))).complete
+        assert_whole(tmp_path / "out", service.expected(service.users_ids("ann")), dead=True)
+
+
+# ── what is there is left as it is ──
+
+
+@pytest.mark.parametrize(
+    "weather", [Status(401), Status(403, route="users.list"), Status(500)], ids=["key", "users", "down"]
+)
+async def test_a_finished_export_stays_complete_where_a_later_run_gets_no_page(
+    weather: Status, tmp_path: Path
+) -> None:
+    async with served(50) as service:
+        await export(service.session, tmp_path / "out")
+        before = (tmp_path / "out" / MANIFEST).read_bytes()
+        assert manifest_of(tmp_path / "out").complete
+        service.store.add_message("ann", "bob", "new")
+        service.emulator.weather.add(weather)
+        with pytest.raises(ChatRestError):
+            await export(service.session, tmp_path / "out")
+        assert (tmp_path / "out" / MANIFEST).read_bytes() == before
+        service.emulator.weather.clear()
+        assert (await export(service.session, tmp_path / "out")).written == 1
+        assert_whole(tmp_path / "out", service.expected())
+
+
+async def test_a_folder_that_cannot_be_written_to_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = tmp_path / "out"
+    out.mkdir(mode=0o555)
+    if os.access(out, os.W_OK):  # root may write everywhere: play somebody else
+        own = os.access
+        monkeypatch.setattr(os, "access", lambda path, mode: Path(path) != out and own(path, mode))
+    async with served(10) as service:
+        with pytest.raises(PermissionError) as caught:
+            await export(service.session, out)
+        assert caught.value.filename == str(out)
+        assert list(out.iterdir()) == []
+        assert not service.emulator.requests
+
+
+async def test_a_lost_journal_is_told_and_what_is_there_is_not_touched(tmp_path: Path) -> None:
+    async with served(30) as service:
+        await export(service.session, tmp_path / "out")
+        for path in (tmp_path / "out").glob(f"{journal.NAME}*"):
+            path.unlink()
+        before = {path.name: path.read_bytes() for path in (tmp_path / "out").iterdir()}
+        with pytest.raises(RequestInvalidError, match=rf"{journal.NAME} is lost"):
+            await export(service.session, tmp_path / "out")
+        assert {path.name: path.read_bytes() for path in (tmp_path / "out").iterdir()} == before
+
+
+# ── what is not installed ──
+
+
+async def test_without_the_extra_for_parquet_no_folder_is_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with served(10) as service:
+        with monkeypatch.context() as patched:
+            patched.setattr(sink, "find_spec", lambda name: None)
+            with pytest.raises(RequestInvalidError, match=r"chatrest\[parquet\]"):
+                await export(service.session, tmp_path / "out", Plan(format="parquet"))
+        assert not (tmp_path / "out").exists()
+        assert (await export(service.session, tmp_path / "out", Plan(format="parquet"))).complete

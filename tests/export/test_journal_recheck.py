@@ -1,0 +1,42 @@
+"""What the journal keeps of a recheck: where it is, and what has changed or vanished."""
+
+import json
+
+from chatrest.core.rows import Row
+from chatrest.export.journal import Journal
+
+
+def test_a_recheck_goes_on_where_it_was_until_it_is_done(journal: Journal) -> None:
+    journal.recheck(1, 100, 50)
+    journal.recheck(2, 100, 50)
+    journal.rechecked(1, 30, (("id", "30"),))
+    journal.recheck(1, 999, 999)
+    assert journal.rechecks() == {1: (100, 30, 50, (("id", "30"),)), 2: (100, 0, 50, ())}
+    journal.rechecked(1, 50, ())
+    assert list(journal.rechecks()) == [2]
+    journal.recheck(1, 999, 999)
+    assert journal.rechecks()[1] == (999, 0, 999, ())
+
+
+def test_changed_messages_wait_with_their_newest_bytes_until_they_are_applied(journal: Journal) -> None:
+    def row(id: str, text: str) -> Row:
+        return Row(id, raw=json.dumps({"id": id, "text": text}).encode())
+
+    journal.change([row("7", "old"), row("m-1", "x")])
+    journal.change([row("7", "new"), row("9", "y")])
+    assert journal.changed(["7", "8", "m-1"]) == {"7": row("7", "new"), "m-1": row("m-1", "x")}
+    assert journal.changed([]) == {}
+    assert journal.has_changed(100, 200), "the one without a number may be anywhere"
+    journal.applied(["m-1", "nobody"])
+    assert journal.has_changed(9, 9)
+    assert journal.has_changed(1, 8)
+    assert not journal.has_changed(8, 8)
+    journal.applied(["7", "9"])
+    assert not journal.has_changed(0, 2**63 - 1)
+
+
+def test_what_vanished_is_told_once_and_in_order(journal: Journal) -> None:
+    journal.vanish(1, [9, 2**63 - 2, 7], 1000)
+    journal.vanish(2, [7, 8], 2000)
+    journal.vanish(2, [], 3000)
+    assert journal.vanished() == [7, 8, 9, 2**63 - 2]

@@ -1,0 +1,214 @@
+"""A service may refuse, ignore or answer with an empty page a place that is not its own: nothing is lost."""
+
+import json
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from msgspec import structs
+
+from chatrest.emulator.faults import Change, Outgoing, Status, asked
+from chatrest.emulator.service import Request
+from chatrest.emulator.store import Store
+from chatrest.emulator.when import First
+from chatrest.export import Plan, export, jobs, verify
+from chatrest.queries import MessageQuery
+from tests.exporting import (
+    START,
+    assert_whole,
+    fast_disk as fast_disk,
+    hide,
+    part_of,
+    put_record,
+    raws_of,
+    served,
+    small_pages as small_pages,
+)
+
+pytestmark = pytest.mark.usefixtures("small_pages", "fast_disk", "tidy")
+
+
+def talk(said: Iterable[tuple[int, str, str]]) -> Callable[[Store], None]:
+    """Fills a service: ids, and who said it to whom."""
+    rows = list(said)
+
+    def fill_in(store: Store) -> None:
+        for uid in sorted({uid for _, *both in rows for uid in both}):
+            store.add_user(uid)
+        store.add_records(record(*row) for row in rows)
+
+    return fill_in
+
+
+def record(number: int, sender: str, receiver: str) -> bytes:
+    made = {"id": str(number), "sender": sender, "receiver": receiver, "receiverType": "user"}
+    made["conversationId"] = "_user_".join(sorted((sender, receiver)))
+    return json.dumps(made | {"category": "message", "type": "text", "sentAt": START + number}).encode()
+
+
+class Strange(Change, frozen=True):
+    """A user's list in which an id that it does not hold is no place."""
+
+    store: Store
+    uid: str
+
+    def changed(self, reply: Outgoing, request: Request, number: int) -> Outgoing:
+        place = asked(request).get("id")
+        if place is None or int(place) in self.store.ids(participant=self.uid):
+            return reply
+        return self.nowhere(reply, place, int(asked(request)["perPage"]))
+
+    def nowhere(self, reply: Outgoing, place: str, size: int) -> Outgoing:
+        raise NotImplementedError
+
+
+class Refuses(Strange, frozen=True):
+    def nowhere(self, reply: Outgoing, place: str, size: int) -> Outgoing:
+        return Outgoing(400, b'{"error":{"code":"ERR_BAD_ID","message":"no such place"}}', reply.headers)
+
+
+class Ignores(Strange, frozen=True):
+    """It answers with the first page."""
+
+    def nowhere(self, reply: Outgoing, place: str, size: int) -> Outgoing:
+        first = self.store.ids(participant=self.uid)[:size]
+        return page(reply, self.store.records(first), first[-1])
+
+
+class IsEmpty(Strange, frozen=True):
+    def nowhere(self, reply: Outgoing, place: str, size: int) -> Outgoing:
+        return page(reply, [], int(place))
+
+
+class NamesTheNext(Change, frozen=True):
+    """A page begins with the message of the id that is asked for, and names the first of the next page."""
+
+    store: Store
+    uid: str
+
+    def changed(self, reply: Outgoing, request: Request, number: int) -> Outgoing:
+        if asked(request).get("affix") == "prepend":
+            return reply
+        begin, size = int(asked(request).get("id", "0")), int(asked(request)["perPage"])
+        left = [each for each in self.store.ids(participant=self.uid) if each >= begin]
+        return page(reply, self.store.records(left[:size]), left[size] if len(left) > size else None)
+
+
+def page(reply: Outgoing, records: Iterable[bytes], goes_on: int | None) -> Outgoing:
+    said = json.loads(reply.body)
+    said["data"] = list(map(json.loads, records))
+    said["meta"]["cursor"] = {"affix": "append"} | ({"id": goes_on} if goes_on else {})
+    return structs.replace(reply, body=json.dumps(said).encode())
+
+
+def as_served(records: Iterable[bytes]) -> list[Any]:
+    return sorted((json.loads(raw) for raw in records), key=lambda each: int(each["id"]))
+
+
+every_way = pytest.mark.parametrize("strange", [Refuses, Ignores, IsEmpty])
+
+
+# ── places that the export has made up ──
+
+
+@every_way
+async def test_a_message_that_its_own_list_lacks_comes_from_the_midst_of_another(
+    strange: Any, tmp_path: Path
+) -> None:
+    said = [(number, "bob", "ann" if number == 105 else "cat") for number in range(5, 405, 10)]
+    async with served(fill_in=talk(said)) as service:
+        hide(service.store, [105], "u:ann")
+        for uid in ("ann", "bob", "cat"):
+            service.emulator.weather.add(strange(service.store, uid, route=f"/users/{uid}/messages"))
+        report = await export(service.session, tmp_path / "out", Plan(all_users=True))
+        assert report.complete, report
+        assert as_served(raws_of(tmp_path / "out")) == as_served(service.expected())
+
+
+@every_way
+@pytest.mark.parametrize("end_is_known", [True, False])
+async def test_a_lost_file_in_the_midst_is_read_again(
+    strange: Any, end_is_known: bool, tmp_path: Path
+) -> None:
+    async with served(200, loose=False) as service:
+        if not end_is_known:
+            service.emulator.weather.add(Status(403, route="messages.list"))
+        service.emulator.weather.add(strange(service.store, "ann", route="/users/ann/messages"))
+        await export(service.session, tmp_path / "out", Plan(users=("ann",), partition="month"))
+        part_of(tmp_path / "out", "2020-10").unlink()
+        report = await export(service.session, tmp_path / "out")
+        assert report.complete, report
+        assert sorted(ids(raws_of(tmp_path / "out"))) == service.users_ids("ann")
+        assert verify(tmp_path / "out").ok
+
+
+def ids(records: Iterable[bytes]) -> list[int]:
+    return [int(json.loads(raw)["id"]) for raw in records]
+
+
+@pytest.mark.parametrize("end_is_known", [True, False])
+async def test_a_place_that_is_refused_once_leaves_nothing_out(end_is_known: bool, tmp_path: Path) -> None:
+    async with served(200, loose=False) as service:
+        if not end_is_known:
+            service.emulator.weather.add(Status(403, route="messages.list"))
+        await export(service.session, tmp_path / "out", Plan(users=("ann",), partition="month"))
+        part_of(tmp_path / "out", "2020-10").unlink()
+        service.emulator.weather.add(Status(400, route="/users/ann/messages", when=First(1)))
+        report = await export(service.session, tmp_path / "out")
+        assert report.complete, report
+        assert_whole(tmp_path / "out", service.expected(service.users_ids("ann")))
+
+
+@every_way
+async def test_idle_workers_come_into_a_source_as_far_as_it_lets_them(
+    strange: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(jobs, "WORTH", 1)
+    said = [(number * 10, "ann", "bob") for number in range(1, 401)]
+    async with served(fill_in=talk(said)) as service:
+        service.emulator.weather.add(strange(service.store, "ann", route="/users/ann/messages"))
+        for _ in range(3):
+            report = await export(service.session, tmp_path / "out", Plan(users=("ann",)))
+            assert report.complete, report
+            assert as_served(raws_of(tmp_path / "out")) == as_served(service.expected())
+
+
+async def test_an_id_of_thousands_of_digits_is_no_place_to_divide_a_source_at(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(jobs, "WORTH", 1)
+    async with served(fill_in=talk((number, "ann", "bob") for number in range(1, 201))) as service:
+        [raw] = service.store.records([30])
+        put_record(service.store, 30, raw.replace(b'"id": "30"', b'"id": "%s"' % (b"9" * 5000)))
+        report = await export(service.session, tmp_path / "out", Plan(users=("ann",)))
+        assert report.complete, report
+        assert_whole(tmp_path / "out", service.expected())
+
+
+# ── places that the service has named ──
+
+
+@pytest.mark.parametrize("workers", [1, 32])
+async def test_a_cursor_that_names_the_next_message_leaves_none_out(workers: int, tmp_path: Path) -> None:
+    async with served(fill_in=talk((number, "ann", "bob") for number in range(1, 201))) as service:
+        service.emulator.weather.add(NamesTheNext(service.store, "ann", route="/users/ann/messages"))
+        walked = await service.session.messages.list_user("ann", query=MessageQuery(affix="append")).collect()
+        assert len(walked) == 200
+        report = await export(service.session, tmp_path / "out", Plan(users=("ann",)), workers=workers)
+        assert report.complete, report
+        assert as_served(raws_of(tmp_path / "out")) == as_served(service.expected())
+        assert (await export(service.session, tmp_path / "out")).written == 0
+
+
+@pytest.mark.parametrize("strange", [Refuses, Ignores])
+async def test_news_behind_a_message_that_is_deleted_meanwhile(strange: Any, tmp_path: Path) -> None:
+    async with served(fill_in=talk((number, "ann", "bob") for number in range(1, 101))) as service:
+        service.emulator.weather.add(strange(service.store, "ann", route="/users/ann/messages"))
+        await export(service.session, tmp_path / "out", Plan(users=("ann",)))
+        hide(service.store, [100])
+        service.store.add_message("ann", "bob", "new")
+        report = await export(service.session, tmp_path / "out")
+        assert report.complete, report
+        assert report.written == 1
+        assert sorted(ids(raws_of(tmp_path / "out")))[:100] == list(range(1, 101))

@@ -1,0 +1,165 @@
+"""Runs that end before their end: what was fetched is kept, and the next run goes on."""
+
+import asyncio
+import errno
+import os
+import sqlite3
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from chatrest.emulator.weather import First, Status
+from chatrest.errors import AuthenticationError
+from chatrest.export import Plan, backlog, export, journal
+from chatrest.export.disk import Disk
+from tests.exporting import (
+    assert_whole,
+    fast_disk as fast_disk,
+    manifest_of,
+    raws_of,
+    served,
+    small_pages as small_pages,
+)
+from tests.runs import MIXED, Meanwhile
+
+pytestmark = pytest.mark.usefixtures("small_pages", "fast_disk", "tidy")
+
+
+async def test_a_key_that_is_revoked_in_the_middle(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with served(300) as service:
+        weather = Status(401, route="messages.list_user", when=First(1000, after=6))
+        service.emulator.weather.add(weather)
+        with pytest.raises(AuthenticationError):
+            await export(service.session, tmp_path / "out", Plan(**MIXED), workers=2)
+        manifest = manifest_of(tmp_path / "out")
+        assert not manifest.complete
+        assert manifest.reasons
+        kept = raws_of(tmp_path / "out")
+        assert kept
+        assert set(kept) <= set(service.expected())
+        assert len(kept) == len(set(kept))
+        service.emulator.weather.clear()
+        report = await export(service.session, tmp_path / "out")
+        assert report.complete
+        assert report.written == 300 - len(kept)
+        assert_whole(tmp_path / "out", service.expected())
+
+
+@pytest.mark.parametrize("after", [1, 3, 6, 10])
+async def test_a_cancel_keeps_what_was_fetched(after: int, tmp_path: Path) -> None:
+    async with served(300) as service:
+        task = asyncio.current_task()
+        assert task is not None
+        work = asyncio.ensure_future(export(service.session, tmp_path / "out", Plan(**MIXED), workers=3))
+        cancel = Meanwhile(work.cancel, route="messages.list_user", when=First(1, after=after))
+        service.emulator.weather.add(cancel)
+        with pytest.raises(asyncio.CancelledError):
+            await work
+        kept = raws_of(tmp_path / "out")
+        assert len(kept) == len(set(kept))
+        assert not manifest_of(tmp_path / "out").complete
+        service.emulator.weather.clear()
+        report = await export(service.session, tmp_path / "out")
+        assert report.complete
+        assert report.written == 300 - len(kept)
+        assert_whole(tmp_path / "out", service.expected())
+
+
+@pytest.mark.parametrize("turns", range(0, 60, 3))
+async def test_a_cancel_at_any_turn_of_the_loop_lets_go_of_the_folder(turns: int, tmp_path: Path) -> None:
+    async with served(60) as service:
+        work = asyncio.ensure_future(export(service.session, tmp_path / "out", Plan(**MIXED)))
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        work.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await work
+        report = await export(service.session, tmp_path / "out", Plan(**MIXED))
+        assert report.complete
+        assert_whole(tmp_path / "out", service.expected())
+
+
+class FullDisk(Disk):
+    """Full after so many writes; what still fits of the one that fails is written."""
+
+    def __init__(self, writes: int) -> None:
+        self.writes = writes
+
+    def write(self, file: int, at: int, data: bytes) -> int:
+        self.writes -= 1
+        if self.writes == -1:
+            return super().write(file, at, data[: len(data) // 2])
+        if self.writes < 0:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        return super().write(file, at, data)
+
+
+@pytest.mark.parametrize("writes", [0, 1, 4, 9])
+@pytest.mark.parametrize("compress", ["none", "gzip"])
+async def test_a_full_disk(
+    writes: int, compress: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(backlog, "MOST", 2)
+    async with served(150) as service:
+        plan = Plan(**MIXED, compress=compress)
+        with pytest.raises(OSError, match="No space left") as caught:
+            await export(service.session, tmp_path / "out", plan, disk=FullDisk(writes))
+        assert Path(caught.value.filename).parent == tmp_path / "out"
+        assert not manifest_of(tmp_path / "out").complete
+        kept = raws_of(tmp_path / "out")  # nothing is torn: all of it can be read
+        assert len(kept) == len(set(kept))
+        assert set(kept) <= set(service.expected())
+        report = await export(service.session, tmp_path / "out")
+        assert report.complete
+        assert report.written == 150 - len(kept)
+        assert_whole(tmp_path / "out", service.expected())
+
+
+class FullJournal:
+    """A connection whose every statement of one kind finds no room."""
+
+    def __init__(self, db: sqlite3.Connection, statement: str) -> None:
+        self._db, self._statement = db, statement
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._db, name)
+
+    def execute(self, sql: str, *values: Any) -> Any:
+        self._check(sql)
+        return self._db.execute(sql, *values)
+
+    def executemany(self, sql: str, *values: Any) -> Any:
+        self._check(sql)
+        return self._db.executemany(sql, *values)
+
+    def _check(self, sql: str) -> None:
+        if sql.startswith(self._statement):
+            raise sqlite3.OperationalError("database or disk is full")
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "INSERT INTO frames",
+        pytest.param("COMMIT"),
+        pytest.param("INSERT OR IGNORE INTO sources"),
+        pytest.param("UPDATE sources"),
+    ],
+)
+async def test_no_room_for_the_journal_is_an_oserror_too(
+    statement: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own = {name: getattr(sqlite3, name) for name in dir(sqlite3) if not name.startswith("_")}
+
+    def connect(*asked: Any, **named: Any) -> Any:
+        return FullJournal(sqlite3.connect(*asked, **named), statement)
+
+    async with served(60) as service:
+        with monkeypatch.context() as patched:
+            patched.setattr(journal, "sqlite3", SimpleNamespace(**own | {"connect": connect}))
+            with pytest.raises(OSError, match="full"):
+                await export(service.session, tmp_path / "out", Plan(**MIXED))
+        assert (await export(service.session, tmp_path / "out", Plan(**MIXED))).complete
+        assert_whole(tmp_path / "out", service.expected())

@@ -1,0 +1,123 @@
+"""Sources that fail, and lists that lack messages: told of, and made up for where others show them."""
+
+from pathlib import Path
+
+import pytest
+
+from chatrest.core.retry import RetryPolicy
+from chatrest.emulator.weather import First, Status
+from chatrest.export import Plan, export
+from tests.exporting import (
+    assert_holds,
+    assert_proven,
+    assert_whole,
+    fast_disk as fast_disk,
+    hide,
+    manifest_of,
+    records,
+    served,
+    small_pages as small_pages,
+)
+from tests.runs import MIXED
+
+pytestmark = pytest.mark.usefixtures("small_pages", "fast_disk", "tidy")
+
+ONCE = {"retry": RetryPolicy(attempts=1)}
+
+
+async def test_unknown_users_and_groups_are_told_of_and_the_rest_goes_on(tmp_path: Path) -> None:
+    async with served(100) as service:
+        plan = Plan(users=("ann", "nobody"), groups=("den", "nowhere"), pairs=(("bob", "ghost"),))
+        report = await export(service.session, tmp_path / "out", plan)
+        assert not report.complete
+        assert {failure.source for failure in report.failed} == {
+            "user nobody", "group nowhere", "pair bob ghost",
+        }  # fmt: skip
+        manifest = assert_proven(tmp_path / "out")
+        assert not manifest.complete
+        assert any("user nobody" in reason for reason in manifest.reasons)
+        states = {" ".join(entry.source): entry.state for entry in manifest.sources}
+        assert states["user nobody"] == "failed"
+        assert states["user ann"] == "open"
+        assert_holds(
+            tmp_path / "out", service.expected({*service.users_ids("ann"), *service.store.ids(group="den")})
+        )
+        service.store.add_user("nobody")
+        service.store.add_user("ghost")
+        service.store.add_group("nowhere")
+        report = await export(service.session, tmp_path / "out")
+        assert report.complete
+        assert assert_proven(tmp_path / "out").complete
+
+
+@pytest.mark.parametrize("status", [403, 404, 500, 400])
+async def test_a_source_that_is_refused_in_its_midst(status: int, tmp_path: Path) -> None:
+    async with served(200, session=ONCE) as service:
+        service.emulator.weather.add(Status(status, route="/users/dan/messages", when=First(1, after=2)))
+        plan = Plan(**MIXED)
+        report = await export(service.session, tmp_path / "out", plan)
+        assert [failure.source for failure in report.failed] == ["user dan"]
+        assert not report.complete
+        assert not manifest_of(tmp_path / "out").complete
+        report = await export(service.session, tmp_path / "out")
+        assert report.complete
+        assert_whole(tmp_path / "out", service.expected())
+
+
+async def test_what_a_refused_source_owns_comes_from_the_other_side(tmp_path: Path) -> None:
+    """A user that is switched off is listed, and refused."""
+    async with served(150) as service:
+        service.emulator.weather.add(Status(404, route="/users/ann/messages"))
+        report = await export(service.session, tmp_path / "out", Plan(all_users=True))
+        assert [failure.source for failure in report.failed] == ["user ann"]
+        others = service.users_ids("bob", "cat", "dan", "eve")
+        assert len(others) > len(service.users_ids("bob", "cat", "dan")) - 1
+        assert_holds(tmp_path / "out", service.expected(others))
+        service.emulator.weather.clear()
+        service.store.add_message("ann", "bob", "back again")
+        report = await export(service.session, tmp_path / "out")
+        assert report.complete
+        assert_whole(tmp_path / "out", service.expected())
+
+
+async def test_a_list_that_lacks_what_the_rule_says_is_made_up_for_by_the_other_side(
+    tmp_path: Path,
+) -> None:
+    async with served(150) as service:
+        lacking = service.store.ids(conversation="ann_user_bob")[3:9]
+        hide(service.store, lacking, "u:ann")
+        report = await export(service.session, tmp_path / "out", Plan(all_users=True))
+        assert report.complete
+        assert_whole(tmp_path / "out", service.expected())
+        service.store.add_records(records(40, first=1000))
+        report = await export(service.session, tmp_path / "out")
+        assert report.complete
+        assert_whole(tmp_path / "out", service.expected())
+
+
+async def test_lists_that_lack_messages_crosswise(tmp_path: Path) -> None:
+    """Each of the three lacks some that the others show; whatever stands in one list is in the export."""
+    async with served(150) as service:
+        talk = service.store.ids(conversation="ann_user_bob")
+        hide(service.store, talk[0::3], "u:ann")
+        hide(service.store, talk[1::3], "u:bob")
+        hide(service.store, talk[2::3], "c:ann_user_bob")
+        plan = Plan(all_users=True, pairs=(("ann", "bob"),))
+        report = await export(service.session, tmp_path / "out", plan)
+        assert report.complete
+        assert_whole(tmp_path / "out", service.expected())
+        assert (await export(service.session, tmp_path / "out")).written == 0
+        assert_whole(tmp_path / "out", service.expected())
+
+
+async def test_a_list_that_shows_again_what_it_lacked_repeats_nothing(tmp_path: Path) -> None:
+    async with served(150) as service:
+        service.emulator.weather.add(Status(403, route="/users/bob/messages"))
+        talk = service.store.ids(conversation="ann_user_bob")
+        hide(service.store, talk[:5], "u:ann")
+        report = await export(service.session, tmp_path / "out", Plan(all_users=True))
+        assert not report.complete
+        service.emulator.weather.clear()
+        report = await export(service.session, tmp_path / "out")
+        assert report.complete
+        assert_whole(tmp_path / "out", service.expected())

@@ -1,0 +1,94 @@
+"""Folders, plans and arguments that an export refuses, and what it leaves there: nothing."""
+
+import asyncio
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from chatrest import AsyncSession
+from chatrest.emulator.weather import First
+from chatrest.errors import ChatRestError, RequestInvalidError
+from chatrest.export import Plan, export, journal
+from tests.exporting import assert_whole, fast_disk as fast_disk, served, small_pages as small_pages
+from tests.runs import MIXED, Meanwhile
+
+pytestmark = pytest.mark.usefixtures("small_pages", "fast_disk", "tidy")
+
+
+async def test_two_exports_into_one_folder(tmp_path: Path) -> None:
+    async with served(100) as service:
+        refused: list[BaseException] = []
+
+        async def second() -> None:
+            try:
+                await export(service.session, tmp_path / "out", Plan(**MIXED))
+            except RequestInvalidError as error:
+                refused.append(error)
+
+        others: list[asyncio.Task[None]] = []
+        begin = Meanwhile(
+            lambda: others.append(asyncio.ensure_future(second())), route="messages.list_group", when=First(1)
+        )
+        service.emulator.weather.add(begin)
+        report = await export(service.session, tmp_path / "out", Plan(**MIXED), workers=1)
+        await asyncio.gather(*others)
+        assert report.complete
+        assert "another export is writing here" in str(refused[0])
+        assert_whole(tmp_path / "out", service.expected())
+
+
+async def test_a_folder_that_holds_something_else_is_not_touched(tmp_path: Path) -> None:
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "thesis.txt").write_text("mine")
+    async with served(10) as service:
+        with pytest.raises(RequestInvalidError, match="something else than an export"):
+            await export(service.session, tmp_path / "out")
+        assert [path.name for path in (tmp_path / "out").iterdir()] == ["thesis.txt"]
+        with pytest.raises(RequestInvalidError, match="no folder"):
+            await export(service.session, tmp_path / "out" / "thesis.txt")
+        (tmp_path / "db").mkdir()
+        with sqlite3.connect(tmp_path / "db" / journal.NAME) as db:
+            db.execute("CREATE TABLE mine(a)")
+        db.close()
+        with pytest.raises(RequestInvalidError, match="not an export's journal"):
+            await export(service.session, tmp_path / "db")
+        (tmp_path / "garbage").mkdir()
+        (tmp_path / "garbage" / journal.NAME).write_bytes(b"no database" * 500)
+        with pytest.raises(RequestInvalidError):
+            await export(service.session, tmp_path / "garbage")
+        assert service.emulator.requests == type(service.emulator.requests)(maxlen=0)
+
+
+async def test_another_plan_or_app_is_refused_and_told(tmp_path: Path) -> None:
+    async with served(30) as service, served(30, app_id="other-app") as other:
+        plan = Plan(users=("ann", "bob"), since=5)
+        await export(service.session, tmp_path / "out", plan)
+        with pytest.raises(RequestInvalidError) as refused:
+            await export(service.session, tmp_path / "out", Plan(users=("ann",), since=6))
+        assert "users is ('ann', 'bob'), and not ('ann',)" in str(refused.value)
+        assert "since is 5, and not 6" in str(refused.value)
+        assert "partition" not in str(refused.value)
+        with pytest.raises(RequestInvalidError, match=r"'emulated'.*'other-app'"):
+            await export(other.session, tmp_path / "out")
+        assert (await export(service.session, tmp_path / "out")).complete
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("workers", 0), ("workers", 1.5), ("recheck", 0), ("recheck", True), ("plan", {"users": ["ann"]})],
+)
+async def test_wrong_arguments(name: str, value: Any, tmp_path: Path) -> None:
+    async with served(0) as service:
+        with pytest.raises(RequestInvalidError, match=name):
+            await export(service.session, tmp_path / "out", **{name: value})
+    assert not (tmp_path / "out").exists()
+
+
+async def test_a_session_that_is_not_open(tmp_path: Path) -> None:
+    async with served(10) as service:
+        with pytest.raises(ChatRestError):
+            await export(AsyncSession(service.emulator.app), tmp_path / "out")
+        assert [path.name for path in (tmp_path / "out").iterdir()] == ["journal.sqlite"]  # the plan
+        assert (await export(service.session, tmp_path / "out")).complete

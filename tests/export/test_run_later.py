@@ -1,0 +1,117 @@
+"""Later runs: what came, and who came or went, between two of them and during one."""
+
+from pathlib import Path
+
+import pytest
+
+from chatrest.emulator.weather import First
+from chatrest.export import Plan, export
+from tests.exporting import (
+    assert_whole,
+    fast_disk as fast_disk,
+    forget_user,
+    records,
+    served,
+    small_pages as small_pages,
+)
+from tests.runs import MIXED, Meanwhile, fill_plain, to_user
+
+pytestmark = pytest.mark.usefixtures("small_pages", "fast_disk", "tidy")
+
+
+# ── later runs ──
+
+
+async def test_a_later_run_reads_what_is_new(tmp_path: Path) -> None:
+    async with served(100) as service:
+        await export(service.session, tmp_path / "out", Plan(**MIXED))
+        for turn in range(1, 4):
+            service.store.add_records(records(30, first=1000 * turn, odd=turn == 2))
+            service.store.add_message("bob", "ann", "and one more")
+            report = await export(service.session, tmp_path / "out")
+            assert report.complete
+            assert report.written == 31
+            assert_whole(tmp_path / "out", service.expected())
+
+
+async def test_users_that_come_between_runs_bring_their_messages(tmp_path: Path) -> None:
+    """Those too that stand in the list of somebody who was there before."""
+    async with served(100) as service:
+        service.store.add_records([to_user("ann", "zoe", 200), to_user("zoe", "bob", 201)])
+        await export(service.session, tmp_path / "out", Plan(**MIXED))
+        assert_whole(tmp_path / "out", service.expected())
+        for uid in ("aaa", "zoe"):
+            service.store.add_user(uid)
+        service.store.add_records(
+            [to_user("aaa", "zoe", 300), to_user("aaa", "ann", 301), to_user("zoe", "zoe", 302)]
+        )
+        report = await export(service.session, tmp_path / "out")
+        assert report.complete
+        assert report.written == 3
+        assert_whole(tmp_path / "out", service.expected())
+
+
+async def test_a_user_that_comes_during_the_run_is_walked_too(tmp_path: Path) -> None:
+    async with served(fill_in=lambda store: fill_plain(store, 80)) as service:
+        service.store.add_records([to_user("zoe", "yan", 100), to_user("ann", "bob", 101)])
+        service.emulator.weather.add(
+            Meanwhile(lambda: service.store.add_user("zoe"), route="/users/{uid}/messages", when=First(1))
+        )
+        report = await export(service.session, tmp_path / "out")
+        assert report.complete
+        assert report.sources == 3
+        assert_whole(tmp_path / "out", service.expected())
+
+
+@pytest.mark.parametrize("route", ["users.list", "messages.list_user", "messages.list_group"])
+async def test_messages_that_arrive_during_a_run_come_with_the_next(route: str, tmp_path: Path) -> None:
+    async with served(100) as service:
+        before = service.expected()
+        talk = [("ann", "bob"), ("bob", "ann"), ("dan", "eve")]
+        added: list[str] = []
+
+        def arrive() -> None:
+            for sender, receiver in talk:
+                added.append(service.store.add_message(sender, receiver, "late")["id"])
+            service.store.add_message("cat", "den", "late", receiver_type="group")
+
+        service.emulator.weather.add(Meanwhile(arrive, route=route))
+        report = await export(service.session, tmp_path / "out", Plan(**MIXED))
+        assert added
+        assert report.complete
+        assert report.until == 100
+        assert_whole(tmp_path / "out", before)
+        service.emulator.weather.clear()
+        report = await export(service.session, tmp_path / "out")
+        assert report.complete
+        assert_whole(tmp_path / "out", service.expected())
+
+
+# ── users that go ──
+
+
+async def test_the_messages_of_a_user_that_is_gone_are_kept(tmp_path: Path) -> None:
+    async with served(100) as service:
+        await export(service.session, tmp_path / "out")
+        forget_user(service.store, "bob")
+        service.store.add_message("bob", "ann", "late")
+        report = await export(service.session, tmp_path / "out")
+        assert report.complete
+        assert report.gone == ["user bob"]
+        assert_whole(tmp_path / "out", service.expected())
+
+
+async def test_a_user_that_goes_and_comes_back_repeats_nothing(tmp_path: Path) -> None:
+    """While it was away, others wrote what is its own."""
+    async with served(100) as service:
+        await export(service.session, tmp_path / "out")
+        forget_user(service.store, "ann")
+        service.store.add_message("ann", "bob", "while away")
+        await export(service.session, tmp_path / "out")
+        service.store.add_message("ann", "bob", "still away")
+        await export(service.session, tmp_path / "out")
+        service.store.add_user("ann")
+        service.store.add_message("ann", "bob", "back again")
+        report = await export(service.session, tmp_path / "out")
+        assert report.complete
+        assert_whole(tmp_path / "out", service.expected())

@@ -1,0 +1,34 @@
+"""What the tests of export's runs share: a plan of many sources, plain messages, what happens meanwhile."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+from chatrest.emulator.faults import Change, Outgoing
+from chatrest.emulator.service import Request
+from chatrest.emulator.store import Store
+from tests.exporting import GROUPS, START
+
+MIXED: dict[str, Any] = {"all_users": True, "groups": GROUPS, "pairs": (("ann", "bob"), ("cat", "dan"))}
+
+
+def to_user(sender: str, receiver: str, number: int, **more: Any) -> bytes:
+    made = {"id": str(number), "sender": sender, "receiver": receiver, "receiverType": "user"}
+    made["conversationId"] = "_user_".join(sorted((sender, receiver)))
+    return json.dumps(made | {"sentAt": START + number} | more).encode()
+
+
+def fill_plain(store: Store, count: int) -> None:
+    for uid in ("ann", "bob"):
+        store.add_user(uid)
+    store.add_records(to_user("ann", "bob", number) for number in range(1, count + 1))
+
+
+class Meanwhile(Change, frozen=True):
+    """The service's own answer; something else happens while it is made."""
+
+    act: Callable[[], object]
+
+    def changed(self, reply: Outgoing, request: Request, number: int) -> Outgoing:
+        self.act()
+        return reply
