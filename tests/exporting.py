@@ -227,7 +227,7 @@ def _parquet(path: Path) -> list[bytes]:
     import pyarrow.parquet as pq  # type: ignore[import-untyped]
 
     rows = pq.read_table(path, columns=["raw", "raw_bytes"]).to_pylist()
-    return [row["raw_bytes"] if row["raw"] is None else row["raw"].encode() for row in rows]
+    return [row["raw"].encode() if row["raw_bytes"] is None else row["raw_bytes"] for row in rows]
 
 
 def _database(path: Path) -> list[bytes]:

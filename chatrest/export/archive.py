@@ -25,6 +25,7 @@ from .compare import Index
 from .disk import Disk, OpenFiles, sync_folder
 from .ids import key_of, number
 from .journal import NEVER, Journal
+from .names import DATABASE
 from .plan import Plan
 from .sink import LAST, Lost, Site, check_installed, lost_of, sink_of
 from .sources import Source
@@ -107,7 +108,7 @@ class Archive:
         self._files = OpenFiles(self.disk)
         try:
             if plan is not None and not self.journal.sources():  # nothing was asked for yet
-                self.journal["plan"] = begin["plan"]
+                self._begin_anew(plan)
             self.plan = agreed(folder, {name: self.journal[name] for name in begin}, plan, app_id)
             self.sink = sink_of(self.plan, Site(folder, self.journal, self.disk, self._files))
             self._repair()
@@ -258,6 +259,12 @@ class Archive:
             self.journal.keep_balance("open", balance)
 
     # ── opening ──
+
+    def _begin_anew(self, plan: Plan) -> None:
+        """Another plan for an export that holds nothing."""
+        if plan.format != "sqlite":
+            self.disk.remove(self.folder / DATABASE)
+        self.journal["plan"] = plan.encoded().decode()
 
     def _repair(self) -> None:
         """Brings disk and journal together; what is not on disk is not covered."""

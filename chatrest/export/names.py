@@ -10,6 +10,7 @@ from ..core.rows import UNKNOWN, Row
 from .sources import Source
 
 UNDATED: Final = "undated"
+DATABASE: Final = "messages.sqlite"
 _LONGEST = 150  # a file's name may have 255 bytes on most systems, with what is added to it
 _DAY: Final = 86_400
 MILLISECONDS: Final = 10**11

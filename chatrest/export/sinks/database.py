@@ -19,6 +19,7 @@ from typing import Final, final
 from ...core.rows import UNKNOWN, Row, row_of
 from ..disk import sync_folder
 from ..journal import Frame, Part
+from ..names import DATABASE
 from ..plan import Plan
 from ..sink import LAST, Lost, Site, Stored
 from ..sources import Source
@@ -26,7 +27,7 @@ from .database_file import fold, has_log, opened, told
 from .database_rows import entry
 from .database_schema import BY_NUMBER, BY_TIME, COUNT, EDGES, UNDATED, UNNUMBERED, UPSERT
 
-NAME: Final = "messages.sqlite"
+NAME: Final = DATABASE
 _BUCKET: Final = "messages"
 _HELD: Final = "database"
 _FINISHED: Final = b"\x01\x01"
