@@ -183,8 +183,8 @@ class Archive:
                 self._index.load(self.sink.stored(first, last, since))
             self._index.renew(self.journal.waiting())
 
-    def may_hold(self, source: int | None, first: int, last: int) -> bool:
-        """Whether rows of a source, or of any, with such ids may be on disk already."""
+    def may_hold(self, source: int, first: int, last: int) -> bool:
+        """Whether rows of a source with such ids may be on disk already."""
         return not self.sink.upserts and self.journal.has_rows(source, first, last)
 
     def finish(self) -> int:

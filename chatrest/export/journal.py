@@ -284,11 +284,8 @@ class Journal:
             WHERE role IN (SELECT value FROM json_each(?)) GROUP BY source"""
         return dict(self._db.execute(sql, (msgspec.json.encode(list(roles)).decode(),)).fetchall())
 
-    def has_rows(self, source: int | None, first: int, last: int) -> bool:
-        """Whether a source, or any, may have rows on disk with ids from `first` to `last`."""
-        if source is None:
-            sql = "SELECT 1 FROM frames WHERE last >= ? AND first <= ? LIMIT 1"
-            return self._one(sql, first, last) is not None
+    def has_rows(self, source: int, first: int, last: int) -> bool:
+        """Whether a source may have rows on disk with ids from `first` to `last`."""
         sql = "SELECT 1 FROM frames WHERE source IN (?, 0) AND last >= ? AND first <= ? LIMIT 1"
         return self._one(sql, source, first, last) is not None
 

@@ -143,11 +143,8 @@ class Run:
                 yield Job(number=known.number, source=known.source, mode="recheck", whole=True, **again)
 
     def _holes(self, known: Known, *, whole: bool) -> Iterator[Job]:
-        spans = self._journal.spans(known.number)
-        for hole in holes(spans, self._until):
-            # A gap may have been cut by hand: then anybody may have what is in it by now.
-            source = known.number if not spans or hole.after >= spans[-1].last else None
-            held = self._archive.may_hold(source, hole.after + 1, hole.until)
+        for hole in holes(self._journal.spans(known.number), self._until):
+            held = self._archive.may_hold(known.number, hole.after + 1, hole.until)
             yield Job(
                 number=known.number,
                 source=known.source,

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from chatrest.emulator.store import Store
 from chatrest.emulator.weather import Status
 from chatrest.errors import ChatRestError
 from chatrest.export import Plan, Report, export, jobs
@@ -25,14 +24,12 @@ from tests.exporting import (
     forget_user,
     hide,
     history_of,
-    ids_of,
     manifest_of,
     part_of,
     raws_of,
     served,
     small_pages as small_pages,
 )
-from tests.runs import to_user
 
 pytestmark = pytest.mark.usefixtures("small_pages", "fast_disk", "tidy")
 
@@ -367,20 +364,3 @@ async def test_a_journal_that_is_removed_leaves_a_folder_that_is_not_touched(tmp
         before = raws_of(tmp_path / "out")
         assert await loud_or_whole(service, tmp_path / "out") is None
         assert raws_of(tmp_path / "out") == before
-
-
-async def test_a_gap_whose_message_is_anothers_by_now_is_not_written_twice(tmp_path: Path) -> None:
-    """What ann had written says now that somebody else has sent it: then it is bob's."""
-
-    def fill_in(store: Store) -> None:
-        for uid in ("ann", "bob"):
-            store.add_user(uid)
-        store.add_records([to_user("ann", "bob", 1), to_user("ann", "bob", 2)])
-
-    async with served(fill_in=fill_in) as service:
-        await export(service.session, tmp_path / "out", Plan(all_users=True))
-        with service.store._db as db:
-            db.execute("UPDATE records SET record = ? WHERE id = 1", [to_user("gone", "bob", 1)])
-        cut(tmp_path / "out", "UPDATE covered SET first = 2 WHERE source = 2")
-        await export(service.session, tmp_path / "out")
-        assert sorted(ids_of(tmp_path / "out")) == ["1", "2"]
