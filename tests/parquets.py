@@ -16,7 +16,7 @@ from chatrest.export.journal import NAME, Journal
 from chatrest.export.sink import Site
 from chatrest.export.sinks.parquet import ParquetSink
 from chatrest.export.sources import Source
-from tests.exporting import Killed
+from tests.dying import Killed
 
 ALICE, BOB = Source("user", ("alice",)), Source("user", ("bob",))
 SEPTEMBER, OCTOBER = 1_600_000_000, 1_602_000_000

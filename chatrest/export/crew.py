@@ -7,7 +7,7 @@ has been fetched by then is committed first.
 import asyncio
 from collections import Counter
 from contextlib import aclosing
-from typing import Any, Final, TypeVar, final
+from typing import Any, Final, final
 
 from msgspec import structs
 
@@ -27,8 +27,6 @@ from .sorting import Window, cut, place_of, sort_out
 from .sources import Claims, Judge, Whose
 from .spans import Hole
 from .threads import in_thread
-
-R = TypeVar("R")
 
 WORKERS: Final = 32
 

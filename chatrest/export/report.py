@@ -17,7 +17,8 @@ class Report(Struct, kw_only=True):
     """One run of an export."""
 
     complete: bool = False
-    """Whether the export holds all that its plan asks for, up to the frozen end."""
+    """Whether the export holds all that its plan asks for, up to the frozen end; `gone` users can be asked
+    for no more, and are no reason against it."""
     reasons: list[str] = []
     """Why it is not, a sentence each; the sources that failed are not repeated here."""
     until: int | None = None

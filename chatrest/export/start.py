@@ -47,11 +47,11 @@ async def export(
     """
     check(plan is None or isinstance(plan, Plan), "plan", plan, "a Plan, or None")
     check_count("workers", workers)
-    fits = recheck is None or (type(recheck) is int and recheck > 0)
     if session.sender.viewer is not None:
         raise RequestInvalidError(
             f"session = {session!r}: allowed is one that acts as nobody; as a user it sees other lists"
         )
+    fits = recheck is None or (type(recheck) is int and recheck > 0)
     check(fits, "recheck", recheck, "a whole number of seconds from 1, or None")
     shown, started, sent = progress or Progress(), int(now()), _sent(session)
     try:

@@ -12,14 +12,11 @@ import pytest
 from chatrest.export import Plan, backlog, export
 from chatrest.export.manifest import NAME as MANIFEST
 from chatrest.export.sinks.lines import Lines
+from tests.dying import Fate, ForgetfulFate, Killed, dies
 from tests.exporting import (
     GROUPS,
-    Fate,
-    ForgetfulFate,
-    Killed,
     Served,
     assert_whole,
-    dies,
     edit,
     fast_disk as fast_disk,
     files_of,

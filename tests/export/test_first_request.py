@@ -14,11 +14,10 @@ from chatrest.emulator.faults import Status
 from chatrest.errors import AuthenticationError, ChatRestError, RequestInvalidError
 from chatrest.export import Plan, export, journal, sink
 from chatrest.export.manifest import NAME as MANIFEST
+from tests.dying import Fate, dies
 from tests.exporting import (
-    Fate,
     Served,
     assert_whole,
-    dies,
     fast_disk as fast_disk,
     manifest_of,
     served,

@@ -10,14 +10,13 @@ import pytest
 from chatrest.emulator.weather import First, Status
 from chatrest.errors import AuthenticationError
 from chatrest.export import Plan, export, jobs
+from tests.dying import Fate, dies
 from tests.exporting import (
     GROUPS,
     MONTH,
     START,
     USERS,
-    Fate,
     assert_whole,
-    dies,
     edit,
     fast_disk as fast_disk,
     files_of,

@@ -27,7 +27,7 @@ from .columns import Piece, Table, raws_of
 from .history import History
 from .lines import Lines, frame_of, free_name
 from .ndjson import may_hold
-from .repair import new_of
+from .repair import between, new_of
 from .tables import Making, groups, opened, records, within
 
 SUFFIX: Final = ".parquet"
@@ -216,10 +216,7 @@ def _widened(frame: Frame, rows: list[Row]) -> Frame:
 
 def _untold(frames: list[Frame], rows: int) -> list[Frame]:
     """The rows between frames, and behind the last one, as frames of which nothing else is known."""
-    found: list[Frame] = []
-    end = 0
-    for start, its in [*((frame.start, frame.rows) for frame in frames), (rows, 0)]:
-        if start > end:
-            found.append(Frame(0, end, 0, 0, start - end, 0, 0, UNKNOWN, UNKNOWN, b""))
-        end = max(end, start + its)
-    return found
+    told = ((frame.start, frame.rows) for frame in frames)
+    return [
+        Frame(0, start, 0, 0, end - start, 0, 0, UNKNOWN, UNKNOWN, b"") for start, end in between(told, rows)
+    ]

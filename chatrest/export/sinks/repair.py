@@ -11,7 +11,7 @@ What is lost is read from the service again.
 """
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Final
 
@@ -124,13 +124,18 @@ class _Repair:
         self._site.journal.add_frames([frame_of(self._part.number, start, packed, source, rows)])
 
 
-def _untold(frames: list[Frame], size: int) -> Iterator[tuple[int, int]]:
-    """What lies between frames, and behind the last one."""
+def between(places: Iterable[tuple[int, int]], size: int) -> Iterator[tuple[int, int]]:
+    """(start, end) of what lies between places of (start, size) in order, and behind the last one."""
     end = 0
-    for start, its in [*((frame.start, frame.size) for frame in frames), (size, 0)]:
+    for start, its in [*places, (size, 0)]:
         if start > end:
             yield end, start
         end = max(end, start + its)
+
+
+def _untold(frames: list[Frame], size: int) -> Iterator[tuple[int, int]]:
+    """The bytes of which no frame tells."""
+    return between(((frame.start, frame.size) for frame in frames), size)
 
 
 def _is_record(row: Row) -> bool:

@@ -12,10 +12,9 @@ import pytest
 from chatrest.export import Plan, export
 from chatrest.export.sinks import database_file
 from tests.databases import PLAN, asked
+from tests.dying import Fate, dies
 from tests.exporting import (
-    Fate,
     assert_whole,
-    dies,
     edit,
     fast_disk as fast_disk,
     records,

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from chatrest.export.sinks.columns import raws_of
-from tests.exporting import Killed
+from tests.dying import Killed
 from tests.parquets import ALICE, OCTOBER, Export, crashed, files, history, ids, page, table
 
 ENDS = pytest.mark.parametrize(

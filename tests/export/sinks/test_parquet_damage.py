@@ -8,7 +8,7 @@ import pytest
 from chatrest import ChatRestError
 from chatrest.export.journal import NAME
 from chatrest.export.sink import Lost
-from tests.exporting import Killed
+from tests.dying import Killed
 from tests.parquets import ALICE, BOB, OCTOBER, Export, crashed, files, ids, page, record
 
 

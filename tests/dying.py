@@ -1,0 +1,201 @@
+"""Deaths of an export: at any call of the disk or of the journal, and with a loss of power.
+
+The folder is copied at the instant of death and put back afterwards: nothing done on the way out counts.
+"""
+
+import os
+import shutil
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+from random import Random
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from chatrest import AsyncSession
+from chatrest.export import Plan, Report, export, journal
+from chatrest.export.disk import Disk
+
+
+class Killed(BaseException):
+    """The process is no more."""
+
+
+class Fate:
+    """Counts what a process asks of the disk and of the journal, and ends it at the `at`th time.
+
+    At that instant the folder is copied to `grave`: nothing that is done on the way out, closing and rolling
+    back included, changes what a process finds there that is started anew. Whatever is asked later raises.
+    """
+
+    def __init__(self, out: Path, at: int, *, seed: int = 0) -> None:
+        self.out, self.at = out, at
+        self.grave = out.with_name(out.name + ".grave")
+        self.count = 0
+        self.dead = False
+        self.dice = Random(f"{seed}/{at}")
+        self.asked: list[str] = []
+
+    def step(self, name: str, last_words: Callable[[], object] | None = None) -> None:
+        if self.dead:
+            raise Killed
+        self.count += 1
+        self.asked.append(name)
+        if self.count == self.at:
+            self.dead = True
+            if last_words is not None:
+                last_words()
+            self.bury()
+            raise Killed(f"at {name}")
+
+    def bury(self) -> None:
+        if self.out.exists():
+            shutil.copytree(self.out, self.grave)
+
+    def rise(self) -> None:
+        """Puts what was there at the instant of death in the place of what came after it."""
+        shutil.rmtree(self.out, ignore_errors=True)
+        if self.grave.exists():
+            self.grave.rename(self.out)
+
+
+class DyingDisk(Disk):
+    """A disk whose every call may be the process's last; the last write may be written in part."""
+
+    def __init__(self, fate: Fate) -> None:
+        self.fate = fate
+
+    def write(self, file: int, at: int, data: bytes) -> int:
+        torn = data[: self.fate.dice.randrange(len(data) + 1)]
+        self.fate.step("write", lambda: os.pwrite(file, torn, at))
+        return super().write(file, at, data)
+
+    def sync(self, file: int) -> None:
+        self.fate.step("sync")
+        super().sync(file)
+
+    def truncate(self, path: Path, size: int) -> None:
+        self.fate.step("truncate")
+        super().truncate(path, size)
+
+    def replace(self, old: Path, new: Path) -> None:
+        self.fate.step("replace")
+        super().replace(old, new)
+
+    def remove(self, path: Path) -> None:
+        self.fate.step("remove")
+        super().remove(path)
+
+
+class ForgetfulFate(Fate):
+    """The computer loses its power: what was not synced is gone, be it bytes, names or renames.
+
+    Every other time names and sizes are kept, as file systems may do, and bytes not synced are zeros.
+    SQLite's own files are taken as they are: with `synchronous=FULL` a commit is on the disk.
+    """
+
+    def __init__(self, out: Path, at: int, *, seed: int = 0) -> None:
+        super().__init__(out, at, seed=seed)
+        self.bytes: dict[int, bytes] = {}
+        self.names: dict[str, int] = {}
+        if out.exists():
+            for path in out.iterdir():
+                self.bytes[path.stat().st_ino] = path.read_bytes()
+            self.see_names()
+
+    def see_names(self) -> None:
+        self.names = {path.name: path.stat().st_ino for path in self.out.iterdir()}
+
+    def synced(self, file: int) -> None:
+        path = Path(f"/proc/self/fd/{file}").readlink()
+        if path.is_dir():
+            self.see_names()
+        else:
+            self.bytes[path.stat().st_ino] = path.read_bytes()
+
+    def bury(self) -> None:
+        self.grave.mkdir()
+        keeps_sizes = self.at // 2 % 2 == 1
+        if keeps_sizes and self.out.exists():
+            self.see_names()
+        for name, inode in self.names.items():
+            if not name.startswith(journal.NAME):
+                data = self.bytes.get(inode, b"")
+                size = (self.out / name).stat().st_size if keeps_sizes else len(data)
+                (self.grave / name).write_bytes(data[:size].ljust(size, b"\0"))
+        for path in self.out.glob(f"{journal.NAME}*"):
+            shutil.copy(path, self.grave / path.name)
+
+
+class ForgetfulDisk(DyingDisk):
+    """A disk that keeps for sure only what was synced."""
+
+    fate: ForgetfulFate
+
+    def sync(self, file: int) -> None:
+        super().sync(file)
+        self.fate.synced(file)
+
+
+class _DyingConnection:
+    """A connection of SQLite's whose every statement may be the process's last.
+
+    Counted is what makes a difference to the disk: a death inside of a transaction is one before its end.
+    """
+
+    def __init__(self, db: sqlite3.Connection, fate: Fate) -> None:
+        self._db, self._fate = db, fate
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._db, name)
+
+    def execute(self, sql: str, *values: Any) -> Any:
+        self._step(sql)
+        return self._db.execute(sql, *values)
+
+    def executemany(self, sql: str, *values: Any) -> Any:
+        self._step(sql)
+        return self._db.executemany(sql, *values)
+
+    def executescript(self, sql: str) -> Any:
+        self._fate.step("script")
+        return self._db.executescript(sql)
+
+    def _step(self, sql: str) -> None:
+        if self._fate.dead or sql == "COMMIT" or not (self._db.in_transaction or sql.startswith("SELECT")):
+            self._fate.step(sql[:20])
+
+
+def dying_journal(monkeypatch: pytest.MonkeyPatch, fate: Fate) -> None:
+    """Journals that are opened from now on share the fate."""
+
+    def connect(*asked: Any, **named: Any) -> Any:
+        return _DyingConnection(sqlite3.connect(*asked, **named), fate)
+
+    own = {name: getattr(sqlite3, name) for name in dir(sqlite3) if not name.startswith("_")}
+    monkeypatch.setattr(journal, "sqlite3", SimpleNamespace(**own | {"connect": connect}))
+
+
+async def dies(
+    session: AsyncSession,
+    fate: Fate,
+    plan: Plan | None,
+    monkeypatch: pytest.MonkeyPatch,
+    *,
+    statements: bool = True,
+    **options: Any,
+) -> Report | None:
+    """Exports until fate strikes; the report where it did not."""
+    disk = ForgetfulDisk(fate) if isinstance(fate, ForgetfulFate) else DyingDisk(fate)
+    with monkeypatch.context() as patched:
+        if statements:
+            dying_journal(patched, fate)
+        try:
+            report = await export(session, fate.out, plan, disk=disk, **options)
+        except Killed:
+            fate.rise()
+            return None
+    assert not fate.dead
+    return report
