@@ -18,11 +18,11 @@ from statistics import median
 from typing import Any, Final, NamedTuple, get_args
 
 from chatrest import App, AsyncSession
-from chatrest.core.pace import Pace
+from chatrest.core.pacer import Pace
 from chatrest.emulator import Emulator
 from chatrest.emulator.limits import SPELLINGS, Kind, RateLimit, Spelling
 from chatrest.emulator.weather import HalfOpen, Latency
-from chatrest.lanes import Priority
+from chatrest.network.lanes import Priority
 from chatrest.telemetry import Attempt, Record
 
 from .measure import arguments, count, table, title

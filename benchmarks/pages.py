@@ -4,9 +4,9 @@ from typing import Final
 
 from msgspec.json import decode, encode
 
-from chatrest.emulator.data import fill
-from chatrest.emulator.reading import enveloped, pagination
+from chatrest.emulator.service.message_pages import enveloped, pagination
 from chatrest.emulator.store import Store
+from chatrest.emulator.store.data import fill
 
 UID: Final = "user-01"
 _CALLS_IN_A_HUNDRED: Final = 5  # there are more, but how many is the dice's to say

@@ -20,8 +20,8 @@ from typing import Final, Self, TypeAlias
 from urllib.parse import parse_qsl
 
 from chatrest.core.hosts import App
-from chatrest.emulator.reading import Look
-from chatrest.emulator.service import Keys, Reply, Request, Service
+from chatrest.emulator.service.message_pages import Look
+from chatrest.emulator.service.router import Keys, Reply, Request, Service
 
 from . import pages
 

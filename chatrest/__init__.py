@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from .core.cursor import Cursor as Cursor
     from .core.hosts import App as App
-    from .core.pace import Pace as Pace
+    from .core.pacer import Pace as Pace
     from .core.retry import RetryPolicy as RetryPolicy
     from .core.timeouts import Timeouts as Timeouts
     from .errors import (
@@ -46,7 +46,9 @@ if TYPE_CHECKING:
         UnknownMessage as UnknownMessage,
     )
     from .models.user import AuthToken as AuthToken, User as User
-    from .queries import AppQuery as AppQuery, MessageQuery as MessageQuery, UserQuery as UserQuery
+    from .queries.apps import AppQuery as AppQuery
+    from .queries.messages import MessageQuery as MessageQuery
+    from .queries.users import UserQuery as UserQuery
     from .resources.messages import NewMessage as NewMessage
     from .session import AsyncSession as AsyncSession
     from .walk import Page as Page, Walk as Walk
@@ -56,7 +58,7 @@ __version__ = "0.1.0"
 _HOMES = {
     "core.cursor": "Cursor",
     "core.hosts": "App",
-    "core.pace": "Pace",
+    "core.pacer": "Pace",
     "core.retry": "RetryPolicy",
     "core.timeouts": "Timeouts",
     "errors": (
@@ -71,7 +73,9 @@ _HOMES = {
         "ActionMessage CallMessage CustomMessage MediaMessage Message TextMessage UnknownMessage"
     ),
     "models.user": "AuthToken User",
-    "queries": "AppQuery MessageQuery UserQuery",
+    "queries.apps": "AppQuery",
+    "queries.messages": "MessageQuery",
+    "queries.users": "UserQuery",
     "resources.messages": "NewMessage",
     "session": "AsyncSession",
     "walk": "Page Walk",

@@ -9,16 +9,16 @@ from typing import Final, Self, TypeVar, final
 from .core.arguments import check_count, instance
 from .core.endpoint import Call
 from .core.hosts import check_key, check_url
-from .core.pace import Pace
+from .core.pacer import Pace
 from .core.retry import RetryPolicy
 from .core.timeouts import Timeouts, check_seconds
 from .core.wire import request
-from .engine import Dice, Engine
+from .network.call import Terms
+from .network.engine import Dice, Engine
+from .network.timing import Clock, Sleep
+from .network.transport import Transport, Verify
 from .resources.apps import Apps
-from .run import Terms
 from .session import MAX_REPLY_BYTES, Pools, check_timing, check_verify
-from .timing import Clock, Sleep
-from .transport import Transport, Verify
 
 R = TypeVar("R")
 
@@ -88,7 +88,7 @@ class _Sender:
     """What the resources know of it: `core.endpoint.Send`."""
 
     app_id: Final = POOL
-    viewer: Final = None
+    acting_user: Final = None
 
     def __init__(self, url: str, engine: Engine, pools: Pools, terms: Terms) -> None:
         self._url, self._engine, self._pools, self._terms = url, engine, pools, terms

@@ -16,25 +16,25 @@ from typing import Any, Final, Self, TypeVar, final
 from msgspec import Struct, structs
 
 from .core.arguments import check, check_count, instance
-from .core.decode import anything
+from .core.decode import read_json
 from .core.encode import ARRAYS, Arrays
-from .core.endpoint import Call, Endpoint, Interface, Method, Replay, any_path, check_viewer, is_mapping
+from .core.endpoint import Call, Endpoint, Interface, Method, Replay, any_path, check_acting_user, is_mapping
 from .core.hosts import App, check_url
-from .core.pace import Pace
+from .core.pacer import Pace
 from .core.retry import RetryPolicy
 from .core.timeouts import Timeouts, check_seconds
 from .core.wire import check_headers, request
-from .engine import Dice, Engine
 from .errors import RequestInvalidError
-from .lanes import PRIORITIES, Priority
-from .pool import Pool
+from .network.call import Terms
+from .network.engine import Dice, Engine
+from .network.lanes import PRIORITIES, Priority
+from .network.pool import Pool
+from .network.timing import Clock, Sleep, Timing
+from .network.transport import Transport, Verify
 from .resources.auth_tokens import AuthTokens
 from .resources.messages import Messages
 from .resources.users import Users
-from .run import Terms
 from .telemetry import Listener
-from .timing import Clock, Sleep, Timing
-from .transport import Transport, Verify
 
 R = TypeVar("R")
 
@@ -83,7 +83,7 @@ class Scope(Struct, frozen=True, kw_only=True):
     """What a view adds to the engine: for whom, and on which terms."""
 
     app: App
-    viewer: str | None
+    acting_user: str | None
     headers: dict[str, str]
     deadline: float | None
     retry: RetryPolicy
@@ -93,7 +93,7 @@ class Scope(Struct, frozen=True, kw_only=True):
 
     def __rich_repr__(self) -> list[tuple[str, object]]:
         """Not the headers: they may hold a credential of the caller's own."""
-        return [("app", self.app), ("viewer", self.viewer), ("priority", self.priority)]
+        return [("app", self.app), ("acting_user", self.acting_user), ("priority", self.priority)]
 
     def __repr__(self) -> str:
         return f"<Scope of {self.app.app_id}>"
@@ -104,7 +104,7 @@ class Sender:
 
     def __init__(self, engine: Engine, pools: Pools, scope: Scope) -> None:
         self.app_id = scope.app.app_id
-        self.viewer = scope.viewer
+        self.acting_user = scope.acting_user
         self._engine, self._pools, self._scope = engine, pools, scope
         self._bases = {"chat": scope.app.chat_url, "calls": scope.app.calls_url}
         self._headers = {"apikey": scope.app.api_key, "Accept": "application/json", **scope.headers}
@@ -120,8 +120,8 @@ class Sender:
     def __call__(self, call: Call[R], /) -> Awaitable[R]:
         """Makes the call, as the view's user where the call names none."""
         scope = self._scope
-        if call.on_behalf_of is None and scope.viewer is not None:
-            call = structs.replace(call, on_behalf_of=scope.viewer)
+        if call.on_behalf_of is None and scope.acting_user is not None:
+            call = structs.replace(call, on_behalf_of=scope.acting_user)
         base = self._bases[call.endpoint.interface]
         sent = request(call, base, self._headers, scope.arrays)
         return self._engine.run(call, sent, self._pools.of(scope.app.region), self._terms)
@@ -168,7 +168,7 @@ class AsyncSession:
         check(priority in PRIORITIES, "priority", priority, ", ".join(PRIORITIES))
         self._scope = Scope(
             app=_checked_app(app),
-            viewer=None,
+            acting_user=None,
             headers=check_headers(headers),
             deadline=check_seconds("deadline", deadline),
             retry=instance("retry", retry, RetryPolicy),
@@ -189,8 +189,8 @@ class AsyncSession:
         self._engine = Engine(timing, dice, _listeners(telemetry))
 
     def __repr__(self) -> str:
-        viewer = f" as {self._scope.viewer}" if self._scope.viewer is not None else ""
-        return f"<AsyncSession of {self._scope.app.app_id}{viewer}: {list(self._pools.made.values())}>"
+        acting_user = f" as {self._scope.acting_user}" if self._scope.acting_user is not None else ""
+        return f"<AsyncSession of {self._scope.app.app_id}{acting_user}: {list(self._pools.made.values())}>"
 
     async def __aenter__(self) -> Self:
         self._pools.open()
@@ -225,7 +225,7 @@ class AsyncSession:
         """A view whose calls act as `uid`: the header `onBehalfOf` (specification, Authentication 8)."""
         if uid is None:
             raise RequestInvalidError("uid = None: allowed is a user's uid")
-        return self._view(viewer=check_viewer(uid, "uid"))
+        return self._view(acting_user=check_acting_user(uid, "uid"))
 
     def with_options(
         self,
@@ -245,7 +245,7 @@ class AsyncSession:
             retry=scope.retry if retry is None else instance("retry", retry, RetryPolicy),
             timeouts=scope.timeouts if timeouts is None else instance("timeouts", timeouts, Timeouts),
             headers={**scope.headers, **check_headers(headers)},
-            viewer=scope.viewer if on_behalf_of is None else check_viewer(on_behalf_of),
+            acting_user=scope.acting_user if on_behalf_of is None else check_acting_user(on_behalf_of),
             priority=scope.priority if priority is None else priority,
         )
 
@@ -302,7 +302,7 @@ class AsyncSession:
             name=f"{method} {template}",
             method=method,
             path=template,
-            reply=anything,
+            reply=read_json,
             replay=_BY_METHOD.get(method, "never"),
             interface=interface,
         )

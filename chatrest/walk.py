@@ -14,7 +14,7 @@ from msgspec import Struct, structs
 from .core.cursor import Cursor
 from .core.decode import Listing
 from .core.endpoint import Pairs
-from .core.turn import Rules, Trail, Turn, turn
+from .core.step import Rules, Trail, Turn, turn
 from .errors import CursorError, RequestInvalidError
 from .models.meta import Meta
 

@@ -4,9 +4,9 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from chatrest.emulator.faults import Change, Outgoing
-from chatrest.emulator.service import Request
+from chatrest.emulator.service.router import Request
 from chatrest.emulator.store import Store
+from chatrest.emulator.weather.faults import Change, Outgoing
 from tests.exporting import GROUPS, START
 
 MIXED: dict[str, Any] = {"all_users": True, "groups": GROUPS, "pairs": (("ann", "bob"), ("cat", "dan"))}

@@ -93,8 +93,8 @@ def test_an_import_alone_loads_next_to_nothing() -> None:
 @pytest.mark.parametrize(
     "module",
     [
-        "errors", "queries", "walk", "resources.messages", "resources.users", "resources.auth_tokens",
-        "resources.apps", "core.wire", "core.retry", "core.faults", "models.message",
+        "errors", "queries.messages", "walk", "resources.messages", "resources.users",
+        "resources.auth_tokens", "resources.apps", "core.wire", "core.retry", "core.faults", "models.message",
     ],
 )  # fmt: skip
 def test_the_floors_below_the_network_load_without_it(module: str) -> None:

@@ -11,8 +11,8 @@ import msgspec
 import pytest
 from multidict import CIMultiDict
 
-import chatrest.engine as engine_module
-import chatrest.run as run_module
+import chatrest.network.call as run_module
+import chatrest.network.engine as engine_module
 import chatrest.session as session_module
 from chatrest import (
     App,
@@ -23,11 +23,11 @@ from chatrest import (
     RetryPolicy,
     UserQuery,
 )
-from chatrest.core.pace import Pace
+from chatrest.core.pacer import Pace
 from chatrest.core.timeouts import Timeouts
 from chatrest.core.wire import Request
+from chatrest.network.transport import Reply
 from chatrest.telemetry import Attempt, Outcome, Record, tell
-from chatrest.transport import Reply
 from tests.faulty import KEY, Time
 
 pytestmark = pytest.mark.usefixtures("tidy")

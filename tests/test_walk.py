@@ -12,7 +12,7 @@ from hypothesis import assume, example, given, strategies as st
 
 from chatrest.core.cursor import Cursor
 from chatrest.core.decode import Listing
-from chatrest.core.turn import Rules
+from chatrest.core.step import Rules
 from chatrest.errors import CursorError, RequestInvalidError, ServerError
 from chatrest.walk import Walk
 from tests.walking import (

@@ -11,7 +11,7 @@ from rich.pretty import pretty_repr
 
 from chatrest.core.cursor import Cursor
 from chatrest.core.decode import MESSAGE, Listing, Many
-from chatrest.core.turn import Rules
+from chatrest.core.step import Rules
 from chatrest.errors import ChatRestError, CursorError
 from chatrest.models.meta import Mark, Meta, Pagination
 from chatrest.walk import Page, Walk

@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, assume, settings, strategies as st
 
 from chatrest.core.cursor import Cursor
 from chatrest.core.decode import Listing
-from chatrest.core.turn import Rules
+from chatrest.core.step import Rules
 from chatrest.models.meta import Mark, Meta, Pagination
 from chatrest.walk import Walk
 

@@ -16,7 +16,7 @@ import msgspec
 from msgspec import Raw, Struct
 
 from ..errors import AuthenticationError, ChatRestError, RequestInvalidError
-from ..queries import MessageQuery
+from ..queries.messages import MessageQuery
 from . import streams
 from .environment import session
 from .exporting.times import Ago, Moment

@@ -6,7 +6,10 @@ from typing import Any, Final, TypeVar
 import click
 from msgspec import inspect
 
-from ..queries import AppQuery, Filter, MessageQuery, UserQuery
+from ..queries.apps import AppQuery
+from ..queries.checked import Filter
+from ..queries.messages import MessageQuery
+from ..queries.users import UserQuery
 
 F = TypeVar("F", bound=Callable[..., Any])
 Q = TypeVar("Q", bound=Filter)

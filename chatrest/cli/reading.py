@@ -10,12 +10,14 @@ import msgspec
 from ..core.cursor import Cursor
 from ..core.rows import AsRows
 from ..core.scan import whole
-from ..core.secrets import scrub_all
 from ..errors import ChatRestError
-from ..queries import AppQuery, MessageQuery, UserQuery
+from ..queries.apps import AppQuery
+from ..queries.messages import MessageQuery
+from ..queries.users import UserQuery
 from ..resources.apps import Apps
 from ..resources.messages import Messages
 from ..resources.users import Users
+from ..secrets import scrub_all
 from ..walk import Walk
 from . import streams
 from .environment import management, session

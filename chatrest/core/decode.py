@@ -118,7 +118,7 @@ class One(Struct, Generic[T], frozen=True):
         return _held(self.kind, *records[0], "data", [])
 
 
-def anything(body: bytes, /) -> Any:
+def read_json(body: bytes, /) -> Any:
     """The reply's JSON as Python objects; None for an empty body.
 
     A reply that holds an error in the place of data is none, whatever its status: `ReplyUnreadableError`.

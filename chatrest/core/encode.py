@@ -16,8 +16,8 @@ from msgspec import UNSET, Struct
 from msgspec.structs import astuple, fields
 
 from ..errors import RequestInvalidError
+from ..secrets import shown
 from .endpoint import Pairs
-from .secrets import shown
 
 Arrays: TypeAlias = Literal["comma", "repeat", "brackets"]
 ARRAYS: Final = ("comma", "repeat", "brackets")

@@ -12,7 +12,7 @@ from urllib.parse import quote, unquote
 from msgspec import Struct
 
 from ..errors import RequestInvalidError
-from .secrets import HIDDEN
+from ..secrets import HIDDEN
 
 R = TypeVar("R")
 R_co = TypeVar("R_co", covariant=True)
@@ -61,7 +61,7 @@ class Endpoint(Struct, Generic[R], frozen=True, kw_only=True):
     ) -> "Call[R]":
         """The call of this operation; `path` fills the template, each value as one segment."""
         filled = self.path.format(**{name: segment(name, value) for name, value in path.items()})
-        return Call(self, filled, query, json, check_viewer(on_behalf_of), place)
+        return Call(self, filled, query, json, check_acting_user(on_behalf_of), place)
 
 
 class Call(Struct, Generic[R], frozen=True):
@@ -86,7 +86,7 @@ class Send(Protocol):
         """The app that calls go to: a walk's token is bound to it."""
 
     @property
-    def viewer(self) -> str | None:
+    def acting_user(self) -> str | None:
         """The acting user of calls that name none."""
 
     def __call__(self, call: Call[R], /) -> Awaitable[R]: ...
@@ -106,7 +106,7 @@ def segment(name: str, value: object) -> str:
         raise RequestInvalidError(f"{name} = {value!r}: a lone surrogate cannot be sent") from None
 
 
-def check_viewer(uid: object, name: str = "on_behalf_of") -> str | None:
+def check_acting_user(uid: object, name: str = "on_behalf_of") -> str | None:
     """`uid` if it can stand in the header `onBehalfOf` unchanged; None for none."""
     if uid is None:
         return None

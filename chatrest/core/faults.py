@@ -16,9 +16,9 @@ from typing import Any, Final
 import msgspec
 
 from ..errors import ApiError, RateLimitError, ReplyUnreadableError, api_error_class
-from .pace import Signal
+from ..secrets import longest, scrub, scrub_all
+from .pacer import Signal
 from .scan import text_of, whole
-from .secrets import longest, scrub, scrub_all
 
 _LONGEST: Final = 300
 _WINDOW: Final = 20 * _LONGEST

@@ -73,7 +73,7 @@ class AsRows:
 
     def __init__(self, send: Send) -> None:
         self.app_id = send.app_id
-        self.viewer = send.viewer
+        self.acting_user = send.acting_user
         self._send: Callable[[Call[Any]], Awaitable[Any]] = send
 
     def __call__(self, call: Call[R], /) -> Awaitable[R]:

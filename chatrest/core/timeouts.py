@@ -5,7 +5,7 @@ from typing import Final, final
 from msgspec import Struct
 
 from ..errors import RequestInvalidError
-from .secrets import shown
+from ..secrets import shown
 
 _MOST: Final = 1_000_000_000
 

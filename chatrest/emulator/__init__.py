@@ -10,7 +10,7 @@ Bad weather is scripted with the faults of `chatrest.emulator.weather`, a rate l
 
 from .limits import RateLimit
 from .server import Emulator, Received
-from .store import Store
+from .store.store import Store
 from .weather import Fault, Weather, storm
 
 __all__ = ["Emulator", "Fault", "RateLimit", "Received", "Store", "Weather", "storm"]

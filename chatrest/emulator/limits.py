@@ -18,7 +18,7 @@ from msgspec import Struct
 
 from ..core.timeouts import check_seconds
 from ..errors import RequestInvalidError
-from .refusals import Refusal
+from .service.refusals import Refusal
 
 Kind: TypeAlias = Literal["fixed", "sliding", "bucket"]
 Spelling: TypeAlias = Literal["a", "b", "retry-after", "none"]

@@ -18,14 +18,14 @@ from msgspec import Struct
 
 from ..core.hosts import App, check_key
 from ..errors import RequestInvalidError
-from .data import EPOCH, fill
-from .faults import Fault
-from .front import KEPT_REQUESTS, Front, Received as Received
 from .limits import Limited, RateLimit
-from .reading import DIALECTS, PAGE_ORDERS, Dialect, Look, PageOrder
-from .service import Keys, Service
-from .store import Store
-from .weather import Weather
+from .middleware import KEPT_REQUESTS, Front, Received as Received
+from .service.message_pages import DIALECTS, PAGE_ORDERS, Dialect, Look, PageOrder
+from .service.router import Keys, Service
+from .store.data import EPOCH, fill
+from .store.store import Store
+from .weather.faults import Fault
+from .weather.script import Weather
 
 Dialects: TypeAlias = Literal["documented", "cursor", "next"]
 

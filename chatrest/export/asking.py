@@ -4,7 +4,8 @@ from collections.abc import AsyncIterator
 
 from ..errors import BadRequestError, NotFoundError, PermissionDeniedError
 from ..models.message import Message
-from ..queries import MessageQuery, UserQuery
+from ..queries.messages import MessageQuery
+from ..queries.users import UserQuery
 from ..session import AsyncSession
 from .names import MILLISECONDS
 from .sources import Source

@@ -13,7 +13,7 @@ from msgspec import structs
 
 from ..core.rows import AsRows, Row
 from ..errors import ApiError, AuthenticationError, ChatRestError, CursorError, ServerError
-from ..queries import MessageQuery
+from ..queries.messages import MessageQuery
 from ..resources.messages import Messages
 from ..session import AsyncSession
 from ..walk import Page

@@ -10,9 +10,9 @@ from msgspec import Struct, structs
 
 from ..core.arguments import check
 from ..core.encode import given
-from ..core.endpoint import check_viewer, segment
+from ..core.endpoint import check_acting_user, segment
 from ..errors import RequestInvalidError
-from ..queries import MessageQuery
+from ..queries.messages import MessageQuery
 from .sources import Source, pair_of
 
 T = TypeVar("T")
@@ -161,7 +161,7 @@ def _pair(pair: object) -> tuple[str, str]:
     assert isinstance(pair, tuple)
     for uid in pair:  # each of them may have to stand in the path and in the header
         segment("pairs", uid)
-        check_viewer(uid, "pairs")
+        check_acting_user(uid, "pairs")
     one, other = sorted(pair)
     return one, other
 

@@ -26,7 +26,7 @@ from msgspec import Struct, structs
 
 from ..core.cursor import Cursor
 from ..core.rows import Row
-from ..queries import MessageQuery
+from ..queries.messages import MessageQuery
 from ..resources.messages import Messages
 from ..walk import Walk
 from .spans import Hole

@@ -47,7 +47,7 @@ async def export(
     """
     check(plan is None or isinstance(plan, Plan), "plan", plan, "a Plan, or None")
     check_count("workers", workers)
-    if session.sender.viewer is not None:
+    if session.sender.acting_user is not None:
         raise RequestInvalidError(
             f"session = {session!r}: allowed is one that acts as nobody; as a user it sees other lists"
         )

@@ -4,7 +4,7 @@ from typing import Any, ClassVar, TypeAlias, TypeVar
 
 from msgspec import UNSET, Struct, UnsetType
 
-from ..core.secrets import masked
+from ..secrets import masked
 
 T = TypeVar("T")
 

@@ -6,7 +6,7 @@ from ..core.cursor import Cursor
 from ..core.decode import APP_INFO, Many
 from ..core.endpoint import Endpoint, Send
 from ..models.app import AppInfo
-from ..queries import AppQuery
+from ..queries.apps import AppQuery
 from ..walk import Walk
 from .listing import check_query, walk
 

@@ -11,9 +11,9 @@ from ..core.cursor import Cursor, fingerprint, resumed
 from ..core.decode import Listing
 from ..core.encode import given, query_pairs
 from ..core.endpoint import Call, Pairs, Send
-from ..core.turn import Rules, start_of
+from ..core.step import Rules, start_of
 from ..errors import RequestInvalidError
-from ..queries import Filter
+from ..queries.checked import Filter
 from ..walk import Walk
 
 T = TypeVar("T")
@@ -34,12 +34,12 @@ def walk(
     pages: bool = False,
 ) -> Walk[T]:
     """The walk over the list that `call` asks for; `CursorError` where `cursor` is not one of it."""
-    viewer = call.on_behalf_of or send.viewer
+    acting_user = call.on_behalf_of or send.acting_user
     call = structs.replace(call, query=given(call.query))
     pairs = list(query_pairs(call.query, "repeat"))
     sizes = [int(value) for name, value in pairs if name in _SIZES]
     asked = [pair for pair in pairs if pair[0] not in _SIZES]
-    query = fingerprint(call.endpoint.name, call.path, viewer, send.app_id, asked)
+    query = fingerprint(call.endpoint.name, call.path, acting_user, send.app_id, asked)
     start = resumed(cursor, query) or start_of(query, asked)
     rules = Rules(
         key=attrgetter(key),

@@ -11,7 +11,7 @@ from ..core.decode import MESSAGE, Many, One
 from ..core.endpoint import Endpoint, Send
 from ..errors import RequestInvalidError
 from ..models.message import Message
-from ..queries import MessageQuery
+from ..queries.messages import MessageQuery
 from ..walk import Walk
 from .listing import check_query, walk
 
@@ -102,7 +102,7 @@ class Messages:
         """
         check_query(query, MessageQuery)
         call = LIST_USER(uid=uid, query=query, on_behalf_of=on_behalf_of)
-        acting = on_behalf_of or self._send.viewer
+        acting = on_behalf_of or self._send.acting_user
         return walk(self._send, call, key="id", size_name="limit" if acting else "perPage", cursor=cursor)
 
     def list_group(

@@ -6,7 +6,7 @@ from ..core.cursor import Cursor
 from ..core.decode import USER, Many
 from ..core.endpoint import Endpoint, Send
 from ..models.user import User
-from ..queries import UserQuery
+from ..queries.users import UserQuery
 from ..walk import Walk
 from .listing import check_query, walk
 

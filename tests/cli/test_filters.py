@@ -6,7 +6,7 @@ import pytest
 import chatrest
 from chatrest.cli.filters import MEANINGS, FilterOption, query_of
 from chatrest.cli.reading import apps, messages, users
-from chatrest.queries import Filter
+from chatrest.queries.checked import Filter
 
 COMMANDS = {chatrest.MessageQuery: messages, chatrest.UserQuery: users, chatrest.AppQuery: apps}
 CHOICES = {"affix": "prepend", "attachment_types": "image", "search_in": "uid", "status": "offline"}

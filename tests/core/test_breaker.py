@@ -9,18 +9,18 @@ from hypothesis import given, settings, strategies as st
 from multidict import CIMultiDict
 
 from chatrest.core.breaker import FAILURES, Breaker, Budget
-from chatrest.core.decode import anything
+from chatrest.core.decode import read_json
 from chatrest.core.endpoint import Call, Endpoint
 from chatrest.core.retry import RetryPolicy
 from chatrest.core.timeouts import Timeouts
 from chatrest.core.wire import Request
-from chatrest.engine import Engine
 from chatrest.errors import ConnectError, ReplyUnreadableError, RequestTimeoutError, TransportError
-from chatrest.lanes import Priority
-from chatrest.pool import Pool
-from chatrest.run import Terms
-from chatrest.transport import Reply
-from tests.test_timing import timing, virtually
+from chatrest.network.call import Terms
+from chatrest.network.engine import Engine
+from chatrest.network.lanes import Priority
+from chatrest.network.pool import Pool
+from chatrest.network.transport import Reply
+from tests.network.test_timing import timing, virtually
 
 RESTS = [1.0, 2.0, 4.0, 8.0, 16.0, 30.0, 30.0]
 
@@ -190,7 +190,7 @@ class Region:
         return answer  # type: ignore[no-any-return]
 
     async def call(self, lane: Priority = "interactive", **policy: Any) -> Any:
-        endpoint: Endpoint[Any] = Endpoint(name="x.get", method="GET", path="/x", reply=anything)
+        endpoint: Endpoint[Any] = Endpoint(name="x.get", method="GET", path="/x", reply=read_json)
         terms = Terms(
             app_id="app-1",
             timeouts=Timeouts(),

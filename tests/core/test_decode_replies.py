@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
-from chatrest.core.decode import APP_INFO, AUTH_TOKEN, MESSAGE, USER, Many, One, anything
+from chatrest.core.decode import APP_INFO, AUTH_TOKEN, MESSAGE, USER, Many, One, read_json
 from chatrest.errors import ReplyUnreadableError
 from chatrest.models.message import (
     UnknownMessage,
@@ -62,7 +62,7 @@ def test_an_object_with_an_id_stands_for_a_list_of_one() -> None:
 @some
 @given(st.binary(max_size=60) | st.text('{}[]:,"data metid\\0.-', max_size=40).map(str.encode))
 def test_any_bytes_are_a_page_or_unreadable_and_nothing_else(served: bytes) -> None:
-    for read in (PAGE, MESSAGE_ONE, Many(USER), One(AUTH_TOKEN), Many(APP_INFO), anything):
+    for read in (PAGE, MESSAGE_ONE, Many(USER), One(AUTH_TOKEN), Many(APP_INFO), read_json):
         for each in (served, b'{"data":' + served + b"}", b'{"data":[' + served + b"]}"):
             with suppress(ReplyUnreadableError):
                 read(each)
@@ -156,15 +156,15 @@ def test_an_app_is_read_from_a_list_or_alone() -> None:
     assert Many(APP_INFO)(b'{"data":' + app + b"}").items == Many(APP_INFO)(b'{"data":[' + app + b"]}").items
 
 
-# ── anything ──
+# ── read_json ──
 
 
 def test_any_json_is_taken_as_it_is_and_nothing_as_none() -> None:
-    assert anything(b'{"a":[1,null]}') == {"a": [1, None]}
-    assert anything(b"") is None
-    assert anything(b'"\\ud800"') == "\ud800"
+    assert read_json(b'{"a":[1,null]}') == {"a": [1, None]}
+    assert read_json(b"") is None
+    assert read_json(b'"\\ud800"') == "\ud800"
     with pytest.raises(ReplyUnreadableError):
-        anything(b"<html>")
+        read_json(b"<html>")
 
 
 def test_a_decoder_is_built_once() -> None:

@@ -6,7 +6,7 @@ from urllib.parse import quote, unquote, urlsplit
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from chatrest.core.endpoint import Call, Endpoint, any_path, check_viewer, is_mapping, segment
+from chatrest.core.endpoint import Call, Endpoint, any_path, check_acting_user, is_mapping, segment
 from chatrest.errors import RequestInvalidError
 
 GET: Endpoint[Any] = Endpoint(
@@ -82,11 +82,11 @@ def test_a_call_with_a_bad_argument_is_refused() -> None:
 
 @pytest.mark.parametrize("uid", ["bob", "b b", "漢字", "a/b", "a;b", "é"])
 def test_an_acting_user_is_taken_unchanged(uid: str) -> None:
-    assert check_viewer(uid) == uid
+    assert check_acting_user(uid) == uid
 
 
 def test_no_acting_user_is_none() -> None:
-    assert check_viewer(None) is None
+    assert check_acting_user(None) is None
 
 
 @pytest.mark.parametrize(
@@ -110,7 +110,7 @@ def test_no_acting_user_is_none() -> None:
 )
 def test_an_acting_user_that_a_header_would_change_is_refused(uid: object) -> None:
     with pytest.raises(RequestInvalidError, match=r"^on_behalf_of = "):
-        check_viewer(uid)
+        check_acting_user(uid)
 
 
 @pytest.mark.parametrize(
@@ -218,6 +218,6 @@ def test_an_encoded_slash_or_percent_that_hides_nothing_is_taken() -> None:
 
 def test_an_acting_user_is_refused_by_the_name_of_its_argument() -> None:
     with pytest.raises(RequestInvalidError, match=r"^uid = ' x'"):
-        check_viewer(" x", "uid")
+        check_acting_user(" x", "uid")
     with pytest.raises(RequestInvalidError, match=r"^uid = '\.\.'"):
-        check_viewer("..", "uid")
+        check_acting_user("..", "uid")

@@ -160,7 +160,7 @@ class Sender:
     """Answers every call with one page."""
 
     app_id = "app-1"
-    viewer = None
+    acting_user = None
     calls: list[Call[Any]]
 
     def __init__(self) -> None:

@@ -6,10 +6,10 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from chatrest.emulator.data import fill
-from chatrest.emulator.reading import Look
-from chatrest.emulator.service import Keys, Request, Service
+from chatrest.emulator.service.message_pages import Look
+from chatrest.emulator.service.router import Keys, Request, Service
 from chatrest.emulator.store import Store
+from chatrest.emulator.store.data import fill
 
 KEYS = Keys("full", "auth", "manage", "hush")
 
@@ -40,19 +40,19 @@ class Asker:
         query: str = "",
         *,
         method: str = "GET",
-        viewer: str | None = None,
+        acting_user: str | None = None,
         headers: Mapping[str, str] | None = None,
         body: Any = b"",
     ) -> Answer:
         sent = {"apikey": KEYS.full_access} if headers is None else dict(headers)
-        if viewer is not None:
-            sent["onbehalfof"] = viewer
+        if acting_user is not None:
+            sent["onbehalfof"] = acting_user
         raw = body if isinstance(body, bytes) else json.dumps(body).encode()
         reply = self.service.answer(Request(method, path, query, sent, raw))
         return Answer(reply.status, json.loads(reply.body))
 
-    def post(self, path: str, body: Any, *, viewer: str | None = None) -> Answer:
-        return self(path, method="POST", body=body, viewer=viewer)
+    def post(self, path: str, body: Any, *, acting_user: str | None = None) -> Answer:
+        return self(path, method="POST", body=body, acting_user=acting_user)
 
 
 def asker(store: Store, *, users: Look | None = None, others: Look | None = None) -> Asker:

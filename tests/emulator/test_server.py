@@ -19,9 +19,8 @@ from yarl import URL
 from chatrest.core.hosts import App
 from chatrest.emulator import Emulator
 from chatrest.errors import RequestInvalidError
-
-from .test_filters import MINE
-from .test_people import AWKWARD
+from tests.emulator.service.test_list_request import MINE
+from tests.emulator.store.test_directory import AWKWARD
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from chatrest.emulator.faults import Status
+from chatrest.emulator.weather.faults import Status
 from chatrest.export import Plan, export
 from tests.exporting import (
     Served,

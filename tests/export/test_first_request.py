@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from chatrest import App, AsyncSession
-from chatrest.emulator.faults import Status
+from chatrest.emulator.weather.faults import Status
 from chatrest.errors import AuthenticationError, ChatRestError, RequestInvalidError
 from chatrest.export import Plan, export, journal, sink
 from chatrest.export.manifest import NAME as MANIFEST

@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 from msgspec import structs
 
-from chatrest.emulator.faults import Change, Outgoing, Status, asked
-from chatrest.emulator.service import Request
+from chatrest.emulator.service.router import Request
 from chatrest.emulator.store import Store
-from chatrest.emulator.when import First
+from chatrest.emulator.weather.faults import Change, Outgoing, Status, asked
+from chatrest.emulator.weather.triggers import First
 from chatrest.export import Plan, export, jobs, verify
-from chatrest.queries import MessageQuery
+from chatrest.queries.messages import MessageQuery
 from tests.exporting import (
     START,
     assert_whole,

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from chatrest.emulator.faults import Change, Outgoing, asked
-from chatrest.emulator.service import Request
+from chatrest.emulator.service.router import Request
 from chatrest.emulator.store import Store
 from chatrest.emulator.weather import Status
+from chatrest.emulator.weather.faults import Change, Outgoing, asked
 from chatrest.export import Plan, export, jobs
 from tests.exporting import (
     USERS,

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from chatrest.emulator.faults import Change, Outgoing, asked
-from chatrest.emulator.service import Request
+from chatrest.emulator.service.router import Request
+from chatrest.emulator.weather.faults import Change, Outgoing, asked
 from chatrest.export import Plan, export
-from chatrest.queries import MessageQuery
+from chatrest.queries.messages import MessageQuery
 from tests.exporting import (
     START,
     assert_whole,

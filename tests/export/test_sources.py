@@ -144,7 +144,7 @@ def test_a_source_is_told_in_words() -> None:
 class Listed:
     """A service with the messages 1 to 30, ten to a page, that calls every page its last."""
 
-    app_id, viewer = "app-1", None
+    app_id, acting_user = "app-1", None
 
     def __init__(self) -> None:
         self.calls: list[Call[Any]] = []

@@ -6,13 +6,14 @@ import pytest
 
 from chatrest.core.endpoint import Call
 from chatrest.errors import RequestInvalidError
-from chatrest.queries import AppQuery, UserQuery
+from chatrest.queries.apps import AppQuery
+from chatrest.queries.users import UserQuery
 from chatrest.resources.apps import ENDPOINTS, LIST, Apps
 
 
 class Session:
     app_id = "management"
-    viewer = None
+    acting_user = None
 
     def __init__(self, body: bytes) -> None:
         self.body = body

@@ -11,7 +11,7 @@ from chatrest.resources.auth_tokens import CREATE, ENDPOINTS, AuthTokens
 
 class Session:
     app_id = "app"
-    viewer = None
+    acting_user = None
 
     def __init__(self) -> None:
         self.calls: list[Call[Any]] = []

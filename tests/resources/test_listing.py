@@ -10,7 +10,8 @@ from chatrest.core.encode import query_pairs
 from chatrest.core.endpoint import Call, Endpoint
 from chatrest.errors import ChatRestError, CursorError, RequestInvalidError
 from chatrest.models.meta import Meta
-from chatrest.queries import MessageQuery, UserQuery
+from chatrest.queries.messages import MessageQuery
+from chatrest.queries.users import UserQuery
 from chatrest.resources.listing import LARGEST_PAGE, check_query, walk
 from chatrest.walk import Walk
 
@@ -25,8 +26,8 @@ OTHER: Endpoint[Any] = Endpoint(
 class Sent:
     """A session that keeps what was sent."""
 
-    def __init__(self, app_id: str = "app", viewer: str | None = None) -> None:
-        self.app_id, self.viewer = app_id, viewer
+    def __init__(self, app_id: str = "app", acting_user: str | None = None) -> None:
+        self.app_id, self.acting_user = app_id, acting_user
         self.calls: list[Call[Any]] = []
 
     async def __call__(self, call: Call[Any], /) -> Any:
@@ -94,12 +95,12 @@ def test_a_token_goes_with_another_page_size(query: MessageQuery) -> None:
 
 def test_the_views_own_user_and_the_calls_are_one() -> None:
     cursor = made(Sent(), LIST(**BASE)).cursor
-    assert made(Sent(viewer="eve"), LIST(**{**BASE, "on_behalf_of": None}), cursor).cursor == cursor
-    assert made(Sent(viewer="mallory"), LIST(**BASE), cursor).cursor == cursor
+    assert made(Sent(acting_user="eve"), LIST(**{**BASE, "on_behalf_of": None}), cursor).cursor == cursor
+    assert made(Sent(acting_user="mallory"), LIST(**BASE), cursor).cursor == cursor
 
 
 def test_a_token_holds_neither_the_uid_nor_the_acting_user() -> None:
-    cursor = made(Sent(), LIST(uid="bob-the-uid", on_behalf_of="eve-the-viewer")).cursor
+    cursor = made(Sent(), LIST(uid="bob-the-uid", on_behalf_of="eve-the-acting_user")).cursor
     assert "bob" not in repr(cursor)
     assert "eve" not in repr(cursor)
 

@@ -12,7 +12,8 @@ from chatrest.core.wire import json_body
 from chatrest.errors import CursorError, RequestInvalidError
 from chatrest.models.message import TextMessage, unknown
 from chatrest.models.meta import Mark, Meta, Pagination
-from chatrest.queries import MessageQuery, UserQuery
+from chatrest.queries.messages import MessageQuery
+from chatrest.queries.users import UserQuery
 from chatrest.resources.messages import ENDPOINTS, LIST_USER, SEND, Messages, NewMessage
 
 
@@ -21,8 +22,8 @@ class Session:
 
     app_id = "app"
 
-    def __init__(self, *replies: Any, viewer: str | None = None) -> None:
-        self.replies, self.viewer = list(replies), viewer
+    def __init__(self, *replies: Any, acting_user: str | None = None) -> None:
+        self.replies, self.acting_user = list(replies), acting_user
         self.calls: list[Call[Any]] = []
 
     async def __call__(self, call: Call[Any], /) -> Any:
@@ -92,13 +93,14 @@ def test_an_id_that_is_no_path_segment_is_refused(uid: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("viewer", "acting", "size"), [(None, None, "perPage"), ("eve", None, "limit"), (None, "eve", "limit")]
+    ("acting_user", "acting", "size"),
+    [(None, None, "perPage"), ("eve", None, "limit"), (None, "eve", "limit")],
 )
 async def test_a_users_messages_are_asked_by_limit_with_an_acting_user(
-    viewer: Any, acting: Any, size: str
+    acting_user: Any, acting: Any, size: str
 ) -> None:
     """Specification, Endpoints: `limit` works alongside the `onBehalfOf` header."""
-    session = Session(page(), viewer=viewer)
+    session = Session(page(), acting_user=acting_user)
     await Messages(session).list_user("bob", on_behalf_of=acting).collect()
     assert session.calls[0].place == ((size, "1000"),)
 

@@ -9,7 +9,8 @@ from chatrest.core.endpoint import Call
 from chatrest.errors import CursorError, RequestInvalidError
 from chatrest.models.meta import Meta, Pagination
 from chatrest.models.user import User
-from chatrest.queries import MessageQuery, UserQuery
+from chatrest.queries.messages import MessageQuery
+from chatrest.queries.users import UserQuery
 from chatrest.resources.users import ENDPOINTS, LIST, Users
 
 
@@ -17,7 +18,7 @@ class Session:
     """A hundred users, in the pages asked for."""
 
     app_id = "app"
-    viewer = None
+    acting_user = None
 
     def __init__(self, count: int = 100) -> None:
         self.users = [User(f"user-{n:03}") for n in range(count)]

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from ...export import Plan, Progress, Report, export
-from ...queries import MessageQuery
+from ...queries.messages import MessageQuery
 
 if TYPE_CHECKING:
     from ...session import AsyncSession

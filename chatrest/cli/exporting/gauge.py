@@ -12,7 +12,7 @@ from typing import Final, NamedTuple, final
 from msgspec import Struct
 
 from ...export.progress import Active, Progress
-from ...pool import Pool
+from ...network.pool import Pool
 
 _RATE_OVER: Final = 10.0
 _LEFT_OVER: Final = (10.0, 60.0)

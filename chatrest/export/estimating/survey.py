@@ -160,7 +160,7 @@ class _Heard:
     def __init__(self, session: AsyncSession) -> None:
         self._sender = session.sender
         self.app_id = session.sender.app_id
-        self.viewer = session.sender.viewer
+        self.acting_user = session.sender.acting_user
         self.meta = Meta()
         self.seconds = 0.0
 

@@ -60,7 +60,7 @@ class DatabaseSink:
     # ── opening ──
 
     def repair(self) -> list[Lost]:
-        """Opens the database, or makes it anew; where it lacks anything, all of it is lost."""
+        """Opens the database, or makes it anew; where it lacks read_json, all of it is lost."""
         self.close()
         try:
             with told(self._path):

@@ -2,8 +2,8 @@
 
 import json
 
-from chatrest.emulator.data import fill as fill_made
 from chatrest.emulator.store import Store
+from chatrest.emulator.store.data import fill as fill_made
 from tests.databases import AT, ODD, VIEWS, Export, page, record
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from chatrest import AsyncSession
 from chatrest.emulator import Emulator
-from chatrest.emulator.oddities import OddRecords
+from chatrest.emulator.weather.odd_records import OddRecords
 from chatrest.export import Plan, export
 from chatrest.export.manifest import read
 from chatrest.export.sinks.columns import raws_of

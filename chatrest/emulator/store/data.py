@@ -1,0 +1,113 @@
+"""Made data: users, groups and messages from a seed; the same seed and sizes give the same bytes.
+
+Rules:
+- Users are unevenly busy (Zipf): the first is the busiest, and so are conversations.
+- About one message in ten is in a group, where there are groups.
+- Ids ascend from 1 by 1, `sentAt` ascends from `EPOCH` with them.
+- An edit or a deletion (category `action`) is of a message that shows it; a call that is `ongoing` was
+  `initiated` before in the same conversation (specification, `data` of a message with category `call`).
+
+Records are written as text, not as objects: the command's demo makes 100,000 of them at its start.
+"""
+
+from collections.abc import Iterator
+from itertools import accumulate
+from random import Random
+from typing import Any, Final
+
+from .phrases import FAMILY, GIVEN, TAGS
+from .records import Talk, Writer
+from .store import Store
+
+EPOCH: Final = 1_600_000_000
+"""The second at which made data begins."""
+KINDS: Final = {"text": 70, "media": 10, "custom": 5, "action": 5, "call": 10}
+"""Parts in a hundred."""
+_GROUP_SHARE = 0.1
+_PAIRS_PER_USER = 3
+
+
+def fill(store: Store, *, users: int, messages: int, groups: int, seed: int) -> None:
+    """Puts made data into an empty store; 100,000 messages take two or three seconds."""
+    dice = Random(seed)  # noqa: S311 - made data, and no keys
+    people = [_user(dice, index, users) for index in range(users)]
+    rooms = [_group(dice, index, groups, people) for index in range(groups if users > 1 else 0)]
+    store.add_all(people, [room for room, _ in rooms], _records(dice, people, rooms, messages))
+
+
+def _user(dice: Random, index: int, users: int) -> dict[str, Any]:
+    uid = f"user-{index + 1:0{max(2, len(str(users)))}}"
+    at = EPOCH - dice.randrange(10**6, 10**7)
+    user: dict[str, Any] = {
+        "uid": uid,
+        "name": f"{dice.choice(GIVEN)} {dice.choice(FAMILY)}",
+        "status": "available" if dice.random() < 0.2 else "offline",
+        "role": "moderator" if dice.random() < 0.1 else "default",
+        "avatar": f"https://media.example.com/avatars/{uid}.png",
+        "createdAt": at,
+        "updatedAt": at + dice.randrange(10**6),
+        "lastActiveAt": EPOCH + dice.randrange(10**6),
+    }
+    if dice.random() < 0.3:
+        user["metadata"] = {"team": dice.choice(("north", "süd", "東"))}
+    if dice.random() < 0.3:
+        user["tags"] = dice.sample(TAGS, 2)
+    return user
+
+
+def _group(
+    dice: Random, index: int, groups: int, people: list[dict[str, Any]]
+) -> tuple[dict[str, Any], list[str]]:
+    guid = f"group-{index + 1:0{max(2, len(str(groups)))}}"
+    members = dice.sample([user["uid"] for user in people], min(len(people), dice.randrange(3, 30)))
+    group = {
+        "guid": guid,
+        "name": f"Group {index + 1}",
+        "type": ("public", "private", "password")[index % 3],
+        "owner": members[0],
+        "createdAt": EPOCH - 10**5,
+        "membersCount": len(members),
+        "conversationId": f"group_{guid}",
+        "updatedAt": EPOCH - 10**5,
+    }
+    return group, members
+
+
+def _records(
+    dice: Random,
+    people: list[dict[str, Any]],
+    rooms: list[tuple[dict[str, Any], list[str]]],
+    messages: int,
+) -> Iterator[bytes]:
+    if not messages:
+        return
+    talks = _pairs(dice, people)
+    weights = _zipf(len(talks), 1 - _GROUP_SHARE if rooms else 1)
+    talks += [Talk.of_group(group, members) for group, members in rooms]
+    weights += _zipf(len(rooms), _GROUP_SHARE)
+    writer = Writer(dice, {user["uid"]: user for user in people}, {room["guid"]: room for room, _ in rooms})
+    at, shares, kinds = EPOCH, list(accumulate(weights)), list(accumulate(KINDS.values()))
+    names = list(KINDS)
+    for number in range(1, messages + 1):
+        at += int(dice.random() * 120)
+        [talk] = dice.choices(talks, cum_weights=shares)
+        [kind] = dice.choices(names, cum_weights=kinds)
+        yield writer.record(kind, talk, number, at).encode()
+
+
+def _pairs(dice: Random, people: list[dict[str, Any]]) -> list[Talk]:
+    """Conversations of two, the busiest first; the first user is in more of them than any other."""
+    uids = [user["uid"] for user in people]
+    weights = list(accumulate(_zipf(len(uids), 1)))
+    pairs: dict[tuple[str, str], None] = {(uids[0], uids[1]): None}
+    for _ in range(_PAIRS_PER_USER * len(uids)):
+        one, other = dice.choices(uids, cum_weights=weights, k=2)
+        if one != other and (other, one) not in pairs:
+            pairs[one, other] = None
+    return [Talk.of_two(*pair) for pair in pairs]
+
+
+def _zipf(count: int, total: float) -> list[float]:
+    shares = [1 / rank for rank in range(1, count + 1)]
+    whole = sum(shares)
+    return [total * share / whole for share in shares]

@@ -1,0 +1,114 @@
+"""Faults of the line on the wire: bytes written to the transport, past aiohttp's own response.
+
+aiohttp asks a handler for a response and sends it. Where the weather is bad, what there is to send was
+sent already, and `Sent` is what aiohttp gets: a response that writes nothing.
+"""
+
+import socket
+import struct
+from collections.abc import Awaitable, Callable
+from http import HTTPStatus
+
+from aiohttp import web
+from aiohttp.abc import AbstractStreamWriter
+
+from .connection_faults import Cut, Drip, Line, Reset, WrongLength
+from .faults import Outgoing
+
+
+class Sent(web.StreamResponse):
+    """A response that is on its way already. `stays`: whether the connection is kept."""
+
+    def __init__(self, *, stays: bool) -> None:
+        super().__init__()
+        self._stays = stays
+
+    @property
+    def keep_alive(self) -> bool | None:
+        """Whether aiohttp waits for another request."""
+        return self._stays
+
+    async def prepare(self, request: web.BaseRequest) -> AbstractStreamWriter | None:
+        """Writes nothing."""
+        return None
+
+    async def write_eof(self, data: bytes = b"") -> None:
+        """Writes nothing."""
+
+
+class Peer:
+    """The client's end, as bytes go to it."""
+
+    def __init__(self, request: web.BaseRequest) -> None:
+        if request.transport is None:
+            raise ConnectionResetError("the client has gone")
+        self._transport = request.transport
+        self._writer = request.writer
+        # What is written must have left before a connection is reset: drain waits for the last byte.
+        self._transport.set_write_buffer_limits(high=0)
+
+    async def write(self, data: bytes) -> None:
+        """Sends `data` and waits until the kernel has it."""
+        if self._transport.is_closing():
+            raise ConnectionResetError("the client has gone")
+        self._transport.write(data)
+        await self._writer.drain()
+
+    def reset(self) -> None:
+        """RST instead of FIN."""
+        linger = struct.pack("ii", 1, 0)
+        self._transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
+        self._transport.abort()
+
+
+async def deliver(
+    fault: Line, request: web.BaseRequest, reply: Outgoing, sleep: Callable[[float], Awaitable[None]]
+) -> Sent:
+    """Sends `reply` as `fault` has it; a client that has gone is none of our concern."""
+    try:
+        return await _delivered(fault, Peer(request), reply, sleep)
+    except ConnectionError:
+        return Sent(stays=False)
+
+
+async def _delivered(
+    fault: Line, peer: Peer, reply: Outgoing, sleep: Callable[[float], Awaitable[None]]
+) -> Sent:
+    body = reply.body
+    match fault:
+        case Reset():
+            if fault.after is not None:
+                await peer.write(head(reply, len(body)) + body[: min(fault.after, max(0, len(body) - 1))])
+            peer.reset()
+        case Cut():
+            sent = body[: min(fault.after, max(0, len(body) - 1))]
+            chunk = b"%x\r\n%b\r\n" % (len(sent), sent) if sent else b""
+            cut = head(reply, None) + chunk if fault.chunked else head(reply, max(1, len(body))) + sent
+            await peer.write(cut)
+        case WrongLength():
+            await peer.write(head(reply, max(0, len(body) + fault.by)) + body)
+        case Drip():
+            await _drip(fault, peer, reply, sleep)
+            return Sent(stays=True)
+        case _:
+            await peer.write(head(reply, len(body)) + body)
+    return Sent(stays=False)
+
+
+async def _drip(fault: Drip, peer: Peer, reply: Outgoing, sleep: Callable[[float], Awaitable[None]]) -> None:
+    await peer.write(head(reply, len(reply.body)))
+    for at in range(0, len(reply.body), fault.size):
+        if at:
+            await sleep(fault.pause)
+        await peer.write(reply.body[at : at + fault.size])
+
+
+def head(reply: Outgoing, length: int | None) -> bytes:
+    """The reply's head with this Content-Length, None for chunks."""
+    try:
+        reason = HTTPStatus(reply.status).phrase
+    except ValueError:
+        reason = ""
+    size = {"Transfer-Encoding": "chunked"} if length is None else {"Content-Length": str(length)}
+    lines = [f"{name}: {value}" for name, value in (reply.headers | size).items()]
+    return "\r\n".join([f"HTTP/1.1 {reply.status} {reason}", *lines, "", ""]).encode()

@@ -1,0 +1,143 @@
+"""When a fault strikes, and which requests it is for: decisions that are told the time and the dice."""
+
+from random import Random
+from typing import ClassVar, Final, TypeAlias, final
+
+from msgspec import Struct
+
+from ...errors import RequestInvalidError
+
+ROUTES: Final = {
+    "apps.list": ("GET", "/apps"),
+    "auth_tokens.create": ("POST", "/users/{uid}/auth_tokens"),
+    "messages.get": ("GET", "/messages/{message_id}"),
+    "messages.list": ("GET", "/messages"),
+    "messages.list_group": ("GET", "/groups/{guid}/messages"),
+    "messages.list_thread": ("GET", "/messages/{message_id}/thread"),
+    "messages.list_user": ("GET", "/users/{uid}/messages"),
+    "messages.send": ("POST", "/messages"),
+    "users.create": ("POST", "/users"),
+    "users.get": ("GET", "/users/{uid}"),
+    "users.list": ("GET", "/users"),
+}
+"""The operations that a route may name; any other is named by its path."""
+
+
+@final
+class Always(Struct, frozen=True):
+    """Every request of the route."""
+
+    def strikes(self, number: int, now: float, dice: Random) -> bool:
+        """Whether request `number`, counted from 1, is struck."""
+        return True
+
+
+@final
+class First(Struct, frozen=True):
+    """The first `count` requests of the route, once `after` others have passed."""
+
+    count: int = 1
+    after: int = 0
+
+    def __post_init__(self) -> None:
+        _whole("First.count", self.count, 1)
+        _whole("First.after", self.after, 0)
+
+    def strikes(self, number: int, now: float, dice: Random) -> bool:
+        """Whether request `number`, counted from 1, is struck."""
+        return self.after < number <= self.after + self.count
+
+
+@final
+class Every(Struct, frozen=True):
+    """Every `step`-th request of the route: 3 strikes the third, the sixth and so on."""
+
+    step: int
+
+    def __post_init__(self) -> None:
+        _whole("Every.step", self.step, 1)
+
+    def strikes(self, number: int, now: float, dice: Random) -> bool:
+        """Whether request `number`, counted from 1, is struck."""
+        return number % self.step == 0
+
+
+@final
+class Chance(Struct, frozen=True):
+    """Each request of the route with probability `share`, from 0 to 1.
+
+    The dice come from `seed`, and where that is None from the emulator's seed and the fault's place in the
+    script: the same requests in the same order are struck again.
+    """
+
+    share: float
+    seed: int | None = None
+
+    def __post_init__(self) -> None:
+        check_share("Chance.share", self.share)
+
+    def strikes(self, number: int, now: float, dice: Random) -> bool:
+        """Whether request `number`, counted from 1, is struck."""
+        return dice.random() < self.share
+
+
+@final
+class Between(Struct, frozen=True):
+    """The requests of the route from `begin` until before `end`: seconds on the emulator's clock."""
+
+    begin: float
+    end: float
+
+    def __post_init__(self) -> None:
+        if not self.begin < self.end:
+            raise RequestInvalidError(f"Between.end = {self.end!r}: allowed is a time after {self.begin!r}")
+
+    def strikes(self, number: int, now: float, dice: Random) -> bool:
+        """Whether a request at `now` is struck."""
+        return self.begin <= now < self.end
+
+
+When: TypeAlias = Always | First | Every | Chance | Between
+ALWAYS: Final = Always()
+
+
+class Route:
+    """Which requests a fault is for: an operation's name, a path template, or None for all."""
+
+    _known: ClassVar[dict[str, "Route"]] = {}
+
+    def __init__(self, route: str) -> None:
+        known = ROUTES.get(route)
+        self._method = None if known is None else known[0]
+        path = route if known is None else known[1]
+        if not path.startswith("/"):
+            names = ", ".join(ROUTES)
+            raise RequestInvalidError(f"route = {route!r}: allowed are {names}, a path from its /, and None")
+        self._parts = [None if part[:1] == "{" else part for part in path[1:].split("/")]
+
+    @classmethod
+    def of(cls, route: str) -> "Route":
+        """The route of that name or template."""
+        if route not in cls._known:
+            cls._known[route] = cls(route)
+        return cls._known[route]
+
+    def fits(self, method: str, path: str) -> bool:
+        """Whether a request is of this route; `path` is as sent, with the base address's own path."""
+        if self._method not in (None, method):
+            return False
+        parts = path.split("/")[2:]
+        return len(parts) == len(self._parts) and all(
+            own is None or own == part for own, part in zip(self._parts, parts, strict=True)
+        )
+
+
+def check_share(name: str, value: object) -> None:
+    """Refuses what is not a number from 0 to 1."""
+    if not isinstance(value, int | float) or not 0 <= value <= 1:
+        raise RequestInvalidError(f"{name} = {value!r}: allowed is a number from 0 to 1")
+
+
+def _whole(name: str, value: object, least: int) -> None:
+    if type(value) is not int or value < least:
+        raise RequestInvalidError(f"{name} = {value!r}: allowed is a whole number from {least}")

@@ -1,0 +1,1 @@
+"""From a call to the network and back: attempts under one deadline, pools, pacing, HTTP."""

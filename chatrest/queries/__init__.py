@@ -1,0 +1,1 @@
+"""Filters of lists, and bodies of requests, a file a collection."""

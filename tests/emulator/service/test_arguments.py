@@ -1,0 +1,51 @@
+import pytest
+
+from chatrest.emulator.service.arguments import Arguments
+from chatrest.emulator.service.refusals import Refusal
+
+
+def test_a_list_comes_as_comma_list_repeated_key_or_brackets() -> None:
+    for pairs in ([("tags", "a,b")], [("tags", "a"), ("tags", "b")], [("tags[]", "a"), ("tags[]", "b")]):
+        assert Arguments(pairs).texts("tags") == ("a", "b")
+
+
+@pytest.mark.parametrize(("value", "flag"), [("true", True), ("1", True), ("false", False), ("0", False)])
+def test_booleans(value: str, flag: bool) -> None:
+    assert Arguments([("unread", value)]).flag("unread") is flag
+
+
+def test_what_is_absent() -> None:
+    query = Arguments([])
+    assert (query.flag("a"), query.number("b"), query.text("c"), query.texts("d")) == (False, None, None, ())
+    assert query.choice("e", ("x",)) is None
+    query.check()
+
+
+def test_the_last_of_a_repeated_single_value_counts() -> None:
+    assert Arguments([("id", "1"), ("id", "2")]).number("id") == 2
+
+
+def test_another_spelling_of_a_name() -> None:
+    assert Arguments([("per_page", "7")]).number("perPage", 1, 1000) == 7
+
+
+@pytest.mark.parametrize("value", ["", "x", "-1", "1.5", "１", "0", "1001", "9" * 30])
+def test_numbers_out_of_bounds_are_refused(value: str) -> None:
+    query = Arguments([("limit", value)])
+    assert query.number("limit", 1, 1000) is None
+    with pytest.raises(Refusal):
+        query.check()
+
+
+def test_everything_wrong_is_said_at_once() -> None:
+    query = Arguments([("limit", "x"), ("unread", "maybe"), ("kinds", "a,z"), ("id", "5")])
+    query.number("limit", 1, 1000)
+    query.flag("unread")
+    query.texts("kinds", ("a", "b"))
+    query.number("id")
+    with pytest.raises(Refusal) as caught:
+        query.check()
+    assert caught.value.status == 400
+    for text in (b"from 1 to 1000", b"true, false, 1, 0", b"a, b", b"ERR_BAD_REQUEST"):
+        assert text in caught.value.body
+    assert b"The id" not in caught.value.body

@@ -1,0 +1,157 @@
+import json
+from typing import Any
+
+import pytest
+
+from tests.emulator.conftest import Asker
+
+TEXT = {"receiver": "bob", "receiverType": "user", "type": "text", "data": {"text": "hi ü 👩‍👩‍👧‍👦"}}
+
+
+def test_a_sent_message_stands_in_every_list(ask: Asker) -> None:
+    sent = ask.post("/v3/messages", TEXT, acting_user="ann").json["data"]
+    assert sent["id"] == "1"
+    assert sent["conversationId"] == "ann_user_bob"
+    assert (sent["sender"], sent["receiver"], sent["receiverType"]) == ("ann", "bob", "user")
+    assert (sent["category"], sent["type"], sent["data"]["text"]) == ("message", "text", "hi ü 👩‍👩‍👧‍👦")
+    assert sent["sentAt"] == sent["updatedAt"] == 2_000_000_000
+    assert sent["data"]["entities"]["sender"]["entity"]["uid"] == "ann"
+    for path, acting_user in (
+        ("/v3/users/bob/messages", "ann"),
+        ("/v3/users/ann/messages", None),
+        ("/v3/messages", None),
+    ):
+        assert ask(path, acting_user=acting_user).json["data"] == [sent]
+    assert ask("/v3/messages/1").json["data"] == sent
+
+
+def test_without_an_acting_user_the_app_is_the_sender(ask: Asker) -> None:
+    sent = ask.post("/v3/messages", TEXT).json["data"]
+    assert (sent["sender"], sent["conversationId"]) == ("app_system", "app_system_user_bob")
+    assert ask("/v3/users/bob/messages").ids == [1]
+
+
+def test_to_a_group_with_tags_and_muid(ask: Asker) -> None:
+    body = TEXT | {"receiver": "den", "receiverType": "group", "tags": ["x"], "muid": "m1"}
+    sent = ask.post("/v3/messages", body, acting_user="ann").json["data"]
+    assert (sent["conversationId"], sent["tags"], sent["muid"]) == ("group_den", ["x"], "m1")
+    assert sent["data"]["entities"]["receiver"]["entityType"] == "group"
+    assert ask("/v3/groups/den/messages", "tags=x").ids == [1]
+
+
+def test_media_and_custom(ask: Asker) -> None:
+    attachment = {
+        "url": "https://a.example/1.png",
+        "name": "1",
+        "mimeType": "image/png",
+        "extension": "png",
+        "size": "9",
+    }
+    media = ask.post("/v3/messages", TEXT | {"type": "image", "data": {"attachments": [attachment]}}).json[
+        "data"
+    ]
+    assert media["data"]["attachments"] == [attachment | {"size": 9}]
+    assert media["data"]["url"] == attachment["url"]
+    body = TEXT | {"category": "custom", "type": "my-type", "data": {"customData": {"a": [1]}}}
+    custom = ask.post("/v3/messages", body).json["data"]
+    assert (custom["category"], custom["type"], custom["data"]["customData"]) == (
+        "custom",
+        "my-type",
+        {"a": [1]},
+    )
+
+
+@pytest.mark.parametrize(
+    ("changed", "status", "code"),
+    [
+        ({"receiver": "nobody"}, 404, "ERR_UID_NOT_FOUND"),
+        ({"receiver": "nobody", "receiverType": "group"}, 404, "ERR_GUID_NOT_FOUND"),
+        ({"receiver": ""}, 400, "ERR_EMPTY_RECEIVER"),
+        ({"receiver": None}, 400, "ERR_EMPTY_RECEIVER"),
+        ({"receiver": 7}, 400, "ERR_BAD_REQUEST"),
+        ({"receiverType": "team"}, 400, "ERR_INVALID_RECEIVER_TYPE"),
+        ({"multipleReceivers": {"uids": ["ann"]}}, 400, "ERR_BAD_REQUEST"),
+        ({"category": "call"}, 400, "ERR_INVALID_MESSAGE_CATEGORY"),
+        ({"type": ""}, 400, "ERR_EMPTY_MESSAGE_TYPE"),
+        ({"type": "poem"}, 400, "ERR_INVALID_MESSAGE_TYPE"),
+        ({"data": {"text": ""}}, 400, "ERR_EMPTY_MESSAGE_TEXT"),
+        ({"data": {"text": " \n"}}, 400, "ERR_EMPTY_MESSAGE_TEXT"),
+        ({"data": {}}, 400, "ERR_EMPTY_MESSAGE_TEXT"),
+        ({"data": {"text": 5}}, 400, "ERR_INVALID_MESSAGE_TEXT"),
+        ({"data": {"text": "x", "metadata": "y"}}, 400, "ERR_INVALID_METADATA"),
+        ({"data": {"text": "x" * 70_000}}, 400, "ERR_BAD_REQUEST"),
+        ({"data": "x"}, 400, "ERR_BAD_REQUEST"),
+        ({"tags": [1]}, 400, "ERR_BAD_REQUEST"),
+        ({"tags": ["x"] * 26}, 400, "ERR_BAD_REQUEST"),
+        ({"type": "image"}, 400, "ERR_EMPTY_MESSAGE_FILE"),
+        ({"type": "file", "data": {"attachments": [{}]}}, 400, "ERR_INVALID_MEDIA_MESSAGE"),
+        ({"category": "custom", "data": {}}, 400, "ERR_EMPTY_CUSTOM_DATA"),
+        ({"category": "custom", "data": {"customData": "x"}}, 400, "ERR_INVALID_CUSTOM_DATA"),
+    ],
+)  # fmt: skip
+def test_messages_that_are_refused(ask: Asker, changed: dict[str, Any], status: int, code: str) -> None:
+    answer = ask.post("/v3/messages", TEXT | changed, acting_user="ann")
+    assert (answer.status, answer.code) == (status, code)
+    assert ask.store.ids() == []
+
+
+def test_a_long_text_is_taken(ask: Asker) -> None:
+    assert ask.post("/v3/messages", TEXT | {"data": {"text": "x" * 9000}}).status == 200
+
+
+@pytest.mark.parametrize(
+    ("body", "field"),
+    [
+        (b"", "body"), (b"{", "body"), (b"[]", "body"), (b"\xff{}", "body"), (b'"x"', "body"),
+        (b'{"uid": 5, "name": "x"}', "uid"), (b'{"name": "x"}', "uid"), (b'{"uid": "x"}', "name"),
+        (b'{"uid": "", "name": "x"}', "uid"), (b'{"uid": "ann", "name": "x"}', "uid"),
+        (b'{"uid": "u", "name": "x", "tags": ["a", 5]}', "tags"),
+        (b'{"uid": "u", "name": "x", "metadata": 1}', "metadata"),
+        (json.dumps({"uid": "u" * 101, "name": "x"}).encode(), "uid"),
+        (b'{"uid": "u", "name": "x", "withAuthToken": "yes"}', "withAuthToken"),
+    ],
+)  # fmt: skip
+def test_users_that_are_refused(ask: Asker, body: bytes, field: str) -> None:
+    answer = ask.post("/v3/users", body)
+    assert (answer.status, answer.code) == (400, "ERR_BAD_REQUEST")
+    [(name, texts)] = answer.json["error"]["details"].items()
+    assert name == field
+    assert all(isinstance(text, str) and text for text in texts)
+    assert ask.store.people.uids() == ["ann", "bob", "cat"]
+
+
+def test_a_body_nested_beyond_all_bounds_is_refused(ask: Asker) -> None:
+    answer = ask.post("/v3/users", b'{"metadata":{"a":' + b"[" * 9000)
+    assert (answer.status, list(answer.json["error"]["details"])) == (400, ["body"])
+
+
+def test_a_created_user_is_there(ask: Asker) -> None:
+    body = {
+        "uid": "a/b",
+        "name": "Ä",
+        "avatar": "https://a.example/1",
+        "role": "boss",
+        "metadata": {"k": [1]},
+    }
+    made = ask.post("/v3/users", body | {"tags": ["x"], "unknown": 1})
+    assert made.status == 200
+    assert made.json["data"] == body | {"status": "offline", "createdAt": 2_000_000_000, "tags": ["x"]}
+    assert ask("/v3/users/a%2Fb").json["data"]["name"] == "Ä"
+    assert ask.post("/v3/users", {"uid": "e", "name": "E"}).json["data"]["tags"] == []
+
+
+def test_a_user_created_with_a_token(ask: Asker) -> None:
+    made = ask.post("/v3/users", {"uid": "dan", "name": "D", "withAuthToken": True}).json["data"]
+    assert made["authToken"] == ask.post("/v3/users/dan/auth_tokens", b"").json["data"]["authToken"]
+
+
+def test_tokens(ask: Asker) -> None:
+    path = "/v3/users/ann/auth_tokens"
+    first = ask.post(path, b"").json["data"]
+    assert set(first) == {"uid", "authToken", "createdAt"}
+    assert ask.post(path, {"force": False}).json["data"] == first
+    assert ask.post(path, {"force": True}).json["data"]["authToken"] != first["authToken"]
+    scoped = ask.post(path, {"platform": "ios", "userAgent": "x", "appInfo": {"v": 1}}).json["data"]
+    assert (scoped["platform"], scoped["userAgent"], scoped["appInfo"]) == ("ios", "x", {"v": 1})
+    assert ask.post("/v3/users/nobody/auth_tokens", b"").code == "ERR_UID_NOT_FOUND"
+    assert ask.post(path, {"force": "yes"}).json["error"]["details"].keys() == {"force"}

@@ -1,0 +1,161 @@
+"""Every filter against a predicate over the records, on made data: each keeps some and drops some."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tests.emulator.conftest import Asker
+
+Record = dict[str, Any]
+Keep = Callable[[Record], Any]
+
+TALK = ("user-01", "user-02")
+MINE: dict[str, Keep] = {
+    "searchKey=MORNING": lambda r: "morning" in r["data"].get("text", "").lower(),
+    "searchKey=%C3%87A%20MARCHE": lambda r: "ça marche" in r["data"].get("text", "").lower(),
+    "hasAttachments=true": lambda r: r["data"].get("attachments"),
+    "attachmentTypes=image": lambda r: "image" in kinds(r),
+    "attachmentTypes=image,file": lambda r: {"image", "file"} & kinds(r),
+    "hasMentions=1": lambda r: r["data"].get("mentions"),
+    "hasLinks=true": lambda r: "https://" in r["data"].get("text", ""),
+    "mentionedUids=user-02": lambda r: "user-02" in r["data"].get("mentions", ()),
+    "mentionedUids=user-02,user-01": lambda r: {"user-01", "user-02"} & set(r["data"].get("mentions", ())),
+    "unread=true": lambda r: "readAt" not in r and r["sender"] != "user-02",
+    "undelivered=true": lambda r: "deliveredAt" not in r and r["sender"] != "user-02",
+    "hideReplies=true": lambda r: "parentId" not in r,
+    "category=call": lambda r: r["category"] == "call",
+    "categories=call,custom": lambda r: r["category"] in ("call", "custom"),
+    "categories[]=call&categories[]=action": lambda r: r["category"] in ("call", "action"),
+    "type=video": lambda r: r["type"] == "video",
+    "types=text&types=poll": lambda r: r["type"] in ("text", "poll"),
+    "myMentionsOnly=true": lambda r: "user-02" in r["data"].get("mentions", ()),
+    "hasReactions=true": lambda r: r["data"].get("reactions"),
+    "sender=user-01": lambda r: r["sender"] == "user-01",
+    "hasReactions=true&sender=user-01": lambda r: r["data"].get("reactions") and r["sender"] == "user-01",
+    "fromTimestamp=1600040000": lambda r: r["sentAt"] >= 1600040000,
+    "toTimestamp=1600040000": lambda r: r["sentAt"] <= 1600040000,
+    "fromTimestamp=1600020000&toTimestamp=1600050000": lambda r: 1600020000 <= r["sentAt"] <= 1600050000,
+    "tags=urgent": lambda r: "urgent" in r.get("tags", ()),
+    "tags=urgent,billing": lambda r: {"urgent", "billing"} & set(r.get("tags", ())),
+    "senders=user-01": lambda r: r["sender"] == "user-01",
+    "hideDeleted=true": lambda r: "deletedAt" not in r,
+    "onlyDeleted=true": lambda r: "deletedAt" in r,
+}
+ALL: dict[str, Keep] = {
+    "receiverType=group": lambda r: r["receiverType"] == "group",
+    "conversationId=group_group-01": lambda r: r["conversationId"] == "group_group-01",
+    "sentAt=1600040000&affix=append": lambda r: r["sentAt"] > 1600040000,
+    "sentAt=1600040000&affix=prepend": lambda r: r["sentAt"] < 1600040000,
+}
+
+
+def kinds(record: Record) -> set[str]:
+    types = {item["mimeType"].split("/")[0] for item in record["data"].get("attachments", ())}
+    return {"file" if kind in ("application", "text") else kind for kind in types}
+
+
+def truth(ask: Asker, ids: list[int], keep: Keep) -> list[int]:
+    records = [json.loads(record) for record in ask.store.records(ids, with_tags=True)]
+    return [int(record["id"]) for record in records if keep(record)]
+
+
+@pytest.mark.parametrize("query", MINE)
+def test_filters_of_two_users(made: Asker, query: str) -> None:
+    ids = made.store.ids(conversation="user-01_user_user-02")
+    kept = truth(made, ids, MINE[query])
+    assert 0 < len(kept) < len(ids), "the data must hold both kinds"
+    assert made("/v3/users/user-01/messages", f"limit=1000&{query}", acting_user="user-02").ids == kept
+
+
+@pytest.mark.parametrize("query", ALL)
+def test_filters_of_the_whole_app(made: Asker, query: str) -> None:
+    kept = truth(made, made.store.ids(), ALL[query])
+    assert 0 < len(kept) < 1000
+    assert made("/v3/messages", f"limit=1000&{query}").ids == kept
+
+
+@pytest.mark.parametrize(
+    "query", [query.replace("true", "false") for query in MINE if query.endswith("=true")]
+)
+def test_a_boolean_that_is_false_filters_nothing(made: Asker, query: str) -> None:
+    ids = made.store.ids(conversation="user-01_user_user-02")
+    assert made("/v3/users/user-01/messages", f"limit=1000&{query}", acting_user="user-02").ids == ids
+
+
+def test_filters_join(made: Asker) -> None:
+    ids = made.store.ids(participant="user-01")
+    kept = truth(
+        made, ids, lambda r: r["category"] == "message" and r["type"] == "image" and r["sender"] == "user-01"
+    )
+    query = "perPage=1000&category=message&categories=message,call&type=image&sender=user-01"
+    assert kept
+    assert made("/v3/users/user-01/messages", query).ids == kept
+
+
+def test_unread_is_about_the_user_in_the_path_where_nobody_acts(made: Asker) -> None:
+    ids = made.store.ids(participant="user-01")
+    kept = truth(made, ids, lambda r: "readAt" not in r and r["sender"] != "user-01")
+    assert made("/v3/users/user-01/messages", "perPage=1000&unread=1").ids == kept
+
+
+def test_my_mentions_are_nobodys_where_nobody_acts(made: Asker) -> None:
+    assert made("/v3/users/user-01/messages", "myMentionsOnly=true").ids == []
+
+
+@pytest.mark.parametrize("flag", [False, True])
+def test_tags_are_served_only_where_asked(made: Asker, flag: bool) -> None:
+    query = f"limit=1000&withTags={str(flag).lower()}"
+    data = made("/v3/users/user-01/messages", query, acting_user="user-02").json["data"]
+    stored = made.store.records(made.store.ids(conversation="user-01_user_user-02"), with_tags=flag)
+    assert data == [json.loads(record) for record in stored]
+    assert any("tags" in record for record in data) is flag
+
+
+def test_what_is_told_about_mentioned_users(ask: Asker) -> None:
+    ask.store.add_user("dan", tags=["x", "y"])
+    ask.store.people.block("ann", "dan")
+    for number in range(3):
+        mentions = {"dan": {"uid": "dan"}, "gone": {"uid": "gone"}} if number == 1 else {}
+        ask.store.add_message("bob", "ann", "hi", data={"mentions": mentions})
+
+    def told(query: str, acting_user: str | None = "ann") -> Any:
+        answer = ask("/v3/users/bob/messages", query, acting_user=acting_user)
+        assert answer.ids == [1, 2, 3]
+        return answer.json["data"][1]["data"]["mentions"]["dan"]
+
+    assert told("") == {"uid": "dan"}
+    assert told("mentionsWithTagInfo=true") == {"uid": "dan", "tags": ["x", "y"]}
+    assert told("mentionsWithBlockedInfo=1") == {"uid": "dan", "blockedByMe": True, "hasBlockedMe": False}
+    assert told("mentionsWithBlockedInfo=1", acting_user=None) == {"uid": "dan"}
+    assert told("mentionsWithBlockedInfo=1&mentionsWithTagInfo=1")["tags"] == ["x", "y"]
+
+
+def test_odd_mentions_are_served_as_they_are(ask: Asker) -> None:
+    for mentions in (["dan"], {"dan": None}):
+        ask.store.add_message("ann", "bob", "hi", data={"mentions": mentions})
+    data = ask("/v3/messages", "mentionsWithTagInfo=1").json["data"]
+    assert [record["data"]["mentions"] for record in data] == [["dan"], {"dan": None}]
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "perPage=0", "perPage=1001", "limit=0", "limit=1001", "limit=ten", "id=abc", "id=-1", "id=",
+        "affix=after", "unread=yes", "count=2", "attachmentTypes=gif", "fromTimestamp=now", "toTimestamp=-1",
+        "withTags=on", "hideReplies=", "mentionsWithBlockedInfo=x", "mentionsWithTagInfo=x",
+        "hasAttachments=x", "hasMentions=x", "hasLinks=x", "hasReactions=x", "myMentionsOnly=x",
+        "undelivered=x",
+    ],
+)  # fmt: skip
+def test_wrong_values_are_refused(made: Asker, query: str) -> None:
+    answer = made("/v3/users/user-01/messages", query)
+    assert (answer.status, answer.code) == (400, "ERR_BAD_REQUEST")
+    [(field, texts)] = answer.json["error"]["details"].items()
+    assert field == query.split("=")[0]
+    assert all(isinstance(text, str) for text in texts)
+
+
+def test_unknown_parameters_are_ignored(made: Asker) -> None:
+    assert made("/v3/users/user-01/messages", "pinned=1&x=%FF").status == 200

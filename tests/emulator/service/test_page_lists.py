@@ -1,0 +1,81 @@
+import pytest
+
+from tests.emulator.conftest import KEYS, Asker
+
+
+@pytest.fixture
+def people(ask: Asker) -> Asker:
+    """Beside ann, bob and cat: users that differ in all that can be filtered for."""
+    ask.store.add_user("dan_x", "Anna", status="available", role="boss", tags=["a", "b"], updatedAt=77)
+    ask.store.add_user("danyx", "Ölaf", role="guest", tags=["b"])
+    ask.store.add_user("eve", "Eve", deactivatedAt=5)
+    return ask
+
+
+@pytest.mark.parametrize(
+    ("query", "uids"),
+    [
+        ("", "ann bob cat dan_x danyx"),
+        ("searchKey=AN", "ann dan_x"),
+        ("searchKey=an&searchIn=uid", "ann"),
+        ("searchKey=an&searchIn=name,uid", "ann dan_x"),
+        ("searchKey=dan_", "dan_x"),
+        ("searchKey=%C3%B6", "danyx"),
+        ("searchKey=nn", ""),
+        ("status=available", "dan_x"),
+        ("status=offline", "ann bob cat danyx"),
+        ("role=boss", "dan_x"),
+        ("roles=boss,guest", "dan_x danyx"),
+        ("tags=a", "dan_x"),
+        ("tags=a&tags=b", "dan_x danyx"),
+        ("onlyDeactivated=true", "eve"),
+        ("withDeactivated=true", "ann bob cat dan_x danyx eve"),
+        ("roles=boss,guest&tags=b&searchKey=dany", "danyx"),
+    ],
+)
+def test_filters(people: Asker, query: str, uids: str) -> None:
+    answer = people("/v3/users", query)
+    assert [user["uid"] for user in answer.json["data"]] == uids.split()
+    assert answer.json["meta"]["pagination"]["total"] == len(uids.split())
+
+
+def test_pages(people: Asker) -> None:
+    pages = [people("/v3/users", f"perPage=2&page={page}").json for page in (1, 2, 3, 4)]
+    assert [[user["uid"] for user in page["data"]] for page in pages] == [
+        ["ann", "bob"],
+        ["cat", "dan_x"],
+        ["danyx"],
+        [],
+    ]
+    meta = {"total": 5, "count": 1, "per_page": 2, "current_page": 3, "total_pages": 3}
+    assert pages[2]["meta"] == {"pagination": meta}
+    assert pages[1]["cursor"] == {"updatedAt": 77, "affix": "append"}
+    assert "cursor" not in pages[3]
+    assert people("/v3/users").json["meta"]["pagination"]["per_page"] == 100
+
+
+def test_tags_are_shown_where_asked(people: Asker) -> None:
+    assert "tags" not in people("/v3/users", "role=boss").json["data"][0]
+    assert people("/v3/users", "role=boss&withTags=1").json["data"][0]["tags"] == ["a", "b"]
+
+
+def test_a_count_has_no_records(people: Asker) -> None:
+    answer = people("/v3/users", "count=true").json
+    assert (answer["data"], answer["meta"]["pagination"]["total"]) == ([], 5)
+
+
+@pytest.mark.parametrize(
+    "query", ["page=0", "perPage=0", "perPage=1001", "status=away", "searchIn=role", "count=x"]
+)
+def test_wrong_values_are_refused(people: Asker, query: str) -> None:
+    answer = people("/v3/users", query)
+    assert (answer.status, list(answer.json["error"]["details"])) == (400, [query.split("=")[0]])
+
+
+def test_apps(ask: Asker) -> None:
+    headers = {"key": KEYS.management, "secret": KEYS.secret}
+    for query, count in (("", 1), ("searchKey=EMU", 1), ("searchKey=x", 0), ("page=2", 0)):
+        answer = ask("/management/apps", query, headers=headers)
+        assert [app["id"] for app in answer.json["data"]] == ["emulated"] * count
+        assert answer.json["meta"]["pagination"]["per_page"] == 25
+    assert ask("/management/apps", "perPage=0", headers=headers).status == 400

@@ -1,0 +1,133 @@
+import itertools
+import json
+from collections import Counter
+from typing import Any
+
+import pytest
+
+from chatrest.emulator import Store
+from chatrest.emulator.store.data import EPOCH, fill
+
+Record = dict[str, Any]
+
+
+def made(**sizes: int) -> tuple[list[bytes], list[str]]:
+    with Store() as store:
+        fill(store, **({"users": 9, "messages": 300, "groups": 2, "seed": 3} | sizes))
+        return store.records(store.ids(), with_tags=True), store.people.uids()
+
+
+@pytest.fixture(scope="module")
+def records() -> list[Record]:
+    return [json.loads(record) for record in made(messages=6000, users=30, groups=3)[0]]
+
+
+def test_the_same_seed_gives_the_same_bytes_and_another_gives_others() -> None:
+    assert made() == made()
+    assert made(seed=4)[0] != made()[0]
+    assert len(set(made()[0])) == 300
+
+
+@pytest.mark.parametrize(
+    "sizes", [{"users": 0, "messages": 0}, {"users": 1, "messages": 0}, {"users": 2}, {"groups": 0}]
+)
+def test_small_sizes(sizes: dict[str, int]) -> None:
+    found, uids = made(**sizes)
+    assert (len(found), len(uids)) == (sizes.get("messages", 300), sizes.get("users", 9))
+
+
+def test_ids_ascend_by_one_and_times_with_them(records: list[Record]) -> None:
+    assert [record["id"] for record in records] == [str(number) for number in range(1, 6001)]
+    times = [record["sentAt"] for record in records]
+    assert times[0] >= EPOCH
+    assert times == sorted(times)
+    assert all(record["updatedAt"] >= record["sentAt"] for record in records)
+
+
+def test_kinds_come_in_their_parts(records: list[Record]) -> None:
+    kinds = Counter(
+        "media" if record["category"] == "message" and record["type"] != "text" else record["category"]
+        for record in records
+    )
+    for kind, share in {"message": 0.72, "media": 0.1, "custom": 0.05, "action": 0.03, "call": 0.09}.items():
+        assert kinds[kind] / 6000 == pytest.approx(share, abs=0.03), kind
+    assert sum(record["receiverType"] == "group" for record in records) == pytest.approx(600, rel=0.3)
+
+
+def test_talks_and_users_are_unevenly_busy(records: list[Record]) -> None:
+    talks = Counter(record["conversationId"] for record in records).most_common()
+    assert len(talks) > 30
+    assert talks[0][1] > 5 * talks[len(talks) // 2][1]
+    senders = Counter(record["sender"] for record in records)
+    assert senders.most_common(1)[0][0] == "user-01"
+
+
+def test_texts_in_many_scripts_unescaped() -> None:
+    whole = b"".join(made(messages=1000)[0])
+    for script in ("é", "Ω".lower(), "о", "خ", "ו", "न", "文", "を", "안", "ส", "👩‍👩‍👧‍👦"):
+        assert script.encode() in whole, script
+    assert b"\\u" not in whole.replace(b"\\u200b", b"")
+
+
+def test_conversations_and_entities_fit_the_record(records: list[Record]) -> None:
+    for record in records:
+        group = record["receiverType"] == "group"
+        pair = "_user_".join(sorted((record["sender"], record["receiver"])))
+        assert record["conversationId"] == (f"group_{record['receiver']}" if group else pair)
+        if record["category"] in ("message", "custom"):
+            sender, receiver = record["data"]["entities"]["sender"], record["data"]["entities"]["receiver"]
+            assert sender["entity"]["uid"] == record["sender"]
+            assert receiver["entityType"] == record["receiverType"]
+            assert receiver["entity"]["guid" if group else "uid"] == record["receiver"]
+
+
+def test_calls_are_as_the_specification_shows_them(records: list[Record]) -> None:
+    open_calls: dict[str, str] = {}
+    calls = [record for record in records if record["category"] == "call"]
+    assert {call["type"] for call in calls} == {"audio", "video"}
+    for record in calls:
+        data, call = record["data"], record["data"]["entities"]["on"]["entity"]
+        assert {name: entity["entityType"] for name, entity in data["entities"].items()} == {
+            "by": "user",
+            "on": "call",
+            "for": "user",
+        }
+        assert (call["status"], call["type"]) == (data["action"], record["type"])
+        assert set(call["wsChannel"]) == {"secret", "service", "identity"}
+        assert set(call["data"]) == {"entities", "metadata"}
+        assert ("startedAt" in call) == (call["status"] == "ongoing")
+        if call["status"] == "initiated":
+            open_calls[record["conversationId"]] = call["sessionid"]
+        else:
+            assert open_calls.pop(record["conversationId"]) == call["sessionid"]
+
+
+def test_actions_are_about_messages_that_show_them(records: list[Record]) -> None:
+    by_id = {record["id"]: record for record in records}
+    actions = [record["data"] for record in records if record["category"] == "action"]
+    assert {action["action"] for action in actions} == {"edited", "deleted", "added"}
+    for action in actions:
+        on = action["entities"]["on"]
+        if action["action"] == "added":
+            assert on["entityType"] == "user"
+        else:
+            assert on["entity"] == by_id[on["entity"]["id"]]
+            assert f"{action['action']}At" in on["entity"]
+
+
+def test_replies_are_to_earlier_messages_of_the_same_talk(records: list[Record]) -> None:
+    by_id = {record["id"]: record for record in records}
+    replies = [record for record in records if "parentId" in record]
+    assert replies
+    for reply in replies:
+        assert int(reply["parentId"]) < int(reply["id"])
+        assert by_id[reply["parentId"]]["conversationId"] == reply["conversationId"]
+        assert "parentId" not in by_id[reply["parentId"]]
+
+
+def test_media_have_whole_attachments(records: list[Record]) -> None:
+    kinds = set()
+    for attachment in itertools.chain(*(record["data"].get("attachments", ()) for record in records)):
+        assert set(attachment) == {"url", "name", "mimeType", "extension", "size"}
+        kinds.add(attachment["mimeType"].split("/")[0])
+    assert kinds == {"image", "video", "audio", "application", "text"}

@@ -1,0 +1,208 @@
+"""The script: which fault strikes which request, without a socket."""
+
+from random import Random
+from typing import Any
+
+import pytest
+
+from chatrest.emulator.service.router import Request
+from chatrest.emulator.weather import (
+    Always,
+    Between,
+    Chance,
+    CloseIdle,
+    CursorCycles,
+    CursorRepeats,
+    Drip,
+    EmptyPage,
+    Every,
+    Fault,
+    First,
+    Gzip,
+    GzipBomb,
+    HalfOpen,
+    Latency,
+    OddRecords,
+    Redirect,
+    Reset,
+    Skew,
+    Status,
+    TooManyRequests,
+    Weather,
+    When,
+    storm,
+)
+from chatrest.emulator.weather.triggers import ROUTES, Route
+from chatrest.errors import RequestInvalidError
+
+
+def get(path: str = "/v3/messages", query: str = "", method: str = "GET", **headers: str) -> Request:
+    return Request(method, path, query, headers)
+
+
+def struck(weather: Weather, count: int, request: Request | None = None) -> list[str | None]:
+    return [weather.strike(request or get(), 0.0).name for _ in range(count)]
+
+
+@pytest.mark.parametrize(
+    ("when", "expected"),
+    [
+        (Always(), [1, 1, 1, 1, 1, 1]),
+        (First(2), [1, 1, 0, 0, 0, 0]),
+        (First(2, after=1), [0, 1, 1, 0, 0, 0]),
+        (Every(3), [0, 0, 1, 0, 0, 1]),
+        (Chance(0.0), [0] * 6),
+        (Chance(1.0), [1] * 6),
+        (Between(2.0, 4.0), [0, 1, 1, 0, 0, 0]),
+    ],
+)
+def test_when(when: When, expected: list[int]) -> None:
+    dice = Random(1)
+    assert [when.strikes(number, float(number), dice) for number in range(1, 7)] == expected
+
+
+@pytest.mark.parametrize(
+    ("route", "method", "path", "fits"),
+    [
+        ("messages.list_user", "GET", "/v3/users/a%2Fb/messages", True),
+        ("messages.list_user", "POST", "/v3/users/ann/messages", False),
+        ("messages.list_user", "GET", "/v3/users/ann", False),
+        ("/users/{uid}/messages", "POST", "/v3/users/ann/messages", True),
+        ("/users/ann/messages", "GET", "/v3/users/ann/messages", True),
+        ("/users/ann/messages", "GET", "/v3/users/bob/messages", False),
+        ("apps.list", "GET", "/management/apps", True),
+        ("/calls/{sessionId}", "GET", "/v3/calls/1", True),
+    ],
+)
+def test_routes(route: str, method: str, path: str, fits: bool) -> None:
+    assert Route(route).fits(method, path) is fits
+
+
+def test_routes_are_those_of_the_session() -> None:
+    from chatrest.resources import apps, auth_tokens, messages, users
+
+    for module in (apps, auth_tokens, messages, users):
+        for endpoint in module.ENDPOINTS:
+            assert ROUTES[endpoint.name][0] == endpoint.method
+            assert ROUTES[endpoint.name][1].count("{") == endpoint.path.count("{")
+
+
+def test_a_list_of_first_is_a_sequence() -> None:
+    weather = Weather([Status(503, when=First(2)), Reset(when=First())])
+    assert struck(weather, 4) == ["status", "status", "reset", None]
+    assert weather.struck == {"status": 2, "reset": 1}
+    assert "status 2" in repr(weather)
+    assert "reset 1" in repr(weather)
+
+
+def test_routes_and_methods_are_counted_apart() -> None:
+    weather = Weather([Status(when=First(), route="users.list"), Reset(when=First(), method="POST")])
+    assert struck(weather, 2) == [None, None]
+    assert struck(weather, 2, get("/v3/users")) == ["status", None]
+    assert struck(weather, 2, get(method="POST")) == ["reset", None]
+
+
+def test_what_accompanies_strikes_beside_the_rest() -> None:
+    weather = Weather([Latency(1.0), Status(), Latency(0.5, when=Every(2)), Skew(-9.0), Gzip(), Reset()])
+    one, two = weather.strike(get(), 0.0), weather.strike(get(), 0.0)
+    assert (one.latency, two.latency, one.skew) == (1.0, 1.5, -9.0)
+    assert one.name == "latency+skew+gzip+status"
+    assert isinstance(two.fault, Status)
+
+
+def test_adding_and_clearing() -> None:
+    weather = Weather()
+    assert not weather
+    assert struck(weather, 1) == [None]
+    weather.add(Status(), Reset())
+    assert [fault.name for fault in weather] == ["status", "reset"]
+    weather.clear()
+    assert len(weather) == 0
+    assert struck(weather, 1) == [None]
+
+
+def test_the_seed_decides_about_chances() -> None:
+    def rolled(seed: int, when: Chance) -> list[str | None]:
+        return struck(Weather([Drip(when=when)], seed), 64)
+
+    assert rolled(1, Chance(0.5)) == rolled(1, Chance(0.5)) != rolled(2, Chance(0.5))
+    assert rolled(1, Chance(0.5, seed=9)) == rolled(2, Chance(0.5, seed=9))
+    assert 10 < sum(name is not None for name in rolled(1, Chance(0.5))) < 54
+
+
+def test_two_chances_are_two_dice() -> None:
+    weather = Weather([Latency(1, when=Chance(0.5)), Skew(1, when=Chance(0.5))])
+    assert set(struck(weather, 64)) == {None, "latency", "skew", "latency+skew"}
+
+
+def test_a_request_is_spared_after_so_many_strikes_in_a_row() -> None:
+    weather = Weather([Status(spare=2), Reset(spare=2)])
+    assert struck(weather, 6) == ["status", "status", None] * 2
+    assert struck(weather, 1, get(query="other")) == ["status"]
+    assert struck(weather, 1, get(onbehalfof="ann")) == ["status"]
+
+
+def test_a_doomed_connection_is_spared_too() -> None:
+    fault, weather = CloseIdle(spare=1, route="messages.list"), Weather()
+    assert weather.closes(fault, get())
+    assert not weather.closes(fault, get())
+    assert not weather.closes(fault, get("/v3/users"))
+
+
+def test_cursor_faults_are_for_requests_that_name_an_id() -> None:
+    weather = Weather([CursorRepeats(when=First())])
+    assert struck(weather, 2) == [None, None]
+    assert struck(weather, 2, get(query="id=5&affix=append")) == ["cursor_repeats", None]
+    assert CursorCycles((1,)).fits(get())
+    assert not CursorCycles((1,)).fits(get(method="POST"))
+    assert not EmptyPage().fits(get(method="POST"))
+
+
+@pytest.mark.parametrize("kind", [Status, TooManyRequests, Reset, HalfOpen, CloseIdle, GzipBomb])
+def test_faults_are_values(kind: type[Fault]) -> None:
+    assert kind() == kind()
+    assert kind(when=First()) != kind()
+    with pytest.raises(AttributeError):
+        kind().spare = 3  # type: ignore[misc]
+
+
+@pytest.mark.parametrize(
+    ("kind", "wrong"),
+    [
+        (Status, {"status": 99}), (Status, {"said": "xml"}), (Status, {"route": "messages.lists"}),
+        (Status, {"spare": 0}), (TooManyRequests, {"wait": -1}), (TooManyRequests, {"headers": "c"}),
+        (TooManyRequests, {"processed": True}), (Latency, {"seconds": -1}), (Drip, {"size": 0}),
+        (Drip, {"pause": float("inf")}), (Reset, {"after": -1}), (GzipBomb, {"size": 0}),
+        (CursorCycles, {"ids": ()}), (CursorCycles, {"ids": (0,)}), (OddRecords, {"oddity": "even"}),
+        (OddRecords, {"oddity": "nan", "step": 0}), (First, {"count": 0}), (First, {"after": -1}),
+        (Every, {"step": 0}), (Chance, {"share": 1.1}), (Between, {"begin": 2, "end": 2}),
+        (storm, {"intensity": 2}), (Weather, {"faults": [503]}),
+    ],
+)  # fmt: skip
+def test_wrong_arguments(kind: Any, wrong: dict[str, Any]) -> None:
+    with pytest.raises(RequestInvalidError, match=r"allowed|no Fault"):
+        kind(**wrong)
+
+
+def test_times_of_a_429() -> None:
+    reply = TooManyRequests(90.0, "b", as_date=True).reply(1_900_000_000.0)
+    assert reply.headers["Retry-After"] == "Sun, 17 Mar 2030 17:48:10 GMT"
+    assert reply.headers["X-Rate-Limit-Reset"] == "1900000090"
+    assert b"ERR_TOO_MANY_REQUESTS" in reply.body
+
+
+def test_redirects() -> None:
+    assert Redirect("http://127.0.0.1:1/").reply(0.0).headers["Location"] == "http://127.0.0.1:1/"
+
+
+def test_storms_can_be_had_again() -> None:
+    assert storm(3, 0.4) == storm(3, 0.4) != storm(4, 0.4)
+    assert {fault.name for fault in storm(1)} >= {"status", "reset", "cut", "too_many_requests", "empty_page"}
+
+
+def test_a_storm_strikes_its_share_and_spares_what_is_sent_once() -> None:
+    weather = Weather(storm(5, 0.3))
+    hits = [weather.strike(get(query=f"id={number}"), 0.0).fault for number in range(1000)]
+    assert 200 < sum(fault is not None for fault in hits) < 400
+    sent = [weather.strike(get(method="POST", query=str(number)), 0.0).fault for number in range(1000)]
+    assert {fault.name for fault in sent if fault is not None} <= {"too_many_requests"}

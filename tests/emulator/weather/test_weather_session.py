@@ -1,0 +1,153 @@
+"""A session in bad weather: what the emulator is for, from end to end."""
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from chatrest import (
+    AsyncSession,
+    CursorError,
+    MessageQuery,
+    NewMessage,
+    OutcomeUnknownError,
+    ReplyUnreadableError,
+    RequestTimeoutError,
+    Timeouts,
+    TransportError,
+)
+from chatrest.emulator import Emulator, RateLimit
+from chatrest.emulator.weather import (
+    BadGzip,
+    CursorCycles,
+    CursorMovesBack,
+    CursorRepeats,
+    Cut,
+    Fault,
+    First,
+    GzipBomb,
+    HalfOpen,
+    OddRecords,
+    Redirect,
+    Reset,
+    Status,
+    TooManyRequests,
+    storm,
+)
+from chatrest.pytest_plugin import ChatRestTime
+
+HI = NewMessage.text("user-02", "hi")
+
+
+def session(emulator: Emulator, time: ChatRestTime, **options: Any) -> AsyncSession:
+    return AsyncSession(
+        emulator.app, **{"clock": time.clock, "sleep": time.sleep, "dice": lambda: 0.5, **options}
+    )
+
+
+def served(*faults: Fault, **options: Any) -> tuple[Emulator, ChatRestTime]:
+    time = ChatRestTime()
+    options = {"users": 4, "messages": 150, "groups": 1, "seed": 3} | options
+    return Emulator(weather=faults, clock=time.clock, sleep=time.sleep, **options), time
+
+
+@pytest.mark.parametrize("intensity", [0.3, 0.8])
+@pytest.mark.parametrize("seed", range(6))
+async def test_a_storm_is_survived(seed: int, intensity: float) -> None:
+    emulator, time = served(*storm(seed, intensity), seed=seed)
+    async with emulator, session(emulator, time) as chat:
+        assert [int(m.id) for m in await chat.messages.list().collect()] == emulator.store.ids()[::-1]
+        mine = await chat.messages.list_user("user-01").collect()
+        assert [int(m.id) for m in mine][::-1] == emulator.store.ids(participant="user-01")
+        texts = [await chat.messages.send(HI, on_behalf_of="user-01") for _ in range(8)]
+        assert emulator.store.ids()[-8:] == [int(m.id) for m in texts]
+        assert len(emulator.store.ids()) == 158
+
+
+async def test_many_at_once_in_a_storm() -> None:
+    emulator, time = served(*storm(7, 0.3))
+    async with emulator, session(emulator, time) as chat:
+        walks = [
+            chat.messages.list_user(f"user-0{n}", on_behalf_of=o) for n in (1, 2) for o in (None, "user-03")
+        ]
+        found = await asyncio.gather(*(walk.collect() for walk in walks))
+        assert [int(m.id) for m in found[0]][::-1] == emulator.store.ids(participant="user-01")
+        assert any(noted.fault for noted in emulator.requests)
+
+
+@pytest.mark.parametrize("fault", [Reset, HalfOpen, Status], ids=lambda kind: str(kind.__name__))
+@pytest.mark.parametrize("processed", [False, True])
+async def test_a_double_send_can_be_told(fault: Any, processed: bool) -> None:
+    emulator, time = served(fault(processed=processed, when=First()))
+    async with emulator, session(emulator, time, timeouts=Timeouts(read=0.05)) as chat:
+        with pytest.raises(OutcomeUnknownError):
+            await chat.messages.send(HI, on_behalf_of="user-01")
+        assert len(emulator.store.ids()) == 150 + processed
+        assert len(emulator.requests) == 1
+
+
+@pytest.mark.parametrize(
+    ("fault", "kind"),
+    [
+        (Reset(), TransportError), (Reset(after=20), TransportError), (Cut(20), ReplyUnreadableError),
+        (HalfOpen(), RequestTimeoutError), (BadGzip(), ReplyUnreadableError),
+        (GzipBomb(1 << 21), ReplyUnreadableError),
+    ],
+    ids=repr,
+)  # fmt: skip
+async def test_what_never_ends_is_raised(fault: Fault, kind: type[Exception]) -> None:
+    emulator, time = served(fault)
+    options = {"timeouts": Timeouts(read=0.03), "max_reply_bytes": 1 << 20}
+    async with emulator, session(emulator, time, **options) as chat:
+        with pytest.raises(kind):
+            await chat.messages.list().collect()
+        assert len(emulator.requests) > 1
+
+
+async def test_a_redirect_does_not_lead_the_key_away() -> None:
+    async with Emulator(2, 0) as other:
+        emulator, time = served(Redirect(f"{other.base_url}/messages"))
+        async with emulator, session(emulator, time) as chat:
+            with pytest.raises(Exception, match="redirect"):
+                await chat.messages.list().collect()
+            assert not other.requests
+
+
+@pytest.mark.parametrize("fault", [CursorRepeats(), CursorMovesBack(3), CursorCycles((90, 80, 70))], ids=repr)
+async def test_cursors_that_lie_are_found_out(fault: Fault) -> None:
+    emulator, time = served(fault)
+    async with emulator, session(emulator, time) as chat:
+        with pytest.raises(CursorError):
+            await chat.messages.list(query=MessageQuery(limit=20)).collect()
+
+
+@pytest.mark.parametrize(
+    "oddity", ["integer-ids", "empty-lists", "unknown-category", "lone-surrogate", "nan", "byte-order-mark"]
+)
+async def test_odd_records_are_read(oddity: Any) -> None:
+    emulator, time = served(OddRecords(oddity, step=3))
+    async with emulator, session(emulator, time) as chat:
+        found = await chat.messages.list().collect()
+        assert [int(m.id) for m in found] == emulator.store.ids()[::-1]
+
+
+@pytest.mark.parametrize("kind", ["fixed", "sliding", "bucket"])
+@pytest.mark.parametrize("headers", ["a", "b", "retry-after"])
+async def test_a_limit_is_waited_for(kind: Any, headers: Any) -> None:
+    limit = RateLimit(kind=kind, per_window=4, window=60.0, headers=headers)
+    emulator, time = served(limit=limit)
+    async with emulator, session(emulator, time) as chat:
+        for _ in range(12):
+            await chat.users.list().limit(1).collect()
+        assert emulator.limited.allowed == 12
+        assert sum(time.slept) >= 60
+
+
+@pytest.mark.parametrize("headers", ["a", "b", "retry-after", "none"])
+@pytest.mark.parametrize("as_date", [False, True])
+async def test_a_429_is_waited_for(headers: Any, as_date: bool) -> None:
+    emulator, time = served(TooManyRequests(17.0, headers, as_date=as_date, when=First()))
+    async with emulator, session(emulator, time) as chat:
+        await chat.messages.send(HI, on_behalf_of="user-01")
+        assert headers == "none" or 17 <= sum(time.slept) < 19
+        assert len(emulator.store.ids()) == 151

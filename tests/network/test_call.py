@@ -1,0 +1,398 @@
+"""One call under way, in virtual time: what it waits for, how often, until when, and what it tells."""
+
+import asyncio
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+
+import pytest
+from multidict import CIMultiDict
+
+from chatrest.core.decode import read_json
+from chatrest.core.endpoint import Call, Endpoint, Replay
+from chatrest.core.pacer import Pace, Schedule, Signal
+from chatrest.core.retry import RetryPolicy
+from chatrest.core.timeouts import Timeouts
+from chatrest.core.wire import Request
+from chatrest.errors import (
+    ChatRestError,
+    ConnectError,
+    DeadlineExceededError,
+    NotFoundError,
+    OutcomeUnknownError,
+    RateLimitError,
+    RequestTimeoutError,
+    ServerError,
+    TransportError,
+)
+from chatrest.network.call import Terms
+from chatrest.network.engine import Engine
+from chatrest.network.lanes import Gate, Priority
+from chatrest.network.pool import Pool
+from chatrest.network.transport import Reply
+from tests.network.test_timing import timing, virtually
+
+STEP = 1e-3
+
+
+def reply(status: int = 200, after: str = "", body: bytes = b"{}") -> Reply:
+    return Reply(status, CIMultiDict({"Retry-After": after} if after else {}), body)
+
+
+OK, BUSY, LIMITED, GONE = reply(), reply(503, body=b""), reply(429, body=b""), reply(404, body=b"")
+
+
+class World:
+    """An engine and a pool; the transport answers in turn after `slow` seconds, the last one repeats."""
+
+    def __init__(
+        self,
+        *answers: Any,
+        slow: float = 0.0,
+        pace: Pace | None = None,
+        concurrency: int = 50,
+        dice: float = 0.5,
+        app_id: str = "app-1",
+    ) -> None:
+        self.app_id = app_id
+        self.answers, self.slow = list(answers), slow
+        self.sent: list[float] = []
+        self.timing = timing()
+        self.began = self.timing.now()
+        connect: Any = lambda: self  # noqa: E731
+        self.pool = Pool("us", concurrency, self.timing, connect, pace or Pace())
+        self.engine = Engine(self.timing, lambda: dice, ())
+
+    @property
+    def now(self) -> float:
+        return self.timing.now() - self.began
+
+    @property
+    def gate(self) -> Gate:
+        return self.pool.gate(self.app_id, "standard")
+
+    async def exchange(self, request: Request, timeouts: Timeouts) -> Reply:
+        self.sent.append(self.now)
+        answer = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
+        await asyncio.sleep(self.slow)
+        if isinstance(answer, Exception):
+            raise type(answer)(*answer.args)
+        return answer if isinstance(answer, Reply) else await answer()  # type: ignore[no-any-return]
+
+    async def call(
+        self,
+        replay: Replay = "safe",
+        deadline: float | None = None,
+        lane: Priority = "interactive",
+        **policy: Any,
+    ) -> Any:
+        endpoint: Endpoint[Any] = Endpoint(
+            name="x.do", method="GET", path="/x", reply=read_json, replay=replay
+        )
+        retry = RetryPolicy(**policy)
+        terms = Terms(
+            app_id=self.app_id, timeouts=Timeouts(), retry=retry, deadline=deadline, lane=lane, secrets=()
+        )
+        request = Request("GET", "http://localhost/x", {}, None)
+        return await self.engine.run(Call(endpoint, "/x"), request, self.pool, terms)
+
+    async def fails_beside(self, *args: Any, **options: Any) -> ChatRestError:
+        """The error of a call while others are under way."""
+        with pytest.raises(ChatRestError) as caught:
+            await self.call(*args, **options)
+        return caught.value
+
+    async def fails(self, *args: Any, **options: Any) -> ChatRestError:
+        error = await self.fails_beside(*args, **options)
+        assert (self.pool.active, self.pool.waiting, self.gate.waiting) == (0, 0, 0)
+        return error
+
+
+def in_time(main: Callable[[], Any]) -> Callable[[], None]:
+    """The test in virtual time."""
+
+    def test() -> None:
+        virtually(main())
+
+    test.__name__ = main.__name__
+    return test
+
+
+async def forever() -> Reply:
+    await asyncio.Event().wait()
+    raise AssertionError
+
+
+# ── attempts ──
+
+
+@in_time
+async def test_429s_are_counted_apart_from_failures() -> None:
+    world = World(LIMITED, BUSY, LIMITED, BUSY, LIMITED, OK)
+    assert await world.call(attempts=3, limited=4) == {}
+    assert len(world.sent) == 6
+
+
+@in_time
+async def test_the_last_failure_is_raised_whatever_was_limited_in_between() -> None:
+    world = World(BUSY, LIMITED, LIMITED, BUSY, LIMITED, BUSY)
+    error = await world.fails(attempts=3, limited=9)
+    assert isinstance(error, ServerError)
+    assert (error.attempts, len(world.sent)) == (6, 6)
+
+
+@in_time
+async def test_repeats_beyond_the_budget_are_put_off_one_by_one() -> None:
+    world = World(*[BUSY] * 120, OK, concurrency=200, dice=0.0)
+    assert await asyncio.gather(*(world.call() for _ in range(120))) == [{}] * 120
+    repeated = world.sent[120:]
+    assert sum(time <= STEP for time in repeated) == 100
+    assert [time for time in repeated if time > STEP] == pytest.approx(
+        [n / 10 for n in range(1, 21)], abs=STEP
+    )
+
+
+@in_time
+async def test_a_budget_that_is_spent_refuses_what_a_deadline_has_no_room_for() -> None:
+    world = World(*[BUSY] * 150, OK, concurrency=200, dice=0.0)
+    done = await asyncio.gather(*(world.call(deadline=2.0) for _ in range(150)), return_exceptions=True)
+    late = [each for each in done if isinstance(each, DeadlineExceededError)]
+    assert (done.count({}), len(late)) == (119, 31)
+    assert world.now <= 2
+
+
+# ── the rate limit ──
+
+
+@in_time
+async def test_a_limit_that_has_struck_holds_back_every_call() -> None:
+    world = World(reply(429, "10"), OK, dice=0.0)
+    first = asyncio.create_task(world.call())
+    await asyncio.sleep(1)
+    assert await asyncio.gather(*(world.call() for _ in range(5))) == [{}] * 5
+    assert await first == {}
+    assert world.sent[1] >= 10
+
+
+@pytest.mark.parametrize("lane", ["interactive", "bulk"])
+def test_a_call_that_waits_for_a_place_does_not_go_while_the_limit_holds(lane: Priority) -> None:
+    """More workers than places: those in the queue had their turn before the limit struck."""
+
+    async def main() -> None:
+        world = World(*[reply(429, "10")] * 2, OK, slow=0.1, concurrency=2)
+        assert await asyncio.gather(*(world.call(lane=lane) for _ in range(50))) == [{}] * 50
+        assert [time for time in world.sent if 0 < time < 10] == []
+
+    virtually(main())
+
+
+@in_time
+async def test_a_given_rate_is_kept_after_a_time_without_free_places() -> None:
+    world = World(OK, slow=0.0, pace=Pace(rate=60), concurrency=1)
+    assert world.pool.places.takes("interactive")
+    calls = [asyncio.create_task(world.call()) for _ in range(60)]
+    await asyncio.sleep(30)
+    world.pool.leave("interactive")
+    await asyncio.gather(*calls)
+    for first in world.sent:
+        assert sum(first <= time < first + 10 for time in world.sent) <= 10 + 2
+
+
+@in_time
+async def test_no_service_dictates_a_wait_of_a_day_to_the_next_call() -> None:
+    world = World(reply(429, "86400"), OK)
+    error = await world.fails()
+    assert (type(error), world.now) == (RateLimitError, 0)
+    with suppress(ChatRestError):
+        assert await world.call() == {}
+    assert world.now <= 121
+
+
+@in_time
+async def test_a_wait_that_is_hopeless_is_refused_at_once() -> None:
+    world = World(reply(429, "30"), OK, dice=0.0)
+    first = asyncio.create_task(world.call())
+    await asyncio.sleep(1)
+    error = await world.fails_beside(deadline=28.5)
+    assert type(error) is DeadlineExceededError
+    assert (world.now, len(world.sent)) == (1, 1)
+    assert "x.do: the deadline of 28.5 s leaves 28.5 s, and the rate limit's next turn is 29.0 s away" in str(
+        error
+    )
+    assert await world.call(deadline=29.9) == {}
+    assert await first == {}
+
+
+@in_time
+async def test_a_queue_that_is_too_long_for_the_deadline_is_not_joined() -> None:
+    world = World(OK, pace=Pace(rate=60))
+    bulk = [asyncio.create_task(world.call(lane="bulk")) for _ in range(30)]
+    await asyncio.sleep(0.5)
+    assert type(await world.fails_beside(lane="bulk", deadline=20.0)) is DeadlineExceededError
+    assert world.now == 0.5
+    assert await world.call(deadline=2.0) == {}  # an interactive one overtakes them
+    assert world.now <= 2
+    await asyncio.gather(*bulk)
+
+
+# ── two apps of one region ──
+
+
+@pytest.mark.parametrize("lane", ["interactive", "bulk"])
+@pytest.mark.parametrize("workers", [1, 10])
+@pytest.mark.parametrize("struck", [False, True])
+def test_an_app_that_fills_the_pool_does_not_starve_one_that_is_paced(
+    struck: bool, workers: int, lane: Priority
+) -> None:
+    async def main() -> None:
+        busy = World(OK, slow=0.2, concurrency=5)
+        paced = World(OK, app_id="app-2")
+        paced.pool = busy.pool
+        paced.gate.schedule = Schedule(Pace(rate=60))
+        done: list[float] = []
+
+        async def work(world: World, lane: Priority) -> None:
+            while True:
+                await world.call(lane=lane)
+                if world is paced:
+                    done.append(world.now)
+
+        tasks = [asyncio.create_task(work(busy, "bulk")) for _ in range(20)]
+        if struck:
+            paced.gate.observe(Signal(True, retry_after=5))
+        await asyncio.sleep(1)
+        tasks += [asyncio.create_task(work(paced, lane)) for _ in range(workers)]
+        await asyncio.sleep(60)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        assert 30 <= len(done) <= 62
+
+    virtually(main())
+
+
+# ── the deadline ──
+
+
+@in_time
+async def test_a_late_call_tells_where_its_time_went() -> None:
+    world = World(BUSY, forever, slow=1.0, pace=Pace(rate=60), concurrency=1)
+    while world.gate.delay("interactive") <= 0:
+        world.gate.schedule.take(world.timing.now())
+    paced = world.gate.expected("interactive")
+    assert world.pool.places.takes("interactive")
+    call = asyncio.create_task(world.fails_beside(deadline=9.0, first_wait=4.0))
+    await asyncio.sleep(2.0)
+    world.pool.leave("interactive")
+    assert str(await call) == (
+        f"x.do: the deadline of 9.0 s has passed: {paced:.1f} s held back for the rate limit, "
+        f"{2 - paced:.1f} s waiting for a place, 5.0 s on the network in 2 attempts, "
+        "2.0 s waiting between them (attempt 1: x.do: 503: Service Unavailable; waited 2.0 s)"
+    )
+    assert world.now == pytest.approx(9.0)
+
+
+@pytest.mark.parametrize("replay", ["safe", "idempotent", "never"])
+def test_a_deadline_passes_on_the_minute_wherever_the_call_stands(replay: Replay) -> None:
+    async def main() -> None:
+        world = World(forever, concurrency=1)
+        on_network = asyncio.create_task(world.fails_beside(replay, deadline=3.0))
+        await asyncio.sleep(0)
+        queued = await world.fails_beside(replay, deadline=2.0)
+        assert world.now == pytest.approx(2.0)
+        assert type(queued) is DeadlineExceededError
+        assert "2.0 s waiting for a place, 0.0 s on the network" in str(queued)
+        assert isinstance(await on_network, DeadlineExceededError)
+        assert isinstance(await on_network, OutcomeUnknownError) == (replay == "never")
+        assert world.now == pytest.approx(3.0)
+        assert (world.pool.active, world.pool.waiting) == (0, 0)
+
+    virtually(main())
+
+
+@in_time
+async def test_a_deadline_that_passes_between_attempts_leaves_no_doubt() -> None:
+    for answer in (ConnectError("refused"), reply(429, "5")):
+        error = await World(answer).fails("never", deadline=4.0, first_wait=20.0)
+        assert type(error) is DeadlineExceededError
+        assert "may have been applied" not in str(error)
+
+
+@in_time
+async def test_a_deadline_bounds_the_call_and_not_an_attempt() -> None:
+    world = World(BUSY, slow=1.0, dice=1.0)
+    error = await world.fails(deadline=10.0, attempts=9)
+    assert isinstance(error, DeadlineExceededError)
+    assert world.sent == pytest.approx([0.0, 1.5, 3.5, 6.5])  # after 7.5 s a wait of 4 s has no room
+    assert "leaves 2.5 s, less than the wait of 4.0 s" in str(error)
+    assert world.now == pytest.approx(7.5)
+
+
+# ── an unknown outcome ──
+
+
+@pytest.mark.parametrize(
+    "before", [[], [LIMITED], [ConnectError("refused")]], ids=["first", "429", "refused"]
+)
+@pytest.mark.parametrize("lost", [TransportError("lost"), RequestTimeoutError("slow"), BUSY], ids=str)
+def test_what_must_not_be_repeated_and_was_lost_has_an_unknown_outcome(before: list[Any], lost: Any) -> None:
+    async def main() -> None:
+        world = World(*before, lost)
+        error = await world.fails("never")
+        assert isinstance(error, OutcomeUnknownError)
+        assert isinstance(error, ServerError) == isinstance(lost, Reply)
+        assert str(error).startswith("x.do is not repeated, and may or may not have been applied: ")
+        assert len(world.sent) == len(before) + 1
+
+    virtually(main())
+
+
+@pytest.mark.parametrize("answer", [reply(404), reply(501), LIMITED, ConnectError("refused")], ids=str)
+def test_what_surely_was_not_applied_is_no_unknown_outcome(answer: Any) -> None:
+    async def main() -> None:
+        for attempts in (1, 3):
+            assert not isinstance(await World(answer).fails("never", attempts=attempts), OutcomeUnknownError)
+
+    virtually(main())
+
+
+# ── the story ──
+
+
+@in_time
+async def test_the_story_of_the_attempts_is_told_once_and_exactly() -> None:
+    error = await World(ConnectError("refused"), reply(429, "7", b""), BUSY, BUSY, GONE, dice=0.0).fails()
+    assert isinstance(error, NotFoundError)
+    assert error.attempts == 5
+    assert str(error) == (
+        "x.do: 404: Not Found (after 5 attempts; attempt 1: refused; waited 0.0 s; "
+        "attempt 2: x.do: 429: Too Many Requests; waited 7.0 s; "
+        "attempts 3-4: x.do: 503: Service Unavailable; waited 0.0, 0.0 s)"
+    )
+
+
+@in_time
+async def test_a_story_is_as_short_as_it_can_be() -> None:
+    error = await World(TransportError("lost"), dice=1.0).fails()
+    assert str(error) == "x.do: lost (after 5 attempts; attempts 1-4: the same; waited 0.5, 1.0, 2.0, 4.0 s)"
+    assert str(await World(GONE).fails()) == "x.do: 404: Not Found"
+    assert str(await World(ConnectError("refused")).fails(attempts=1)) == "x.do: refused"
+
+
+# ── cancels ──
+
+
+@pytest.mark.parametrize("moment", [0.0, 0.05, 0.5, 0.99, 1.0, 1.5, 2.0, 2.05, 3.0])
+def test_a_cancel_at_any_moment_leaves_nothing_taken(moment: float) -> None:
+    async def main() -> None:
+        world = World(BUSY, reply(429, "1"), OK, slow=0.5, concurrency=1, pace=Pace(rate=60))
+        calls = [asyncio.create_task(world.call(attempts=9)) for _ in range(4)]
+        await asyncio.sleep(moment)
+        for call in calls[:3]:
+            call.cancel()
+        await asyncio.gather(*calls[:3], return_exceptions=True)
+        assert await calls[3] == {}
+        assert (world.pool.active, world.pool.waiting, world.gate.waiting) == (0, 0, 0)
+        assert await world.call() == {}
+
+    virtually(main())

@@ -1,0 +1,364 @@
+"""One pool a region: regions keep out of each other's way, and a cancel at any await leaves nothing taken."""
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from chatrest import (
+    App,
+    AsyncSession,
+    ConnectError,
+    DeadlineExceededError,
+    OutcomeUnknownError,
+    ReplyUnreadableError,
+    RetryPolicy,
+)
+from chatrest.network.pool import Pool
+from tests.faulty import KEY, Faulty, Peer, Step, deaf, hang, reply, reset, until
+
+pytestmark = pytest.mark.usefixtures("tidy")
+
+ONCE = RetryPolicy(attempts=1)
+
+
+async def ended(*tasks: asyncio.Task[Any]) -> None:
+    for task in tasks:
+        task.cancel()
+    done = await asyncio.gather(*tasks, return_exceptions=True)
+    assert all(isinstance(each, asyncio.CancelledError) for each in done)
+
+
+def at_rest(pool: Pool) -> bool:
+    return (pool.active, pool.waiting) == (0, 0)
+
+
+# ── regions ──
+
+
+async def test_a_pool_is_made_when_its_region_is_first_used() -> None:
+    async with Faulty(reply()) as server, server.session() as session:
+        assert dict(session.pools) == {}
+        eu = session.for_app(server.app("eu", "app-2", "key-2"))
+        assert dict(session.pools) == {}
+        await eu.request("GET", "/a")
+        assert list(session.pools) == ["eu"]
+        await session.request("GET", "/a")
+        assert list(session.pools) == ["eu", "us"]
+        assert eu.pools == session.pools
+
+
+async def test_apps_of_one_region_share_its_pool_and_send_their_own_key() -> None:
+    async with Faulty(reply()) as one, Faulty(reply()) as two, one.session() as session:
+        other = session.for_app(two.app("us", "app-2", "key-2"))
+        for view in (session, other, session):
+            await view.request("GET", "/a")
+        assert [request.header("apikey") for request in one.requests] == [KEY, KEY]
+        assert [request.header("apikey") for request in two.requests] == ["key-2"]
+        assert (list(session.pools), session.pools["us"].sent) == (["us"], 3)
+
+
+async def test_pools_cannot_be_changed_from_outside() -> None:
+    async with Faulty(reply()) as server, server.session() as session:
+        with pytest.raises(TypeError):
+            session.pools["us"] = None  # type: ignore[index]
+
+
+async def test_a_region_that_hangs_does_not_delay_another() -> None:
+    async with (
+        Faulty(hang) as stuck,
+        Faulty(reply(b'{"region":"eu"}')) as well,
+        AsyncSession(stuck.app("us"), concurrency=2, retry=ONCE) as session,
+    ):
+        calls = [asyncio.create_task(session.request("GET", "/a")) for _ in range(5)]
+        await until(lambda: len(stuck.requests) == 2 and session.pools["us"].waiting == 3)
+        eu = session.for_app(well.app("eu", "app-2"))
+        got = await asyncio.gather(*(eu.request("GET", "/a") for _ in range(20)))
+        assert got == [{"region": "eu"}] * 20
+        assert (len(stuck.requests), session.pools["us"].active, session.pools["us"].waiting) == (2, 2, 3)
+        await ended(*calls)
+        assert at_rest(session.pools["us"])
+
+
+async def test_replies_of_a_bad_shape_are_replies_and_no_region_is_down_for_them() -> None:
+    """A query whose page is over the cap, asked again and again, is no reason to refuse all other calls."""
+    async with (
+        Faulty(reply(bytes(200))) as server,
+        server.session(max_reply_bytes=100, retry=ONCE) as session,
+    ):
+        for _ in range(12):
+            with pytest.raises(ReplyUnreadableError):
+                await session.request("GET", "/a")
+        server.steps[:] = [reply()]
+        assert await session.request("GET", "/b") == {}
+
+
+# ── concurrency ──
+
+
+@pytest.mark.parametrize("concurrency", [1, 3, 8])
+async def test_as_many_at_once_as_told_and_no_more(concurrency: int) -> None:
+    together = asyncio.Barrier(concurrency)
+
+    async def step(peer: Peer) -> None:
+        await together.wait()  # passes only where so many are here at once
+        await peer.send(reply())
+
+    async with Faulty(step) as server, server.session(concurrency=concurrency) as session:
+        await asyncio.gather(*(session.request("GET", "/a") for _ in range(4 * concurrency)))
+        assert (server.most, len(server.requests)) == (concurrency, 4 * concurrency)
+        assert server.connections <= concurrency
+        assert at_rest(session.pools["us"])
+
+
+async def test_a_wait_between_attempts_holds_no_place() -> None:
+    waiting, go_on = asyncio.Event(), asyncio.Event()
+
+    async def sleep(seconds: float) -> None:
+        waiting.set()
+        await go_on.wait()
+
+    async with (
+        Faulty(reply(b"", 503), reply()) as server,
+        server.session(concurrency=1, sleep=sleep) as session,
+    ):
+        first = asyncio.create_task(session.request("GET", "/a"))
+        await waiting.wait()
+        assert session.pools["us"].active == 0
+        assert await session.request("GET", "/b") == {}
+        go_on.set()
+        assert await first == {}
+
+
+async def test_places_come_back_after_every_kind_of_end() -> None:
+    ends: list[Step] = [reply(), reply(b"", 404), reply(b"<"), reset, reply(b"", 302), hang]
+    async with Faulty(*ends) as server, server.session(concurrency=1, retry=ONCE, deadline=0.1) as session:
+        await asyncio.gather(*(session.request("GET", "/a") for _ in ends), return_exceptions=True)
+        assert at_rest(session.pools["us"])
+        server.steps[:] = [reply()]
+        assert await session.with_options(deadline=5.0).request("GET", "/b") == {}
+
+
+async def test_sent_counts_what_arrives() -> None:
+    async with Faulty(reply(), reset, reply(b"", 503), reply()) as server, server.session() as session:
+        for method in ("GET", "PUT", "DELETE", "GET"):
+            await session.request(method, "/a")  # type: ignore[arg-type]
+        await session.request("POST", "/a")
+        assert session.pools["us"].sent == len(server.requests) == 7
+
+
+@pytest.mark.parametrize("method", ["GET", "PUT", "DELETE", "POST"])
+async def test_sent_counts_what_arrives_where_kept_connections_die(method: Any) -> None:
+    async def last_word(peer: Peer) -> None:
+        await peer.send(reply())
+        peer.close()
+
+    async with (
+        Faulty(reply(), reset, last_word, last_word, reply(), reset, reply()) as server,
+        server.session() as session,
+    ):
+        for _ in range(6):
+            await asyncio.gather(session.request(method, "/a"), return_exceptions=True)
+        assert len(server.requests) <= session.pools["us"].sent
+        if method == "POST":
+            assert session.pools["us"].sent == 6
+
+
+async def test_a_repr_tells_the_truth() -> None:
+    async with Faulty(hang) as server, server.session(concurrency=2, retry=ONCE) as session:
+        tasks = [asyncio.create_task(session.request("GET", "/a")) for _ in range(3)]
+        await until(lambda: len(server.requests) == 2 and session.pools["us"].waiting == 1)
+        assert repr(session.pools["us"]) == "<Pool us: 2 of 2 places in use, 1 waiting, 2 sent>"
+        assert repr(session.pools["us"]) in repr(session.as_user("bob"))
+        await ended(*tasks)
+        assert repr(session.pools["us"]) == "<Pool us: 0 of 2 places in use, 0 waiting, 2 sent>"
+
+
+# ── a cancel, wherever it comes ──
+
+
+async def half_a_head(peer: Peer) -> None:
+    await peer.send(b"HTTP/1.1 200 OK\r\nContent-Le")
+    await hang(peer)
+
+
+async def half_a_body(peer: Peer) -> None:
+    await peer.send(b'HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n{"half":')
+    await hang(peer)
+
+
+async def half_a_chunk(peer: Peer) -> None:
+    await peer.send(b'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nff\r\n{"half":')
+    await hang(peer)
+
+
+@pytest.mark.parametrize("turns", [0, 1, 5, 20])
+@pytest.mark.parametrize("step", [hang, half_a_head, half_a_body, half_a_chunk])
+async def test_a_cancel_while_a_reply_is_awaited(step: Step, turns: int) -> None:
+    async with Faulty(step) as server, server.session(concurrency=1) as session:
+        task = asyncio.create_task(session.request("GET", "/a"))
+        await server.arrived.wait()
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        await ended(task)
+        assert at_rest(session.pools["us"])
+        server.steps[:] = [reply(b'{"whole":1}')]
+        assert await session.request("GET", "/b") == {"whole": 1}
+        assert server.connections == 2  # the one that was half read is not used again
+
+
+@pytest.mark.filterwarnings("ignore:Sending a large body:ResourceWarning")
+async def test_a_cancel_while_the_request_is_written() -> None:
+    async with Faulty(reply(), greet=deaf) as server, server.session(concurrency=1) as session:
+        task = asyncio.create_task(session.request("POST", "/a", json="x" * (1 << 24)))
+        await until(lambda: server.connections == 1)
+        for _ in range(20):
+            await asyncio.sleep(0)
+        await ended(task)
+        assert at_rest(session.pools["us"])
+        server.greet = None
+        assert await session.request("GET", "/b") == {}
+
+
+async def test_a_cancel_while_a_connection_is_made() -> None:
+    async with Faulty(reply(), greet=deaf) as server:
+        app = App("app-1", KEY, base_url=f"https://127.0.0.1:{server.port}")  # and TLS is never answered
+        async with AsyncSession(app, concurrency=1) as session:
+            task = asyncio.create_task(session.request("GET", "/a"))
+            await until(lambda: server.connections == 1)
+            await ended(task)
+            assert at_rest(session.pools["us"])
+            server.greet = None
+            assert await session.for_app(server.app()).request("GET", "/b") == {}
+
+
+async def test_a_cancel_while_queued() -> None:
+    async with Faulty(hang) as server, server.session(concurrency=1) as session:
+        tasks = [asyncio.create_task(session.request("GET", f"/{n}")) for n in range(4)]
+        await until(lambda: server.requests and session.pools["us"].waiting == 3)
+        await ended(tasks[2])
+        assert (session.pools["us"].active, session.pools["us"].waiting) == (1, 2)
+        server.steps[:] = [reply()]
+        await ended(tasks[0])
+        assert await asyncio.gather(tasks[1], tasks[3]) == [{}, {}]
+        assert at_rest(session.pools["us"])
+        assert [request.target for request in server.requests] == ["/0", "/1", "/3"]
+
+
+async def test_a_cancel_in_the_moment_in_which_a_place_is_handed_over() -> None:
+    async with Faulty(hang) as server, server.session(concurrency=1) as session:
+        tasks = [asyncio.create_task(session.request("GET", f"/{n}")) for n in range(3)]
+        await until(lambda: session.pools and session.pools["us"].waiting == 2)
+        server.steps[:] = [reply()]
+        tasks[0].cancel()
+        await asyncio.gather(tasks[0], return_exceptions=True)  # by now the place is promised to the next
+        tasks[1].cancel()
+        await asyncio.gather(tasks[1], return_exceptions=True)
+        assert await tasks[2] == {}
+        assert at_rest(session.pools["us"])
+
+
+async def test_a_cancel_while_waiting_to_send_again() -> None:
+    waiting = asyncio.Event()
+
+    async def sleep(seconds: float) -> None:
+        waiting.set()
+        await asyncio.Event().wait()
+
+    async with (
+        Faulty(reply(b"", 503), reply()) as server,
+        server.session(concurrency=1, sleep=sleep) as session,
+    ):
+        task = asyncio.create_task(session.request("GET", "/a"))
+        await waiting.wait()
+        await ended(task)
+        assert at_rest(session.pools["us"])
+        assert await session.request("GET", "/b") == {}
+
+
+async def in_pieces(peer: Peer) -> None:
+    """A reply with the loop turning inside its head and its body."""
+    whole = reply(b'{"data":[' + b" " * 99 + b"]}")
+    for start in range(0, len(whole), 40):
+        await peer.send(whole[start : start + 40])
+        for _ in range(2):
+            await asyncio.sleep(0)
+
+
+@pytest.mark.parametrize("turns", range(30))
+async def test_a_cancel_after_any_number_of_turns(turns: int) -> None:
+    async with Faulty(reply(b"", 503), in_pieces) as server, server.session(concurrency=2) as session:
+        tasks = [asyncio.create_task(session.request("GET", f"/{n}")) for n in range(4)]
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        for task in tasks[::2]:
+            task.cancel()
+        done = await asyncio.gather(*tasks, return_exceptions=True)
+        assert all(each == {"data": []} for each in done[1::2])
+        assert all(each == {"data": []} or isinstance(each, asyncio.CancelledError) for each in done[::2])
+        assert at_rest(session.pools["us"])
+        assert await session.request("GET", "/b") == {"data": []}
+
+
+async def test_every_call_gets_its_own_reply_whatever_is_cancelled() -> None:
+    """The server repeats what it was asked; half of the calls are cut off at all sorts of moments."""
+    async with _Echo() as server, server.session(concurrency=5) as session:
+        tasks = [asyncio.create_task(session.request("GET", f"/{n}")) for n in range(60)]
+        for number, task in enumerate(tasks[::2]):
+            if number % 3 == 0:
+                await asyncio.sleep(0)
+            task.cancel()
+        done = await asyncio.gather(*tasks, return_exceptions=True)
+        for number, each in enumerate(done):
+            assert isinstance(each, asyncio.CancelledError) or each == {"target": f"/{number}"}
+        assert sum(isinstance(each, dict) for each in done) >= 30
+        assert at_rest(session.pools["us"])
+
+
+class _Echo(Faulty):
+    """Replies with what it was asked, in two pieces."""
+
+    def __init__(self) -> None:
+        super().__init__(b"")
+
+    async def _talk(self, peer: Peer) -> None:
+        while (request := await peer.request()) is not None:
+            whole = reply({"target": request.target})
+            await peer.send(whole[:50])
+            await asyncio.sleep(0)
+            await peer.send(whole[50:])
+
+
+# ── deadlines, and a pool that never got a connection ──
+
+
+async def test_a_deadline_while_queued_sends_nothing() -> None:
+    async with Faulty(hang) as server, server.session(concurrency=1, retry=ONCE) as session:
+        first = asyncio.create_task(session.request("GET", "/a"))
+        await server.arrived.wait()
+        with pytest.raises(DeadlineExceededError):
+            await session.with_options(deadline=0.03).request("POST", "/b", json={})
+        assert (session.pools["us"].waiting, len(server.requests)) == (0, 1)
+        await ended(first)
+
+
+async def test_a_deadline_while_a_connection_is_made_leaves_no_doubt() -> None:
+    async with Faulty(reply(), greet=deaf) as server:
+        app = App("app-1", KEY, base_url=f"https://127.0.0.1:{server.port}")  # and TLS is never answered
+        async with AsyncSession(app, deadline=0.05, retry=ONCE) as session:
+            with pytest.raises(DeadlineExceededError) as caught:
+                await session.request("POST", "/a", json={})
+    assert server.requests == []
+    assert not isinstance(caught.value, OutcomeUnknownError)
+    assert "it was sent" not in str(caught.value)
+
+
+async def test_the_pool_stands_after_a_region_was_not_there() -> None:
+    async with Faulty(reply()) as gone:
+        pass
+    async with Faulty(reply()) as server, AsyncSession(gone.app(), retry=ONCE) as session:
+        for _ in range(3):
+            with pytest.raises(ConnectError):
+                await session.request("GET", "/a")
+        assert at_rest(session.pools["us"])
+        assert await session.for_app(server.app()).request("GET", "/a") == {}

@@ -1,0 +1,190 @@
+"""The session's time, and a loop in virtual time that the tests of what waits run in."""
+
+import asyncio
+import selectors
+from collections.abc import Coroutine
+from typing import Any, TypeVar
+
+import pytest
+from hypothesis import given, settings, strategies as st
+
+from chatrest.network.timing import Timing
+
+T = TypeVar("T")
+
+
+class VirtualLoop(asyncio.SelectorEventLoop):
+    """A loop whose clock jumps to the next timer; where all wait for ever, or none does, it says so."""
+
+    def __init__(self) -> None:
+        super().__init__(_Selector())
+        self.moment, self.busy = 1000.0, 0
+        self._selector.loop = self  # type: ignore[attr-defined]
+
+    def time(self) -> float:
+        return self.moment
+
+
+class _Selector(selectors.DefaultSelector):
+    loop: VirtualLoop
+
+    def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
+        if timeout is None:
+            raise AssertionError("everybody waits, and nothing will happen any more")
+        self.loop.busy = 0 if timeout > 0 else self.loop.busy + 1
+        if self.loop.busy > 20_000:
+            self.loop.busy = 0
+            raise AssertionError("everybody is busy, and no time passes")
+        # A step is never so small that the clock stands still.
+        self.loop.moment = max(self.loop.moment + timeout, self.loop.moment + (1e-9 if timeout > 0 else 0))
+        return super().select(0)
+
+
+def virtually(main: Coroutine[Any, Any, T]) -> T:
+    """What `main` returns, in virtual time; it must leave no task behind."""
+
+    async def checked() -> T:
+        result = await main
+        left = asyncio.all_tasks() - {asyncio.current_task()}
+        assert not left, f"tasks left behind: {left}"
+        return result
+
+    with asyncio.Runner(loop_factory=VirtualLoop) as runner:
+        return runner.run(checked())
+
+
+def timing() -> Timing:
+    """The running loop's own time."""
+    return Timing(asyncio.get_running_loop().time, asyncio.sleep)
+
+
+class Clock:
+    """A clock that is set by hand, and a sleep that returns at once."""
+
+    def __init__(self, now: float = 0.0) -> None:
+        self.now = now
+        self.slept: list[float] = []
+
+    def __call__(self) -> float:
+        return self.now
+
+    async def sleep(self, seconds: float) -> None:
+        self.slept.append(seconds)
+
+
+@settings(deadline=None, database=None)
+@given(
+    st.lists(
+        st.tuples(st.floats(-1e6, 1e6), st.none() | st.floats(0, 1e4)),
+        max_size=30,
+    )
+)
+def test_it_never_goes_back_and_has_passed_what_was_slept(steps: list[tuple[float, float | None]]) -> None:
+    async def main() -> None:
+        clock = Clock()
+        time = Timing(clock, clock.sleep)
+        last = time.now()
+        for clock.now, seconds in steps:
+            before = time.now()
+            assert before >= last
+            assert before >= clock.now
+            if seconds is not None:
+                await time.sleep(seconds)
+                assert time.now() == before + seconds
+            last = time.now()
+
+    asyncio.run(main())
+
+
+async def test_it_is_the_clocks_time_where_nobody_has_slept() -> None:
+    clock = Clock(5.0)
+    time = Timing(clock, clock.sleep)
+    seen = []
+    for clock.now in (5.0, 7.5, 6.0, 7.5, 8.0):
+        seen.append(time.now())
+    assert seen == [5.0, 7.5, 7.5, 7.5, 8.0]
+
+
+async def test_a_sleep_that_returns_at_once_is_counted_where_the_clock_stands_still() -> None:
+    clock = Clock(100.0)
+    time = Timing(clock, clock.sleep)
+    for _ in range(3):
+        await time.sleep(2.5)
+    assert time.now() == 107.5
+    assert clock.slept == [2.5, 2.5, 2.5]
+
+
+async def test_a_clock_that_moves_as_well_is_not_counted_twice() -> None:
+    clock = Clock(100.0)
+
+    async def sleep(seconds: float) -> None:
+        clock.now += seconds
+
+    time = Timing(clock, sleep)
+    await time.sleep(3.0)
+    assert time.now() == 103.0
+
+
+async def test_a_sleep_that_was_too_long_is_seen() -> None:
+    clock = Clock(100.0)
+
+    async def sleep(seconds: float) -> None:
+        clock.now += seconds + 40
+
+    time = Timing(clock, sleep)
+    await time.sleep(3.0)
+    assert time.now() == 143.0
+
+
+async def test_sleeps_of_one_moment_do_not_add_up() -> None:
+    clock, go_on = Clock(), asyncio.Event()
+
+    async def sleep(seconds: float) -> None:
+        await go_on.wait()
+
+    time = Timing(clock, sleep)
+    tasks = [asyncio.create_task(time.sleep(seconds)) for seconds in (3.0, 10.0, 7.0)]
+    await asyncio.sleep(0)
+    assert time.now() == 0.0
+    go_on.set()
+    await asyncio.gather(*tasks)
+    assert time.now() == 10.0
+
+
+@pytest.mark.parametrize("how", ["cancel", "error"])
+async def test_a_sleep_that_came_to_no_end_is_not_counted(how: str) -> None:
+    async def sleep(seconds: float) -> None:
+        if how == "error":
+            raise KeyError
+        await asyncio.Event().wait()
+
+    time = Timing(Clock(), sleep)
+    task = asyncio.create_task(time.sleep(9.0))
+    await asyncio.sleep(0)
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+    assert time.now() == 0.0
+
+
+def test_in_a_real_loop_nothing_is_added() -> None:
+    async def main() -> None:
+        time, loop = timing(), asyncio.get_running_loop()
+        await asyncio.gather(time.sleep(1.0), time.sleep(2.0))
+        await time.sleep(0.5)
+        assert time.now() == loop.time() == pytest.approx(1002.5)
+
+    virtually(main())
+
+
+def test_the_loop_in_virtual_time_tells_of_a_deadlock_and_of_a_livelock() -> None:
+    async def stuck() -> None:
+        await asyncio.Event().wait()
+
+    async def busy() -> None:
+        while True:  # noqa: ASYNC110
+            await asyncio.sleep(0)
+
+    with pytest.raises(AssertionError, match="everybody waits"):
+        virtually(stuck())
+    with pytest.raises(AssertionError, match="everybody is busy"):
+        virtually(busy())

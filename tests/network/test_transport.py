@@ -1,0 +1,437 @@
+"""One exchange over a real socket: every fault to its class, nothing sent twice, nothing read without end."""
+
+import asyncio
+import contextlib
+import gzip
+import socket
+import ssl
+import tracemalloc
+import zlib
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+import trustme
+from multidict import CIMultiDict
+
+from chatrest import ConnectError, ReplyUnreadableError, RequestTimeoutError, Timeouts, TransportError
+from chatrest.core.wire import Request
+from chatrest.network.transport import Transport, plain_headers
+from tests.faulty import KEY, Faulty, Peer, Step, cut, deaf, hang, reply, reset, until
+
+pytestmark = pytest.mark.usefixtures("tidy")
+
+CAP = 1 << 20
+TIMES = Timeouts()
+METHODS = ("GET", "PUT", "DELETE", "POST", "PATCH")
+
+
+@pytest.fixture
+async def transport() -> AsyncIterator[Transport]:
+    made = Transport(cap=CAP)
+    yield made
+    await made.close()
+
+
+def asked(server: Faulty, method: Any = "GET", body: bytes | None = None) -> Request:
+    return Request(method, f"{server.url}/v3/users", {"apikey": KEY}, body)
+
+
+def chunked(*pieces: bytes, end: bytes = b"0\r\n\r\n") -> bytes:
+    body = b"".join(b"%x\r\n%b\r\n" % (len(piece), piece) for piece in pieces)
+    return b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + body + end
+
+
+# ── what comes back ──
+
+
+async def test_a_reply_comes_back_whole(transport: Transport) -> None:
+    async with Faulty(reply(b'{"a":1}', 201, x_rate_limit="7")) as server:
+        got = await transport.exchange(asked(server), TIMES)
+    assert (got.status, got.body, got.headers["X-RATE-LIMIT"]) == (201, b'{"a":1}', "7")
+
+
+@pytest.mark.parametrize(
+    ("answer", "body"),
+    [
+        (reply(b""), b""),
+        (b"HTTP/1.1 204 Gone quiet\r\n\r\n", b""),
+        (chunked(b'{"a"', b":1}"), b'{"a":1}'),
+        (cut(b"HTTP/1.1 200 OK\r\n\r\n{}"), b"{}"),
+        (b"HTTP/1.1 103 Early\r\n\r\nHTTP/1.1 100 Go on\r\n\r\n" + reply(b"{}"), b"{}"),
+        (reply(gzip.compress(b'{"a":1}'), content_encoding="gzip"), b'{"a":1}'),
+        (reply(zlib.compress(b'{"a":1}'), content_encoding="deflate"), b'{"a":1}'),
+    ],
+    ids=["empty", "204", "chunked", "to-the-end", "1xx-first", "gzip", "deflate"],
+)
+async def test_bodies_of_every_framing(transport: Transport, answer: Step, body: bytes) -> None:
+    async with Faulty(answer) as server:
+        assert (await transport.exchange(asked(server), TIMES)).body == body
+
+
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+async def test_a_redirect_is_not_followed_and_no_key_goes_elsewhere(
+    transport: Transport, status: int
+) -> None:
+    async with Faulty(reply()) as other:
+        async with Faulty(reply(b"", status, location=f"{other.url}/v3/users")) as server:
+            for method in METHODS:
+                got = await transport.exchange(asked(server, method), TIMES)
+                assert (got.status, got.headers["location"]) == (status, f"{other.url}/v3/users")
+        assert other.connections == 0
+    assert len(server.requests) == len(METHODS)
+
+
+async def test_cookies_are_not_kept(transport: Transport) -> None:
+    async with Faulty(reply(set_cookie="sid=1; Path=/")) as server:
+        for _ in range(2):
+            await transport.exchange(asked(server), TIMES)
+    assert server.requests[1].header("Cookie") is None
+
+
+async def test_the_environment_is_not_asked(transport: Transport, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with Faulty(reply()) as server:
+        for name in ("http_proxy", "HTTP_PROXY", "all_proxy"):
+            monkeypatch.setenv(name, "http://127.0.0.1:1")
+        assert (await transport.exchange(asked(server), TIMES)).status == 200
+
+
+async def test_one_connection_serves_calls_in_turn(transport: Transport) -> None:
+    async with Faulty(reply()) as server:
+        for _ in range(5):
+            await transport.exchange(asked(server), TIMES)
+    assert (server.connections, len(server.requests)) == (1, 5)
+
+
+# ── no connection ──
+
+
+async def test_a_refused_port(transport: Transport) -> None:
+    async with Faulty(reply()) as server:
+        pass
+    with pytest.raises(ConnectError, match="nothing was sent"):
+        await transport.exchange(asked(server), TIMES)
+
+
+async def test_a_name_that_does_not_resolve(transport: Transport, monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_such_name(*args: object, **kwargs: object) -> None:
+        raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
+
+    monkeypatch.setattr(socket, "getaddrinfo", no_such_name)
+    request = Request("POST", "https://chat.invalid/v3/users", {"apikey": KEY}, b"{}")
+    with pytest.raises(ConnectError, match=r"chat\.invalid"):
+        await transport.exchange(request, TIMES)
+
+
+@pytest.mark.parametrize("host", ["a..b", "a" * 64 + ".b"])
+async def test_a_name_that_no_resolver_takes_was_not_sent_to(transport: Transport, host: str) -> None:
+    with pytest.raises(ConnectError):
+        await transport.exchange(Request("POST", f"https://{host}/v3", {}, b"{}"), TIMES)
+
+
+def to_tls(server: Faulty) -> Request:
+    """A request by TLS to a server that knows nothing of it."""
+    return Request("POST", f"https://127.0.0.1:{server.port}/v3/users", {"apikey": KEY}, b"{}")
+
+
+async def test_a_connection_that_takes_too_long(transport: Transport) -> None:
+    async with Faulty(reply(), greet=deaf) as server:
+        with pytest.raises(ConnectError, match=r"0\.05 s"):
+            await transport.exchange(to_tls(server), Timeouts(connect=0.05))
+
+
+async def test_the_total_time_can_end_before_anything_was_sent(transport: Transport) -> None:
+    async with Faulty(reply(), greet=deaf) as server:
+        with pytest.raises(ConnectError):
+            await transport.exchange(to_tls(server), Timeouts(total=0.05))
+
+
+async def test_a_server_without_tls(transport: Transport) -> None:
+    async with Faulty(reply(), greet=cut(b"hello, this is no TLS\r\n")) as server:
+        with pytest.raises(ConnectError, match="nothing was sent"):
+            await transport.exchange(to_tls(server), TIMES)
+
+
+async def test_tls_is_verified_unless_told_otherwise() -> None:
+    ca, served, trusted = trustme.CA(), ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER), ssl.create_default_context()
+    ca.issue_cert("127.0.0.1").configure_cert(served)
+    ca.configure_trust(trusted)
+    async with Faulty(reply(), tls=served) as server:
+        for verify, fits in ((True, False), (trusted, True), (False, True)):
+            transport = Transport(cap=CAP, verify=verify)
+            if fits:
+                assert (await transport.exchange(asked(server), TIMES)).status == 200
+            else:
+                with pytest.raises(ConnectError, match="certificate"):
+                    await transport.exchange(asked(server), TIMES)
+            await transport.close()
+    assert len(server.requests) == 2
+
+
+async def test_a_proxy_is_asked() -> None:
+    async with Faulty(reply(b'{"by":"proxy"}')) as proxy:
+        transport = Transport(cap=CAP, proxy=proxy.url)
+        got = await transport.exchange(Request("GET", "http://127.0.0.1:1/v3/a", {}, None), TIMES)
+        await transport.close()
+    assert got.body == b'{"by":"proxy"}'
+    assert proxy.requests[0].target == "http://127.0.0.1:1/v3/a"
+
+
+async def test_a_proxy_that_refuses_the_tunnel_sent_nothing() -> None:
+    async with Faulty(reply(b"no", 403)) as proxy:
+        transport = Transport(cap=CAP, proxy=proxy.url)
+        try:
+            with pytest.raises(ConnectError):
+                await transport.exchange(
+                    Request("POST", "https://chat.invalid/v3", {"apikey": KEY}, b"{}"), TIMES
+                )
+        finally:
+            await transport.close()
+    assert [request.method for request in proxy.requests] == ["CONNECT"]
+    assert KEY not in str(proxy.requests)
+
+
+# ── no reply, or half of one ──
+
+
+async def drip(peer: Peer) -> None:
+    await peer.send(b"HTTP/1.1 200 OK\r\nContent-Length: 9999\r\n\r\n")
+    while True:
+        await peer.send(b" ")
+        await asyncio.sleep(0.005)
+
+
+async def half_then_reset(peer: Peer) -> None:
+    await peer.send(b"HTTP/1.1 200 OK\r\nContent-Length: 50\r\n\r\n{}")
+    for _ in range(20):
+        await asyncio.sleep(0)
+    peer.reset()
+
+
+@pytest.mark.parametrize("method", ["GET", "POST"])
+async def test_a_silent_server(transport: Transport, method: str) -> None:
+    async with Faulty(hang) as server:
+        with pytest.raises(RequestTimeoutError, match=r"silent for 0\.05 s"):
+            await transport.exchange(asked(server, method), Timeouts(read=0.05))
+
+
+async def test_a_server_that_falls_silent_inside_the_body(transport: Transport) -> None:
+    async def step(peer: Peer) -> None:
+        await peer.send(b"HTTP/1.1 200 OK\r\nContent-Length: 50\r\n\r\n{")
+        await hang(peer)
+
+    async with Faulty(step) as server:
+        with pytest.raises(RequestTimeoutError, match=r"silent for 0\.05 s"):
+            await transport.exchange(asked(server), Timeouts(read=0.05))
+
+
+async def test_a_reply_that_drips(transport: Transport) -> None:
+    async with Faulty(drip) as server:
+        with pytest.raises(RequestTimeoutError, match=r"no whole reply within 0\.08 s") as caught:
+            await transport.exchange(asked(server), Timeouts(read=None, total=0.08))
+    assert isinstance(caught.value, TimeoutError)
+
+
+async def test_a_large_body_is_sent_without_a_warning(transport: Transport) -> None:
+    async with Faulty(reply()) as server:
+        await transport.exchange(asked(server, "POST", bytes((1 << 20) + 1)), TIMES)
+    assert len(server.requests[0].body) == (1 << 20) + 1
+
+
+@pytest.mark.filterwarnings("ignore:Sending a large body:ResourceWarning")
+async def test_a_request_that_nobody_reads(transport: Transport) -> None:
+    async with Faulty(reply(), greet=deaf) as server:
+        with pytest.raises(RequestTimeoutError):
+            await transport.exchange(asked(server, "POST", bytes(1 << 25)), Timeouts(total=0.1))
+
+
+@pytest.mark.parametrize("step", [reset, cut(b""), cut(b"HTTP/1.1 200 OK\r\nContent-Le")])
+async def test_a_connection_lost_before_the_reply(transport: Transport, step: Step) -> None:
+    async with Faulty(step) as server:
+        with pytest.raises(TransportError, match="lost before a reply came") as caught:
+            await transport.exchange(asked(server), TIMES)
+    assert not isinstance(caught.value, ConnectError | RequestTimeoutError)
+
+
+LONG = b"HTTP/1.1 200 OK\r\nX-Long: " + b"x" * 70_000 + b"\r\n\r\n"
+MANY = b"HTTP/1.1 200 OK\r\n" + b"X: y\r\n" * 5000 + b"\r\n"
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        cut(b"HTTP/1.1 200 OK\r\nContent-Length: 50\r\n\r\n{}"),
+        half_then_reset,
+        cut(chunked(b"{}", end=b"")),
+        cut(chunked(b"{}", end=b"5\r\nhe")),
+        cut(chunked(b"{}", end=b"zz\r\nhe\r\n0\r\n\r\n")),
+        cut(b"hello\r\n\r\n"),
+        cut(b"SSH-2.0-OpenSSH_9.6\r\n"),
+        cut(bytes(range(256)) * 20),
+        cut(b"HTTP/1.1 abc OK\r\n\r\n"),
+        cut(b"HTTP/1.1 200 OK\r\nno colon here\r\n\r\n"),
+        cut(b"HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n"),
+        cut(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\n{} "),
+        cut(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"),
+        cut(LONG),
+        cut(MANY),
+        reply(b"hello", content_encoding="gzip"),
+        reply(b"hello", content_encoding="deflate"),
+        reply(b"hello", content_encoding="br"),
+    ],
+    ids=[
+        "short", "reset", "chunks-cut", "chunk-cut", "chunk-size", "text", "ssh", "bytes", "status", "header",
+        "length-negative", "length-twice", "length-and-chunked", "line-long", "headers-many", "no-gzip",
+        "no-deflate", "brotli",
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("method", ["GET", "POST"])
+async def test_a_reply_that_cannot_be_read(transport: Transport, method: str, step: Step) -> None:
+    async with Faulty(step) as server:
+        with pytest.raises(ReplyUnreadableError):
+            await transport.exchange(asked(server, method), TIMES)
+        assert len(server.requests) == 1
+
+
+@pytest.mark.parametrize("kept", [8, 12, -9, -1])
+async def test_a_gzip_stream_that_ends_early_is_no_whole_reply(transport: Transport, kept: int) -> None:
+    """Where the end of the connection is the end of the body, nothing else tells that it was cut off."""
+    data = gzip.compress(b'{"data":[]}')[:kept]
+    async with Faulty(cut(reply(data, content_encoding="gzip", content_length=""))) as server:
+        with pytest.raises(ReplyUnreadableError):
+            await transport.exchange(asked(server), TIMES)
+
+
+# ── how much is read ──
+
+
+@pytest.mark.parametrize("over", [0, 1])
+@pytest.mark.parametrize("announced", [True, False])
+async def test_the_cap_is_exact(transport: Transport, announced: bool, over: int) -> None:
+    body = bytes(CAP + over)
+    async with Faulty(reply(body) if announced else chunked(body)) as server:
+        if over:
+            told = "are announced" if announced else "still going on"
+            with pytest.raises(ReplyUnreadableError, match=f"max_reply_bytes = {CAP}.*{told}"):
+                await transport.exchange(asked(server), TIMES)
+        else:
+            assert (await transport.exchange(asked(server), TIMES)).body == body
+
+
+async def test_after_a_reply_that_was_too_large_its_rest_is_not_the_next_reply(transport: Transport) -> None:
+    async with Faulty(chunked(bytes(3 * CAP)), reply(b'{"next":1}')) as server:
+        with pytest.raises(ReplyUnreadableError):
+            await transport.exchange(asked(server), TIMES)
+        assert (await transport.exchange(asked(server), TIMES)).body == b'{"next":1}'
+    assert server.connections == 2
+
+
+async def test_an_announcement_alone_is_not_waited_for(transport: Transport) -> None:
+    async def step(peer: Peer) -> None:
+        await peer.send(b"HTTP/1.1 200 OK\r\nContent-Length: 99999999999\r\n\r\n")
+        await hang(peer)
+
+    async with Faulty(step) as server:
+        with pytest.raises(ReplyUnreadableError, match="99999999999 bytes are announced"):
+            await transport.exchange(asked(server), TIMES)
+
+
+def bomb(megabytes: int) -> bytes:
+    """About 1 kB of gzip for every megabyte of nothing."""
+    packer = zlib.compressobj(9, zlib.DEFLATED, -15)
+    block = packer.compress(bytes(1 << 20)) + packer.flush(zlib.Z_FULL_FLUSH)
+    return b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03" + block * megabytes
+
+
+async def test_a_bomb_is_refused_in_little_memory(transport: Transport) -> None:
+    data = bomb(200)
+    assert len(data) < 250_000
+    async with Faulty(reply(data, content_encoding="gzip")) as server:
+        tracemalloc.start()
+        try:
+            with pytest.raises(ReplyUnreadableError, match="max_reply_bytes"):
+                await transport.exchange(asked(server), TIMES)
+            peak = tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+    assert peak < 12 * CAP
+
+
+# ── nothing is sent twice, and no reply is taken for another's ──
+
+
+@pytest.mark.parametrize("method", METHODS)
+async def test_a_kept_connection_that_dies_when_used_is_not_replaced_in_silence(
+    transport: Transport, method: str
+) -> None:
+    async with Faulty(reply(), cut(b""), reply()) as server:
+        await transport.exchange(asked(server), TIMES)
+        with pytest.raises(TransportError, match="lost before a reply came"):
+            await transport.exchange(asked(server, method, b"{}"), TIMES)
+        assert len(server.requests) == 2
+        assert server.connections == 1
+
+
+@pytest.mark.parametrize("method", METHODS)
+async def test_a_kept_connection_that_was_closed_before_is_used_once_at_most(
+    transport: Transport, method: str
+) -> None:
+    async with Faulty(cut(reply(b'{"n":1}'))) as server:
+        answered = 0
+        for _ in range(8):
+            with contextlib.suppress(TransportError):
+                await transport.exchange(asked(server, method, b"{}"), TIMES)
+                answered += 1
+        assert 1 <= answered <= len(server.requests) <= 8
+
+
+async def test_a_connection_seen_to_be_closed_is_not_used_again(transport: Transport) -> None:
+    closed = asyncio.Event()
+
+    async def step(peer: Peer) -> None:
+        await peer.send(reply())
+        peer.close()
+        closed.set()
+
+    async with Faulty(step) as server:
+        await transport.exchange(asked(server, "POST"), TIMES)
+        await closed.wait()
+        await until(lambda: not transport._connector._conns or _all_closing(transport))
+        assert (await transport.exchange(asked(server, "POST"), TIMES)).status == 200
+
+
+def _all_closing(transport: Transport) -> bool:
+    idle = [protocol for kept in transport._connector._conns.values() for protocol, _ in kept]
+    return not any(protocol.is_connected() for protocol in idle)
+
+
+async def test_two_replies_to_one_request(transport: Transport) -> None:
+    async with Faulty(reply(b"1") + reply(b"stray"), reply(b"2")) as server:
+        assert (await transport.exchange(asked(server), TIMES)).body == b"1"
+        assert (await transport.exchange(asked(server), TIMES)).body == b"2"
+
+
+@pytest.mark.parametrize("method", ["GET", "POST"])
+@pytest.mark.parametrize("stray", [reply(b"stray"), reply(b"", 408, connection="close")], ids=["200", "408"])
+async def test_a_stray_reply_on_an_idle_connection_is_nobodys(
+    transport: Transport, stray: bytes, method: str
+) -> None:
+    """Balancers write a 408 to a connection that was idle for too long: it answers no request."""
+    later = asyncio.Event()
+
+    async def first(peer: Peer) -> None:
+        await peer.send(reply(b"1"))
+        await later.wait()
+        await peer.send(stray)
+
+    async with Faulty(first, reply(b"2")) as server:
+        assert (await transport.exchange(asked(server), TIMES)).body == b"1"
+        [[(protocol, _)]] = transport._connector._conns.values()
+        later.set()
+        await until(lambda: protocol.should_close or not protocol.is_connected())
+        assert (await transport.exchange(asked(server, method), TIMES)).body == b"2"
+
+
+def test_plain_headers_are_without_case_and_without_secrets() -> None:
+    told = plain_headers(CIMultiDict({"X-Echo": f"your {KEY.upper()}", "Date": "now"}), (KEY,))
+    assert (told["x-echo"], told["DATE"]) == ("your [hidden]", "now")

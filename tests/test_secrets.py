@@ -1,0 +1,299 @@
+"""What is never shown, in any way of showing it."""
+
+import json
+import time
+from html import escape
+from urllib.parse import quote, quote_plus
+
+import msgspec
+import pytest
+from hypothesis import given, settings, strategies as st
+from rich.pretty import pretty_repr
+
+from chatrest.core.cursor import Cursor
+from chatrest.core.decode import MESSAGE, Many, One
+from chatrest.core.hosts import App
+from chatrest.core.wire import Request
+from chatrest.models.app import AppInfo
+from chatrest.models.call import WsChannel
+from chatrest.models.message import UnknownMessage
+from chatrest.models.meta import Meta
+from chatrest.models.user import AuthToken, User
+from chatrest.secrets import (
+    _CREDENTIALS,
+    HIDDEN,
+    is_credential,
+    longest,
+    masked,
+    scrub,
+    scrub_all,
+    shown,
+)
+from chatrest.walk import Page
+
+SECRET = "s3cr3t-Value"
+NESTED = {
+    "a": [{"wsChannel": {"secret": SECRET, "service": "ws"}}],
+    "apiKey": SECRET,
+    "deep": [[[{"api-key": SECRET}]]],
+}
+MESSAGE_OF = {
+    "id": "7", "conversationId": "c", "sender": "a", "receiverType": "user", "receiver": "b",
+    "category": "custom", "type": "x", "data": {}, "sentAt": 1, "updatedAt": 1,
+}  # fmt: skip
+
+
+def one(**changes: object) -> object:
+    return One(MESSAGE)(msgspec.json.encode({"data": {**MESSAGE_OF, **changes}}))
+
+
+def unknown(record: object) -> UnknownMessage:
+    [message] = Many(MESSAGE)(msgspec.json.encode({"data": [record]})).items
+    assert isinstance(message, UnknownMessage)
+    return message
+
+
+CALL = {
+    "sessionid": "s",
+    "type": "audio",
+    "status": "ongoing",
+    "sender": "a",
+    "receiver": "b",
+    "receiverType": "user",
+    "wsChannel": {"secret": SECRET, "identity": "i", "service": "ws"},
+}
+HOLDERS = {
+    "WsChannel": lambda: WsChannel(identity="i", secret=SECRET),
+    "call message": lambda: one(
+        category="call",
+        data={
+            "action": "ongoing",
+            "entities": {
+                "by": {"entity": {"uid": "a"}, "entityType": "user"},
+                "on": {"entity": CALL, "entityType": "call"},
+                "for": {"entity": {"uid": "b"}, "entityType": "user"},
+            },
+        },
+    ),
+    "custom data": lambda: one(data={"customData": NESTED, "metadata": NESTED}),
+    "custom data, a list": lambda: one(data={"customData": [NESTED, [NESTED]]}),
+    "action on a message": lambda: one(
+        category="action",
+        data={"action": "edited", "entities": {"on": {"entity": NESTED, "entityType": "message"}}},
+    ),
+    "text metadata": lambda: one(category="message", type="text", data={"text": "t", "metadata": NESTED}),
+    "quoted message": lambda: one(quotedMessage=NESTED),
+    "unknown category": lambda: unknown({**MESSAGE_OF, "category": "poll", "data": NESTED}),
+    "unknown category, an object": lambda: unknown({**MESSAGE_OF, "category": {"secret": SECRET}}),
+    "unknown record, a list": lambda: unknown([NESTED]),
+    "listing": lambda: Many(MESSAGE)(
+        msgspec.json.encode({"data": [{**MESSAGE_OF, "data": {"metadata": NESTED}}]})
+    ),
+    "page": lambda: Page([], Meta(), SECRET.encode(), Cursor("q")),
+    "AuthToken": lambda: AuthToken("bob", SECRET, app_info=NESTED),
+    "User": lambda: User("bob", auth_token=SECRET, metadata=NESTED),
+    "AppInfo": lambda: AppInfo("app", api_keys={SECRET: {"apiKey": SECRET}}, access_key={"key": SECRET}),
+    "App": lambda: App("app", SECRET, service_domain="chat.example.com"),
+    "Request": lambda: Request("GET", "https://h/v3/users", {"apikey": SECRET}, SECRET.encode()),
+}
+
+
+@pytest.mark.parametrize(
+    "show", [repr, str, "{}".format, "{!r}".format, "%s".__mod__, pretty_repr], ids=range(6)
+)
+@pytest.mark.parametrize("holder", HOLDERS)
+def test_no_way_of_showing_a_value_shows_its_credentials(holder: str, show: object) -> None:
+    value = HOLDERS[holder]()
+    assert SECRET not in show((value,))  # type: ignore[operator]
+    assert SECRET not in show([{"k": value}])  # type: ignore[operator]
+
+
+def test_what_is_hidden_is_there_to_be_read() -> None:
+    assert WsChannel(secret=SECRET).secret == SECRET
+    assert AuthToken("bob", SECRET).auth_token == SECRET
+    assert unknown({**MESSAGE_OF, "category": "x", "data": NESTED}).data == NESTED
+    assert App("a", SECRET).api_key == SECRET
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "apikey",
+        "apiKey",
+        "api_key",
+        "API-KEY",
+        "apiKeys",
+        "authToken",
+        "auth_token",
+        "secret",
+        "password",
+        "accessKey",
+        "token",
+    ],
+)
+def test_a_credentials_name_is_known_in_every_spelling(name: str) -> None:
+    assert is_credential(name)
+    assert repr(masked(name, "x")) == HIDDEN
+    assert repr(masked(name, {"x": 1})) == HIDDEN
+
+
+@pytest.mark.parametrize("name", ["", "secretary", "key", "tokens_used", "uid", "sessionid"])
+def test_other_names_hide_nothing(name: str) -> None:
+    assert not is_credential(name)
+    assert masked(name, "x") == "x"
+
+
+def test_an_empty_credential_is_shown_as_it_is() -> None:
+    assert masked("secret", "") == ""
+    assert masked("token", None) is None
+
+
+def test_a_masked_value_is_a_copy_of_the_same_shape() -> None:
+    value = {"a": [1, ("x", None)], 3: b"abc"}
+    shown = masked("", value)
+    assert repr(shown) == "{'a': [1, ('x', None)], 3: <3 bytes>}"
+    assert value == {"a": [1, ("x", None)], 3: b"abc"}
+
+
+KEYS = st.text("0123456789abcdefABC/+=.*$^()[]{}?\\|", min_size=8, max_size=40)
+
+
+@settings(max_examples=80, deadline=None, database=None)
+@given(KEYS, st.text(max_size=20), st.text(max_size=20))
+def test_a_known_key_leaves_no_trace_in_a_text(key: str, before: str, after: str) -> None:
+    for text in (f"{before}{key}{after}", f"{before}{key.upper()}{key}{after}"):
+        assert (
+            key.lower() not in scrub(text, [key]).replace(HIDDEN, "").lower()
+            or key.lower() in (before + after).lower()
+        )
+
+
+@settings(max_examples=50, deadline=None, database=None)
+@given(KEYS, st.integers(0, 3))
+def test_a_known_key_leaves_no_trace_in_decoded_json(key: str, depth: int) -> None:
+    value: object = {f"the {key}": [f"bad {key}", 1, None, True, {"x": key}]}
+    for _ in range(depth):
+        value = [{"errors": value}]
+    assert key not in str(scrub_all(value, [key]))
+
+
+def test_a_secret_that_begins_as_another_is_taken_out_whole() -> None:
+    assert "-tail" not in scrub("refused: 0123456789-tail", ["0123456789", "0123456789-tail"])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"apikey: {SECRET}",
+        f"apiKey={SECRET}&x=1",
+        f'{{"secret":"{SECRET}"}}',
+        f"{{'password' : '{SECRET}'}}",
+        f"api_key = {SECRET}, and",
+        f"auth-token:{SECRET}",
+        f'"authToken": "{SECRET}"',
+        f"<b>secret={SECRET}</b>",
+        f'{{"token":"{SECRET}"}}',
+        f"accessKey={SECRET}",
+    ],
+)
+def test_what_stands_beside_a_credentials_name_is_taken_out(text: str) -> None:
+    assert SECRET not in scrub(text, [])
+    assert HIDDEN in scrub(text, [])
+
+
+def test_a_text_without_credentials_stays_as_it_is() -> None:
+    assert scrub("user bob does not exist: 404", ["k3y"]) == "user bob does not exist: 404"
+    assert scrub("x", ["", "k"]) == "x"
+
+
+def test_json_is_scrubbed_by_name_and_by_value() -> None:
+    told = scrub_all({"secret": "x", "password": "", "n": 5, "t": "key=K", "l": ["K"]}, ["K"])
+    assert told == {"secret": HIDDEN, "password": "", "n": 5, "t": f"[hidden]ey={HIDDEN}", "l": [HIDDEN]}
+
+
+ODD = "k3y\"w/<i>&\\t'h%25+marks=="
+
+
+@pytest.mark.parametrize(
+    "spelt",
+    [
+        ODD,
+        quote(ODD),
+        quote(ODD, safe="").lower(),
+        quote_plus(ODD),
+        escape(ODD),
+        json.dumps(ODD),
+        json.dumps(json.dumps(ODD)),
+        json.dumps(ODD).replace("/", "\\/"),
+        json.dumps(quote(ODD)),
+        escape(json.dumps(ODD)),
+        "".join(f"\\u{ord(char):04X}" for char in ODD),
+        "".join(f"&#{ord(char)};" for char in ODD),
+        "".join(f"&#x{ord(char):x};" for char in ODD),
+    ],
+)
+def test_a_key_is_found_however_it_is_escaped(spelt: str) -> None:
+    told = scrub(f"no key {spelt} here", [ODD, "other"])
+    assert "marks" not in told
+    assert told.startswith("no key ")
+    assert told.endswith(" here")
+    assert len(spelt) <= longest([ODD])
+
+
+@pytest.mark.parametrize("key", ["\\", "\\\\\\", "a" * 30, "\\" * 30, "%" * 30, "u0075" * 6])
+def test_no_text_takes_long_to_search(key: str) -> None:
+    began = time.perf_counter()
+    for text in (
+        key[:-1] * 300,
+        "\\" * 9000,
+        "&#0" * 3000,
+        "secret" * 2000,
+        'secret:"' + "\\" * 9000,
+        "%25" * 3000,
+    ):
+        scrub(text, [key])
+    assert time.perf_counter() - began < 2
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        r'secret:"a\"s3cr3t-Value"',
+        r"secret: 'a\'s3cr3t-Value'",
+        r"{\"secret\":\"s3cr3t-Value\"}",
+        '"password": "two words s3cr3t-Value, cut off',
+        f'apiKeys: ["a", "{SECRET}"]',
+        f'api-keys={{"a": "b", "c": "{SECRET}"}}',
+    ],
+)
+def test_the_whole_of_what_stands_beside_a_name_is_taken_out(text: str) -> None:
+    told = scrub(text, [])
+    assert SECRET not in told
+    assert scrub(told, []) == told
+
+
+@pytest.mark.parametrize("name", sorted(_CREDENTIALS))
+def test_a_text_is_scrubbed_of_the_names_that_a_repr_hides(name: str) -> None:
+    for spelt in (
+        name,
+        name.upper(),
+        f"{name[:3]}_{name[3:]}",
+        f"{name[:3]}-{name[3:]}",
+        f"_{name}",
+        f"{name}_",
+    ):
+        assert is_credential(spelt)
+        assert SECRET not in scrub(f"{spelt}={SECRET}", [])
+
+
+def test_what_is_nested_too_deeply_becomes_a_short_text() -> None:
+    value: object = "x"
+    for _ in range(900):
+        value = [value]
+    assert "nested too deeply" in str(scrub_all(value, []))
+    assert str(scrub_all([[["x"]]], [])) == "[[['x']]]"
+
+
+def test_a_value_that_python_does_not_write_is_told_by_its_kind() -> None:
+    assert shown(10**5000) == "[int too long to be written]"
+    assert shown("a") == "'a'"
