@@ -47,9 +47,8 @@ if TYPE_CHECKING:
     )
     from .models.user import AuthToken as AuthToken, User as User
     from .queries.apps import AppQuery as AppQuery
-    from .queries.messages import MessageQuery as MessageQuery
+    from .queries.messages import MessageQuery as MessageQuery, NewMessage as NewMessage
     from .queries.users import UserQuery as UserQuery
-    from .resources.messages import NewMessage as NewMessage
     from .session import AsyncSession as AsyncSession
     from .walk import Page as Page, Walk as Walk
 
@@ -74,9 +73,8 @@ _HOMES = {
     ),
     "models.user": "AuthToken User",
     "queries.apps": "AppQuery",
-    "queries.messages": "MessageQuery",
+    "queries.messages": "MessageQuery NewMessage",
     "queries.users": "UserQuery",
-    "resources.messages": "NewMessage",
     "session": "AsyncSession",
     "walk": "Page Walk",
 }

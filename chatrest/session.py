@@ -32,6 +32,8 @@ from .network.pool import Pool
 from .network.timing import Clock, Sleep, Timing
 from .network.transport import Transport, Verify
 from .resources.auth_tokens import AuthTokens
+from .resources.collection import collection
+from .resources.members import Members
 from .resources.messages import Messages
 from .resources.users import Users
 from .telemetry import Listener
@@ -120,8 +122,8 @@ class Sender:
     def __call__(self, call: Call[R], /) -> Awaitable[R]:
         """Makes the call, as the view's user where the call names none."""
         scope = self._scope
-        if call.on_behalf_of is None and scope.acting_user is not None:
-            call = structs.replace(call, on_behalf_of=scope.acting_user)
+        if call.acting_user is None and scope.acting_user is not None and call.endpoint.acting != "never":
+            call = structs.replace(call, acting_user=scope.acting_user)
         base = self._bases[call.endpoint.interface]
         sent = request(call, base, self._headers, scope.arrays)
         return self._engine.run(call, sent, self._pools.of(scope.app.region), self._terms)
@@ -262,20 +264,10 @@ class AsyncSession:
         """What makes a `Call` of an endpoint: what every collection stands on, and what any other may."""
         return Sender(self._engine, self._pools, self._scope)
 
-    @cached_property
-    def messages(self) -> Messages:
-        """Messages: lists of them, and sending."""
-        return Messages(self.sender)
-
-    @cached_property
-    def users(self) -> Users:
-        """Users of the app."""
-        return Users(self.sender)
-
-    @cached_property
-    def auth_tokens(self) -> AuthTokens:
-        """Login tokens of users."""
-        return AuthTokens(self.sender)
+    auth_tokens = collection(AuthTokens)
+    members = collection(Members)
+    messages = collection(Messages)
+    users = collection(Users)
 
     async def request(
         self,
@@ -304,6 +296,7 @@ class AsyncSession:
             path=template,
             reply=read_json,
             replay=_BY_METHOD.get(method, "never"),
+            acting="optional",
             interface=interface,
         )
         return await self.sender(Call(endpoint, quoted, query, json))

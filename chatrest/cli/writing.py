@@ -7,7 +7,7 @@ import click
 import msgspec
 
 from ..models.user import AuthToken
-from ..resources.messages import NewMessage
+from ..queries.messages import NewMessage
 from . import streams
 from .environment import session
 from .running import run

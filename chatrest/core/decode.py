@@ -17,6 +17,7 @@ from ..errors import ReplyUnreadableError
 from ..models.app import AppInfo
 from ..models.message import BY_CATEGORY, Message, Typed, settle, unknown
 from ..models.meta import Mark, Meta
+from ..models.outcome import Ack as Ack, Outcomes as Outcomes
 from ..models.user import AuthToken, User
 from .fit import MisfitError, fit, shape
 from .scan import TooDeep, envelope, whole
@@ -78,6 +79,11 @@ class Many(Struct, Generic[T], frozen=True):
     """Reads a list reply."""
 
     kind: Kind[T]
+
+    @property
+    def identified_by(self) -> str:
+        """The field that tells one record from another."""
+        return getattr(self.kind.fast, "identified_by", "id")
 
     def __call__(self, body: bytes, /) -> Listing[T]:
         """The page; raises `ReplyUnreadableError` where the body is not the list envelope."""
@@ -213,6 +219,36 @@ def _plain(kind: type[T]) -> Kind[T]:
 
     return Kind(kind, patient)
 
+
+def kind_of(record: Any) -> Kind[Any]:
+    """How records of this type are decoded."""
+    return MESSAGE if record is Message else _plain(record)
+
+
+def many(record: Any) -> Many[Any]:
+    """The envelope of a list: `{"data": [record, …], "meta": {…}}`."""
+    return Many(kind_of(record))
+
+
+def one(record: Any) -> One[Any]:
+    """The envelope of one record: `{"data": record}`."""
+    return One(kind_of(record))
+
+
+def _outcomes(body: bytes, record: Any) -> Outcomes[Any]:
+    found = read_json(body)
+    data = found.get("data") if isinstance(found, dict) else None
+    if not isinstance(data, dict):
+        raise ReplyUnreadableError("data: expected an object with an outcome per item")
+    return Outcomes({}, body)
+
+
+def each(record: Any) -> Any:
+    """An outcome per item: `{"data": {key: outcome}}`."""
+    return lambda body: _outcomes(body, record)
+
+
+ACK: Any = one(Ack)
 
 MESSAGE: Kind[Message] = Kind(Typed, _message, settle)
 USER: Kind[User] = _plain(User)

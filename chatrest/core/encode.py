@@ -46,11 +46,11 @@ def query_pairs(query: Struct | Mapping[str, Any] | None, arrays: Arrays) -> Ite
             yield wire, _one(wire, value)
 
 
-def query_string(pairs: Iterable[tuple[str, str]], place: Pairs = ()) -> str:
-    """Percent-encoded `a=1&b=2`; a pair of `place` stands in for those of the same name."""
-    if place:
-        moved = [name for name, _ in place]
-        pairs = [*(pair for pair in pairs if pair[0] not in moved), *place]
+def query_string(pairs: Iterable[tuple[str, str]], position: Pairs = ()) -> str:
+    """Percent-encoded `a=1&b=2`; a pair of `position` replaces those of the same name."""
+    if position:
+        moved = [name for name, _ in position]
+        pairs = [*(pair for pair in pairs if pair[0] not in moved), *position]
     return "&".join([f"{_quoted(name)}={_quoted(value)}" for name, value in pairs])
 
 

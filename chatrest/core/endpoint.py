@@ -1,11 +1,13 @@
 """An operation is a value: `Endpoint` says what it is, and called with its arguments gives a `Call`.
 
-A `Call` is a request that has not met the network: no app, no key, no address. One table of endpoints
-feeds the methods, the emulator's router, the names in errors and metrics, and the rule of repeating.
+A `Call` is a request that has not met the network: no app, no key, no address.
+`chatrest.resources.OPERATIONS` is the one table of endpoints: the methods, the emulator's router, the routes
+of its weather, the rate classes, and the names in errors and metrics are read from it.
 """
 
 import re
 from collections.abc import Awaitable, Mapping
+from functools import cached_property
 from typing import Any, Generic, Literal, Protocol, TypeAlias, TypeVar
 from urllib.parse import quote, unquote
 
@@ -13,16 +15,21 @@ from msgspec import Struct
 
 from ..errors import RequestInvalidError
 from ..secrets import HIDDEN
+from .paging import Paging
 
 R = TypeVar("R")
 R_co = TypeVar("R_co", covariant=True)
 
 Method: TypeAlias = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
 Replay: TypeAlias = Literal["safe", "idempotent", "never"]
+Acting: TypeAlias = Literal["never", "optional", "required"]
 RateClass: TypeAlias = Literal["core", "standard", "import"]
 Interface: TypeAlias = Literal["chat", "calls", "management"]
 Pairs: TypeAlias = tuple[tuple[str, str], ...]
 
+# An operation that is called by hand has "…" for what follows its first segment: that may be a key.
+_TEMPLATE = re.compile(r"(?:/(?:[A-Za-z0-9_-]+|\{[A-Za-z][A-Za-z0-9]*\}|…))+")
+_PARAMETER = re.compile(r"\{([A-Za-z][A-Za-z0-9]*)\}")
 _PLAIN = re.compile(r"(?:/[A-Za-z0-9_-]+)+")  # most paths: nothing in them to look for or to quote
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
@@ -36,32 +43,78 @@ class Reader(Protocol[R_co]):
     def __call__(self, body: bytes, /) -> R_co: ...
 
 
-class Endpoint(Struct, Generic[R], frozen=True, kw_only=True):
-    """One operation of the service."""
+class Endpoint(Struct, Generic[R], frozen=True, dict=True):
+    """One operation of the service.
+
+    A template or a replay that cannot be right is a ValueError when it is made.
+    """
 
     name: str
-    """`collection.verb`: the name in errors, logs, metrics and on the command line."""
+    """`collection.operation`: the name in errors, logs, metrics and on the command line."""
     method: Method
     path: str
-    """A template such as `/users/{uid}/messages`; the emulator's route is the same string."""
+    """A template such as `/users/{uid}/messages`, with any number of parameters, anywhere."""
     reply: Reader[R]
+    """The envelope: `one(T)`, `many(T)`, `bare(T)`, `each(T)`, `ACK` or `JSON` of `core.decode`."""
     replay: Replay = "safe"
     """May a call whose reply was lost be sent again? `never` may apply it twice."""
+    query: type[Struct] | None = None
+    """The filter struct."""
+    body: type[Struct] | None = None
+    """The body struct; None where there is none, or where any JSON goes."""
+    paging: Paging | None = None
+    """How the list is paged; None for what is no list."""
+    acting: Acting = "never"
+    """Whether the header `onBehalfOf` goes with it (specification, Authentication 8)."""
     rate_class: RateClass = "standard"
     interface: Interface = "chat"
+    headers: Pairs = ()
+    """Headers that this operation wants beside those of every request."""
+
+    def __post_init__(self) -> None:
+        if not _TEMPLATE.fullmatch(self.path):
+            raise ValueError(f"{self.name}: {self.path!r} is no path template")
+        if len(set(self.parameters)) != len(self.parameters):
+            raise ValueError(f"{self.name}: {self.path!r} names a parameter twice")
+        if (self.replay == "safe") is not (self.method == "GET"):
+            raise ValueError(f"{self.name}: a {self.method} cannot be {self.replay}")
+
+    @cached_property
+    def parameters(self) -> tuple[str, ...]:
+        """The names of the path's parameters, in the path's order."""
+        return tuple(_PARAMETER.findall(self.path))
 
     def __call__(
         self,
         *,
         query: Any = None,
-        json: Any = None,
+        body: Any = None,
         on_behalf_of: str | None = None,
-        place: Pairs = (),
         **path: str,
     ) -> "Call[R]":
-        """The call of this operation; `path` fills the template, each value as one segment."""
-        filled = self.path.format(**{name: segment(name, value) for name, value in path.items()})
-        return Call(self, filled, query, json, check_acting_user(on_behalf_of), place)
+        """The call of this operation; `path` fills the template, each value as one segment.
+
+        Raises `RequestInvalidError` for a path parameter that is missing, not known, or not one segment, and
+        for an acting user that cannot stand in a header.
+        """
+        return Call(self, self.filled(path), query, body, check_acting_user(on_behalf_of))
+
+    def filled(self, path: Mapping[str, str]) -> str:
+        """The path below the base address, percent-encoded."""
+        if path.keys() != set(self.parameters):
+            missing = [name for name in self.parameters if name not in path]
+            unknown = [name for name in path if name not in self.parameters]
+            faults = [
+                f"{word} {', '.join(names)}"
+                for word, names in (("lacks", missing), ("has no", unknown))
+                if names
+            ]
+            raise RequestInvalidError(f"{self.name}: the path {self.path} {' and '.join(faults)}")
+        return (
+            self.path.format(**{name: segment(name, value) for name, value in path.items()})
+            if path
+            else self.path
+        )
 
 
 class Call(Struct, Generic[R], frozen=True):
@@ -72,10 +125,11 @@ class Call(Struct, Generic[R], frozen=True):
     """The path below the base address, percent-encoded."""
     query: Any = None
     """A filter struct (chatrest.queries) or a mapping of names to values."""
-    json: Any = None
-    on_behalf_of: str | None = None
-    place: Pairs = ()
-    """Where a walk stands: pairs that take the place of the query's own of the same name."""
+    body: Any = None
+    """What is sent as JSON; None for nothing."""
+    acting_user: str | None = None
+    position: Pairs = ()
+    """Where a walk stands: query pairs, sent beside the filter's own."""
 
 
 class Send(Protocol):

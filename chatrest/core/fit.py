@@ -60,7 +60,7 @@ def _fit_struct(served: dict[str, Any], want: inspect.StructType, path: str, not
         value = served.get(field.encode_name, UNSET)
         try:
             if value is not UNSET or field.required:
-                _refuse_stand_in(value, want, here)
+                _refuse_fill(value, want, here)
                 members[field.name] = fit(value, field.type, here, notes)
         except MisfitError as misfit:
             if field.required:
@@ -69,8 +69,8 @@ def _fit_struct(served: dict[str, Any], want: inspect.StructType, path: str, not
     return want.cls(**members)
 
 
-def _refuse_stand_in(value: Any, want: inspect.StructType, path: str) -> None:
-    if (value is None or value is UNSET) and not getattr(want.cls, "stands_in", True):
+def _refuse_fill(value: Any, want: inspect.StructType, path: str) -> None:
+    if (value is None or value is UNSET) and not getattr(want.cls, "fill_missing", True):
         raise MisfitError(f"{path}: got {_got(value)}")
 
 

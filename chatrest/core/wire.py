@@ -39,15 +39,15 @@ class Request(Struct, frozen=True):
 def request(call: Call[Any], base: str, headers: Mapping[str, str], arrays: Arrays) -> Request:
     """The request of `call` below `base`; `headers` hold the credentials already."""
     query = ""
-    if call.query is not None or call.place:
-        query = query_string(query_pairs(call.query, arrays), call.place)
-    sent = dict(headers)
-    if call.on_behalf_of is not None:
-        sent["onBehalfOf"] = call.on_behalf_of
+    if call.query is not None or call.position:
+        query = query_string(query_pairs(call.query, arrays), call.position)
+    sent = {**headers, **dict(call.endpoint.headers)} if call.endpoint.headers else dict(headers)
+    if call.acting_user is not None:
+        sent["onBehalfOf"] = call.acting_user
     body = None
-    if call.json is not None:
+    if call.body is not None:
         sent["Content-Type"] = "application/json"
-        body = json_body(call.json)
+        body = json_body(call.body)
     url = f"{base}{call.path}?{query}" if query else f"{base}{call.path}"
     return Request(call.endpoint.method, url, sent, body)
 

@@ -11,7 +11,7 @@ from .record import Json, Maybe, Record
 class AppInfo(Record, frozen=True, gc=False, rename="camel"):
     """An application. `api_keys` holds credentials: it is readable, and never in a repr."""
 
-    stands_in: ClassVar[bool] = False  # nobody is called ""
+    fill_missing: ClassVar[bool] = False  # nobody is called ""
 
     id: str
     name: str = ""

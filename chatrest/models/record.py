@@ -18,8 +18,10 @@ Json: TypeAlias = dict[str, Any]
 class Record(Struct, frozen=True, gc=False, rename="camel"):
     """A record of the service. `gc=False`: decoded JSON has no cycles, so the collector may pass it by."""
 
-    stands_in: ClassVar[bool] = True
-    """Whether a text or a number that is due and absent may be stood in for by "" or 0."""
+    fill_missing: ClassVar[bool] = True
+    """Whether the lenient decoder may put "" or 0 where a required text or number is absent."""
+    identified_by: ClassVar[str] = "id"
+    """The field that tells one record of a list from another."""
 
     def __repr__(self) -> str:
         inner = ", ".join(f"{name}={value!r}" for name, value in self.__rich_repr__())

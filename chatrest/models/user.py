@@ -7,14 +7,14 @@ from msgspec import UNSET
 from .record import Json, Maybe, Record
 
 
-@final
 class User(Record, frozen=True, gc=False, rename="camel"):
     """A user of the app (fields are not shown by the specification; these are the usual ones).
 
     Times are in the service's unit (epoch seconds on services of this kind).
     """
 
-    stands_in: ClassVar[bool] = False  # nobody is called ""
+    fill_missing: ClassVar[bool] = False  # nobody is called ""
+    identified_by: ClassVar[str] = "uid"
 
     uid: str
     name: str = ""
@@ -42,7 +42,7 @@ class AuthToken(Record, frozen=True, gc=False, rename="camel"):
     `auth_token` is a credential: it is there to be handed on, and never in a repr.
     """
 
-    stands_in: ClassVar[bool] = False  # nobody is called ""
+    fill_missing: ClassVar[bool] = False  # nobody is called ""
 
     uid: str
     auth_token: str

@@ -4,14 +4,16 @@ So what is documented, what is checked and what an error says are one and the sa
 """
 
 from collections.abc import Sequence
+from datetime import date
 from functools import cache
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeAlias, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeAlias, Union, get_args, get_type_hints
 
 import msgspec
-from msgspec import Meta, Struct
+from msgspec import UNSET, Meta, Struct, UnsetType
 
 from ..errors import RequestInvalidError
 from ..secrets import shown
+from ..times import to_seconds
 
 # Patterns are searched for, and `$` would match before a newline at the end. A lone surrogate cannot be sent.
 _CONTROL: Final = r"\x00-\x1f\x7f-\x9f"
@@ -19,28 +21,34 @@ _SURROGATE: Final = r"\ud800-\udfff"
 _TEXT: Final = Meta(min_length=1, pattern=rf"\A[^{_SURROGATE}]+\Z")
 _UID: Final = Meta(min_length=1, pattern=rf"\A[^{_CONTROL}{_SURROGATE}]+\Z")
 _UID_IN_LIST: Final = Meta(min_length=1, pattern=rf"\A[^,{_CONTROL}{_SURROGATE}]+\Z")
+_TIME: Final = "a datetime with a time zone, a date, or a timestamp as a whole number, 0 or later"
 
 Flag: TypeAlias = Annotated[bool, Meta(description="True or False")]
 Text: TypeAlias = Annotated[str, _TEXT, Meta(description="a text that is not empty, and is valid Unicode")]
 Uid: TypeAlias = Annotated[
     str, _UID, Meta(description="a text that is not empty, without control characters, and is valid Unicode")
 ]
-Stamp: TypeAlias = Annotated[int, Meta(ge=0, description="a timestamp as a whole number, 0 or later")]
 Size: TypeAlias = Annotated[int, Meta(ge=1, le=1000, description="a whole number from 1 to 1000")]
 Ordinal: TypeAlias = Annotated[int, Meta(ge=1, description="a whole number from 1")]
 Affix: TypeAlias = Annotated[
     Literal["append", "prepend"], Meta(description="'append' (after the id) or 'prepend' (before it)")
 ]
-_Kind: TypeAlias = Literal["image", "video", "audio", "file"]
+_AttachmentType: TypeAlias = Literal["image", "video", "audio", "file"]
 Presence: TypeAlias = Annotated[Literal["available", "offline"], Meta(description="'available' or 'offline'")]
+ScopeName: TypeAlias = Literal["admin", "moderator", "participant"]
+Scope: TypeAlias = Annotated[ScopeName, Meta(description="'admin', 'moderator' or 'participant'")]
+Json: TypeAlias = Annotated[dict[str, Any], Meta(description="a JSON object, as a mapping with text keys")]
 
 
-if TYPE_CHECKING:  # what a caller may give: a filter makes tuples of lists
+if TYPE_CHECKING:  # what a caller may give: a checked struct makes tuples of lists, and seconds of datetimes
     Texts: TypeAlias = Sequence[str]
     Uids: TypeAlias = Sequence[str]
     SearchIn: TypeAlias = Sequence[Literal["name", "uid"]]
-    Attachments: TypeAlias = _Kind | Sequence[_Kind]
+    Attachments: TypeAlias = _AttachmentType | Sequence[_AttachmentType]
+    Scopes: TypeAlias = Sequence[ScopeName]
+    Stamp: TypeAlias = int | date
 else:
+    Stamp: TypeAlias = Annotated[int, Meta(ge=0, description=_TIME, extra={"time": True})]
     Texts: TypeAlias = Annotated[
         tuple[Annotated[str, _TEXT], ...],
         Meta(min_length=1, description="a list of texts, none of them empty, and all valid Unicode"),
@@ -52,31 +60,61 @@ else:
         ),
     ]
     Attachments: TypeAlias = Annotated[
-        _Kind | Annotated[tuple[_Kind, ...], Meta(min_length=1)],
+        _AttachmentType | Annotated[tuple[_AttachmentType, ...], Meta(min_length=1)],
         Meta(description="'image', 'video', 'audio' or 'file', or a list of these"),
     ]
     SearchIn: TypeAlias = Annotated[
         tuple[Literal["name", "uid"], ...], Meta(min_length=1, description="a list of 'name' and 'uid'")
     ]
+    Scopes: TypeAlias = Annotated[
+        tuple[ScopeName, ...],
+        Meta(min_length=1, description="a list of 'admin', 'moderator' and 'participant'"),
+    ]
 
 
-class Filter(Struct, frozen=True, kw_only=True, rename="camel", repr_omit_defaults=True):
-    """A filter: every field optional, checked when made, `RequestInvalidError` where one is wrong."""
+class Checked(Struct, frozen=True, kw_only=True, rename="camel", repr_omit_defaults=True):
+    """A struct whose fields are checked when it is made: `RequestInvalidError` where one is wrong.
+
+    A field that is `UNSET` is not sent. So is one that is None, but where its type says that null is allowed.
+    """
 
     def __post_init__(self) -> None:
         for name, rule in _rules(type(self)).items():
             value = getattr(self, name)
-            if value is not None:
+            if value is None and not _takes_null(rule):
+                value = UNSET
+                msgspec.structs.force_setattr(self, name, value)
+            if value is not None and value is not UNSET:
                 # Lists become tuples: a filter is a value, and what was checked stays so.
                 msgspec.structs.force_setattr(self, name, _checked(name, value, rule))
 
 
+class Filter(Checked, frozen=True, kw_only=True, rename="camel"):
+    """A filter of a list: every field optional, and None where it is not asked for."""
+
+
+class Body(Checked, frozen=True, kw_only=True, rename="camel"):
+    """The body of a request: an optional field is `UNSET` where it is not given."""
+
+
 @cache
-def _rules(kind: type[Filter]) -> dict[str, Any]:
-    return get_type_hints(kind, include_extras=True)
+def _rules(kind: type[Checked]) -> dict[str, Any]:
+    return {name: _without_unset(hint) for name, hint in get_type_hints(kind, include_extras=True).items()}
+
+
+def _without_unset(hint: Any) -> Any:
+    parts = get_args(hint)
+    return Union[tuple(part for part in parts if part is not UnsetType)] if UnsetType in parts else hint  # noqa: UP007
+
+
+@cache
+def _takes_null(rule: Any) -> bool:
+    return type(None) in get_args(rule)
 
 
 def _checked(name: str, value: Any, rule: Any) -> Any:
+    if isinstance(value, date) and any((meta.extra or {}).get("time") for meta in _metas(rule)):
+        value = to_seconds(name, value)
     try:
         ordered = sorted(value) if isinstance(value, set | frozenset) else value
         return msgspec.convert(ordered, rule)
@@ -84,7 +122,11 @@ def _checked(name: str, value: Any, rule: Any) -> Any:
         raise RequestInvalidError(f"{name} = {shown(value)}: allowed is {_words(rule)}") from None
 
 
+def _metas(rule: Any) -> list[Meta]:
+    """The metadata of an `Annotated[…]`, or of the members of a union."""
+    return [meta for part in (rule, *get_args(rule)) for meta in getattr(part, "__metadata__", ())]
+
+
 def _words(rule: Any) -> str:
-    """The description of an `Annotated[…] | None`."""
-    metas = [meta for part in rule.__args__ for meta in getattr(part, "__metadata__", ())]
-    return next(str(meta.description) for meta in metas if meta.description)
+    """The description of what a field takes."""
+    return next(str(meta.description) for meta in _metas(rule) if meta.description)

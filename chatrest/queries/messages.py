@@ -1,9 +1,16 @@
-"""Filters of the message lists (specification, Endpoints)."""
+"""The filter of the message lists, and the body of a message to send (specification, Endpoints)."""
 
-from typing import final
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Literal, Self, TypeAlias, final
+
+from msgspec import UNSET, Meta, UnsetType
 
 from ..errors import RequestInvalidError
-from .checked import Affix, Attachments, Filter, Flag, Size, Stamp, Text, Texts, Uid, Uids
+from ..secrets import shown
+from .checked import Affix, Attachments, Body, Filter, Flag, Json, Size, Stamp, Text, Texts, Uid, Uids
+
+ReceiverType: TypeAlias = Annotated[Literal["user", "group"], Meta(description="'user' or 'group'")]
+SentCategory: TypeAlias = Annotated[Literal["message", "custom"], Meta(description="'message' or 'custom'")]
 
 
 @final
@@ -47,8 +54,54 @@ class MessageQuery(Filter, frozen=True, kw_only=True, rename="camel"):
     def __post_init__(self) -> None:
         super().__post_init__()
         start, end = self.from_timestamp, self.to_timestamp
-        if start is not None and end is not None and end < start:
+        if (
+            isinstance(start, int) and isinstance(end, int) and end < start
+        ):  # the check above made them numbers
             raise RequestInvalidError(
                 f"to_timestamp = {end}: the window ends before it begins; "
                 f"allowed is from_timestamp ({start}) or later"
             )
+
+
+@final
+class NewMessage(Body, frozen=True, kw_only=True, rename="camel"):
+    """A message to send: the body of POST /messages (specification, Endpoints).
+
+    `receiver` is a uid or a guid, `receiver_type` says which. `data` is a JSON object: `{"text": …}` for a
+    text. `muid` is an id of the caller's own making that comes back with the message. Raises
+    `RequestInvalidError` where a member is wrong; the service checks the rest.
+    """
+
+    receiver: Uid
+    receiver_type: ReceiverType = "user"
+    category: SentCategory | UnsetType = UNSET
+    type: Text
+    data: Json
+    muid: Text | UnsetType = UNSET
+    tags: Texts | UnsetType = UNSET
+
+    @classmethod
+    def text(
+        cls,
+        receiver: str,
+        text: str,
+        *,
+        receiver_type: Literal["user", "group"] = "user",
+        metadata: Mapping[str, Any] | None = None,
+        muid: str | UnsetType | None = UNSET,
+        tags: Sequence[str] | UnsetType | None = UNSET,
+    ) -> Self:
+        """A text message."""
+        if not (text and isinstance(text, str)):
+            raise RequestInvalidError(f"text = {shown(text)}: allowed is a text that is not empty")
+        data: dict[str, Any] = {"text": text}
+        if metadata is not None:
+            data["metadata"] = metadata
+        return cls(
+            receiver=receiver,
+            receiver_type=receiver_type,
+            type="text",
+            data=data,
+            muid=UNSET if muid is None else muid,
+            tags=UNSET if tags is None else tags,
+        )

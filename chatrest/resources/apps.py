@@ -1,30 +1,24 @@
 """Applications of an account, on the management interface."""
 
-from typing import Any, Final, final
+from typing import Final, final
 
-from ..core.cursor import Cursor
-from ..core.decode import APP_INFO, Many
-from ..core.endpoint import Endpoint, Send
+from ..core.decode import many
+from ..core.endpoint import Endpoint
+from ..core.paging import BY_PAGE
 from ..models.app import AppInfo
 from ..queries.apps import AppQuery
 from ..walk import Walk
-from .listing import check_query, walk
+from .collection import Collection, Start
 
 LIST: Final = Endpoint(
-    name="apps.list", method="GET", path="/apps", reply=Many(APP_INFO), interface="management"
+    "apps.list", "GET", "/apps", many(AppInfo), query=AppQuery, paging=BY_PAGE, interface="management"
 )
-ENDPOINTS: Final[tuple[Endpoint[Any], ...]] = (LIST,)
 
 
 @final
-class Apps:
+class Apps(Collection):
     """The applications of an account: `management.apps`."""
 
-    def __init__(self, send: Send) -> None:
-        self._send = send
-
-    def list(self, query: AppQuery | None = None, *, cursor: Cursor | str | None = None) -> Walk[AppInfo]:
-        """GET {management_base_url}/apps: the applications, in the service's order."""
-        check_query(query, AppQuery)
-        call = LIST(query=query)
-        return walk(self._send, call, key="id", size_name="perPage", cursor=cursor, marks=False, pages=True)
+    def list(self, query: AppQuery | None = None, *, cursor: Start = None) -> Walk[AppInfo]:
+        """GET {management_base_url}/apps: the applications, in the service's order. One request a page."""
+        return self._walk(LIST, query, cursor)

@@ -1,27 +1,23 @@
 """Auth tokens: with one of them an end user's client logs in (specification, Authentication 7)."""
 
-from typing import Any, Final, final
+from typing import Final, final
 
-from ..core.decode import AUTH_TOKEN, One
-from ..core.endpoint import Endpoint, Send
+from msgspec import UNSET
+
+from ..core.decode import one
+from ..core.endpoint import Endpoint
 from ..models.user import AuthToken
+from ..queries.auth_tokens import NewToken
+from .collection import Collection
 
 CREATE: Final = Endpoint(
-    name="auth_tokens.create",
-    method="POST",
-    path="/users/{uid}/auth_tokens",
-    reply=One(AUTH_TOKEN),
-    replay="never",
+    "auth_tokens.create", "POST", "/users/{uid}/auth_tokens", one(AuthToken), "never", body=NewToken
 )
-ENDPOINTS: Final[tuple[Endpoint[Any], ...]] = (CREATE,)
 
 
 @final
-class AuthTokens:
+class AuthTokens(Collection):
     """The login tokens of users: `session.auth_tokens`."""
-
-    def __init__(self, send: Send) -> None:
-        self._send = send
 
     async def create(self, uid: str, *, force: bool = False) -> AuthToken:
         """POST /users/{uid}/auth_tokens: a login token for `uid`; `force` asks for a fresh one.
@@ -29,4 +25,4 @@ class AuthTokens:
         Raises `NotFoundError` for a user that the app does not have. Sent once: where no reply came and a
         token may have been made, `OutcomeUnknownError`.
         """
-        return await self._send(CREATE(uid=uid, json={"force": True} if force else {}))
+        return await self._call(CREATE, NewToken(force=force or UNSET), uid=uid)

@@ -5,10 +5,8 @@ from typing import Any
 import pytest
 
 from chatrest.core.endpoint import Call
-from chatrest.errors import RequestInvalidError
 from chatrest.queries.apps import AppQuery
-from chatrest.queries.users import UserQuery
-from chatrest.resources.apps import ENDPOINTS, LIST, Apps
+from chatrest.resources.apps import LIST, Apps
 
 
 class Session:
@@ -32,10 +30,3 @@ async def test_apps_are_listed_also_where_one_is_shown_for_a_list(body: bytes) -
     [call] = session.calls
     assert (call.endpoint, call.path, call.query) == (LIST, "/apps", {"searchKey": "x"})
     assert dict(call.place) == {"perPage": "1000"}
-
-
-def test_the_endpoint_is_of_the_management_interface() -> None:
-    assert ENDPOINTS == (LIST,)
-    assert (LIST.name, LIST.interface, LIST.replay) == ("apps.list", "management", "safe")
-    with pytest.raises(RequestInvalidError):
-        Apps(Session(b"")).list(UserQuery())  # type: ignore[arg-type]

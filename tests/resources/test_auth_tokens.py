@@ -6,7 +6,7 @@ import pytest
 
 from chatrest.core.endpoint import Call
 from chatrest.errors import RequestInvalidError
-from chatrest.resources.auth_tokens import CREATE, ENDPOINTS, AuthTokens
+from chatrest.resources.auth_tokens import CREATE, AuthTokens
 
 
 class Session:
@@ -44,8 +44,3 @@ async def test_a_uid_that_is_no_path_segment_is_refused_before_anything_is_sent(
     with pytest.raises(RequestInvalidError):
         await AuthTokens(session).create(uid)
     assert session.calls == []
-
-
-def test_the_endpoint_is_never_repeated() -> None:
-    assert ENDPOINTS == (CREATE,)
-    assert (CREATE.name, CREATE.method, CREATE.replay) == ("auth_tokens.create", "POST", "never")

@@ -12,9 +12,9 @@ from chatrest.core.wire import json_body
 from chatrest.errors import CursorError, RequestInvalidError
 from chatrest.models.message import TextMessage, unknown
 from chatrest.models.meta import Mark, Meta, Pagination
-from chatrest.queries.messages import MessageQuery
+from chatrest.queries.messages import MessageQuery, NewMessage
 from chatrest.queries.users import UserQuery
-from chatrest.resources.messages import ENDPOINTS, LIST_USER, SEND, Messages, NewMessage
+from chatrest.resources.messages import SEND, Messages
 
 
 class Session:
@@ -200,13 +200,6 @@ async def test_a_wrong_acting_user_is_refused_before_anything_is_sent() -> None:
     with pytest.raises(RequestInvalidError, match="on_behalf_of"):
         await Messages(session).send(NewMessage.text("b", "t"), on_behalf_of="e\n")
     assert session.calls == []
-
-
-def test_the_endpoints_are_all_in_the_table() -> None:
-    assert [endpoint.name for endpoint in ENDPOINTS] == [
-        "messages.list_user", "messages.list_group", "messages.list", "messages.list_thread", "messages.send",
-    ]  # fmt: skip
-    assert LIST_USER.path == "/users/{uid}/messages"
 
 
 def test_a_receiver_that_cannot_be_sent_is_refused() -> None:

@@ -11,7 +11,7 @@ from chatrest.models.meta import Meta, Pagination
 from chatrest.models.user import User
 from chatrest.queries.messages import MessageQuery
 from chatrest.queries.users import UserQuery
-from chatrest.resources.users import ENDPOINTS, LIST, Users
+from chatrest.resources.users import Users
 
 
 class Session:
@@ -98,8 +98,3 @@ def test_a_wrong_filter_or_token_is_refused_before_anything_is_sent() -> None:
     with pytest.raises(CursorError):
         Users(session).list(UserQuery(role="b"), cursor=token)
     assert session.calls == []
-
-
-def test_the_endpoint_is_in_the_table() -> None:
-    assert ENDPOINTS == (LIST,)
-    assert (LIST.name, LIST.method, LIST.path, LIST.replay) == ("users.list", "GET", "/users", "safe")

@@ -1,0 +1,73 @@
+"""Replies that acknowledge: one flag for a call, or one for each item of a batch (operations table, ack,
+ack_map).
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, ClassVar, Generic, TypeVar, final
+
+from msgspec import UNSET
+
+from ..errors import ApiError
+from .record import Maybe, Record
+
+T = TypeVar("T")
+
+
+@final
+class Ack(Record, frozen=True, gc=False, rename="camel"):
+    """An acknowledgement: `success`, and the service's own words where it has any."""
+
+    fill_missing: ClassVar[bool] = False
+
+    success: bool = True
+    message: Maybe[str] = UNSET
+
+
+@final
+class Outcomes(Mapping[str, T], Generic[T]):
+    """What became of each item of a batch, by the item's key, in the service's order.
+
+    A 200 says that the batch was read, not that every item went well: `check()` raises where one failed.
+    """
+
+    __slots__ = ("_by_key", "_operation", "raw")
+
+    def __init__(self, by_key: Mapping[str, T], raw: bytes = b"", operation: str = "") -> None:
+        self._by_key = dict(by_key)
+        self._operation = operation
+        self.raw = raw
+        """The reply's body, byte for byte as served."""
+
+    def __getitem__(self, key: str) -> T:
+        return self._by_key[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._by_key)
+
+    def __len__(self) -> int:
+        return len(self._by_key)
+
+    def __repr__(self) -> str:
+        return f"<Outcomes: {len(self.succeeded)} succeeded, {len(self.failed)} failed>"
+
+    @property
+    def succeeded(self) -> dict[str, T]:
+        """The outcomes that say success."""
+        return {key: outcome for key, outcome in self._by_key.items() if _is_success(outcome)}
+
+    @property
+    def failed(self) -> dict[str, T]:
+        """The outcomes that do not."""
+        return {key: outcome for key, outcome in self._by_key.items() if not _is_success(outcome)}
+
+    def check(self) -> "Outcomes[T]":
+        """Return itself; an `ApiError` where an item failed: its `details` are the failed outcomes by key."""
+        if failed := self.failed:
+            keys = ", ".join(list(failed)[:5]) + (" …" if len(failed) > 5 else "")
+            text = f"{len(failed)} of {len(self)} items failed: {keys}"
+            raise ApiError(text, status=200, message=text, details=failed, operation=self._operation)
+        return self
+
+
+def _is_success(outcome: Any) -> bool:
+    return getattr(outcome, "success", None) is True

@@ -1,0 +1,14 @@
+"""The body that asks for an auth token."""
+
+from typing import final
+
+from msgspec import UNSET, UnsetType
+
+from .checked import Body, Flag
+
+
+@final
+class NewToken(Body, frozen=True, kw_only=True, rename="camel"):
+    """What a new token is to be: `force` asks for a fresh one where the user has one already."""
+
+    force: Flag | UnsetType = UNSET

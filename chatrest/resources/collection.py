@@ -1,0 +1,107 @@
+"""What every collection stands on: a call of an endpoint, and a walk over a list."""
+
+from collections.abc import Awaitable
+from typing import Any, Generic, Protocol, TypeAlias, TypeVar, overload
+
+from msgspec import Struct
+
+from ..core.cursor import Cursor
+from ..core.decode import Listing
+from ..core.endpoint import Call, Endpoint, Send
+from ..errors import RequestInvalidError
+from ..walk import Walk
+from .listing import walk
+
+R = TypeVar("R")
+T = TypeVar("T")
+C = TypeVar("C", bound="Collection")
+
+Start: TypeAlias = Cursor | str | None
+"""Where a walk begins: a cursor or its token; None for the list's own beginning."""
+
+
+class Collection:
+    """The operations of one collection, through a session that sends them."""
+
+    __slots__ = ("_send",)
+
+    def __init__(self, send: Send) -> None:
+        self._send = send
+
+    def _call(
+        self,
+        endpoint: Endpoint[R],
+        body: Struct | None = None,
+        *,
+        on_behalf_of: str | None = None,
+        query: Struct | None = None,
+        **path: str,
+    ) -> Awaitable[R]:
+        """One call; `RequestInvalidError` before anything is sent where an argument is wrong."""
+        return self._send(self._made(endpoint, body, query, on_behalf_of, path))
+
+    def _walk(
+        self,
+        endpoint: Endpoint[Listing[T]],
+        query: Struct | None = None,
+        cursor: Start = None,
+        *,
+        on_behalf_of: str | None = None,
+        **path: str,
+    ) -> Walk[T]:
+        """A walk over a list; `CursorError` where `cursor` is not one of it."""
+        return walk(self._send, self._made(endpoint, None, query, on_behalf_of, path), cursor)
+
+    def _made(
+        self,
+        endpoint: Endpoint[R],
+        body: Struct | None,
+        query: Struct | None,
+        on_behalf_of: str | None,
+        path: dict[str, str],
+    ) -> Call[R]:
+        _check("query", query, endpoint.query)
+        _check("body", body, endpoint.body)
+        if endpoint.acting == "required" and on_behalf_of is None and self._send.acting_user is None:
+            raise RequestInvalidError(
+                f"{endpoint.name} acts as a user: give on_behalf_of, or use session.as_user(uid)"
+            )
+        return endpoint(query=query, body=body, on_behalf_of=on_behalf_of, **path)
+
+
+def _check(name: str, value: object, kind: type[Struct] | None) -> None:
+    """Refuse what is not the struct that the endpoint takes; a body of None is one with nothing in it."""
+    if value is None or (kind is not None and isinstance(value, kind)):
+        return
+    allowed = "None" if kind is None else f"a {kind.__name__}, or None"
+    raise RequestInvalidError(f"{name} = {value!r}: allowed is {allowed}")
+
+
+class _Session(Protocol):
+    @property
+    def sender(self) -> Send: ...
+
+
+class collection(Generic[C]):  # noqa: N801, used as a function: `members = collection(Members)`
+    """An attribute of a session that is a collection, made when it is first used and kept for the session's
+    life.
+    """
+
+    def __init__(self, kind: type[C]) -> None:
+        self._kind = kind
+        self.__doc__ = kind.__doc__
+
+    def __set_name__(self, owner: type[Any], name: str) -> None:
+        self._name = name
+
+    @overload
+    def __get__(self, session: None, owner: type[Any]) -> "collection[C]": ...
+
+    @overload
+    def __get__(self, session: _Session, owner: type[Any]) -> C: ...
+
+    def __get__(self, session: _Session | None, owner: type[Any]) -> "collection[C] | C":
+        if session is None:
+            return self
+        made = session.__dict__[self._name] = self._kind(session.sender)
+        return made

@@ -1,0 +1,49 @@
+"""Timestamps and datetimes: the service counts seconds or milliseconds since 1970, callers think in
+datetimes.
+
+The specification does not show the unit. Services of this kind send epoch seconds in chat records and epoch
+milliseconds in some others (operations table, oddities), so the size of a number decides: from
+100,000,000,000 on it is milliseconds (1973 as milliseconds, the year 5138 as seconds).
+"""
+
+from datetime import UTC, date, datetime, time, timedelta
+from typing import Final
+
+from msgspec import UNSET, UnsetType
+
+from .errors import RequestInvalidError
+from .secrets import shown
+
+_MILLISECONDS_FROM: Final = 100_000_000_000
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def to_datetime(stamp: float | UnsetType | None) -> datetime | None:
+    """Return the aware UTC datetime of a service's timestamp, in seconds or milliseconds; None for None and
+    UNSET.
+
+    Raises `RequestInvalidError` for what is no number, or lies beyond the years 1 to 9999.
+    """
+    if stamp is None or stamp is UNSET:
+        return None
+    if isinstance(stamp, bool) or not isinstance(stamp, int | float):
+        raise RequestInvalidError(
+            f"stamp = {shown(stamp)}: allowed is a number of seconds or milliseconds, or None"
+        )
+    try:
+        unit = timedelta(milliseconds=1) if abs(stamp) >= _MILLISECONDS_FROM else timedelta(seconds=1)
+        return _EPOCH + stamp * unit
+    except (OverflowError, ValueError):
+        raise RequestInvalidError(f"stamp = {shown(stamp)}: allowed are the years 1 to 9999") from None
+
+
+def to_seconds(name: str, moment: date) -> int:
+    """Return epoch seconds of an aware datetime, or of a date's first second in UTC; fractions are cut off.
+
+    Raises `RequestInvalidError` under the field's `name` for a datetime without a time zone.
+    """
+    if not isinstance(moment, datetime):
+        moment = datetime.combine(moment, time(), UTC)
+    if moment.utcoffset() is None:
+        raise RequestInvalidError(f"{name} = {moment!r}: allowed is a datetime with a time zone (tzinfo=UTC)")
+    return (moment - _EPOCH) // timedelta(seconds=1)
