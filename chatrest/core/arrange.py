@@ -1,8 +1,9 @@
 """The items of a page that are new to a walk, in the walk's order, and the direction in which it goes.
 
 A list by id is given by ascending or descending ids, whatever the order inside a page. Where a list that is
-documented to go by id shows that the service orders it by time (ids in any order, times that only rise or only fall),
-its items are taken in the service's order from there on. So are those of lists that go by something else.
+documented to go by id shows that the service orders it by time (ids in any order, times that only rise or
+only fall), its items are taken in the service's order from there on. So are those of lists that go by
+something else.
 """
 
 from collections.abc import Sequence
@@ -47,7 +48,9 @@ class Arranged(Struct, Generic[T], frozen=True):
     """How many of the first items are in the service's order, and not placed by their id."""
 
 
-def arrange(cursor: Cursor, page: Listing[T], ids: Sequence[str], rules: Rules, memory: Memory) -> Arranged[T]:
+def arrange(
+    cursor: Cursor, page: Listing[T], ids: Sequence[str], rules: Rules, memory: Memory
+) -> Arranged[T]:
     """Arrange a page; `CursorError` for an id behind the walk that was never seen, in a list by id."""
     direction = cursor.direction or _told_direction(page, ids, rules)
     is_told = direction is not None
@@ -85,7 +88,7 @@ def _by_number(
 
 
 def _in_service_order(items: list[T], ids: Sequence[str], cursor: Cursor, memory: Memory) -> list[T]:
-    """Each item once, without those of the page before, and without those that a resumed walk has delivered."""
+    """Each item once, without those of the page before and those that a resumed walk has delivered."""
     seen = _border(cursor, memory)
     places: list[int] = []
     for place, text in enumerate(ids):
@@ -95,9 +98,7 @@ def _in_service_order(items: list[T], ids: Sequence[str], cursor: Cursor, memory
     return [items[place] for place in places[cursor.skip :]]
 
 
-def _by_time(
-    items: list[T], ids: Sequence[str], cursor: Cursor, memory: Memory, direction: Affix
-) -> list[T]:
+def _by_time(items: list[T], ids: Sequence[str], cursor: Cursor, memory: Memory, direction: Affix) -> list[T]:
     """The new items in the service's order, turned where a page runs against the walk's direction."""
     times = _times(items)
     if times[0] != times[-1] and (times[0] > times[-1]) is (direction == "append"):
@@ -119,7 +120,9 @@ def _times(items: Sequence[Any]) -> list[int]:
 
 def _told_direction(page: Listing[Any], ids: Sequence[str], rules: Rules) -> Affix | None:
     """The direction that the service says, by an affix or by the end of the page that its position is at."""
-    positions = [position for position in (page.meta.cursor, page.meta.next, page.cursor) if position is not None]
+    positions = [
+        position for position in (page.meta.cursor, page.meta.next, page.cursor) if position is not None
+    ]
     for position in positions:
         if (affix := affix_of(position)) is not None:
             return affix

@@ -1,12 +1,12 @@
 """The place of a walk, as data: it serialises to a token that any process can go on from.
 
-A token holds the fingerprint of its query, the query pairs that ask for its page, the walk's direction and the id of
-the last item delivered. It holds no key, and a checksum covers every bit of it. With a cursor key it is signed too
-(HMAC-SHA256), so that a token that was made or changed by anybody else is refused.
+A token holds the fingerprint of its query, the query pairs that ask for its page, the walk's direction and
+the id of the last item delivered. It holds no key, and a checksum covers every bit of it. With a cursor key
+it is signed too (HMAC-SHA256), so that a token that was made or changed by anybody else is refused.
 
-What a token says can only move within the list that the caller asks for: `resumed` refuses a position that holds
-anything but the names by which its list is paged, that lies before the query's own beginning, or that goes another
-way. Filters, path and acting user come from the caller alone.
+What a token says can only move within the list that the caller asks for: `resumed` refuses a position that
+holds anything but the names by which its list is paged, that lies before the query's own beginning, or that
+goes another way. Filters, path and acting user come from the caller alone.
 """
 
 import hashlib
@@ -117,8 +117,8 @@ def beginning(query: str, asked: Pairs, paging: Paging) -> Cursor:
 def resumed(cursor: Cursor | str, start: Cursor, paging: Paging, key: bytes | None) -> Cursor:
     """The cursor to go on from, without its signature, if it is a place of the list that begins at `start`.
 
-    Raises `CursorError` for a token that is damaged, of another query, not signed by `key` where there is one, or
-    that would leave the list.
+    Raises `CursorError` for a token that is damaged, of another query, not signed by `key` where there is
+    one, or that would leave the list.
     """
     place = cursor if isinstance(cursor, Cursor) else Cursor.parse(cursor)
     if key is not None and not place.is_signed_by(key):
@@ -137,14 +137,16 @@ def _fault(place: Cursor, start: Cursor, paging: Paging) -> str | None:
     """Why a cursor is no place of the list; None where it is one."""
     position, begun = dict(place.position), dict(start.position)
     if unknown := position.keys() - paging.position_names:
-        return f"{sorted(unknown)[0][:40]!r} is no name by which this list is paged"
+        return f"{min(unknown)[:40]!r} is no name by which this list is paged"
     if len(position) < len(place.position) or place.skip < 0:
         return "a name stands twice in it, or a count is negative"
     if any(not _is_size(position[name]) for name in position.keys() & set(paging.sizes)):
         return "its page size is not allowed"
     if start.direction not in (None, place.direction) or position.get("affix") not in (None, place.direction):
         return "it goes another way than the query"
-    if "page" in position and not (is_number(position["page"]) and int(position["page"]) >= int(begun.get("page", 1))):
+    if "page" in position and not (
+        is_number(position["page"]) and int(position["page"]) >= int(begun.get("page", 1))
+    ):
         return "its page lies before the query's first one"
     if "id" in begun and "id" in position and not _is_onward(position["id"], begun["id"], start.direction):
         return "it lies before the query's own id"
@@ -156,7 +158,10 @@ def _is_size(text: str) -> bool:
 
 
 def _is_onward(place: str, begun: str, direction: Affix | None) -> bool:
-    """Return True where an id is the query's own or further on. Ids that are no numbers cannot be compared."""
+    """Return True where an id is the query's own or further on.
+
+    Ids that are no numbers cannot be compared.
+    """
     if place == begun or not is_number(begun):
         return True
     if not is_number(place):

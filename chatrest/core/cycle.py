@@ -10,8 +10,8 @@ from msgspec import Struct
 class CycleGuard(Struct, frozen=True):
     """A set that grows by returning a new one: `guard.having(item)`.
 
-    Its members lie in sets whose sizes double, as the digits of a binary counter do, so adding n members one after
-    another copies n · log n of them, and not n · n.
+    Its members lie in sets whose sizes double, as the digits of a binary counter do, so adding n members one
+    after another copies n · log n of them, and not n · n.
     """
 
     levels: tuple[frozenset[Hashable], ...] = ()

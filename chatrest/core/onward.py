@@ -1,9 +1,10 @@
-"""Where a walk goes on after a page: by the reply's position, by the next page number, from its own last id, or nowhere.
+"""Where a walk goes on after a page: by the reply's position, by the next page number, from its own last id,
+or nowhere.
 
-The rules are in `core.step`. A list without any position is gone on with as the specification's own parameters say:
-from the last id that the walk has seen, in its direction; where the direction is not known, the list is asked for
-once more in the direction of its first page; where the service ignores an id, by page number. It ends where a page
-is empty or brings nothing new.
+The rules are in `core.step`. A list without any position is gone on with as the specification's own
+parameters say: from the last id that the walk has seen, in its direction; where the direction is not known,
+the list is asked for once more in the direction of its first page; where the service ignores an id, by page
+number. It ends where a page is empty or brings nothing new.
 """
 
 from collections.abc import Hashable, Sequence
@@ -35,6 +36,11 @@ class Onward(Struct, frozen=True):
     """Whether the same page is asked for once more."""
     landmark: Hashable = None
     """What the next steps must recognise, where positions or pages cannot be compared."""
+
+    @property
+    def is_numbered(self) -> bool:
+        """Whether the walk goes on by page number."""
+        return self.position is not None and "page" in dict(self.position)
 
 
 END: Final = Onward()
@@ -71,10 +77,17 @@ class View(Struct, frozen=True):
 
     @property
     def is_below_largest(self) -> bool:
-        """Whether a short page can be believed to be the last: no cap cut it off, and no "last" was wrong so far."""
-        if self.rules.thorough or self.memory.is_doubted:
+        """Whether a short page can be believed to be the last: no cap cut it off, and no "last" was wrong so
+        far.
+        """
+        if self.rules.thorough or self.is_doubted:
             return False
         return self.is_short and len(self.ids) < self.largest
+
+    @property
+    def is_doubted(self) -> bool:
+        """Whether the service said "last" before in this walk, and more came."""
+        return self.memory.is_doubted or (self.memory.said_last and bool(self.arranged.items))
 
     @property
     def says_last(self) -> bool:
@@ -90,6 +103,11 @@ class View(Struct, frozen=True):
             return False
         is_given = numbers.total is not None and 0 < numbers.total <= self.memory.delivered
         return numbers.current_page < numbers.total_pages and not is_given
+
+    @property
+    def is_border_alone(self) -> bool:
+        """Whether a short page holds nothing but the item that was asked from: the service includes it."""
+        return self.is_short and set(self.ids) == {dict(self.cursor.position).get("id")}
 
     @property
     def has_new(self) -> bool:
@@ -115,7 +133,9 @@ def onward(view: View) -> Onward:
 
 
 def _is_counted(view: View) -> bool:
-    """Return True where a list that goes by page numbers has pagination: positions beside it do not matter then."""
+    """Return True where a list that goes by page numbers has pagination: positions beside it do not matter
+    then.
+    """
     return not view.rules.paging.positions and view.page.meta.pagination is not None
 
 
@@ -123,7 +143,9 @@ def _is_counted(view: View) -> bool:
 
 
 def _served(view: View) -> tuple[Pairs, bool] | None:
-    """The position that the reply gives, and whether it is for the walk's direction; None where it leads nowhere."""
+    """The position that the reply gives, and whether it is for the walk's direction; None where it leads
+    nowhere.
+    """
     other: tuple[Pairs, bool] | None = None
     for position in _positions(view.page):
         if pairs := position_pairs(position, view.rules.paging):
@@ -136,7 +158,9 @@ def _served(view: View) -> tuple[Pairs, bool] | None:
 
 def _positions(page: Listing[Any]) -> list[Position]:
     meta = page.meta
-    return [position for position in (meta.cursor, meta.next, page.cursor, meta.previous) if position is not None]
+    return [
+        position for position in (meta.cursor, meta.next, page.cursor, meta.previous) if position is not None
+    ]
 
 
 def _by_position(view: View, served: tuple[Pairs, bool]) -> Onward:
@@ -149,7 +173,7 @@ def _by_position(view: View, served: tuple[Pairs, bool]) -> Onward:
         return Onward(pairs, error, landmark=landmark)
     if not view.ids:
         return _empty_end(view)
-    if view.is_short and set(view.ids) == {after.get("id")}:
+    if view.is_border_alone:
         return END
     return Onward(
         error=f"the cursor does not move: the walk stood at {_words(before)}, and its page's cursor was "
@@ -158,7 +182,7 @@ def _by_position(view: View, served: tuple[Pairs, bool]) -> Onward:
 
 
 def _regress(view: View, before: dict[str, str], after: dict[str, str]) -> tuple[str | None, Hashable]:
-    """Why the walk has been at `after` already, if so; and what has to be remembered to tell the next time."""
+    """Why the walk has been at `after` already, if so; and what to remember for the next time."""
     movements = {_movement(before, after, name, view.arranged.direction) for name in _COMPARED}
     words = f"the walk stood at {_words(before)}, and its page's cursor was {_words(after)}"
     if "ahead" in movements and "back" not in movements:
@@ -214,15 +238,23 @@ def _own_position(view: View, served: Pairs) -> Onward:
 
 
 def _nothing_new(view: View) -> Onward:
+    if view.is_border_alone:
+        return END
     place = _words(place_of(view.cursor.position))
     return Onward(error=f"the page at {place} holds nothing new, and no position that leads on")
 
 
 def _empty_end(view: View) -> Onward:
-    """The end at an empty page; asked for once more where pagination counts more, or where all of `meta` is gone."""
+    """The end at an empty page; asked for once more where pagination counts more, or where all of `meta` is
+    gone.
+    """
     if not view.says_more:
         is_bare = view.memory.has_meta and not _positions(view.page) and view.page.meta.pagination is None
-        return Onward(view.cursor.position, is_again=True) if is_bare and not view.memory.has_asked_again else END
+        return (
+            Onward(view.cursor.position, is_again=True)
+            if is_bare and not view.memory.has_asked_again
+            else END
+        )
     if not view.memory.has_asked_again:
         return Onward(view.cursor.position, is_again=True)
     return Onward(error=f"an empty page, twice, though the service says that it is page {_pages(view)}")
@@ -250,9 +282,14 @@ def _by_number(view: View) -> Onward:
 
 
 def _without_news(view: View, number: int, pages: int) -> Onward:
-    """A page that repeats what was given: the end, but where a position leads on or pagination counts more."""
+    """A page that repeats what was given: the end, unless a position leads on or pagination counts more."""
     served = _served(view)
-    if served is not None and served[1] and not view.rules.paging.positions and view.page.meta.pagination is None:
+    if (
+        served is not None
+        and served[1]
+        and not view.rules.paging.positions
+        and view.page.meta.pagination is None
+    ):
         return Onward(served[0])
     if view.says_more and number <= pages:
         return Onward(
@@ -260,7 +297,9 @@ def _without_news(view: View, number: int, pages: int) -> Onward:
             f"that there are {pages} pages"
         )
     if view.rules.paging.positions and not view.is_short:
-        return Onward(error="a full page leads nowhere: no position, and page numbers are ignored; ask with an affix")
+        return Onward(
+            error="a full page leads nowhere: no position, and page numbers are ignored; ask with an affix"
+        )
     return END
 
 
@@ -268,7 +307,9 @@ def _next_number(view: View) -> Onward:
     asked = dict(view.cursor.position)
     size = asked.get(view.rules.size_name, str(view.rules.size))
     # Page numbers count pages of one size: the one that the walk began with.
-    return Onward((("page", str(_number(view) + 1)), (view.rules.size_name, size)), landmark=landmark_of(view.ids))
+    return Onward(
+        (("page", str(_number(view) + 1)), (view.rules.size_name, size)), landmark=landmark_of(view.ids)
+    )
 
 
 def landmark_of(ids: Sequence[str]) -> Hashable:

@@ -1,8 +1,9 @@
 """The order of a walk: the items of a page that are new to it, ascending or descending by id, each once.
 
-The specification does not say how a page is ordered inside, nor whether the item at a page's border comes twice.
-So ids are compared as numbers (they are texts of digits), and what the walk has passed is dropped: what the page
-before held, or what a walk that was resumed had delivered. An id behind the walk that it never saw would be lost.
+The specification does not say how a page is ordered inside, nor whether the item at a page's border comes
+twice. So ids are compared as numbers (they are texts of digits), and what the walk has passed is dropped:
+what the page before held, or what a walk that was resumed had delivered. An id behind the walk that it never
+saw would be lost.
 """
 
 from bisect import bisect_right
@@ -83,7 +84,9 @@ def strays_of(passed: Sequence[int], last: str | None, before: Collection[str] |
 
 
 def runs_by_time(times: Sequence[int], previous: int | None, direction: Affix) -> bool:
-    """Return True where a page's times only rise or only fall, and lie ahead of the `previous` page's last one."""
+    """Return True where a page's times only rise or only fall, and lie ahead of the `previous` page's last
+    one.
+    """
     falls = times[0] > times[-1]
     onward = [*times] if falls is (direction == "prepend") else [*times][::-1]
     known = onward if previous is None else [previous, *onward]
@@ -93,7 +96,7 @@ def runs_by_time(times: Sequence[int], previous: int | None, direction: Affix) -
 
 
 class Split(Struct, frozen=True):
-    """A page's items in two: those whose id is a number of their own, and the others, in the service's order."""
+    """A page's items in two: those whose id is a number of their own, and the others."""
 
     others: list[int]
     """Places in the page."""
@@ -102,7 +105,10 @@ class Split(Struct, frozen=True):
 
 
 def split(items: Sequence[object], ids: Sequence[str]) -> Split:
-    """Split a page. A record that has another one's id but differs from it is among the others: none is lost."""
+    """Split a page.
+
+    A record that has another one's id but differs from it is among the others: none is lost.
+    """
     others: list[int] = []
     numbered: dict[int, int] = {}
     for place, text in enumerate(ids):

@@ -110,13 +110,14 @@ class LargestPage:
 class PageSizes:
     """The largest pages that a session was served: what a short page is measured by.
 
-    Services cap pages at sizes of their own, say "last" on every page, and repeat the size that was asked as theirs.
-    A page that is smaller than another of the same list, asked in the same way, was not cut off by a cap.
+    Services cap pages at sizes of their own, say "last" on every page, and repeat the size that was asked as
+    theirs. A page that is smaller than another of the same list, asked in the same way, was not cut off by a
+    cap.
     """
 
     def __init__(self) -> None:
         self._largest: dict[Hashable, LargestPage] = {}
 
     def of(self, *key: Hashable) -> LargestPage:
-        """The largest page of one list: `key` is the app, the operation, the size's parameter and the size."""
+        """The largest page of one list; `key`: the app, the operation, the size's parameter, the size."""
         return self._largest.setdefault(key, LargestPage())

@@ -1,32 +1,32 @@
 """One step of a walk: which items of a page are new, in which order, and where the walk goes on.
 
-Pure: `step(cursor, page, …)` returns a `Step`, with all that the next step has to remember in its `memory`. What a
-reply claims (last page, total, size, order) is a hint. The rules, first match:
+Pure: `step(cursor, page, …)` returns a `Step`, with all that the next step has to remember in its `memory`.
+What a reply claims (last page, total, size, order) is a hint. The rules, first match:
 
-| the page                          | where it leads                     | the walk                                     |
-|-----------------------------------|------------------------------------|----------------------------------------------|
-| any                               | a position that cannot be read     | `CursorError`                                |
-| short, says that it is the last,  | anywhere                           | ends, unless `thorough`, or the service said |
-| and smaller than the largest      |                                    | "last" before in this walk and was wrong     |
-| empty                             | nowhere, or where the walk stands  | ends; asks again where pagination says more  |
-| the border's item alone, short    | where the walk stands              | ends: the service includes the id            |
-| not empty                         | where the walk stands              | `CursorError`: it would ask for ever         |
-| any                               | back, or where it was before       | `CursorError`                                |
-| not empty                         | nowhere, or the other direction    | goes on from its own last id                 |
-| any                               | further on                         | goes on                                      |
+| the page                      | where it leads                    | the walk                                   |
+|-------------------------------|-----------------------------------|--------------------------------------------|
+| any                           | a position that cannot be read    | `CursorError`                              |
+| short, said to be the last,   | anywhere                          | ends, but where it is `thorough`, or where |
+| and smaller than the largest  |                                   | "last" was wrong before in this walk       |
+| empty                         | nowhere, or where the walk stands | ends; asks again if pagination counts more |
+| the border's item, alone      | where the walk stands             | ends: the service includes the id          |
+| not empty                     | where the walk stands             | `CursorError`: it would ask for ever       |
+| any                           | back, or where it was before      | `CursorError`                              |
+| not empty                     | nowhere, or the other direction   | goes on from its own last id               |
+| any                           | further on                        | goes on                                    |
 
-By page numbers: a page that is not empty and brings something new leads to the next number; an empty one ends the
-list, but where pagination counts more pages; one that brings nothing new ends it.
+By page numbers: a page that is not empty and brings something new leads to the next number; an empty one ends
+the list, but where pagination counts more pages; one that brings nothing new ends it.
 
 Short: fewer records than were asked for, and than the service's own `per_page`. A short page alone is no end.
 """
 
-from collections.abc import Callable, Sequence
-from typing import Any, Generic, TypeVar
+from collections.abc import Callable
+from typing import Generic, TypeVar
 
 from msgspec import Struct, structs
 
-from .arrange import Arranged, arrange
+from .arrange import arrange
 from .cursor import Cursor
 from .decode import Listing
 from .onward import Onward, View, landmark_of, onward
@@ -81,8 +81,8 @@ def step(
 ) -> Step[T]:
     """Take `page`, which was asked for at `cursor`.
 
-    `largest` is the count of records of the largest page that this list gave before, asked in the same way. Raises
-    `CursorError` for an id behind the walk that was never seen.
+    `largest` is the count of records of the largest page that this list gave before, asked in the same way.
+    Raises `CursorError` for an id behind the walk that was never seen.
     """
     ids = list(map(rules.identify, page.items))
     arranged = arrange(cursor, page, ids, rules, memory)
@@ -96,10 +96,15 @@ def step(
         return Step(start, [], 0, retry, structs.replace(memory, has_asked_again=True))
     taken = Step(start, arranged.items, arranged.unordered_count, None, _remembered(view, way), way.error)
     if way.position is None or way.error is not None:
-        return taken
+        is_past_end = way.error is None and not ids and memory.last_place is not None
+        return structs.replace(taken, start=memory.last_place) if is_past_end else taken
     last = taken.last_after(len(taken.items), rules.identify)
     goal = Cursor(cursor.query, way.position, arranged.direction, last, by_id=arranged.by_id)
-    return structs.replace(taken, next=goal)
+    remembered = taken.memory
+    if ids and view.is_numbered | way.is_numbered:
+        end = taken.cursor_after(len(taken.items), rules.identify)
+        remembered = structs.replace(remembered, last_place=end)
+    return structs.replace(taken, next=goal, memory=remembered)
 
 
 def _remembered(view: View, way: Onward) -> Memory:
@@ -116,6 +121,7 @@ def _remembered(view: View, way: Onward) -> Memory:
         delivered=old.delivered + len(items),
         has_meta=old.has_meta or has_meta,
         said_last=view.says_last,
-        is_doubted=old.is_doubted or (old.said_last and bool(items)),
+        is_doubted=view.is_doubted,
+        last_place=old.last_place,
         empty_pages=0 if view.ids else old.empty_pages + 1,
     )

@@ -5,6 +5,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from .cursor import Cursor
 from .cycle import CycleGuard
 from .paging import Paging
 
@@ -26,7 +27,10 @@ class Rules(Struct, frozen=True, kw_only=True):
 
 
 class Memory(Struct, frozen=True):
-    """What a walk remembers within a process. A resumed walk begins with an empty one, and loses nothing by it."""
+    """What a walk remembers within a process.
+
+    A resumed walk begins with an empty one, and loses nothing by it.
+    """
 
     ids: Sequence[str] | None = None
     """Of the page before; None where none was seen."""
@@ -44,5 +48,7 @@ class Memory(Struct, frozen=True):
     """Whether a page said that it was the last, and more came."""
     has_asked_again: bool = False
     """Whether the page that comes was asked for once more."""
+    last_place: Cursor | None = None
+    """By page numbers: the place behind the items of the last page that had any. What is new may come there."""
     empty_pages: int = 0
     """How many pages in a row were empty."""
