@@ -217,7 +217,7 @@ class Walk(Generic[T]):
         return True
 
     def _reopen(self) -> None:
-        """Stand before the last page again where the walk has ended: what is new since comes after its items."""
+        """Stand before the last page again where the walk has ended: what is new comes after its items."""
         page = self._page
         if (
             page is None

@@ -47,6 +47,8 @@ class Cursor(Struct, frozen=True, array_like=True):
     """How many items without an id number of their own were delivered from this page."""
     inside: bool = False
     """Whether the last item is on the page that `position` asks for, and not before it."""
+    time: int | None = None
+    """When the last item delivered was sent, where items tell it: shows whether a list goes by time."""
     by_id: bool = True
     """Whether the list goes by id; if not, its items come in the service's order."""
     mac: bytes = b""
@@ -58,7 +60,7 @@ class Cursor(Struct, frozen=True, array_like=True):
 
     def __rich_repr__(self) -> list[tuple[str, Any]]:
         """The place, without the fingerprint and the signature."""
-        names = ("position", "direction", "last", "skip", "inside", "by_id")
+        names = ("position", "direction", "last", "skip", "inside", "time", "by_id")
         return [(name, getattr(self, name)) for name in names]
 
     @classmethod
