@@ -30,6 +30,7 @@ from .lenient import (
     Coercions,
     TooDeep,
     coerced,
+    is_too_deep,
     read_record,
     shape,
     whole_number,
@@ -127,7 +128,7 @@ class Kind(Generic[T]):
 
         Raises `CoercionError` where it cannot be held, `ReplyUnreadableError` where it is not JSON.
         """
-        record, loose = self._decoded("record", raw)
+        record, loose = (None, False) if is_too_deep(raw) else self._decoded("record", raw)
         if record is not None:
             items = [record]
             self._finish(items, loose, [index], coercions)

@@ -112,15 +112,16 @@ def _is_record(names: Collection[str]) -> bool:
 
 
 def _rows_of(raws: list[Raw] | list[bytes], coercions: Coercions) -> list[Row]:
-    for decode in (_ROW.decode, _LOOSE_ROW.decode):
-        try:
-            items = list(map(decode, raws))
-        except REFUSED:
-            continue
-        if decode is not _ROW.decode:
-            _tighten(items, coercions)
-        return items
-    return [_row(raw, index, coercions) for index, raw in enumerate(raws)]
+    try:
+        return list(map(_ROW.decode, raws))
+    except REFUSED:
+        pass
+    try:
+        items = list(map(_LOOSE_ROW.decode, raws))
+    except REFUSED:
+        return [_row(raw, index, coercions) for index, raw in enumerate(raws)]
+    _tighten(items, coercions)
+    return items
 
 
 def _tighten(items: list[Row], coercions: Coercions) -> None:

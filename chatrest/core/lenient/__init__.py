@@ -16,6 +16,7 @@ from .coercion import (
 from .scanner import (
     TooDeep as TooDeep,
     elements as elements,
+    is_too_deep as is_too_deep,
     members as members,
     read_record as read_record,
     whole as whole,

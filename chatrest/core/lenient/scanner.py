@@ -6,7 +6,7 @@ can, else by regular expressions that need no recursion and pass over each byte 
 """
 
 import re
-from itertools import islice
+from itertools import count as steps, islice
 from typing import Any, Final, final
 
 import msgspec
@@ -19,14 +19,23 @@ _BOM: Final = b"\xef\xbb\xbf"
 _SPACE: Final = re.compile(rb"[ \t\n\r]*+")
 _STRING: Final = re.compile(rb'"(?:[^"\\]++|\\.)*+"', re.DOTALL)
 _SCALAR: Final = re.compile(rb'[^][{}",: \t\n\r]++')
-# Everything up to the next bracket of the other direction, but strings that hold brackets or backslashes:
-# a nested value is then a few matches, however deep it is.
-_DOWN: Final = re.compile(rb'(?:[^]}"]++|"[^]["{}\\]*+")++')
-_UP: Final = re.compile(rb'(?:[^[{"]++|"[^]["{}\\]*+")++')
+# Everything up to the next bracket of the other direction, or a string that holds brackets: a nested value is a
+# few matches, however deep it is.
+_PLAIN: Final = rb'"[^]["{}\\]*+(?:\\.[^]["{}\\]*+)*+"'
+_DOWN: Final = re.compile(rb'[^]}"]*+(?:%b[^]}"]*+)*+' % _PLAIN, re.DOTALL)
+_UP: Final = re.compile(rb'[^[{"]*+(?:%b[^[{"]*+)*+' % _PLAIN, re.DOTALL)
+# The same, past brackets with no others between them: for values that go up and down at every level.
+_PAST_LEAVES: Final = re.compile(
+    rb'(?:[^][{}"]++|%b|\[(?:[^][{}"]++|%b)*+\]|\{(?:[^][{}"]++|%b)*+\}|[{\[])*+' % (_PLAIN, _PLAIN, _PLAIN),
+    re.DOTALL,
+)
 _BRACKET: Final = re.compile(rb"[]}]")
 _OPENING: Final = (b"[", b"{")
 _CLOSING: Final = (b"]", b"}")
 _NEAR: Final = 8
+_MANY: Final = 50
+_DEEPEST_FROM: Final = 1000
+"""Bytes below which no record can be nested too deeply; to look costs a few microseconds."""
 
 _MEMBERS: Final = msgspec.json.Decoder(dict[str, Raw])
 _ELEMENTS: Final = msgspec.json.Decoder(list[Raw])
@@ -56,15 +65,40 @@ def read_record(raw: bytes) -> Any:
 
     Raises `ReplyUnreadableError` where it is not JSON.
     """
+    fault = None
     try:
-        return read_value(raw)
+        if not is_too_deep(raw):
+            return read_value(raw)
     except RecursionError:
-        fault = None
+        pass
     except ValueError as error:
         fault = _unreadable(error)
     if fault is not None:
         raise fault
     return _shallow(raw)
+
+
+def is_too_deep(raw: bytes | Raw) -> bool:
+    """Whether a record is nested deeper than Python's limit of recursion lets it be read."""
+    if len(raw) < _DEEPEST_FROM:
+        return False
+    try:
+        _MEMBERS.decode(raw)
+    except RecursionError:
+        return True
+    except REFUSED:
+        return False
+    return False
+
+
+def _shallow(raw: bytes) -> TooDeep:
+    """One level of what is too deep for a recursive reader: anybody may write such metadata."""
+    record = TooDeep()
+    if raw.lstrip()[:1] == b"{":
+        for name, value in members(raw).items():
+            if value[:1] not in _OPENING:
+                record[name] = read_record(value)
+    return record
 
 
 def members(body: bytes | Raw) -> dict[str, bytes]:
@@ -94,16 +128,6 @@ def elements(array: bytes) -> list[bytes]:
     except (ValueError, IndexError) as error:
         fault = _unreadable(error)
     raise fault
-
-
-def _shallow(raw: bytes) -> TooDeep:
-    """One level of what is too deep for a recursive reader: anybody may write such metadata."""
-    record = TooDeep()
-    if raw.lstrip()[:1] == b"{":
-        for name, value in members(raw).items():
-            if value[:1] not in _OPENING:
-                record[name] = read_record(value)
-    return record
 
 
 def _split_object(body: bytes) -> dict[str, bytes]:
@@ -140,19 +164,23 @@ def _end_of(body: bytes, at: int) -> int:
 
 def _closing(body: bytes, at: int) -> int:
     """Return the place behind the bracket that closes the one at `at`, found without recursion."""
-    depth, down = 0, True
-    while at < len(body):
-        match = (_DOWN if down else _UP).match(body, at)
-        if match is not None:
-            begin, at = match.span()
-            brackets = sum(body.count(bracket, begin, at) for bracket in (_OPENING if down else _CLOSING))
-            if not down and brackets >= depth:
-                return _nth_closing(body, begin, at, depth, brackets)
-            depth += brackets if down else -brackets
-        elif body[at : at + 1] == b'"':  # one that may hold brackets or backslashes
+    depth, count, down = 0, body.count, _DOWN
+    for step in steps(1):
+        if at >= len(body):
+            break
+        if step == _MANY:
+            down = _PAST_LEAVES
+        top = down.match(body, at).end()  # type: ignore[union-attr]  # it matches nothing at least
+        depth += count(b"[", at, top) + count(b"{", at, top)
+        if down is _PAST_LEAVES:
+            depth -= count(b"]", at, top) + count(b"}", at, top)
+        at = _UP.match(body, top).end()  # type: ignore[union-attr]
+        closed = count(b"]", top, at) + count(b"}", top, at)
+        if closed >= depth:
+            return _nth_closing(body, top, at, depth, closed)
+        depth -= closed
+        if body[at : at + 1] == b'"':  # a string that holds brackets
             at = _matched(_STRING, body, at)
-            continue
-        down = not down
     raise IndexError
 
 
