@@ -146,15 +146,15 @@ class Bare(Struct, Generic[T], frozen=True):
 
     def __call__(self, body: bytes, /) -> T:
         """Return the record; raises `ReplyUnreadableError` where the body is none."""
-        if not body.lstrip().startswith(b"["):
-            parts = members(body)
-            _refuse_error(parts)
-            wrapped = "data" in parts and "data" not in self.kind.wire_names
-            if self.kind.is_record(parts) and not (wrapped and not self.kind.required):
-                return _held(self.kind, body, "")
-            if not wrapped:
-                raise ReplyUnreadableError(f"expected a record, got an object without {self._missing(parts)}")
-        return _held(self.kind, _only(body, self.kind), "data")
+        raw = _sole(_trimmed(body))
+        parts = members(raw)
+        _refuse_error(parts)
+        wrapped = "data" in parts and "data" not in self.kind.wire_names
+        if self.kind.is_record(parts) and not (wrapped and not self.kind.required):
+            return _held(self.kind, raw, "")
+        if wrapped:
+            return _held(self.kind, _only(raw, self.kind), "data")
+        raise ReplyUnreadableError(f"expected a record, got an object without {self._missing(parts)}")
 
     def _missing(self, parts: dict[str, bytes]) -> str:
         return ", ".join(sorted(self.kind.required - parts.keys()))
@@ -226,7 +226,7 @@ def _refuse_error(parts: dict[str, Any]) -> None:
 
 def _only(body: bytes, kind: Kind[Any]) -> bytes:
     """Return the one record of a reply: what is in `data`, or in an array of one, or wrapped twice."""
-    parts = members(_sole(body.removeprefix(BOM).strip()))
+    parts = members(_sole(_trimmed(body)))
     if "data" not in parts:
         raise ReplyUnreadableError("data: expected one record, got nothing")
     raw = _sole(parts["data"])
@@ -242,6 +242,10 @@ def _only(body: bytes, kind: Kind[Any]) -> bytes:
         return inner
     missing = ", ".join(sorted(kind.required - names.keys()))
     raise ReplyUnreadableError(f"data: expected one record, got an object without {missing}")
+
+
+def _trimmed(body: bytes) -> bytes:
+    return body.removeprefix(BOM).strip(b" \t\r\n")
 
 
 def _sole(raw: bytes) -> bytes:
@@ -333,7 +337,7 @@ def _record_bytes(data: object) -> bytes:
     if isinstance(data, str):
         data = bytes_of(data)
     if isinstance(data, bytes | bytearray | memoryview):
-        return bytes(data).removeprefix(BOM).strip(b" \t\r\n")
+        return _trimmed(bytes(data))
     if not isinstance(data, dict):
         raise RequestInvalidError(f"data: allowed are bytes, a text and a dict, not {type(data).__name__}")
     try:

@@ -8,7 +8,7 @@ from contextlib import suppress
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, TypeAlias, final
 
-from msgspec import UNSET, ValidationError, convert, structs
+from msgspec import UNSET, UnsetType, ValidationError, convert, structs
 
 from ..errors import ReplyUnreadableError
 from .call import CallContent
@@ -208,7 +208,9 @@ def unknown(record: Any, raw: bytes, reason: str) -> UnknownMessage:
 
 
 _IDS = ("id", "parentId")
-_TEXTS = frozenset(field.name for field in structs.fields(UnknownMessage) if field.type in (str, Maybe[str]))
+_TEXTS = frozenset(
+    field.name for field in structs.fields(UnknownMessage) if field.type in (str, str | UnsetType | None)
+)
 _FIELDS = {
     field.encode_name: (field.name, field.type)
     for field in structs.fields(UnknownMessage)

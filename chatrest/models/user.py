@@ -45,6 +45,7 @@ class AuthToken(Record, frozen=True, gc=False, rename="camel"):
     """
 
     fill_missing: ClassVar[bool] = False  # nobody is called ""
+    identified_by: ClassVar[str] = "auth_token"
 
     uid: str
     auth_token: str

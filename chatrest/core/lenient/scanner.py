@@ -19,8 +19,8 @@ _BOM: Final = b"\xef\xbb\xbf"
 _SPACE: Final = re.compile(rb"[ \t\n\r]*+")
 _STRING: Final = re.compile(rb'"(?:[^"\\]++|\\.)*+"', re.DOTALL)
 _SCALAR: Final = re.compile(rb'[^][{}",: \t\n\r]++')
-# Everything up to the next bracket of the other direction, or a string that holds brackets: a nested value is a
-# few matches, however deep it is.
+# Everything up to the next bracket of the other direction, or a string that holds brackets: a nested value is
+# a few matches, however deep it is.
 _PLAIN: Final = rb'"[^]["{}\\]*+(?:\\.[^]["{}\\]*+)*+"'
 _DOWN: Final = re.compile(rb'[^]}"]*+(?:%b[^]}"]*+)*+' % _PLAIN, re.DOTALL)
 _UP: Final = re.compile(rb'[^[{"]*+(?:%b[^[{"]*+)*+' % _PLAIN, re.DOTALL)
