@@ -21,7 +21,8 @@ from urllib.parse import parse_qsl
 
 from chatrest.core.hosts import App
 from chatrest.emulator.service.message_pages import Look
-from chatrest.emulator.service.router import Keys, Reply, Request, Service
+from chatrest.emulator.service.request import Reply, Request
+from chatrest.emulator.service.service import Keys, Service
 
 from . import pages
 

@@ -16,18 +16,17 @@ from typing import Final, Literal, NamedTuple, Protocol, TypeAlias, final
 
 from msgspec import Struct
 
+from ..core.endpoint import RateClass
 from ..core.timeouts import check_seconds
 from ..errors import RequestInvalidError
 from .service.refusals import Refusal
 
 Kind: TypeAlias = Literal["fixed", "sliding", "bucket"]
 Spelling: TypeAlias = Literal["a", "b", "retry-after", "none"]
-RateClass: TypeAlias = Literal["core", "standard", "import"]
 
 SPELLINGS: Final = ("a", "b", "retry-after", "none")
 TOO_MANY: Final = Refusal(429, "ERR_TOO_MANY_REQUESTS", "Too many requests: the rate limit is reached.").body
 _KEPT_WINDOWS: Final = 10_000
-_CORE: Final = frozenset({("POST", "users"), ("DELETE", "users/*"), ("POST", "groups")})
 
 
 class Verdict(NamedTuple):
@@ -205,15 +204,6 @@ class Limited:
         if len(self._counts) > _KEPT_WINDOWS:
             del self._counts[next(iter(self._counts))]
         return verdict
-
-
-def rate_class(method: str, path: str) -> RateClass:
-    """The class of an operation; `path` is below the base address, without a slash at its beginning."""
-    first, _, rest = path.partition("/")
-    if first == "data_import":
-        return "import"
-    shape = f"{first}/*" if rest and "/" not in rest else path
-    return "core" if (method, shape) in _CORE else "standard"
 
 
 def told(

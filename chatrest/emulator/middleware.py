@@ -19,9 +19,11 @@ from urllib.parse import parse_qsl
 from aiohttp import web
 from msgspec import Struct, structs
 
-from .limits import TOO_MANY, Limited, rate_class, told
+from .limits import TOO_MANY, Limited, told
 from .service.refusals import Refusal
-from .service.router import Request, Service
+from .service.request import Request
+from .service.router import rate_class
+from .service.service import Service
 from .weather.connection_faults import CloseIdle, HalfOpen, Line, Reset, Unanswered
 from .weather.delivery import Sent, deliver
 from .weather.faults import JSON, Change, Instead, Outgoing
@@ -107,8 +109,7 @@ class Front:
             reply = self._service.answer(sent)
             return Outgoing(reply.status, reply.body, {})
         now = self._clock()
-        _, _, path = sent.path[1:].partition("/")
-        verdict = self._limited.judge(limit, rate_class(sent.method, path), now)
+        verdict = self._limited.judge(limit, rate_class(sent.method, sent.path), now)
         headers = dict(told(verdict, limit.headers, now + skew))
         if not verdict.allowed:
             return Outgoing(429, TOO_MANY, headers)

@@ -21,7 +21,7 @@ from ..errors import RequestInvalidError
 from .limits import Limited, RateLimit
 from .middleware import KEPT_REQUESTS, Front, Received as Received
 from .service.message_pages import DIALECTS, PAGE_ORDERS, Dialect, Look, PageOrder
-from .service.router import Keys, Service
+from .service.service import Keys, Service
 from .store.data import EPOCH, fill
 from .store.store import Store
 from .weather.faults import Fault

@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 import pytest
 
 from chatrest.emulator.service.message_pages import Look
-from chatrest.emulator.service.router import Keys, Request, Service
+from chatrest.emulator.service.request import Request
+from chatrest.emulator.service.service import Keys, Service
 from chatrest.emulator.store import Store
 from chatrest.emulator.store.data import fill
 

@@ -11,7 +11,7 @@ from aiohttp import ClientSession
 from hypothesis import given, strategies as st
 
 from chatrest.emulator import Emulator, RateLimit
-from chatrest.emulator.limits import Kind, Limited, Limiter, Verdict, rate_class, told
+from chatrest.emulator.limits import Kind, Limited, Limiter, Verdict, told
 from chatrest.errors import RequestInvalidError
 
 STEPS = st.lists(st.one_of(st.just(0.0), st.floats(0, 3), st.floats(0, 150)), min_size=1, max_size=300)
@@ -93,19 +93,6 @@ def test_fixed_windows_begin_at_whole_multiples() -> None:
     assert limiter.allow(119.0) == (True, 1, 0, 1.0)
     assert limiter.allow(119.5) == (False, 1, 0, 0.5)
     assert limiter.allow(120.0).allowed
-
-
-@pytest.mark.parametrize(
-    ("method", "path", "expected"),
-    [
-        ("POST", "users", "core"), ("DELETE", "users/ann", "core"), ("POST", "groups", "core"),
-        ("DELETE", "users", "standard"), ("GET", "users", "standard"), ("POST", "messages", "standard"),
-        ("POST", "users/ann/auth_tokens", "standard"), ("POST", "data_import/users", "import"),
-        ("GET", "", "standard"),
-    ],
-)  # fmt: skip
-def test_classes(method: str, path: str, expected: str) -> None:
-    assert rate_class(method, path) == expected
 
 
 def test_classes_are_counted_apart() -> None:

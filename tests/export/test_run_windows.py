@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from chatrest.emulator.service.router import Request
+from chatrest.emulator.service.request import Request
 from chatrest.emulator.weather.faults import Change, Outgoing, asked
 from chatrest.export import Plan, export
 from chatrest.queries.messages import MessageQuery

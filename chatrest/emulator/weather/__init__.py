@@ -3,7 +3,7 @@
 from chatrest.emulator.weather import First, Latency, Status
 """
 
-from ..service.router import Request
+from ..service.request import Request
 from .compression import BadGzip, Gzip, GzipBomb
 from .connection_faults import CloseIdle, Cut, Drip, HalfOpen, Line, Reset, Unanswered, WrongLength
 from .cursor_faults import CursorCycles, CursorMovesBack, CursorRepeats, EmptyPage

@@ -8,7 +8,7 @@ from typing import ClassVar, Final, Literal, final
 
 from msgspec import structs
 
-from ..service.router import Request
+from ..service.request import Request
 from .faults import Change, Outgoing, at_least
 
 _BLOCK: Final = b" " * (1 << 20)

@@ -9,7 +9,7 @@ import msgspec
 from msgspec import Raw, structs
 
 from ...errors import RequestInvalidError
-from ..service.router import Request
+from ..service.request import Request
 from .faults import Change, Outgoing, asked
 
 _MARKS: Final = ("cursor", "next")

@@ -21,8 +21,8 @@ from msgspec import Struct, structs
 from ...errors import RequestInvalidError
 from ..limits import SPELLINGS, TOO_MANY, Spelling, Verdict, told
 from ..service.refusals import Refusal
-from ..service.router import Request
-from .triggers import ALWAYS, Route, When
+from ..service.request import Request
+from .triggers import ALWAYS, Target, When
 
 Said: TypeAlias = Literal["json", "html", "text", "empty"]
 JSON = "application/json"
@@ -57,7 +57,7 @@ class Fault(Struct, frozen=True, kw_only=True):
 
     def __post_init__(self) -> None:
         if self.route is not None:
-            Route.of(self.route)
+            Target.of(self.route)
         at_least(f"{self.name}.spare", self.spare, 1)
 
     @property
@@ -69,7 +69,7 @@ class Fault(Struct, frozen=True, kw_only=True):
         """Whether the fault is for this request at all; only such requests count for `when`."""
         if self.method not in (None, request.method):
             return False
-        return self.route is None or Route.of(self.route).fits(request.method, request.path)
+        return self.route is None or Target.of(self.route).fits(request.method, request.path)
 
 
 # ── in place of the service's answer ──

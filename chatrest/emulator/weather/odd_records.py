@@ -7,7 +7,7 @@ from typing import Any, Final, Literal, TypeAlias, final
 from msgspec import structs
 
 from ...errors import RequestInvalidError
-from ..service.router import Request
+from ..service.request import Request
 from .faults import Change, Outgoing
 
 Oddity: TypeAlias = Literal[

@@ -20,7 +20,7 @@ from random import Random
 from typing import Final, NamedTuple, final
 
 from ...errors import RequestInvalidError
-from ..service.router import Request
+from ..service.request import Request
 from .faults import Fault, Latency, Skew
 from .triggers import Chance
 
