@@ -11,7 +11,7 @@ from aiohttp import ClientSession
 from hypothesis import given, strategies as st
 
 from chatrest.emulator import Emulator, RateLimit
-from chatrest.emulator.limits import Kind, Limited, Limiter, Verdict, told
+from chatrest.emulator.limits import Kind, LimitCounter, Limiter, Verdict, limit_headers
 from chatrest.errors import RequestInvalidError
 
 STEPS = st.lists(st.one_of(st.just(0.0), st.floats(0, 3), st.floats(0, 150)), min_size=1, max_size=300)
@@ -97,11 +97,11 @@ def test_fixed_windows_begin_at_whole_multiples() -> None:
 
 def test_classes_are_counted_apart() -> None:
     limit = RateLimit(per_window=5, core=1, standard=2)
-    limited = Limited(limit)
-    found = [limited.judge(limit, name, 7.0).limit for name in ("core", "standard", "import")]
+    limited = LimitCounter(limit)
+    found = [limited.allow(limit, name, 7.0).limit for name in ("core", "standard", "import")]
     assert found == [1, 2, 5]
-    assert limited.judge(limit, "core", 61.0).allowed
-    assert not limited.judge(limit, "core", 61.0).allowed
+    assert limited.allow(limit, "core", 61.0).allowed
+    assert not limited.allow(limit, "core", 61.0).allowed
     assert limited.windows == [
         (0.0, "core", 1, 0), (0.0, "standard", 1, 0), (0.0, "import", 1, 0), (60.0, "core", 1, 1)
     ]  # fmt: skip
@@ -111,21 +111,21 @@ def test_classes_are_counted_apart() -> None:
 
 def test_headers_in_both_spellings() -> None:
     refused, allowed = Verdict(False, 500, 0, 12.2), Verdict(True, 500, 7, 0.0)
-    assert told(refused, "a", 1000.0) == {
+    assert limit_headers(refused, "a", 1000.0) == {
         "X-RateLimit-Limit": "500", "X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "1013",
         "Retry-After": "13",
     }  # fmt: skip
-    assert told(refused, "b", 1000.0) == {
+    assert limit_headers(refused, "b", 1000.0) == {
         "X-Rate-Limit": "500", "X-Rate-Limit-Remaining": "0", "X-Rate-Limit-Reset": "1013",
         "Retry-After": "13",
     }  # fmt: skip
-    assert told(refused, "retry-after", 1000.0) == {"Retry-After": "13"}
-    assert told(refused, "retry-after", 1.0, as_date="Thu") == {"Retry-After": "Thu"}
-    assert told(allowed, "b", 1000.0) == {"X-Rate-Limit": "500", "X-Rate-Limit-Remaining": "7"}
-    assert not told(allowed, "a", 1.0)
-    assert not told(allowed, "retry-after", 1.0)
-    assert not told(refused, "none", 1.0)
-    assert told(Verdict(False, 1, 0, 0.0), "retry-after", 1.0) == {"Retry-After": "1"}
+    assert limit_headers(refused, "retry-after", 1000.0) == {"Retry-After": "13"}
+    assert limit_headers(refused, "retry-after", 1.0, as_date="Thu") == {"Retry-After": "Thu"}
+    assert limit_headers(allowed, "b", 1000.0) == {"X-Rate-Limit": "500", "X-Rate-Limit-Remaining": "7"}
+    assert not limit_headers(allowed, "a", 1.0)
+    assert not limit_headers(allowed, "retry-after", 1.0)
+    assert not limit_headers(refused, "none", 1.0)
+    assert limit_headers(Verdict(False, 1, 0, 0.0), "retry-after", 1.0) == {"Retry-After": "1"}
 
 
 @pytest.mark.parametrize(

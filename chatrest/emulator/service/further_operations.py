@@ -1,4 +1,4 @@
-"""Operations that the client reaches by `session.request` alone so far: the emulator serves them all the same.
+"""Operations that the client reaches by `session.request` alone so far, and that the emulator serves too.
 
 An operation that a collection of the client gets moves to that collection's file, and leaves this one.
 """

@@ -61,7 +61,7 @@ class Router:
             node.endpoint = endpoint
 
     def route(self, method: str, path: str) -> Route | None:
-        """Return the operation at `path`, as sent and with the base's own segment; None where there is none."""
+        """Return the operation at `path`, as sent, with the base's own segment; None where there is none."""
         base, *segments = path.removeprefix("/").split("/")
         for node, values in _descend(self._root, (base, method, *segments), 0, ()):
             if (endpoint := node.endpoint) is not None:

@@ -1,4 +1,4 @@
-"""When a fault strikes, and which requests it is for: decisions that are told the time and the dice."""
+"""Triggers of faults, and the requests that a fault is for; time and dice are arguments."""
 
 from random import Random
 from typing import ClassVar, Final, TypeAlias, final
@@ -14,13 +14,13 @@ class Always(Struct, frozen=True):
     """Every request of the route."""
 
     def strikes(self, number: int, now: float, dice: Random) -> bool:
-        """Whether request `number`, counted from 1, is struck."""
+        """Return True where request `number`, counted from 1, is struck."""
         return True
 
 
 @final
 class First(Struct, frozen=True):
-    """The first `count` requests of the route, once `after` others have passed."""
+    """The first `count` requests of the route, after `after` others."""
 
     count: int = 1
     after: int = 0
@@ -30,7 +30,7 @@ class First(Struct, frozen=True):
         _whole("First.after", self.after, 0)
 
     def strikes(self, number: int, now: float, dice: Random) -> bool:
-        """Whether request `number`, counted from 1, is struck."""
+        """Return True where request `number`, counted from 1, is struck."""
         return self.after < number <= self.after + self.count
 
 
@@ -44,7 +44,7 @@ class Every(Struct, frozen=True):
         _whole("Every.step", self.step, 1)
 
     def strikes(self, number: int, now: float, dice: Random) -> bool:
-        """Whether request `number`, counted from 1, is struck."""
+        """Return True where request `number`, counted from 1, is struck."""
         return number % self.step == 0
 
 
@@ -52,7 +52,7 @@ class Every(Struct, frozen=True):
 class Chance(Struct, frozen=True):
     """Each request of the route with probability `share`, from 0 to 1.
 
-    The dice come from `seed`, and where that is None from the emulator's seed and the fault's place in the
+    The dice come from `seed`, and where that is None from the emulator's seed and the fault's number in the
     script: the same requests in the same order are struck again.
     """
 
@@ -63,7 +63,7 @@ class Chance(Struct, frozen=True):
         check_share("Chance.share", self.share)
 
     def strikes(self, number: int, now: float, dice: Random) -> bool:
-        """Whether request `number`, counted from 1, is struck."""
+        """Return True where request `number`, counted from 1, is struck."""
         return dice.random() < self.share
 
 
@@ -79,7 +79,7 @@ class Between(Struct, frozen=True):
             raise RequestInvalidError(f"Between.end = {self.end!r}: allowed is a time after {self.begin!r}")
 
     def strikes(self, number: int, now: float, dice: Random) -> bool:
-        """Whether a request at `now` is struck."""
+        """Return True where a request at `now` is struck."""
         return self.begin <= now < self.end
 
 
@@ -107,7 +107,7 @@ class Target:
         return cls._by_route[route]
 
     def fits(self, method: str, path: str) -> bool:
-        """Say if a request is of this target; `path` is as sent, with the base address's own path."""
+        """Return True for a request of this target; `path` is as sent, with the base address's own path."""
         if self._operation is not None:
             route = ROUTER.route(method, path)
             return route is not None and route.endpoint.name == self._operation
@@ -118,7 +118,7 @@ class Target:
 
 
 def check_share(name: str, value: object) -> None:
-    """Refuses what is not a number from 0 to 1."""
+    """Refuse what is not a number from 0 to 1."""
     if not isinstance(value, int | float) or not 0 <= value <= 1:
         raise RequestInvalidError(f"{name} = {value!r}: allowed is a number from 0 to 1")
 

@@ -62,53 +62,55 @@ def truth(ask: Asker, ids: list[int], keep: Keep) -> list[int]:
 
 
 @pytest.mark.parametrize("query", MINE)
-def test_filters_of_two_users(made: Asker, query: str) -> None:
-    ids = made.store.ids(conversation="user-01_user_user-02")
-    kept = truth(made, ids, MINE[query])
+def test_filters_of_two_users(generated: Asker, query: str) -> None:
+    ids = generated.store.ids(conversation="user-01_user_user-02")
+    kept = truth(generated, ids, MINE[query])
     assert 0 < len(kept) < len(ids), "the data must hold both kinds"
-    assert made("/v3/users/user-01/messages", f"limit=1000&{query}", acting_user="user-02").ids == kept
+    assert generated("/v3/users/user-01/messages", f"limit=1000&{query}", acting_user="user-02").ids == kept
 
 
 @pytest.mark.parametrize("query", ALL)
-def test_filters_of_the_whole_app(made: Asker, query: str) -> None:
-    kept = truth(made, made.store.ids(), ALL[query])
+def test_filters_of_the_whole_app(generated: Asker, query: str) -> None:
+    kept = truth(generated, generated.store.ids(), ALL[query])
     assert 0 < len(kept) < 1000
-    assert made("/v3/messages", f"limit=1000&{query}").ids == kept
+    assert generated("/v3/messages", f"limit=1000&{query}").ids == kept
 
 
 @pytest.mark.parametrize(
     "query", [query.replace("true", "false") for query in MINE if query.endswith("=true")]
 )
-def test_a_boolean_that_is_false_filters_nothing(made: Asker, query: str) -> None:
-    ids = made.store.ids(conversation="user-01_user_user-02")
-    assert made("/v3/users/user-01/messages", f"limit=1000&{query}", acting_user="user-02").ids == ids
+def test_a_boolean_that_is_false_filters_nothing(generated: Asker, query: str) -> None:
+    ids = generated.store.ids(conversation="user-01_user_user-02")
+    assert generated("/v3/users/user-01/messages", f"limit=1000&{query}", acting_user="user-02").ids == ids
 
 
-def test_filters_join(made: Asker) -> None:
-    ids = made.store.ids(participant="user-01")
+def test_filters_join(generated: Asker) -> None:
+    ids = generated.store.ids(participant="user-01")
     kept = truth(
-        made, ids, lambda r: r["category"] == "message" and r["type"] == "image" and r["sender"] == "user-01"
+        generated,
+        ids,
+        lambda r: r["category"] == "message" and r["type"] == "image" and r["sender"] == "user-01",
     )
     query = "perPage=1000&category=message&categories=message,call&type=image&sender=user-01"
     assert kept
-    assert made("/v3/users/user-01/messages", query).ids == kept
+    assert generated("/v3/users/user-01/messages", query).ids == kept
 
 
-def test_unread_is_about_the_user_in_the_path_where_nobody_acts(made: Asker) -> None:
-    ids = made.store.ids(participant="user-01")
-    kept = truth(made, ids, lambda r: "readAt" not in r and r["sender"] != "user-01")
-    assert made("/v3/users/user-01/messages", "perPage=1000&unread=1").ids == kept
+def test_unread_is_about_the_user_in_the_path_where_nobody_acts(generated: Asker) -> None:
+    ids = generated.store.ids(participant="user-01")
+    kept = truth(generated, ids, lambda r: "readAt" not in r and r["sender"] != "user-01")
+    assert generated("/v3/users/user-01/messages", "perPage=1000&unread=1").ids == kept
 
 
-def test_my_mentions_are_nobodys_where_nobody_acts(made: Asker) -> None:
-    assert made("/v3/users/user-01/messages", "myMentionsOnly=true").ids == []
+def test_my_mentions_are_nobodys_where_nobody_acts(generated: Asker) -> None:
+    assert generated("/v3/users/user-01/messages", "myMentionsOnly=true").ids == []
 
 
 @pytest.mark.parametrize("flag", [False, True])
-def test_tags_are_served_only_where_asked(made: Asker, flag: bool) -> None:
+def test_tags_are_served_only_where_asked(generated: Asker, flag: bool) -> None:
     query = f"limit=1000&withTags={str(flag).lower()}"
-    data = made("/v3/users/user-01/messages", query, acting_user="user-02").json["data"]
-    stored = made.store.records(made.store.ids(conversation="user-01_user_user-02"), with_tags=flag)
+    data = generated("/v3/users/user-01/messages", query, acting_user="user-02").json["data"]
+    stored = generated.store.records(generated.store.ids(conversation="user-01_user_user-02"), with_tags=flag)
     assert data == [json.loads(record) for record in stored]
     assert any("tags" in record for record in data) is flag
 
@@ -149,13 +151,13 @@ def test_odd_mentions_are_served_as_they_are(ask: Asker) -> None:
         "undelivered=x",
     ],
 )  # fmt: skip
-def test_wrong_values_are_refused(made: Asker, query: str) -> None:
-    answer = made("/v3/users/user-01/messages", query)
+def test_wrong_values_are_refused(generated: Asker, query: str) -> None:
+    answer = generated("/v3/users/user-01/messages", query)
     assert (answer.status, answer.code) == (400, "ERR_BAD_REQUEST")
     [(field, texts)] = answer.json["error"]["details"].items()
     assert field == query.split("=")[0]
     assert all(isinstance(text, str) for text in texts)
 
 
-def test_unknown_parameters_are_ignored(made: Asker) -> None:
-    assert made("/v3/users/user-01/messages", "pinned=1&x=%FF").status == 200
+def test_unknown_parameters_are_ignored(generated: Asker) -> None:
+    assert generated("/v3/users/user-01/messages", "pinned=1&x=%FF").status == 200

@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
-from chatrest.emulator.service.message_pages import Look
+from chatrest.emulator.service.page_format import PageFormat
 from tests.emulator.conftest import Asker
 
 PATH = "/v3/users/ann/messages"
@@ -70,7 +70,7 @@ def test_the_other_envelope(seven: Asker, query: str, ids: list[int], place: dic
 
 
 def test_pages_may_be_descending(seven: Asker, make_asker: Callable[..., Asker]) -> None:
-    ask = make_asker(users=Look("cursor", "descending"))
+    ask = make_asker(users=PageFormat("cursor", "descending"))
     answer = ask(PATH, "perPage=3")
     assert answer.ids == [7, 6, 5]
     assert answer.json["meta"]["cursor"] == {"id": 5, "affix": "prepend"}
@@ -96,21 +96,21 @@ def test_limit_goes_with_an_acting_user_and_per_page_without(
 
 @given(size=st.integers(1, 60), affix=st.sampled_from(["append", "prepend", ""]), filtered=st.booleans())
 def test_following_the_cursor_covers_every_message_once(
-    made: Asker, size: int, affix: str, filtered: bool
+    generated: Asker, size: int, affix: str, filtered: bool
 ) -> None:
     path, query = "/v3/users/user-01/messages", "&category=custom" if filtered else "&type=video"
     seen: list[int] = []
     place = f"affix={affix}" if affix else ""
     while True:
-        answer = made(path, f"perPage={size}&{place}{query}")
+        answer = generated(path, f"perPage={size}&{place}{query}")
         cursor, pagination = answer.json["meta"]["cursor"], answer.json["meta"]["pagination"]
         forwards = cursor["affix"] == "append"
         seen += answer.ids if forwards else reversed(answer.ids)
         if pagination["current_page"] >= pagination["total_pages"]:
             break
         place = f"affix={cursor['affix']}&id={cursor['id']}"
-    assert seen == sorted(made(path, f"perPage=1000{query}").ids, reverse=not forwards)
-    assert made(path, f"affix={cursor['affix']}&id={cursor['id']}{query}").ids == []
+    assert seen == sorted(generated(path, f"perPage=1000{query}").ids, reverse=not forwards)
+    assert generated(path, f"affix={cursor['affix']}&id={cursor['id']}{query}").ids == []
 
 
 def test_counts_per_other_side(seven: Asker) -> None:

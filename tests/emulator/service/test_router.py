@@ -7,9 +7,9 @@ import pytest
 from chatrest.core.decode import read_json
 from chatrest.core.endpoint import Endpoint, Interface, Method
 from chatrest.emulator.service.further_operations import FURTHER_OPERATIONS
+from chatrest.emulator.service.handlers import HANDLERS
 from chatrest.emulator.service.router import SERVED, Router, rate_class
 from chatrest.resources import OPERATIONS
-from tests.emulator.conftest import Asker
 
 
 def endpoint(method: Method, path: str, interface: Interface = "chat") -> Endpoint[object]:
@@ -18,7 +18,8 @@ def endpoint(method: Method, path: str, interface: Interface = "chat") -> Endpoi
 
 
 TEMPLATES = (
-    "/groups/{guid}/members/{uid}", "/messages/{id}/reactions/{reaction}", "/users/{uid}/auth_tokens/{authToken}",
+    "/groups/{guid}/members/{uid}", "/messages/{id}/reactions/{reaction}",
+    "/users/{uid}/auth_tokens/{authToken}",
     "/groups/{guid}/bannedusers/{uid}", "/{a}/{b}/{c}/{d}/{e}", "/conversations/{conversationId}",
     "/conversations/pinned", "/users", "/ai-agents/agents/{uid}/tools/{slug}/authenticate",
 )  # fmt: skip
@@ -78,12 +79,16 @@ def test_two_operations_of_one_path_are_refused() -> None:
     Router([endpoint("GET", "/a/{b}"), endpoint("GET", "/a/{c}", "management"), endpoint("PUT", "/a/{b}")])
 
 
+def test_every_operation_has_a_handler_and_every_handler_an_operation() -> None:
+    assert set(HANDLERS) == set(OPERATIONS) | {endpoint.name for endpoint in FURTHER_OPERATIONS}
+
+
 def test_the_further_operations_are_none_of_the_clients() -> None:
     assert not {endpoint.name for endpoint in FURTHER_OPERATIONS} & set(OPERATIONS)
 
 
 @pytest.mark.parametrize("name", sorted(SERVED))
-def test_every_operation_is_reached_by_its_own_path(name: str, ask: Asker) -> None:
+def test_every_operation_is_reached_by_its_own_path(name: str) -> None:
     served = SERVED[name]
     base = "management" if served.interface == "management" else "v3"
     path = f"/{base}{served.filled(dict.fromkeys(served.parameters, 'x y'))}"

@@ -29,8 +29,8 @@ def test_a_uid_is_taken_once_and_a_group_too(store: Store) -> None:
 def test_who_is_switched_off_is_not_found_but_taken(store: Store) -> None:
     store.add_user("ann", deactivatedAt=5)
     assert store.people.user("ann") is None
-    assert store.people.taken("ann")
-    assert not store.people.taken("bob")
+    assert store.people.is_taken("ann")
+    assert not store.people.is_taken("bob")
 
 
 def test_tags_are_shown_where_asked(store: Store) -> None:

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, strategies as st
 
 from chatrest.emulator import Store
-from chatrest.emulator.store.rows import ALL, conversation_list, participant_list
-from chatrest.emulator.store.store import BEGIN, END, Condition
+from chatrest.emulator.store.message_index import ALL, conversation_list, participant_list
+from chatrest.emulator.store.message_lists import BEGIN, END, Condition
 from chatrest.errors import RequestInvalidError
 
 TEXTS = Condition("m.type = ?", ("text",))
@@ -108,6 +108,22 @@ def test_a_message_comes_with_its_tags_and_a_list_does_not(store: Store) -> None
     assert (store.message(1) or b"").endswith(b',"tags":["x"]}')
     assert b"tags" not in store.records([1])[0]
     assert store.message(2) is None
+
+
+def test_messages_are_hidden_from_lists_and_shown_again(store: Store) -> None:
+    filled(store, "ttttt")
+    store.hide([2, 3], participant_list("ann"))
+    assert (store.ids(participant="ann"), store.ids()) == ([1, 4, 5], [1, 2, 3, 4, 5])
+    assert store.after(participant_list("ann"), 1, 1) == ([4], 2)
+    store.hide([5])
+    store.show([3, 4], participant_list("ann"))
+    assert (store.ids(participant="ann"), store.ids(participant="bob")) == ([1, 3, 4], [1, 2, 3, 4])
+
+
+def test_a_replaced_record_is_served(store: Store) -> None:
+    filled(store, "t")
+    store.replace_record(1, b"?")
+    assert store.records([1]) == [b"?"]
 
 
 def test_sent_at_never_goes_back(store: Store) -> None:

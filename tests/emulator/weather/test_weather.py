@@ -130,14 +130,14 @@ def test_two_chances_are_two_dice() -> None:
 
 
 def test_a_request_is_spared_after_so_many_strikes_in_a_row() -> None:
-    weather = Weather([Status(spare=2), Reset(spare=2)])
+    weather = Weather([Status(max_streak=2), Reset(max_streak=2)])
     assert struck(weather, 6) == ["status", "status", None] * 2
     assert struck(weather, 1, get(query="other")) == ["status"]
     assert struck(weather, 1, get(onbehalfof="ann")) == ["status"]
 
 
 def test_a_doomed_connection_is_spared_too() -> None:
-    fault, weather = CloseIdle(spare=1, route="messages.list"), Weather()
+    fault, weather = CloseIdle(max_streak=1, route="messages.list"), Weather()
     assert weather.closes(fault, get())
     assert not weather.closes(fault, get())
     assert not weather.closes(fault, get("/v3/users"))
@@ -157,14 +157,14 @@ def test_faults_are_values(kind: type[Fault]) -> None:
     assert kind() == kind()
     assert kind(when=First()) != kind()
     with pytest.raises(AttributeError):
-        kind().spare = 3  # type: ignore[misc]
+        kind().max_streak = 3  # type: ignore[misc]
 
 
 @pytest.mark.parametrize(
     ("kind", "wrong"),
     [
-        (Status, {"status": 99}), (Status, {"said": "xml"}), (Status, {"route": "messages.lists"}),
-        (Status, {"spare": 0}), (TooManyRequests, {"wait": -1}), (TooManyRequests, {"headers": "c"}),
+        (Status, {"status": 99}), (Status, {"body_kind": "xml"}), (Status, {"route": "messages.lists"}),
+        (Status, {"max_streak": 0}), (TooManyRequests, {"wait": -1}), (TooManyRequests, {"headers": "c"}),
         (TooManyRequests, {"processed": True}), (Latency, {"seconds": -1}), (Drip, {"size": 0}),
         (Drip, {"pause": float("inf")}), (Reset, {"after": -1}), (GzipBomb, {"size": 0}),
         (CursorCycles, {"ids": ()}), (CursorCycles, {"ids": (0,)}), (OddRecords, {"oddity": "even"}),
