@@ -3,7 +3,7 @@
 The records keep their bytes; only `meta` is written anew. A reply that has no cursor stays as it is.
 """
 
-from typing import Any, Final, final
+from typing import Any, final
 
 import msgspec
 from msgspec import Raw
@@ -11,8 +11,7 @@ from msgspec import Raw
 from ...errors import RequestInvalidError
 from ..service.request import Request
 from .faults import Change, Outgoing, members_of, query_of, with_members
-
-_POSITIONS: Final = ("cursor", "next")
+from .list_replies import POSITIONS
 
 
 class CursorFault(Change, frozen=True, kw_only=True):
@@ -113,7 +112,7 @@ def with_cursor(reply: Outgoing, id: int, sent_at: str | None) -> Outgoing:
     meta = None if members is None else msgspec.json.decode(members.get("meta", b"null"))
     if members is None or not isinstance(meta, dict):
         return reply
-    for name in _POSITIONS:
+    for name in POSITIONS:
         cursor = meta.get(name)
         if isinstance(cursor, dict) and "id" in cursor:
             time = {"sentAt": int(sent_at)} if sent_at and sent_at.isdigit() and name == "next" else {}
@@ -126,7 +125,7 @@ def with_cursor(reply: Outgoing, id: int, sent_at: str | None) -> Outgoing:
 def _just_before(members: dict[str, Raw], at: str) -> int | None:
     """An id between the request's position and the nearest record of the page."""
     meta, ids = msgspec.json.decode(members.get("meta", b"{}")), _ids(members)
-    cursor: dict[str, Any] = next((meta[name] for name in _POSITIONS if isinstance(meta.get(name), dict)), {})
+    cursor: dict[str, Any] = next((meta[name] for name in POSITIONS if isinstance(meta.get(name), dict)), {})
     if not ids or "id" not in cursor or not (at == "" or at.isdigit()):
         return None
     if cursor.get("affix") == "append":

@@ -4,9 +4,9 @@ Four families:
 
 - `Instead`: answers something else in place of the service's own answer.
 - `Change`: changes the service's answer, or the request that it reads (`compression`, `cursor_faults`,
-  `list_faults`, `odd_records`).
+  `list_habits`, `lost_positions`, `odd_records`).
 - `Line`: damages the service's answer on its way (`connection_faults`).
-- Faults that accompany (`Latency`, `Skew`, `Gzip`, the habits of `list_faults`) strike beside all others.
+- Faults that accompany (`Latency`, `Skew`, `Gzip`, the habits of `list_habits`) strike beside all others.
 
 Your own: derive from `Instead` or `Change`, as frozen structs.
 """
