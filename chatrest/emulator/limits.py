@@ -43,7 +43,7 @@ class Verdict(NamedTuple):
 
 
 class Limiter(Protocol):
-    """Counts the requests of one class. `allow(now)`: `now` is in seconds, on any clock."""
+    """A counter of the requests of one class; times are in seconds, on any clock."""
 
     def allow(self, now: float) -> Verdict:
         """Decide on a request at `now`, and count it where it is allowed."""
@@ -173,7 +173,7 @@ class Window(NamedTuple):
 
 @final
 class LimitCounter:
-    """Enforces a `RateLimit` and counts, as `emulator.limited`. Without a limit nothing is counted."""
+    """The counts of a `RateLimit` in force, `emulator.limited`. Without a limit nothing is counted."""
 
     def __init__(self, limit: RateLimit | None) -> None:
         self.limit = limit

@@ -59,7 +59,7 @@ class Received(Struct, frozen=True):
 
 
 class Middleware:
-    """Answers the requests of one emulator."""
+    """The way of every request of one emulator, from the socket to the service and back."""
 
     def __init__(
         self,
@@ -141,7 +141,7 @@ class Middleware:
     def _reply(self, strike: Strike, request: Request) -> Outgoing | None:
         """The reply as the weather has it; None for none, and then nothing was processed."""
         fault = strike.fault
-        if isinstance(fault, Unanswered) and fault.is_kept_from_service:
+        if isinstance(fault, Unanswered) and fault.is_withheld:
             return None
         changes = [change for change in (fault, *strike.beside) if isinstance(change, Change)]
         rewritten = request

@@ -10,35 +10,33 @@ import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable
 from os import PathLike
-from typing import Any, Final, Literal, Self, TypeAlias, final
+from typing import Any, Final, Self, final
 
 import msgspec
 from aiohttp import web
 from msgspec import Struct
 
-from ..core.hosts import App, check_key
+from ..core.hosts import App
 from ..errors import RequestInvalidError
 from .limits import LimitCounter, RateLimit
 from .middleware import LAST_REQUESTS, Middleware, Received as Received
 from .service.context import Context
-from .service.page_format import (
-    DIALECTS,
-    LIST_ORDERS,
-    PAGE_ORDERS,
-    Dialect,
-    ListOrder,
-    PageFormat,
-    PageOrder,
-)
+from .service.page_format import ListOrder, PageOrder
 from .service.service import Keys, Service
+from .settings import (
+    Dialects,
+    Settings,
+    checked_formats,
+    checked_keys,
+    checked_path,
+    checked_sizes,
+    whole_number,
+)
 from .store.data import EPOCH, fill
 from .store.store import Store
 from .weather.faults import Fault
 from .weather.script import Weather
 
-Dialects: TypeAlias = Literal["documented", "cursor", "next"]
-
-_DOCUMENTED: Final[tuple[Dialect, Dialect]] = ("cursor", "next")
 _KEYS: Final = Keys(
     "emulated-full-access-key",
     "emulated-auth-only-key",
@@ -91,38 +89,22 @@ class Emulator:
         page_order: PageOrder = "ascending",
         list_order: ListOrder = "id",
     ) -> None:
-        self._sizes = _Sizes(
-            users=_whole("users", users, 10**6),
-            messages=_whole("messages", messages, 10**8),
-            seed=_whole("seed", seed, 2**63),
-            groups=_whole("groups", groups, 10**5),
+        self._sizes = checked_sizes(users, messages, seed, groups)
+        self._settings = Settings(
+            port=whole_number("port", port, 65_535),
+            database=checked_path(database),
+            app_id=App(app_id, api_key).app_id,
+            keys=checked_keys(api_key, auth_only_key, management_key, management_secret),
+            formats=checked_formats(dialect, page_order, list_order),
+            clock=clock,
+            sleep=sleep,
         )
-        if messages and users < 2:
-            raise RequestInvalidError(
-                f"users = {users}: messages need 2 users at least; give messages=0 for none"
-            )
-        self._port = _whole("port", port, 65_535)
-        self._database = _path(database)
-        names = ("api_key", "auth_only_key", "management_key", "management_secret")
-        keys = (api_key, auth_only_key, management_key, management_secret)
-        self._keys = Keys(*(check_key(name, key) for name, key in zip(names, keys, strict=True)))
-        if api_key == auth_only_key:
-            raise RequestInvalidError("auth_only_key: allowed is any key but api_key")
-        self._app_id = App(app_id, api_key).app_id
         if not callable(clock):
             raise RequestInvalidError(f"clock = {clock!r}: allowed is a function that gives epoch seconds")
         if not callable(sleep):
             raise RequestInvalidError(f"sleep = {sleep!r}: allowed is a coroutine function of seconds")
         if limit is not None and not isinstance(limit, RateLimit):
             raise RequestInvalidError(f"limit = {limit!r}: allowed is a RateLimit, or None")
-        self._clock, self._sleep = clock, sleep
-        _one_of("dialect", dialect, DIALECTS)
-        _one_of("page_order", page_order, PAGE_ORDERS)
-        _one_of("list_order", list_order, LIST_ORDERS)
-        self._formats = [
-            PageFormat(documented if dialect == "documented" else dialect, page_order, list_order)
-            for documented in _DOCUMENTED
-        ]
         self._running: _Running | None = None
         self.requests: deque[Received] = deque(maxlen=LAST_REQUESTS)
         """The last `LAST_REQUESTS` requests, the oldest first."""
@@ -142,9 +124,11 @@ class Emulator:
         """Generate or open the data, and listen; a cancel or an error leaves nothing open."""
         if self._running is not None:
             raise RequestInvalidError("the emulator is started already")
-        store = Store(self._database)
+        store = Store(self._settings.database)
         service = self._service(store)
-        middleware = Middleware(service, self.weather, self.limited, self.requests, self._clock, self._sleep)
+        middleware = Middleware(
+            service, self.weather, self.limited, self.requests, self._settings.clock, self._settings.sleep
+        )
         # A client that hangs up ends its request's handler: a late or half-open one would outlive it.
         server = web.Server(middleware.handle, access_log=None, handler_cancellation=True)
         runner = web.ServerRunner(server, shutdown_timeout=1.0)
@@ -152,7 +136,7 @@ class Emulator:
             if store.is_empty():
                 fill(store, **msgspec.structs.asdict(self._sizes))
             await runner.setup()
-            await web.TCPSite(runner, "127.0.0.1", self._port).start()
+            await web.TCPSite(runner, "127.0.0.1", self._settings.port).start()
         except BaseException:
             await runner.cleanup()
             store.close()
@@ -160,9 +144,9 @@ class Emulator:
         self._running = _Running(store, middleware, runner, runner.addresses[0][1])
 
     def _service(self, store: Store) -> Service:
-        user_lists, other_lists = self._formats
-        context = Context(store, self._app_record(), user_lists, other_lists, self._clock)
-        return Service(context, self._keys)
+        settings = self._settings
+        context = Context(store, _app_record(settings.app_id), *settings.formats, settings.clock)
+        return Service(context, settings.keys)
 
     async def close(self) -> None:
         """Stop listening and close the store; twice is fine. Data in memory is gone."""
@@ -178,12 +162,12 @@ class Emulator:
     @property
     def app(self) -> App:
         """The app with the key of scope `fullAccess`, for a session."""
-        return App(self._app_id, self._keys.full_access, base_url=self.base_url)
+        return App(self._settings.app_id, self._settings.keys.full_access, base_url=self.base_url)
 
     @property
     def auth_only_app(self) -> App:
         """The same app with the key of scope `authOnly`: only users and auth tokens can be created."""
-        return App(self._app_id, self._keys.auth_only, base_url=self.base_url)
+        return App(self._settings.app_id, self._settings.keys.auth_only, base_url=self.base_url)
 
     @property
     def base_url(self) -> str:
@@ -198,12 +182,12 @@ class Emulator:
     @property
     def management_key(self) -> str:
         """The management interface's key, for the header `key`."""
-        return self._keys.management
+        return self._settings.keys.management
 
     @property
     def management_secret(self) -> str:
         """The management interface's secret, for the header `secret`."""
-        return self._keys.secret
+        return self._settings.keys.secret
 
     @property
     def port(self) -> int:
@@ -222,27 +206,7 @@ class Emulator:
 
     def __repr__(self) -> str:
         state = "closed" if self._running is None else f"{self.base_url}, {len(self.requests)} requests"
-        return f"<Emulator {self._app_id}: {state}>"
-
-    def _app_record(self) -> dict[str, Any]:
-        return {
-            "id": self._app_id,
-            "name": "Emulated app",
-            "plan": "free",
-            "region": "us",
-            "state": "active",
-            "owner": 1,
-            "createdAt": EPOCH,
-        }
-
-
-class _Sizes(Struct, frozen=True):
-    """Sizes and seed of the generated data."""
-
-    users: int
-    messages: int
-    seed: int
-    groups: int
+        return f"<Emulator {self._settings.app_id}: {state}>"
 
 
 class _Running(Struct, frozen=True):
@@ -254,18 +218,13 @@ class _Running(Struct, frozen=True):
     port: int
 
 
-def _whole(name: str, value: object, most: int) -> int:
-    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= most:
-        raise RequestInvalidError(f"{name} = {value!r}: allowed is a whole number from 0 to {most}")
-    return value
-
-
-def _one_of(name: str, value: object, allowed: tuple[str, ...]) -> None:
-    if value not in allowed:
-        raise RequestInvalidError(f"{name} = {value!r}: allowed are {', '.join(allowed)}")
-
-
-def _path(database: object) -> str | PathLike[str] | None:
-    if database is None or isinstance(database, PathLike) or (isinstance(database, str) and database):
-        return database
-    raise RequestInvalidError(f"database = {database!r}: allowed is the path of a file, or None")
+def _app_record(app_id: str) -> dict[str, Any]:
+    return {
+        "id": app_id,
+        "name": "Emulated app",
+        "plan": "free",
+        "region": "us",
+        "state": "active",
+        "owner": 1,
+        "createdAt": EPOCH,
+    }

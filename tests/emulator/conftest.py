@@ -31,7 +31,7 @@ class Answer(NamedTuple):
 
 
 class Asker:
-    """Sends requests to a service, and gives status and decoded JSON."""
+    """A client of a service without a socket: gives status and decoded JSON."""
 
     def __init__(self, service: Service, store: Store) -> None:
         self.service = service

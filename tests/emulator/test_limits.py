@@ -61,7 +61,7 @@ KINDS: tuple[Kind, ...] = ("fixed", "sliding", "bucket")
 
 
 @given(st.sampled_from(KINDS), STEPS, LIMITS, WINDOWS)
-def test_remaining_and_wait_tell_the_truth(kind: Kind, steps: list[float], limit: int, window: float) -> None:
+def test_remaining_and_wait_are_right(kind: Kind, steps: list[float], limit: int, window: float) -> None:
     limiter = RateLimit(kind=kind, per_window=limit, window=window).limiter()
     _, verdicts = run(limiter, steps)
     now, last = reduce(add, steps, 1.7e9), verdicts[-1]
@@ -82,7 +82,7 @@ def test_a_limit_is_used_up_and_comes_back(kind: Kind) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_clock_that_goes_back_gives_nothing_away(kind: Kind) -> None:
+def test_a_clock_that_goes_back_allows_nothing_more(kind: Kind) -> None:
     limiter = RateLimit(kind=kind, per_window=2, window=60).limiter()
     times = (100.0, 100.0, 30.0, -500.0)
     assert [limiter.allow(now).allowed for now in times] == [True, True, False, False]
@@ -98,8 +98,8 @@ def test_fixed_windows_begin_at_whole_multiples() -> None:
 def test_classes_are_counted_apart() -> None:
     limit = RateLimit(per_window=5, core=1, standard=2)
     limited = LimitCounter(limit)
-    found = [limited.allow(limit, name, 7.0).limit for name in ("core", "standard", "import")]
-    assert found == [1, 2, 5]
+    limits = [limited.allow(limit, name, 7.0).limit for name in ("core", "standard", "import")]
+    assert limits == [1, 2, 5]
     assert limited.allow(limit, "core", 61.0).allowed
     assert not limited.allow(limit, "core", 61.0).allowed
     assert limited.windows == [
@@ -141,7 +141,7 @@ def test_wrong_arguments(wrong: dict[str, Any]) -> None:
         RateLimit(**wrong)
 
 
-def test_an_emulator_wants_a_limit() -> None:
+def test_an_emulator_takes_only_a_rate_limit() -> None:
     with pytest.raises(RequestInvalidError, match="limit"):
         Emulator(limit=500)  # type: ignore[arg-type]
 
@@ -162,9 +162,9 @@ async def test_over_the_wire_nothing_is_processed_beyond_the_limit() -> None:
         for _ in range(4):
             async with http.post(f"{emulator.base_url}/messages", json=body) as response:
                 statuses.append(response.status)
-                told = await response.json()
+                reply = await response.json()
         assert statuses == [200, 200, 429, 429]
-        assert told["error"]["code"] == "ERR_TOO_MANY_REQUESTS"
+        assert reply["error"]["code"] == "ERR_TOO_MANY_REQUESTS"
         assert response.headers["Retry-After"] == str(60 - int(now[0]) % 60)
         assert int(response.headers["X-RateLimit-Reset"]) % 60 == 0
         assert response.headers["Date"] == "Sun, 17 Mar 2030 17:47:10 GMT"

@@ -6,8 +6,8 @@ Rules:
   oldest. With `id` and no affix it goes on after it: the specification's "retrieves messages after it".
 - The cursor is the last record in the walk's direction, with the affix that was taken. An empty page
   repeats the position of its request, and has none where the request had none.
-- `meta.pagination` is about the walk: `total` is what is left in this direction with this page, so the
-  last page is where `current_page` (always 1) reaches `total_pages`.
+- `meta.pagination` is about the walk: `total` is the number of messages that are left in its direction,
+  with this page, so the last page is where `current_page` (always 1) reaches `total_pages`.
 - `count=true` gives no messages but rows `{entityType, entityId, count}`, one per user or group on the
   other side of the conversation (the specification names no shape).
 """
@@ -102,7 +102,7 @@ def _next(store: Store, id: int | None, affix: Affix) -> dict[str, Any]:
 
 
 def _with_mention_info(
-    record: bytes, people: Directory, request: ListRequest, acting_user: str | None
+    record: bytes, directory: Directory, request: ListRequest, acting_user: str | None
 ) -> bytes:
     """The record with the tags or the block state of the users in `data.mentions`."""
     message = decode(record, type=dict[str, Any])
@@ -111,8 +111,8 @@ def _with_mention_info(
         if not isinstance(user, dict):
             continue
         if request.tag_info:
-            user["tags"] = people.tags(uid)
+            user["tags"] = directory.tags(uid)
         if request.blocked_info and acting_user:
-            user["blockedByMe"] = people.blocks(acting_user, uid)
-            user["hasBlockedMe"] = people.blocks(uid, acting_user)
+            user["blockedByMe"] = directory.blocks(acting_user, uid)
+            user["hasBlockedMe"] = directory.blocks(uid, acting_user)
     return encode(message)

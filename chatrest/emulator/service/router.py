@@ -28,7 +28,7 @@ class Route(NamedTuple):
 
 
 class _Node:
-    """What may follow the segments so far."""
+    """The continuations of the segments so far."""
 
     __slots__ = ("endpoint", "literals", "parameter")
 

@@ -10,6 +10,7 @@ from typing import Final, NamedTuple, final
 from urllib.parse import parse_qsl
 
 from ...core.endpoint import Acting
+from ..store.directory import Directory
 from .arguments import Arguments
 from .context import Call, Context
 from .handlers import HANDLERS
@@ -59,7 +60,7 @@ class Service:
         endpoint = route.endpoint
         if not full_access and endpoint.name not in _AUTH_ONLY:
             raise Refusal(403, "AUTH_ERR_NO_ACCESS", "The scope of this API key does not allow this.")
-        acting_user = self._acting_user(endpoint.acting, request)
+        acting_user = read_acting_user(endpoint.acting, request, self._context.store.people)
         query = Arguments(parse_qsl(request.query, keep_blank_values=True, errors="replace"))
         call = Call(route.parameters, query, acting_user, request.body)
         return HANDLERS[endpoint.name](self._context, call)
@@ -83,15 +84,15 @@ class Service:
             raise Refusal(401, "AUTH_ERR_APIKEY_NOT_FOUND", "The API key is wrong.")
         return key == self._keys.full_access
 
-    def _acting_user(self, acting: Acting, request: Request) -> str | None:
-        if acting == "never":
-            return None
-        # Bytes of a header that are not UTF-8 come as lone surrogates, which are no text to a database.
-        uid = request.headers.get("onbehalfof", "").encode(errors="replace").decode()
-        if not uid:
-            if acting == "required":
-                raise bad_request({"onBehalfOf": ["The onBehalfOf header is required."]})
-            return None
-        if self._context.store.people.user(uid) is None:
-            raise no_user(uid)
-        return uid
+
+def read_acting_user(acting: Acting, request: Request, directory: Directory) -> str | None:
+    """Return the user in `onBehalfOf`: 404 for one that does not exist, 400 where a required one is missing."""
+    if acting == "never":
+        return None
+    # Bytes of a header that are not UTF-8 come as lone surrogates, which are no text to a database.
+    uid = request.headers.get("onbehalfof", "").encode(errors="replace").decode()
+    if not uid and acting == "required":
+        raise bad_request({"onBehalfOf": ["The onBehalfOf header is required."]})
+    if uid and directory.user(uid) is None:
+        raise no_user(uid)
+    return uid or None

@@ -44,7 +44,7 @@ def list_users(context: Context, call: Call) -> bytes:
     """A page of users.
 
     `searchKey` matches the beginning of uid or name (or of what `searchIn` names), without regard to
-    case; one of `tags` and one of `roles` must match; users switched off are left out unless asked for.
+    case; one of `tags` and one of `roles` must match; users switched off are left out by default.
     `count=true` leaves the records out: `meta.pagination.total` is the count (the specification names no
     shape).
     """
@@ -57,9 +57,9 @@ def list_users(context: Context, call: Call) -> bytes:
 
 
 def create_user(context: Context, call: Call) -> bytes:
-    """Add a user; the reply has `tags` and, where it was asked for, `authToken`."""
-    body, people = read_body(call.body, UserBody), context.store.people
-    if people.is_taken(body.uid):
+    """Add a user; the reply has `tags` and, with `withAuthToken`, `authToken`."""
+    body, directory = read_body(call.body, UserBody), context.store.people
+    if directory.is_taken(body.uid):
         raise bad_request({"uid": ["The uid has already been taken."]})
     optional = {"avatar": body.avatar, "link": body.link, "metadata": body.metadata}
     fields: dict[str, Any] = {name: value for name, value in optional.items() if value is not None}
@@ -67,7 +67,7 @@ def create_user(context: Context, call: Call) -> bytes:
     context.store.add_user(body.uid, body.name, **fields)
     record = spliced(user_record(context, body.uid), "tags", encode(body.tags))
     if body.with_auth_token:
-        token = decode(people.token(body.uid, context.now, {}, fresh=True))
+        token = decode(directory.token(body.uid, context.now, {}, fresh=True))
         record = spliced(record, "authToken", encode(token["authToken"]))
     return one_reply(record)
 

@@ -117,7 +117,7 @@ def _pairs(dice: Random, users: list[dict[str, Any]]) -> list[Conversation]:
         uid, other = dice.choices(uids, cum_weights=weights, k=2)
         if uid != other and (other, uid) not in pairs:
             pairs[uid, other] = None
-    return [Conversation.of_two(*pair) for pair in pairs]
+    return [Conversation.of_pair(*pair) for pair in pairs]
 
 
 def _zipf(count: int, total: float) -> list[float]:

@@ -34,7 +34,7 @@ class Conversation:
         """A call that was initiated and has not begun: (session, audio or video, when)."""
 
     @classmethod
-    def of_two(cls, uid: str, other: str) -> Self:
+    def of_pair(cls, uid: str, other: str) -> Self:
         """Return the conversation of two users."""
         return cls(conversation_id(uid, other), [uid, other])
 
@@ -56,7 +56,7 @@ class _Draft(NamedTuple):
 
 @final
 class Writer:
-    """Writes records; `dice` make every choice."""
+    """A writer of records; `dice` make every choice."""
 
     def __init__(
         self, dice: Random, users: dict[str, dict[str, Any]], groups: dict[str, dict[str, Any]]

@@ -19,7 +19,7 @@ _INSERT: Final = f"INSERT INTO messages VALUES({','.join('?' * len(COLUMNS))})"
 
 @final
 class Store(MessageLists):
-    """Users, groups and messages of one emulated app: what is read here is in `MessageLists`.
+    """Users, groups, members and messages of one emulated app; `MessageLists` has the reading of messages.
 
     `database` is the path of a file that keeps them; without it they live in memory. Raises
     `RequestInvalidError` where the file is not one of ours, or is in use. Not for several threads.

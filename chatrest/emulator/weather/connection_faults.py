@@ -16,7 +16,7 @@ class Unanswered(Line, frozen=True, kw_only=True):
     """The service processes the request all the same: a message sent is then stored."""
 
     @property
-    def is_kept_from_service(self) -> bool:
+    def is_withheld(self) -> bool:
         """True where the service never sees the request."""
         return not self.processed
 
@@ -33,7 +33,7 @@ class Reset(Unanswered, frozen=True):
         at_least("reset.after", self.after, 0)
 
     @property
-    def is_kept_from_service(self) -> bool:
+    def is_withheld(self) -> bool:
         """True where the service never sees the request."""
         return self.after is None and not self.processed
 

@@ -70,7 +70,7 @@ def test_wrong_filters_are_refused(den: Asker, query: str) -> None:
     assert (answer.status, list(answer.json["error"]["details"])) == (400, [query.split("=")[0]])
 
 
-def test_added_users_are_listed_and_the_group_is_told(den: Asker) -> None:
+def test_added_users_are_listed_and_an_action_message_says_so(den: Asker) -> None:
     body = {"participants": ["cat"], "admins": ["nobody", "dan"], "moderators": ["ann"]}
     answer = den.post(PATH, body, acting_user="bob")
     assert answer.status == 200
@@ -167,14 +167,14 @@ def test_an_unknown_group_is_not_found(den: Asker, name: str) -> None:
 
 @pytest.mark.parametrize(("uid", "code"), [("cat", "ERR_NOT_A_MEMBER"), ("nobody", "ERR_UID_NOT_FOUND")])
 @pytest.mark.parametrize("method", ["PUT", "DELETE"])
-def test_who_is_no_member_has_no_scope_and_is_not_kicked(
+def test_a_user_who_is_no_member_has_no_scope_and_is_not_kicked(
     den: Asker, method: str, uid: str, code: str
 ) -> None:
     answer = den(f"{PATH}/{uid}", method=method, body={"scope": "admin"})
     assert (answer.status, answer.code) == (404, code)
 
 
-def test_the_list_knows_no_acting_user(den: Asker) -> None:
+def test_the_list_ignores_an_acting_user(den: Asker) -> None:
     assert den(PATH, acting_user="nobody").status == 200
     assert den.post(PATH, {"admins": ["cat"]}, acting_user="nobody").code == "ERR_UID_NOT_FOUND"
 

@@ -2,6 +2,11 @@ from urllib.parse import quote
 
 import pytest
 
+from chatrest.core.endpoint import Acting
+from chatrest.emulator.service.refusals import Refusal
+from chatrest.emulator.service.request import Request
+from chatrest.emulator.service.service import read_acting_user
+from chatrest.emulator.store import Store
 from tests.emulator.conftest import KEYS, Asker
 from tests.emulator.store.test_directory import AWKWARD
 
@@ -18,7 +23,7 @@ AUTH_ONLY = {"apikey": KEYS.auth_only}
         (AUTH_ONLY, 403, "AUTH_ERR_NO_ACCESS"),
     ],
 )
-def test_keys_that_open_nothing(ask: Asker, headers: dict[str, str], status: int, code: str) -> None:
+def test_keys_that_are_refused(ask: Asker, headers: dict[str, str], status: int, code: str) -> None:
     for path in (
         "/v3/users",
         "/v3/users/ann",
@@ -91,7 +96,7 @@ def test_unknown_operations(ask: Asker, method: str, path: str) -> None:
         ("/v3/messages/1/thread", None, "ERR_MESSAGE_ID_NOT_FOUND"),
     ],
 )
-def test_what_is_not_there(ask: Asker, path: str, acting_user: str | None, code: str) -> None:
+def test_unknown_users_groups_and_messages(ask: Asker, path: str, acting_user: str | None, code: str) -> None:
     answer = ask(path, acting_user=acting_user)
     assert (answer.status, answer.code) == (404, code)
 
@@ -135,3 +140,24 @@ def test_default_sizes(ask: Asker) -> None:
     for path, size in (("/v3/messages", 10), ("/v3/groups/den/messages", 10), ("/v3/messages/1/thread", 100)):
         assert ask(path).json["meta"]["current"]["limit"] == size
         assert ask(path, "perPage=3").json["meta"]["current"]["limit"] == 3
+
+
+@pytest.mark.parametrize(
+    ("acting", "uid", "expected"),
+    [
+        ("never", "ann", None), ("never", "nobody", None), ("optional", "ann", "ann"), ("optional", "", None),
+        ("optional", "nobody", 404), ("required", "ann", "ann"), ("required", "", 400), ("required", "nobody", 404),
+    ],
+)  # fmt: skip
+def test_the_acting_user_goes_by_the_operation(
+    store: Store, acting: Acting, uid: str, expected: str | int | None
+) -> None:
+    store.add_user("ann")
+    request = Request("GET", "/v3/users", "", {"onbehalfof": uid})
+    if isinstance(expected, int):
+        with pytest.raises(Refusal) as caught:
+            read_acting_user(acting, request, store.people)
+        assert caught.value.status == expected
+        assert (b"onBehalfOf" in caught.value.body) is (expected == 400)
+    else:
+        assert read_acting_user(acting, request, store.people) == expected

@@ -17,7 +17,7 @@ def den(store: Store) -> Store:
     return store
 
 
-def test_members_stand_in_the_order_of_their_joining(den: Store) -> None:
+def test_members_are_in_the_order_of_joining(den: Store) -> None:
     assert den.members.uids("den") == ["bob", "ann"]
     assert den.members.member("den", "bob") == ("admin", 3)
     assert den.members.member("den", "cat") is den.members.member("other", "bob") is None
@@ -33,7 +33,7 @@ def test_a_group_counts_its_members(den: Store) -> None:
     assert not den.members.is_banned("den", "ann")
 
 
-def test_an_action_tells_the_group(den: Store) -> None:
+def test_an_action_is_a_message_of_the_group(den: Store) -> None:
     record = den.add_action("ann", "den", "added", "bob", sent_at=9)
     assert (record["category"], record["receiverType"], record["receiver"]) == ("action", "group", "den")
     assert list(record["data"]["entities"]) == ["by", "on", "for"]

@@ -18,22 +18,22 @@ def test_the_two_uids_of_a_conversation_are_sorted() -> None:
 
 
 @pytest.mark.parametrize(
-    ("own", "filed"), [("9", 9), (9, 9), ("4", 6), (None, 6), ("x", 6), ("9" * 40, 6), ("٩", 6)]
+    ("own", "expected"), [("9", 9), (9, 9), ("4", 6), (None, 6), ("x", 6), ("9" * 40, 6), ("٩", 6)]
 )
-def test_an_id_counts_where_it_is_a_number_above_the_last(own: Any, filed: int) -> None:
-    assert index_message(json.dumps({"id": own}).encode(), 5).columns[0] == filed
+def test_an_id_counts_where_it_is_a_number_above_the_last(own: Any, expected: int) -> None:
+    assert index_message(json.dumps({"id": own}).encode(), 5).columns[0] == expected
 
 
 def test_tags_are_cut_out_of_what_is_served_and_nothing_else_is() -> None:
-    filed = index_message('{"id":"1","tags":["a","ü"],"data":{"text":"é\\u00e9 🎉"}}'.encode(), 0)
-    assert filed.record == '{"id":"1","data":{"text":"éé 🎉"}}'.encode()
-    assert dict(zip(NAMES, filed.columns, strict=True))["tags"] == '["a","ü"]'
+    message = index_message('{"id":"1","tags":["a","ü"],"data":{"text":"é\\u00e9 🎉"}}'.encode(), 0)
+    assert message.record == '{"id":"1","data":{"text":"éé 🎉"}}'.encode()
+    assert dict(zip(NAMES, message.columns, strict=True))["tags"] == '["a","ü"]'
     plain = b'{ "id": "1",  "odd": [1.0, {}] }'
     assert index_message(plain, 0).record == plain
 
 
-def test_what_a_filter_needs_is_read_from_the_record() -> None:
-    columns_ = columns(
+def test_the_columns_of_filters_are_read_from_the_record() -> None:
+    indexed = columns(
         conversationId="c",
         sender="s",
         receiver="r",
@@ -51,7 +51,7 @@ def test_what_a_filter_needs_is_read_from_the_record() -> None:
             "attachments": [{"mimeType": "image/png"}, {"mimeType": "application/pdf"}, "?"],
         },
     )
-    assert columns_ == {
+    assert indexed == {
         "id": 1,
         "conversation": "c",
         "sender": "s",
@@ -77,9 +77,9 @@ def test_what_a_filter_needs_is_read_from_the_record() -> None:
     "data", [[], None, "x", {"text": 1, "mentions": [], "attachments": {}, "reactions": 0}]
 )
 def test_odd_records_are_filed(data: Any) -> None:
-    columns_ = columns(id=[], sentAt="soon", sender=None, data=data)
-    assert (columns_["id"], columns_["sent_at"], columns_["sender"], columns_["text"]) == (1, None, None, "")
-    assert (columns_["attachments"], columns_["mentions"]) == (None, None)
+    indexed = columns(id=[], sentAt="soon", sender=None, data=data)
+    assert (indexed["id"], indexed["sent_at"], indexed["sender"], indexed["text"]) == (1, None, None, "")
+    assert (indexed["attachments"], indexed["mentions"]) == (None, None)
 
 
 def test_lone_surrogates_and_records_that_are_no_object() -> None:

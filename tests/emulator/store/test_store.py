@@ -31,25 +31,25 @@ def test_a_walk_covers_every_message_once(
 ) -> None:
     with Store() as store:
         filled(store, pattern)
-        here = set(store.matching(name, condition))
-        assert here <= set(range(1, len(pattern) + 1))
-        seen: list[int] = []
-        place = BEGIN if forwards else END
+        expected = set(store.matching(name, condition))
+        assert expected <= set(range(1, len(pattern) + 1))
+        walked: list[int] = []
+        position = BEGIN if forwards else END
         while True:
             step = store.after if forwards else store.before
-            span = step(name, place, size, condition)
-            assert span.left == len(here) - len(seen)
+            span = step(name, position, size, condition)
+            assert span.left == len(expected) - len(walked)
             assert list(span.ids) == sorted(span.ids)
             if not span.ids:
                 break
             assert len(span.ids) == min(size, span.left)
-            seen += span.ids if forwards else reversed(span.ids)
-            place = span.ids[-1] if forwards else span.ids[0]
-        assert seen == sorted(here, reverse=not forwards)
+            walked += span.ids if forwards else reversed(span.ids)
+            position = span.ids[-1] if forwards else span.ids[0]
+        assert walked == sorted(expected, reverse=not forwards)
 
 
 @given(before=st.text("tic", max_size=9), after=st.text("tic", max_size=9))
-def test_a_filter_sees_what_was_added_since(before: str, after: str) -> None:
+def test_a_filter_sees_later_messages(before: str, after: str) -> None:
     with Store() as store:
         filled(store, before)
         store.matching(ALL, TEXTS)
@@ -58,7 +58,7 @@ def test_a_filter_sees_what_was_added_since(before: str, after: str) -> None:
         assert list(store.matching(ALL, TEXTS)) == [number for number, letter in letters if letter != "i"]
 
 
-def test_old_filters_are_forgotten_and_found_again(store: Store) -> None:
+def test_old_filters_are_dropped_from_the_cache_and_computed_again(store: Store) -> None:
     filled(store, "tt")
     for value in range(300):
         assert list(store.matching(ALL, Condition("m.id > ?", (value,)))) == [1, 2][value:]

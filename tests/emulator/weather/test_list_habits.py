@@ -27,7 +27,7 @@ MESSAGES = "/users/user-01/messages"
 
 
 class Client:
-    """Sends requests to an emulator of 40 users and of 60 messages between two of them."""
+    """A client of an emulator with 40 users, and 60 messages between two of them."""
 
     def __init__(self, emulator: Emulator, http: ClientSession) -> None:
         self.emulator, self.http = emulator, http
@@ -128,15 +128,15 @@ async def test_habits_make_one_server_together_beside_other_faults(get: Client) 
     assert "error" in await get("/messages", NoMeta(), Status(503))
 
 
-async def test_what_is_no_list_stays_as_it_is(get: Client) -> None:
+async def test_other_replies_stay_as_they_are(get: Client) -> None:
     habits = (CappedPages(1), NoMeta(), WrongTotals(), TopLevelPositions(), LostPosition("null-meta"))
     for path in ("/users/user-01", "/messages/1", "/nothing", "/users?page=0"):
         assert await get(path, *habits) == await get(path)
 
 
 async def test_one_reply_in_the_midst_loses_its_position(get: Client) -> None:
-    path, lost = f"{MESSAGES}?perPage=5", LostPosition("no-meta", when=First(after=1))
-    get.emulator.weather.add(lost)
+    path = f"{MESSAGES}?perPage=5"
+    get.emulator.weather.add(LostPosition("no-meta", when=First(after=1)))
     metas = []
     for _ in range(3):
         async with get.http.get(f"{get.emulator.base_url}{path}") as response:

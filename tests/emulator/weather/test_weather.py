@@ -96,12 +96,12 @@ def test_routes_and_methods_are_counted_apart() -> None:
     assert struck(weather, 2, get(method="POST")) == ["reset", None]
 
 
-def test_what_accompanies_strikes_beside_the_rest() -> None:
+def test_accompanying_faults_strike_beside_the_others() -> None:
     weather = Weather([Latency(1.0), Status(), Latency(0.5, when=Every(2)), Skew(-9.0), Gzip(), Reset()])
-    one, two = weather.strike(get(), 0.0), weather.strike(get(), 0.0)
-    assert (one.latency, two.latency, one.skew) == (1.0, 1.5, -9.0)
-    assert one.name == "latency+skew+gzip+status"
-    assert isinstance(two.fault, Status)
+    first, second = weather.strike(get(), 0.0), weather.strike(get(), 0.0)
+    assert (first.latency, second.latency, first.skew) == (1.0, 1.5, -9.0)
+    assert first.name == "latency+skew+gzip+status"
+    assert isinstance(second.fault, Status)
 
 
 def test_adding_and_clearing() -> None:
@@ -129,14 +129,14 @@ def test_two_chances_are_two_dice() -> None:
     assert set(struck(weather, 64)) == {None, "latency", "skew", "latency+skew"}
 
 
-def test_a_request_is_spared_after_so_many_strikes_in_a_row() -> None:
+def test_a_streak_has_its_maximum() -> None:
     weather = Weather([Status(max_streak=2), Reset(max_streak=2)])
     assert struck(weather, 6) == ["status", "status", None] * 2
     assert struck(weather, 1, get(query="other")) == ["status"]
     assert struck(weather, 1, get(onbehalfof="ann")) == ["status"]
 
 
-def test_a_doomed_connection_is_spared_too() -> None:
+def test_a_streak_counts_doomed_connections_too() -> None:
     fault, weather = CloseIdle(max_streak=1, route="messages.list"), Weather()
     assert weather.closes(fault, get())
     assert not weather.closes(fault, get())
@@ -189,12 +189,12 @@ def test_redirects() -> None:
     assert Redirect("http://127.0.0.1:1/").reply(0.0).headers["Location"] == "http://127.0.0.1:1/"
 
 
-def test_storms_can_be_had_again() -> None:
+def test_equal_seeds_give_equal_storms() -> None:
     assert storm(3, 0.4) == storm(3, 0.4) != storm(4, 0.4)
     assert {fault.name for fault in storm(1)} >= {"status", "reset", "cut", "too_many_requests", "empty_page"}
 
 
-def test_a_storm_strikes_its_share_and_spares_what_is_sent_once() -> None:
+def test_a_storm_strikes_its_share_and_hardly_any_post() -> None:
     weather = Weather(storm(5, 0.3))
     hits = [weather.strike(get(query=f"id={number}"), 0.0).fault for number in range(1000)]
     assert 200 < sum(fault is not None for fault in hits) < 400
