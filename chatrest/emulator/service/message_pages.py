@@ -79,10 +79,14 @@ def _span_by_time(store: Store, name: str, request: ListRequest, affix: Affix) -
 def _records(store: Store, ids: list[int], request: ListRequest, acting_user: str | None) -> list[bytes]:
     """The records of these ids, in their order, with what the request wants to know beside them."""
     ascending = sorted(ids)
-    by_id = dict(zip(ascending, store.records(ascending, with_tags=request.with_tags), strict=True))
+    records = store.records(ascending, with_tags=request.with_tags)
     if request.blocked_info or request.tag_info:
         for number in store.with_mentions(ascending):
-            by_id[number] = _with_mention_info(by_id[number], store.people, request, acting_user)
+            index = bisect_left(ascending, number)
+            records[index] = _with_mention_info(records[index], store.people, request, acting_user)
+    if ascending == ids:
+        return records
+    by_id = dict(zip(ascending, records, strict=True))
     return [by_id[number] for number in ids]
 
 

@@ -86,7 +86,7 @@ class Service:
 
 
 def read_acting_user(acting: Acting, request: Request, directory: Directory) -> str | None:
-    """Return the user in `onBehalfOf`: 404 for one that does not exist, 400 where a required one is missing."""
+    """Return the user in `onBehalfOf`: 404 for an unknown one, 400 where a required one is missing."""
     if acting == "never":
         return None
     # Bytes of a header that are not UTF-8 come as lone surrogates, which are no text to a database.

@@ -146,7 +146,8 @@ def test_default_sizes(ask: Asker) -> None:
     ("acting", "uid", "expected"),
     [
         ("never", "ann", None), ("never", "nobody", None), ("optional", "ann", "ann"), ("optional", "", None),
-        ("optional", "nobody", 404), ("required", "ann", "ann"), ("required", "", 400), ("required", "nobody", 404),
+        ("optional", "nobody", 404), ("required", "ann", "ann"), ("required", "", 400),
+        ("required", "nobody", 404),
     ],
 )  # fmt: skip
 def test_the_acting_user_goes_by_the_operation(
