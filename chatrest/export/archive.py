@@ -27,9 +27,10 @@ from .ids import key_of, number
 from .journal import NEVER, Journal
 from .names import DATABASE
 from .plan import Plan
-from .sink import LAST, Lost, Site, check_installed, lost_of, sink_of
+from .sink import check_installed, sink_of
 from .sources import Source
 from .spans import without
+from .workspace import LAST, MissingIds, Workspace, missing_with
 
 Mode: TypeAlias = Literal["fresh", "compare", "recheck", "adopt"]
 """fresh: nothing of it can be on disk; compare: it may be, and may have changed; recheck: the same, and what
@@ -110,7 +111,7 @@ class Archive:
             if plan is not None and not self.journal.sources():  # nothing was asked for yet
                 self._begin_anew(plan)
             self.plan = agreed(folder, {name: self.journal[name] for name in begin}, plan, app_id)
-            self.sink = sink_of(self.plan, Site(folder, self.journal, self.disk, self._files))
+            self.sink = sink_of(self.plan, Workspace(folder, self.journal, self.disk, self._files))
             self._repair()
         except BaseException:
             self._files.close()
@@ -270,14 +271,16 @@ class Archive:
         """Brings disk and journal together; what is not on disk is not covered."""
         try:
             with self.journal.transaction():
-                untold = list(map(lost_of, self.journal.untold_frames()))
+                untold = list(map(missing_with, self.journal.untold_frames()))
                 if lost := [*untold, *self.sink.repair()]:
-                    self._uncover([Lost(each.source, each.first or 1, each.last or LAST) for each in lost])
+                    self._uncover(
+                        [MissingIds(each.source, each.first or 1, each.last or LAST) for each in lost]
+                    )
         except BaseException:
             self.sink.close()
             raise
 
-    def _uncover(self, lost: list[Lost]) -> None:
+    def _uncover(self, lost: list[MissingIds]) -> None:
         """What is lost is to be read again, by whoever may have it."""
         known = [every.number for every in self.journal.sources()]
         for source, first, last in lost:

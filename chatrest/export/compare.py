@@ -12,7 +12,7 @@ from typing import NamedTuple, final
 from ..core.rows import Row
 from .ids import key_of, number
 from .lookup import among
-from .sink import Stored
+from .workspace import StoredRow
 
 _SCHEMA = """
 PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; PRAGMA locking_mode=EXCLUSIVE;
@@ -42,7 +42,7 @@ class Index:
         """Lets go of it; nothing stays behind."""
         self._db.close()
 
-    def load(self, stored: Iterable[Stored]) -> None:
+    def load(self, stored: Iterable[StoredRow]) -> None:
         """Notes rows on disk."""
         self._db.execute("BEGIN")
         sql = "INSERT OR IGNORE INTO stored VALUES(?, ?, ?, ?, ?)"

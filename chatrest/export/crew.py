@@ -22,11 +22,11 @@ from .backlog import Backlog
 from .ids import number
 from .jobs import Job, Jobs, split
 from .progress import Active, Progress
-from .sink import LAST
 from .sorting import Window, cut, place_of, sort_out
 from .sources import Claims, Judge, Whose
 from .spans import Hole
 from .threads import in_thread
+from .workspace import LAST
 
 WORKERS: Final = 32
 

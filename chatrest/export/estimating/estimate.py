@@ -19,16 +19,16 @@ from typing import final
 from msgspec import Struct
 
 from ...core.arguments import check, check_count
+from ...core.paging import LARGEST_PAGE
 from ...core.rows import Row
-from ...resources.listing import LARGEST_PAGE
 from ...resources.messages import LIST
 from ...session import AsyncSession
 from ..crew import WORKERS
 from ..ids import number
 from ..plan import Plan
 from ..report import Failure
-from ..sink import LAST
 from ..sources import Claims, Source
+from ..workspace import LAST
 from .held import Held, held
 from .survey import Sample, Sampled, Survey, Task, rechecks_of, tasks_of
 
