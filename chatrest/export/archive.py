@@ -58,8 +58,8 @@ class Taken(Struct, frozen=True, kw_only=True):
     """The ids that other sources leave to this one."""
     theirs: list[int] = []
     """The ids that this source leaves to others: they are not among the rows."""
-    seen: frozenset[int] = frozenset()
-    """Of a recheck: all ids that the service showed, the source's own or not."""
+    shown: frozenset[int] = frozenset()
+    """Of a recheck: all ids that the service showed, the source's own or not, in its window or not."""
     adopted: list[Row] = []
     """Of a recheck: rows that are others', and that this source may have written in their place."""
     bytes: int = 0
@@ -201,8 +201,8 @@ class Archive:
     # ── one page ──
 
     def _take(self, page: Taken, kept: Kept) -> None:
-        shown = (its for row in (*page.rows, *page.adopted) if (its := number(row.id)) is not None)
-        self.journal.reappear(page.after + 1, page.last, shown)
+        ids = page.shown or filter(None, (number(row.id) for row in page.rows))
+        self.journal.reappear(page.after + 1, page.last, ids)
         # A sink that takes a row twice without harm needs neither, but a recheck tells what has changed.
         if page.mode == "recheck" or (page.mode != "fresh" and not self.sink.upserts):
             page = self._compared(page, kept)
@@ -222,9 +222,9 @@ class Archive:
         index = self._index
         assert index is not None, "prepare() comes first"
         if page.mode == "recheck":
-            gone = index.missing(page.number, page.after, page.last, page.since, page.seen)
-            self.journal.vanish(page.number, gone, int(self._now()))
-            kept.vanished += len(gone)
+            missing = index.missing(page.number, page.after, page.last, page.since, page.shown)
+            self.journal.vanish(page.number, missing, int(self._now()))
+            kept.vanished += len(missing) - index.show(page.theirs)
         new, changed = index.compare(page.rows)
         changed += index.compare(index.of(page.number, page.adopted)).changed
         if page.mode == "adopt":

@@ -25,6 +25,7 @@ from ...session import AsyncSession
 from ...walk import Walk
 from ..asking import ago, newest, users
 from ..plan import Plan
+from ..sorting import Window
 from ..sources import Source
 from ..spans import Hole, holes
 from .held import Held
@@ -146,9 +147,7 @@ class Survey:
         return Sample(task, None if left is None else round(left * task.share), heard.seconds)
 
     def _walk(self, task: Task, heard: "_Heard") -> Walk[Any]:
-        since, until = self._plan.since, self._plan.until
-        if task.since is not None or until is not None:
-            since = max(task.since or 0, since or 0)  # an end is heeded only with a beginning
+        since, until = Window(self._plan.since, self._plan.until).asked(task.since)
         query = structs.replace(self._plan.query, from_timestamp=since, to_timestamp=until)
         return task.source.walk(Messages(heard), query, task.hole)
 
