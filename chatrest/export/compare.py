@@ -82,8 +82,8 @@ class Index:
         return [each for each in ids if str(each) not in known]
 
     def missing(self, source: int, after: int, last: int, since: int, shown: frozenset[int]) -> list[int]:
-        """Note and return the ids above `after` up to `last`, sent at `since` or later, that a source wrote and
-        that are neither among `shown` nor among those that `show` noted.
+        """Note and return the ids above `after` up to `last`, sent at `since` or later, that a source wrote,
+        and that are neither among `shown` nor among those that `show` noted.
         """
         sql = """SELECT number FROM stored WHERE source = ? AND number > ? AND number <= ? AND sent_at >= ?
             AND number NOT IN (SELECT number FROM shown)"""
