@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 import msgspec
-from msgspec import Raw, Struct
+from msgspec import Raw, Struct, structs
 
 from ..errors import AuthenticationError, ChatRestError, RequestInvalidError
 from ..queries.messages import MessageQuery
@@ -86,9 +86,12 @@ _FAILURES: Final = 20
 @click.option(
     "--dry-run", is_flag=True, help="Write nothing; say about how much there is, and how long it takes."
 )
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object in the place of the summary.")
 @click.option("--quiet", is_flag=True, help="No progress on standard error.")
 @filtered_by(MessageQuery, without=NOT_A_FILTER)
-def export(out: Path, recheck: int | None, workers: int, dry_run: bool, quiet: bool, **given: Any) -> None:
+def export(
+    out: Path, recheck: int | None, workers: int, dry_run: bool, as_json: bool, quiet: bool, **given: Any
+) -> None:
     """Writes messages to files in the folder OUT, each once, exactly as the service has them.
 
     Killed at any moment, it goes on where it was: `chatrest export OUT`. Run again, it adds what is new. A
@@ -115,7 +118,7 @@ def export(out: Path, recheck: int | None, workers: int, dry_run: bool, quiet: b
     """
     plan = _plan_of(given)
     if dry_run:
-        _estimate(out, plan, recheck=recheck, workers=workers)
+        _estimate(out, plan, recheck=recheck, workers=workers, as_json=as_json)
         return
     from ..export import Progress
     from .exporting.gauge import Gauge
@@ -126,7 +129,7 @@ def export(out: Path, recheck: int | None, workers: int, dry_run: bool, quiet: b
     with _going_on(out, progress):
         with display_of(str(out), quiet=quiet) as display:
             report = run(_run(out, plan, progress, gauge, display, recheck=recheck, workers=workers))
-        _tell(report, progress, out, gauge.elapsed)
+        _tell(report, progress, out, gauge.elapsed, as_json=as_json)
 
 
 def _plan_of(given: dict[str, Any]) -> "Plan | None":
@@ -156,14 +159,20 @@ async def _run(
         return await exported(chat, out, plan, recheck=recheck, workers=workers, progress=progress)
 
 
-def _estimate(out: Path, plan: "Plan | None", *, recheck: int | None, workers: int) -> None:
+def _estimate(out: Path, plan: "Plan | None", *, recheck: int | None, workers: int, as_json: bool) -> None:
     from ..export.estimating.estimate import Estimate, estimate
 
     async def work() -> Estimate:
         async with session() as chat:
             return await estimate(chat, plan, out, recheck=recheck, workers=workers)
 
-    _write(estimated(run(work()), str(out), workers))
+    result = run(work())
+    if as_json:
+        plan_json = Raw(result.plan.encoded())
+        more = {"export": str(out), "workers": workers, "known": result.known}
+        _write_json({**more, **structs.asdict(result), "plan": plan_json})
+    else:
+        _write(estimated(result, str(out), workers))
 
 
 # ── the end ──
@@ -219,10 +228,14 @@ class _Told(Struct):
     parts: list[_Part]
 
 
-def _tell(report: "Report", progress: "Progress", out: Path, seconds: float) -> None:
+def _tell(report: "Report", progress: "Progress", out: Path, seconds: float, *, as_json: bool) -> None:
     files = _files(out)
     try:
-        _write(summary(report, progress, str(out), files, seconds))
+        if as_json:
+            of_files = {"format": files.format, "files": files.count, "bytes": files.bytes}
+            _write_json({"export": str(out), **structs.asdict(report), **of_files, "seconds": seconds})
+        else:
+            _write(summary(report, progress, str(out), files, seconds))
     except BrokenPipeError:  # nobody reads the summary: the exit status has to be right all the same
         streams.let_go()
     for failure in report.failed[:_FAILURES]:
@@ -238,6 +251,10 @@ def _files(out: Path) -> Files:
 
     told = msgspec.json.decode((out / manifest.NAME).read_bytes(), type=_Told)
     return Files(Plan.parse(bytes(told.plan)).format, len(told.parts), sum(part.bytes for part in told.parts))
+
+
+def _write_json(members: dict[str, Any]) -> None:
+    streams.write(msgspec.json.encode(members) + b"\n")
 
 
 def _write(lines: Iterator[str]) -> None:
