@@ -10,6 +10,7 @@ from .core.arguments import check_count, instance
 from .core.endpoint import Call
 from .core.hosts import check_key, check_url
 from .core.pacer import Pace
+from .core.paging import PageSizes
 from .core.retry import RetryPolicy
 from .core.timeouts import Timeouts, check_seconds
 from .core.wire import request
@@ -91,6 +92,7 @@ class _Sender:
     acting_user: Final = None
 
     def __init__(self, url: str, engine: Engine, pools: Pools, terms: Terms) -> None:
+        self.page_sizes, self.cursor_key = PageSizes(), None
         self._url, self._engine, self._pools, self._terms = url, engine, pools, terms
         key, secret = terms.secrets
         self._headers = {"key": key, "secret": secret, "Accept": "application/json"}

@@ -21,6 +21,7 @@ from .core.encode import ARRAYS, Arrays
 from .core.endpoint import Call, Endpoint, Interface, Method, Replay, any_path, check_acting_user, is_mapping
 from .core.hosts import App, check_url
 from .core.pacer import Pace
+from .core.paging import PageSizes
 from .core.retry import RetryPolicy
 from .core.timeouts import Timeouts, check_seconds
 from .core.wire import check_headers, request
@@ -107,6 +108,8 @@ class Sender:
     def __init__(self, engine: Engine, pools: Pools, scope: Scope) -> None:
         self.app_id = scope.app.app_id
         self.acting_user = scope.acting_user
+        self.page_sizes = PageSizes()
+        self.cursor_key: bytes | None = None
         self._engine, self._pools, self._scope = engine, pools, scope
         self._bases = {"chat": scope.app.chat_url, "calls": scope.app.calls_url}
         self._headers = {"apikey": scope.app.api_key, "Accept": "application/json", **scope.headers}

@@ -16,7 +16,7 @@ from msgspec import UNSET, Struct
 from ..errors import ReplyUnreadableError
 from ..models.app import AppInfo
 from ..models.message import BY_CATEGORY, Message, Typed, settle, unknown
-from ..models.meta import Mark, Meta
+from ..models.meta import Meta, Position
 from ..models.outcome import Ack as Ack, Outcomes as Outcomes
 from ..models.user import AuthToken, User
 from .fit import MisfitError, fit, shape
@@ -35,6 +35,11 @@ class Listing(Struct, Generic[T], frozen=True):
     raw: bytes
     repairs: tuple[str, ...] = ()
     """What the patient way mended: `data[3].sentAt: expected whole number, got text`."""
+    cursor: Position | None = None
+    """The `cursor` at the reply's top level."""
+    position_fault: str | None = None
+    """Why a position that the reply holds (`meta.cursor`, `meta.next`, `cursor`) cannot be read; None where
+    all can, or none is there."""
 
     def __rich_repr__(self) -> list[tuple[str, Any]]:
         """Not the bytes: they may hold a credential."""
@@ -73,6 +78,7 @@ class Kind(Struct, Generic[T], frozen=True, dict=True):
 class _Envelope(Struct, Generic[T], frozen=True, gc=False):
     data: T
     meta: Meta = Meta()
+    cursor: Position | None = None
 
 
 class Many(Struct, Generic[T], frozen=True):
@@ -93,7 +99,7 @@ class Many(Struct, Generic[T], frozen=True):
             return self._patiently(body)
         if self.kind.settle is not None:
             self.kind.settle(page.data)
-        return Listing(page.data, page.meta, body)
+        return Listing(page.data, page.meta, body, cursor=page.cursor)
 
     def _patiently(self, body: bytes) -> Listing[T]:
         members, records = records_of(body)
@@ -174,7 +180,7 @@ def meta_of(served: Any, notes: list[str]) -> Meta:
     return meta
 
 
-def _is_read(served: Any, mark: Mark | None) -> bool:
+def _is_read(served: Any, mark: Position | None) -> bool:
     if mark is None:
         return False
     named = (("id", mark.id), ("sentAt", mark.sent_at), ("updatedAt", mark.updated_at))
@@ -235,6 +241,11 @@ def one(record: Any) -> One[Any]:
     return One(kind_of(record))
 
 
+def bare(record: Any) -> Any:
+    """The envelope of one record at the reply's root, without `data`."""
+    return lambda body: One(kind_of(record))(b'{"data":%b}' % body)
+
+
 def _outcomes(body: bytes, record: Any) -> Outcomes[Any]:
     found = read_json(body)
     data = found.get("data") if isinstance(found, dict) else None
@@ -249,6 +260,7 @@ def each(record: Any) -> Any:
 
 
 ACK: Any = one(Ack)
+JSON: Any = read_json
 
 MESSAGE: Kind[Message] = Kind(Typed, _message, settle)
 USER: Kind[User] = _plain(User)

@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from ..errors import RequestInvalidError
 from ..secrets import HIDDEN
-from .paging import Paging
+from .paging import PageSizes, Paging
 
 R = TypeVar("R")
 R_co = TypeVar("R_co", covariant=True)
@@ -142,6 +142,14 @@ class Send(Protocol):
     @property
     def acting_user(self) -> str | None:
         """The acting user of calls that name none."""
+
+    @property
+    def page_sizes(self) -> PageSizes:
+        """The largest pages that the session was served."""
+
+    @property
+    def cursor_key(self) -> bytes | None:
+        """The key that signs cursors; None for none."""
 
     def __call__(self, call: Call[R], /) -> Awaitable[R]: ...
 

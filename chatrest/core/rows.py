@@ -74,6 +74,8 @@ class AsRows:
     def __init__(self, send: Send) -> None:
         self.app_id = send.app_id
         self.acting_user = send.acting_user
+        self.page_sizes = send.page_sizes
+        self.cursor_key = send.cursor_key
         self._send: Callable[[Call[Any]], Awaitable[Any]] = send
 
     def __call__(self, call: Call[R], /) -> Awaitable[R]:

@@ -114,7 +114,10 @@ class Crew:
             async for page in pages:
                 found, last, passed = cut(page.items, after, job.until)
                 if not passed:  # behind the hole's end the page's own place would leave something out
-                    at, last = page.cursor.at, min(job.until, max(last, place_of(page.cursor.at) - 1))
+                    at, last = (
+                        page.cursor.position,
+                        min(job.until, max(last, place_of(page.cursor.position) - 1)),
+                    )
                 self._progress.waits_for_disk = backlog.is_full
                 await backlog.put(self._taken(job, judge, found, after, last, at, len(page.raw)))
                 self._show(job, begin, after, last, page)

@@ -182,6 +182,8 @@ class _Heard:
         self._sender = session.sender
         self.app_id = session.sender.app_id
         self.acting_user = session.sender.acting_user
+        self.page_sizes = session.sender.page_sizes
+        self.cursor_key = session.sender.cursor_key
         self.meta = Meta()
         self.seconds = 0.0
 
