@@ -10,6 +10,7 @@ from hypothesis import example, given, settings, strategies as st
 from chatrest import App, AsyncSession, MessageQuery
 from chatrest.core.encode import query_pairs
 from chatrest.core.endpoint import Call
+from chatrest.core.paging import PageSizes
 from chatrest.core.rows import Row
 from chatrest.export import sources as ownership
 from chatrest.export.sources import Claims, Source, Whose, pair_of
@@ -146,8 +147,11 @@ class Listed:
 
     app_id, acting_user = "app-1", None
 
+    cursor_key = None
+
     def __init__(self) -> None:
         self.calls: list[Call[Any]] = []
+        self.page_sizes = PageSizes()
 
     async def __call__(self, call: Call[Any], /) -> Any:
         self.calls.append(call)

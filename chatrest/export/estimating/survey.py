@@ -15,11 +15,9 @@ from typing import Any, Final, Literal, NamedTuple, TypeAlias, TypeVar, final
 
 from msgspec import structs
 
-from ...core.endpoint import Call
-from ...core.rows import Row, rows
+from ...core.rows import AsRows, Row
 from ...errors import AuthenticationError, ChatRestError
 from ...models.message import Message
-from ...models.meta import Meta
 from ...resources.messages import Messages
 from ...session import AsyncSession
 from ...walk import Page, Walk
@@ -149,14 +147,14 @@ class Survey:
 
     async def _first_page(self, task: Task) -> Sample:
         """Read a page, and look whether anything comes behind it, whatever the page says."""
-        heard = _Heard(self._session)
-        walk = self._walk(task, heard)
+        walk, began = self._walk(task), time.perf_counter()
         async with aclosing(walk.pages()) as pages:
             page: Page[Row] | None = await anext(pages, None)
+        seconds = time.perf_counter() - began
         if page is None:
-            return Sample(task, seconds=heard.seconds)
-        seconds = heard.seconds
+            return Sample(task, seconds=seconds)
         behind = await walk.at(page.cursor).limit(1).collect()
+        look_seconds = time.perf_counter() - began - seconds
         since = self._plan.since if task.since is None else max(task.since, self._plan.since or 0)
         rows = Window(since, self._plan.until).within(page.items)
         total = page.meta.pagination.total if page.meta.pagination is not None else None
@@ -166,35 +164,12 @@ class Survey:
             left, known = round((total or 0) * task.share), REPORTED
         else:
             left, known = len(cut(rows, 0, task.hole.until)[0]), AT_LEAST
-        return Sample(task, left, known, page.items, len(page.raw), seconds, heard.seconds)
+        return Sample(task, left, known, page.items, len(page.raw), seconds, look_seconds)
 
-    def _walk(self, task: Task, heard: "_Heard") -> Walk[Any]:
+    def _walk(self, task: Task) -> Walk[Any]:
         since, until = Window(self._plan.since, self._plan.until).asked(task.since)
         query = structs.replace(self._plan.query, from_timestamp=since, to_timestamp=until)
-        return task.source.walk(Messages(heard), query, task.hole)
-
-
-@final
-class _Heard:
-    """Sends calls of a list, reads their pages as rows, and keeps what the newest came with."""
-
-    def __init__(self, session: AsyncSession) -> None:
-        self._sender = session.sender
-        self.app_id = session.sender.app_id
-        self.acting_user = session.sender.acting_user
-        self.page_sizes = session.sender.page_sizes
-        self.cursor_key = session.sender.cursor_key
-        self.meta = Meta()
-        self.seconds = 0.0
-
-    async def __call__(self, call: Call[Any], /) -> Any:
-        began = time.perf_counter()
-        listing = await self._sender(
-            structs.replace(call, endpoint=structs.replace(call.endpoint, reply=rows))
-        )
-        self.seconds = time.perf_counter() - began
-        self.meta = listing.meta
-        return listing
+        return task.source.walk(Messages(AsRows(self._session.sender)), query, task.hole)
 
 
 def is_plausible(total: object, page: Sequence[Row], until: int) -> bool:
