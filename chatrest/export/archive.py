@@ -27,6 +27,7 @@ from .ids import key_of, number
 from .journal import NEVER, Journal
 from .names import DATABASE
 from .plan import Plan
+from .settings import difference
 from .sink import check_installed, sink_of
 from .sources import Source
 from .spans import without
@@ -306,19 +307,23 @@ class Archive:
 
 
 def agreed(folder: Path, kept: Mapping[str, str | None], plan: Plan | None, app_id: str) -> Plan:
-    """The folder's plan, of its journal's meta; the plan that is given must not differ, nor the app."""
-    app, its = kept.get("app"), kept.get("plan")
-    if app is None or its is None:
+    """Return the folder's plan, from its journal's meta.
+
+    Raises `RequestInvalidError` where the given plan differs, or the app is another one.
+    """
+    app, encoded = kept.get("app"), kept.get("plan")
+    if app is None or encoded is None:
         raise RequestInvalidError(f"{folder / journals.NAME} tells no plan: it is no export's journal")
     if app != app_id:
         raise RequestInvalidError(f"{folder} holds an export of the app {app!r}, and not of {app_id!r}")
-    found = Plan.parse(its)
-    if plan is not None and plan != found:
+    stored = Plan.parse(encoded)
+    if plan is not None and plan != stored:
+        theirs, ours = difference(stored, plan)
         raise RequestInvalidError(
-            f"{folder} holds an export of another plan: {'; '.join(found.differences(plan))}; "
-            "allowed is the same plan, no plan at all to go on with it, or another folder"
+            f"folder '{folder}' was exported with {theirs}, and this plan has {ours}: allowed is the same "
+            "plan, no plan at all to go on with the folder's own, or another folder"
         )
-    return found
+    return stored
 
 
 def claim(folder: Path, disk: Disk | None = None) -> None:

@@ -43,7 +43,7 @@ class Crew:
         self._claims = claims
         self._progress = progress
         self._workers = workers
-        self._window = Window(archive.plan.since, archive.plan.until)
+        self._window = Window(*archive.plan.window)
         self.kept = Kept()
         self.failed: dict[int, ChatRestError] = {}
         """Why sources could not be walked, by their number."""

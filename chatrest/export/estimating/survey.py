@@ -155,8 +155,9 @@ class Survey:
             return Sample(task, seconds=seconds)
         behind = await walk.at(page.cursor).limit(1).collect()
         look_seconds = time.perf_counter() - began - seconds
-        since = self._plan.since if task.since is None else max(task.since, self._plan.since or 0)
-        rows = Window(since, self._plan.until).within(page.items)
+        since, until = self._plan.window
+        since = since if task.since is None else max(task.since, since or 0)
+        rows = Window(since, until).within(page.items)
         total = page.meta.pagination.total if page.meta.pagination is not None else None
         if not behind:
             left, known = round(len(rows) * task.share), COUNTED
@@ -167,7 +168,7 @@ class Survey:
         return Sample(task, left, known, page.items, len(page.raw), seconds, look_seconds)
 
     def _walk(self, task: Task) -> Walk[Any]:
-        since, until = Window(self._plan.since, self._plan.until).asked(task.since)
+        since, until = Window(*self._plan.window).asked(task.since)
         query = structs.replace(self._plan.query, from_timestamp=since, to_timestamp=until)
         return task.source.walk(Messages(AsRows(self._session.sender)), query, task.hole)
 

@@ -48,7 +48,7 @@ def verify(out: str | PathLike[str], *, progress: Progress | None = None) -> Ver
     """
     folder = Path(out)
     if not any((folder / name).is_file() for name in (MANIFEST, JOURNAL)):
-        raise RequestInvalidError(f"{folder} holds no export: there is neither {MANIFEST} nor {JOURNAL}")
+        raise RequestInvalidError(f"folder '{folder}' is not an export: it has no {MANIFEST} and no journal")
     verdict = Verdict()
     with ExitStack() as stack:
         seen = stack.enter_context(closing(Seen()))
