@@ -43,10 +43,10 @@ _MOST_WORKERS: Final = 90  # as many places as a session has for what is not urg
 _FAILURES: Final = 20
 
 
-@click.command(cls=Listing, short_help="Writes all messages to files; can be killed and goes on.")
+@click.command(cls=Listing, short_help="Exports messages to files; continues after an interruption.")
 @click.argument("out", type=click.Path(path_type=Path))
 @click.option(
-    "--all-users", is_flag=True, help="The messages of every user.  [default, where no source is named]"
+    "--all-users", is_flag=True, help="The messages of every user.  [default if no source is named]"
 )
 @click.option("--user", "users", metavar="UID", multiple=True, help="The messages of UID. May be repeated.")
 @click.option(
@@ -55,21 +55,21 @@ _FAILURES: Final = 20
 )  # fmt: skip
 @click.option("--group", "groups", metavar="GUID", multiple=True, help="A group's messages. May be repeated.")
 @click.option(
-    "--everything", is_flag=True, help="The app's own list of all messages, in the place of others."
+    "--everything", is_flag=True, help="The app's own list of all messages, instead of other sources."
 )
 @click.option(
     "--since", type=Moment(), metavar="T",
-    help="Sent at T or later: 2026-11-01, 2026-11-01T12:00Z (without a zone it is UTC), or epoch seconds.",
+    help="Sent at T or later: 2026-11-01, 2026-11-01T12:00Z (UTC if no zone is given), or epoch seconds.",
 )  # fmt: skip
 @click.option(
     "--until", type=Moment(end=True), metavar="T",
-    help="Sent at T or earlier. A date by itself means the END of that day: it is included.",
+    help="Sent at T or earlier. A date alone means the END of that day (UTC).",
 )  # fmt: skip
 @click.option(
-    "--format", "format_", type=click.Choice(FORMATS), help="What the files are.  [default: ndjson]"
+    "--format", "format_", type=click.Choice(FORMATS), help="Format of the files.  [default: ndjson]"
 )
 @click.option(
-    "--compress", type=click.Choice(COMPRESS), help="How they are packed.  [default: none; zstd for parquet]"
+    "--compress", type=click.Choice(COMPRESS), help="Compression.  [default: none; zstd for parquet]"
 )
 @click.option(
     "--partition", type=click.Choice(PARTITIONS),
@@ -77,44 +77,43 @@ _FAILURES: Final = 20
 )  # fmt: skip
 @click.option(
     "--recheck", type=Ago(), metavar="AGO",
-    help="Read the last 12h, 7d or 2w again, for what was edited or deleted since.",
+    help="Also read the last 12h, 7d or 2w again, to find edited and deleted messages.",
 )  # fmt: skip
 @click.option(
     "--workers", type=click.IntRange(1, _MOST_WORKERS), metavar="N", default=WORKERS, show_default=True,
-    help="How many lists are read at once.",
+    help="How many sources are read at the same time.",
 )  # fmt: skip
-@click.option(
-    "--dry-run", is_flag=True, help="Write nothing; say about how much there is, and how long it takes."
-)
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object in the place of the summary.")
+@click.option("--dry-run", is_flag=True, help="Write nothing; estimate the number of messages and the time.")
+@click.option("--json", "as_json", is_flag=True, help="Print the summary as one JSON object.")
 @click.option("--quiet", is_flag=True, help="No progress on standard error.")
 @filtered_by(MessageQuery, without=NOT_A_FILTER)
 def export(
     out: Path, recheck: int | None, workers: int, dry_run: bool, as_json: bool, quiet: bool, **given: Any
 ) -> None:
-    """Writes messages to files in the folder OUT, each once, exactly as the service has them.
+    """Exports messages to files in the folder OUT, exactly as the service sends them.
 
-    Killed at any moment, it goes on where it was: `chatrest export OUT`. Run again, it adds what is new. A
-    folder has one plan, which cannot be changed: sources, times, filters and format are given the first
-    time, and need not be again. A file is no mailbox: a message of two users stands in one file alone.
+    If it is interrupted, run `chatrest export OUT` to continue; run later, the same command adds what is new.
+    Sources, times, filters and format are set by the first run and cannot be changed; later runs do not need
+    them. Each message is stored once, in the first matching source: groups, then pairs, then users in the
+    listed order. A user's file is therefore not all of that user's messages.
 
     \b
     Examples:
       chatrest export backup                 all users, a file each
-      chatrest export backup                 the same again: what is new since
-      chatrest export backup --recheck 7d    and what was edited or deleted in the last week
+      chatrest export backup                 later: add what is new since
+      chatrest export backup --recheck 7d    also find what was edited or deleted in the last week
       chatrest export talk --pair alice bob --group team --since 2026-01-01
       chatrest export lake --format parquet --until 2026-10-31
-      chatrest export backup --dry-run       about how much it would be
+      chatrest export backup --dry-run       estimate the size and the time
 
     \b
     Below OUT:
       *.ndjson, *.parquet, messages.sqlite   the messages
       history.jsonl                          older versions of those that changed
-      manifest.json                          what is there, with checksums; whether it is whole
-      journal.sqlite                         how far it has come; to be copied with the rest
+      manifest.json                          the list of files with checksums, and whether it is complete
+      journal.sqlite                         the ids that are safely on disk; needed to continue
 
-    Exit status: 0 the export is whole, 1 it is not, 2 wrong usage, 130 interrupted, 143 ended by SIGTERM.
+    Exit status: 0 the export is complete, 1 it is not, 2 wrong usage, 130 interrupted, 143 ended by SIGTERM.
     """
     plan = _plan_of(given)
     if dry_run:

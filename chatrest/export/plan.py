@@ -67,7 +67,9 @@ class Plan(Struct, frozen=True, kw_only=True, dict=True, forbid_unknown_fields=T
       `source` (a file per source) or `month`. None is the format's default: `ndjson` is not compressed and
       has a file per source, `parquet` has `zstd` and files by month, `sqlite` is one file.
 
-    A message that is in several sources is stored once, in the first of them: groups, then pairs, then users.
+    Each message is stored once, in the first source of the plan that it belongs to: groups, then pairs, then
+    users in the listed order. A user's file is therefore not all of that user's messages.
+
     Raises `RequestInvalidError` where a field is wrong, or two do not go together.
     """
 

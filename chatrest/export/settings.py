@@ -34,7 +34,7 @@ def difference(plan: Plan, other: Plan) -> tuple[str, str]:
 
 
 def timestamp_words(timestamp: int) -> str:
-    """Return a timestamp as a date where it is the first or the last second of one (UTC), else as a moment."""
+    """Return a timestamp as a date where it is the first or last second of one (UTC), else as a moment."""
     try:
         moment = to_datetime(timestamp) if timestamp >= _FIRST_DATE else None
     except RequestInvalidError:  # beyond the year 9999
