@@ -19,15 +19,15 @@ _MOST: Final = 20
 """Problems that are told: more of them say no more."""
 
 
-@click.command(short_help="Checks an export: all of it is there, undamaged, and each message once.")
+@click.command(short_help="Checks that an export is complete and undamaged.")
 @click.argument("out", type=click.Path(path_type=Path))
-@click.option("--quiet", "-q", is_flag=True, help="Say nothing where all is right.")
+@click.option("--quiet", "-q", is_flag=True, help="Print nothing if all is right.")
 def verify(out: Path, quiet: bool) -> None:
-    """Checks the export in the folder OUT: reads all of it again, and compares it with its manifest.
+    """Checks the export in the folder OUT: reads all files again, and compares them with the manifest.
 
-    Every hash, every record, every message once, no source with a gap, and nothing that two sources share
-    lost. It needs neither network nor credentials, and changes nothing. Exit status 0 says that all of it is
-    right and that the export is complete; else what is wrong, where, and what to do is told, a line each.
+    Checks every checksum and record, that no message is missing or stored twice, and that no source has a
+    gap. It needs neither network nor credentials, and changes nothing. Exit status: 0 the export is complete
+    and undamaged, 1 it is not; then each problem is a line on standard error, with the way to mend it.
 
     \b
     Examples:

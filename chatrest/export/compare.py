@@ -12,13 +12,15 @@ from typing import NamedTuple, final
 from ..core.rows import Row
 from .ids import key_of, number
 from .lookup import among
-from .sink import Stored
+from .workspace import StoredRow
 
 _SCHEMA = """
 PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; PRAGMA locking_mode=EXCLUSIVE;
 CREATE TABLE stored(id TEXT PRIMARY KEY, number INTEGER, source INTEGER, sent_at INTEGER, digest BLOB)
     WITHOUT ROWID;
 CREATE INDEX stored_of_source ON stored(source, number);
+CREATE TABLE shown(number INTEGER PRIMARY KEY);
+CREATE TABLE missing(number INTEGER PRIMARY KEY);
 """
 _BATCH = 10_000
 
@@ -42,7 +44,7 @@ class Index:
         """Lets go of it; nothing stays behind."""
         self._db.close()
 
-    def load(self, stored: Iterable[Stored]) -> None:
+    def load(self, stored: Iterable[StoredRow]) -> None:
         """Notes rows on disk."""
         self._db.execute("BEGIN")
         sql = "INSERT OR IGNORE INTO stored VALUES(?, ?, ?, ?, ?)"
@@ -79,11 +81,24 @@ class Index:
         known = {found for (found,) in among(self._db, "SELECT id FROM stored WHERE id IN", map(str, ids))}
         return [each for each in ids if str(each) not in known]
 
-    def missing(self, source: int, after: int, last: int, since: int, seen: frozenset[int]) -> list[int]:
-        """The ids that a source wrote, above `after` up to `last` and sent since a time, not among `seen`."""
-        sql = "SELECT number FROM stored WHERE source = ? AND number > ? AND number <= ? AND sent_at >= ?"
-        known = {found for (found,) in self._db.execute(sql, (source, after, last, since))}
-        return sorted(known - seen)
+    def missing(self, source: int, after: int, last: int, since: int, shown: frozenset[int]) -> list[int]:
+        """Note and return the ids above `after` up to `last`, sent at `since` or later, that a source wrote,
+        and that are neither among `shown` nor among those that `show` noted.
+        """
+        sql = """SELECT number FROM stored WHERE source = ? AND number > ? AND number <= ? AND sent_at >= ?
+            AND number NOT IN (SELECT number FROM shown)"""
+        known = {number for (number,) in self._db.execute(sql, (source, after, last, since))}
+        missing = sorted(known - shown)
+        self._db.executemany("INSERT OR IGNORE INTO missing VALUES(?)", [(each,) for each in missing])
+        return missing
+
+    def show(self, ids: Iterable[int]) -> int:
+        """Note ids that the service showed in a list of another source than the one that wrote them; return
+        how many of them were missing until now.
+        """
+        values = [(each,) for each in ids]
+        self._db.executemany("INSERT OR IGNORE INTO shown VALUES(?)", values)
+        return self._db.executemany("DELETE FROM missing WHERE number = ?", values).rowcount if values else 0
 
 
 def _entry(row: Row, source: int) -> tuple[str, int | None, int, int, bytes]:

@@ -29,10 +29,10 @@ from .journal import Known
 from .progress import Progress
 from .report import Failure, Report
 from .settle import is_settled, orphans, settled
-from .sink import LAST
 from .sources import Claims, Source
 from .spans import holes
 from .threads import in_thread
+from .workspace import LAST
 
 ROUNDS: Final = 4
 """How often holes are looked for."""

@@ -105,8 +105,10 @@ def test_an_export_that_is_not_complete(tmp_path: Path) -> None:
 
 
 def test_what_is_no_export_is_wrong_usage(tmp_path: Path) -> None:
-    assert "holds no export" in complaint(verified(tmp_path), 2)
-    assert "holds no export" in complaint(verified(tmp_path / "nowhere"), 2)
+    assert "is not an export: it has no manifest.json and no journal" in complaint(verified(tmp_path), 2)
+    assert "is not an export: it has no manifest.json and no journal" in complaint(
+        verified(tmp_path / "nowhere"), 2
+    )
     assert "Missing argument 'OUT'" in complaint(verified(), 2)
 
 

@@ -2,7 +2,7 @@
 
 from chatrest.core.rows import Row, row_of
 from chatrest.export.compare import Index
-from chatrest.export.sink import Stored
+from chatrest.export.workspace import StoredRow
 
 
 def row(id: str, text: str = "", sent_at: int = 5) -> Row:
@@ -11,7 +11,7 @@ def row(id: str, text: str = "", sent_at: int = 5) -> Row:
 
 def loaded(*rows: tuple[Row, int]) -> Index:
     index = Index()
-    index.load(Stored(*each) for each in rows)
+    index.load(StoredRow(*each) for each in rows)
     return index
 
 
@@ -35,7 +35,7 @@ def test_rows_without_an_id_are_told_apart_by_their_bytes() -> None:
 
 def test_what_was_loaded_first_counts() -> None:
     index = loaded((row("1", "a"), 1))
-    index.load([Stored(row("1", "b"), 2)])
+    index.load([StoredRow(row("1", "b"), 2)])
     assert index.compare([row("1", "a")]) == ([], [])
     index.close()
 
