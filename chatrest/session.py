@@ -6,6 +6,7 @@ views for the price of a small object.
 
 import asyncio
 import random
+import re
 import ssl
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -41,6 +42,7 @@ from .telemetry import Listener
 R = TypeVar("R")
 
 MAX_REPLY_BYTES: Final = 64 * 1024 * 1024
+_WORD: Final = re.compile(r"[A-Za-z0-9_-]+")
 _METHODS: Final = ("GET", "POST", "PUT", "PATCH", "DELETE")
 _BY_METHOD: Final[Mapping[Method, Replay]] = {"GET": "safe", "PUT": "idempotent", "DELETE": "idempotent"}
 
@@ -288,8 +290,7 @@ class AsyncSession:
         check(interface in ("chat", "calls"), "interface", interface, "chat, calls")
         check(query is None or is_mapping(query), "query", query, "a mapping with text keys, or None")
         quoted = any_path(path)
-        # Only the first segment is told of: what follows may be a uid, or a key.
-        template = f"/{quoted.split('/')[1]}" + ("/…" if quoted.count("/") > 1 else "")
+        template = _template(quoted)
         endpoint: Endpoint[Any] = Endpoint(
             name=f"{method} {template}",
             method=method,
@@ -300,6 +301,14 @@ class AsyncSession:
             interface=interface,
         )
         return await self.sender(Call(endpoint, quoted, query, json))
+
+
+def _template(path: str) -> str:
+    """The path as errors and records show it: its first segment alone, for what follows may be a uid, or a key."""
+    _, first, *rest = path.split("/")
+    if not _WORD.fullmatch(first):
+        return "/…"
+    return f"/{first}/…" if rest else f"/{first}"
 
 
 def _checked_app(app: object) -> App:

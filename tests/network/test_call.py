@@ -9,7 +9,7 @@ import pytest
 from multidict import CIMultiDict
 
 from chatrest.core.decode import read_json
-from chatrest.core.endpoint import Call, Endpoint, Replay
+from chatrest.core.endpoint import Call, Endpoint, Method, Replay
 from chatrest.core.pacer import Pace, Schedule, Signal
 from chatrest.core.retry import RetryPolicy
 from chatrest.core.timeouts import Timeouts
@@ -33,6 +33,7 @@ from chatrest.network.transport import Reply
 from tests.network.test_timing import timing, virtually
 
 STEP = 1e-3
+METHODS: dict[Replay, Method] = {"safe": "GET", "idempotent": "PUT", "never": "POST"}
 
 
 def reply(status: int = 200, after: str = "", body: bytes = b"{}") -> Reply:
@@ -86,9 +87,7 @@ class World:
         lane: Priority = "interactive",
         **policy: Any,
     ) -> Any:
-        endpoint: Endpoint[Any] = Endpoint(
-            name="x.do", method="GET", path="/x", reply=read_json, replay=replay
-        )
+        endpoint: Endpoint[Any] = Endpoint("x.do", METHODS[replay], "/x", read_json, replay)
         retry = RetryPolicy(**policy)
         terms = Terms(
             app_id=self.app_id, timeouts=Timeouts(), retry=retry, deadline=deadline, lane=lane, secrets=()
