@@ -1,7 +1,11 @@
-"""The session's time: a clock and a sleep that can be given, and that agree with each other."""
+"""The session's time, a clock and a sleep that agree with each other, and the loop that it belongs to."""
 
+import asyncio
+import os
 from collections.abc import Awaitable, Callable
 from typing import TypeAlias, final
+
+from ..errors import RequestInvalidError
 
 Clock: TypeAlias = Callable[[], float]
 Sleep: TypeAlias = Callable[[float], Awaitable[None]]
@@ -32,3 +36,33 @@ class Timing:
         until = self.now() + seconds
         await self._sleep(seconds)
         self._reached = max(self._reached, until)
+
+
+@final
+class Home:
+    """The process and the event loop that a session was opened in: its sockets and timers belong to them."""
+
+    __slots__ = ("_loop", "_pid")
+
+    def __init__(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._pid = os.getpid()
+
+    def check(self) -> None:
+        """Refuse the caller who is elsewhere, with a `RequestInvalidError`; below a microsecond."""
+        if os.getpid() != self._pid:
+            raise RequestInvalidError(
+                "the session was opened before this process was forked: open a session of its own there"
+            )
+        if _running_loop() is not self._loop:
+            raise RequestInvalidError(
+                "the session belongs to another event loop, the one that it was opened in: "
+                "open a session of its own there, in each loop and thread"
+            )
+
+
+def _running_loop() -> asyncio.AbstractEventLoop | None:
+    try:
+        return asyncio.get_running_loop()
+    except RuntimeError:
+        return None
