@@ -37,7 +37,7 @@ class Request(Struct, frozen=True):
 
     method: Method
     url: str
-    headers: Headers
+    headers: Mapping[str, str]
     body: bytes | None
 
     @property
@@ -58,7 +58,7 @@ def request(call: Call[Any], base: str, headers: Headers, arrays: Arrays) -> Req
     query = ""
     if call.query is not None or call.position:
         query = query_string(query_pairs(call.query, arrays), call.position)
-    sent = Headers(headers)
+    sent: dict[str, str] = dict(headers)
     if call.endpoint.headers:
         sent.update(call.endpoint.headers)
     if call.acting_user is not None:

@@ -65,7 +65,7 @@ class ActiveCall(Generic[R]):
             if self._context.listeners:
                 return await self._attempt()
             self._progress.number = 1  # nobody listens: the first attempt is spared all but the essential
-            return self._read(await self._exchange(self._progress.total))
+            return self._read(await self._exchange(self._progress))
         except (ApiError, TransportError) as error:
             first = error
         return await self._repeat(first)
@@ -89,7 +89,7 @@ class ActiveCall(Generic[R]):
             error_name = type(error).__name__
             raise
         finally:
-            progress.total.add(spent)
+            progress.add(spent)
             if self._context.listeners:
                 notify(self._context.listeners, self._record(spent, error_name))
 
@@ -255,7 +255,7 @@ class ActiveCall(Generic[R]):
     def _late(self, text: str, reason: DeadlineReason, wait: float | None) -> DeadlineExceededError:
         name, progress = self._call.endpoint.name, self._progress
         sent = self._attempts.count + (progress.stage == "network")
-        text = f"{name}: {text}{account(progress.total, sent, self._attempts)}"
+        text = f"{name}: {text}{account(progress, sent, self._attempts)}"
         kind = DeadlineExceededError
         if progress.sent and self._call.endpoint.replay == "never":
             kind, text = DeadlineOutcomeUnknownError, f"{text}; it was sent, and may have been applied"

@@ -31,12 +31,13 @@ class Durations:
         self.decoded += other.decoded
 
 
-class Progress:
-    """Where a call stands."""
+class Progress(Durations):
+    """Where a call stands, and the durations of all its attempts."""
 
-    __slots__ = ("began", "number", "reply", "sent", "stage", "total")
+    __slots__ = ("began", "number", "reply", "sent", "stage")
 
     def __init__(self, began: float) -> None:
+        self.paced = self.queued = self.network = self.decoded = 0.0
         self.began = began
         """The session's time at which the call was made."""
         self.number = 0
@@ -46,7 +47,6 @@ class Progress:
         """Whether the last exchange was broken off after something may have been sent."""
         self.reply: Reply | None = None
         """The reply of the attempt under way, or of the last one."""
-        self.total = Durations()
 
 
 def too_late(wait: float, stage: DeadlineReason, deadline: float, left: float) -> str:

@@ -38,31 +38,42 @@ class Timing:
         self._reached = max(self._reached, until)
 
 
+class _Forks:
+    """How often this process has been forked off: counted, for asking the system on each call costs more."""
+
+    count = 0
+
+    @classmethod
+    def add(cls) -> None:
+        cls.count += 1
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_Forks.add)
+
+
 @final
 class Home:
     """The process and the event loop that a session was opened in: its sockets and timers belong to them."""
 
-    __slots__ = ("_loop", "_pid")
+    __slots__ = ("_forks", "_loop")
 
     def __init__(self) -> None:
         self._loop = asyncio.get_running_loop()
-        self._pid = os.getpid()
+        self._forks = _Forks.count
 
     def check(self) -> None:
-        """Refuse the caller who is elsewhere, with a `RequestInvalidError`; below a microsecond."""
-        if os.getpid() != self._pid:
+        """Refuse a caller who is elsewhere, with a `RequestInvalidError`; well below a microsecond."""
+        if self._forks != _Forks.count:
             raise RequestInvalidError(
                 "the session was opened before this process was forked: open a session of its own there"
             )
-        if _running_loop() is not self._loop:
+        try:
+            loop = asyncio.get_running_loop()
+        except RuntimeError:
+            loop = None
+        if loop is not self._loop:
             raise RequestInvalidError(
                 "the session belongs to another event loop, the one that it was opened in: "
-                "open a session of its own there, in each loop and thread"
+                "open a session of its own there, one in each loop and thread"
             )
-
-
-def _running_loop() -> asyncio.AbstractEventLoop | None:
-    try:
-        return asyncio.get_running_loop()
-    except RuntimeError:
-        return None

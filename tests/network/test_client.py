@@ -235,7 +235,7 @@ async def test_the_error_raised_is_the_last_one_with_the_story_of_all() -> None:
     bench = Bench(ConnectError("refused"), answer(503), answer(404, {"error": {"code": "ERR_UID_NOT_FOUND"}}))
     error = await bench.fails()
     assert isinstance(error, NotFoundError)
-    assert error.attempts == bench.pool.sent == 2
+    assert error.attempts == bench.pool.sent == 3
     for part in ("404 ERR_UID_NOT_FOUND", "after 3 attempts", "attempt 1: refused", "attempt 2: GET /x: 503"):
         assert part in str(error)
 
