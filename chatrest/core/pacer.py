@@ -32,6 +32,7 @@ from typing import Final, final
 from msgspec import Struct
 
 from ..errors import RequestInvalidError
+from .arguments import hides_arguments
 from .timeouts import check_seconds
 
 SHARE: Final = 0.97
@@ -55,6 +56,7 @@ class Pace(Struct, frozen=True, kw_only=True):
     window: float = 60.0
     """Seconds."""
 
+    @hides_arguments
     def __post_init__(self) -> None:
         check_seconds("pace.rate", self.rate)
         if check_seconds("pace.window", self.window) is None:

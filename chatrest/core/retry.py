@@ -39,6 +39,7 @@ from ..errors import (
     TransportError,
 )
 from ..secrets import described
+from .arguments import hides_arguments
 from .endpoint import Replay
 from .timeouts import check_seconds
 
@@ -122,6 +123,7 @@ class RetryPolicy(Struct, frozen=True, kw_only=True):
     unnamed_limit_wait: float = 60.0
     """Seconds: the bound of the wait after a 429 that names no time: a limit's window, usually a minute."""
 
+    @hides_arguments
     def __post_init__(self) -> None:
         for name in ("attempts", "limited"):
             value = getattr(self, name)

@@ -6,6 +6,7 @@ from msgspec import Struct
 
 from ..errors import RequestInvalidError
 from ..secrets import described
+from .arguments import hides_arguments
 
 _MOST: Final = 1_000_000_000
 
@@ -24,6 +25,7 @@ class Timeouts(Struct, frozen=True, kw_only=True):
     total: float | None = 60.0
     """The attempt, from the connection to the reply's last byte."""
 
+    @hides_arguments
     def __post_init__(self) -> None:
         for name in self.__struct_fields__:
             check_seconds(f"timeouts.{name}", getattr(self, name))
