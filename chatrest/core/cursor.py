@@ -32,6 +32,25 @@ _DAMAGED: Final = "the cursor token is damaged: it was not made by str(cursor)"
 
 
 @final
+class CursorKey:
+    """A session's key for the tokens of its cursors. No repr shows it."""
+
+    __slots__ = ("_key",)
+
+    def __init__(self, key: bytes) -> None:
+        self._key = key
+
+    def __repr__(self) -> str:
+        return "<CursorKey>"
+
+    def sign(self, payload: bytes) -> bytes:
+        """The signature of a token's payload, 32 bytes."""
+        mac = hmac.digest(self._key, payload, "sha256")
+        # The first byte of a signature is never the version's: that tells a signed token from another.
+        return mac if mac[:1] != _VERSION else b"\x00" + mac[1:]
+
+
+@final
 class Cursor(Struct, frozen=True, array_like=True):
     """A place in a walk. `str(cursor)` is its token, `Cursor.parse(token)` reads it back."""
 
@@ -84,21 +103,16 @@ class Cursor(Struct, frozen=True, array_like=True):
             raise CursorError(_DAMAGED)
         return cursor
 
-    def signed(self, key: bytes | None) -> "Cursor":
+    def signed(self, key: CursorKey | None) -> "Cursor":
         """This cursor with the signature of `key`; as it is without a key."""
-        return self if key is None else structs.replace(self, mac=self._mac(key))
+        return self if key is None else structs.replace(self, mac=key.sign(_VERSION + self._payload()))
 
-    def is_signed_by(self, key: bytes) -> bool:
+    def is_signed_by(self, key: CursorKey) -> bool:
         """Return True where `key` signed this very cursor."""
-        return hmac.compare_digest(self.mac, self._mac(key))
+        return hmac.compare_digest(self.mac, key.sign(_VERSION + self._payload()))
 
     def _payload(self) -> bytes:
         return _json(structs.astuple(self)[:-1])
-
-    def _mac(self, key: bytes) -> bytes:
-        mac = hmac.digest(key, _VERSION + self._payload(), "sha256")
-        # The first byte of a signature is never the version's: that tells a signed token from another.
-        return mac if mac[:1] != _VERSION else b"\x00" + mac[1:]
 
 
 def fingerprint(*parts: Any) -> str:
@@ -116,7 +130,7 @@ def beginning(query: str, asked: Pairs, paging: Paging) -> Cursor:
     return Cursor(query, position, direction, by_id=paging.order == "id")
 
 
-def resumed(cursor: Cursor | str, start: Cursor, paging: Paging, key: bytes | None) -> Cursor:
+def resumed(cursor: Cursor | str, start: Cursor, paging: Paging, key: CursorKey | None) -> Cursor:
     """The cursor to go on from, without its signature, if it is a place of the list that begins at `start`.
 
     Raises `CursorError` for a token that is damaged, of another query, not signed by `key` where there is
