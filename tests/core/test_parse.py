@@ -23,8 +23,7 @@ from chatrest import (
     User,
     parse,
 )
-from tests.core.documented import CALL_MESSAGE, CUSTOM, GOOD, KINDS, MEDIA, PAGE, TEXT, body, some
-from tests.core.test_decode import mutants
+from tests.core.documented import CALL_MESSAGE, CUSTOM, GOOD, KINDS, MEDIA, PAGE, TEXT, body, mutants, some
 
 # ── what is read ──
 
