@@ -114,6 +114,16 @@ def longest(secrets: Iterable[str]) -> int:
     return max((_LONGEST_ESCAPE * len(secret) for secret in secrets), default=0)
 
 
+def described(value: object) -> str:
+    """A refused argument as its error names it: a number, None or a boolean as it is, else the type alone.
+
+    Where arguments are swapped, the value that is refused is a key.
+    """
+    if value is None or isinstance(value, bool | int | float):
+        return shown(value)
+    return f"<{value.__name__}>" if isinstance(value, type) else f"[{type(value).__name__}]"
+
+
 def shown(value: object) -> str:
     """The repr of a refused value; Python writes none of an integer of more than 4300 digits."""
     try:

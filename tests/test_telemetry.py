@@ -11,9 +11,8 @@ import msgspec
 import pytest
 from multidict import CIMultiDict
 
-import chatrest.network.call as run_module
-import chatrest.network.engine as engine_module
-import chatrest.session as session_module
+import chatrest.network.call as call_module
+import chatrest.network.client as client_module
 from chatrest import (
     App,
     AsyncSession,
@@ -27,7 +26,7 @@ from chatrest.core.pacer import Pace
 from chatrest.core.timeouts import Timeouts
 from chatrest.core.wire import Request
 from chatrest.network.transport import Reply
-from chatrest.telemetry import Attempt, Outcome, Record, tell
+from chatrest.telemetry import Attempt, Outcome, Record, notify
 from tests.faulty import KEY, Time
 
 pytestmark = pytest.mark.usefixtures("tidy")
@@ -38,7 +37,7 @@ PAGE = b'{"data":[],"meta":{}}'
 @pytest.fixture(autouse=True)
 def counted_from_one(monkeypatch: pytest.MonkeyPatch) -> None:
     """Calls are numbered through the whole process."""
-    monkeypatch.setattr(engine_module, "_NUMBERS", count(1))
+    monkeypatch.setattr(client_module, "_NUMBERS", count(1))
 
 
 UID = "uid-of-somebody"
@@ -63,7 +62,6 @@ class Stage:
         options = {"telemetry": self.records.append, "dice": lambda: 0.0, **options}
         app = App("app-1", KEY, base_url="https://chat.invalid/v3")
         self.session = AsyncSession(app, clock=self.time.clock, sleep=self.time.sleep, **options)
-        self.session._pools.open()
 
     async def exchange(self, request: Request, timeouts: Timeouts) -> Reply:
         self.time.now += self.slow
@@ -72,13 +70,16 @@ class Stage:
             raise answer
         return answer if isinstance(answer, Reply) else await answer()  # type: ignore[no-any-return]
 
+    async def opened(self) -> AsyncSession:
+        return await self.session.__aenter__()
+
     async def list(self, **options: Any) -> Any:
-        return await self.session.with_options(**options).messages.list_user(UID).collect()
+        return await (await self.opened()).with_options(**options).messages.list_user(UID).collect()
 
 
 @pytest.fixture(autouse=True)
 def no_network(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(session_module, "Transport", lambda **_: Stage.latest)
+    monkeypatch.setattr(client_module, "Transport", lambda **_: Stage.latest)
 
 
 SAME = {
@@ -209,7 +210,7 @@ async def test_the_time_waiting_for_a_place_is_told() -> None:
 async def test_calls_under_way_at_once_keep_their_numbers_apart() -> None:
     stage = Stage(reply(503, b""), reply())
     await asyncio.gather(
-        *(stage.list() for _ in range(20)), stage.session.as_user("me").users.list().collect()
+        *(stage.list() for _ in range(20)), (await stage.opened()).as_user("me").users.list().collect()
     )
     calls: dict[int, list[Record]] = {}
     for record in stage.records:
@@ -242,7 +243,7 @@ async def test_no_record_and_no_log_line_shows_whom_a_call_by_hand_is_about(
 ) -> None:
     caplog.set_level(logging.DEBUG, "chatrest")
     stage = Stage(reply(status, b"{}", retry_after="1"), reply())
-    view = stage.session.as_user(SECRET).with_options(retry=RetryPolicy(limited=2))
+    view = (await stage.opened()).as_user(SECRET).with_options(retry=RetryPolicy(limited=2))
     with suppress(ChatRestError):
         await view.request("GET", path, query={"searchKey": SECRET})
     assert len(stage.records) >= 2
@@ -261,7 +262,7 @@ async def test_no_record_and_no_log_line_shows_a_key_a_uid_or_a_query(
     caplog.set_level(logging.DEBUG, "chatrest")
     body = msgspec.json.encode({"error": {"code": "ERR_X", "message": f"key {KEY} is wrong"}})
     stage = Stage(reply(status, body if status > 200 else PAGE, x_echo=KEY))
-    call = stage.session.as_user("me-myself").with_options(retry=RetryPolicy(attempts=2, limited=2))
+    call = (await stage.opened()).as_user("me-myself").with_options(retry=RetryPolicy(attempts=2, limited=2))
     with suppress(ChatRestError):
         await call.users.list(UserQuery(search_key=UID)).collect()
     told = repr(stage.records) + "".join(line.getMessage() for line in caplog.records)
@@ -289,15 +290,15 @@ async def test_a_listener_that_raises_does_no_harm(answer: Reply, caplog: pytest
     assert stage.session.pools["us"].active == 0
 
 
-def test_tell_asks_every_listener_in_turn() -> None:
+def test_notify_asks_every_listener_in_turn() -> None:
     heard: list[tuple[int, Record]] = []
-    tell([lambda record, n=n: heard.append((n, record)) for n in range(3)], outcome())  # type: ignore[misc]
+    notify([lambda record, n=n: heard.append((n, record)) for n in range(3)], outcome())  # type: ignore[misc]
     assert heard == [(n, outcome()) for n in range(3)]
 
 
 async def test_views_share_the_listeners() -> None:
     stage = Stage(reply())
-    await stage.session.as_user("me").users.list().collect()
+    await (await stage.opened()).as_user("me").users.list().collect()
     other = App("app-2", "key-2", "eu", base_url="https://chat.invalid/v3")
     await stage.session.for_app(other).users.list().collect()
     assert [(record.app_id, record.region) for record in stage.records[::2]] == [
@@ -322,8 +323,8 @@ async def test_nothing_is_made_where_nobody_listens(
     def made(**_: object) -> None:
         raise AssertionError("a record was made")
 
-    monkeypatch.setattr(run_module, "Attempt", made)
-    monkeypatch.setattr(run_module, "Outcome", made)
+    monkeypatch.setattr(call_module, "Attempt", made)
+    monkeypatch.setattr(call_module, "Outcome", made)
     assert await Stage(*answers, telemetry=()).list() == []
 
 

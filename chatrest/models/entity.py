@@ -10,7 +10,7 @@ E = TypeVar("E")
 
 
 @final
-class Wrapped(Record, Generic[E], frozen=True, gc=False, rename="camel"):
+class Wrapped(Record, Generic[E], frozen=True, gc=False, rename="camel", omit_defaults=True):
     """An entity wrapper (specification, Resources): `entity`, and `entity_type` such as user or call."""
 
     entity: E

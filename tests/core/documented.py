@@ -5,18 +5,19 @@ from typing import Any
 
 from hypothesis import settings
 
-from chatrest.core.decode import MESSAGE, Many, One
+from chatrest.core.decode import many, one
 from chatrest.models.message import (
     ActionMessage,
     CallMessage,
     CustomMessage,
     MediaMessage,
+    Message,
     TextMessage,
     UnknownMessage,
 )
 
 some = settings(max_examples=120, deadline=None, database=None)
-PAGE, MESSAGE_ONE = Many(MESSAGE), One(MESSAGE)
+PAGE, MESSAGE_ONE = many(Message), one(Message)
 
 
 def user(uid: str, **more: Any) -> dict[str, Any]:
@@ -112,7 +113,8 @@ def body(records: Any, meta: Any = META) -> bytes:
 
 
 def poisoned(records: list[Any]) -> list[Any]:
-    """What the patient way makes of the records: a stranger among them keeps the fast way out."""
+    """Return what is made of the records where an unreadable one among them keeps them from being decoded at
+    once."""
     listing = PAGE(body([*records, None]))
     assert isinstance(listing.items[-1], UnknownMessage)
     return listing.items[:-1]

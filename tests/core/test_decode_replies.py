@@ -7,12 +7,14 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
-from chatrest.core.decode import APP_INFO, AUTH_TOKEN, MESSAGE, USER, Many, One, read_json
+from chatrest.core.decode import many, one, read_json
 from chatrest.errors import ReplyUnreadableError
+from chatrest.models.app import AppInfo
 from chatrest.models.message import (
     UnknownMessage,
 )
-from chatrest.models.meta import Mark, Pagination
+from chatrest.models.meta import Pagination, Position
+from chatrest.models.user import AuthToken, User
 from tests.core.documented import (
     GOOD,
     KINDS,
@@ -62,7 +64,7 @@ def test_an_object_with_an_id_stands_for_a_list_of_one() -> None:
 @some
 @given(st.binary(max_size=60) | st.text('{}[]:,"data metid\\0.-', max_size=40).map(str.encode))
 def test_any_bytes_are_a_page_or_unreadable_and_nothing_else(served: bytes) -> None:
-    for read in (PAGE, MESSAGE_ONE, Many(USER), One(AUTH_TOKEN), Many(APP_INFO), read_json):
+    for read in (PAGE, MESSAGE_ONE, many(User), one(AuthToken), many(AppInfo), read_json):
         for each in (served, b'{"data":' + served + b"}", b'{"data":[' + served + b"]}"):
             with suppress(ReplyUnreadableError):
                 read(each)
@@ -91,12 +93,12 @@ def test_a_meta_of_odd_types_is_mended_and_told() -> None:
         )
     )
     assert page.meta.pagination == Pagination(3, None, 5)
-    assert page.meta.cursor == Mark("append", "77")
+    assert page.meta.cursor == Position("append", "77")
     assert all(note.startswith("meta.pagination.") for note in page.repairs)
 
 
 def test_a_mark_too_large_for_a_machines_integer_is_kept() -> None:
-    assert PAGE(body([TEXT], {"cursor": {"id": 10**30, "affix": "append"}})).meta.cursor == Mark(
+    assert PAGE(body([TEXT], {"cursor": {"id": 10**30, "affix": "append"}})).meta.cursor == Position(
         "append", 10**30
     )
 
@@ -129,7 +131,7 @@ def test_one_record_of_a_kind_not_known_is_kept() -> None:
 
 
 def test_a_user_is_mended_where_it_can_be() -> None:
-    page = Many(USER)(b'{"data":[{"uid":5,"createdAt":"7","metadata":[],"hasBlockedMe":1},{"uid":"b"}]}')
+    page = many(User)(b'{"data":[{"uid":5,"createdAt":"7","metadata":[],"hasBlockedMe":1},{"uid":"b"}]}')
     mended = page.items[0]
     assert (mended.uid, mended.created_at, mended.metadata, mended.has_blocked_me) == ("5", 7, {}, True)
     assert len(page.repairs) == 4
@@ -137,23 +139,23 @@ def test_a_user_is_mended_where_it_can_be() -> None:
 
 def test_a_user_that_is_none_is_unreadable() -> None:
     with pytest.raises(ReplyUnreadableError, match=r"data\[0\]"):
-        Many(USER)(b'{"data":[5]}')
+        many(User)(b'{"data":[5]}')
 
 
 def test_a_token_is_read() -> None:
-    token = One(AUTH_TOKEN)(b'{"data":{"uid":"bob","authToken":"t","createdAt":"5","appInfo":{"a":1}}}')
+    token = one(AuthToken)(b'{"data":{"uid":"bob","authToken":"t","createdAt":"5","appInfo":{"a":1}}}')
     assert (token.uid, token.auth_token, token.created_at, token.app_info) == ("bob", "t", 5, {"a": 1})
 
 
 @pytest.mark.parametrize("served", [b'{"uid":"bob"}', b'{"uid":"bob","authToken":null}'])
 def test_a_reply_without_its_token_is_not_an_empty_token(served: bytes) -> None:
     with pytest.raises(ReplyUnreadableError):
-        One(AUTH_TOKEN)(b'{"data":' + served + b"}")
+        one(AuthToken)(b'{"data":' + served + b"}")
 
 
 def test_an_app_is_read_from_a_list_or_alone() -> None:
     app = b'{"id":"a","name":"A","region":"us","owner":5,"apiKeys":{"k":{"scope":"authOnly"}}}'
-    assert Many(APP_INFO)(b'{"data":' + app + b"}").items == Many(APP_INFO)(b'{"data":[' + app + b"]}").items
+    assert many(AppInfo)(b'{"data":' + app + b"}").items == many(AppInfo)(b'{"data":[' + app + b"]}").items
 
 
 # ── read_json ──
@@ -165,9 +167,3 @@ def test_any_json_is_taken_as_it_is_and_nothing_as_none() -> None:
     assert read_json(b'"\\ud800"') == "\ud800"
     with pytest.raises(ReplyUnreadableError):
         read_json(b"<html>")
-
-
-def test_a_decoder_is_built_once() -> None:
-    assert MESSAGE.listing is MESSAGE.listing
-    assert MESSAGE.single is MESSAGE.single
-    assert MESSAGE.record is MESSAGE.record

@@ -1,4 +1,4 @@
-"""The schedule against services of every kind, in virtual time: how much of a limit it uses, how politely."""
+"""The pacer against services of every kind, in virtual time: how much of a limit it uses, how politely."""
 
 import heapq
 import random
@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from chatrest.core.pacer import Pace, Schedule, Signal
+from chatrest.core.pacer import Pace, Pacer, Signal
 from chatrest.errors import RequestInvalidError
 
 WINDOW = 60.0
@@ -85,14 +85,14 @@ def signal(told: str, limiter: Limiter, answer: tuple[bool, float, float]) -> Si
 
 
 class World:
-    """Workers that never rest, on one schedule, and a service; counts what came of it, minute by minute."""
+    """Workers that never rest, on one pacer, and a service; counts what came of it, minute by minute."""
 
     def __init__(self, limiter: Limiter, told: str, **options: Any) -> None:
         self.limiter, self.told = limiter, told
         self.urgent: bool = options.get("urgent", False)
         self.idle: int = options.get("workers", 100)
         self.dice = random.Random(options.get("seed", 7))
-        self.schedule = Schedule(options.get("pace", Pace()))
+        self.pacer = Pacer(options.get("pace", Pace()))
         self.now = 0.0
         self.accepted: dict[int, int] = {}
         self.limited: dict[int, int] = {}
@@ -107,18 +107,18 @@ class World:
 
     def until(self, end: float) -> "World":
         while self.now < end:
-            while self.idle and self.schedule.delay(self.now, urgent=self.urgent) == 0:
+            while self.idle and self.pacer.delay(self.now, urgent=self.urgent) == 0:
                 self._send()
             when = self._ahead[0][0] if self._ahead else end
             if self.idle:
-                when = min(when, self.now + self.schedule.delay(self.now, urgent=self.urgent))
+                when = min(when, self.now + self.pacer.delay(self.now, urgent=self.urgent))
             self.now = max(when, self.now + 1e-9)
             while self._ahead and self._ahead[0][0] <= self.now:
                 heapq.heappop(self._ahead)[2]()
         return self
 
     def _send(self) -> None:
-        self.schedule.take(self.now)
+        self.pacer.take(self.now)
         self.idle -= 1
         self.at(self.now + self.dice.uniform(0.02, 0.2), self._arrive)
 
@@ -130,7 +130,7 @@ class World:
         self.at(self.now + self.dice.uniform(0.03, 0.2), lambda: self._reply(told))
 
     def _reply(self, told: Signal) -> None:
-        self.schedule.observe(self.now, told)
+        self.pacer.observe(self.now, told)
         self.idle += 1
 
     def _other(self, gap: float) -> None:
@@ -211,17 +211,15 @@ def test_a_limit_that_changes_is_found_again(factor: float, kind: str, told: str
 # ── a rate that is given ──
 
 
-def sent(
-    schedule: Schedule, gaps: list[float], between: Callable[[float], None] = lambda now: None
-) -> list[float]:
+def sent(pacer: Pacer, gaps: list[float], between: Callable[[float], None] = lambda now: None) -> list[float]:
     """When requests go that come one `gap` after the other, each as soon as it may."""
     times, arrival = [], 0.0
     for gap in gaps:
         arrival += gap
         now = max(arrival, times[-1] if times else 0.0)
-        while delay := schedule.delay(now, urgent=False):
+        while delay := pacer.delay(now, urgent=False):
             now += delay
-        schedule.take(now)
+        pacer.take(now)
         times.append(now)
         between(now)
     return times
@@ -256,56 +254,56 @@ signals = st.builds(
 def test_a_given_rate_is_never_exceeded_nor_learnt_away(
     rate: float, window: float, gaps: list[float], told: list[Signal]
 ) -> None:
-    schedule = Schedule(Pace(rate=rate, window=window))
+    pacer = Pacer(Pace(rate=rate, window=window))
     left = iter(told)
 
     def between(now: float) -> None:
         if (signal := next(left, None)) is not None:
-            schedule.observe(now + 0.01, signal)
+            pacer.observe(now + 0.01, signal)
 
-    assert most(sent(schedule, gaps, between), window) <= rate + max(2.0, 0.02 * rate)
-    assert schedule.rate == rate
+    assert most(sent(pacer, gaps, between), window) <= rate + max(2.0, 0.02 * rate)
+    assert pacer.rate == rate
 
 
 @pytest.mark.parametrize("rate", [0.1, 0.5, 1, 1.5, 1.99])
 def test_a_given_rate_may_be_slow(rate: float) -> None:
-    times = sent(Schedule(Pace(rate=rate)), [0.0] * 12)
+    times = sent(Pacer(Pace(rate=rate)), [0.0] * 12)
     assert times[-1] - times[0] >= 9 * WINDOW / rate
 
 
 def test_a_limit_of_one_is_kept() -> None:
-    schedule = Schedule(Pace())
-    schedule.observe(0.0, Signal(False, limit=1, remaining=1))
-    assert sent(schedule, [0.0] * 5)[-1] >= 2 * WINDOW
+    pacer = Pacer(Pace())
+    pacer.observe(0.0, Signal(False, limit=1, remaining=1))
+    assert sent(pacer, [0.0] * 5)[-1] >= 2 * WINDOW
 
 
 def test_a_given_rate_holds_for_urgent_requests_too_whatever_the_service_says_remains() -> None:
-    schedule = Schedule(Pace(rate=60))
-    schedule.observe(0.0, Signal(False, limit=10_000, remaining=9_999))
-    schedule.take(0.0)
-    schedule.take(0.0)
-    assert schedule.delay(0.0, urgent=True) >= 0.9
+    pacer = Pacer(Pace(rate=60))
+    pacer.observe(0.0, Signal(False, limit=10_000, remaining=9_999))
+    pacer.take(0.0)
+    pacer.take(0.0)
+    assert pacer.delay(0.0, urgent=True) >= 0.9
 
 
 # ── urgent requests ──
 
 
 def test_urgent_requests_pass_while_plenty_remains_and_are_spread_when_the_limit_is_near() -> None:
-    schedule = Schedule(Pace())
-    schedule.observe(0.0, Signal(False, limit=1000, remaining=990))
-    sent(schedule, [0.0] * 30)
-    assert schedule.delay(0.0, urgent=True) == 0 < schedule.delay(0.0, urgent=False)
-    schedule.observe(0.0, Signal(False, limit=1000, remaining=150))
-    assert schedule.delay(0.0, urgent=True) == schedule.delay(0.0, urgent=False) > 0
+    pacer = Pacer(Pace())
+    pacer.observe(0.0, Signal(False, limit=1000, remaining=990))
+    sent(pacer, [0.0] * 30)
+    assert pacer.delay(0.0, urgent=True) == 0 < pacer.delay(0.0, urgent=False)
+    pacer.observe(0.0, Signal(False, limit=1000, remaining=150))
+    assert pacer.delay(0.0, urgent=True) == pacer.delay(0.0, urgent=False) > 0
 
 
 def test_no_urgent_request_passes_a_limit_that_has_struck() -> None:
-    schedule = Schedule(Pace())
-    schedule.observe(0.0, Signal(False, limit=1000, remaining=990))
-    schedule.observe(1.0, Signal(True, limit=1000, remaining=900, retry_after=7))
-    schedule.observe(2.0, Signal(False, limit=1000, remaining=900))  # sent before it struck
-    assert schedule.delay(3.0, urgent=True) == 5.0
-    assert schedule.delay(3.0, urgent=False) >= 5.0
+    pacer = Pacer(Pace())
+    pacer.observe(0.0, Signal(False, limit=1000, remaining=990))
+    pacer.observe(1.0, Signal(True, limit=1000, remaining=900, retry_after=7))
+    pacer.observe(2.0, Signal(False, limit=1000, remaining=900))  # sent before it struck
+    assert pacer.delay(3.0, urgent=True) == 5.0
+    assert pacer.delay(3.0, urgent=False) >= 5.0
 
 
 # ── holds ──
@@ -316,54 +314,54 @@ def test_no_urgent_request_passes_a_limit_that_has_struck() -> None:
 def test_retry_after_is_obeyed_exactly_up_to_two_windows(
     seconds: float, part: float, others: list[float], urgent: bool
 ) -> None:
-    schedule = Schedule(Pace())
-    schedule.observe(100.0, Signal(True, retry_after=seconds))
+    pacer = Pacer(Pace())
+    pacer.observe(100.0, Signal(True, retry_after=seconds))
     for other in others:
-        schedule.observe(100.0, Signal(True, retry_after=other))
+        pacer.observe(100.0, Signal(True, retry_after=other))
     longest = max(seconds, *others, 0.0)
     now = 100.0 + part * longest
-    schedule.observe(now, Signal(False))  # one that was sent before the limit struck
-    assert schedule.delay(now, urgent=urgent) == pytest.approx(100.0 + longest - now, abs=2e-6)
-    assert schedule.delay(100.0 + longest, urgent=urgent) == 0
+    pacer.observe(now, Signal(False))  # one that was sent before the limit struck
+    assert pacer.delay(now, urgent=urgent) == pytest.approx(100.0 + longest - now, abs=2e-6)
+    assert pacer.delay(100.0 + longest, urgent=urgent) == 0
 
 
 def test_after_a_hold_one_goes_at_a_time_until_a_reply_shows_that_it_is_over() -> None:
-    schedule = Schedule(Pace())
+    pacer = Pacer(Pace())
     for number in range(61):
-        schedule.observe(0.0, Signal(number == 60, retry_after=10))
-    schedule.take(10.0)
-    assert schedule.is_probing
-    assert schedule.delay(10.0, urgent=True) > 0.5
-    schedule.observe(10.3, Signal(False))
-    assert not schedule.is_probing
-    assert schedule.delay(10.3, urgent=True) < 3
+        pacer.observe(0.0, Signal(number == 60, retry_after=10))
+    pacer.take(10.0)
+    assert pacer.is_probing
+    assert pacer.delay(10.0, urgent=True) > 0.5
+    pacer.observe(10.3, Signal(False))
+    assert not pacer.is_probing
+    assert pacer.delay(10.3, urgent=True) < 3
 
 
 def test_a_turn_that_is_given_back_leaves_no_trace() -> None:
-    schedule = Schedule(Pace())
-    schedule.observe(0.0, Signal(True, limit=60, retry_after=10))
+    pacer = Pacer(Pace())
+    pacer.observe(0.0, Signal(True, limit=60, retry_after=10))
     for _ in range(5):
-        assert schedule.delay(10.0, urgent=False) == 0
-        schedule.take(10.0)
-        schedule.give_back()
+        assert pacer.delay(10.0, urgent=False) == 0
+        pacer.take(10.0)
+        pacer.give_back()
 
 
 def test_holds_without_a_time_double_up_to_a_twelfth_of_the_window() -> None:
-    schedule = Schedule(Pace(window=80))
+    pacer = Pacer(Pace(window=80))
     now, holds = 0.0, []
     for _ in range(8):
-        schedule.observe(now, Signal(True))
-        holds.append(schedule.delay(now, urgent=True))
+        pacer.observe(now, Signal(True))
+        holds.append(pacer.delay(now, urgent=True))
         now += holds[-1]
     assert holds == pytest.approx([80 / 60, 160 / 60, 320 / 60, *[80 / 12] * 5])
 
 
 def test_many_refusals_of_one_moment_are_one_strike() -> None:
-    schedule = Schedule(Pace())
+    pacer = Pacer(Pace())
     for number in range(150):
-        schedule.observe(1.0 if number < 100 else 1.5, Signal(number >= 100))
-    assert schedule.rate == pytest.approx(97)
-    assert schedule.delay(1.5, urgent=False) == 1.0
+        pacer.observe(1.0 if number < 100 else 1.5, Signal(number >= 100))
+    assert pacer.rate == pytest.approx(97)
+    assert pacer.delay(1.5, urgent=False) == 1.0
 
 
 @settings(max_examples=200, deadline=None, database=None)
@@ -371,24 +369,24 @@ def test_many_refusals_of_one_moment_are_one_strike() -> None:
 def test_waits_and_rates_are_always_within_reason(
     steps: list[tuple[float, int, Signal]], urgent: bool
 ) -> None:
-    schedule, now = Schedule(Pace()), 0.0
+    pacer, now = Pacer(Pace()), 0.0
     for passed, requests, told in steps:
         now += passed
         for _ in range(requests):
-            if schedule.delay(now, urgent=urgent) == 0:
-                schedule.take(now)
-        schedule.observe(now, told)
-        assert schedule.rate is None or 0.1 < schedule.rate < 1e12
+            if pacer.delay(now, urgent=urgent) == 0:
+                pacer.take(now)
+        pacer.observe(now, told)
+        assert pacer.rate is None or 0.1 < pacer.rate < 1e12
         for lane in (True, False):
-            assert 0 <= schedule.delay(now, urgent=lane) <= 9 * WINDOW
+            assert 0 <= pacer.delay(now, urgent=lane) <= 9 * WINDOW
 
 
 def test_without_a_limit_in_sight_nothing_is_held_back() -> None:
-    schedule = Schedule(Pace())
+    pacer = Pacer(Pace())
     for _ in range(10_000):
-        schedule.take(0.0)
-        schedule.observe(0.0, Signal(False))
-    assert (schedule.delay(0.0, urgent=False), schedule.rate) == (0, None)
+        pacer.take(0.0)
+        pacer.observe(0.0, Signal(False))
+    assert (pacer.delay(0.0, urgent=False), pacer.rate) == (0, None)
 
 
 @pytest.mark.parametrize("value", [0, -1, float("inf"), float("nan"), True, "3"])

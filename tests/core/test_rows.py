@@ -10,7 +10,7 @@ from chatrest.core.decode import Many
 from chatrest.core.endpoint import Call
 from chatrest.core.rows import UNKNOWN, AsRows, Row, row_of, rows
 from chatrest.errors import ReplyUnreadableError
-from chatrest.models.meta import Mark
+from chatrest.models.meta import Position
 from chatrest.resources.messages import Messages
 from tests.core.documented import CALL_MESSAGE, GOOD, PAGE, TEXT, body, some
 
@@ -70,7 +70,7 @@ def test_rows_reads_what_messages_reads_with_the_same_ids_and_the_records_bytes(
     found = rows(page)
     assert [row.id for row in found.items] == [keepable(item.id) for item in PAGE(page).items]
     assert [bytes(row.raw) for row in found.items] == list(map(one_line, served))
-    assert found.meta.cursor == Mark("append", 5)
+    assert found.meta.cursor == Position("append", 5)
     assert found.raw is page
 
 
@@ -105,7 +105,7 @@ def test_an_object_in_the_place_of_the_array_is_one_row() -> None:
 @pytest.mark.parametrize(
     "served",
     [b"", b"[]", b"<html>", b'{"data":null}', b"{}", b'{"data":{"a":1}}', b'{"data":["a\nb"]}',
-     b'{"data":[1],"meta":{"cursor":"x"}}', b'{"data":[{"id":"7"}'],
+     b'{"data":[1],"meta":"x"}', b'{"data":[{"id":"7"}'],
 )  # fmt: skip
 def test_what_messages_refuses_is_refused(served: bytes) -> None:
     for read in (PAGE, rows):
@@ -178,5 +178,5 @@ async def test_a_collection_reads_its_lists_as_rows_and_sends_what_it_would_send
     assert isinstance(row, Row)
     assert json.loads(bytes(row.raw)) == TEXT
     [one], [other] = plain.calls, sender.calls
-    assert (one.path, one.place, one.endpoint.name) == (other.path, other.place, other.endpoint.name)
+    assert (one.path, one.position, one.endpoint.name) == (other.path, other.position, other.endpoint.name)
     assert isinstance(one.endpoint.reply, Many)

@@ -16,7 +16,7 @@ from multidict import CIMultiDict
 
 from chatrest import ConnectError, ReplyUnreadableError, RequestTimeoutError, Timeouts, TransportError
 from chatrest.core.wire import Request
-from chatrest.network.transport import Transport, plain_headers
+from chatrest.network.transport import Transport, plain_headers, was_sent
 from tests.faulty import KEY, Faulty, Peer, Step, cut, deaf, hang, reply, reset, until
 
 pytestmark = pytest.mark.usefixtures("tidy")
@@ -191,6 +191,34 @@ async def test_a_proxy_that_refuses_the_tunnel_sent_nothing() -> None:
     assert KEY not in str(proxy.requests)
 
 
+# ── was anything sent? ──
+
+
+async def test_an_error_says_whether_anything_was_sent(transport: Transport) -> None:
+    async with Faulty(reset) as server:
+        with pytest.raises(TransportError) as lost:
+            await transport.exchange(asked(server, "POST"), TIMES)
+    with pytest.raises(ConnectError) as refused:
+        await transport.exchange(asked(server, "POST"), TIMES)
+    assert (lost.value.sent, refused.value.sent) == (True, False)
+
+
+async def test_a_cancel_knows_whether_anything_was_sent(transport: Transport) -> None:
+    async with Faulty(hang) as server:
+        task = asyncio.create_task(transport.exchange(asked(server, "POST"), TIMES))
+        await server.arrived.wait()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError) as under_way:
+            await task
+    async with Faulty(reply(), greet=deaf) as server:
+        task = asyncio.create_task(transport.exchange(to_tls(server), TIMES))
+        await until(lambda: server.connections == 1)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError) as before:
+            await task
+    assert (was_sent(under_way.value), was_sent(before.value)) == (True, False)
+
+
 # ── no reply, or half of one ──
 
 
@@ -240,9 +268,21 @@ async def test_a_large_body_is_sent_without_a_warning(transport: Transport) -> N
 
 @pytest.mark.filterwarnings("ignore:Sending a large body:ResourceWarning")
 async def test_a_request_that_nobody_reads(transport: Transport) -> None:
-    async with Faulty(reply(), greet=deaf) as server:
+    """The connection is made before the clock starts: a slow machine could not connect in the time given."""
+    stopped = asyncio.Event()
+
+    async def then_deaf(peer: Peer) -> None:
+        peer.writer.transport.pause_reading()  # type: ignore[attr-defined]
+        await peer.send(reply())
+        stopped.set()
+        await deaf(peer)
+
+    async with Faulty(then_deaf) as server:
+        await transport.exchange(asked(server), TIMES)
+        await stopped.wait()
         with pytest.raises(RequestTimeoutError):
             await transport.exchange(asked(server, "POST", bytes(1 << 25)), Timeouts(total=0.1))
+    assert (server.connections, len(server.requests)) == (1, 1)
 
 
 @pytest.mark.parametrize("step", [reset, cut(b""), cut(b"HTTP/1.1 200 OK\r\nContent-Le")])
@@ -316,6 +356,23 @@ async def test_the_cap_is_exact(transport: Transport, announced: bool, over: int
                 await transport.exchange(asked(server), TIMES)
         else:
             assert (await transport.exchange(asked(server), TIMES)).body == body
+
+
+@pytest.mark.parametrize("status", [302, 400, 401, 503])
+@pytest.mark.parametrize("framing", ["announced", "chunked", "gzip"])
+async def test_an_error_that_is_too_large_keeps_its_status(
+    transport: Transport, status: int, framing: str
+) -> None:
+    body = b"no " * CAP
+    answers = {
+        "announced": reply(body, status),
+        "chunked": chunked(body).replace(b"200 OK", b"%d No" % status),
+        "gzip": reply(gzip.compress(body), status, content_encoding="gzip"),
+    }
+    async with Faulty(answers[framing], reply(b'{"next":1}')) as server:
+        got = await transport.exchange(asked(server), TIMES)
+        assert (got.status, got.body) == (status, body[:CAP])
+        assert (await transport.exchange(asked(server), TIMES)).body == b'{"next":1}'
 
 
 async def test_after_a_reply_that_was_too_large_its_rest_is_not_the_next_reply(transport: Transport) -> None:

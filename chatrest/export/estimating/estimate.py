@@ -224,8 +224,8 @@ def _once(rows: Iterable[Row], sources: Iterable[Source]) -> float:
 def _limit(session: AsyncSession) -> tuple[float | None, float]:
     """How many requests are let go in how many seconds, as far as the session knows by now."""
     app = session.app
-    schedule = session.pools[app.region].gate(app.app_id, LIST.rate_class).schedule
-    return schedule.rate, schedule.window
+    pacer = session.pools[app.region].gate(app.app_id, LIST.rate_class).pacer
+    return pacer.rate, pacer.window
 
 
 def _sent(session: AsyncSession) -> int:

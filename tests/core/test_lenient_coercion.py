@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from msgspec import UNSET, Struct, UnsetType, convert, to_builtins
 
-from chatrest.core.fit import MisfitError, fit, shape
+from chatrest.core.lenient import CoercionError, coerced, shape
 from chatrest.models.message import CallMessage, CustomMessage, TextMessage
 
 Maybe = UnsetType | None
@@ -31,7 +31,7 @@ class Outer(Struct, rename="camel"):
 
 def mended(value: Any, kind: Any) -> tuple[Any, list[str]]:
     notes: list[str] = []
-    return fit(value, shape(kind), "x", notes), notes
+    return coerced(value, shape(kind), "x", notes), notes
 
 
 @pytest.mark.parametrize(
@@ -92,8 +92,8 @@ def test_what_can_be_mended_without_loss_is_mended_and_noted(served: Any, kind: 
         ({"n": "x"}, Inner),
     ],
 )
-def test_what_cannot_be_mended_is_a_misfit(served: Any, kind: Any) -> None:
-    with pytest.raises(MisfitError, match=r"^x.*: expected .*, got "):
+def test_what_cannot_be_mended_is_a_miscoerced(served: Any, kind: Any) -> None:
+    with pytest.raises(CoercionError, match=r"^x.*: expected .*, got "):
         mended(served, kind)
 
 
@@ -114,13 +114,13 @@ def test_an_optional_field_that_does_not_fit_is_left_out_and_noted(served: dict[
 
 
 def test_a_required_field_that_does_not_fit_fails_as_far_as_the_next_optional_one() -> None:
-    with pytest.raises(MisfitError, match=r"^x\.aText: expected text, got object$"):
+    with pytest.raises(CoercionError, match=r"^x\.aText: expected text, got object$"):
         mended({"aText": {}}, Outer)
 
 
 def test_a_note_says_where_and_never_what() -> None:
     notes: list[str] = []
-    fit({"aText": 77001, "inner": {"n": "77002"}, "listOf": [1, "77003"]}, shape(Outer), "data[3]", notes)
+    coerced({"aText": 77001, "inner": {"n": "77002"}, "listOf": [1, "77003"]}, shape(Outer), "data[3]", notes)
     assert notes == [
         "data[3].aText: expected text, got whole number",
         "data[3].inner.n: expected whole number, got text",
@@ -140,7 +140,7 @@ def test_null_is_kept_where_it_may_stand_and_a_union_takes_what_fits_as_it_is() 
 
 def test_a_root_has_no_path() -> None:
     notes: list[str] = []
-    assert fit({"n": "1"}, shape(Inner), "", notes) == Inner(1)
+    assert coerced({"n": "1"}, shape(Inner), "", notes) == Inner(1)
     assert notes == ["n: expected whole number, got text"]
 
 
@@ -158,11 +158,11 @@ json = st.recursive(
 
 @settings(max_examples=150, deadline=None, database=None)
 @given(json)
-def test_any_json_fits_or_is_a_misfit(value: Any) -> None:
+def test_any_json_fits_or_is_a_miscoerced(value: Any) -> None:
     for kind in (Outer, Inner, TextMessage, CallMessage, CustomMessage):
         try:
             found, _ = mended(value, kind)
-        except MisfitError:
+        except CoercionError:
             continue
         assert isinstance(found, kind)
 

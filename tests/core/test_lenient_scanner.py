@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from chatrest.core.scan import bytes_of, envelope, text_of, whole
+from chatrest.core.lenient import bytes_of, elements, members, read_record, text_of, whole
 from chatrest.errors import ReplyUnreadableError
 
 some = settings(max_examples=120, deadline=None, database=None)
@@ -16,6 +16,17 @@ values = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
     max_leaves=8,
 )
+
+
+def envelope(body: bytes) -> tuple[dict[str, Any], list[tuple[Any, bytes]]]:
+    """Return a reply's members, and the records of its `data`, each with its bytes."""
+    parts = members(body)
+    data = parts.get("data", b"")
+    records = elements(data) if data.startswith(b"[") else [data] if data.startswith(b"{") else []
+    return (
+        {name: read_record(raw) for name, raw in parts.items()},
+        [(read_record(raw), raw) for raw in records],
+    )
 
 
 @given(st.binary())
