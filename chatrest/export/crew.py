@@ -138,7 +138,10 @@ class Crew:
         self, job: Job, judge: Judge, rows: list[Row], after: int, last: int, at: Any, size: int
     ) -> Taken:
         # Whatever time it tells now, a message that is shown has not been deleted.
-        shown = frozenset(number(row.id) or 0 for row in rows) if job.mode == "recheck" else frozenset()
+        looks_again = job.mode in ("recheck", "confirm")
+        shown = frozenset(number(row.id) or 0 for row in rows) if looks_again else frozenset()
+        if job.mode == "confirm":
+            rows = []
         rows = self._window.within(rows)
         if job.since:  # a service that does not heed it must not be read as if it did
             rows = Window(job.since).within(rows)
@@ -162,6 +165,8 @@ class Crew:
 
     def _query(self, job: Job) -> MessageQuery:
         """The plan's filter, with the times to ask for."""
+        if job.mode == "confirm":  # whatever the service makes of times
+            return self._archive.plan.query
         since, until = self._window.asked(job.since if job.mode == "recheck" else None)
         return structs.replace(self._archive.plan.query, from_timestamp=since, to_timestamp=until)
 
