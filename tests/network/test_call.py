@@ -1,4 +1,4 @@
-"""One call under way, in virtual time: what it waits for, how often, until when, and what it tells."""
+"""One call under way, in virtual time: its waits, its attempts, its deadline and its errors."""
 
 import asyncio
 from collections.abc import Callable
@@ -262,7 +262,7 @@ def test_an_app_that_fills_the_pool_does_not_starve_one_that_is_paced(
 
 
 @in_time
-async def test_a_late_call_tells_where_its_time_went() -> None:
+async def test_a_late_call_says_where_its_time_went() -> None:
     world = World(BUSY, forever, slow=1.0, pace=Pace(rate=60), concurrency=1)
     while world.gate.delay("interactive") <= 0:
         world.gate.pacer.take(world.timing.now())
@@ -350,11 +350,11 @@ def test_what_surely_was_not_applied_is_no_unknown_outcome(answer: Any) -> None:
     virtually(main())
 
 
-# ── the story ──
+# ── the log of the attempts ──
 
 
 @in_time
-async def test_the_story_of_the_attempts_is_told_once_and_exactly() -> None:
+async def test_the_log_of_the_attempts_is_exact_and_names_like_ones_once() -> None:
     error = await World(ConnectError("refused"), reply(429, "7", b""), BUSY, BUSY, GONE, dice=0.0).fails()
     assert isinstance(error, NotFoundError)
     assert error.attempts == 5
@@ -366,7 +366,7 @@ async def test_the_story_of_the_attempts_is_told_once_and_exactly() -> None:
 
 
 @in_time
-async def test_a_story_is_as_short_as_it_can_be() -> None:
+async def test_a_log_of_attempts_is_as_short_as_it_can_be() -> None:
     error = await World(TransportError("lost"), dice=1.0).fails()
     assert str(error) == "x.do: lost (after 5 attempts; attempts 1-4: the same; waited 0.5, 1.0, 2.0, 4.0 s)"
     assert str(await World(GONE).fails()) == "x.do: 404: Not Found"
