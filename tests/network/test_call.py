@@ -150,9 +150,16 @@ async def test_a_budget_that_is_spent_refuses_what_a_deadline_has_no_room_for() 
 # ── the rate limit ──
 
 
-@in_time
-async def test_a_limit_that_has_struck_holds_back_every_call() -> None:
-    world = World(reply(429, "10"), OK, dice=0.0)
+BY_CODE = reply(400, "10", b'{"error":{"code":"ERR_TOO_MANY_REQUESTS"}}')
+
+
+@pytest.mark.parametrize("limited", [reply(429, "10"), BY_CODE], ids=["status", "code"])
+def test_a_limit_that_has_struck_holds_back_every_call(limited: Reply) -> None:
+    virtually(_held_back_after(limited))
+
+
+async def _held_back_after(limited: Reply) -> None:
+    world = World(limited, OK, dice=0.0)
     first = asyncio.create_task(world.call())
     await asyncio.sleep(1)
     assert await asyncio.gather(*(world.call() for _ in range(5))) == [{}] * 5
