@@ -14,15 +14,9 @@ from benchmarks import decode, export, import_time, measure, overhead, pace, pag
 from benchmarks.clients import CLIENTS
 from benchmarks.server import KEY, Endless, Serving
 from chatrest import App, AsyncSession
-<<<<<<< HEAD
-from chatrest.core.decode import MESSAGE, Many
-from chatrest.emulator.service.request import Request
-from chatrest.models.message import CallMessage
-=======
 from chatrest.core.decode import many
-from chatrest.emulator.service.router import Request
+from chatrest.emulator.service.request import Request
 from chatrest.models.message import CallMessage, Message
->>>>>>> decode
 
 
 def test_decode_prints_a_row_for_every_decoder_and_page(capsys: pytest.CaptureFixture[str]) -> None:
