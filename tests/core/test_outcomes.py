@@ -12,7 +12,7 @@ from chatrest.core.decode import ACK, Ack, each
 from chatrest.errors import ApiError, ReplyUnreadableError
 from chatrest.models.member import AddedMember
 from chatrest.models.user import User
-from tests.core.documented import some
+from tests.core.documented import few_examples
 
 ADDED = each(AddedMember)
 YES, NO = {"success": True}, {"success": False}
@@ -186,7 +186,7 @@ values = st.recursive(
 )  # fmt: skip
 
 
-@some
+@few_examples
 @given(values)
 def test_any_json_is_read_or_unreadable_and_an_item_succeeds_only_where_it_says_so(data: Any) -> None:
     for read in (ADDED, ACK):
