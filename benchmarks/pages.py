@@ -4,7 +4,7 @@ from typing import Final
 
 from msgspec.json import decode, encode
 
-from chatrest.emulator.service.message_pages import enveloped, pagination
+from chatrest.emulator.service.envelopes import list_reply, pagination
 from chatrest.emulator.store import Store
 from chatrest.emulator.store.data import fill
 
@@ -60,4 +60,4 @@ def with_a_stranger(page: bytes) -> bytes:
 def _page(records: list[bytes]) -> bytes:
     size = len(records)
     place = {"id": decode(records[-1])["id"], "affix": "append"}
-    return enveloped(records, {"meta": {"pagination": pagination(size, size, size), "cursor": place}})
+    return list_reply(records, {"meta": {"pagination": pagination(size, size, size), "cursor": place}})

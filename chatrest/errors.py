@@ -1,35 +1,41 @@
-"""Every error that chatrest raises, and the rule that turns a service's answer into one.
+"""Every error that chatrest raises, and the rule that turns a service's reply into one.
 
 ```
-ChatRestError
+ChatRestError                               operation
 ├── RequestInvalidError (also ValueError)   the caller's fault; nothing was sent
-├── ApiError                                the service answered, and said no
-│   ├── BadRequestError         400, 422
-│   ├── AuthenticationError     401
-│   ├── PermissionDeniedError   403
-│   ├── NotFoundError           404
-│   ├── ConflictError           409
-│   ├── RateLimitError          429
-│   └── ServerError             5xx
+├── ApiError                                the service refused or failed; by its code, else by the status
+│   ├── BadRequestError                     400, 422; ERR_BAD_REQUEST, ERR_EMPTY_…, ERR_INVALID_…
+│   ├── AuthenticationError                 401; AUTH_ERR_…, ERR_NO_AUTH
+│   ├── PermissionDeniedError               403; …_DENIED, …_NOT_ALLOWED, …_NO_ACCESS, …_RESTRICTION
+│   ├── NotFoundError                       404; …_NOT_FOUND, ERR_NOT_A_MEMBER
+│   ├── ConflictError                       409; …_ALREADY_…, ERR_SAME_SCOPE
+│   ├── RateLimitError                      429; ERR_TOO_MANY_REQUESTS; retry_after
+│   └── ServerError                         5xx; ERR_EXCEPTION, ERR_OPERATION_FAILED, …_FAILED
+│       └── ServerOutcomeUnknownError (also OutcomeUnknownError)
 ├── TransportError                          no usable reply came
 │   ├── ConnectError                        nothing was sent
 │   ├── RequestTimeoutError (also TimeoutError)
 │   └── ReplyUnreadableError                cut off, too large, not JSON, not the documented shape
 ├── OutcomeUnknownError                     a call that must not be repeated may have been applied
-├── DeadlineExceededError (also TimeoutError)
+├── DeadlineExceededError (also TimeoutError)   attempts, reason, retry_after
+│   └── DeadlineOutcomeUnknownError (also OutcomeUnknownError)
 └── CursorError                             a walk cannot honestly go on
 ```
 
-Two are both of what they say: a 5xx (but 501 and 505) to a call that must not be repeated is a
-`ServerError` and an `OutcomeUnknownError`, and a deadline that passes while such a call is under way is a
-`DeadlineExceededError` and an `OutcomeUnknownError`.
+A service code that is known (`chatrest.error_codes`) decides the class, whatever the status: services of this
+kind answer 400 for a message that is not there, and 417 for domain errors. An unknown code, or none, leaves
+it to the status; an unknown code that ends in `_NOT_FOUND` is a `NotFoundError` where the status is none of
+the above.
 
-The specification (Errors) leaves codes, statuses and body open, so the HTTP status decides the class
-where it is one of the above, and the service's own code where it is not: 417 carries domain errors.
+The class does not decide alone what is repeated, see `core.retry`: a status of 4xx says that the request
+was not applied, though its code makes it a `ServerError`; and a code that refuses (bad request, not found,
+conflict …) is final, though it came with a status of 5xx.
 """
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final, Literal, TypeAlias
+
+from .error_codes import KINDS, Kind
 
 __all__ = [
     "ApiError",
@@ -58,6 +64,9 @@ __all__ = [
 class ChatRestError(Exception):
     """The root: `except ChatRestError` catches all that chatrest raises on purpose."""
 
+    operation: str = ""
+    """The endpoint's name, such as `messages.list_user`; empty where no operation was called yet."""
+
 
 class RequestInvalidError(ChatRestError, ValueError):
     """An argument, an address or an environment variable is wrong. Nothing was sent."""
@@ -67,9 +76,8 @@ class ApiError(ChatRestError):
     """The service answered with an error.
 
     `status` is the HTTP status; `code`, `message` and `details` are the service's own (`code` and
-    `details` are None where it gave none); `headers` are the reply's; `operation` is the endpoint's
-    name, such as `messages.list_user`; `attempts` counts what was sent. `retry_after` is in seconds, for
-    a 429 or a 503 that names a time; else None.
+    `details` are None where it gave none); `headers` are the reply's, without secrets; `attempts` counts
+    what was sent. `retry_after` is in seconds, for a rate limit or a 503 that names a time; else None.
     """
 
     retry_after: float | None = None
@@ -98,43 +106,46 @@ class ApiError(ChatRestError):
 
 
 class BadRequestError(ApiError):
-    """400 or 422: the service refuses the request; `details` names the fields where it says them."""
+    """The service refuses the request as it is; `details` names the fields where the service says them."""
 
 
 class AuthenticationError(ApiError):
-    """401: the API key is missing, wrong, or of another app or region."""
+    """The API key is missing, wrong, or of another app or region."""
 
 
 class PermissionDeniedError(ApiError):
-    """403: the key's scope is too small, or a rule of the app forbids it."""
+    """The key's scope is too small, or a rule of the app, of its plan or of a group forbids it."""
 
 
 class NotFoundError(ApiError):
-    """404: no such user, group, message or operation."""
+    """No such user, group, message, membership or operation."""
 
 
 class ConflictError(ApiError):
-    """409, or a code that says the thing is so already."""
+    """The thing is so already, or is in a state that the call does not fit."""
 
 
 class RateLimitError(ApiError):
-    """429, or its code: too many requests. `retry_after` is None where the service named no time."""
+    """Too many requests: not processed. `retry_after` is None where the service named no time."""
 
 
 class ServerError(ApiError):
-    """5xx: the service failed."""
+    """The service failed: a status of 5xx, or a code that says so."""
 
 
 class TransportError(ChatRestError):
-    """No usable reply came."""
+    """No usable reply came. `sent` is False where surely no byte of the request left."""
+
+    sent: bool = True
 
 
 class ConnectError(TransportError):
     """No connection could be made, so nothing was sent.
 
-    `retry_after` is in seconds where the region counts as down and is not asked before; else None.
+    `retry_after` is in seconds until the next probe where the region counts as down; else None.
     """
 
+    sent = False
     retry_after: float | None = None
 
 
@@ -150,12 +161,36 @@ class OutcomeUnknownError(ChatRestError):
     """A call that must not be repeated was sent, and no reply says whether it was applied."""
 
 
+DeadlineReason: TypeAlias = Literal["rate limit", "place", "network", "wait"]
+
+
 class DeadlineExceededError(ChatRestError, TimeoutError):
-    """The call's deadline has passed, or what is left of it cannot be enough."""
+    """The call's deadline has passed, or what is left of it cannot be enough.
+
+    `reason` says what the call was waiting for: its slot of the `rate limit`, a `place` in the
+    pool, the `network`, or the `wait` before the next attempt. `retry_after` is in seconds: how long that
+    wait would have taken, where it is known; else None. `attempts` counts what was sent;
+    `__cause__` is the error of the last one that failed, if any did.
+    """
+
+    def __init__(
+        self,
+        text: str,
+        *,
+        operation: str = "",
+        attempts: int = 0,
+        reason: DeadlineReason = "network",
+        retry_after: float | None = None,
+    ) -> None:
+        super().__init__(text)
+        self.operation = operation
+        self.attempts = attempts
+        self.reason = reason
+        self.retry_after = retry_after
 
 
 class ServerOutcomeUnknownError(ServerError, OutcomeUnknownError):
-    """5xx to a call that must not be repeated: the service failed, before or after it applied the call."""
+    """A 5xx to a call that must not be repeated: the service failed, before or after it applied the call."""
 
 
 class DeadlineOutcomeUnknownError(DeadlineExceededError, OutcomeUnknownError):
@@ -166,7 +201,7 @@ class CursorError(ChatRestError):
     """A walk cannot honestly go on: a damaged or foreign token, or cursors that go round in a circle."""
 
 
-_BY_STATUS: dict[int, type[ApiError]] = {
+_BY_STATUS: Final[Mapping[int, type[ApiError]]] = {
     400: BadRequestError,
     401: AuthenticationError,
     403: PermissionDeniedError,
@@ -175,28 +210,23 @@ _BY_STATUS: dict[int, type[ApiError]] = {
     422: BadRequestError,
     429: RateLimitError,
 }
-_BY_CODE: dict[str, type[ApiError]] = {
-    "AUTH_ERR_APIKEY_NOT_FOUND": AuthenticationError,
-    "AUTH_ERR_EMPTY_APIKEY": AuthenticationError,
-    "AUTH_ERR_NO_ACCESS": PermissionDeniedError,
-    "ERR_ALREADY_BANNED": ConflictError,
-    "ERR_ALREADY_FRIEND": ConflictError,
-    "ERR_ALREADY_JOINED": ConflictError,
-    "ERR_BAD_REQUEST": BadRequestError,
-    "ERR_PERMISSION_DENIED": PermissionDeniedError,
-    "ERR_SAME_SCOPE": ConflictError,
-    "ERR_TOO_MANY_REQUESTS": RateLimitError,
+_BY_KIND: Final[Mapping[Kind, type[ApiError]]] = {
+    "authentication": AuthenticationError,
+    "bad_request": BadRequestError,
+    "conflict": ConflictError,
+    "not_found": NotFoundError,
+    "permission_denied": PermissionDeniedError,
+    "rate_limit": RateLimitError,
+    "server": ServerError,
 }
 
 
 def api_error_class(status: int, code: str | None) -> type[ApiError]:
     """The class for an HTTP status and a service code (None where the body had none)."""
+    if code is not None and (kind := KINDS.get(code)) is not None:
+        return _BY_KIND[kind]
     if status in _BY_STATUS:
         return _BY_STATUS[status]
     if status >= 500:
         return ServerError
-    if code is None:
-        return ApiError
-    if code.endswith("_NOT_FOUND"):
-        return _BY_CODE.get(code, NotFoundError)
-    return _BY_CODE.get(code, ApiError)
+    return NotFoundError if code is not None and code.endswith("_NOT_FOUND") else ApiError

@@ -30,7 +30,7 @@ class OpenTelemetryListener:
         self._attempts: dict[int, list[tuple[int, Attempt]]] = {}
 
     def __call__(self, record: Record) -> None:
-        """Takes a record of chatrest.telemetry."""
+        """Take a record of chatrest.telemetry."""
         if isinstance(record, Attempt):
             self._attempts.setdefault(record.call, []).append((time.time_ns(), record))
         else:
@@ -52,7 +52,7 @@ class OpenTelemetryListener:
 
 
 def _of_call(outcome: Outcome) -> dict[str, str | int]:
-    told: dict[str, str | int] = {
+    attributes: dict[str, str | int] = {
         "http.request.method": outcome.method,
         "url.template": outcome.template,
         "http.request.resend_count": max(0, outcome.attempts - 1),
@@ -61,14 +61,14 @@ def _of_call(outcome: Outcome) -> dict[str, str | int]:
         "chatrest.region": outcome.region,
     }
     if outcome.status is not None:
-        told["http.response.status_code"] = outcome.status
+        attributes["http.response.status_code"] = outcome.status
     if outcome.error is not None:
-        told["error.type"] = outcome.error
-    return told
+        attributes["error.type"] = outcome.error
+    return attributes
 
 
 def _of_attempt(attempt: Attempt) -> dict[str, str | int | float]:
-    told: dict[str, str | int | float] = {
+    attributes: dict[str, str | int | float] = {
         "chatrest.attempt": attempt.number,
         "http.response.body.size": attempt.reply_bytes,
         "chatrest.paced": attempt.paced,
@@ -77,9 +77,9 @@ def _of_attempt(attempt: Attempt) -> dict[str, str | int | float]:
         "chatrest.decoded": attempt.decoded,
     }
     if attempt.status is not None:
-        told["http.response.status_code"] = attempt.status
+        attributes["http.response.status_code"] = attempt.status
     if attempt.error is not None:
-        told["error.type"] = attempt.error
+        attributes["error.type"] = attempt.error
     if attempt.cause is not None:
-        told["chatrest.cause"] = attempt.cause
-    return told
+        attributes["chatrest.cause"] = attempt.cause
+    return attributes

@@ -1,10 +1,10 @@
-"""What happened, for whoever listens: a frozen record per attempt, and one per call.
+"""Telemetry: a frozen record per attempt, and one per call, for functions that listen.
 
 A listener is a function of one record: `AsyncSession(app, telemetry=print)`. It is called in the task that
 made the call, must be quick, and may not wait; what it raises is logged and does the call no harm. No
-record holds a key, a uid, a query or a body: an operation is told by its template.
+record holds a key, a uid, a query or a body: an operation is named by its template.
 
-Without listeners no record is made, and decoding is not timed. The logger `chatrest` tells attempts at
+Without listeners no record is made, and decoding is not timed. The logger `chatrest` writes attempts at
 DEBUG and repeats at INFO; it has no handler of its own.
 """
 
@@ -18,7 +18,7 @@ LOGGER = logging.getLogger("chatrest")
 LOGGER.addHandler(logging.NullHandler())
 
 
-class _Named(Struct, frozen=True, kw_only=True):
+class _CallRecord(Struct, frozen=True, kw_only=True):
     call: int
     """The call's number in its process: its attempts and its `Outcome` share it."""
     operation: str
@@ -31,7 +31,7 @@ class _Named(Struct, frozen=True, kw_only=True):
 
 
 @final
-class Attempt(_Named, frozen=True, kw_only=True):
+class Attempt(_CallRecord, frozen=True, kw_only=True):
     """One request, sent or not. All durations are in seconds."""
 
     number: int
@@ -40,21 +40,21 @@ class Attempt(_Named, frozen=True, kw_only=True):
     """The HTTP status; None where no reply came."""
     reply_bytes: int
     paced: float
-    """Held back for the service's rate limit."""
+    """Held back by the rate limit."""
     queued: float
     """Waiting for a place in the region's pool."""
     network: float
-    """From having a place to the reply's last byte; making a connection is part of it."""
+    """From the place in the pool to the reply's last byte; making a connection is part of it."""
     decoded: float
     """Making the result of the reply."""
     error: str | None
     """The class of the error that the attempt ended in."""
     cause: str | None
-    """Why the call was repeated: the class of the error before; None for a first attempt."""
+    """The class of the error that the attempt before ended in; None for a first attempt."""
 
 
 @final
-class Outcome(_Named, frozen=True, kw_only=True):
+class Outcome(_CallRecord, frozen=True, kw_only=True):
     """One call, after its last attempt."""
 
     attempts: int
@@ -69,8 +69,8 @@ Record: TypeAlias = Attempt | Outcome
 Listener: TypeAlias = Callable[[Record], None]
 
 
-def tell(listeners: Sequence[Listener], record: Record) -> None:
-    """Hands a record to every listener."""
+def notify(listeners: Sequence[Listener], record: Record) -> None:
+    """Hand a record to every listener."""
     for listener in listeners:
         try:
             listener(record)
@@ -79,7 +79,7 @@ def tell(listeners: Sequence[Listener], record: Record) -> None:
 
 
 def log_attempt(record: Record) -> None:
-    """The listener that is always there: the logger `chatrest`."""
+    """Write attempts to the logger `chatrest`: the listener that is always there."""
     if isinstance(record, Attempt):
         LOGGER.debug(
             "%s %s: attempt %d: %s, %d bytes in %.3f s",

@@ -11,7 +11,7 @@ from typing import Generic, NoReturn, TypeAlias, TypeVar, final
 
 from msgspec import Struct, structs
 
-from .core.cursor import Cursor
+from .core.cursor import Cursor, CursorKey
 from .core.decode import Listing
 from .core.endpoint import Pairs
 from .core.paging import LargestPage
@@ -57,7 +57,7 @@ class WalkSource(Struct, Generic[T], frozen=True, kw_only=True):
     """The operation's name."""
     largest: LargestPage
     """Of this list in this session, asked in the same way."""
-    cursor_key: bytes | None = None
+    cursor_key: CursorKey | None = None
     """Signs the walk's cursors."""
 
     def __rich_repr__(self) -> list[tuple[str, object]]:
@@ -217,7 +217,7 @@ class Walk(Generic[T]):
         return True
 
     def _reopen(self) -> None:
-        """Stand before the last page again where the walk has ended: what is new since comes after its items."""
+        """Stand before the last page again where the walk has ended: what is new comes after its items."""
         page = self._page
         if (
             page is None
@@ -251,7 +251,9 @@ class Walk(Generic[T]):
         self._page, self._memory = _CurrentPage(listing, taken, items), taken.memory
 
     def _cursor_error(self, words: str) -> CursorError:
-        return CursorError(f"{self._source.name}: {words}")
+        error = CursorError(f"{self._source.name}: {words}")
+        error.operation = self._source.name
+        return error
 
     def _position(self) -> Pairs:
         rules, position = self._source.rules, self._start.position

@@ -15,7 +15,7 @@ from benchmarks.clients import CLIENTS
 from benchmarks.server import KEY, Endless, Serving
 from chatrest import App, AsyncSession
 from chatrest.core.decode import many
-from chatrest.emulator.service.router import Request
+from chatrest.emulator.service.request import Request
 from chatrest.models.message import CallMessage, Message
 
 

@@ -18,6 +18,7 @@ from chatrest import (
     Timeouts,
 )
 from chatrest.emulator import Emulator
+from chatrest.telemetry import Record
 from tests.faulty import Faulty, Time, chain, hang, no_wait, reply
 
 pytestmark = pytest.mark.usefixtures("tidy")
@@ -58,13 +59,44 @@ async def test_what_is_sent() -> None:
         assert first.header(name) is None
 
 
-async def test_a_call_is_repeated_and_told_as_any_other() -> None:
+async def test_a_call_is_repeated_as_any_other() -> None:
     async with Faulty(reply(b"", 503), EMPTY, reply(b"", 500)) as server, management(server) as account:
         assert await account.apps.list().collect() == []
         with pytest.raises(ServerError) as caught:
             await account.apps.list().collect()
     assert caught.value.attempts == 5
     assert len(server.requests) == 7
+
+
+async def test_it_has_the_views_and_the_requests_of_a_session() -> None:
+    async with Faulty(reply({"a": 1}), reply(b"", 503)) as server:
+        records: list[Record] = []
+        async with management(server, headers={"X-A": "1"}, telemetry=records.append) as account:
+            view = account.with_options(headers={"X-B": "2"}, retry=RetryPolicy(attempts=1), priority="bulk")
+            assert await view.request("GET", "/apps/x", query={"a": 1}) == {"a": 1}
+            with pytest.raises(ServerError) as caught:
+                await view.apps.list().collect()
+            assert list(view.pools) == list(account.pools) == ["management"]
+    first, second = server.requests
+    assert (first.target, first.header("key"), first.header("onBehalfOf")) == ("/apps/x?a=1", NAME, None)
+    assert (second.header("X-A"), second.header("X-B")) == ("1", "2")
+    assert caught.value.attempts == 1
+    assert [record.region for record in records] == ["management"] * 4
+
+
+async def test_it_goes_through_a_proxy() -> None:
+    async with Faulty(EMPTY) as proxy:
+        account = AsyncManagement("http://127.0.0.1:1", key=NAME, secret=SECRET, proxy=proxy.url)
+        async with account:
+            assert await account.apps.list().collect() == []
+    assert proxy.requests[0].target.startswith("http://127.0.0.1:1/apps")
+
+
+def test_nobody_acts_on_it() -> None:
+    account = AsyncManagement("https://management.example.com", key=NAME, secret=SECRET)
+    with pytest.raises(RequestInvalidError, match="on_behalf_of"):
+        account.with_options(on_behalf_of="bob")
+    account.with_options(on_behalf_of=None)
 
 
 async def test_its_options_are_kept_to() -> None:
@@ -89,7 +121,7 @@ async def test_its_options_are_kept_to() -> None:
             await account.apps.list().collect()
 
 
-async def test_no_more_at_once_than_told() -> None:
+async def test_no_more_at_once_than_concurrency_says() -> None:
     together = asyncio.Barrier(2)
 
     async def step(peer: Any) -> None:
@@ -102,8 +134,8 @@ async def test_no_more_at_once_than_told() -> None:
 
 
 async def test_no_error_and_no_repr_shows_a_key() -> None:
-    told = {"code": "ERR_X", "message": f"{NAME} {SECRET}", "details": {SECRET: [NAME.upper()]}}
-    async with Faulty(reply({"error": told}, 403, x_echo=SECRET)) as server, management(server) as account:
+    record = {"code": "ERR_X", "message": f"{NAME} {SECRET}", "details": {SECRET: [NAME.upper()]}}
+    async with Faulty(reply({"error": record}, 403, x_echo=SECRET)) as server, management(server) as account:
         with pytest.raises(Exception, match="ERR_X") as caught:
             await account.apps.list().collect()
     for error in chain(caught.value):

@@ -1,4 +1,4 @@
-"""What a session makes of a reply: every status to its class, whatever the body."""
+"""From a reply to a result or an error: every status to its class, whatever the body."""
 
 import json
 import math
@@ -51,11 +51,11 @@ BODIES: dict[str, bytes] = {
 
 @pytest.mark.parametrize("status", CLASSES)
 async def test_a_status_with_the_services_own_body(status: int) -> None:
-    told = {
+    record = {
         "message": "the message", "devMessage": "for developers", "source": "chat-api",
         "details": {"uid": ["is wrong"]}, "code": "ERR_SOMETHING",
     }  # fmt: skip
-    body = b"" if status == 304 else json.dumps({"error": told}).encode()
+    body = b"" if status == 304 else json.dumps({"error": record}).encode()
     async with (
         Faulty(reply(body, status, x_request_id="abc")) as server,
         server.session(retry=ONCE) as session,
@@ -102,6 +102,56 @@ async def test_where_the_status_says_little_the_code_decides(code: str, kind: ty
         with pytest.raises(ApiError) as caught:
             await session.request("POST", "/a", json={})
     assert type(caught.value) is kind
+
+
+@pytest.mark.parametrize(
+    ("status", "code", "kind"),
+    [
+        (400, "ERR_MESSAGE_NOT_FOUND", NotFoundError), (400, "ERR_NOT_A_MEMBER", NotFoundError),
+        (500, "ERR_BAD_REQUEST", BadRequestError), (400, "ERR_OPERATION_FAILED", ServerError),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("method", ["GET", "POST"])
+async def test_a_known_code_goes_before_the_status_and_is_final(
+    status: int, code: str, kind: type[ApiError], method: Any
+) -> None:
+    async with Faulty(reply({"error": {"code": code}}, status)) as server, server.session() as session:
+        with pytest.raises(ApiError) as caught:
+            await session.request(method, "/a")
+    assert type(caught.value) is kind
+    assert len(server.requests) == 1
+
+
+@pytest.mark.parametrize("method", ["GET", "POST"])
+async def test_a_rate_limit_by_its_code_is_repeated_like_a_429(method: Any) -> None:
+    limited = reply({"error": {"code": "ERR_TOO_MANY_REQUESTS"}}, 400, retry_after="3")
+    async with Faulty(limited, reply()) as server, server.session() as session:
+        assert await session.request(method, "/a") == {}
+    assert len(server.requests) == 2
+
+
+async def test_a_part_that_nobody_asked_for_is_no_success() -> None:
+    async with Faulty(reply(b'{"data":[]}', 206)) as server, server.session() as session:
+        with pytest.raises(ReplyUnreadableError, match="206 Partial Content") as caught:
+            await session.request("GET", "/a")
+        assert caught.value.operation == "GET /a"
+        with pytest.raises(OutcomeUnknownError):
+            await session.request("POST", "/a")
+    assert len(server.requests) == 6
+
+
+async def test_a_304_says_what_it_is() -> None:
+    async with Faulty(reply(b"", 304)) as server, server.session() as session:
+        with pytest.raises(ApiError, match=r"304: Not Modified \(the request set no condition") as caught:
+            await session.request("GET", "/a")
+    assert (caught.value.status, len(server.requests)) == (304, 1)
+
+
+async def test_an_error_that_is_too_large_keeps_its_class() -> None:
+    async with Faulty(reply("x" * 5000, 404)) as server, server.session(max_reply_bytes=1000) as session:
+        with pytest.raises(NotFoundError) as caught:
+            await session.request("GET", "/a")
+    assert caught.value.message == "x" * 300
 
 
 async def test_an_error_can_be_pickled() -> None:

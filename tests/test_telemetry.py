@@ -1,4 +1,4 @@
-"""What listeners are told, record by record, and what they are never told."""
+"""Telemetry record by record, and what is in none of them."""
 
 import asyncio
 import logging
@@ -11,9 +11,8 @@ import msgspec
 import pytest
 from multidict import CIMultiDict
 
-import chatrest.network.call as run_module
-import chatrest.network.engine as engine_module
-import chatrest.session as session_module
+import chatrest.network.call as call_module
+import chatrest.network.client as client_module
 from chatrest import (
     App,
     AsyncSession,
@@ -27,7 +26,7 @@ from chatrest.core.pacer import Pace
 from chatrest.core.timeouts import Timeouts
 from chatrest.core.wire import Request
 from chatrest.network.transport import Reply
-from chatrest.telemetry import Attempt, Outcome, Record, tell
+from chatrest.telemetry import Attempt, Outcome, Record, notify
 from tests.faulty import KEY, Time
 
 pytestmark = pytest.mark.usefixtures("tidy")
@@ -38,7 +37,7 @@ PAGE = b'{"data":[],"meta":{}}'
 @pytest.fixture(autouse=True)
 def counted_from_one(monkeypatch: pytest.MonkeyPatch) -> None:
     """Calls are numbered through the whole process."""
-    monkeypatch.setattr(engine_module, "_NUMBERS", count(1))
+    monkeypatch.setattr(client_module, "_NUMBERS", count(1))
 
 
 UID = "uid-of-somebody"
@@ -63,7 +62,6 @@ class Stage:
         options = {"telemetry": self.records.append, "dice": lambda: 0.0, **options}
         app = App("app-1", KEY, base_url="https://chat.invalid/v3")
         self.session = AsyncSession(app, clock=self.time.clock, sleep=self.time.sleep, **options)
-        self.session._pools.open()
 
     async def exchange(self, request: Request, timeouts: Timeouts) -> Reply:
         self.time.now += self.slow
@@ -72,13 +70,16 @@ class Stage:
             raise answer
         return answer if isinstance(answer, Reply) else await answer()  # type: ignore[no-any-return]
 
+    async def opened(self) -> AsyncSession:
+        return await self.session.__aenter__()
+
     async def list(self, **options: Any) -> Any:
-        return await self.session.with_options(**options).messages.list_user(UID).collect()
+        return await (await self.opened()).with_options(**options).messages.list_user(UID).collect()
 
 
 @pytest.fixture(autouse=True)
 def no_network(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(session_module, "Transport", lambda **_: Stage.latest)
+    monkeypatch.setattr(client_module, "Transport", lambda **_: Stage.latest)
 
 
 SAME = {
@@ -142,16 +143,16 @@ async def test_an_answer_that_is_no_success() -> None:
     stage = Stage(reply(404, b"no"))
     with pytest.raises(ChatRestError):
         await stage.list()
-    told = {"status": 404, "error": "NotFoundError"}
-    assert stage.records == [attempt(**told, reply_bytes=2), outcome(**told)]
+    ending = {"status": 404, "error": "NotFoundError"}
+    assert stage.records == [attempt(**ending, reply_bytes=2), outcome(**ending)]
 
 
 async def test_a_reply_that_cannot_be_read() -> None:
     stage = Stage(reply(200, b"<html>"))
     with pytest.raises(ChatRestError):
         await stage.list(retry=RetryPolicy(attempts=1))
-    told = {"status": 200, "error": "ReplyUnreadableError"}
-    assert stage.records == [attempt(**told, reply_bytes=6), outcome(**told)]
+    ending = {"status": 200, "error": "ReplyUnreadableError"}
+    assert stage.records == [attempt(**ending, reply_bytes=6), outcome(**ending)]
 
 
 async def test_a_wait_that_the_deadline_has_no_room_for() -> None:
@@ -180,7 +181,7 @@ async def test_a_cancel() -> None:
     assert stage.records == [attempt(**cut, reply_bytes=0), outcome(**cut)]
 
 
-async def test_the_time_held_back_for_the_rate_is_told() -> None:
+async def test_the_time_held_back_for_the_rate_is_recorded() -> None:
     stage = Stage(reply(), pace=Pace(rate=60))
     for _ in range(4):
         await stage.list()
@@ -189,7 +190,7 @@ async def test_the_time_held_back_for_the_rate_is_told() -> None:
     assert [record.seconds for record in stage.records if isinstance(record, Outcome)] == paced
 
 
-async def test_the_time_waiting_for_a_place_is_told() -> None:
+async def test_the_time_waiting_for_a_place_is_recorded() -> None:
     free = asyncio.Event()
 
     async def slow() -> Reply:
@@ -209,7 +210,7 @@ async def test_the_time_waiting_for_a_place_is_told() -> None:
 async def test_calls_under_way_at_once_keep_their_numbers_apart() -> None:
     stage = Stage(reply(503, b""), reply())
     await asyncio.gather(
-        *(stage.list() for _ in range(20)), stage.session.as_user("me").users.list().collect()
+        *(stage.list() for _ in range(20)), (await stage.opened()).as_user("me").users.list().collect()
     )
     calls: dict[int, list[Record]] = {}
     for record in stage.records:
@@ -229,7 +230,7 @@ def test_records_are_values() -> None:
     assert msgspec.json.decode(msgspec.json.encode(outcome()))["operation"] == "messages.list_user"
 
 
-# ── what is never told ──
+# ── what is in no record ──
 
 SECRET = "s3cret-in-the-path"
 BY_HAND = [f"/users/{SECRET}", f"/users/{SECRET}/messages", f"/groups/{SECRET}/members/{SECRET}", "/users"]
@@ -242,7 +243,7 @@ async def test_no_record_and_no_log_line_shows_whom_a_call_by_hand_is_about(
 ) -> None:
     caplog.set_level(logging.DEBUG, "chatrest")
     stage = Stage(reply(status, b"{}", retry_after="1"), reply())
-    view = stage.session.as_user(SECRET).with_options(retry=RetryPolicy(limited=2))
+    view = (await stage.opened()).as_user(SECRET).with_options(retry=RetryPolicy(limited=2))
     with suppress(ChatRestError):
         await view.request("GET", path, query={"searchKey": SECRET})
     assert len(stage.records) >= 2
@@ -261,13 +262,13 @@ async def test_no_record_and_no_log_line_shows_a_key_a_uid_or_a_query(
     caplog.set_level(logging.DEBUG, "chatrest")
     body = msgspec.json.encode({"error": {"code": "ERR_X", "message": f"key {KEY} is wrong"}})
     stage = Stage(reply(status, body if status > 200 else PAGE, x_echo=KEY))
-    call = stage.session.as_user("me-myself").with_options(retry=RetryPolicy(attempts=2, limited=2))
+    call = (await stage.opened()).as_user("me-myself").with_options(retry=RetryPolicy(attempts=2, limited=2))
     with suppress(ChatRestError):
         await call.users.list(UserQuery(search_key=UID)).collect()
-    told = repr(stage.records) + "".join(line.getMessage() for line in caplog.records)
-    assert "users.list" in told
+    text = repr(stage.records) + "".join(line.getMessage() for line in caplog.records)
+    assert "users.list" in text
     for hidden in (KEY, "me-myself", UID):
-        assert hidden not in told
+        assert hidden not in text
 
 
 # ── listeners ──
@@ -289,15 +290,15 @@ async def test_a_listener_that_raises_does_no_harm(answer: Reply, caplog: pytest
     assert stage.session.pools["us"].active == 0
 
 
-def test_tell_asks_every_listener_in_turn() -> None:
+def test_notify_asks_every_listener_in_turn() -> None:
     heard: list[tuple[int, Record]] = []
-    tell([lambda record, n=n: heard.append((n, record)) for n in range(3)], outcome())  # type: ignore[misc]
+    notify([lambda record, n=n: heard.append((n, record)) for n in range(3)], outcome())  # type: ignore[misc]
     assert heard == [(n, outcome()) for n in range(3)]
 
 
 async def test_views_share_the_listeners() -> None:
     stage = Stage(reply())
-    await stage.session.as_user("me").users.list().collect()
+    await (await stage.opened()).as_user("me").users.list().collect()
     other = App("app-2", "key-2", "eu", base_url="https://chat.invalid/v3")
     await stage.session.for_app(other).users.list().collect()
     assert [(record.app_id, record.region) for record in stage.records[::2]] == [
@@ -322,8 +323,8 @@ async def test_nothing_is_made_where_nobody_listens(
     def made(**_: object) -> None:
         raise AssertionError("a record was made")
 
-    monkeypatch.setattr(run_module, "Attempt", made)
-    monkeypatch.setattr(run_module, "Outcome", made)
+    monkeypatch.setattr(call_module, "Attempt", made)
+    monkeypatch.setattr(call_module, "Outcome", made)
     assert await Stage(*answers, telemetry=()).list() == []
 
 
@@ -332,7 +333,7 @@ async def test_nothing_is_made_where_nobody_listens(
 
 @pytest.fixture
 def root() -> Iterator[list[str]]:
-    """What a program without any logging of its own would see on stderr."""
+    """The lines that a program without any logging of its own would see on stderr."""
     lines: list[str] = []
     handler = logging.Handler(logging.WARNING)
     handler.emit = lambda line: lines.append(line.getMessage())  # type: ignore[method-assign]

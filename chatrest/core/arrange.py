@@ -26,7 +26,6 @@ from .order import (
     runs_by_time,
     sorted_by,
     split,
-    strays_of,
     without_seen,
 )
 from .paging import position_pairs
@@ -55,7 +54,10 @@ def arrange(
     direction = cursor.direction or _told_direction(page, ids, rules)
     is_told = direction is not None
     if not cursor.by_id:
-        items = _in_service_order(page.items, ids, cursor, memory)
+        served = page.items, ids
+        if rules.paging.order == "id":  # documented to go by id, it goes by time
+            served = _along(*served, direction or "append")
+        items = _in_service_order(*served, cursor, memory)
         return Arranged(items, direction or "append", is_told, by_id=False, unordered_count=len(items))
     if are_ascending(ids):  # as pages are served: no id has to become a number
         direction = direction or "append"
@@ -72,10 +74,10 @@ def _by_number(
     numbers, places = list(parts.numbered), list(parts.numbered.values())
     ordered, sorted_numbers = sorted_by(places, numbers, direction)
     passed = passed_count(sorted_numbers, direction, cursor.last)
-    strays = strays_of(sorted_numbers[:passed], cursor.last, memory.ids)
+    strays = _strays(sorted_numbers[:passed], cursor, memory.ids)
     runs_by_id = not strays and ordered in (places, places[::-1])
-    if not runs_by_id and page.items and runs_by_time(_times(page.items), memory.time, direction):
-        items = _by_time(page.items, ids, cursor, memory, direction)
+    if not runs_by_id and page.items and runs_by_time(_times(page.items), cursor.time, direction):
+        items = _in_service_order(*_along(page.items, ids, direction), cursor, memory)
         return Arranged(items, direction, is_told, by_id=False, unordered_count=len(items))
     if strays:
         raise CursorError(
@@ -85,6 +87,14 @@ def _by_number(
     others = without_seen(ids, parts.others, _border(cursor, memory))[cursor.skip :]
     items = [page.items[place] for place in (*others, *ordered[passed:])]
     return Arranged(items, direction, is_told, by_id=True, unordered_count=len(others))
+
+
+def _strays(passed: Sequence[int], cursor: Cursor, before: Sequence[str] | None) -> list[int]:
+    """Ids behind the walk that it has never seen: neither on the page before, nor on this page, resumed."""
+    if not passed or cursor.last is None or (before is None and cursor.inside):
+        return []
+    known = {int(cursor.last), *(int(text) for text in before or () if is_number(text))}
+    return [number for number in passed if number not in known]
 
 
 def _in_service_order(items: list[T], ids: Sequence[str], cursor: Cursor, memory: Memory) -> list[T]:
@@ -98,12 +108,11 @@ def _in_service_order(items: list[T], ids: Sequence[str], cursor: Cursor, memory
     return [items[place] for place in places[cursor.skip :]]
 
 
-def _by_time(items: list[T], ids: Sequence[str], cursor: Cursor, memory: Memory, direction: Affix) -> list[T]:
-    """The new items in the service's order, turned where a page runs against the walk's direction."""
+def _along(items: list[T], ids: Sequence[str], direction: Affix) -> tuple[list[T], Sequence[str]]:
+    """A page that goes by time, turned where it runs against the walk's direction."""
     times = _times(items)
-    if times[0] != times[-1] and (times[0] > times[-1]) is (direction == "append"):
-        items, ids = items[::-1], ids[::-1]
-    return _in_service_order(items, ids, cursor, memory)
+    runs_against = bool(times) and times[0] != times[-1] and (times[0] > times[-1]) is (direction == "append")
+    return (items[::-1], ids[::-1]) if runs_against else (items, ids)
 
 
 def _border(cursor: Cursor, memory: Memory) -> set[str]:

@@ -1,6 +1,6 @@
-"""Whether a region is worth asking: a breaker that fails fast while it is surely down, and a retry budget.
+"""A breaker that fails fast while a region is surely down, and a budget that keeps repeats rare.
 
-Pure: both are told the time and what happened. A region is surely down when `FAILURES` exchanges in a row
+Pure: both take time and events as arguments. A region is surely down when `FAILURES` exchanges in a row
 brought no reply at all (an HTTP error is a reply). Then nothing is sent for a second, and after it one
 call as a probe; every failed probe doubles the rest, up to half a minute; the first reply closes it.
 
@@ -27,11 +27,11 @@ class Breaker:
         """Exchanges in a row that brought no reply."""
         self._rest = _FIRST_REST
         self._until = 0.0
-        self._probing = False
+        self._is_probing = False
 
     @property
     def is_open(self) -> bool:
-        """Whether the region counts as down."""
+        """True if the region counts as down."""
         return self.failures >= FAILURES
 
     def wait(self, now: float) -> float:
@@ -40,39 +40,39 @@ class Breaker:
             return 0.0
         if now < self._until:
             return self._until - now
-        self._probing = True
+        self._is_probing = True
         self._until = now + self._rest  # a probe that never comes back does not block the next one
         return 0.0
 
-    def replied(self) -> None:
-        """A reply came, whatever it said."""
-        self.failures, self._rest, self._probing = 0, _FIRST_REST, False
+    def record_reply(self) -> None:
+        """Note a reply, of whatever status."""
+        self.failures, self._rest, self._is_probing = 0, _FIRST_REST, False
 
-    def failed(self, now: float, *, probe: bool = True) -> None:
-        """No reply came. `probe` is False for one that was under way before the breaker opened."""
+    def record_failure(self, now: float, *, probe: bool = True) -> None:
+        """Note an exchange without a reply; `probe` is False for one that began before the breaker opened."""
         self.failures += 1
         if self.failures == FAILURES:
             self._until = now + self._rest
-        elif self._probing and probe:
-            self._probing = False
+        elif self._is_probing and probe:
+            self._is_probing = False
             self._rest = min(_LONGEST_REST, self._rest * 2)
             self._until = now + self._rest
 
 
-class Budget:
-    """When a region can stand the next repeat."""
+class RetryBudget:
+    """A token bucket of repeats: earned by calls and by time, spent by repeats."""
 
     def __init__(self) -> None:
         self._saved = _SAVED
-        self._seen = 0.0
+        self._last_spent = 0.0
 
-    def called(self) -> None:
-        """A call was made for the first time: a quarter of a repeat is earned."""
+    def earn(self) -> None:
+        """Earn a quarter of a repeat: a call was made for the first time."""
         self._saved = min(_SAVED, self._saved + _SHARE)
 
     def spend(self, now: float) -> float:
-        """Takes a repeat: seconds until it may go, 0 where one was saved."""
-        passed = max(0.0, now - self._seen) if self._seen else 0.0
-        self._seen = now
-        self._saved = min(_SAVED, self._saved + passed * _PER_SECOND) - 1
+        """Take a repeat, and return the seconds until it may go: 0 where one was saved."""
+        elapsed = max(0.0, now - self._last_spent) if self._last_spent else 0.0
+        self._last_spent = now
+        self._saved = min(_SAVED, self._saved + elapsed * _PER_SECOND) - 1
         return max(0.0, -self._saved / _PER_SECOND)

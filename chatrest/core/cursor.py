@@ -32,6 +32,25 @@ _DAMAGED: Final = "the cursor token is damaged: it was not made by str(cursor)"
 
 
 @final
+class CursorKey:
+    """A session's key for the tokens of its cursors. No repr shows it."""
+
+    __slots__ = ("_key",)
+
+    def __init__(self, key: bytes) -> None:
+        self._key = key
+
+    def __repr__(self) -> str:
+        return "<CursorKey>"
+
+    def sign(self, payload: bytes) -> bytes:
+        """The signature of a token's payload, 32 bytes."""
+        mac = hmac.digest(self._key, payload, "sha256")
+        # The first byte of a signature is never the version's: that tells a signed token from another.
+        return mac if mac[:1] != _VERSION else b"\x00" + mac[1:]
+
+
+@final
 class Cursor(Struct, frozen=True, array_like=True):
     """A place in a walk. `str(cursor)` is its token, `Cursor.parse(token)` reads it back."""
 
@@ -47,6 +66,8 @@ class Cursor(Struct, frozen=True, array_like=True):
     """How many items without an id number of their own were delivered from this page."""
     inside: bool = False
     """Whether the last item is on the page that `position` asks for, and not before it."""
+    time: int | None = None
+    """When the last item delivered was sent, where items tell it: shows whether a list goes by time."""
     by_id: bool = True
     """Whether the list goes by id; if not, its items come in the service's order."""
     mac: bytes = b""
@@ -58,7 +79,7 @@ class Cursor(Struct, frozen=True, array_like=True):
 
     def __rich_repr__(self) -> list[tuple[str, Any]]:
         """The place, without the fingerprint and the signature."""
-        names = ("position", "direction", "last", "skip", "inside", "by_id")
+        names = ("position", "direction", "last", "skip", "inside", "time", "by_id")
         return [(name, getattr(self, name)) for name in names]
 
     @classmethod
@@ -82,21 +103,16 @@ class Cursor(Struct, frozen=True, array_like=True):
             raise CursorError(_DAMAGED)
         return cursor
 
-    def signed(self, key: bytes | None) -> "Cursor":
+    def signed(self, key: CursorKey | None) -> "Cursor":
         """This cursor with the signature of `key`; as it is without a key."""
-        return self if key is None else structs.replace(self, mac=self._mac(key))
+        return self if key is None else structs.replace(self, mac=key.sign(_VERSION + self._payload()))
 
-    def is_signed_by(self, key: bytes) -> bool:
+    def is_signed_by(self, key: CursorKey) -> bool:
         """Return True where `key` signed this very cursor."""
-        return hmac.compare_digest(self.mac, self._mac(key))
+        return hmac.compare_digest(self.mac, key.sign(_VERSION + self._payload()))
 
     def _payload(self) -> bytes:
         return _json(structs.astuple(self)[:-1])
-
-    def _mac(self, key: bytes) -> bytes:
-        mac = hmac.digest(key, _VERSION + self._payload(), "sha256")
-        # The first byte of a signature is never the version's: that tells a signed token from another.
-        return mac if mac[:1] != _VERSION else b"\x00" + mac[1:]
 
 
 def fingerprint(*parts: Any) -> str:
@@ -114,7 +130,7 @@ def beginning(query: str, asked: Pairs, paging: Paging) -> Cursor:
     return Cursor(query, position, direction, by_id=paging.order == "id")
 
 
-def resumed(cursor: Cursor | str, start: Cursor, paging: Paging, key: bytes | None) -> Cursor:
+def resumed(cursor: Cursor | str, start: Cursor, paging: Paging, key: CursorKey | None) -> Cursor:
     """The cursor to go on from, without its signature, if it is a place of the list that begins at `start`.
 
     Raises `CursorError` for a token that is damaged, of another query, not signed by `key` where there is

@@ -1,7 +1,8 @@
-"""From a reply that is no success to the error that tells it (specification, Errors).
+"""From a reply that is no success to its error (specification, Errors).
 
 The body of an error is not shown by the specification. On services of this kind it is
-`{"error": {"code", "message", "devMessage", "details", "source"}}`; where it isn't (a proxy's HTML, plain
+`{"error": {"code", "message", "devMessage", "details", "source"}}`; the agent operations have
+`{"statusCode", "message", "error"}` at the root, without a code. Where it is neither (a proxy's HTML, plain
 text, nothing) the error says what came in its place. Whatever the service wrote is scrubbed of keys.
 """
 
@@ -33,51 +34,58 @@ def fault(
 ) -> ApiError:
     """The error for a reply; `now` is epoch seconds, for a `Retry-After` that is a date."""
     secrets = tuple(secrets)
-    told = scrub_all(error_of(body) or {}, secrets)
-    code = _printable(told["code"]) if isinstance(told.get("code"), str) else None
-    message = _printable(_message(told) or _text(body, secrets)) or _phrase(status)
+    record = scrub_all(error_of(body) or {}, secrets)
+    code = _printable(record["code"]) if isinstance(record.get("code"), str) else None
+    message = _printable(_message(record) or _text(body, secrets)) or _phrase(status)
     kind = api_error_class(status, code)
     error = kind(
-        f"{operation}: {status}{f' {code}' if code else ''}: {message}{_hint(status, headers)}",
+        f"{operation}: {status}{f' {code}' if code else ''}: {message}{_hint(status)}",
         status=status,
         code=code,
         message=message,
-        details=told.get("details"),
+        details=record.get("details"),
         headers=headers,
         operation=operation,
     )
-    if isinstance(error, RateLimitError) or status == 503:
+    if isinstance(error, RateLimitError) or status in (429, 503):
         error.retry_after = retry_after(headers, now)
     return error
 
 
 def error_of(body: bytes) -> dict[str, Any] | None:
-    """The `error` member of a reply's JSON, None where there is none."""
+    """The error record in a reply's JSON, None where there is none."""
     try:
-        told = _read(body)
+        value = _read(body)
     except ReplyUnreadableError:
         return None
-    error = told.get("error") if isinstance(told, dict) else None
+    error = value.get("error") if isinstance(value, dict) else None
     if isinstance(error, str):
-        return {"message": error}
+        return {"message": _root_message(value) or error}
     return error if isinstance(error, dict) else None
 
 
+def _root_message(value: dict[str, Any]) -> str:
+    """The message of the agent operations: beside `error`, a text, or a list of them."""
+    message = value.get("message")
+    texts = message if isinstance(message, list) else [message]
+    return "; ".join(text for text in texts if isinstance(text, str))
+
+
 def retry_after(headers: Mapping[str, str], now: float) -> float | None:
-    """Seconds to wait before asking again, from `Retry-After` or the rate limit's reset; None: not told."""
+    """Seconds to wait, from `Retry-After` or the limit's reset; None where neither is there."""
     named = {name.lower().replace("x-ratelimit-", "x-rate-limit-"): value for name, value in headers.items()}
     after = named.get("retry-after", "").strip()
     seconds = _number(after)
     if seconds is not None:
         return seconds
-    at = moment(after)
+    at = http_date(after)
     if at is None:
         at = _number(named.get("x-rate-limit-reset", "").strip())
     return None if at is None else max(0.0, at - now)
 
 
 def signal(status: int, headers: Mapping[str, str], now: float) -> Signal:
-    """What a reply tells of the rate limit, in either spelling; `headers` take names without case."""
+    """The state of the rate limit in a reply, in either spelling; `headers` take names without case."""
     limit = headers.get("X-Rate-Limit") or headers.get("X-RateLimit-Limit")
     left = headers.get("X-Rate-Limit-Remaining") or headers.get("X-RateLimit-Remaining")
     if status != 429:
@@ -89,7 +97,7 @@ def _number(text: str | None) -> float | None:
     return float(text) if text and _NUMBER.fullmatch(text) else None
 
 
-def moment(date: str) -> float | None:
+def http_date(date: str) -> float | None:
     """Epoch seconds of an HTTP date; one that names no zone is in UTC (RFC 9110, 5.6.7)."""
     try:
         at = parsedate_to_datetime(date)
@@ -106,16 +114,16 @@ def _read(body: bytes) -> Any:
         return whole(body)
 
 
-def _message(told: dict[str, Any]) -> str:
-    texts = (told.get(name) for name in ("message", "devMessage"))
+def _message(record: dict[str, Any]) -> str:
+    texts = (record.get(name) for name in ("message", "devMessage"))
     return next((text[:_LONGEST] for text in texts if isinstance(text, str) and text), "")
 
 
 def _text(body: bytes, secrets: tuple[str, ...]) -> str:
-    """What a body without the service's own message says. JSON is told as it reads, for escapes hide keys."""
+    """The text of a body without the service's own message; JSON without its escapes, which hide keys."""
     try:
-        told = _read(body)
-        text = "" if told is None else json.dumps(scrub_all(told, secrets), ensure_ascii=False)
+        value = _read(body)
+        text = "" if value is None else json.dumps(scrub_all(value, secrets), ensure_ascii=False)
     except ReplyUnreadableError:
         text = _beginning(body, secrets)
     plain = " ".join(_TAG.sub(" ", text[:_WINDOW]).split())
@@ -141,7 +149,11 @@ def _phrase(status: int) -> str:
         return "no reason given"
 
 
-def _hint(status: int, headers: Mapping[str, str]) -> str:
+def _hint(status: int) -> str:
+    if status < 200:
+        return " (an interim status, and no reply came after it)"
+    if status == 304:
+        return " (the request set no condition: a cache before the service says so)"
     if 300 <= status < 400:
         return " (redirects are not followed: the key would travel with them)"
     return ""

@@ -1,4 +1,4 @@
-"""Where an app lives: app id, region and service domain give the address (specification, Versioning).
+"""The address of an app, from app id, region and service domain (specification, Versioning).
 
 An address is https, so that a key never travels in the clear (specification, Authentication 9). The one
 exception is loopback, where an emulator or a test server listens.
@@ -12,6 +12,7 @@ from typing import Final, Self, final
 from urllib.parse import urlsplit
 
 from ..errors import RequestInvalidError
+from .arguments import hides_arguments
 
 REGIONS: Final = ("us", "eu", "in")
 _LABEL = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?")
@@ -20,7 +21,7 @@ _KEY = re.compile(r"[\x21-\x7e]+")
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, init=False)
 class App:
     """One application's address and key: a value, hashable, safe to print (the key is never shown).
 
@@ -32,19 +33,31 @@ class App:
 
     app_id: str
     api_key: str = field(repr=False)
-    region: str = "us"
-    service_domain: str | None = field(default=None, kw_only=True)
-    base_url: str | None = field(default=None, kw_only=True)
+    region: str
+    service_domain: str | None
+    base_url: str | None
 
-    def __post_init__(self) -> None:
-        _check("app_id", self.app_id, _LABEL, "one DNS label: letters, digits and inner dashes, 1 to 63")
-        check_key("api_key", self.api_key)
-        if self.region not in REGIONS:
-            raise RequestInvalidError(f"region = {self.region!r}: allowed are {', '.join(REGIONS)}")
-        if self.service_domain is not None:
-            _check_domain(self.service_domain)
-        if self.base_url is not None:
-            object.__setattr__(self, "base_url", check_url("base_url", self.base_url))
+    @hides_arguments
+    def __init__(
+        self,
+        app_id: str,
+        api_key: str,
+        region: str = "us",
+        *,
+        service_domain: str | None = None,
+        base_url: str | None = None,
+    ) -> None:
+        _check("app_id", app_id, _LABEL, "one DNS label: letters, digits and inner dashes, 1 to 63")
+        check_key("api_key", api_key)
+        if region not in REGIONS:
+            raise RequestInvalidError(f"region: allowed are {', '.join(REGIONS)}")
+        if service_domain is not None:
+            _check_domain(service_domain)
+        if base_url is not None:
+            base_url = check_url("base_url", base_url)
+        values = (app_id, api_key, region, service_domain, base_url)
+        for name, value in zip(self.__slots__, values, strict=True):
+            object.__setattr__(self, name, value)
 
     @property
     def chat_url(self) -> str:
@@ -64,6 +77,7 @@ class App:
         return f"https://{self.app_id}.{interface}-{self.region}.{self.service_domain}/v3"
 
     @classmethod
+    @hides_arguments
     def from_env(cls, environ: Mapping[str, str] | None = None) -> Self:
         """The app that the environment names.
 
@@ -91,14 +105,14 @@ _VARIABLES = ("APP_ID", "API_KEY", "REGION", "SERVICE_DOMAIN", "BASE_URL")
 
 
 def check_key(name: str, key: object) -> str:
-    """`key`, if it can stand in a header as it is; the error never repeats it."""
+    """Return `key` if it can stand in a header as it is; the error never repeats it."""
     if not isinstance(key, str) or not _KEY.fullmatch(key):
         raise RequestInvalidError(f"{name}: allowed are visible ASCII characters, at least one, no spaces")
     return key
 
 
 def check_url(name: str, url: object) -> str:
-    """`url` without a slash at its end, if it is https, or http to loopback."""
+    """Return `url` without a slash at its end, if it is https, or http to loopback."""
     allowed = "https://host[:port][/path], or http:// to loopback, without user, query or fragment"
     if not isinstance(url, str) or not re.fullmatch(r"[\x21-\x7e]+", url):
         raise RequestInvalidError(f"{name}: allowed is {allowed}")
@@ -111,12 +125,12 @@ def check_url(name: str, url: object) -> str:
     if not host or port == 0 or "@" in parts.netloc or "?" in url or "#" in url or "\\" in url:
         raise RequestInvalidError(f"{name}: allowed is {allowed}")
     if parts.scheme != "https" and not (parts.scheme == "http" and is_loopback(host)):
-        raise RequestInvalidError(f"{name} = {url!r}: allowed is {allowed}")
+        raise RequestInvalidError(f"{name}: allowed is {allowed}")
     return url.rstrip("/")
 
 
 def is_loopback(host: str) -> bool:
-    """Whether `host` is this machine itself: localhost, 127.0.0.0/8 or ::1."""
+    """True if `host` is this machine itself: localhost, 127.0.0.0/8 or ::1."""
     from ipaddress import ip_address  # 3 ms, and only an address of our own needs it
 
     if host == "localhost":
@@ -130,9 +144,9 @@ def is_loopback(host: str) -> bool:
 def _check_domain(domain: str) -> None:
     allowed = "a host name such as chat.example.com, with or without a port from 1 to 65535"
     _check("service_domain", domain, _DOMAIN, allowed)
-    found = _DOMAIN.fullmatch(domain)
-    if found and found["port"] and not 0 < int(found["port"]) < 65536:
-        raise RequestInvalidError(f"service_domain = {domain!r}: allowed is {allowed}")
+    match = _DOMAIN.fullmatch(domain)
+    if match and match["port"] and not 0 < int(match["port"]) < 65536:
+        raise RequestInvalidError(f"service_domain: allowed is {allowed}")
 
 
 def _check(name: str, value: object, pattern: re.Pattern[str], allowed: str) -> None:

@@ -75,14 +75,6 @@ def passed_count(numbers: Sequence[int], direction: Affix, last: str | None) -> 
     return bisect_right(numbers, -int(last), key=neg)
 
 
-def strays_of(passed: Sequence[int], last: str | None, before: Collection[str] | None) -> list[int]:
-    """Numbers behind the walk that the page before did not hold; none where no page before is known."""
-    if before is None or not passed or last is None:
-        return []
-    known = {int(last), *(int(each) for each in before if is_number(each))}
-    return [number for number in passed if number not in known]
-
-
 def runs_by_time(times: Sequence[int], previous: int | None, direction: Affix) -> bool:
     """Return True where a page's times only rise or only fall, and lie ahead of the `previous` page's last
     one.

@@ -1,13 +1,22 @@
-"""Whether a failed attempt may be repeated, and after how long. Decisions only; the session waits.
+"""The attempts of a call so far, and what comes next: whether it is repeated, and after how long.
 
-| what failed                                       | safe, idempotent | never                        |
+Pure: the network floor sends and sleeps. The rules, by what the last attempt ended in:
+
+| the attempt ended in                              | safe, idempotent | never                        |
 |---------------------------------------------------|------------------|------------------------------|
 | no connection (`ConnectError`)                    | again            | again: nothing was sent      |
-| 429 (`RateLimitError`)                            | again            | again: it was not processed  |
+| a rate limit, by status 429 or by its code        | again            | again: it was not processed  |
 | cut off, timed out, unreadable (`TransportError`) | again            | the outcome is unknown       |
 | 408, 500, 502, 503, 504, 520 to 529 (a proxy's)   | again            | the outcome is unknown       |
 | any other 5xx but 501 and 505                     | raised           | the outcome is unknown       |
+| a code that refuses, whatever its status          | raised           | raised: it was not applied   |
+| a code of a failed service with a 4xx             | raised           | raised: it was not applied   |
 | any other answer                                  | raised           | raised                       |
+
+The two lines on codes: `500 ERR_BAD_REQUEST` comes from a service that has read the request and refused it,
+so it is final, and a POST has no unknown outcome; `400 ERR_OPERATION_FAILED` is a `ServerError`, but a 4xx
+states that nothing was applied, and does not promise that a repeat would end better. A `RateLimitError`
+is repeated whatever its status (`400 ERR_TOO_MANY_REQUESTS`): the code means "not processed".
 
 Waits are full jitter below a bound that doubles; a wait that the service names is kept to, and spread a
 little so that a thousand clients do not come back in one instant.
@@ -16,7 +25,7 @@ little so that a thousand clients do not come back in one instant.
 from collections.abc import Callable, Sequence
 from itertools import groupby
 from operator import itemgetter
-from typing import Final, final
+from typing import Final, TypeAlias, final
 
 from msgspec import Struct
 
@@ -29,34 +38,81 @@ from ..errors import (
     ServerError,
     TransportError,
 )
+from ..secrets import described
+from .arguments import hides_arguments
 from .endpoint import Replay
 from .timeouts import check_seconds
 
 REPEATED_STATUSES: Final = frozenset({408, 500, 502, 503, 504})
 
+Dice: TypeAlias = Callable[[], float]
+
 
 @final
-class Tries(Struct, frozen=True):
-    """What became of a call so far."""
+class Attempts(Struct, frozen=True, kw_only=True):
+    """The attempts of one call that have failed so far, and the pause before the next one."""
 
-    failed: int
-    """Attempts that failed, but not by 429."""
+    count: int = 0
+    """All that failed, of whatever kind."""
     limited: int = 0
-    """Attempts that were answered 429."""
-    unmade: int = 0
-    """Attempts of a patient call that found no connection: they are no failures."""
+    """Those that met a rate limit."""
+    connect_failures: int = 0
+    """Those of a patient call that found no connection: they do not count against `RetryPolicy.attempts`."""
     patient: bool = False
-    """Whether the call may wait out a limit, or a region that is down, for as long as it takes: bulk may."""
+    """True if the call may wait out a limit, or a region that is down, for as long as it takes: bulk may."""
+    error: ChatRestError | None = None
+    """The error of the last one."""
+    pause: float | None = None
+    """Seconds until the next attempt; None where there is to be none."""
+    waited: float = 0.0
+    """Seconds waited between attempts, `pause` included."""
+    log: tuple[tuple[str, float | None], ...] = ()
+    """Error text and seconds waited after it, per attempt that was followed by another."""
+
+    @property
+    def failed(self) -> int:
+        """Those that count against `RetryPolicy.attempts`."""
+        return self.count - self.limited - self.connect_failures
+
+    def failing(self, error: ChatRestError, *, has_replied: bool) -> "Attempts":
+        """These and one more that ended in `error`, with no pause decided yet.
+
+        `has_replied`: whether the region ever replied. One that never did may be a host that does not exist,
+        and not even a patient call waits for that.
+        """
+        no_connection = self.patient and has_replied and isinstance(error, ConnectError)
+        return Attempts(
+            count=self.count + 1,
+            limited=self.limited + isinstance(error, RateLimitError),
+            connect_failures=self.connect_failures + no_connection,
+            patient=self.patient,
+            error=error,
+            waited=self.waited,
+            log=self.log,
+        )
+
+    def pausing(self, seconds: float) -> "Attempts":
+        """These, to be followed by another one after `seconds`."""
+        return Attempts(
+            count=self.count,
+            limited=self.limited,
+            connect_failures=self.connect_failures,
+            patient=self.patient,
+            error=self.error,
+            pause=seconds,
+            waited=self.waited + seconds,
+            log=(*self.log, (str(self.error), seconds)),
+        )
 
 
 @final
 class RetryPolicy(Struct, frozen=True, kw_only=True):
-    """How calls are repeated. `RetryPolicy(attempts=1)` never repeats."""
+    """The rules for repeating calls. `RetryPolicy(attempts=1)` never repeats."""
 
     attempts: int = 5
-    """How often a call may fail before its error is raised; 1 never repeats. A 429 is no failure."""
+    """Failures after which a call's error is raised; 1 never repeats. A 429 is no failure."""
     limited: int = 5
-    """How often a call may be answered 429 before that is raised; a bulk call waits for as long as it takes.
+    """Replies of 429 after which that is raised; a bulk call waits for as long as it takes.
     With `attempts=1` the first one is raised."""
     first_wait: float = 0.5
     """Seconds: the bound of the first wait; it doubles with every attempt."""
@@ -67,39 +123,40 @@ class RetryPolicy(Struct, frozen=True, kw_only=True):
     unnamed_limit_wait: float = 60.0
     """Seconds: the bound of the wait after a 429 that names no time: a limit's window, usually a minute."""
 
+    @hides_arguments
     def __post_init__(self) -> None:
         for name in ("attempts", "limited"):
             value = getattr(self, name)
             if type(value) is not int or not 1 <= value <= 1000:
-                raise RequestInvalidError(
-                    f"retry.{name} = {value!r}: allowed is a whole number from 1 to 1000"
-                )
+                allowed = "a whole number from 1 to 1000"
+                raise RequestInvalidError(f"retry.{name} = {described(value)}: allowed is {allowed}")
         for name in ("first_wait", "longest_wait", "longest_server_wait", "unnamed_limit_wait"):
             if check_seconds(f"retry.{name}", getattr(self, name)) is None:
                 raise RequestInvalidError(f"retry.{name} = None: allowed is a number of seconds above 0")
 
-    def wait(
-        self, error: ChatRestError, replay: Replay, tries: Tries, dice: Callable[[], float]
-    ) -> float | None:
-        """Seconds to wait before the call is repeated; None where `error` is to be raised."""
-        if self.attempts == 1 or not may_repeat(error, replay):
+    def wait(self, attempts: Attempts, replay: Replay, dice: Dice) -> float | None:
+        """Seconds to wait before the call is repeated; None where the last error is to be raised."""
+        error = attempts.error
+        if error is None or self.attempts == 1 or not may_repeat(error, replay):
             return None
         if isinstance(error, RateLimitError):
-            over = tries.limited >= self.limited and not tries.patient
-            return None if over else self._limit_wait(error, tries, dice)
+            is_over = attempts.limited >= self.limited and not attempts.patient
+            return None if is_over else self._limit_wait(error, attempts, dice)
         down = error.retry_after if isinstance(error, ConnectError) else None
-        if tries.unmade and isinstance(error, ConnectError):
-            return self._bound(tries.unmade) * dice() if down is None else down
-        # A region that is down is not waited for by a caller who is: it is told at once.
-        if tries.failed >= self.attempts or down is not None:
+        if attempts.connect_failures and isinstance(error, ConnectError):
+            return self._bound(attempts.connect_failures) * dice() if down is None else down
+        # Whoever waits for an answer learns at once that the region is down.
+        if attempts.failed >= self.attempts or down is not None:
             return None
         named = error.retry_after or 0.0 if isinstance(error, ApiError) else 0.0
-        return None if named > self.longest_server_wait else max(named, self._bound(tries.failed) * dice())
+        if named > self.longest_server_wait:
+            return None
+        return max(named, self._bound(attempts.failed) * dice())
 
-    def _limit_wait(self, error: RateLimitError, tries: Tries, dice: Callable[[], float]) -> float | None:
+    def _limit_wait(self, error: RateLimitError, attempts: Attempts, dice: Dice) -> float | None:
         if error.retry_after is None:
             # The window may be almost over or have just begun, so the bound grows to it.
-            bound = min(self.unnamed_limit_wait, self._bound(tries.limited) * 8)
+            bound = min(self.unnamed_limit_wait, self._bound(attempts.limited) * 8)
             return bound * (0.5 + dice() / 2)
         if error.retry_after > self.longest_server_wait:
             return None
@@ -110,39 +167,40 @@ class RetryPolicy(Struct, frozen=True, kw_only=True):
 
 
 def may_repeat(error: ChatRestError, replay: Replay) -> bool:
-    """Whether a call may be sent again after `error`."""
+    """True if a call may be sent again after `error`."""
     if isinstance(error, ConnectError | RateLimitError):
         return True
+    if isinstance(error, ServerError) and error.status == 429:
+        return True  # whatever its code: a 429 was not processed
     return replay != "never" and is_passing(error)
 
 
 def is_passing(error: ChatRestError) -> bool:
-    """Whether `error` may be gone when the call is repeated."""
-    if isinstance(error, ApiError):
+    """True if `error` may be gone when the call is repeated."""
+    if isinstance(error, ServerError) or type(error) is ApiError:  # any other class is a refusal: final
         return error.status in REPEATED_STATUSES or 520 <= error.status < 530
     return isinstance(error, TransportError) and not isinstance(error, ConnectError)
 
 
 def leaves_open(error: ChatRestError) -> bool:
-    """Whether a call that ended in `error` may have been applied. 501 and 505 say that it was not."""
-    failed = isinstance(error, ServerError) and error.status not in (501, 505)
+    """True if a call that ended in `error` may have been applied; 501 and 505 mean that it was not."""
+    failed = isinstance(error, ServerError) and error.status >= 500 and error.status not in (501, 505)
     return failed or is_passing(error)
 
 
-def tale(steps: Sequence[tuple[str, float | None]], last: str = "") -> str:
-    """What the attempts before ended in, and how long each was waited after; like ones told once.
+def attempt_log(entries: Sequence[tuple[str, float | None]], last: str = "") -> str:
+    """The attempts before in words: what each ended in and how long was waited after it; like ones once.
 
-    A step is (error, seconds waited; None where there was no time for it); `last` is the error that is
-    raised, and what ended in the same is not told again.
+    An entry is (error text, seconds waited; None where there was no time to wait); `last` is the text of the
+    error that is raised, and an attempt that ended in the same is not quoted again.
     """
-    told: list[str] = []
+    parts: list[str] = []
     number = 1
-    for text, same in groupby(steps, key=itemgetter(0)):
-        waits = [wait for _, wait in same]
+    for text, group in groupby(entries, key=itemgetter(0)):
+        waits = [wait for _, wait in group]
         name = f"attempt {number}" if len(waits) == 1 else f"attempts {number}-{number + len(waits) - 1}"
-        waited = ", ".join(f"{wait:.1f}" for wait in waits if wait is not None)
-        told.append(
-            f"{name}: {'the same' if text == last else text}" + (f"; waited {waited} s" if waited else "")
-        )
+        seconds = ", ".join(f"{wait:.1f}" for wait in waits if wait is not None)
+        ending = "the same" if text == last else text
+        parts.append(f"{name}: {ending}" + (f"; waited {seconds} s" if seconds else ""))
         number += len(waits)
-    return "; ".join(told)
+    return "; ".join(parts)

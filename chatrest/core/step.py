@@ -3,17 +3,17 @@
 Pure: `step(cursor, page, …)` returns a `Step`, with all that the next step has to remember in its `memory`.
 What a reply claims (last page, total, size, order) is a hint. The rules, first match:
 
-| the page                      | where it leads                    | the walk                                   |
-|-------------------------------|-----------------------------------|--------------------------------------------|
-| any                           | a position that cannot be read    | `CursorError`                              |
-| short, said to be the last,   | anywhere                          | ends, but where it is `thorough`, or where |
-| and smaller than the largest  |                                   | "last" was wrong before in this walk       |
-| empty                         | nowhere, or where the walk stands | ends; asks again if pagination counts more |
-| the border's item, alone      | where the walk stands             | ends: the service includes the id          |
-| not empty                     | where the walk stands             | `CursorError`: it would ask for ever       |
-| any                           | back, or where it was before      | `CursorError`                              |
-| not empty                     | nowhere, or the other direction   | goes on from its own last id               |
-| any                           | further on                        | goes on                                    |
+| the page                     | where it leads                | the walk                                   |
+|------------------------------|-------------------------------|--------------------------------------------|
+| any                          | a position that is unreadable | `CursorError`                              |
+| short, said to be the last,  | anywhere                      | ends, but where it is `thorough`, or where |
+| and smaller than the largest |                               | "last" was wrong before in this walk       |
+| empty                        | nowhere, or where it stands   | ends; asks again if pagination counts more |
+| the border's item, alone     | where the walk stands         | ends: the service includes the id          |
+| not empty                    | where the walk stands         | `CursorError`: it would ask for ever       |
+| any                          | back, or where it was before  | `CursorError`                              |
+| not empty                    | nowhere, or the other way     | goes on from its own last id               |
+| any                          | further on                    | goes on                                    |
 
 By page numbers: a page that is not empty and brings something new leads to the next number; an empty one ends
 the list, but where pagination counts more pages; one that brings nothing new ends it.
@@ -61,7 +61,17 @@ class Step(Struct, Generic[T], frozen=True):
         if count == 0:
             return self.start
         skip = self.start.skip + min(count, self.unordered_count)
-        return structs.replace(self.start, last=self.last_after(count, identify), skip=skip, inside=True)
+        return structs.replace(
+            self.start,
+            last=self.last_after(count, identify),
+            time=self.time_after(count),
+            skip=skip,
+            inside=True,
+        )
+
+    def time_after(self, count: int) -> int | None:
+        """When the last of the first `count` items was sent."""
+        return getattr(self.items[count - 1], "sent_at", None) if count else self.start.time
 
     def last_after(self, count: int, identify: Callable[[T], str]) -> str | None:
         """The last id delivered after `count` of the items.
@@ -99,7 +109,16 @@ def step(
         is_past_end = way.error is None and not ids and memory.last_place is not None
         return structs.replace(taken, start=memory.last_place) if is_past_end else taken
     last = taken.last_after(len(taken.items), rules.identify)
-    goal = Cursor(cursor.query, way.position, arranged.direction, last, by_id=arranged.by_id)
+    goal = Cursor(
+        cursor.query,
+        way.position,
+        arranged.direction,
+        last,
+        # A resumed walk that asks for smaller pages may need several to come to where it stood.
+        inside=cursor.inside and not taken.items and bool(ids) and arranged.by_id and is_number(last),
+        time=taken.time_after(len(taken.items)),
+        by_id=arranged.by_id,
+    )
     remembered = taken.memory
     if ids and view.is_numbered | way.is_numbered:
         end = taken.cursor_after(len(taken.items), rules.identify)
@@ -116,7 +135,6 @@ def _remembered(view: View, way: Onward) -> Memory:
     knows_ids = bool(view.ids) and (bool(items) or old.ids is not None)
     return Memory(
         ids=view.ids if knows_ids else old.ids,
-        time=getattr(items[-1], "sent_at", None) if items else old.time,
         visited=old.visited if way.landmark is None else old.visited.having(way.landmark),
         delivered=old.delivered + len(items),
         has_meta=old.has_meta or has_meta,

@@ -34,8 +34,6 @@ class Memory(Struct, frozen=True):
 
     ids: Sequence[str] | None = None
     """Of the page before; None where none was seen."""
-    time: int | None = None
-    """The last item's time of sending; None where items have none."""
     visited: CycleGuard = CycleGuard()
     """Positions that cannot be compared, and pages by number, that the walk has been at."""
     delivered: int = 0
@@ -49,6 +47,6 @@ class Memory(Struct, frozen=True):
     has_asked_again: bool = False
     """Whether the page that comes was asked for once more."""
     last_place: Cursor | None = None
-    """By page numbers: the place behind the items of the last page that had any. What is new may come there."""
+    """By page numbers: behind the items of the last page that had any, for what is new may come there."""
     empty_pages: int = 0
     """How many pages in a row were empty."""

@@ -9,6 +9,7 @@ import msgspec
 from msgspec import Struct
 
 from ..errors import RequestInvalidError
+from ..secrets import HIDDEN
 from .encode import Arrays, query_pairs, query_string
 from .endpoint import Call, Method
 
@@ -20,28 +21,46 @@ _OURS = frozenset({
 })  # fmt: skip
 
 
+class Headers(dict[str, str]):
+    """Request headers: the credentials are among them, and no repr shows them."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return HIDDEN
+
+    __str__ = __repr__
+
+
 class Request(Struct, frozen=True):
-    """What goes over the wire. The headers hold the key, so method and address alone are shown."""
+    """A request as it goes over the wire. Only its method and host are shown: a path may hold a key."""
 
     method: Method
     url: str
-    headers: dict[str, str]
+    headers: Mapping[str, str]
     body: bytes | None
 
+    @property
+    def host(self) -> str:
+        """Host and port, as they stand in the address."""
+        return self.url.split("/", 3)[2]
+
     def __repr__(self) -> str:
-        return f"<Request {self.method} {self.url}>"
+        return f"<Request {self.method} {self.host}>"
 
     def __rich_repr__(self) -> list[tuple[str, str]]:
-        """For rich, which would else ask every field of a struct."""
-        return [("method", self.method), ("url", self.url)]
+        """Fields for rich, which would else show every one of a struct."""
+        return [("method", self.method), ("host", self.host)]
 
 
-def request(call: Call[Any], base: str, headers: Mapping[str, str], arrays: Arrays) -> Request:
-    """The request of `call` below `base`; `headers` hold the credentials already."""
+def request(call: Call[Any], base: str, headers: Headers, arrays: Arrays) -> Request:
+    """The request of `call` below the address `base`; `headers` hold the credentials already."""
     query = ""
     if call.query is not None or call.position:
         query = query_string(query_pairs(call.query, arrays), call.position)
-    sent = {**headers, **dict(call.endpoint.headers)} if call.endpoint.headers else dict(headers)
+    sent: dict[str, str] = dict(headers)
+    if call.endpoint.headers:
+        sent.update(call.endpoint.headers)
     if call.acting_user is not None:
         sent["onBehalfOf"] = call.acting_user
     body = None
@@ -53,7 +72,7 @@ def request(call: Call[Any], base: str, headers: Mapping[str, str], arrays: Arra
 
 
 def json_body(value: Any) -> bytes:
-    """`value` as JSON; `RequestInvalidError` where JSON cannot hold it."""
+    """Encode `value` as JSON; `RequestInvalidError` where JSON cannot hold it."""
     try:
         body = msgspec.json.encode(value)
         if b"null" in body and not _is_finite(value):
@@ -64,30 +83,33 @@ def json_body(value: Any) -> bytes:
 
 
 def _is_finite(value: Any) -> bool:
-    """Whether every number in `value` is one that JSON has: msgspec writes the others as null."""
-    waiting = [msgspec.to_builtins(value, enc_hook=lambda _: None)]  # such as Raw: it is JSON already
-    while waiting:
-        each = waiting.pop()
-        if isinstance(each, dict):
-            waiting += each.values()
-        elif isinstance(each, list | tuple | set | frozenset):
-            waiting += each
-        elif isinstance(each, float) and not isfinite(each):
+    """True if every number in `value` is one that JSON has: msgspec writes the others as null."""
+    values = [msgspec.to_builtins(value, enc_hook=lambda _: None)]  # such as Raw: it is JSON already
+    while values:
+        value = values.pop()
+        if isinstance(value, dict):
+            values += value.values()
+        elif isinstance(value, list | tuple | set | frozenset):
+            values += value
+        elif isinstance(value, float) and not isfinite(value):
             return False
     return True
 
 
-def check_headers(headers: object) -> dict[str, str]:
-    """Extra headers of the caller's: well-formed, and none of those that chatrest writes itself."""
+def check_headers(headers: object) -> Headers:
+    """Return extra headers of the caller's: well-formed, and none of those that chatrest writes itself.
+
+    The error repeats neither a name nor a value: where the two are swapped, the name is the secret.
+    """
     if headers is None:
-        return {}
+        return Headers()
     if not isinstance(headers, Mapping):
         raise RequestInvalidError(f"headers: allowed is a mapping, not {type(headers).__name__}")
     for name, value in headers.items():
         if not isinstance(name, str) or not _NAME.fullmatch(name):
-            raise RequestInvalidError(f"header {name!r}: allowed are letters, digits and -")
+            raise RequestInvalidError("headers: a header's name may hold letters, digits and - alone")
         if name.lower() in _OURS:
-            raise RequestInvalidError(f"header {name!r}: chatrest writes it itself, it cannot be given")
+            raise RequestInvalidError(f"headers: chatrest writes the header {name!r} itself")
         if not isinstance(value, str) or not _VALUE.fullmatch(value):
-            raise RequestInvalidError(f"header {name!r}: allowed is a text without control characters")
-    return dict(headers)
+            raise RequestInvalidError("headers: a header's value is a text without control characters")
+    return Headers(headers)

@@ -22,11 +22,11 @@ from .backlog import Backlog
 from .ids import number
 from .jobs import Job, Jobs, split
 from .progress import Active, Progress
-from .sink import LAST
 from .sorting import Window, cut, place_of, sort_out
 from .sources import Claims, Judge, Whose
 from .spans import Hole
 from .threads import in_thread
+from .workspace import LAST
 
 WORKERS: Final = 32
 
@@ -43,7 +43,7 @@ class Crew:
         self._claims = claims
         self._progress = progress
         self._workers = workers
-        self._window = Window(archive.plan.since, archive.plan.until)
+        self._window = Window(*archive.plan.window)
         self.kept = Kept()
         self.failed: dict[int, ChatRestError] = {}
         """Why sources could not be walked, by their number."""
@@ -137,6 +137,11 @@ class Crew:
     def _taken(
         self, job: Job, judge: Judge, rows: list[Row], after: int, last: int, at: Any, size: int
     ) -> Taken:
+        # Whatever time it tells now, a message that is shown has not been deleted.
+        looks_again = job.mode in ("recheck", "confirm")
+        shown = frozenset(number(row.id) or 0 for row in rows) if looks_again else frozenset()
+        if job.mode == "confirm":
+            rows = []
         rows = self._window.within(rows)
         if job.since:  # a service that does not heed it must not be read as if it did
             rows = Window(job.since).within(rows)
@@ -153,16 +158,16 @@ class Crew:
             nobodys=frozenset() if found is None else found.nobodys,
             shared=[] if found is None else found.shared,
             theirs=[] if found is None else found.theirs,
-            seen=frozenset(number(row.id) or 0 for row in rows) if job.mode == "recheck" else frozenset(),
+            shown=shown,
             adopted=[row for row in rows if judge(row) is Whose.THEIRS] if job.mode == "recheck" else [],
             bytes=size,
         )
 
     def _query(self, job: Job) -> MessageQuery:
-        """The plan's filter, with its window; services of this kind heed an end only with a beginning."""
-        since, until = self._window
-        if job.since or since is not None or until is not None:
-            since = max(job.since, since or 0)
+        """The plan's filter, with the times to ask for."""
+        if job.mode == "confirm":  # whatever the service makes of times
+            return self._archive.plan.query
+        since, until = self._window.asked(job.since if job.mode == "recheck" else None)
         return structs.replace(self._archive.plan.query, from_timestamp=since, to_timestamp=until)
 
     async def _share(self, job: Job, jobs: Jobs, after: int, page: Page[Any]) -> None:

@@ -17,6 +17,7 @@ from typing import Final, final
 
 from msgspec import structs
 
+from ..core.paging import LARGEST_PAGE
 from ..errors import ChatRestError, NotFoundError
 from ..models.message import Message
 from ..session import AsyncSession
@@ -29,10 +30,10 @@ from .journal import Known
 from .progress import Progress
 from .report import Failure, Report
 from .settle import is_settled, orphans, settled
-from .sink import LAST
 from .sources import Claims, Source
 from .spans import holes
 from .threads import in_thread
+from .workspace import LAST
 
 ROUNDS: Final = 4
 """How often holes are looked for."""
@@ -84,6 +85,7 @@ class Run:
         if again := list(self._rechecks()):
             self._progress.phase = "reading again"
             await self._walk_again(again)
+            await self._confirm_missing()
         await self._settle()
         self._progress.phase = "finishing"
         amended = await in_thread(self._archive.finish)
@@ -141,6 +143,21 @@ class Run:
                 since, after, until, at = left[known.number]
                 again = {"after": after, "until": until, "at": at, "since": since}
                 yield Job(number=known.number, source=known.source, mode="recheck", whole=True, **again)
+
+    async def _confirm_missing(self) -> None:
+        """Look once more, without any times, for what the recheck did not find: a service may read them in a
+        way of its own. Costs about a request for each page that lacks a message.
+        """
+        spans = await in_thread(lambda: self._archive.missing_spans(LARGEST_PAGE))
+        sources = {known.number: known.source for known in self._known}
+        jobs = [
+            Job(number=source, source=sources[source], after=first - 1, until=last, mode="confirm",
+            whole=True,
+                guessed=first > 1)
+            for source, first, last in spans
+        ]  # fmt: skip
+        if jobs:  # where the service refuses the places, what the recheck said stands
+            await self._crew.walk(jobs)
 
     def _holes(self, known: Known, *, whole: bool) -> Iterator[Job]:
         for hole in holes(self._journal.spans(known.number), self._until):

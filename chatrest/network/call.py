@@ -1,342 +1,273 @@
-"""One call under way: its attempts, what came of each, and where its time went.
+"""One call under way: its attempts, one after another, until a reply or an error is the last word.
 
 The only place that waits between attempts. The first attempt is made plainly; tenacity is entered once it
-has failed, so a call that goes well does not pay for it. Which error may be repeated, and after how long,
-is `core.retry`'s to say; this file asks it, sleeps, and tells the story.
+has failed, so a call that goes well does not pay for it. The loop is tenacity's, and reads one frozen value,
+`core.retry.Attempts`: after each failure `_plan_next` asks the policy, takes from the retry budget, and
+leaves the pause there; tenacity's `retry` and `wait` only look at it.
 """
 
-import time
-from collections.abc import Callable
-from typing import Any, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 import tenacity
-from msgspec import Struct, structs
 
 from ..core.endpoint import Call
-from ..core.faults import error_of, fault, moment, signal
-from ..core.pacer import Signal
-from ..core.retry import RetryPolicy, Tries, leaves_open, tale
-from ..core.timeouts import Timeouts
+from ..core.retry import Attempts, attempt_log, leaves_open
 from ..core.wire import Request
 from ..errors import (
     ApiError,
     ChatRestError,
-    ConnectError,
     DeadlineExceededError,
     DeadlineOutcomeUnknownError,
-    OutcomeUnknownError,
+    DeadlineReason,
     RateLimitError,
     ReplyUnreadableError,
-    ServerError,
-    ServerOutcomeUnknownError,
     TransportError,
 )
-from ..telemetry import LOGGER, Attempt, Listener, Outcome, tell
-from .lanes import Gate, Priority
+from ..telemetry import LOGGER, Attempt, Outcome, notify
+from .lanes import RateGate
+from .options import CallContext, CallOptions
 from .pool import Pool
-from .timing import Timing
-from .transport import Reply, plain_headers, was_connected
+from .progress import Durations, Progress, account, has_passed, too_late
+from .replies import is_success, limit_signal, outcome_unknown, refusal, unreadable
+from .transport import Reply, was_sent
 
 R = TypeVar("R")
 
-_NOT_JSON = frozenset({"text/html", "text/plain", "application/xml", "text/xml"})
+_NONE_YET: Final = Attempts()
+_NONE_YET_PATIENT: Final = Attempts(patient=True)
 
 
-class Terms(Struct, frozen=True, kw_only=True):
-    """For whom, and on which terms, a call is made."""
-
-    app_id: str
-    timeouts: Timeouts
-    retry: RetryPolicy
-    deadline: float | None
-    """Seconds for the call as a whole."""
-    lane: Priority
-    secrets: tuple[str, ...]
-    """What no error may repeat."""
-
-    def __rich_repr__(self) -> list[tuple[str, object]]:
-        """Not the secrets."""
-        return [("app_id", self.app_id), ("lane", self.lane), ("deadline", self.deadline)]
-
-    def __repr__(self) -> str:
-        return f"<Terms for {self.app_id}>"
-
-
-class Means(Struct, frozen=True):
-    """What a call is given to work with."""
-
-    timing: Timing
-    dice: Callable[[], float]
-    listeners: tuple[Listener, ...]
-    number: int
-    """The call's, where anybody listens."""
-
-
-class _Spent:
-    """Seconds of one attempt, or of all."""
-
-    __slots__ = ("decoded", "network", "paced", "queued")
-
-    def __init__(self) -> None:
-        self.paced = self.queued = self.network = self.decoded = 0.0
-
-    def add(self, other: "_Spent") -> None:
-        self.paced += other.paced
-        self.queued += other.queued
-        self.network += other.network
-        self.decoded += other.decoded
-
-
-class Run(Generic[R]):
+class ActiveCall(Generic[R]):
     """One call."""
 
-    __slots__ = (
-        "_all", "_attempts", "_began", "_call", "_cause", "_gate", "_limited", "_means", "_pause",
-        "_pool", "_reply", "_request", "_sending", "_story", "_terms", "_timing", "_unmade", "_waited",
-    )  # fmt: skip
+    __slots__ = ("_attempts", "_call", "_context", "_gate", "_options", "_pool", "_progress", "_request")
 
     def __init__(
-        self, call: Call[R], request: Request, pool: Pool, gate: Gate, terms: Terms, means: Means
+        self, call: Call[R], request: Request, pool: Pool, options: CallOptions, context: CallContext
     ) -> None:
-        self._call, self._request, self._pool, self._gate = call, request, pool, gate
-        self._terms, self._means, self._timing = terms, means, means.timing
-        self._began = self._timing.now()
-        self._attempts = 0
-        self._limited = 0
-        self._unmade = 0
-        self._all = _Spent()
-        self._waited = 0.0
-        self._pause = 0.0
-        self._sending = False
-        self._reply: Reply | None = None
-        self._cause: str | None = None
-        self._story: list[tuple[str, float | None]] = []
+        self._call, self._request, self._pool = call, request, pool
+        self._options, self._context = options, context
+        self._gate: RateGate = pool.gate(options.destination.app_id, call.endpoint.rate_class)
+        self._progress = Progress(context.timing.now())
+        self._attempts = _NONE_YET if options.priority == "interactive" else _NONE_YET_PATIENT
 
     async def result(self) -> R:
-        """The first attempt, and where it fails the rest."""
-        self._pool.budget.called()
+        """Return what the endpoint reads in the reply; raise the last real error, with all attempts in it."""
+        self._context.home.check()
+        self._pool.budget.earn()
         try:
-            if self._means.listeners:
+            if self._context.listeners:
                 return await self._attempt()
-            self._attempts = 1  # nobody listens: the first attempt is spared all but the essential
-            return self._read(await self._exchange(self._all))
+            self._progress.number = 1  # nobody listens: the first attempt is spared all but the essential
+            return self._read(await self._exchange(self._progress))
         except (ApiError, TransportError) as error:
             first = error
-        return await self._again(first)
+        return await self._repeat(first)
 
     # ── one attempt ──
 
     async def _attempt(self) -> R:
-        self._attempts += 1
-        self._reply = None
-        spent = _Spent()
-        error: str | None = "CancelledError"
+        progress, now = self._progress, self._context.timing.now
+        progress.number += 1
+        progress.reply = None
+        spent = Durations()
+        error_name: str | None = "CancelledError"
         try:
             reply = await self._exchange(spent)
-            began = self._timing.now()
+            began = now()
             result = self._read(reply)
-            spent.decoded = self._timing.now() - began
-            error = None
+            spent.decoded = now() - began
+            error_name = None
             return result
-        except Exception as raised:
-            error = type(raised).__name__
+        except Exception as error:
+            error_name = type(error).__name__
             raise
         finally:
-            self._all.add(spent)
-            if self._means.listeners:
-                tell(self._means.listeners, self._record(spent, error))
+            progress.add(spent)
+            if self._context.listeners:
+                notify(self._context.listeners, self._record(spent, error_name))
 
-    async def _exchange(self, spent: _Spent) -> Reply:
-        lane, now = self._terms.lane, self._timing.now
+    async def _exchange(self, spent: Durations) -> Reply:
+        """Send the request once, with a slot of the rate limit and a place in the pool."""
+        options, progress, now = self._options, self._progress, self._context.timing.now
         began = now()
-        if self._terms.deadline is not None:
-            self._refuse_hopeless(began, self._terms.deadline)
-        if not self._gate.passes(lane, began):
+        if options.deadline is not None:
+            self._refuse_hopeless(began, options.deadline)
+        if not self._gate.try_enter(options.priority, began):
             await self._wait(spent)
             began = now()
-        self._sending = True
+        progress.stage = "network"
         try:
-            self._reply = reply = await self._pool.exchange(self._request, self._terms.timeouts)
-        except BaseException:
-            self._gate.lost()
+            progress.reply = reply = await self._pool.exchange(self._request, options.timeouts)
+        except BaseException as error:
+            self._gate.forget()
+            progress.sent = was_sent(error)
             raise
         finally:
-            self._pool.leave(lane)
+            self._pool.release(options.priority)
             spent.network = now() - began
-        self._sending = False
-        self._gate.observe(self._signal(reply))
+        self._gate.observe(limit_signal(reply, options.retry.longest_server_wait))
         return reply
 
-    def _signal(self, reply: Reply) -> Signal:
-        told = signal(reply.status, reply.headers, _clock_of(reply) if reply.status == 429 else 0.0)
-        if told.retry_after is not None and told.retry_after > self._terms.retry.longest_server_wait:
-            return structs.replace(told, retry_after=None)  # what is not waited for holds up nobody else
-        return told
-
-    async def _wait(self, spent: _Spent) -> None:
-        """Waits for the rate limit's turn and a place in the pool, and notes how long for which."""
-        pace = self._gate.expected(self._terms.lane)
-        began = self._timing.now()
+    async def _wait(self, spent: Durations) -> None:
+        """Wait for a slot of the rate limit and a place in the pool, and note how long for which."""
+        priority, now = self._options.priority, self._context.timing.now
+        pace = self._gate.expected(priority)
+        began = now()
+        self._progress.sent = False
         try:
-            await self._gate.enter(self._terms.lane)
+            await self._gate.enter(priority)
         finally:
-            waited = self._timing.now() - began
+            waited = now() - began
             spent.paced += min(waited, pace)
             spent.queued += max(0.0, waited - pace)
+            self._progress.stage = "place" if waited > pace or not pace else "rate limit"
 
     def _refuse_hopeless(self, now: float, deadline: float) -> None:
-        """A turn that cannot come within the deadline is not waited for."""
-        wait, left = self._gate.expected(self._terms.lane), deadline - (now - self._began)
+        """Refuse to wait for a slot that cannot come within the deadline."""
+        wait, left = self._gate.expected(self._options.priority), deadline - (now - self._progress.began)
         if wait >= left > 0:
-            raise self.late(f"leaves {left:.1f} s, and the rate limit's next turn is {wait:.1f} s away")
+            raise self._late(too_late(wait, "rate limit", deadline, left), "rate limit", wait)
 
     def _read(self, reply: Reply) -> R:
-        if not 200 <= reply.status < 300:
-            raise self._fault(reply)
+        name, options = self._call.endpoint.name, self._options
+        if reply.status != 200 and not is_success(reply):
+            raise refusal(reply, name, options.secrets)
         try:
             return self._call.endpoint.reply(reply.body)
         except ReplyUnreadableError as error:
-            unreadable: ChatRestError = error
-            kind = reply.headers.get("Content-Type", "").partition(";")[0].strip().lower()
-            if kind in _NOT_JSON:
-                error.args = (f"{error}; it says that it is {kind}: is that the service's address?",)
-            if error_of(reply.body):  # a success whose body tells of an error
-                unreadable = self._fault(reply)
-        raise unreadable
+            failure = unreadable(reply, error, name, options.secrets)
+        raise failure
 
-    def _fault(self, reply: Reply) -> ApiError:
-        headers = plain_headers(reply.headers, self._terms.secrets)
-        name, secrets = self._call.endpoint.name, self._terms.secrets
-        return fault(reply.status, headers, reply.body, name, secrets, _clock_of(reply))
+    # ── the attempts after the first ──
 
-    # ── and again ──
-
-    async def _again(self, first: ChatRestError) -> R:
-        """What comes after a first attempt that failed with `first`."""
-        failed = [first]
+    async def _repeat(self, first: ApiError | TransportError) -> R:
+        """Go on after a first attempt that ended in `first`: the one loop over attempts."""
+        self._plan_next(first)
+        pending = [first]
 
         async def attempt() -> R:
-            if failed:
-                raise failed.pop()
-            return await self._attempt()
+            if pending:
+                raise pending.pop()
+            try:
+                return await self._attempt()
+            except (ApiError, TransportError) as error:
+                failed = error
+            self._plan_next(failed)
+            raise failed
 
         retrying = tenacity.AsyncRetrying(
-            sleep=self._timing.sleep, retry=self._is_to_repeat, wait=lambda _: self._pause, reraise=True
+            retry=tenacity.retry_if_exception(self._is_to_repeat),
+            wait=lambda _: self._attempts.pause or 0.0,
+            before_sleep=self._log_repeat,
+            sleep=self._context.timing.sleep,
+            reraise=True,
         )
         try:
             return await retrying(attempt)
         except (ApiError, TransportError) as error:
             last = error
-        raise self._told(last)
+        raise self._final(last)
 
-    def _is_to_repeat(self, state: tenacity.RetryCallState) -> bool:
-        error = state.outcome.exception() if state.outcome is not None else None
-        if not isinstance(error, ApiError | TransportError):
-            return False
-        terms, patient = self._terms, self._terms.lane == "bulk"
-        self._limited += isinstance(error, RateLimitError)
-        # A region that never replied may be a host that does not exist: nobody waits for that.
-        self._unmade += patient and isinstance(error, ConnectError) and self._pool.has_replied
-        tries = Tries(self._attempts - self._limited - self._unmade, self._limited, self._unmade, patient)
-        pause = terms.retry.wait(error, self._call.endpoint.replay, tries, self._means.dice)
+    def _plan_next(self, error: ApiError | TransportError) -> None:
+        """Decide whether and when the call is repeated after `error`, and leave it in `_attempts`.
+
+        `DeadlineExceededError` where the deadline has no room for the pause.
+        """
+        options, now = self._options, self._context.timing.now()
+        error.operation = self._call.endpoint.name
+        attempts = self._attempts.failing(error, has_replied=self._pool.has_replied)
+        self._attempts, self._progress.stage = attempts, "wait"
+        pause = options.retry.wait(attempts, self._call.endpoint.replay, self._context.dice)
         if pause is None:
-            return False
-        if not isinstance(error, RateLimitError):
-            pause = max(pause, self._pool.budget.spend(self._timing.now()))
-        self._note(error, pause)
-        return True
+            return
+        is_limited = isinstance(error, RateLimitError)
+        if not is_limited:
+            pause = max(pause, self._pool.budget.spend(now))
+        if (
+            options.deadline is not None
+            and (left := options.deadline - (now - self._progress.began)) <= pause
+        ):
+            reason: DeadlineReason = "rate limit" if is_limited else "wait"
+            raise self._late(too_late(pause, reason, options.deadline, left), reason, pause)
+        self._attempts = attempts.pausing(pause)
 
-    def _note(self, error: ChatRestError, pause: float) -> None:
-        """Writes down why the call is repeated, and refuses a pause that the deadline has no room for."""
-        self._sending = False
-        self._cause = type(error).__name__
-        self._story.append((str(error), None))
-        deadline = self._terms.deadline
-        if deadline is not None and (left := deadline - (self._timing.now() - self._began)) <= pause:
-            raise self.late(f"leaves {left:.1f} s, less than the wait of {pause:.1f} s")
-        LOGGER.info("attempt %d failed, again in %.1f s: %s", self._attempts, pause, error)
-        self._story[-1] = (str(error), pause)
-        self._pause = pause
-        self._waited += pause
+    def _is_to_repeat(self, error: BaseException) -> bool:
+        return error is self._attempts.error and self._attempts.pause is not None
 
-    def _told(self, error: ChatRestError) -> ChatRestError:
-        """`error` as it is raised: with the story of the attempts, and with an unknown outcome said."""
+    def _log_repeat(self, _: tenacity.RetryCallState) -> None:
+        attempts = self._attempts
+        LOGGER.info("attempt %d failed, again in %.1f s: %s", attempts.count, attempts.pause, attempts.error)
+
+    # ── errors ──
+
+    def _final(self, error: ApiError | TransportError) -> ChatRestError:
+        """Return `error` as it is raised: with the log of the attempts, or as an unknown outcome."""
+        name, count = self._call.endpoint.name, self._attempts.count
+        final: ChatRestError = error
         if self._call.endpoint.replay == "never" and leaves_open(error):
-            error = _outcome_unknown(self._call.endpoint.name, error)
-        if isinstance(error, ApiError):
-            error.attempts = self._attempts
+            final = outcome_unknown(name, error)
         elif isinstance(error, TransportError):
-            error.args = (f"{self._call.endpoint.name}: {error}",)
-        if self._story:
-            before = tale(self._story, str(error).removeprefix(f"{self._call.endpoint.name}: "))
-            error.args = (f"{error} (after {self._attempts} attempts; {before})",)
-        return error
+            final.args = (f"{name}: {error}",)
+        if isinstance(final, ApiError):
+            final.attempts = count
+        if self._attempts.log:
+            before = attempt_log(self._attempts.log, str(final).removeprefix(f"{name}: "))
+            final.args = (f"{final} (after {count} attempts; {before})",)
+        return final
 
-    def late(self, what: str) -> DeadlineExceededError:
-        """The error for a deadline that cannot be kept; it says where the time went."""
-        spent = self._all
-        text = (
-            f"{self._call.endpoint.name}: the deadline of {self._terms.deadline} s {what}: "
-            f"{spent.paced:.1f} s held back for the rate limit, {spent.queued:.1f} s waiting for a place, "
-            f"{spent.network:.1f} s on the network in {self._attempts} attempts, "
-            f"{self._waited:.1f} s waiting between them"
-        )
-        if self._story:
-            text += f" ({tale(self._story)})"
-        if self._sending and was_connected() and self._call.endpoint.replay == "never":
-            return DeadlineOutcomeUnknownError(f"{text}; it was sent, and may have been applied")
-        return DeadlineExceededError(text)
+    def deadline_passed(self) -> DeadlineExceededError:
+        """The error of a call whose deadline has just passed."""
+        assert self._options.deadline is not None
+        stage = self._progress.stage
+        return self._late(has_passed(stage, self._options.deadline), stage, None)
+
+    def _late(self, text: str, reason: DeadlineReason, wait: float | None) -> DeadlineExceededError:
+        name, progress = self._call.endpoint.name, self._progress
+        sent = self._attempts.count + (progress.stage == "network")
+        text = f"{name}: {text}{account(progress, sent, self._attempts)}"
+        kind = DeadlineExceededError
+        if progress.sent and self._call.endpoint.replay == "never":
+            kind, text = DeadlineOutcomeUnknownError, f"{text}; it was sent, and may have been applied"
+        error = kind(text, operation=name, attempts=sent, reason=reason, retry_after=wait)
+        error.__cause__ = self._attempts.error
+        return error
 
     # ── records ──
 
-    def _named(self) -> dict[str, Any]:
+    def _names(self) -> dict[str, Any]:
         endpoint = self._call.endpoint
         return {
-            "call": self._means.number,
+            "call": self._context.number,
             "operation": endpoint.name,
             "method": endpoint.method,
             "template": endpoint.path,
-            "app_id": self._terms.app_id,
+            "app_id": self._options.destination.app_id,
             "region": self._pool.region,
         }
 
-    def _record(self, spent: _Spent, error: str | None) -> Attempt:
-        reply = self._reply
+    def _record(self, spent: Durations, error_name: str | None) -> Attempt:
+        reply, last = self._progress.reply, self._attempts.error
         return Attempt(
-            **self._named(),
-            number=self._attempts,
+            **self._names(),
+            number=self._progress.number,
             status=None if reply is None else reply.status,
             reply_bytes=0 if reply is None else len(reply.body),
             paced=spent.paced,
             queued=spent.queued,
             network=spent.network,
             decoded=spent.decoded,
-            error=error,
-            cause=self._cause,
+            error=error_name,
+            cause=None if last is None else type(last).__name__,
         )
 
-    def outcome(self, error: str | None) -> Outcome:
+    def outcome(self, error_name: str | None) -> Outcome:
         """The record of the whole call."""
+        reply = self._progress.reply
         return Outcome(
-            **self._named(),
-            attempts=self._attempts,
-            seconds=self._timing.now() - self._began,
-            status=None if self._reply is None else self._reply.status,
-            error=error,
+            **self._names(),
+            attempts=self._progress.number,
+            seconds=self._context.timing.now() - self._progress.began,
+            status=None if reply is None else reply.status,
+            error=error_name,
         )
-
-
-def _outcome_unknown(name: str, error: ChatRestError) -> ChatRestError:
-    text = f"{name} is not repeated, and may or may not have been applied: {error}"
-    unknown: ChatRestError = OutcomeUnknownError(text)
-    if isinstance(error, ServerError):
-        unknown = ServerOutcomeUnknownError(text)
-        unknown.__dict__.update(error.__dict__)
-    unknown.__cause__ = error
-    return unknown
-
-
-def _clock_of(reply: Reply) -> float:
-    """Epoch seconds on the service's own clock where it tells it: times that it names are on that clock."""
-    told = moment(reply.headers.get("Date", ""))
-    return time.time() if told is None else told

@@ -1,4 +1,4 @@
-"""One pool a region: its connections, how many calls run at once, and whether it is worth asking.
+"""One pool a region: its connections, its places, and its circuit breakers.
 
 Regions share nothing: one that hangs fills its own pool and no other, one that is down opens its own
 breakers, host by host. This is the one place that limits concurrency.
@@ -7,12 +7,12 @@ breakers, host by host. This is the one place that limits concurrency.
 from collections.abc import Callable
 from typing import final
 
-from ..core.breaker import Breaker, Budget
-from ..core.pacer import Pace, Schedule
+from ..core.breaker import Breaker, RetryBudget
+from ..core.pacer import Pace, Pacer
 from ..core.timeouts import Timeouts
 from ..core.wire import Request
 from ..errors import ConnectError, ReplyUnreadableError, RequestInvalidError, TransportError
-from .lanes import Gate, Places, Priority
+from .lanes import Priority, PrioritySemaphore, RateGate
 from .timing import Timing
 from .transport import Reply, Transport
 
@@ -32,13 +32,13 @@ class Pool:
         self.region = region
         self.concurrency = concurrency
         self.sent = 0
-        """Requests handed to the network since the pool was made, whether a connection was found or not."""
+        """Requests handed to the network since the pool was made, with a connection or without."""
         self._breakers: dict[str, Breaker] = {}
-        self.budget = Budget()
-        self.places = Places(concurrency)
+        self.budget = RetryBudget()
+        self.places = PrioritySemaphore(concurrency)
         self.has_replied = False
-        """Whether any reply ever came: if not, the region may be none."""
-        self._gates: dict[tuple[str, str], Gate] = {}
+        """True once any reply came: until then, the region may not exist."""
+        self._gates: dict[tuple[str, str], RateGate] = {}
         self._pace = pace
         self._timing = timing
         self._connect = connect
@@ -46,8 +46,8 @@ class Pool:
         self._closed = False
 
     def __repr__(self) -> str:
-        row = max((each.failures for each in self._breakers.values() if each.is_open), default=0)
-        down = f", down after {row} failures in a row" if row else ""
+        failures = max((each.failures for each in self._breakers.values() if each.is_open), default=0)
+        down = f", down after {failures} failures in a row" if failures else ""
         return (
             f"<Pool {self.region}: {self.active} of {self.concurrency} places in use, "
             f"{self.waiting} waiting, {self.sent} sent{down}>"
@@ -60,23 +60,23 @@ class Pool:
 
     @property
     def waiting(self) -> int:
-        """Calls that wait: for a place, or for their turn of a rate limit."""
+        """Calls that wait: for a place, or for their slot of a rate limit."""
         return self.places.waiting + sum(gate.waiting - gate.seeking for gate in self._gates.values())
 
-    def gate(self, app_id: str, rate_class: str) -> Gate:
-        """The gate of an app's rate class: one for every task and view of the session."""
+    def gate(self, app_id: str, rate_class: str) -> RateGate:
+        """The rate gate of an app's rate class: one for all tasks and views of the session."""
         key = (app_id, rate_class)
         gate = self._gates.get(key)
         if gate is None:
-            gate = self._gates[key] = Gate(Schedule(self._pace), self._timing, self.places)
+            gate = self._gates[key] = RateGate(Pacer(self._pace), self._timing, self.places)
         return gate
 
-    def leave(self, lane: Priority) -> None:
-        """Gives a call's place back."""
-        self.places.leave(lane)
+    def release(self, lane: Priority) -> None:
+        """Give a call's place back."""
+        self.places.release(lane)
 
     async def exchange(self, request: Request, timeouts: Timeouts) -> Reply:
-        """Sends `request` once; called with a place; `ConnectError` at once while the region is down."""
+        """Send `request` once, with a place in hand; `ConnectError` at once while the region is down."""
         if self._closed:
             raise RequestInvalidError("the session was closed before the request was sent")
         breaker = self._breaker(request)
@@ -90,27 +90,26 @@ class Pool:
         try:
             reply = await self._transport.exchange(request, timeouts)
         except ReplyUnreadableError:
-            breaker.replied()
+            breaker.record_reply()
             raise
         except TransportError:
-            breaker.failed(self._timing.now(), probe=probe)
+            breaker.record_failure(self._timing.now(), probe=probe)
             raise
         self.has_replied = True
-        breaker.replied()
+        breaker.record_reply()
         return reply
 
     async def close(self) -> None:
-        """Closes the connections, for good."""
+        """Close the connections, for good."""
         self._closed = True
         if self._transport is not None:
             await self._transport.close()
 
     def _breaker(self, request: Request) -> Breaker:
-        """That of the request's host: an app id that does not exist is no reason to refuse all the others."""
-        host = request.url.split("/", 3)[2]
-        breaker = self._breakers.get(host)
+        """The breaker of the request's host: an app id that does not exist says nothing about the others."""
+        breaker = self._breakers.get(request.host)
         if breaker is None:
-            breaker = self._breakers[host] = Breaker()
+            breaker = self._breakers[request.host] = Breaker()
         return breaker
 
     def _is_down(self, breaker: Breaker, rest: float) -> ConnectError:

@@ -1,4 +1,4 @@
-"""The breaker and the budget: their states by themselves, and a region that is down as its callers see it."""
+"""The breaker and the budget by themselves, and a region that is down as its callers see it."""
 
 import asyncio
 from collections.abc import Callable
@@ -8,18 +8,14 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from multidict import CIMultiDict
 
-from chatrest.core.breaker import FAILURES, Breaker, Budget
-from chatrest.core.decode import read_json
-from chatrest.core.endpoint import Call, Endpoint
-from chatrest.core.retry import RetryPolicy
+from chatrest.core.breaker import FAILURES, Breaker, RetryBudget
 from chatrest.core.timeouts import Timeouts
 from chatrest.core.wire import Request
 from chatrest.errors import ConnectError, ReplyUnreadableError, RequestTimeoutError, TransportError
-from chatrest.network.call import Terms
-from chatrest.network.engine import Engine
 from chatrest.network.lanes import Priority
 from chatrest.network.pool import Pool
 from chatrest.network.transport import Reply
+from tests.network.calls import make_call
 from tests.network.test_timing import timing, virtually
 
 RESTS = [1.0, 2.0, 4.0, 8.0, 16.0, 30.0, 30.0]
@@ -29,7 +25,7 @@ def opened(now: float = 0.0) -> Breaker:
     breaker = Breaker()
     for _ in range(FAILURES):
         assert breaker.wait(now) == 0
-        breaker.failed(now)
+        breaker.record_failure(now)
     assert breaker.is_open
     return breaker
 
@@ -38,7 +34,7 @@ def opened(now: float = 0.0) -> Breaker:
 
 
 class Model:
-    """What the breaker should do, said once more in another way."""
+    """A model of the breaker, written in another way."""
 
     def __init__(self) -> None:
         self.row = self.rests = 0
@@ -70,19 +66,19 @@ steps = st.tuples(
 
 @settings(max_examples=200, deadline=None, database=None)
 @given(st.lists(steps, max_size=80), st.integers(0, 15))
-def test_its_states_whatever_happens(told: list[tuple[str, float]], failed: int) -> None:
+def test_the_states_whatever_happens(events: list[tuple[str, float]], failed: int) -> None:
     """A probe that is under way is answered before any other exchange."""
     breaker, model, now, probing = Breaker(), Model(), 100.0, False
-    for what, passed in [("fail", 0.0)] * failed + told:
+    for what, passed in [("fail", 0.0)] * failed + events:
         now += passed
         if what == "rest":
             now += model.wait(now)
         elif what == "fail":
-            breaker.failed(now)
+            breaker.record_failure(now)
             model.fails(now, probing)
             probing = False
         elif what == "reply":
-            breaker.replied()
+            breaker.record_reply()
             model.replies()
             probing = False
         else:
@@ -100,11 +96,11 @@ def test_rests_double_up_to_half_a_minute_and_start_anew_after_a_reply() -> None
         assert breaker.wait(now) == rest
         now += rest
         assert breaker.wait(now) == 0  # the probe
-        breaker.failed(now)
-    breaker.replied()
+        breaker.record_failure(now)
+    breaker.record_reply()
     assert (breaker.is_open, breaker.wait(now)) == (False, 0)
     for _ in range(FAILURES):
-        breaker.failed(now)
+        breaker.record_failure(now)
     assert breaker.wait(now) == 1.0
 
 
@@ -112,9 +108,9 @@ def test_one_failure_less_does_not_open_it() -> None:
     breaker = Breaker()
     for _ in range(5):
         for _ in range(FAILURES - 1):
-            breaker.failed(0.0)
+            breaker.record_failure(0.0)
         assert not breaker.is_open
-        breaker.replied()
+        breaker.record_reply()
 
 
 def test_a_probe_that_never_comes_back_blocks_nobody_for_longer_than_a_rest() -> None:
@@ -126,7 +122,7 @@ def test_a_probe_that_never_comes_back_blocks_nobody_for_longer_than_a_rest() ->
 def test_failures_that_were_under_way_do_not_lengthen_the_rest() -> None:
     breaker = opened()
     for _ in range(50):
-        breaker.failed(0.5)
+        breaker.record_failure(0.5)
     assert breaker.wait(0.5) == 0.5
 
 
@@ -136,14 +132,14 @@ def test_failures_that_were_under_way_do_not_lengthen_the_rest() -> None:
 @settings(max_examples=200, deadline=None, database=None)
 @given(st.lists(st.tuples(st.sampled_from(["call", "repeat", "repeat"]), st.floats(0, 3)), max_size=300))
 def test_repeats_are_a_quarter_of_the_calls_and_ten_a_second_and_what_was_saved(
-    told: list[tuple[str, float]],
+    events: list[tuple[str, float]],
 ) -> None:
-    budget, now, calls = Budget(), 50.0, 0
+    budget, now, calls = RetryBudget(), 50.0, 0
     times: list[float] = []
-    for what, passed in told:
+    for what, passed in events:
         now += passed / 20
         if what == "call":
-            budget.called()
+            budget.earn()
             calls += 1
         else:
             wait = budget.spend(now)
@@ -156,16 +152,16 @@ def test_repeats_are_a_quarter_of_the_calls_and_ten_a_second_and_what_was_saved(
 
 
 def test_what_is_saved_has_an_end_and_what_goes_beyond_is_put_off() -> None:
-    budget = Budget()
+    budget = RetryBudget()
     for _ in range(10_000):
-        budget.called()
+        budget.earn()
     waits = [budget.spend(1.0) for _ in range(105)]
     assert waits == pytest.approx([0.0] * 100 + [0.1, 0.2, 0.3, 0.4, 0.5])
     assert [budget.spend(10_000.0) for _ in range(101)] == pytest.approx([0.0] * 100 + [0.1])
 
 
 def test_a_clock_that_goes_back_gives_and_takes_nothing() -> None:
-    budget = Budget()
+    budget = RetryBudget()
     assert [budget.spend(now) for now in [500.0] * 60 + [0.0] * 41] == pytest.approx([0.0] * 100 + [0.1])
 
 
@@ -173,14 +169,13 @@ def test_a_clock_that_goes_back_gives_and_takes_nothing() -> None:
 
 
 class Region:
-    """A pool on a transport that does as told: `answer` is a reply, an error, or a coroutine function."""
+    """A pool on a transport with one answer: `answer` is a reply, an error, or a coroutine function."""
 
     def __init__(self, name: str = "us", answer: Any = None, concurrency: int = 50) -> None:
         self.answer = answer if answer is not None else ConnectError("refused")
         self.sent: list[float] = []
         self.timing = timing()
         self.pool = Pool(name, concurrency, self.timing, lambda: self)  # type: ignore[arg-type, return-value]
-        self.engine = Engine(self.timing, lambda: 0.5, ())
 
     async def exchange(self, request: Request, timeouts: Timeouts) -> Reply:
         self.sent.append(self.timing.now())
@@ -190,17 +185,7 @@ class Region:
         return answer  # type: ignore[no-any-return]
 
     async def call(self, lane: Priority = "interactive", **policy: Any) -> Any:
-        endpoint: Endpoint[Any] = Endpoint(name="x.get", method="GET", path="/x", reply=read_json)
-        terms = Terms(
-            app_id="app-1",
-            timeouts=Timeouts(),
-            retry=RetryPolicy(**policy),
-            deadline=None,
-            lane=lane,
-            secrets=(),
-        )
-        request = Request("GET", "http://localhost/x", {}, None)
-        return await self.engine.run(Call(endpoint, "/x"), request, self.pool, terms)
+        return await make_call(self.pool, self.timing, priority=lane, **policy)
 
     async def goes_down(self) -> None:
         self.pool.has_replied = True  # it was there before
@@ -224,7 +209,7 @@ def in_time(main: Callable[[], Any]) -> Callable[[], None]:
 
 
 @in_time
-async def test_a_region_that_is_down_is_told_at_once_and_nothing_is_sent() -> None:
+async def test_a_region_that_is_down_is_reported_at_once_and_nothing_is_sent() -> None:
     region = Region()
     await region.goes_down()
     for _ in range(5):

@@ -21,12 +21,12 @@ from chatrest.errors import (
     ServerError,
 )
 
-some = settings(max_examples=120, deadline=None, database=None)
+examples = settings(max_examples=120, deadline=None, database=None)
 KEY = "0123456789abcdef0123456789abcdef01234567"
 NOW = 1_700_000_000.0
 
 
-def told(status: int, body: Any = b"", headers: dict[str, str] | None = None) -> ApiError:
+def error_for(status: int, body: Any = b"", headers: dict[str, str] | None = None) -> ApiError:
     raw = body if isinstance(body, bytes) else json.dumps(body).encode()
     return fault(status, headers or {}, raw, "users.list", [KEY], NOW)
 
@@ -42,7 +42,7 @@ def test_the_services_own_words_are_in_the_error() -> None:
             "code": "ERR_BAD_REQUEST",
         }
     }
-    error = told(400, body, {"Date": "x"})
+    error = error_for(400, body, {"Date": "x"})
     assert type(error) is BadRequestError
     assert (error.status, error.code, error.message, error.details) == (
         400,
@@ -102,7 +102,7 @@ def test_the_services_own_words_are_in_the_error() -> None:
 def test_any_body_tells_what_it_can(
     status: int, body: Any, kind: type, code: str | None, message: str
 ) -> None:
-    error = told(status, body)
+    error = error_for(status, body)
     assert type(error) is kind
     assert (error.status, error.code, error.message) == (status, code, message)
     assert str(error).startswith(f"users.list: {status}")
@@ -111,26 +111,42 @@ def test_any_body_tells_what_it_can(
 @pytest.mark.parametrize("odd", [b"\xef\xbb\xbf%s", b" %s\n"], ids=["a byte order mark", "white space"])
 def test_an_error_keeps_its_code_through_odd_bytes(odd: bytes) -> None:
     body = odd % b'{"error":{"code":"ERR_ALREADY_JOINED","message":"m"}}'
-    assert type(told(417, body)) is ConflictError
+    assert type(error_for(417, body)) is ConflictError
 
 
 @pytest.mark.parametrize("odd", [rb"\ud800", b"\xe9"], ids=["a lone surrogate", "latin-1"])
 def test_an_error_keeps_its_code_through_an_odd_message(odd: bytes) -> None:
     """A message may repeat what the caller sent: its class must not depend on that."""
     assert (
-        type(told(417, b'{"error":{"code":"ERR_ALREADY_JOINED","message":"' + odd + b'"}}')) is ConflictError
+        type(error_for(417, b'{"error":{"code":"ERR_ALREADY_JOINED","message":"' + odd + b'"}}'))
+        is ConflictError
     )
+
+
+def test_an_agents_error_stands_at_the_root() -> None:
+    body: dict[str, Any] = {"statusCode": 400, "message": "name is too long", "error": "Bad Request"}
+    error = error_for(400, body)
+    assert (type(error), error.code, error.message) == (BadRequestError, None, "name is too long")
+    assert error_for(400, {**body, "message": ["a is no b", "c"]}).message == "a is no b; c"
+    assert error_for(404, {**body, "message": ""}).message == "Bad Request"
+
+
+@pytest.mark.parametrize(
+    ("status", "hint"), [(304, "set no condition"), (103, "interim status"), (199, "interim status")]
+)
+def test_a_status_that_is_no_reply_to_the_request_is_explained(status: int, hint: str) -> None:
+    assert hint in str(error_for(status, b""))
 
 
 @pytest.mark.parametrize("status", [301, 302, 307, 308])
 def test_a_redirect_says_why_it_is_not_followed(status: int) -> None:
-    assert "redirects are not followed" in str(told(status, b""))
+    assert "redirects are not followed" in str(error_for(status, b""))
 
 
 def test_a_long_body_is_cut_short() -> None:
-    assert len(told(500, b"x" * 100_000).message) <= 300
-    assert len(told(400, {"error": {"message": "x" * 100_000}}).message) <= 300
-    assert len(str(told(500, b"<" * 50_000))) < 500
+    assert len(error_for(500, b"x" * 100_000).message) <= 300
+    assert len(error_for(400, {"error": {"message": "x" * 100_000}}).message) <= 300
+    assert len(str(error_for(500, b"<" * 50_000))) < 500
 
 
 @pytest.mark.parametrize(
@@ -145,7 +161,7 @@ def test_a_long_body_is_cut_short() -> None:
     ids=range(11),
 )  # fmt: skip
 def test_no_error_repeats_the_key(body: Any) -> None:
-    error = told(401, body)
+    error = error_for(401, body)
     shown = f"{error} {error!r} {error.message} {error.details} {error.code} {vars(error)}".lower()
     assert KEY not in shown
     assert KEY[:12] not in shown
@@ -153,16 +169,16 @@ def test_no_error_repeats_the_key(body: Any) -> None:
 
 def test_not_even_a_piece_of_a_key_that_was_cut_off_is_shown() -> None:
     for before in range(5960, 6001, 5):
-        assert KEY[:8] not in str(told(500, b" " * before + KEY.encode()))
+        assert KEY[:8] not in str(error_for(500, b" " * before + KEY.encode()))
 
 
 def test_a_channels_secret_in_a_details_object_is_hidden_by_its_name() -> None:
-    error = told(400, {"error": {"message": "m", "details": {"wsChannel": {"secret": "s3cr3t"}}}})
+    error = error_for(400, {"error": {"message": "m", "details": {"wsChannel": {"secret": "s3cr3t"}}}})
     assert "s3cr3t" not in str(vars(error))
-    assert "s3cr3t" not in str(told(500, {"oops": {"wsChannel": {"secret": "s3cr3t"}}}))
+    assert "s3cr3t" not in str(error_for(500, {"oops": {"wsChannel": {"secret": "s3cr3t"}}}))
 
 
-@some
+@examples
 @given(
     st.integers(100, 599),
     st.binary(max_size=80) | st.text(max_size=40).map(str.encode),
@@ -260,7 +276,7 @@ def test_nonsense_is_no_time(value: str) -> None:
     assert retry_after({}, NOW) is None
 
 
-@some
+@examples
 @given(st.text(max_size=40) | st.text("0123456789:, -+JanMonTueGMT", max_size=40))
 def test_any_header_is_a_wait_of_no_less_than_nothing_or_none(value: str) -> None:
     for name in ("Retry-After", "X-RateLimit-Reset"):
@@ -269,15 +285,17 @@ def test_any_header_is_a_wait_of_no_less_than_nothing_or_none(value: str) -> Non
 
 
 def test_a_rate_limit_and_a_503_tell_their_wait_and_other_errors_have_none() -> None:
-    error = told(429, {"error": {"code": "ERR_TOO_MANY_REQUESTS", "message": "m"}}, {"Retry-After": "12"})
+    error = error_for(
+        429, {"error": {"code": "ERR_TOO_MANY_REQUESTS", "message": "m"}}, {"Retry-After": "12"}
+    )
     assert isinstance(error, RateLimitError)
     assert error.retry_after == 12
-    assert told(429).retry_after is None
-    assert told(503, b"", {"Retry-After": "12"}).retry_after == 12
-    assert told(500, b"", {"Retry-After": "12"}).retry_after is None
+    assert error_for(429).retry_after is None
+    assert error_for(503, b"", {"Retry-After": "12"}).retry_after == 12
+    assert error_for(500, b"", {"Retry-After": "12"}).retry_after is None
 
 
-# ── what every reply tells of the limit ──
+# ── the rate limit in every reply ──
 
 
 @pytest.mark.parametrize(
@@ -309,7 +327,7 @@ def test_a_reply_that_tells_no_limit_gives_the_one_signal() -> None:
 def test_a_body_nested_however_deep_becomes_an_error(depth: int, opening: bytes, closing: bytes) -> None:
     nested = opening * depth + b"1" + closing * depth
     for body in (nested, b'{"error":{"code":"X","message":"m","details":' + nested + b"}}"):
-        error = told(400, body)
+        error = error_for(400, body)
         assert len(f"{error!r} {vars(error)}") < 10_000
     if depth < 1000:
         assert (error.code, error.message) == ("X", "m")
@@ -319,7 +337,7 @@ def test_a_body_nested_however_deep_becomes_an_error(depth: int, opening: bytes,
 @pytest.mark.parametrize(
     "body", [b'{"message":"no %s"}', b'[{"a":"%s"}]', b'"%s"', b'{"%s":1}', b'{"cut off":"%s"', b"<p>%s"]
 )
-def test_a_key_that_escapes_hide_is_not_told(body: bytes) -> None:
+def test_a_key_that_escapes_hide_is_not_error_for(body: bytes) -> None:
     key = "k3y/with=slashes+more"
     for escaped in (
         json.dumps(key).strip('"').replace("/", "\\/"),
@@ -333,6 +351,6 @@ def test_a_key_that_escapes_hide_is_not_told(body: bytes) -> None:
 
 
 def test_what_no_terminal_can_show_is_replaced() -> None:
-    error = told(400, b'{"error":{"code":"A\\ud800","message":"b\xe9"}}')
+    error = error_for(400, b'{"error":{"code":"A\\ud800","message":"b\xe9"}}')
     assert (error.code, error.message) == ("A\ufffd", "b\ufffd")
     assert str(error).encode()

@@ -1,4 +1,4 @@
-"""The schedule against services of every kind, in virtual time: how much of a limit it uses, how politely."""
+"""The pacer against services of every kind, in virtual time: how much of a limit it uses, how politely."""
 
 import heapq
 import random
@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from chatrest.core.pacer import Pace, Schedule, Signal
+from chatrest.core.pacer import Pace, Pacer, Signal
 from chatrest.errors import RequestInvalidError
 
 WINDOW = 60.0
@@ -72,27 +72,27 @@ KINDS: dict[str, Callable[[float], Limiter]] = {
     "bucket-10": lambda limit: Bucket(limit, 0.1),
     "bucket-1": lambda limit: Bucket(limit, 0.01),
 }
-TOLD = ["on-429", "on-every-reply", "retry-after", "nothing"]
+STATED = ["on-429", "on-every-reply", "retry-after", "nothing"]
 
 
-def signal(told: str, limiter: Limiter, answer: tuple[bool, float, float]) -> Signal:
+def signal(stated: str, limiter: Limiter, answer: tuple[bool, float, float]) -> Signal:
     accepted, left, wait = answer
-    if told == "on-every-reply":
+    if stated == "on-every-reply":
         return Signal(not accepted, limit=limiter.limit, remaining=left)
-    if accepted or told == "nothing":
+    if accepted or stated == "nothing":
         return Signal(not accepted)
-    return Signal(True, limiter.limit if told == "on-429" else None, None, max(1.0, -(-wait // 1)))
+    return Signal(True, limiter.limit if stated == "on-429" else None, None, max(1.0, -(-wait // 1)))
 
 
 class World:
-    """Workers that never rest, on one schedule, and a service; counts what came of it, minute by minute."""
+    """Workers that never rest, on one pacer, and a service; counts what came of it, minute by minute."""
 
-    def __init__(self, limiter: Limiter, told: str, **options: Any) -> None:
-        self.limiter, self.told = limiter, told
+    def __init__(self, limiter: Limiter, stated: str, **options: Any) -> None:
+        self.limiter, self.stated = limiter, stated
         self.urgent: bool = options.get("urgent", False)
         self.idle: int = options.get("workers", 100)
         self.dice = random.Random(options.get("seed", 7))
-        self.schedule = Schedule(options.get("pace", Pace()))
+        self.pacer = Pacer(options.get("pace", Pace()))
         self.now = 0.0
         self.accepted: dict[int, int] = {}
         self.limited: dict[int, int] = {}
@@ -107,18 +107,18 @@ class World:
 
     def until(self, end: float) -> "World":
         while self.now < end:
-            while self.idle and self.schedule.delay(self.now, urgent=self.urgent) == 0:
+            while self.idle and self.pacer.delay(self.now, urgent=self.urgent) == 0:
                 self._send()
             when = self._ahead[0][0] if self._ahead else end
             if self.idle:
-                when = min(when, self.now + self.schedule.delay(self.now, urgent=self.urgent))
+                when = min(when, self.now + self.pacer.delay(self.now, urgent=self.urgent))
             self.now = max(when, self.now + 1e-9)
             while self._ahead and self._ahead[0][0] <= self.now:
                 heapq.heappop(self._ahead)[2]()
         return self
 
     def _send(self) -> None:
-        self.schedule.take(self.now)
+        self.pacer.take(self.now)
         self.idle -= 1
         self.at(self.now + self.dice.uniform(0.02, 0.2), self._arrive)
 
@@ -126,11 +126,11 @@ class World:
         answer = self.limiter.ask(self.now)
         counts = self.accepted if answer[0] else self.limited
         counts[int(self.now // WINDOW)] = counts.get(int(self.now // WINDOW), 0) + 1
-        told = signal(self.told, self.limiter, answer)
-        self.at(self.now + self.dice.uniform(0.03, 0.2), lambda: self._reply(told))
+        reply = signal(self.stated, self.limiter, answer)
+        self.at(self.now + self.dice.uniform(0.03, 0.2), lambda: self._reply(reply))
 
-    def _reply(self, told: Signal) -> None:
-        self.schedule.observe(self.now, told)
+    def _reply(self, reply: Signal) -> None:
+        self.pacer.observe(self.now, reply)
         self.idle += 1
 
     def _other(self, gap: float) -> None:
@@ -147,27 +147,27 @@ class World:
         return (used + others) / (self.limiter.limit * (last - first)), limited / max(1, used + limited)
 
 
-# ── the limit is found, used, and kept ──
+# ── the limit is learnt, used, and kept ──
 
 
-@pytest.mark.parametrize("told", TOLD)
+@pytest.mark.parametrize("stated", STATED)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("limit", [500, 10_000])
 def test_after_the_first_window_a_limit_is_used_and_hardly_ever_struck(
-    limit: int, kind: str, told: str
+    limit: int, kind: str, stated: str
 ) -> None:
-    tiny = limit == 500 and kind == "bucket-1" and told in ("retry-after", "nothing")
-    # Where no time is told, the hold may reach into the second window.
-    first = 4 if tiny else 2 if told == "nothing" else 1
+    tiny = limit == 500 and kind == "bucket-1" and stated in ("retry-after", "nothing")
+    # Where no time is stated, the hold may reach into the second window.
+    first = 4 if tiny else 2 if stated == "nothing" else 1
     last = first + 5 if limit == 500 else first + (2 if kind == "sliding" else 1)
-    used, limited = World(KINDS[kind](limit), told).until(last * WINDOW).judge(first, last)
+    used, limited = World(KINDS[kind](limit), stated).until(last * WINDOW).judge(first, last)
     assert (used >= 0.95, limited <= 0.01) == (True, True), (used, limited)
 
 
 @pytest.mark.parametrize("phase", [0.0, 30.0, 58.0, 59.9])
-@pytest.mark.parametrize("told", TOLD)
-def test_it_does_not_matter_where_in_a_window_the_work_begins(told: str, phase: float) -> None:
-    used, limited = World(Fixed(500, phase), told).until(6 * WINDOW).judge(1, 6)
+@pytest.mark.parametrize("stated", STATED)
+def test_it_does_not_matter_where_in_a_window_the_work_begins(stated: str, phase: float) -> None:
+    used, limited = World(Fixed(500, phase), stated).until(6 * WINDOW).judge(1, 6)
     assert (used >= 0.95, limited <= 0.03) == (True, True), (used, limited)
 
 
@@ -179,31 +179,31 @@ def test_urgent_work_without_end_keeps_to_the_limit_as_well(kind: str) -> None:
 
 
 @pytest.mark.parametrize("seed", range(4))
-@pytest.mark.parametrize("told", ["retry-after", "nothing"])
-def test_a_429_that_overtakes_every_success_does_not_hide_the_limit(told: str, seed: int) -> None:
+@pytest.mark.parametrize("stated", ["retry-after", "nothing"])
+def test_a_429_that_overtakes_every_success_does_not_hide_the_limit(stated: str, seed: int) -> None:
     """A small bucket is empty within the first latency, so the first reply to come may be a refusal."""
-    world = World(KINDS["bucket-1"](1000), told, seed=seed)
+    world = World(KINDS["bucket-1"](1000), stated, seed=seed)
     used, limited = world.until(6 * WINDOW).judge(4, 6)
     assert used >= 0.5
     assert limited <= 0.02
 
 
-@pytest.mark.parametrize("told", TOLD)
+@pytest.mark.parametrize("stated", STATED)
 @pytest.mark.parametrize("kind", ["fixed", "sliding", "bucket"])
-def test_what_others_take_of_the_limit_is_left_to_them(kind: str, told: str) -> None:
-    used, limited = World(KINDS[kind](600), told, others=0.6).until(6 * WINDOW).judge(3, 6)
+def test_what_others_take_of_the_limit_is_left_to_them(kind: str, stated: str) -> None:
+    used, limited = World(KINDS[kind](600), stated, others=0.6).until(6 * WINDOW).judge(3, 6)
     assert used >= 0.85
     assert limited <= 0.04
 
 
-@pytest.mark.parametrize("told", TOLD)
+@pytest.mark.parametrize("stated", STATED)
 @pytest.mark.parametrize("kind", ["fixed", "sliding", "bucket"])
 @pytest.mark.parametrize("factor", [0.5, 2])
-def test_a_limit_that_changes_is_found_again(factor: float, kind: str, told: str) -> None:
-    world = World(KINDS[kind](900), told).until(3 * WINDOW)
+def test_a_limit_that_changes_is_learnt_again(factor: float, kind: str, stated: str) -> None:
+    world = World(KINDS[kind](900), stated).until(3 * WINDOW)
     world.limiter.limit *= factor
     used, limited = world.until(8 * WINDOW).judge(5, 8)
-    shown = told == "on-every-reply" or (told == "on-429" and factor < 1)
+    shown = stated == "on-every-reply" or (stated == "on-429" and factor < 1)
     assert used >= (0.95 if shown else 0.75 / max(1, factor))
     assert limited <= (0.01 if shown else 0.03)
 
@@ -211,17 +211,15 @@ def test_a_limit_that_changes_is_found_again(factor: float, kind: str, told: str
 # ── a rate that is given ──
 
 
-def sent(
-    schedule: Schedule, gaps: list[float], between: Callable[[float], None] = lambda now: None
-) -> list[float]:
+def sent(pacer: Pacer, gaps: list[float], between: Callable[[float], None] = lambda now: None) -> list[float]:
     """When requests go that come one `gap` after the other, each as soon as it may."""
     times, arrival = [], 0.0
     for gap in gaps:
         arrival += gap
         now = max(arrival, times[-1] if times else 0.0)
-        while delay := schedule.delay(now, urgent=False):
+        while delay := pacer.delay(now, urgent=False):
             now += delay
-        schedule.take(now)
+        pacer.take(now)
         times.append(now)
         between(now)
     return times
@@ -229,12 +227,12 @@ def sent(
 
 def most(times: list[float], window: float) -> int:
     """The most requests in any window."""
-    found = first = 0
+    most_in_window = first = 0
     for last, time in enumerate(times):
         while times[first] <= time - window + 1e-4:
             first += 1
-        found = max(found, last - first + 1)
-    return found
+        most_in_window = max(most_in_window, last - first + 1)
+    return most_in_window
 
 
 signals = st.builds(
@@ -254,58 +252,58 @@ signals = st.builds(
     st.lists(signals, max_size=5),
 )
 def test_a_given_rate_is_never_exceeded_nor_learnt_away(
-    rate: float, window: float, gaps: list[float], told: list[Signal]
+    rate: float, window: float, gaps: list[float], signals: list[Signal]
 ) -> None:
-    schedule = Schedule(Pace(rate=rate, window=window))
-    left = iter(told)
+    pacer = Pacer(Pace(rate=rate, window=window))
+    left = iter(signals)
 
     def between(now: float) -> None:
         if (signal := next(left, None)) is not None:
-            schedule.observe(now + 0.01, signal)
+            pacer.observe(now + 0.01, signal)
 
-    assert most(sent(schedule, gaps, between), window) <= rate + max(2.0, 0.02 * rate)
-    assert schedule.rate == rate
+    assert most(sent(pacer, gaps, between), window) <= rate + max(2.0, 0.02 * rate)
+    assert pacer.rate == rate
 
 
 @pytest.mark.parametrize("rate", [0.1, 0.5, 1, 1.5, 1.99])
 def test_a_given_rate_may_be_slow(rate: float) -> None:
-    times = sent(Schedule(Pace(rate=rate)), [0.0] * 12)
+    times = sent(Pacer(Pace(rate=rate)), [0.0] * 12)
     assert times[-1] - times[0] >= 9 * WINDOW / rate
 
 
 def test_a_limit_of_one_is_kept() -> None:
-    schedule = Schedule(Pace())
-    schedule.observe(0.0, Signal(False, limit=1, remaining=1))
-    assert sent(schedule, [0.0] * 5)[-1] >= 2 * WINDOW
+    pacer = Pacer(Pace())
+    pacer.observe(0.0, Signal(False, limit=1, remaining=1))
+    assert sent(pacer, [0.0] * 5)[-1] >= 2 * WINDOW
 
 
 def test_a_given_rate_holds_for_urgent_requests_too_whatever_the_service_says_remains() -> None:
-    schedule = Schedule(Pace(rate=60))
-    schedule.observe(0.0, Signal(False, limit=10_000, remaining=9_999))
-    schedule.take(0.0)
-    schedule.take(0.0)
-    assert schedule.delay(0.0, urgent=True) >= 0.9
+    pacer = Pacer(Pace(rate=60))
+    pacer.observe(0.0, Signal(False, limit=10_000, remaining=9_999))
+    pacer.take(0.0)
+    pacer.take(0.0)
+    assert pacer.delay(0.0, urgent=True) >= 0.9
 
 
 # ── urgent requests ──
 
 
 def test_urgent_requests_pass_while_plenty_remains_and_are_spread_when_the_limit_is_near() -> None:
-    schedule = Schedule(Pace())
-    schedule.observe(0.0, Signal(False, limit=1000, remaining=990))
-    sent(schedule, [0.0] * 30)
-    assert schedule.delay(0.0, urgent=True) == 0 < schedule.delay(0.0, urgent=False)
-    schedule.observe(0.0, Signal(False, limit=1000, remaining=150))
-    assert schedule.delay(0.0, urgent=True) == schedule.delay(0.0, urgent=False) > 0
+    pacer = Pacer(Pace())
+    pacer.observe(0.0, Signal(False, limit=1000, remaining=990))
+    sent(pacer, [0.0] * 30)
+    assert pacer.delay(0.0, urgent=True) == 0 < pacer.delay(0.0, urgent=False)
+    pacer.observe(0.0, Signal(False, limit=1000, remaining=150))
+    assert pacer.delay(0.0, urgent=True) == pacer.delay(0.0, urgent=False) > 0
 
 
 def test_no_urgent_request_passes_a_limit_that_has_struck() -> None:
-    schedule = Schedule(Pace())
-    schedule.observe(0.0, Signal(False, limit=1000, remaining=990))
-    schedule.observe(1.0, Signal(True, limit=1000, remaining=900, retry_after=7))
-    schedule.observe(2.0, Signal(False, limit=1000, remaining=900))  # sent before it struck
-    assert schedule.delay(3.0, urgent=True) == 5.0
-    assert schedule.delay(3.0, urgent=False) >= 5.0
+    pacer = Pacer(Pace())
+    pacer.observe(0.0, Signal(False, limit=1000, remaining=990))
+    pacer.observe(1.0, Signal(True, limit=1000, remaining=900, retry_after=7))
+    pacer.observe(2.0, Signal(False, limit=1000, remaining=900))  # sent before it struck
+    assert pacer.delay(3.0, urgent=True) == 5.0
+    assert pacer.delay(3.0, urgent=False) >= 5.0
 
 
 # ── holds ──
@@ -316,54 +314,54 @@ def test_no_urgent_request_passes_a_limit_that_has_struck() -> None:
 def test_retry_after_is_obeyed_exactly_up_to_two_windows(
     seconds: float, part: float, others: list[float], urgent: bool
 ) -> None:
-    schedule = Schedule(Pace())
-    schedule.observe(100.0, Signal(True, retry_after=seconds))
+    pacer = Pacer(Pace())
+    pacer.observe(100.0, Signal(True, retry_after=seconds))
     for other in others:
-        schedule.observe(100.0, Signal(True, retry_after=other))
+        pacer.observe(100.0, Signal(True, retry_after=other))
     longest = max(seconds, *others, 0.0)
     now = 100.0 + part * longest
-    schedule.observe(now, Signal(False))  # one that was sent before the limit struck
-    assert schedule.delay(now, urgent=urgent) == pytest.approx(100.0 + longest - now, abs=2e-6)
-    assert schedule.delay(100.0 + longest, urgent=urgent) == 0
+    pacer.observe(now, Signal(False))  # one that was sent before the limit struck
+    assert pacer.delay(now, urgent=urgent) == pytest.approx(100.0 + longest - now, abs=2e-6)
+    assert pacer.delay(100.0 + longest, urgent=urgent) == 0
 
 
 def test_after_a_hold_one_goes_at_a_time_until_a_reply_shows_that_it_is_over() -> None:
-    schedule = Schedule(Pace())
+    pacer = Pacer(Pace())
     for number in range(61):
-        schedule.observe(0.0, Signal(number == 60, retry_after=10))
-    schedule.take(10.0)
-    assert schedule.is_probing
-    assert schedule.delay(10.0, urgent=True) > 0.5
-    schedule.observe(10.3, Signal(False))
-    assert not schedule.is_probing
-    assert schedule.delay(10.3, urgent=True) < 3
+        pacer.observe(0.0, Signal(number == 60, retry_after=10))
+    pacer.take(10.0)
+    assert pacer.is_probing
+    assert pacer.delay(10.0, urgent=True) > 0.5
+    pacer.observe(10.3, Signal(False))
+    assert not pacer.is_probing
+    assert pacer.delay(10.3, urgent=True) < 3
 
 
 def test_a_turn_that_is_given_back_leaves_no_trace() -> None:
-    schedule = Schedule(Pace())
-    schedule.observe(0.0, Signal(True, limit=60, retry_after=10))
+    pacer = Pacer(Pace())
+    pacer.observe(0.0, Signal(True, limit=60, retry_after=10))
     for _ in range(5):
-        assert schedule.delay(10.0, urgent=False) == 0
-        schedule.take(10.0)
-        schedule.give_back()
+        assert pacer.delay(10.0, urgent=False) == 0
+        pacer.take(10.0)
+        pacer.give_back()
 
 
 def test_holds_without_a_time_double_up_to_a_twelfth_of_the_window() -> None:
-    schedule = Schedule(Pace(window=80))
+    pacer = Pacer(Pace(window=80))
     now, holds = 0.0, []
     for _ in range(8):
-        schedule.observe(now, Signal(True))
-        holds.append(schedule.delay(now, urgent=True))
+        pacer.observe(now, Signal(True))
+        holds.append(pacer.delay(now, urgent=True))
         now += holds[-1]
     assert holds == pytest.approx([80 / 60, 160 / 60, 320 / 60, *[80 / 12] * 5])
 
 
 def test_many_refusals_of_one_moment_are_one_strike() -> None:
-    schedule = Schedule(Pace())
+    pacer = Pacer(Pace())
     for number in range(150):
-        schedule.observe(1.0 if number < 100 else 1.5, Signal(number >= 100))
-    assert schedule.rate == pytest.approx(97)
-    assert schedule.delay(1.5, urgent=False) == 1.0
+        pacer.observe(1.0 if number < 100 else 1.5, Signal(number >= 100))
+    assert pacer.rate == pytest.approx(97)
+    assert pacer.delay(1.5, urgent=False) == 1.0
 
 
 @settings(max_examples=200, deadline=None, database=None)
@@ -371,24 +369,24 @@ def test_many_refusals_of_one_moment_are_one_strike() -> None:
 def test_waits_and_rates_are_always_within_reason(
     steps: list[tuple[float, int, Signal]], urgent: bool
 ) -> None:
-    schedule, now = Schedule(Pace()), 0.0
-    for passed, requests, told in steps:
+    pacer, now = Pacer(Pace()), 0.0
+    for passed, requests, reply in steps:
         now += passed
         for _ in range(requests):
-            if schedule.delay(now, urgent=urgent) == 0:
-                schedule.take(now)
-        schedule.observe(now, told)
-        assert schedule.rate is None or 0.1 < schedule.rate < 1e12
+            if pacer.delay(now, urgent=urgent) == 0:
+                pacer.take(now)
+        pacer.observe(now, reply)
+        assert pacer.rate is None or 0.1 < pacer.rate < 1e12
         for lane in (True, False):
-            assert 0 <= schedule.delay(now, urgent=lane) <= 9 * WINDOW
+            assert 0 <= pacer.delay(now, urgent=lane) <= 9 * WINDOW
 
 
 def test_without_a_limit_in_sight_nothing_is_held_back() -> None:
-    schedule = Schedule(Pace())
+    pacer = Pacer(Pace())
     for _ in range(10_000):
-        schedule.take(0.0)
-        schedule.observe(0.0, Signal(False))
-    assert (schedule.delay(0.0, urgent=False), schedule.rate) == (0, None)
+        pacer.take(0.0)
+        pacer.observe(0.0, Signal(False))
+    assert (pacer.delay(0.0, urgent=False), pacer.rate) == (0, None)
 
 
 @pytest.mark.parametrize("value", [0, -1, float("inf"), float("nan"), True, "3"])

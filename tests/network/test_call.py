@@ -1,4 +1,4 @@
-"""One call under way, in virtual time: what it waits for, how often, until when, and what it tells."""
+"""One call under way, in virtual time: its waits, its attempts, its deadline and its errors."""
 
 import asyncio
 from collections.abc import Callable
@@ -8,10 +8,8 @@ from typing import Any
 import pytest
 from multidict import CIMultiDict
 
-from chatrest.core.decode import read_json
-from chatrest.core.endpoint import Call, Endpoint, Replay
-from chatrest.core.pacer import Pace, Schedule, Signal
-from chatrest.core.retry import RetryPolicy
+from chatrest.core.endpoint import Replay
+from chatrest.core.pacer import Pace, Pacer, Signal
 from chatrest.core.timeouts import Timeouts
 from chatrest.core.wire import Request
 from chatrest.errors import (
@@ -25,11 +23,10 @@ from chatrest.errors import (
     ServerError,
     TransportError,
 )
-from chatrest.network.call import Terms
-from chatrest.network.engine import Engine
-from chatrest.network.lanes import Gate, Priority
+from chatrest.network.lanes import Priority, RateGate
 from chatrest.network.pool import Pool
 from chatrest.network.transport import Reply
+from tests.network.calls import forever, make_call
 from tests.network.test_timing import timing, virtually
 
 STEP = 1e-3
@@ -43,7 +40,7 @@ OK, BUSY, LIMITED, GONE = reply(), reply(503, body=b""), reply(429, body=b""), r
 
 
 class World:
-    """An engine and a pool; the transport answers in turn after `slow` seconds, the last one repeats."""
+    """A pool in virtual time; its transport answers in turn after `slow` seconds, the last one repeats."""
 
     def __init__(
         self,
@@ -55,20 +52,19 @@ class World:
         app_id: str = "app-1",
     ) -> None:
         self.app_id = app_id
-        self.answers, self.slow = list(answers), slow
+        self.answers, self.slow, self.dice = list(answers), slow, dice
         self.sent: list[float] = []
         self.timing = timing()
         self.began = self.timing.now()
         connect: Any = lambda: self  # noqa: E731
         self.pool = Pool("us", concurrency, self.timing, connect, pace or Pace())
-        self.engine = Engine(self.timing, lambda: dice, ())
 
     @property
     def now(self) -> float:
         return self.timing.now() - self.began
 
     @property
-    def gate(self) -> Gate:
+    def gate(self) -> RateGate:
         return self.pool.gate(self.app_id, "standard")
 
     async def exchange(self, request: Request, timeouts: Timeouts) -> Reply:
@@ -86,15 +82,10 @@ class World:
         lane: Priority = "interactive",
         **policy: Any,
     ) -> Any:
-        endpoint: Endpoint[Any] = Endpoint(
-            name="x.do", method="GET", path="/x", reply=read_json, replay=replay
-        )
-        retry = RetryPolicy(**policy)
-        terms = Terms(
-            app_id=self.app_id, timeouts=Timeouts(), retry=retry, deadline=deadline, lane=lane, secrets=()
-        )
-        request = Request("GET", "http://localhost/x", {}, None)
-        return await self.engine.run(Call(endpoint, "/x"), request, self.pool, terms)
+        return await make_call(
+            self.pool, self.timing, replay, app_id=self.app_id, deadline=deadline, priority=lane,
+            dice=self.dice, **policy,
+        )  # fmt: skip
 
     async def fails_beside(self, *args: Any, **options: Any) -> ChatRestError:
         """The error of a call while others are under way."""
@@ -116,11 +107,6 @@ def in_time(main: Callable[[], Any]) -> Callable[[], None]:
 
     test.__name__ = main.__name__
     return test
-
-
-async def forever() -> Reply:
-    await asyncio.Event().wait()
-    raise AssertionError
 
 
 # ── attempts ──
@@ -164,9 +150,16 @@ async def test_a_budget_that_is_spent_refuses_what_a_deadline_has_no_room_for() 
 # ── the rate limit ──
 
 
-@in_time
-async def test_a_limit_that_has_struck_holds_back_every_call() -> None:
-    world = World(reply(429, "10"), OK, dice=0.0)
+BY_CODE = reply(400, "10", b'{"error":{"code":"ERR_TOO_MANY_REQUESTS"}}')
+
+
+@pytest.mark.parametrize("limited", [reply(429, "10"), BY_CODE], ids=["status", "code"])
+def test_a_limit_that_has_struck_holds_back_every_call(limited: Reply) -> None:
+    virtually(_held_back_after(limited))
+
+
+async def _held_back_after(limited: Reply) -> None:
+    world = World(limited, OK, dice=0.0)
     first = asyncio.create_task(world.call())
     await asyncio.sleep(1)
     assert await asyncio.gather(*(world.call() for _ in range(5))) == [{}] * 5
@@ -189,10 +182,10 @@ def test_a_call_that_waits_for_a_place_does_not_go_while_the_limit_holds(lane: P
 @in_time
 async def test_a_given_rate_is_kept_after_a_time_without_free_places() -> None:
     world = World(OK, slow=0.0, pace=Pace(rate=60), concurrency=1)
-    assert world.pool.places.takes("interactive")
+    assert world.pool.places.try_acquire("interactive")
     calls = [asyncio.create_task(world.call()) for _ in range(60)]
     await asyncio.sleep(30)
-    world.pool.leave("interactive")
+    world.pool.release("interactive")
     await asyncio.gather(*calls)
     for first in world.sent:
         assert sum(first <= time < first + 10 for time in world.sent) <= 10 + 2
@@ -216,9 +209,10 @@ async def test_a_wait_that_is_hopeless_is_refused_at_once() -> None:
     error = await world.fails_beside(deadline=28.5)
     assert type(error) is DeadlineExceededError
     assert (world.now, len(world.sent)) == (1, 1)
-    assert "x.do: the deadline of 28.5 s leaves 28.5 s, and the rate limit's next turn is 29.0 s away" in str(
-        error
+    assert str(error) == (
+        "x.do: the rate limit's next slot is 29.0 s away, and the deadline of 28.5 s leaves 28.5 s"
     )
+    assert (error.operation, error.attempts, error.reason, error.retry_after) == ("x.do", 0, "rate limit", 29)
     assert await world.call(deadline=29.9) == {}
     assert await first == {}
 
@@ -248,7 +242,7 @@ def test_an_app_that_fills_the_pool_does_not_starve_one_that_is_paced(
         busy = World(OK, slow=0.2, concurrency=5)
         paced = World(OK, app_id="app-2")
         paced.pool = busy.pool
-        paced.gate.schedule = Schedule(Pace(rate=60))
+        paced.gate.pacer = Pacer(Pace(rate=60))
         done: list[float] = []
 
         async def work(world: World, lane: Priority) -> None:
@@ -275,19 +269,19 @@ def test_an_app_that_fills_the_pool_does_not_starve_one_that_is_paced(
 
 
 @in_time
-async def test_a_late_call_tells_where_its_time_went() -> None:
+async def test_a_late_call_says_where_its_time_went() -> None:
     world = World(BUSY, forever, slow=1.0, pace=Pace(rate=60), concurrency=1)
     while world.gate.delay("interactive") <= 0:
-        world.gate.schedule.take(world.timing.now())
+        world.gate.pacer.take(world.timing.now())
     paced = world.gate.expected("interactive")
-    assert world.pool.places.takes("interactive")
+    assert world.pool.places.try_acquire("interactive")
     call = asyncio.create_task(world.fails_beside(deadline=9.0, first_wait=4.0))
     await asyncio.sleep(2.0)
-    world.pool.leave("interactive")
+    world.pool.release("interactive")
     assert str(await call) == (
-        f"x.do: the deadline of 9.0 s has passed: {paced:.1f} s held back for the rate limit, "
+        f"x.do: no reply came within the deadline of 9.0 s ({paced:.1f} s held back by the rate limit, "
         f"{2 - paced:.1f} s waiting for a place, 5.0 s on the network in 2 attempts, "
-        "2.0 s waiting between them (attempt 1: x.do: 503: Service Unavailable; waited 2.0 s)"
+        "2.0 s waiting between attempts; attempt 1: x.do: 503: Service Unavailable; waited 2.0 s)"
     )
     assert world.now == pytest.approx(9.0)
 
@@ -301,7 +295,10 @@ def test_a_deadline_passes_on_the_minute_wherever_the_call_stands(replay: Replay
         queued = await world.fails_beside(replay, deadline=2.0)
         assert world.now == pytest.approx(2.0)
         assert type(queued) is DeadlineExceededError
-        assert "2.0 s waiting for a place, 0.0 s on the network" in str(queued)
+        assert str(queued) == (
+            "x.do: no place in the pool became free within the deadline of 2.0 s (2.0 s waiting for a place)"
+        )
+        assert (queued.reason, queued.retry_after, queued.__cause__) == ("place", None, None)
         assert isinstance(await on_network, DeadlineExceededError)
         assert isinstance(await on_network, OutcomeUnknownError) == (replay == "never")
         assert world.now == pytest.approx(3.0)
@@ -324,7 +321,11 @@ async def test_a_deadline_bounds_the_call_and_not_an_attempt() -> None:
     error = await world.fails(deadline=10.0, attempts=9)
     assert isinstance(error, DeadlineExceededError)
     assert world.sent == pytest.approx([0.0, 1.5, 3.5, 6.5])  # after 7.5 s a wait of 4 s has no room
-    assert "leaves 2.5 s, less than the wait of 4.0 s" in str(error)
+    assert str(error).startswith(
+        "x.do: the next attempt is 4.0 s away, and the deadline of 10.0 s leaves 2.5 s (4.0 s on the network"
+    )
+    assert (error.attempts, error.reason, error.retry_after) == (4, "wait", 4.0)
+    assert isinstance(error.__cause__, ServerError)
     assert world.now == pytest.approx(7.5)
 
 
@@ -356,11 +357,11 @@ def test_what_surely_was_not_applied_is_no_unknown_outcome(answer: Any) -> None:
     virtually(main())
 
 
-# ── the story ──
+# ── the log of the attempts ──
 
 
 @in_time
-async def test_the_story_of_the_attempts_is_told_once_and_exactly() -> None:
+async def test_the_log_of_the_attempts_is_exact_and_names_like_ones_once() -> None:
     error = await World(ConnectError("refused"), reply(429, "7", b""), BUSY, BUSY, GONE, dice=0.0).fails()
     assert isinstance(error, NotFoundError)
     assert error.attempts == 5
@@ -372,7 +373,7 @@ async def test_the_story_of_the_attempts_is_told_once_and_exactly() -> None:
 
 
 @in_time
-async def test_a_story_is_as_short_as_it_can_be() -> None:
+async def test_a_log_of_attempts_is_as_short_as_it_can_be() -> None:
     error = await World(TransportError("lost"), dice=1.0).fails()
     assert str(error) == "x.do: lost (after 5 attempts; attempts 1-4: the same; waited 0.5, 1.0, 2.0, 4.0 s)"
     assert str(await World(GONE).fails()) == "x.do: 404: Not Found"

@@ -1,4 +1,4 @@
-"""Places and turns in virtual time: who goes when, how many at once, and what a cancel leaves behind."""
+"""Semaphore and rate gate in virtual time: the order, how many at once, and what a cancel leaves behind."""
 
 import asyncio
 from collections.abc import Callable, Coroutine
@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from hypothesis import example, given, settings, strategies as st
 
-from chatrest.core.pacer import Pace, Schedule, Signal
-from chatrest.network.lanes import PRIORITIES, Gate, Places, Priority
+from chatrest.core.pacer import Pace, Pacer, Signal
+from chatrest.network.lanes import PRIORITIES, Priority, PrioritySemaphore, RateGate
 from chatrest.network.timing import Timing
 from tests.network.test_timing import timing, virtually
 
@@ -72,10 +72,10 @@ async def played(visits: list[Visit], work: Callable[[int, Visit], Coroutine[Any
 
 
 class Hall:
-    """Places with an eye on them: `order` is who was let in, `inside` who is there now."""
+    """PrioritySemaphore with an eye on them: `order` is who was let in, `inside` who is there now."""
 
     def __init__(self, count: int) -> None:
-        self.places = Places(count)
+        self.places = PrioritySemaphore(count)
         self.most_bulk = count - count // 10
         self.inside: list[tuple[Priority, object]] = []
         self.waiting: list[tuple[Priority, object]] = []
@@ -85,7 +85,7 @@ class Hall:
         me = (lane, name)
         self.waiting.append(me)
         try:
-            await self.places.enter(lane)
+            await self.places.acquire(lane)
         finally:
             self.waiting.remove(me)
         self.inside.append(me)
@@ -95,7 +95,7 @@ class Hall:
             await asyncio.sleep(seconds)
         finally:
             self.inside.remove(me)
-            self.places.leave(lane)
+            self.places.release(lane)
 
     def check(self) -> None:
         assert len(self.inside) <= self.places.active <= self.places.count
@@ -119,8 +119,8 @@ def test_no_place_is_lost_and_nobody_waits_for_ever(visits: list[Visit], count: 
         await played(visits, work)
         assert all(visit.cancelled is not None or number in hall.order for number, visit in enumerate(visits))
         assert hall.is_empty()
-        assert all(hall.places.takes("interactive") for _ in range(count))
-        assert not hall.places.takes("interactive")
+        assert all(hall.places.try_acquire("interactive") for _ in range(count))
+        assert not hall.places.try_acquire("interactive")
 
     virtually(main())
 
@@ -150,12 +150,12 @@ def test_places_are_given_in_order_and_to_interactive_calls_first(visits: list[V
 
 @pytest.mark.parametrize(("count", "bulk"), [(1, 1), (9, 9), (10, 9), (25, 23), (100, 90)])
 def test_a_tenth_of_the_places_is_kept_for_interactive_calls(count: int, bulk: int) -> None:
-    places = Places(count)
-    assert [places.takes("bulk") for _ in range(count)].count(True) == bulk
-    assert [places.takes("interactive") for _ in range(count)].count(True) == count - bulk
+    places = PrioritySemaphore(count)
+    assert [places.try_acquire("bulk") for _ in range(count)].count(True) == bulk
+    assert [places.try_acquire("interactive") for _ in range(count)].count(True) == count - bulk
     assert places.active == count
-    places.leave("interactive")
-    assert not places.takes("bulk") or count == bulk
+    places.release("interactive")
+    assert not places.try_acquire("bulk") or count == bulk
 
 
 def test_a_thousand_bulk_calls_do_not_delay_an_interactive_one() -> None:
@@ -182,10 +182,10 @@ def test_a_thousand_bulk_calls_do_not_delay_an_interactive_one() -> None:
 def test_a_place_handed_to_a_call_that_is_cancelled_in_that_moment_is_handed_on(late: int) -> None:
     async def main() -> None:
         hall = Hall(1)
-        assert hall.places.takes("bulk")
+        assert hall.places.try_acquire("bulk")
         tasks = spawn(*(hall.visit("bulk", number) for number in range(4)))
         await turns(1)
-        hall.places.leave("bulk")  # to the first, which does not know it yet
+        hall.places.release("bulk")  # to the first, which does not know it yet
         for task in tasks[: late + 1]:
             task.cancel()
         await ended(tasks)
@@ -195,14 +195,14 @@ def test_a_place_handed_to_a_call_that_is_cancelled_in_that_moment_is_handed_on(
     virtually(main())
 
 
-# ── turns ──
+# ── slots ──
 
 
 class Door:
     """A gate with an eye on it: `order` is who went, and when."""
 
     def __init__(self, rate: float | None = None, window: float = 60.0) -> None:
-        self.gate = Gate(Schedule(Pace(rate=rate, window=window)), timing())
+        self.gate = RateGate(Pacer(Pace(rate=rate, window=window)), timing())
         self.began = asyncio.get_running_loop().time()
         self.order: list[tuple[object, float]] = []
 
@@ -211,8 +211,8 @@ class Door:
         self.order.append((name, asyncio.get_running_loop().time() - self.began))
 
     def spend(self) -> "Door":
-        """Takes every turn that can be had now."""
-        while self.gate.passes("bulk", self.began):
+        """Take every slot that can be had now."""
+        while self.gate.try_enter("bulk", self.began):
             pass
         return self
 
@@ -221,7 +221,7 @@ class Door:
         return [name for name, _ in self.order]
 
     def is_free(self) -> bool:
-        return self.gate.waiting == 0 and not any(self.gate._keepers.values())
+        return self.gate.waiting == 0
 
 
 @settings(max_examples=150, deadline=None, database=None)
@@ -290,7 +290,7 @@ def test_a_thousand_bulk_requests_delay_an_interactive_one_by_no_more_than_a_tur
     virtually(main())
 
 
-def test_the_keeper_of_the_time_may_be_cancelled_again_and_again() -> None:
+def test_the_leader_of_a_lane_may_be_cancelled_again_and_again() -> None:
     async def main() -> None:
         door = Door(60.0)
         tasks = spawn(*(door.go("bulk", number) for number in range(200)))
@@ -309,7 +309,7 @@ def test_the_keeper_of_the_time_may_be_cancelled_again_and_again() -> None:
 
 
 @pytest.mark.parametrize("late", [0, 1, 2])
-def test_a_new_keeper_cancelled_in_the_moment_of_its_waking_is_followed_by_the_next(late: int) -> None:
+def test_a_new_leader_cancelled_in_the_moment_of_its_waking_is_followed_by_the_next(late: int) -> None:
     async def main() -> None:
         door = Door(60.0).spend()
         tasks = spawn(*(door.go("bulk", number) for number in range(4)))
@@ -354,7 +354,7 @@ def test_a_sleep_that_fails_fails_its_own_call_alone() -> None:
                 raise KeyError("the caller's own")
             await asyncio.sleep(seconds)
 
-        gate = Gate(Schedule(Pace(rate=60.0)), Timing(loop.time, sleep))
+        gate = RateGate(Pacer(Pace(rate=60.0)), Timing(loop.time, sleep))
         tasks = spawn(*(gate.enter("bulk") for _ in range(5)))
         done = await asyncio.gather(*tasks, return_exceptions=True)
         assert [type(each) for each in done].count(KeyError) == 1
@@ -387,10 +387,10 @@ def test_what_a_request_would_wait_is_known_beforehand() -> None:
         door.spend()
         tasks = spawn(*(door.go("bulk", number) for number in range(10)))
         await turns(2)
-        told = door.gate.expected("bulk")
-        assert told - door.gate.expected("interactive") == pytest.approx(10)
+        seconds = door.gate.expected("bulk")
+        assert seconds - door.gate.expected("interactive") == pytest.approx(10)
         await door.go("bulk", "me")
-        assert door.order[-1] == ("me", pytest.approx(told, abs=1e-3))
+        assert door.order[-1] == ("me", pytest.approx(seconds, abs=1e-3))
         await ended(tasks)
 
     virtually(main())

@@ -16,7 +16,7 @@ from multidict import CIMultiDict
 
 from chatrest import ConnectError, ReplyUnreadableError, RequestTimeoutError, Timeouts, TransportError
 from chatrest.core.wire import Request
-from chatrest.network.transport import Transport, plain_headers
+from chatrest.network.transport import Transport, plain_headers, was_sent
 from tests.faulty import KEY, Faulty, Peer, Step, cut, deaf, hang, reply, reset, until
 
 pytestmark = pytest.mark.usefixtures("tidy")
@@ -152,7 +152,7 @@ async def test_a_server_without_tls(transport: Transport) -> None:
             await transport.exchange(to_tls(server), TIMES)
 
 
-async def test_tls_is_verified_unless_told_otherwise() -> None:
+async def test_tls_is_verified_by_the_context_given() -> None:
     ca, served, trusted = trustme.CA(), ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER), ssl.create_default_context()
     ca.issue_cert("127.0.0.1").configure_cert(served)
     ca.configure_trust(trusted)
@@ -189,6 +189,34 @@ async def test_a_proxy_that_refuses_the_tunnel_sent_nothing() -> None:
             await transport.close()
     assert [request.method for request in proxy.requests] == ["CONNECT"]
     assert KEY not in str(proxy.requests)
+
+
+# ── was anything sent? ──
+
+
+async def test_an_error_says_whether_anything_was_sent(transport: Transport) -> None:
+    async with Faulty(reset) as server:
+        with pytest.raises(TransportError) as lost:
+            await transport.exchange(asked(server, "POST"), TIMES)
+    with pytest.raises(ConnectError) as refused:
+        await transport.exchange(asked(server, "POST"), TIMES)
+    assert (lost.value.sent, refused.value.sent) == (True, False)
+
+
+async def test_a_cancel_knows_whether_anything_was_sent(transport: Transport) -> None:
+    async with Faulty(hang) as server:
+        task = asyncio.create_task(transport.exchange(asked(server, "POST"), TIMES))
+        await server.arrived.wait()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError) as under_way:
+            await task
+    async with Faulty(reply(), greet=deaf) as server:
+        task = asyncio.create_task(transport.exchange(to_tls(server), TIMES))
+        await until(lambda: server.connections == 1)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError) as before:
+            await task
+    assert (was_sent(under_way.value), was_sent(before.value)) == (True, False)
 
 
 # ── no reply, or half of one ──
@@ -240,9 +268,21 @@ async def test_a_large_body_is_sent_without_a_warning(transport: Transport) -> N
 
 @pytest.mark.filterwarnings("ignore:Sending a large body:ResourceWarning")
 async def test_a_request_that_nobody_reads(transport: Transport) -> None:
-    async with Faulty(reply(), greet=deaf) as server:
+    """The connection is made before the clock starts: a slow machine could not connect in the time given."""
+    stopped = asyncio.Event()
+
+    async def then_deaf(peer: Peer) -> None:
+        peer.writer.transport.pause_reading()  # type: ignore[attr-defined]
+        await peer.send(reply())
+        stopped.set()
+        await deaf(peer)
+
+    async with Faulty(then_deaf) as server:
+        await transport.exchange(asked(server), TIMES)
+        await stopped.wait()
         with pytest.raises(RequestTimeoutError):
             await transport.exchange(asked(server, "POST", bytes(1 << 25)), Timeouts(total=0.1))
+    assert (server.connections, len(server.requests)) == (1, 1)
 
 
 @pytest.mark.parametrize("step", [reset, cut(b""), cut(b"HTTP/1.1 200 OK\r\nContent-Le")])
@@ -295,7 +335,7 @@ async def test_a_reply_that_cannot_be_read(transport: Transport, method: str, st
 
 @pytest.mark.parametrize("kept", [8, 12, -9, -1])
 async def test_a_gzip_stream_that_ends_early_is_no_whole_reply(transport: Transport, kept: int) -> None:
-    """Where the end of the connection is the end of the body, nothing else tells that it was cut off."""
+    """Where the end of the connection is the end of the body, nothing else shows that it was cut off."""
     data = gzip.compress(b'{"data":[]}')[:kept]
     async with Faulty(cut(reply(data, content_encoding="gzip", content_length=""))) as server:
         with pytest.raises(ReplyUnreadableError):
@@ -311,11 +351,28 @@ async def test_the_cap_is_exact(transport: Transport, announced: bool, over: int
     body = bytes(CAP + over)
     async with Faulty(reply(body) if announced else chunked(body)) as server:
         if over:
-            told = "are announced" if announced else "still going on"
-            with pytest.raises(ReplyUnreadableError, match=f"max_reply_bytes = {CAP}.*{told}"):
+            reason = "are announced" if announced else "still going on"
+            with pytest.raises(ReplyUnreadableError, match=f"max_reply_bytes = {CAP}.*{reason}"):
                 await transport.exchange(asked(server), TIMES)
         else:
             assert (await transport.exchange(asked(server), TIMES)).body == body
+
+
+@pytest.mark.parametrize("status", [302, 400, 401, 503])
+@pytest.mark.parametrize("framing", ["announced", "chunked", "gzip"])
+async def test_an_error_that_is_too_large_keeps_its_status(
+    transport: Transport, status: int, framing: str
+) -> None:
+    body = b"no " * CAP
+    answers = {
+        "announced": reply(body, status),
+        "chunked": chunked(body).replace(b"200 OK", b"%d No" % status),
+        "gzip": reply(gzip.compress(body), status, content_encoding="gzip"),
+    }
+    async with Faulty(answers[framing], reply(b'{"next":1}')) as server:
+        got = await transport.exchange(asked(server), TIMES)
+        assert (got.status, got.body) == (status, body[:CAP])
+        assert (await transport.exchange(asked(server), TIMES)).body == b'{"next":1}'
 
 
 async def test_after_a_reply_that_was_too_large_its_rest_is_not_the_next_reply(transport: Transport) -> None:
@@ -433,5 +490,5 @@ async def test_a_stray_reply_on_an_idle_connection_is_nobodys(
 
 
 def test_plain_headers_are_without_case_and_without_secrets() -> None:
-    told = plain_headers(CIMultiDict({"X-Echo": f"your {KEY.upper()}", "Date": "now"}), (KEY,))
-    assert (told["x-echo"], told["DATE"]) == ("your [hidden]", "now")
+    headers = plain_headers(CIMultiDict({"X-Echo": f"your {KEY.upper()}", "Date": "now"}), (KEY,))
+    assert (headers["x-echo"], headers["DATE"]) == ("your [hidden]", "now")

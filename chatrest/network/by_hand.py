@@ -1,0 +1,45 @@
+"""Calls by hand: any method and path, as a `Call` like those of the collections."""
+
+import re
+from collections.abc import Mapping
+from typing import Any, Final
+
+from ..core.arguments import check_unquoted
+from ..core.decode import read_json
+from ..core.endpoint import Call, Endpoint, Interface, Method, Replay, any_path, is_mapping
+
+_METHODS: Final = ("GET", "POST", "PUT", "PATCH", "DELETE")
+_REPLAY: Final[Mapping[Method, Replay]] = {"GET": "safe", "PUT": "idempotent", "DELETE": "idempotent"}
+_WORD: Final = re.compile(r"[A-Za-z0-9_-]+")
+
+
+def call_by_hand(
+    method: Method, path: str, query: Mapping[str, Any] | None, json: Any, interface: Interface
+) -> Call[Any]:
+    """The call of an operation that has no endpoint; `RequestInvalidError` where an argument is wrong.
+
+    GET is repeated, PUT and DELETE are, POST and PATCH only where they surely were not processed.
+    """
+    check_unquoted(method in _METHODS, "method", method, ", ".join(_METHODS))
+    fits = query is None or is_mapping(query)
+    check_unquoted(fits, "query", query, "a mapping with text keys, or None")
+    quoted = any_path(path)
+    template = _template(quoted)
+    endpoint: Endpoint[Any] = Endpoint(
+        f"{method} {template}",
+        method,
+        template,
+        read_json,
+        _REPLAY.get(method, "never"),
+        acting="never" if interface == "management" else "optional",
+        interface=interface,
+    )
+    return Call(endpoint, quoted, query, json)
+
+
+def _template(path: str) -> str:
+    """The path as errors and records show it: its first segment, for what follows may be a uid, or a key."""
+    _, first, *rest = path.split("/")
+    if not _WORD.fullmatch(first):
+        return "/…"
+    return f"/{first}/…" if rest else f"/{first}"

@@ -1,0 +1,192 @@
+"""The one client behind sessions and the management interface, and what sends the calls of one view."""
+
+import asyncio
+import logging
+import random
+import time
+from collections.abc import Awaitable, Mapping, Sequence
+from functools import partial
+from itertools import count
+from types import MappingProxyType
+from typing import Final, TypeVar, final
+
+from msgspec import structs
+
+from ..core.arguments import check_count, detached, instance
+from ..core.cursor import CursorKey
+from ..core.endpoint import Call
+from ..core.hosts import check_url
+from ..core.pacer import Pace
+from ..core.paging import PageSizes
+from ..core.wire import Headers, Request, request
+from ..errors import ChatRestError, RequestInvalidError
+from ..telemetry import LOGGER, Listener, log_attempt, notify
+from .call import ActiveCall
+from .options import (
+    CallContext,
+    CallOptions,
+    Dice,
+    check_cursor_key,
+    check_listeners,
+    check_timing,
+    check_verify,
+)
+from .pool import Pool
+from .timing import Clock, Home, Sleep
+from .transport import Transport, Verify
+
+R = TypeVar("R")
+
+MAX_REPLY_BYTES: Final = 64 * 1024 * 1024
+_NUMBERS = count(1)  # of the process: one listener may serve several sessions
+
+
+@final
+class Client:
+    """All that the views of a session share: pools, time, listeners, and what was learnt of page sizes."""
+
+    def __init__(
+        self,
+        *,
+        concurrency: int = 100,
+        max_reply_bytes: int = MAX_REPLY_BYTES,
+        pace: Pace | None = None,
+        telemetry: Listener | Sequence[Listener] = (),
+        verify: Verify = True,
+        proxy: str | None = None,
+        cursor_key: bytes | None = None,
+        clock: Clock = time.monotonic,
+        sleep: Sleep = asyncio.sleep,
+        dice: Dice = random.random,
+    ) -> None:
+        cap = check_count("max_reply_bytes", max_reply_bytes)
+        proxy = None if proxy is None else check_url("proxy", proxy)
+        check_verify(verify)
+        self.cursor_key = check_cursor_key(cursor_key)
+        self.page_sizes = PageSizes()
+        self._timing = check_timing(clock, sleep, dice)
+        self._make_context = partial(
+            CallContext, timing=self._timing, dice=dice, listeners=check_listeners(telemetry)
+        )
+        self._make_pool = partial(
+            Pool,
+            concurrency=check_count("concurrency", concurrency),
+            timing=self._timing,
+            connect=lambda: Transport(verify=verify, proxy=proxy, cap=cap),
+            pace=instance("pace", pace, Pace),
+        )
+        self._pools: dict[str, Pool] = {}
+        self._context: CallContext | None = None
+
+    @property
+    def pools(self) -> Mapping[str, Pool]:
+        """The pools by region; one is made when its region is first used."""
+        return MappingProxyType(self._pools)
+
+    def open(self) -> None:
+        """Let calls through, by new connections, in the event loop that runs now."""
+        if self._context is None:
+            self._pools.clear()
+            self._context = self._make_context(home=Home())
+        self._context.home.check()
+
+    async def close(self) -> None:
+        """Close every pool; no call comes through any more until the client is opened again.
+
+        `RequestInvalidError` in another event loop or process than the one that it was opened in.
+        """
+        if self._context is not None:
+            self._context.home.check()
+            self._context = None
+        await asyncio.gather(*(pool.close() for pool in self._pools.values()))
+
+    def pool(self, region: str) -> Pool:
+        """The region's pool; `RequestInvalidError` outside of the session's `async with`."""
+        if self._context is None:
+            raise RequestInvalidError("the session is not open: use it inside `async with`")
+        pool = self._pools.get(region)
+        if pool is None:
+            pool = self._pools[region] = self._make_pool(region)
+        return pool
+
+    def start(self, call: Call[R], options: CallOptions, headers: Headers) -> Awaitable[R]:
+        """Return what makes the call when it is awaited; `RequestInvalidError` where an argument is wrong."""
+        destination = options.destination
+        sent = request(call, destination.addresses[call.endpoint.interface], headers, options.arrays)
+        pool, context = self.pool(destination.region), self._context
+        assert context is not None
+        return run_call(call, sent, pool, options, context)
+
+
+class Sender:
+    """The sender of one view, all that the resources know of it: `core.endpoint.Send`."""
+
+    def __init__(self, client: Client, options: CallOptions) -> None:
+        self.app_id: Final = options.destination.app_id
+        self.acting_user: Final = options.acting_user
+        self._client, self._options = client, options
+        self._headers = Headers(options.destination.keys, Accept="application/json")
+        self._headers.update(options.headers)
+
+    @property
+    def page_sizes(self) -> PageSizes:
+        """The page sizes that the service has shown so far: one object for all views of a session."""
+        return self._client.page_sizes
+
+    @property
+    def cursor_key(self) -> CursorKey | None:
+        """The key that signs cursor tokens; None where they are not signed."""
+        return self._client.cursor_key
+
+    def __call__(self, call: Call[R], /) -> Awaitable[R]:
+        """Make the call, as the view's user where the call names none."""
+        name = call.endpoint.name
+        if call.acting_user is None and self.acting_user is not None and call.endpoint.acting != "never":
+            call = structs.replace(call, acting_user=self.acting_user)
+        try:
+            return self._client.start(call, self._options, self._headers)
+        except ChatRestError as error:
+            failure = detached(error)
+        failure.operation = name
+        del call  # its path and body may hold a key
+        raise failure
+
+
+def run_call(
+    call: Call[R], request: Request, pool: Pool, options: CallOptions, context: CallContext
+) -> Awaitable[R]:
+    """Return what makes the call when it is awaited: with its deadline, and with records for listeners."""
+    if LOGGER.isEnabledFor(logging.DEBUG):
+        context = structs.replace(context, listeners=(log_attempt, *context.listeners))
+    if context.listeners:
+        context = structs.replace(context, number=next(_NUMBERS))
+        return _observed(ActiveCall(call, request, pool, options, context), options.deadline, context)
+    active = ActiveCall(call, request, pool, options, context)
+    # No coroutine of its own around the call: one that goes well pays for every layer.
+    return active.result() if options.deadline is None else _bounded(active, options.deadline)
+
+
+async def _bounded(active: ActiveCall[R], deadline: float) -> R:
+    """The result of a call within `deadline` seconds."""
+    limit = asyncio.timeout(deadline)
+    try:
+        async with limit:
+            return await active.result()
+    except TimeoutError:
+        if not limit.expired():
+            raise  # an attempt's own timeout, or a wait that would not fit
+    raise active.deadline_passed()
+
+
+async def _observed(active: ActiveCall[R], deadline: float | None, context: CallContext) -> R:
+    """The result of a call, with a record of its outcome for the listeners."""
+    error_name: str | None = "CancelledError"
+    try:
+        result = await (active.result() if deadline is None else _bounded(active, deadline))
+        error_name = None
+        return result
+    except Exception as error:
+        error_name = type(error).__name__
+        raise
+    finally:
+        notify(context.listeners, active.outcome(error_name))

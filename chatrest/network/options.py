@@ -1,0 +1,148 @@
+"""The options of a session, of a view, and of a call, with the checks of those that a caller gives."""
+
+import ssl
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final, TypeAlias, TypedDict
+
+from msgspec import Struct
+
+from ..core.arguments import check_unquoted
+from ..core.cursor import CursorKey
+from ..core.encode import Arrays
+from ..core.endpoint import Interface
+from ..core.hosts import App
+from ..core.pacer import Pace
+from ..core.retry import RetryPolicy
+from ..core.timeouts import Timeouts
+from ..core.wire import Headers
+from ..errors import RequestInvalidError
+from ..telemetry import Listener
+from .lanes import Priority
+from .timing import Clock, Home, Sleep, Timing
+from .transport import Verify
+
+Dice: TypeAlias = Callable[[], float]
+
+UNCHANGED: Final[Any] = type("Unchanged", (), {"__repr__": lambda _: "UNCHANGED"})()
+"""The default of a view's option: as it is."""
+
+_LEAST_SECRET: Final = 4
+_LEAST_WORD: Final = 8
+
+
+class ClientOptions(TypedDict, total=False):
+    """Arguments of `AsyncSession` and `AsyncManagement`, described at `AsyncSession`."""
+
+    concurrency: int
+    timeouts: Timeouts | None
+    retry: RetryPolicy | None
+    deadline: float | None
+    headers: Mapping[str, str] | None
+    max_reply_bytes: int
+    pace: Pace | None
+    priority: Priority
+    telemetry: Listener | Sequence[Listener]
+    arrays: Arrays
+    verify: Verify
+    proxy: str | None
+    cursor_key: bytes | None
+    clock: Clock
+    sleep: Sleep
+    dice: Dice
+
+
+class Destination(Struct, frozen=True, kw_only=True):
+    """The address that calls go to, and the keys that they carry."""
+
+    app_id: str
+    """The app's id, or `management`: the rate limit and records go by it."""
+    region: str
+    """The name of the pool."""
+    addresses: Mapping[Interface, str]
+    """Base addresses; the first one is the default of `request`."""
+    keys: Headers
+    app: App | None = None
+
+    def __repr__(self) -> str:
+        return f"<Destination {self.app_id}>"
+
+    def __rich_repr__(self) -> list[tuple[str, object]]:
+        """Fields for rich, without the keys."""
+        return [("app_id", self.app_id), ("region", self.region)]
+
+
+class CallOptions(Struct, frozen=True, kw_only=True):
+    """The options of a view for its calls."""
+
+    destination: Destination
+    acting_user: str | None
+    headers: Headers
+    """The caller's own, beside the keys."""
+    deadline: float | None
+    """Seconds for a call as a whole."""
+    retry: RetryPolicy
+    timeouts: Timeouts
+    priority: Priority
+    arrays: Arrays
+
+    def __repr__(self) -> str:
+        return f"<CallOptions for {self.destination.app_id}>"
+
+    def __rich_repr__(self) -> list[tuple[str, object]]:
+        """Fields for rich, without keys and headers."""
+        return [("destination", self.destination), ("acting_user", self.acting_user)]
+
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """All that no error may repeat: the keys, and the values of the caller's headers.
+
+        A header's value counts from 4 characters on, so that `X-Flag: 1` does not blot out every 1; of a
+        value of many words, such as `Bearer …`, each word counts from 8 characters on.
+        """
+        values = [value for value in self.headers.values() if len(value) >= _LEAST_SECRET]
+        words = [word for value in values for word in value.split() if len(word) >= _LEAST_WORD]
+        return (*self.destination.keys.values(), *values, *words)
+
+
+class CallContext(Struct, frozen=True, kw_only=True):
+    """The means of a call, whatever its options."""
+
+    home: Home
+    timing: Timing
+    dice: Dice
+    listeners: tuple[Listener, ...]
+    number: int = 0
+    """The call's, where anybody listens."""
+
+
+def check_verify(verify: object) -> None:
+    """Refuse anything but True or a context: certificates are always verified."""
+    fits = verify is True or isinstance(verify, ssl.SSLContext)
+    check_unquoted(fits, "verify", verify, "True, or an ssl.SSLContext")
+
+
+def check_timing(clock: Clock, sleep: Sleep, dice: Dice) -> Timing:
+    """Return the time of a session, made of functions that can be called."""
+    for name, value in (("clock", clock), ("sleep", sleep), ("dice", dice)):
+        check_unquoted(callable(value), name, value, "a function")
+    return Timing(clock, sleep)
+
+
+def check_listeners(telemetry: object) -> tuple[Listener, ...]:
+    """Return one listener or several as a tuple."""
+    listeners = (telemetry,) if callable(telemetry) else telemetry
+    fits = isinstance(listeners, Sequence) and all(map(callable, listeners))
+    check_unquoted(fits, "telemetry", telemetry, "a function of one record, or a list of such")
+    assert isinstance(listeners, Sequence)
+    return tuple(listeners)
+
+
+def check_cursor_key(key: object) -> CursorKey | None:
+    """Return the key that signs cursor tokens, or None; the error never repeats it."""
+    if key is None:
+        return None
+    if not isinstance(key, bytes) or not key:
+        raise RequestInvalidError(
+            "cursor_key: allowed are bytes, one at least (32 random ones are best), or None"
+        )
+    return CursorKey(key)

@@ -1,0 +1,158 @@
+"""A view of a client: the part that `AsyncSession` and `AsyncManagement` share."""
+
+from collections.abc import Mapping
+from functools import cached_property
+from types import TracebackType
+from typing import Any, Final, Self
+
+from msgspec import structs
+
+from ..core.arguments import check_unquoted, detached, hides_arguments, instance
+from ..core.encode import ARRAYS, Arrays
+from ..core.endpoint import Interface, Method, check_acting_user
+from ..core.retry import RetryPolicy
+from ..core.timeouts import Timeouts, check_seconds
+from ..core.wire import Headers, check_headers
+from ..errors import ChatRestError
+from .by_hand import call_by_hand
+from .client import Client, Sender
+from .lanes import PRIORITIES, Priority
+from .options import UNCHANGED, CallOptions, ClientOptions, Destination
+from .pool import Pool
+
+
+class ClientView:
+    """Calls to one destination on one set of options. Use it with `async with`."""
+
+    def __init__(self, destination: Destination, options: ClientOptions) -> None:
+        rest: dict[str, Any] = dict(options)
+        own = {name: rest.pop(name) for name in _VIEW_OPTIONS if name in rest}
+        self._options: CallOptions = _call_options(destination, **own)
+        self._client: Client = Client(**rest)
+
+    async def __aenter__(self) -> Self:
+        self._client.open()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """Close every connection, of all views."""
+        await self._client.close()
+
+    @property
+    def pools(self) -> Mapping[str, Pool]:
+        """The pools by region; one is made when its region is first used."""
+        return self._client.pools
+
+    @cached_property
+    def sender(self) -> Sender:
+        """The function that makes a `Call` of an endpoint: all collections stand on it, and any other may."""
+        return Sender(self._client, self._options)
+
+    @hides_arguments
+    def with_options(
+        self,
+        *,
+        deadline: float | None = UNCHANGED,
+        retry: RetryPolicy | None = UNCHANGED,
+        timeouts: Timeouts | None = UNCHANGED,
+        headers: Mapping[str, str] | None = UNCHANGED,
+        priority: Priority = UNCHANGED,
+        on_behalf_of: str | None = UNCHANGED,
+    ) -> Self:
+        """Return a view with other options, that shares all else; an option that is not given stays as it is.
+
+        `deadline=None` and `on_behalf_of=None` clear what was set; `retry=None` and `timeouts=None` go back
+        to the defaults of `RetryPolicy` and `Timeouts`; `headers` are added to those that there are, None
+        removes them all. Raises `RequestInvalidError` where an argument is wrong.
+        """
+        given: dict[str, Any] = {
+            "deadline": deadline, "retry": retry, "timeouts": timeouts, "headers": headers,
+            "priority": priority, "acting_user": on_behalf_of,
+        }  # fmt: skip
+        changes = {name: _CHECKS[name](value) for name, value in given.items() if value is not UNCHANGED}
+        if changes.get("headers"):
+            changes["headers"] = Headers(self._options.headers, **changes["headers"])
+        return self._view(**changes)
+
+    def _view(self, **changes: Any) -> Self:
+        view = object.__new__(type(self))
+        view._options, view._client = structs.replace(self._options, **changes), self._client
+        return view
+
+    async def request(
+        self,
+        method: Method,
+        path: str,
+        *,
+        query: Mapping[str, Any] | None = None,
+        json: Any = None,
+        interface: Interface = UNCHANGED,
+    ) -> Any:
+        """Any operation, by hand: the decoded JSON of its reply, None for an empty one.
+
+        `path` is below the base address and begins with `/`; what is not allowed in a path is quoted.
+        `interface` is `chat` or `calls` for a session (`chat` where none is given). Protected as every call:
+        GET is repeated, PUT and DELETE are, POST and PATCH only where they surely were not processed.
+        """
+        failure: ChatRestError | None = None
+        try:
+            running = self.sender(call_by_hand(method, path, query, json, self._interface(interface)))
+        except ChatRestError as error:
+            failure = detached(error)
+        del method, path, query, json, interface  # no frame of an error holds what may be a key
+        if failure is not None:
+            raise failure
+        return await running
+
+    def _interface(self, interface: object) -> Interface:
+        addresses = self._options.destination.addresses
+        for name in addresses:
+            if interface is UNCHANGED or interface == name:
+                return name
+        check_unquoted(False, "interface", interface, ", ".join(addresses))
+        raise AssertionError
+
+
+def _call_options(
+    destination: Destination,
+    *,
+    timeouts: Timeouts | None = None,
+    retry: RetryPolicy | None = None,
+    deadline: float | None = None,
+    headers: Mapping[str, str] | None = None,
+    priority: Priority = "interactive",
+    arrays: Arrays = "comma",
+) -> CallOptions:
+    """The options of a new session's first view; `RequestInvalidError` where one is wrong."""
+    check_unquoted(arrays in ARRAYS, "arrays", arrays, ", ".join(ARRAYS))
+    return CallOptions(
+        destination=destination,
+        acting_user=None,
+        headers=check_headers(headers),
+        deadline=check_seconds("deadline", deadline),
+        retry=instance("retry", retry, RetryPolicy),
+        timeouts=instance("timeouts", timeouts, Timeouts),
+        priority=_check_priority(priority),
+        arrays=arrays,
+    )
+
+
+def _check_priority(priority: Priority) -> Priority:
+    check_unquoted(priority in PRIORITIES, "priority", priority, ", ".join(PRIORITIES))
+    return priority
+
+
+_VIEW_OPTIONS: Final = ("timeouts", "retry", "deadline", "headers", "priority", "arrays")
+_CHECKS: Final[Mapping[str, Any]] = {
+    "deadline": lambda value: check_seconds("deadline", value),
+    "retry": lambda value: instance("retry", value, RetryPolicy),
+    "timeouts": lambda value: instance("timeouts", value, Timeouts),
+    "headers": check_headers,
+    "priority": _check_priority,
+    "acting_user": check_acting_user,
+}

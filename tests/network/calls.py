@@ -1,0 +1,51 @@
+"""A call without a session: over a pool that the test has made, in virtual time."""
+
+import asyncio
+from collections.abc import Awaitable
+from typing import Any
+
+from chatrest.core.decode import read_json
+from chatrest.core.endpoint import Call, Endpoint, Method, Replay
+from chatrest.core.retry import RetryPolicy
+from chatrest.core.timeouts import Timeouts
+from chatrest.core.wire import Headers, Request
+from chatrest.network.client import run_call
+from chatrest.network.lanes import Priority
+from chatrest.network.options import CallContext, CallOptions, Destination
+from chatrest.network.pool import Pool
+from chatrest.network.timing import Home, Timing
+
+METHODS: dict[Replay, Method] = {"safe": "GET", "idempotent": "PUT", "never": "POST"}
+
+
+def make_call(
+    pool: Pool,
+    timing: Timing,
+    replay: Replay = "safe",
+    *,
+    app_id: str = "app-1",
+    deadline: float | None = None,
+    priority: Priority = "interactive",
+    dice: float = 0.5,
+    **policy: Any,
+) -> Awaitable[Any]:
+    """A call of the operation `x.do` over `pool`; `policy` are arguments of `RetryPolicy`."""
+    endpoint: Endpoint[Any] = Endpoint("x.do", METHODS[replay], "/x", read_json, replay)
+    options = CallOptions(
+        destination=Destination(app_id=app_id, region="us", addresses={}, keys=Headers()),
+        acting_user=None,
+        headers=Headers(),
+        deadline=deadline,
+        retry=RetryPolicy(**policy),
+        timeouts=Timeouts(),
+        priority=priority,
+        arrays="comma",
+    )
+    context = CallContext(home=Home(), timing=timing, dice=lambda: dice, listeners=())
+    request = Request(endpoint.method, "http://localhost/x", Headers(), None)
+    return run_call(Call(endpoint, "/x"), request, pool, options, context)
+
+
+async def forever() -> Any:
+    """An answer that never comes."""
+    await asyncio.Event().wait()

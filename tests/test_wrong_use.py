@@ -1,0 +1,119 @@
+"""A session used in another loop, thread or process than its own: it says so, and nothing is sent."""
+
+import asyncio
+import multiprocessing
+import threading
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+import pytest
+
+from chatrest import AsyncSession, ChatRestError, RequestInvalidError
+from tests.faulty import Faulty, reply
+
+
+def in_a_thread(main: Callable[[], Coroutine[Any, Any, Any]]) -> BaseException | None:
+    """The error of `main`, run by a loop of its own in a thread of its own."""
+    errors: list[BaseException] = []
+
+    def work() -> None:
+        try:
+            asyncio.run(asyncio.wait_for(main(), 5))
+        except BaseException as error:
+            errors.append(error)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join(10)
+    assert not thread.is_alive()
+    return errors[0] if errors else None
+
+
+async def request(session: AsyncSession) -> Any:
+    return await session.request("POST", "/a", json={})
+
+
+async def walk(session: AsyncSession) -> Any:
+    return await session.users.list().collect()
+
+
+async def close(session: AsyncSession) -> None:
+    await session.close()
+
+
+async def enter(session: AsyncSession) -> None:
+    async with session:
+        pass
+
+
+@pytest.mark.parametrize("use", [request, walk, close, enter])
+@pytest.mark.parametrize("deadline", [None, 9.0])
+async def test_another_thread(use: Callable[[AsyncSession], Any], deadline: float | None) -> None:
+    async with Faulty(reply()) as server, server.session() as session:
+        await session.request("GET", "/a")
+        if use in (request, walk):
+            session = session.with_options(deadline=deadline)
+        error = await asyncio.to_thread(in_a_thread, lambda: use(session))
+        assert type(error) is RequestInvalidError
+        assert "another event loop" in str(error)
+        assert "open a session of its own there" in str(error)
+        assert len(server.requests) == 1
+        await session.request("GET", "/b")  # it is as good as before here
+    assert len(server.requests) == 2
+
+
+def test_another_loop_after_the_first_has_ended() -> None:
+    async def opened() -> AsyncSession:
+        async with Faulty(reply()) as server:
+            session = await server.session().__aenter__()
+            assert await session.request("GET", "/a") == {}
+            await asyncio.gather(*(pool.close() for pool in session.pools.values()))
+            return session
+
+    session = asyncio.run(opened())
+    for use in (request, walk, close):
+        with pytest.raises(RequestInvalidError, match="another event loop"):
+            asyncio.run(use(session))
+
+
+async def test_a_call_handed_to_the_sessions_own_loop_from_a_thread() -> None:
+    async with Faulty(reply()) as server, server.session() as session:
+        loop = asyncio.get_running_loop()
+
+        def work() -> Any:
+            return asyncio.run_coroutine_threadsafe(session.request("GET", "/a"), loop).result(5)
+
+        assert await asyncio.to_thread(work) == {}
+
+
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_forked_child() -> None:
+    """The loop is the very same object there; its sockets are the parent's."""
+
+    def child(answers: Any) -> None:
+        for use in (request, close):
+            try:
+                loop.run_until_complete(asyncio.wait_for(use(session), 5))
+            except ChatRestError as error:
+                answers.put(str(error))
+            except BaseException as error:
+                answers.put(repr(error))
+
+    loop = asyncio.new_event_loop()
+    try:
+        server = loop.run_until_complete(Faulty(reply()).__aenter__())
+        session = loop.run_until_complete(server.session().__aenter__())
+        loop.run_until_complete(session.request("GET", "/a"))
+        context = multiprocessing.get_context("fork")
+        answers = context.SimpleQueue()
+        process = context.Process(target=child, args=(answers,))
+        process.start()
+        process.join(20)
+        errors = [answers.get(), answers.get()]
+        assert all("forked: open a session of its own there" in error for error in errors), errors
+        assert loop.run_until_complete(session.request("GET", "/a")) == {}
+        assert len(server.requests) == 2
+        loop.run_until_complete(session.close())
+        loop.run_until_complete(server.__aexit__())
+    finally:
+        loop.close()
