@@ -44,6 +44,7 @@ from .outcomes import outcomes_of
 
 T = TypeVar("T")
 BOM: Final = b"\xef\xbb\xbf"
+_LONGEST_KEY: Final = 50
 
 
 class Listing(Struct, Generic[T], frozen=True):
@@ -174,7 +175,7 @@ class Each(Struct, Generic[T], frozen=True):
             try:
                 by_key[key] = coerced(record, shape(self.record), "", [])
             except CoercionError as error:
-                fault = RecordError(0, str(error)).at(f"data.{key}")
+                fault = RecordError(0, str(error)).at(f"data.{key[:_LONGEST_KEY]}")
                 raise fault from None
         return Outcomes(by_key, body)
 
@@ -197,6 +198,8 @@ class _Acknowledgement(Struct, frozen=True):
         served = reply if not isinstance(reply, dict) or "success" in reply else reply.get("data", reply)
         if not isinstance(served, dict):
             raise ReplyUnreadableError(f"data: expected an acknowledgement, got {type_name(served)}")
+        if "success" not in served and served.get("error"):
+            raise ReplyUnreadableError("the reply holds an error in the place of an acknowledgement")
         success, message = served.get("success"), served.get("message", served.get("Message"))
         try:
             succeeded = True if success is None else coerced(success, shape(bool), "success", [])

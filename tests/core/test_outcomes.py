@@ -55,6 +55,7 @@ def test_an_acknowledgement_is_read_in_data_or_at_the_root(served: Any, ack: Ack
         b'{"data":"done"}', b'{"data":[]}', b'{"data":[{"success":true}]}', b'{"data":null}', b'{"data":5}',
         b'{"data":true}', b"done", b'"done"', b"[]", b"", b"<html>", b'{"error":{"code":"X"}}',
         b'{"data":{"success":{"bob":{"success":false}}}}', b'{"data":{"success":[]}}',
+        b'{"error":"no such user"}', b'{"data":{"error":{"code":"X"}}}',
         b'{"data":{"success":"maybe"}}', b'{"data":{"success":2}}',
     ],
 )  # fmt: skip
