@@ -22,7 +22,7 @@ ChatRestError                               operation
 └── CursorError                             a walk cannot honestly go on
 ```
 
-A service code that is known (`core.error_codes`) decides the class, whatever the status: services of this
+A service code that is known (`chatrest.error_codes`) decides the class, whatever the status: services of this
 kind answer 400 for a message that is not there, and 417 for domain errors. An unknown code, or none, leaves
 it to the status; an unknown code that ends in `_NOT_FOUND` is a `NotFoundError` where the status is none of
 the above.
@@ -35,7 +35,7 @@ conflict …) is final, though it came with a status of 5xx.
 from collections.abc import Mapping
 from typing import Any, Final, Literal, TypeAlias
 
-from .core.error_codes import KINDS, Kind
+from .error_codes import KINDS, Kind
 
 __all__ = [
     "ApiError",
@@ -142,7 +142,7 @@ class TransportError(ChatRestError):
 class ConnectError(TransportError):
     """No connection could be made, so nothing was sent.
 
-    `retry_after` is in seconds where the region counts as down and is not asked before; else None.
+    `retry_after` is in seconds until the next probe where the region counts as down; else None.
     """
 
     sent = False
@@ -167,7 +167,7 @@ DeadlineReason: TypeAlias = Literal["rate limit", "place", "network", "wait"]
 class DeadlineExceededError(ChatRestError, TimeoutError):
     """The call's deadline has passed, or what is left of it cannot be enough.
 
-    `reason` says what the call was waiting for: its turn under the service's `rate limit`, a `place` in the
+    `reason` says what the call was waiting for: its slot of the `rate limit`, a `place` in the
     pool, the `network`, or the `wait` before the next attempt. `retry_after` is in seconds: how long that
     wait would have taken, where it is known; else None. `attempts` counts what was sent;
     `__cause__` is the error of the last one that failed, if any did.

@@ -28,7 +28,7 @@ class AsyncSession(ClientView):
       caps a reply, before and after decompression.
     - `telemetry`: a listener, or several; see `chatrest.telemetry`.
     - `arrays` ("comma"): how lists travel in a query, `comma`, `repeat` or `brackets`.
-    - `verify`: True, or an `ssl.SSLContext`; `proxy`: an address (the environment is not asked).
+    - `verify`: True, or an `ssl.SSLContext`; `proxy`: an address (the environment is not read).
     - `cursor_key`: bytes that sign the tokens of cursors (32 random ones are best); other tokens are refused.
     - `clock`, `sleep`, `dice`: time.monotonic, asyncio.sleep, random.random, for tests to replace.
 

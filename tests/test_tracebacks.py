@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import logging
 import pickle
 import traceback
 from collections.abc import Awaitable, Callable
@@ -107,12 +108,15 @@ def options(**other: Any) -> dict[str, Any]:
 
 @pytest.mark.parametrize("call", CALLS)
 @pytest.mark.parametrize("step", STEPS)
-async def test_whatever_comes_of_a_call(step: str, call: str) -> None:
+async def test_whatever_comes_of_a_call(step: str, call: str, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG)
+    asyncio.get_running_loop().set_debug(True)
     async with Faulty(STEPS[step]) as server, server.session(**options()) as session:
         with pytest.raises(ChatRestError) as caught:
             await CALLS[call](session)
     assert_hidden(caught.value)
     assert caught.value.operation
+    assert not any(secret in caplog.text for secret in HIDDEN_ONES)
 
 
 @pytest.mark.parametrize("step", STEPS)

@@ -107,7 +107,7 @@ def _is_group(value: Any) -> bool:
         isinstance(value, dict)
         and bool(value)
         and not _is_outcome(value)
-        and not value.keys() <= _OUTCOME
+        and (isinstance(value.get("success"), dict) or not value.keys() <= _OUTCOME)
         and all(isinstance(each, dict | bool) for each in value.values())
     )
 

@@ -14,8 +14,8 @@ Pure: the network floor sends and sleeps. The rules, by what the last attempt en
 | any other answer                                  | raised           | raised                       |
 
 The two lines on codes: `500 ERR_BAD_REQUEST` comes from a service that has read the request and refused it,
-so it is final, and a POST has no unknown outcome; `400 ERR_OPERATION_FAILED` is a `ServerError`, but a 4xx is
-the service's word that nothing was applied, and no promise that a repeat would end better. A `RateLimitError`
+so it is final, and a POST has no unknown outcome; `400 ERR_OPERATION_FAILED` is a `ServerError`, but a 4xx
+states that nothing was applied, and does not promise that a repeat would end better. A `RateLimitError`
 is repeated whatever its status (`400 ERR_TOO_MANY_REQUESTS`): the code means "not processed".
 
 Waits are full jitter below a bound that doubles; a wait that the service names is kept to, and spread a
@@ -59,7 +59,7 @@ class Attempts(Struct, frozen=True, kw_only=True):
     connect_failures: int = 0
     """Those of a patient call that found no connection: they do not count against `RetryPolicy.attempts`."""
     patient: bool = False
-    """Whether the call may wait out a limit, or a region that is down, for as long as it takes: bulk may."""
+    """True if the call may wait out a limit, or a region that is down, for as long as it takes: bulk may."""
     error: ChatRestError | None = None
     """The error of the last one."""
     pause: float | None = None
@@ -107,12 +107,12 @@ class Attempts(Struct, frozen=True, kw_only=True):
 
 @final
 class RetryPolicy(Struct, frozen=True, kw_only=True):
-    """How calls are repeated. `RetryPolicy(attempts=1)` never repeats."""
+    """The rules for repeating calls. `RetryPolicy(attempts=1)` never repeats."""
 
     attempts: int = 5
-    """How often a call may fail before its error is raised; 1 never repeats. A 429 is no failure."""
+    """Failures after which a call's error is raised; 1 never repeats. A 429 is no failure."""
     limited: int = 5
-    """How often a call may be answered 429 before that is raised; a bulk call waits for as long as it takes.
+    """Replies of 429 after which that is raised; a bulk call waits for as long as it takes.
     With `attempts=1` the first one is raised."""
     first_wait: float = 0.5
     """Seconds: the bound of the first wait; it doubles with every attempt."""
@@ -167,7 +167,7 @@ class RetryPolicy(Struct, frozen=True, kw_only=True):
 
 
 def may_repeat(error: ChatRestError, replay: Replay) -> bool:
-    """Whether a call may be sent again after `error`."""
+    """True if a call may be sent again after `error`."""
     if isinstance(error, ConnectError | RateLimitError):
         return True
     if isinstance(error, ServerError) and error.status == 429:
@@ -176,14 +176,14 @@ def may_repeat(error: ChatRestError, replay: Replay) -> bool:
 
 
 def is_passing(error: ChatRestError) -> bool:
-    """Whether `error` may be gone when the call is repeated."""
+    """True if `error` may be gone when the call is repeated."""
     if isinstance(error, ServerError) or type(error) is ApiError:  # any other class is a refusal: final
         return error.status in REPEATED_STATUSES or 520 <= error.status < 530
     return isinstance(error, TransportError) and not isinstance(error, ConnectError)
 
 
 def leaves_open(error: ChatRestError) -> bool:
-    """Whether a call that ended in `error` may have been applied. 501 and 505 say that it was not."""
+    """True if a call that ended in `error` may have been applied; 501 and 505 mean that it was not."""
     failed = isinstance(error, ServerError) and error.status >= 500 and error.status not in (501, 505)
     return failed or is_passing(error)
 

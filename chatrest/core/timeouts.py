@@ -1,4 +1,4 @@
-"""How long one attempt may take, by phase."""
+"""The time limits of one attempt, by phase."""
 
 from typing import Final, final
 
@@ -32,7 +32,7 @@ class Timeouts(Struct, frozen=True, kw_only=True):
 
 
 def check_seconds(name: str, value: object) -> float | None:
-    """`value` if it is a number above 0, up to a billion, or None."""
+    """Return `value` if it is a number above 0, up to a billion, or None."""
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= _MOST:

@@ -208,9 +208,8 @@ def unknown(record: Any, raw: bytes, reason: str) -> UnknownMessage:
 
 
 _IDS = ("id", "parentId")
-_TEXTS = frozenset(
-    field.name for field in structs.fields(UnknownMessage) if field.type in (str, str | UnsetType | None)
-)
+_TEXT_TYPES = (str, str | UnsetType | None)
+_TEXTS = frozenset(field.name for field in structs.fields(UnknownMessage) if field.type in _TEXT_TYPES)
 _FIELDS = {
     field.encode_name: (field.name, field.type)
     for field in structs.fields(UnknownMessage)

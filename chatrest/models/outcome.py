@@ -61,7 +61,10 @@ class Outcomes(Mapping[str, T], Generic[T]):
         return {key: outcome for key, outcome in self._by_key.items() if not _is_success(outcome)}
 
     def check(self) -> "Outcomes[T]":
-        """Return itself; raise an `ApiError` where an item failed, with the failed outcomes as `details`."""
+        """Return itself, if every item succeeded.
+
+        Raises an `ApiError` where one failed; its `details` are the failed outcomes by key.
+        """
         if failed := self.failed:
             keys = ", ".join(list(failed)[:5]) + (" …" if len(failed) > 5 else "")
             text = f"{len(failed)} of {len(self)} items failed: {keys}"

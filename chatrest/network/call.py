@@ -6,16 +6,11 @@ has failed, so a call that goes well does not pay for it. The loop is tenacity's
 leaves the pause there; tenacity's `retry` and `wait` only look at it.
 """
 
-import time
-from typing import Any, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 import tenacity
-from msgspec import structs
 
-from ..core.arguments import detached
 from ..core.endpoint import Call
-from ..core.faults import error_of, fault, http_date, signal
-from ..core.pacer import Signal
 from ..core.retry import Attempts, attempt_log, leaves_open
 from ..core.wire import Request
 from ..errors import (
@@ -24,11 +19,8 @@ from ..errors import (
     DeadlineExceededError,
     DeadlineOutcomeUnknownError,
     DeadlineReason,
-    OutcomeUnknownError,
     RateLimitError,
     ReplyUnreadableError,
-    ServerError,
-    ServerOutcomeUnknownError,
     TransportError,
 )
 from ..telemetry import LOGGER, Attempt, Outcome, notify
@@ -36,11 +28,13 @@ from .lanes import RateGate
 from .options import CallContext, CallOptions
 from .pool import Pool
 from .progress import Durations, Progress, account, has_passed, too_late
-from .transport import Reply, plain_headers, was_sent
+from .replies import is_success, limit_signal, outcome_unknown, refusal, unreadable
+from .transport import Reply, was_sent
 
 R = TypeVar("R")
 
-_NOT_JSON = frozenset({"text/html", "text/plain", "application/xml", "text/xml"})
+_NONE_YET: Final = Attempts()
+_NONE_YET_PATIENT: Final = Attempts(patient=True)
 
 
 class ActiveCall(Generic[R]):
@@ -112,14 +106,8 @@ class ActiveCall(Generic[R]):
         finally:
             self._pool.release(options.priority)
             spent.network = now() - began
-        self._gate.observe(self._signal(reply))
+        self._gate.observe(limit_signal(reply, options.retry.longest_server_wait))
         return reply
-
-    def _signal(self, reply: Reply) -> Signal:
-        limit = signal(reply.status, reply.headers, _service_time(reply) if reply.status == 429 else 0.0)
-        if limit.retry_after is not None and limit.retry_after > self._options.retry.longest_server_wait:
-            return structs.replace(limit, retry_after=None)  # what is not waited for holds up nobody else
-        return limit
 
     async def _wait(self, spent: Durations) -> None:
         """Wait for a slot of the rate limit and a place in the pool, and note how long for which."""
@@ -142,32 +130,14 @@ class ActiveCall(Generic[R]):
             raise self._late(too_late(wait, "rate limit", deadline, left), "rate limit", wait)
 
     def _read(self, reply: Reply) -> R:
-        if reply.status != 200 and (not 200 <= reply.status < 300 or reply.status == 206):
-            raise self._refusal(reply)
+        name, options = self._call.endpoint.name, self._options
+        if reply.status != 200 and not is_success(reply):
+            raise refusal(reply, name, options.secrets)
         try:
             return self._call.endpoint.reply(reply.body)
         except ReplyUnreadableError as error:
-            failure = self._unreadable(reply, error)
+            failure = unreadable(reply, error, name, options.secrets)
         raise failure
-
-    def _refusal(self, reply: Reply) -> ChatRestError:
-        """The error for a reply whose status is no success."""
-        if reply.status == 206:
-            return ReplyUnreadableError(
-                "206 Partial Content: only a part came, though all of it was asked for"
-            )
-        headers = plain_headers(reply.headers, self._options.secrets)
-        name, secrets = self._call.endpoint.name, self._options.secrets
-        return fault(reply.status, headers, reply.body, name, secrets, _service_time(reply))
-
-    def _unreadable(self, reply: Reply, error: ReplyUnreadableError) -> ChatRestError:
-        """The error for a success that cannot be read, without the frames that hold its body."""
-        if error_of(reply.body):  # a success whose body holds an error
-            return self._refusal(reply)
-        kind = reply.headers.get("Content-Type", "").partition(";")[0].strip().lower()
-        if kind in _NOT_JSON:
-            error.args = (f"{error}; its Content-Type is {kind}: is that the service's address?",)
-        return detached(error)
 
     # ── the attempts after the first ──
 
@@ -236,7 +206,7 @@ class ActiveCall(Generic[R]):
         name, count = self._call.endpoint.name, self._attempts.count
         final: ChatRestError = error
         if self._call.endpoint.replay == "never" and leaves_open(error):
-            final = _outcome_unknown(name, error)
+            final = outcome_unknown(name, error)
         elif isinstance(error, TransportError):
             final.args = (f"{name}: {error}",)
         if isinstance(final, ApiError):
@@ -301,24 +271,3 @@ class ActiveCall(Generic[R]):
             status=None if reply is None else reply.status,
             error=error_name,
         )
-
-
-_NONE_YET = Attempts()
-_NONE_YET_PATIENT = Attempts(patient=True)
-
-
-def _outcome_unknown(name: str, error: ApiError | TransportError) -> ChatRestError:
-    text = f"{name} is not repeated, and may or may not have been applied: {error}"
-    unknown: ChatRestError = OutcomeUnknownError(text)
-    if isinstance(error, ServerError):
-        unknown = ServerOutcomeUnknownError(text)
-        unknown.__dict__.update(error.__dict__)
-    unknown.operation = name
-    unknown.__cause__ = error
-    return unknown
-
-
-def _service_time(reply: Reply) -> float:
-    """Epoch seconds on the service's own clock where it sends them: times that it names are on that clock."""
-    now = http_date(reply.headers.get("Date", ""))
-    return time.time() if now is None else now

@@ -119,7 +119,7 @@ class Client:
 
 
 class Sender:
-    """What the resources know of a view: `core.endpoint.Send`."""
+    """The sender of one view, all that the resources know of it: `core.endpoint.Send`."""
 
     def __init__(self, client: Client, options: CallOptions) -> None:
         self.app_id: Final = options.destination.app_id

@@ -1,4 +1,4 @@
-"""The progress of one call: where it stands, where its time went, and the words for a deadline missed."""
+"""The progress of one call: its stage, its durations, and the text for a deadline that it misses."""
 
 from typing import Final
 
@@ -32,7 +32,7 @@ class Durations:
 
 
 class Progress(Durations):
-    """Where a call stands, and the durations of all its attempts."""
+    """The state of a call under way, and the durations of all its attempts."""
 
     __slots__ = ("began", "number", "reply", "sent", "stage")
 
@@ -44,7 +44,7 @@ class Progress(Durations):
         """Attempts begun."""
         self.stage: DeadlineReason = "place"
         self.sent = False
-        """Whether the last exchange was broken off after something may have been sent."""
+        """True if the last exchange was broken off when something may have been sent."""
         self.reply: Reply | None = None
         """The reply of the attempt under way, or of the last one."""
 

@@ -1,4 +1,4 @@
-"""The patient scanner: any JSON that can be read, with each record's exact bytes."""
+"""The lenient scanner: any JSON that can be read, with each record's exact bytes."""
 
 import json
 from contextlib import suppress
@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from chatrest.core.lenient import bytes_of, elements, members, read_record, text_of, whole
+from chatrest.core.lenient import TooDeep, bytes_of, elements, members, read_record, text_of, whole
 from chatrest.errors import ReplyUnreadableError
 
 some = settings(max_examples=120, deadline=None, database=None)
@@ -144,3 +144,45 @@ def test_an_error_tells_what_is_wrong_with_the_body() -> None:
         envelope(b"<html>")
     with pytest.raises(ReplyUnreadableError, match="text after the end"):
         envelope(b"{}x")
+
+
+# ── deep values ──
+
+texts = st.text(st.sampled_from('[]{}",:\\\\ a'), max_size=5)
+
+
+@st.composite
+def deep_values(draw: st.DrawFn) -> bytes:
+    """Something nested deeper than any recursive reader goes, with brackets in its texts."""
+    value = draw(values)
+    levels = draw(st.lists(st.one_of(texts, values), min_size=1, max_size=4))
+    before, after = "", ""
+    for level in levels:
+        side = json.dumps(level)
+        before += f"[{side}, " if not isinstance(level, str) else "{" + f"{side} : "
+        after = ("]" if not isinstance(level, str) else f', "z": {side}' + "}") + after
+    depth = draw(st.sampled_from([1, 600]))
+    return (before * depth + json.dumps(value) + after * depth).encode("utf-8", "surrogatepass")
+
+
+@some
+@given(st.lists(deep_values(), max_size=4), st.sampled_from([b"", b" ", b"\n\t"]))
+def test_records_are_told_apart_however_deep_they_are(parts: list[bytes], space: bytes) -> None:
+    array = b"[" + space + (space + b"," + space).join(parts) + space + b"]"
+    assert elements(array) == parts
+    body = b'{"a":[1], "data":' + array + b',"z":"]"}'
+    assert members(body) == {"a": b"[1]", "data": array, "z": b'"]"'}
+
+
+def test_a_record_too_deep_is_read_one_level() -> None:
+    deep = b"[" * 3000 + b"]" * 3000
+    record = read_record(b'{"id" : "5", "a":%b,"b":{"c":1}, "n":null,"t":"]"}' % deep)
+    assert isinstance(record, TooDeep)
+    assert record == {"id": "5", "n": None, "t": "]"}
+    assert read_record(deep) == TooDeep()
+
+
+@pytest.mark.parametrize("closing", [b"]" * 5000, b"]" * 100 + b"}" * 4900, b"]" * 4990 + b'"'])
+def test_more_closing_brackets_than_were_opened_are_unreadable(closing: bytes) -> None:
+    with pytest.raises(ReplyUnreadableError):
+        members(b'{"data":' + b"[" * 2000 + closing)

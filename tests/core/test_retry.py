@@ -1,4 +1,4 @@
-"""What is repeated, and after how long: the table of the module, line by line."""
+"""Repeats and their waits: the table of the module, line by line, and the attempts so far."""
 
 from collections.abc import Callable
 from typing import Any
@@ -37,7 +37,7 @@ def wait(
     patient: bool = False,
     dice: Callable[[], float] = lambda: 0.5,
 ) -> float | None:
-    """What `policy` decides after so many attempts of each kind."""
+    """The wait that `policy` decides on after so many attempts of each kind."""
     attempts = Attempts(
         count=failed + limited + connect_failures, limited=limited, connect_failures=connect_failures,
         patient=patient, error=error,

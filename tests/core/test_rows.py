@@ -8,6 +8,7 @@ from hypothesis import given, settings, strategies as st
 
 from chatrest.core.decode import Many
 from chatrest.core.endpoint import Call
+from chatrest.core.paging import PageSizes
 from chatrest.core.rows import UNKNOWN, AsRows, Row, row_of, rows
 from chatrest.errors import ReplyUnreadableError
 from chatrest.models.meta import Position
@@ -161,6 +162,8 @@ class Sender:
 
     app_id = "app-1"
     acting_user = None
+    page_sizes = PageSizes()
+    cursor_key = None
     calls: list[Call[Any]]
 
     def __init__(self) -> None:
@@ -177,6 +180,7 @@ async def test_a_collection_reads_its_lists_as_rows_and_sends_what_it_would_send
     [row] = await Messages(AsRows(sender)).list_user("bob").collect()
     assert isinstance(row, Row)
     assert json.loads(bytes(row.raw)) == TEXT
-    [one], [other] = plain.calls, sender.calls
-    assert (one.path, one.position, one.endpoint.name) == (other.path, other.position, other.endpoint.name)
-    assert isinstance(one.endpoint.reply, Many)
+    for typed, as_rows in zip(plain.calls, sender.calls, strict=True):
+        assert (typed.path, typed.position) == (as_rows.path, as_rows.position)
+        assert typed.endpoint.name == as_rows.endpoint.name
+        assert isinstance(typed.endpoint.reply, Many)

@@ -5,8 +5,9 @@ from typing import Any, get_args
 
 import msgspec
 import pytest
-from msgspec import UNSET
+from msgspec import UNSET, structs
 
+from chatrest.errors import ReplyUnreadableError
 from chatrest.models.message import (
     BY_CATEGORY,
     MEDIA_TYPES,
@@ -171,6 +172,34 @@ def test_a_common_field_of_another_type_is_left_empty() -> None:
     found = unknown(wrong, b"raw", "why")
     assert (found.id, found.conversation_id, found.sender, found.category) == ("", "", "", "")
     assert (found.sent_at, found.updated_at) == (0, 0)
+
+
+def test_an_unknown_message_gives_back_its_bytes_and_what_they_say() -> None:
+    raw = b'{"id": 5,  "a":[1, NaN], "b":"\\ud800\xff"}'
+    found = unknown({"id": 5}, raw, "why")
+    assert found.to_json() == raw
+    assert (found.to_dict()["id"], found.to_dict()["b"]) == (5, "\ud800\udcff")
+
+
+@pytest.mark.parametrize("raw", [b"null", b"5", b"[1]", b'{"a":' * 3000 + b"1" + b"}" * 3000])
+def test_an_unknown_message_that_is_no_object_has_no_dict(raw: bytes) -> None:
+    with pytest.raises(ReplyUnreadableError, match="cannot be read as a dict: why"):
+        unknown(None, raw, "why").to_dict()
+
+
+def test_an_unknown_message_has_the_optional_fields_that_can_be_read() -> None:
+    found = unknown({**RECORD, **MORE, "category": "poll", "parentId": 8, "readAt": "x"}, b"raw", "why")
+    assert (found.muid, found.parent_id, found.edited_at, found.tags) == ("m", "8", 3, ("x",))
+    assert (found.quoted_message, found.receipts) == ({"id": "0"}, {"data": [[]]})
+    assert (found.read_at, found.app_id) == (UNSET, UNSET)
+    assert unknown({"muid": None, "sender": "\ud800"}, b"", "").muid is None
+    assert unknown({"sender": "\ud800"}, b"", "").sender == "\ud800"
+
+
+def test_every_message_has_the_same_optional_fields() -> None:
+    optional = {field.name for field in structs.fields(TextMessage) if field.default is UNSET}
+    for kind in get_args(Message):
+        assert optional <= {field.name for field in structs.fields(kind)}
 
 
 def test_an_unknown_message_shows_how_long_its_bytes_are_and_not_what() -> None:
