@@ -122,10 +122,11 @@ class Crew:
                     return  # ids that come in any order are not covered up to the last one
                 found, last, passed = cut(page.items, after, job.until)
                 if not passed:  # behind the hole's end the page's own place would leave something out
-                    at, last = (
-                        page.cursor.position,
-                        min(job.until, max(last, place_of(page.cursor.position) - 1)),
-                    )
+                    place = place_of(page.cursor.position)
+                    last = min(job.until, max(last, place - 1))
+                    # A place before the last id, such as that of a page whose own position was wrong, would
+                    # show ids again that no later run remembers.
+                    at = page.cursor.position if place >= last else ()
                 self._progress.waits_for_disk = backlog.is_full
                 await backlog.put(self._taken(job, judge, found, after, last, at, len(page.raw)))
                 self._show(job, begin, after, last, page)
