@@ -211,9 +211,7 @@ def test_a_limit_that_changes_is_learnt_again(factor: float, kind: str, stated: 
 # ── a rate that is given ──
 
 
-def sent(
-    pacer: Pacer, gaps: list[float], between: Callable[[float], None] = lambda now: None
-) -> list[float]:
+def sent(pacer: Pacer, gaps: list[float], between: Callable[[float], None] = lambda now: None) -> list[float]:
     """When requests go that come one `gap` after the other, each as soon as it may."""
     times, arrival = [], 0.0
     for gap in gaps:
