@@ -51,6 +51,8 @@ class View(Struct, frozen=True):
 
     cursor: Cursor
     """Where the page was asked for."""
+    asked: dict[str, str]
+    """The cursor's position, by name."""
     page: Listing[Any]
     ids: Sequence[str]
     arranged: Arranged[Any]
@@ -67,7 +69,7 @@ class View(Struct, frozen=True):
     @property
     def is_numbered(self) -> bool:
         """Whether the walk goes by page numbers."""
-        return "page" in dict(self.cursor.position)
+        return "page" in self.asked
 
     @property
     def is_short(self) -> bool:
@@ -101,13 +103,13 @@ class View(Struct, frozen=True):
         numbers = self.pagination
         if numbers.current_page is None or numbers.total_pages is None:
             return False
-        is_given = numbers.total is not None and 0 < numbers.total <= self.memory.delivered
+        is_given = numbers.total is not None and 0 < numbers.total <= self.cursor.delivered
         return numbers.current_page < numbers.total_pages and not is_given
 
     @property
     def is_border_alone(self) -> bool:
         """Whether a short page holds nothing but the item that was asked from: the service includes it."""
-        return self.is_short and set(self.ids) == {dict(self.cursor.position).get("id")}
+        return self.is_short and set(self.ids) == {self.asked.get("id")}
 
     @property
     def has_new(self) -> bool:
@@ -214,7 +216,7 @@ def _without_position(view: View) -> Onward:
     if not view.rules.paging.positions:
         return END  # documented as one reply
     if not view.has_new:
-        return _nothing_new(view) if view.memory.delivered > len(view.ids) else _next_number(view)
+        return _nothing_new(view) if view.cursor.delivered > len(view.ids) else _next_number(view)
     if not view.arranged.by_id or not view.arranged.is_told:
         return _next_number(view) if view.cursor.position else _asked_in_direction(view)
     return _own_position(view, ())
@@ -231,7 +233,7 @@ def _own_position(view: View, served: Pairs) -> Onward:
     if last is None:
         return END
     position: Pairs = (("affix", view.arranged.direction), ("id", last))
-    timed = "sentAt" in dict(served) or "sentAt" in dict(view.cursor.position)
+    timed = "sentAt" in dict(served) or "sentAt" in view.asked
     if timed and view.arranged.items and getattr(view.arranged.items[-1], "sent_at", 0) > 0:
         position += (("sentAt", str(view.arranged.items[-1].sent_at)),)
     return _nothing_new(view) if place_of(position) == place_of(view.cursor.position) else Onward(position)
@@ -304,7 +306,7 @@ def _without_news(view: View, number: int, pages: int) -> Onward:
 
 
 def _next_number(view: View) -> Onward:
-    asked = dict(view.cursor.position)
+    asked = view.asked
     size = asked.get(view.rules.size_name, str(view.rules.size))
     # Page numbers count pages of one size: the one that the walk began with.
     return Onward(
@@ -318,7 +320,7 @@ def landmark_of(ids: Sequence[str]) -> Hashable:
 
 
 def _number(view: View) -> int:
-    return int(dict(view.cursor.position).get("page", 1))
+    return int(view.asked.get("page", 1))
 
 
 def place_of(position: Pairs) -> dict[str, str]:

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 from hypothesis import given, strategies as st
-from msgspec import UNSET
+from msgspec import UNSET, structs
 
 from chatrest.core.cursor import Cursor
 from chatrest.core.decode import Listing
@@ -113,7 +113,8 @@ def test_an_empty_page_that_counts_more_pages_is_asked_for_again_once() -> None:
     assert again.next == at(id="5")
     assert again.memory.has_asked_again
     assert onward(at(id="5"), listing, has_asked_again=True) == "error"
-    assert onward(at(id="5"), listing, delivered=9) is None, "all that it counts was given"
+    given_all = structs.replace(at(id="5"), delivered=9)
+    assert onward(given_all, listing) is None, "all that it counts was given"
 
 
 def test_an_empty_page_whose_meta_is_gone_is_asked_for_again_once() -> None:
@@ -124,7 +125,7 @@ def test_an_empty_page_whose_meta_is_gone_is_asked_for_again_once() -> None:
 def test_the_borders_item_alone_on_a_short_page_ends() -> None:
     assert onward(at(id="5", last="5"), page(5, cursor=position(5))) is None
     assert onward(at(id="5", last="5"), page(5, 5, cursor=position(5))) == "error"
-    assert onward(at(id="5", last="5"), page(5), delivered=9, ids=["5"]) is None
+    assert onward(structs.replace(at(id="5", last="5"), delivered=9), page(5), ids=["5"]) is None
 
 
 def test_a_list_that_is_documented_as_one_reply_ends_with_it() -> None:
@@ -175,7 +176,8 @@ def test_a_place_that_cannot_be_compared_is_remembered() -> None:
 
 
 def test_a_page_with_nothing_new_and_nowhere_to_go_is_an_error() -> None:
-    assert onward(at(id="5", last="5"), page(4, 5), delivered=9, ids=["4", "5"]) == "error"
+    cursor = structs.replace(at(id="5", last="5"), delivered=9)
+    assert onward(cursor, page(4, 5), ids=["4", "5"]) == "error"
 
 
 # ── where it goes on ──
@@ -277,18 +279,18 @@ def test_the_place_after_some_items_is_on_the_page_and_after_all_behind_it() -> 
     identify = BY_IDS.identify
     here = at(id="5").position
     assert result.cursor_after(0, identify) == at(id="5")
-    assert result.cursor_after(1, identify) == Cursor("q", here, "append", "6", inside=True, time=7)
-    after = Cursor("q", (("affix", "append"), ("id", "9")), "append", "7", time=7)
+    assert result.cursor_after(1, identify) == Cursor("q", here, "append", "6", inside=True, time=7, delivered=1)
+    after = Cursor("q", (("affix", "append"), ("id", "9")), "append", "7", time=7, delivered=2)
     assert result.cursor_after(2, identify) == after
     end = taken(at(id="5"), page(7, 6, pagination=Pagination(0, 2, 9, 1, 1)), rules_for(9), largest=9)
     assert end.next is None
-    assert end.cursor_after(2, identify) == Cursor("q", here, "append", "7", inside=True, time=7)
+    assert end.cursor_after(2, identify) == Cursor("q", here, "append", "7", inside=True, time=7, delivered=2)
 
 
 @few
 @given(st.lists(st.integers(1, 20), unique=True, max_size=5), st.sampled_from([BY_ID, BY_PAGE]))
 def test_a_step_writes_nothing(ids: list[int], paging: Any) -> None:
-    cursor, memory = Cursor("q", (), "append", "0", by_id=paging is BY_ID), Memory(delivered=3)
+    cursor, memory = Cursor("q", (), "append", "0", by_id=paging is BY_ID), Memory(ids=["0"])
     listing = page(*ids, cursor=position(99))
     before = repr((cursor, memory, listing.items, listing.meta))
     rules = rules_for(3, paging=paging)
