@@ -44,6 +44,14 @@ def test_only_plain_numbers_of_one_length_ascend_as_texts(ids: list[str], ascend
 
 
 @few
+@given(st.lists(st.integers(0, 120).map(str) | st.sampled_from(["", "a", "٣", "1\n2", "007", "9" * 101]), max_size=4))
+def test_texts_that_ascend_are_numbers_that_do(ids: list[str]) -> None:
+    numbers, lengths = numbers_of(ids), {len(text) for text in ids}
+    ascend = numbers is not None and len(lengths) == 1 and max(lengths) <= 100 and numbers == sorted({*numbers})
+    assert are_ascending(ids) is ascend
+
+
+@few
 @given(st.lists(st.integers(0, 30), unique=True), st.none() | st.integers(0, 30), directions)
 def test_what_is_ahead_comes_in_order_behind_what_was_passed(
     numbers: list[int], last: int | None, direction: Any
