@@ -20,7 +20,9 @@ T = TypeVar("T")
 
 def walk(send: Send, call: Call[Listing[T]], cursor: Cursor | str | None) -> Walk[T]:
     """The walk over the list that `call` asks for; `CursorError` where `cursor` is not one of it."""
-    endpoint, acting_user = call.endpoint, call.acting_user or send.acting_user
+    endpoint = call.endpoint
+    # An operation that never acts as a user is the same list for every one of them.
+    acting_user = None if endpoint.acting == "never" else call.acting_user or send.acting_user
     call = structs.replace(call, query=given(call.query))
     # Counts come in the place of messages, in one reply (operations table, messages.list).
     is_counted = bool((call.query or {}).get("count"))
