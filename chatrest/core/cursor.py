@@ -172,9 +172,9 @@ def _fault(place: Cursor, start: Cursor, paging: Paging) -> str | None:
         if not _is_onward(position[name], begun[name], place.direction):
             return f"it lies before the query's own {name}"
     last = place.last
-    if "id" in begun and last is not None and is_number(last):
-        if not _is_onward(last, begun["id"], place.direction):
-            return "its last item lies before the query's own id"
+    is_bounded = "id" in begun and last is not None and is_number(last)
+    if is_bounded and last is not None and not _is_onward(last, begun["id"], place.direction):
+        return "its last item lies before the query's own id"
     return None
 
 
