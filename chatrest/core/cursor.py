@@ -6,7 +6,7 @@ it is signed too (HMAC-SHA256), so that a token that was made or changed by anyb
 
 What a token says can only move within the list that the caller asks for: `resumed` refuses a position that
 holds anything but the names by which its list is paged, that lies before the query's own beginning, or that
-goes another way. Filters, path and acting user come from the caller alone.
+goes in another direction. Filters, path and acting user come from the caller alone.
 """
 
 import hashlib
@@ -163,7 +163,7 @@ def _fault(place: Cursor, start: Cursor, paging: Paging) -> str | None:
     if any(not _is_size(position[name]) for name in position.keys() & set(paging.sizes)):
         return "its page size is not allowed"
     if start.direction not in (None, place.direction) or position.get("affix") not in (None, place.direction):
-        return "it goes another way than the query"
+        return "it goes in another direction than the query"
     if "page" in position and not (
         is_number(position["page"]) and int(position["page"]) >= int(begun.get("page", 1))
     ):

@@ -12,7 +12,7 @@ from chatrest.errors import RequestInvalidError
 GET: Endpoint[Any] = Endpoint(
     name="groups.get", method="GET", path="/groups/{guid}/members/{uid}", reply=bytes
 )
-some = settings(max_examples=120, deadline=None, database=None)
+few = settings(max_examples=120, deadline=None, database=None)
 hostile = st.text() | st.sampled_from(
     [
         "a/b",
@@ -39,7 +39,7 @@ def is_plain(text: str) -> bool:
     return text not in ("", ".", "..") and not set(text) & set(controls)
 
 
-@some
+@few
 @given(hostile)
 def test_any_text_is_one_segment_that_reads_back_as_it_was(uid: str) -> None:
     if not is_plain(uid):
@@ -62,15 +62,57 @@ def test_what_is_no_segment_is_refused(uid: object) -> None:
 
 
 def test_an_endpoint_called_with_its_arguments_is_a_call() -> None:
-    call = GET(
-        guid="a/b", uid="{guid}", query={"x": 1}, json={"y": 2}, on_behalf_of="eve", place=(("id", "5"),)
-    )
-    assert call == Call(GET, "/groups/a%2Fb/members/%7Bguid%7D", {"x": 1}, {"y": 2}, "eve", (("id", "5"),))
+    call = GET(guid="a/b", uid="{guid}", query={"x": 1}, body={"y": 2}, on_behalf_of="eve")
+    assert call == Call(GET, "/groups/a%2Fb/members/%7Bguid%7D", {"x": 1}, {"y": 2}, "eve")
     assert GET(guid="g", uid="u") == Call(GET, "/groups/g/members/u")
 
 
-def test_an_endpoint_is_safe_standard_and_of_the_chat_interface_unless_it_says_otherwise() -> None:
-    assert (GET.replay, GET.rate_class, GET.interface) == ("safe", "standard", "chat")
+@pytest.mark.parametrize(
+    ("path", "words"),
+    [
+        ({"guid": "g"}, "lacks uid$"),
+        ({}, "lacks guid, uid$"),
+        ({"guid": "g", "uid": "u", "id": "5"}, "has no id$"),
+        ({"guid": "g", "uuid": "u"}, "lacks uid and has no uuid$"),
+    ],
+)
+def test_a_path_parameter_that_is_missing_or_superfluous_is_an_error(path: Any, words: str) -> None:
+    with pytest.raises(RequestInvalidError, match=rf"^groups\.get: the path /groups/.* {words}"):
+        GET(**path)
+
+
+@pytest.mark.parametrize(
+    "template",
+    ["", "/", "users", "/users/", "//users", "/users/{uid", "/users/uid}", "/users/{}", "/users/{u id}",
+     "/users/x{uid}", "/users?x", "/users/..", "/users/{uid}/{uid}", "/users/{0}", "/users\n"],
+)  # fmt: skip
+def test_a_template_that_cannot_be_right_is_an_error_when_it_is_made(template: str) -> None:
+    with pytest.raises(ValueError, match=r"^x\.y: "):
+        Endpoint("x.y", "GET", template, bytes)
+
+
+@pytest.mark.parametrize(
+    ("template", "parameters"),
+    [("/users", ()), ("/{guid}", ("guid",)), ("/a/{b}/c_d/{eF2}/g-h", ("b", "eF2")), ("/a/{b}/{c}", ("b", "c"))],
+)
+def test_a_template_has_any_number_of_parameters_anywhere(template: str, parameters: tuple[str, ...]) -> None:
+    endpoint: Endpoint[Any] = Endpoint("x.y", "GET", template, bytes)
+    assert endpoint.parameters == parameters
+    filled = endpoint(**{name: f"<{name}>" for name in parameters}).path
+    assert unquote(filled) == template.replace("{", "<").replace("}", ">")
+
+
+@pytest.mark.parametrize(
+    ("method", "replay", "fits"),
+    [("GET", "safe", True), ("GET", "never", False), ("GET", "idempotent", False), ("POST", "safe", False),
+     ("PUT", "safe", False), ("DELETE", "safe", False), ("POST", "never", True), ("PUT", "idempotent", True)],
+)  # fmt: skip
+def test_what_may_be_repeated_fits_the_method(method: Any, replay: Any, fits: bool) -> None:
+    if fits:
+        assert Endpoint("x.y", method, "/x", bytes, replay).replay == replay
+    else:
+        with pytest.raises(ValueError, match=f"a {method} cannot be {replay}"):
+            Endpoint("x.y", method, "/x", bytes, replay)
 
 
 def test_a_call_with_a_bad_argument_is_refused() -> None:
@@ -164,7 +206,7 @@ def test_a_path_that_would_leave_its_base_is_refused(path: object) -> None:
         any_path(path)
 
 
-@some
+@few
 @given(st.text(max_size=20).map("/".__add__))
 def test_any_path_stays_below_its_base(path: str) -> None:
     try:

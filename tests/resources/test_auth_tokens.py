@@ -4,43 +4,31 @@ from typing import Any
 
 import pytest
 
-from chatrest.core.endpoint import Call
+from chatrest.core.wire import json_body
 from chatrest.errors import RequestInvalidError
 from chatrest.resources.auth_tokens import CREATE, AuthTokens
+from tests.sending import Sender
 
-
-class Session:
-    app_id = "app"
-    acting_user = None
-
-    def __init__(self) -> None:
-        self.calls: list[Call[Any]] = []
-
-    async def __call__(self, call: Call[Any], /) -> Any:
-        self.calls.append(call)
-        return call.endpoint.reply(b'{"data":{"uid":"bob","authToken":"t0ken","createdAt":1}}')
+REPLY = b'{"data":{"uid":"bob","authToken":"t0ken","createdAt":1}}'
 
 
 @pytest.mark.parametrize(
-    ("force", "body"), [({}, {}), ({"force": False}, {}), ({"force": True}, {"force": True})]
+    ("force", "body"),
+    [({}, b"{}"), ({"force": False}, b"{}"), ({"force": True}, b'{"force":true}')]
 )
-async def test_a_token_is_asked_for_and_handed_on(force: Any, body: Any) -> None:
-    session = Session()
-    token = await AuthTokens(session).create("b/ob", **force)
+async def test_a_token_is_asked_for_and_handed_on(force: Any, body: bytes) -> None:
+    sender = Sender(REPLY)
+    token = await AuthTokens(sender).create("b/ob", **force)
     assert (token.uid, token.auth_token) == ("bob", "t0ken")
     assert "t0ken" not in repr(token)
-    [call] = session.calls
-    assert (call.endpoint, call.path, call.json, call.on_behalf_of) == (
-        CREATE,
-        "/users/b%2Fob/auth_tokens",
-        body,
-        None,
-    )
+    call = sender.call
+    assert (call.endpoint, call.path, call.acting_user) == (CREATE, "/users/b%2Fob/auth_tokens", None)
+    assert json_body(call.body) == body
 
 
 @pytest.mark.parametrize("uid", ["", "..", "a\n", None])
 async def test_a_uid_that_is_no_path_segment_is_refused_before_anything_is_sent(uid: Any) -> None:
-    session = Session()
+    sender = Sender(REPLY)
     with pytest.raises(RequestInvalidError):
-        await AuthTokens(session).create(uid)
-    assert session.calls == []
+        await AuthTokens(sender).create(uid)
+    assert sender.calls == []

@@ -6,6 +6,7 @@ import pytest
 
 from chatrest.core.decode import Listing
 from chatrest.core.endpoint import Call
+from chatrest.core.paging import PageSizes
 from chatrest.errors import CursorError, RequestInvalidError
 from chatrest.models.meta import Meta, Pagination
 from chatrest.models.user import User
@@ -19,33 +20,34 @@ class Session:
 
     app_id = "app"
     acting_user = None
+    cursor_key = None
 
     def __init__(self, count: int = 100) -> None:
+        self.page_sizes = PageSizes()
         self.users = [User(f"user-{n:03}") for n in range(count)]
         self.calls: list[Call[Any]] = []
 
     async def __call__(self, call: Call[Any], /) -> Listing[User]:
         self.calls.append(call)
-        place = dict(call.place)
+        position = dict(call.position)
         asked = (call.query or {}).get("perPage")
-        size, page = int(place.get("perPage", asked or 100)), int(place.get("page", 1))
-        found = self.users[(page - 1) * size : page * size]
-        return Listing(
-            found, Meta(pagination=Pagination(0, len(found), size, page, -(-len(self.users) // size))), b"{}"
-        )
+        size, page = int(position.get("perPage", asked or 100)), int(position.get("page", 1))
+        users = self.users[(page - 1) * size : page * size]
+        pages = -(-len(self.users) // size)
+        return Listing(users, Meta(pagination=Pagination(0, len(users), size, page, pages)), b"{}")
 
     @property
     def uids(self) -> list[str]:
         return [user.uid for user in self.users]
 
 
-async def taken(walk: Any, count: int) -> list[str]:
-    found = []
+async def first(walk: Any, count: int) -> list[str]:
+    uids: list[str] = []
     async for user in walk:
-        found.append(user.uid)
-        if len(found) == count:
+        uids.append(user.uid)
+        if len(uids) == count:
             break
-    return found
+    return uids
 
 
 @pytest.mark.parametrize("size", [None, 1, 7, 50, 100, 1000])
@@ -53,14 +55,23 @@ async def test_all_users_come_once_in_the_services_order(size: int | None) -> No
     session = Session()
     query = None if size is None else UserQuery(per_page=size)
     assert [user.uid for user in await Users(session).list(query).collect()] == session.uids
-    assert len(session.calls) == -(-100 // (size or 1000))
+    size = size or 1000
+    is_ended_by_a_short_page = size < 100 and 100 % size > 0
+    assert len(session.calls) == -(-100 // size) + (not is_ended_by_a_short_page)
     assert {call.path for call in session.calls} == {"/users"}
 
 
 async def test_a_walk_begins_at_the_page_that_the_query_names() -> None:
     session = Session()
-    found = await Users(session).list(UserQuery(per_page=30, page=3)).collect()
-    assert [user.uid for user in found] == session.uids[60:]
+    users = await Users(session).list(UserQuery(per_page=30, page=3)).collect()
+    assert [user.uid for user in users] == session.uids[60:]
+
+
+async def test_a_limited_walk_begins_at_the_same_user_as_one_without_a_limit() -> None:
+    """Page 2 is the second one of the size that the walk has without a limit."""
+    session = Session(1500)
+    users = await Users(session).list(UserQuery(page=2)).limit(3).collect()
+    assert [user.uid for user in users] == session.uids[1000:1003]
 
 
 @pytest.mark.parametrize("count", [1, 10, 29, 30, 31, 60, 100])
@@ -68,7 +79,7 @@ async def test_a_token_goes_on_after_any_user(count: int) -> None:
     session = Session()
     query = UserQuery(per_page=30)
     walk = Users(session).list(query)
-    assert await taken(walk, count) == session.uids[:count]
+    assert await first(walk, count) == session.uids[:count]
     rest = await Users(session).list(query, cursor=str(walk.cursor)).collect()
     assert [user.uid for user in rest] == session.uids[count:]
 
@@ -86,7 +97,7 @@ async def test_a_token_of_a_limited_walk_leads_to_all_the_rest(count: int) -> No
 async def test_a_limit_goes_on_from_the_midst_of_a_page(count: int) -> None:
     session = Session()
     walk = Users(session).list()
-    await taken(walk, 3)
+    await first(walk, 3)
     assert [user.uid for user in await walk.limit(count).collect()] == session.uids[3 : 3 + count]
 
 

@@ -1,0 +1,43 @@
+"""A double of the session for tests of the resources: it keeps the calls, and answers them without a network."""
+
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+from chatrest.core.cursor import CursorKey
+from chatrest.core.encode import Arrays, query_pairs
+from chatrest.core.endpoint import Call
+from chatrest.core.paging import PageSizes
+
+Answer: TypeAlias = bytes | Callable[[Call[Any]], Any] | object
+"""A reply's body, which the operation's own envelope reads; a function of the call; or the result itself."""
+
+
+class Sender:
+    """Gives one answer after the other, the last of them for ever."""
+
+    def __init__(
+        self, *answers: Answer, app_id: str = "app", acting_user: str | None = None, key: bytes | None = None
+    ) -> None:
+        self.app_id, self.acting_user = app_id, acting_user
+        self.page_sizes = PageSizes()
+        self.cursor_key = None if key is None else CursorKey(key)
+        self.answers = list(answers)
+        self.calls: list[Call[Any]] = []
+
+    async def __call__(self, call: Call[Any], /) -> Any:
+        self.calls.append(call)
+        answer = self.answers[min(len(self.calls), len(self.answers)) - 1]
+        if isinstance(answer, bytes):
+            return call.endpoint.reply(answer)
+        return answer(call) if callable(answer) else answer
+
+    @property
+    def call(self) -> Call[Any]:
+        """The only call that was made."""
+        [call] = self.calls
+        return call
+
+    def asked(self, arrays: Arrays = "comma") -> dict[str, str]:
+        """The query of the last call."""
+        call = self.calls[-1]
+        return {**dict(query_pairs(call.query, arrays)), **dict(call.position)}
