@@ -59,6 +59,8 @@ def arrange(
             served = _along(*served, direction or "append")
         items = _in_service_order(*served, cursor, memory)
         return Arranged(items, direction or "append", is_told, by_id=False, unordered_count=len(items))
+    if not ids:
+        return Arranged(page.items, direction or "append", is_told, by_id=True)
     if are_ascending(ids):  # as pages are served: no id has to become a number
         direction = direction or "append"
         if are_ahead(ids, direction, cursor.last):

@@ -28,6 +28,7 @@ _SUM: Final = 6
 _MAC: Final = 32
 # The standard library's: an id may hold a lone surrogate, which only an escape can carry.
 _ENCODER: Final = json.JSONEncoder(separators=(",", ":"), sort_keys=True)
+_COMPARED: Final = frozenset({"id", "sentAt", "updatedAt", "createdAt"})
 _DAMAGED: Final = "the cursor token is damaged: it was not made by str(cursor)"
 
 
@@ -70,6 +71,8 @@ class Cursor(Struct, frozen=True, array_like=True):
     """When the last item delivered was sent, where items tell it: shows whether a list goes by time."""
     by_id: bool = True
     """Whether the list goes by id; if not, its items come in the service's order."""
+    delivered: int = 0
+    """How many items the walk has given so far: a total that the service counts is measured by it."""
     mac: bytes = b""
     """The signature of a session that has a cursor key."""
 
@@ -79,7 +82,7 @@ class Cursor(Struct, frozen=True, array_like=True):
 
     def __rich_repr__(self) -> list[tuple[str, Any]]:
         """The place, without the fingerprint and the signature."""
-        names = ("position", "direction", "last", "skip", "inside", "time", "by_id")
+        names = ("position", "direction", "last", "skip", "inside", "time", "by_id", "delivered")
         return [(name, getattr(self, name)) for name in names]
 
     @classmethod
@@ -121,12 +124,13 @@ def fingerprint(*parts: Any) -> str:
 
 
 def beginning(query: str, asked: Pairs, paging: Paging) -> Cursor:
-    """The cursor of a walk's start; an `id`, `affix` or `page` in the query is where it begins."""
-    named = dict(asked)
-    position = tuple((name, named[name]) for name in ("affix", "id", "page") if name in named)
+    """The cursor of a walk's start; what the query says of a position (`id`, `affix`, `page`) is where it
+    begins.
+    """
+    position = tuple(pair for pair in asked if pair[0] in paging.position_names) if asked else ()
     direction: Affix | None = None
-    if "affix" in named:
-        direction = "append" if named["affix"] == "append" else "prepend"
+    if (affix := dict(position).get("affix")) is not None:
+        direction = "append" if affix == "append" else "prepend"
     return Cursor(query, position, direction, by_id=paging.order == "id")
 
 
@@ -154,7 +158,7 @@ def _fault(place: Cursor, start: Cursor, paging: Paging) -> str | None:
     position, begun = dict(place.position), dict(start.position)
     if unknown := position.keys() - paging.position_names:
         return f"{min(unknown)[:40]!r} is no name by which this list is paged"
-    if len(position) < len(place.position) or place.skip < 0:
+    if len(position) < len(place.position) or place.skip < 0 or place.delivered < 0:
         return "a name stands twice in it, or a count is negative"
     if any(not _is_size(position[name]) for name in position.keys() & set(paging.sizes)):
         return "its page size is not allowed"
@@ -164,8 +168,13 @@ def _fault(place: Cursor, start: Cursor, paging: Paging) -> str | None:
         is_number(position["page"]) and int(position["page"]) >= int(begun.get("page", 1))
     ):
         return "its page lies before the query's first one"
-    if "id" in begun and "id" in position and not _is_onward(position["id"], begun["id"], start.direction):
-        return "it lies before the query's own id"
+    for name in _COMPARED & begun.keys() & position.keys():
+        if not _is_onward(position[name], begun[name], place.direction):
+            return f"it lies before the query's own {name}"
+    last = place.last
+    if "id" in begun and last is not None and is_number(last):
+        if not _is_onward(last, begun["id"], place.direction):
+            return "its last item lies before the query's own id"
     return None
 
 

@@ -21,7 +21,9 @@ from .order import is_number, last_id
 from .paging import position_pairs
 from .walk_state import Memory, Rules
 
-_COMPARED: Final = ("id", "sentAt", "updatedAt", "createdAt")
+_COMPARED: Final = frozenset({"id", "sentAt", "updatedAt", "createdAt"})
+_NO_PLACE: Final = frozenset({"affix", "perPage", "limit"})
+_NO_PAGINATION: Final = Pagination()
 _MOST_EMPTY: Final = 100
 """Empty pages in a row, by page numbers: more than that is no list."""
 
@@ -51,6 +53,8 @@ class View(Struct, frozen=True):
 
     cursor: Cursor
     """Where the page was asked for."""
+    asked: dict[str, str]
+    """The cursor's position, by name."""
     page: Listing[Any]
     ids: Sequence[str]
     arranged: Arranged[Any]
@@ -62,12 +66,12 @@ class View(Struct, frozen=True):
     @property
     def pagination(self) -> Pagination:
         """The reply's pagination; an empty one where it has none."""
-        return self.page.meta.pagination or Pagination()
+        return self.page.meta.pagination or _NO_PAGINATION
 
     @property
     def is_numbered(self) -> bool:
         """Whether the walk goes by page numbers."""
-        return "page" in dict(self.cursor.position)
+        return "page" in self.asked
 
     @property
     def is_short(self) -> bool:
@@ -101,13 +105,13 @@ class View(Struct, frozen=True):
         numbers = self.pagination
         if numbers.current_page is None or numbers.total_pages is None:
             return False
-        is_given = numbers.total is not None and 0 < numbers.total <= self.memory.delivered
+        is_given = numbers.total is not None and 0 < numbers.total <= self.cursor.delivered
         return numbers.current_page < numbers.total_pages and not is_given
 
     @property
     def is_border_alone(self) -> bool:
         """Whether a short page holds nothing but the item that was asked from: the service includes it."""
-        return self.is_short and set(self.ids) == {dict(self.cursor.position).get("id")}
+        return self.is_short and set(self.ids) == {self.asked.get("id")}
 
     @property
     def has_new(self) -> bool:
@@ -119,10 +123,13 @@ def onward(view: View) -> Onward:
     """Decide where the walk goes on."""
     if view.is_numbered:
         return _by_number(view)
+    fault, is_end = view.page.position_fault, bool(view.ids) and view.says_last and view.is_below_largest
+    if is_end and fault is None:
+        return END
     served = _served(view)
-    if view.page.position_fault is not None and served is None and not _is_counted(view):
-        return Onward(error=view.page.position_fault)
-    if view.ids and view.says_last and view.is_below_largest:
+    if fault is not None and served is None and not _is_counted(view):
+        return Onward(error=fault)
+    if is_end:
         return END
     goes_by_number = view.rules.paging.numbered or _is_counted(view)
     if served is not None and (view.rules.paging.positions or view.cursor.position or not goes_by_number):
@@ -147,11 +154,12 @@ def _served(view: View) -> tuple[Pairs, bool] | None:
     nowhere.
     """
     other: tuple[Pairs, bool] | None = None
+    direction = view.arranged.direction
     for position in _positions(view.page):
         if pairs := position_pairs(position, view.rules.paging):
             affix = affix_of(position)
-            if affix in (None, view.arranged.direction):
-                return (("affix", view.arranged.direction), *pairs), True
+            if affix is None or affix == direction:
+                return (("affix", direction), *pairs), True
             other = other or (pairs, False)
     return other
 
@@ -183,11 +191,13 @@ def _by_position(view: View, served: tuple[Pairs, bool]) -> Onward:
 
 def _regress(view: View, before: dict[str, str], after: dict[str, str]) -> tuple[str | None, Hashable]:
     """Why the walk has been at `after` already, if so; and what to remember for the next time."""
-    movements = {_movement(before, after, name, view.arranged.direction) for name in _COMPARED}
-    words = f"the walk stood at {_words(before)}, and its page's cursor was {_words(after)}"
-    if "ahead" in movements and "back" not in movements:
+    if not before:  # no position leads back to the walk's start
         return None, None
-    if "back" in movements and "ahead" not in movements:
+    is_ahead, is_back = _movements(before, after, view.arranged.direction)
+    if is_ahead and not is_back:
+        return None, None
+    words = f"the walk stood at {_words(before)}, and its page's cursor was {_words(after)}"
+    if is_back and not is_ahead:
         return f"the cursor goes back: going {view.arranged.direction}, {words}", None
     here = tuple(before.items())
     if tuple(after.items()) in view.memory.visited.having(here):
@@ -195,12 +205,17 @@ def _regress(view: View, before: dict[str, str], after: dict[str, str]) -> tuple
     return None, here
 
 
-def _movement(before: dict[str, str], after: dict[str, str], name: str, direction: str) -> str | None:
-    """`ahead` or `back` for a number that both have; None where it stays or cannot be compared."""
-    old, new = before.get(name), after.get(name)
-    if old is None or new is None or old == new or not (is_number(old) and is_number(new)):
-        return None
-    return "ahead" if (int(new) > int(old)) is (direction == "append") else "back"
+def _movements(before: dict[str, str], after: dict[str, str], direction: str) -> tuple[bool, bool]:
+    """Whether a number that both have has moved ahead, and whether one has moved back."""
+    is_ahead = is_back = False
+    for name in _COMPARED & before.keys() & after.keys():
+        old, new = before[name], after[name]
+        if old != new and is_number(old) and is_number(new):
+            if (int(new) > int(old)) is (direction == "append"):
+                is_ahead = True
+            else:
+                is_back = True
+    return is_ahead, is_back
 
 
 # ── without a position that leads on ──
@@ -214,7 +229,7 @@ def _without_position(view: View) -> Onward:
     if not view.rules.paging.positions:
         return END  # documented as one reply
     if not view.has_new:
-        return _nothing_new(view) if view.memory.delivered > len(view.ids) else _next_number(view)
+        return _nothing_new(view) if view.cursor.delivered > len(view.ids) else _next_number(view)
     if not view.arranged.by_id or not view.arranged.is_told:
         return _next_number(view) if view.cursor.position else _asked_in_direction(view)
     return _own_position(view, ())
@@ -228,10 +243,10 @@ def _asked_in_direction(view: View) -> Onward:
 def _own_position(view: View, served: Pairs) -> Onward:
     """The specification's own parameters: `affix`, and the `id` of the last item."""
     last = last_id([view.rules.identify(item) for item in view.arranged.items[-1:]], view.cursor.last)
-    if last is None:
-        return END
+    if not last:  # records without an id: there is nothing to go on from
+        return END if view.is_short else Onward(error="a full page of records without an id leads nowhere")
     position: Pairs = (("affix", view.arranged.direction), ("id", last))
-    timed = "sentAt" in dict(served) or "sentAt" in dict(view.cursor.position)
+    timed = "sentAt" in dict(served) or "sentAt" in view.asked
     if timed and view.arranged.items and getattr(view.arranged.items[-1], "sent_at", 0) > 0:
         position += (("sentAt", str(view.arranged.items[-1].sent_at)),)
     return _nothing_new(view) if place_of(position) == place_of(view.cursor.position) else Onward(position)
@@ -304,26 +319,30 @@ def _without_news(view: View, number: int, pages: int) -> Onward:
 
 
 def _next_number(view: View) -> Onward:
-    asked = dict(view.cursor.position)
+    asked = view.asked
     size = asked.get(view.rules.size_name, str(view.rules.size))
     # Page numbers count pages of one size: the one that the walk began with.
     return Onward(
-        (("page", str(_number(view) + 1)), (view.rules.size_name, size)), landmark=landmark_of(view.ids)
+        (("page", str(_number(view) + 1)), (view.rules.size_name, size)),
+        landmark=landmark_of(view.page, view.ids),
     )
 
 
-def landmark_of(ids: Sequence[str]) -> Hashable:
-    """What tells a page from another one of its list; None for a page with records that have no id."""
-    return hash(tuple(ids)) if ids and all(ids) else None
+def landmark_of(page: Listing[Any], ids: Sequence[str]) -> Hashable:
+    """What tells a page from another one of its list: its ids, and the bytes of records that have none."""
+    if not ids:
+        return None
+    items = zip(ids, page.items, strict=True)
+    return hash(tuple(text or bytes(getattr(item, "raw", b"")) for text, item in items))
 
 
 def _number(view: View) -> int:
-    return int(dict(view.cursor.position).get("page", 1))
+    return int(view.asked.get("page", 1))
 
 
 def place_of(position: Pairs) -> dict[str, str]:
     """What tells one position from another: not the direction, nor the page's size."""
-    return {name: value for name, value in position if name not in ("affix", "perPage", "limit")}
+    return {name: value for name, value in position if name not in _NO_PLACE}
 
 
 def _words(place: dict[str, str]) -> str:

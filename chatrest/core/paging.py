@@ -15,9 +15,10 @@ The dialect says what is documented, the reply decides: services of this kind se
 
 from collections.abc import Hashable
 from functools import cached_property
+from operator import attrgetter
 from typing import Final, Literal, TypeAlias, final
 
-from msgspec import Struct
+from msgspec import UNSET, Struct
 
 from ..models.meta import Position
 
@@ -60,10 +61,15 @@ class Paging(Struct, frozen=True, kw_only=True, dict=True):
         return (self.size,) if self.acting_size is None else (self.size, self.acting_size)
 
     @cached_property
+    def sent_names(self) -> tuple[str, ...]:
+        """The names under which the members of a position are sent back, in the order of `POSITION_MEMBERS`."""
+        renames = dict(self.renames)
+        return tuple(renames.get(wire, wire) for wire, _ in POSITION_MEMBERS)
+
+    @cached_property
     def position_names(self) -> frozenset[str]:
         """The query parameters by which a walk moves, and by nothing else."""
-        members = {dict(self.renames).get(name, name) for name, _ in POSITION_MEMBERS}
-        return frozenset({"affix", "page", *self.sizes, *members})
+        return frozenset({"affix", "page", *self.sizes, *self.sent_names})
 
     def size_name(self, acting_user: str | None) -> str:
         """The parameter that asks for a page's size, with or without an acting user."""
@@ -83,13 +89,14 @@ messages.list_thread).
 
 def position_pairs(position: Position, paging: Paging) -> tuple[tuple[str, str], ...]:
     """The query pairs that go on from a position, without its `affix`; none where it leads nowhere."""
-    values = ((wire, getattr(position, name)) for wire, name in POSITION_MEMBERS)
-    renames = dict(paging.renames)
-    return tuple((renames.get(wire, wire), str(value)) for wire, value in values if _leads(value))
+    values = zip(paging.sent_names, _members(position), strict=True)
+    return tuple(
+        [(name, str(value)) for name, value in values if value is not UNSET and value not in _NOWHERE]
+    )
 
 
-def _leads(value: object) -> bool:
-    return isinstance(value, int | str) and value not in (0, "", "0")
+_members = attrgetter(*(name for _, name in POSITION_MEMBERS))
+_NOWHERE: Final = (None, 0, "", "0")
 
 
 @final

@@ -60,13 +60,13 @@ class Step(Struct, Generic[T], frozen=True):
             return self.next
         if count == 0:
             return self.start
-        skip = self.start.skip + min(count, self.unordered_count)
         return structs.replace(
             self.start,
             last=self.last_after(count, identify),
             time=self.time_after(count),
-            skip=skip,
+            skip=self.start.skip + min(count, self.unordered_count),
             inside=True,
+            delivered=self.start.delivered + count,
         )
 
     def time_after(self, count: int) -> int | None:
@@ -95,49 +95,58 @@ def step(
     Raises `CursorError` for an id behind the walk that was never seen.
     """
     ids = list(map(rules.identify, page.items))
-    arranged = arrange(cursor, page, ids, rules, memory)
-    if "page" in dict(cursor.position) and landmark_of(ids) in memory.visited:
+    arranged, asked = arrange(cursor, page, ids, rules, memory), dict(cursor.position)
+    if "page" in asked and landmark_of(page, ids) in memory.visited:
         arranged = structs.replace(arranged, items=[], unordered_count=0)
-    start = structs.replace(cursor, direction=arranged.direction, by_id=arranged.by_id)
-    view = View(start, page, ids, arranged, rules, memory, largest)
+    start = cursor
+    if cursor.direction != arranged.direction or cursor.by_id != arranged.by_id:
+        start = structs.replace(cursor, direction=arranged.direction, by_id=arranged.by_id)
+    view = View(start, asked, page, ids, arranged, rules, memory, largest)
     way = onward(view)
     if way.is_again:  # the same page comes once more: nothing of this one counts
         retry = structs.replace(start, position=way.position or ())
         return Step(start, [], 0, retry, structs.replace(memory, has_asked_again=True))
     taken = Step(start, arranged.items, arranged.unordered_count, None, _remembered(view, way), way.error)
-    if way.position is None or way.error is not None:
-        is_past_end = way.error is None and not ids and memory.last_place is not None
+    if way.error is not None:
+        return taken
+    if way.position is None:
+        # What is new may come behind the last items, and not on the page that showed the end.
+        is_past_end = not taken.items and memory.last_place is not None
         return structs.replace(taken, start=memory.last_place) if is_past_end else taken
-    last = taken.last_after(len(taken.items), rules.identify)
+    return _led_on(taken, view, way)
+
+
+def _led_on(taken: Step[T], view: View, way: Onward) -> Step[T]:
+    """The step with the cursor of the page that comes next."""
+    start, count, identify = taken.start, len(taken.items), view.rules.identify
+    last = taken.last_after(count, identify)
     goal = Cursor(
-        cursor.query,
-        way.position,
-        arranged.direction,
+        start.query,
+        way.position or (),
+        start.direction,
         last,
         # A resumed walk that asks for smaller pages may need several to come to where it stood.
-        inside=cursor.inside and not taken.items and bool(ids) and arranged.by_id and is_number(last),
-        time=taken.time_after(len(taken.items)),
-        by_id=arranged.by_id,
+        inside=start.inside and not count and bool(view.ids) and start.by_id and is_number(last),
+        time=taken.time_after(count),
+        by_id=start.by_id,
+        delivered=start.delivered + count,
     )
-    remembered = taken.memory
-    if ids and view.is_numbered | way.is_numbered:
-        end = taken.cursor_after(len(taken.items), rules.identify)
-        remembered = structs.replace(remembered, last_place=end)
-    return structs.replace(taken, next=goal, memory=remembered)
+    memory = taken.memory
+    if view.ids and (view.is_numbered or way.is_numbered):
+        memory = structs.replace(memory, last_place=taken.cursor_after(count, identify))
+    return Step(start, taken.items, taken.unordered_count, goal, memory)
 
 
 def _remembered(view: View, way: Onward) -> Memory:
     """The memory after a page."""
-    old, items = view.memory, view.arranged.items
-    meta = view.page.meta
-    has_meta = any(part is not None for part in (meta.pagination, meta.cursor, meta.next, view.page.cursor))
+    old, items, meta = view.memory, view.arranged.items, view.page.meta
     # Until something new has come, what is behind was delivered before the walk was resumed.
     knows_ids = bool(view.ids) and (bool(items) or old.ids is not None)
     return Memory(
         ids=view.ids if knows_ids else old.ids,
         visited=old.visited if way.landmark is None else old.visited.having(way.landmark),
-        delivered=old.delivered + len(items),
-        has_meta=old.has_meta or has_meta,
+        has_meta=old.has_meta
+        or not (meta.pagination is meta.cursor is meta.next is view.page.cursor is None),
         said_last=view.says_last,
         is_doubted=view.is_doubted,
         last_place=old.last_place,

@@ -36,8 +36,6 @@ class Memory(Struct, frozen=True):
     """Of the page before; None where none was seen."""
     visited: CycleGuard = CycleGuard()
     """Positions that cannot be compared, and pages by number, that the walk has been at."""
-    delivered: int = 0
-    """Items given so far."""
     has_meta: bool = False
     """Whether a page had a position or pagination."""
     said_last: bool = False

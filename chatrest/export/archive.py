@@ -212,12 +212,13 @@ class Archive:
 
     def _take(self, page: Taken, kept: Kept) -> None:
         ids = page.shown or filter(None, (number(row.id) for row in page.rows))
-        self.journal.reappear(page.after + 1, page.last, ids)
+        covers = page.last > page.after  # if not, it is a page of a list that goes by time: ids of any height
+        self.journal.reappear(*((page.after + 1, page.last) if covers else (0, LAST)), ids)
         if page.mode == "confirm":
             kept.vanished -= self._index.show(page.shown) if self._index is not None else 0
             return
         # A sink that takes a row twice without harm needs neither, but a recheck tells what has changed.
-        if page.mode == "recheck" or (page.mode != "fresh" and not self.sink.upserts):
+        if page.mode == "recheck" or (page.mode != "fresh" and not (self.sink.upserts and covers)):
             page = self._compared(page, kept)
         rows = page.rows
         if not self.sink.upserts and (page.nobodys or self._has_strays or page.mode == "adopt"):
@@ -237,7 +238,8 @@ class Archive:
         if page.mode == "recheck":
             missing = index.missing(page.number, page.after, page.last, page.since, page.shown)
             self.journal.vanish(page.number, missing, int(self._now()))
-            kept.vanished += len(missing) - index.show(page.theirs)
+            shown = page.theirs if page.last > page.after else page.shown
+            kept.vanished += len(missing) - index.show(shown)
         new, changed = index.compare(page.rows)
         changed += index.compare(index.of(page.number, page.adopted)).changed
         if page.mode == "adopt":
