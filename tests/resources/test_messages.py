@@ -11,7 +11,7 @@ from chatrest.core.endpoint import Call
 from chatrest.core.wire import json_body
 from chatrest.errors import CursorError, RequestInvalidError
 from chatrest.models.message import TextMessage, unknown
-from chatrest.models.meta import Mark, Meta, Pagination
+from chatrest.models.meta import Meta, Pagination, Position
 from chatrest.queries.messages import MessageQuery, NewMessage
 from chatrest.queries.users import UserQuery
 from chatrest.resources.messages import SEND, Messages
@@ -62,7 +62,7 @@ async def test_each_list_asks_its_own_path_in_pages_of_the_largest_size(name: st
 @pytest.mark.parametrize("name", LISTS)
 async def test_each_list_goes_on_from_its_token_and_refuses_those_of_the_others(name: str) -> None:
     ask, *_ = LISTS[name]
-    walk = ask(Messages(Session(page(1, 2, cursor=Mark("append", 2)), page(3))))
+    walk = ask(Messages(Session(page(1, 2, cursor=Position("append", 2)), page(3))))
     async for message in walk:
         if message.id == "2":
             break
@@ -111,7 +111,7 @@ async def test_a_thread_is_walked_by_marks_or_by_page_numbers_as_the_service_sho
     )
     assert [m.id for m in await Messages(session).list_thread("5").collect()] == ["1", "2", "3"]
     assert dict(session.calls[1].place)["page"] == "2"
-    session = Session(page(1, 2, next=Mark("append", "2", sent_at=20)), page())
+    session = Session(page(1, 2, next=Position("append", "2", sent_at=20)), page())
     assert [m.id for m in await Messages(session).list_thread("5").collect()] == ["1", "2"]
     assert {"affix": "append", "id": "2", "sentAt": "20"}.items() <= dict(session.calls[1].place).items()
 
