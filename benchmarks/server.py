@@ -20,8 +20,10 @@ from typing import Final, Self, TypeAlias
 from urllib.parse import parse_qsl
 
 from chatrest.core.hosts import App
-from chatrest.emulator.service.message_pages import Look
-from chatrest.emulator.service.router import Keys, Reply, Request, Service
+from chatrest.emulator.service.context import Context
+from chatrest.emulator.service.page_format import PageFormat
+from chatrest.emulator.service.request import Reply, Request
+from chatrest.emulator.service.service import Keys, Service
 
 from . import pages
 
@@ -154,10 +156,10 @@ async def _serve(asked: Namespace) -> None:
     if asked.endless:
         await _listen(_Pages(Endless(asked.messages).answer, kept=False))
         return
-    look = Look("cursor")
+    page_format = PageFormat("cursor")
     with pages.talk(asked.messages, asked.users) as store:
         keys = Keys(KEY, "", "", "")
-        service = Service(store, keys, {}, user_lists=look, other_lists=look, clock=lambda: 0.0)
+        service = Service(Context(store, {}, page_format, page_format, lambda: 0.0), keys)
         await _listen(_Pages(service.answer, kept=True))
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .core.cursor import Cursor as Cursor
+    from .core.decode import parse as parse
     from .core.hosts import App as App
     from .core.pacer import Pace as Pace
     from .core.retry import RetryPolicy as RetryPolicy
@@ -36,6 +37,12 @@ if TYPE_CHECKING:
     )
     from .management import AsyncManagement as AsyncManagement
     from .models.app import AppInfo as AppInfo
+    from .models.count import MessageCount as MessageCount
+    from .models.member import (
+        AddedMember as AddedMember,
+        Member as Member,
+        MemberScope as MemberScope,
+    )
     from .models.message import (
         ActionMessage as ActionMessage,
         CallMessage as CallMessage,
@@ -45,17 +52,21 @@ if TYPE_CHECKING:
         TextMessage as TextMessage,
         UnknownMessage as UnknownMessage,
     )
+    from .models.outcome import Ack as Ack, Outcomes as Outcomes
     from .models.user import AuthToken as AuthToken, User as User
     from .queries.apps import AppQuery as AppQuery
+    from .queries.members import MemberQuery as MemberQuery, NewMembers as NewMembers
     from .queries.messages import MessageQuery as MessageQuery, NewMessage as NewMessage
     from .queries.users import UserQuery as UserQuery
     from .session import AsyncSession as AsyncSession
+    from .times import to_datetime as to_datetime
     from .walk import Page as Page, Walk as Walk
 
 __version__ = "0.1.0"
 
 _HOMES = {
     "core.cursor": "Cursor",
+    "core.decode": "parse",
     "core.hosts": "App",
     "core.pacer": "Pace",
     "core.retry": "RetryPolicy",
@@ -68,14 +79,19 @@ _HOMES = {
     ),
     "management": "AsyncManagement",
     "models.app": "AppInfo",
+    "models.count": "MessageCount",
+    "models.member": "AddedMember Member MemberScope",
     "models.message": (
         "ActionMessage CallMessage CustomMessage MediaMessage Message TextMessage UnknownMessage"
     ),
+    "models.outcome": "Ack Outcomes",
     "models.user": "AuthToken User",
     "queries.apps": "AppQuery",
+    "queries.members": "MemberQuery NewMembers",
     "queries.messages": "MessageQuery NewMessage",
     "queries.users": "UserQuery",
     "session": "AsyncSession",
+    "times": "to_datetime",
     "walk": "Page Walk",
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names.split()}

@@ -22,7 +22,7 @@ ChatRestError                               operation
 └── CursorError                             a walk cannot honestly go on
 ```
 
-A service code that is known (`core.error_codes`) decides the class, whatever the status: services of this
+A service code that is known (`chatrest.error_codes`) decides the class, whatever the status: services of this
 kind answer 400 for a message that is not there, and 417 for domain errors. An unknown code, or none, leaves
 it to the status, and so do `ERR_EXCEPTION` and `ERR_BAD_ERROR_RESPONSE`, which say only that something
 failed: they are a `ServerError` where the status has no class of its own. An unknown code that ends in
@@ -36,7 +36,7 @@ conflict …) is final, though it came with a status of 5xx.
 from collections.abc import Mapping
 from typing import Any, Final, Literal, TypeAlias
 
-from .core.error_codes import KINDS, Kind
+from .error_codes import KINDS, Kind
 
 __all__ = [
     "ApiError",

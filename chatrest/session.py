@@ -29,7 +29,7 @@ class AsyncSession(ClientView):
     - `telemetry`: a listener, or several; see `chatrest.telemetry`.
     - `arrays` ("comma"): how lists travel in a query, `comma`, `repeat` or `brackets`.
     - `verify`: True, or an `ssl.SSLContext`; `proxy`: an address (the environment is not read).
-    - `cursor_key`: 16 bytes or more that sign the tokens of cursors; tokens that it did not sign are refused.
+    - `cursor_key`: bytes that sign the tokens of cursors (32 random ones are best); other tokens are refused.
     - `clock`, `sleep`, `dice`: time.monotonic, asyncio.sleep, random.random, for tests to replace.
 
     A session belongs to the event loop that it was opened in. Raises `RequestInvalidError` where an argument

@@ -1,27 +1,29 @@
-"""A walk: pages into items, resumable at every one of them.
+"""A walk: the items of a list, page by page, resumable at every one of them.
 
-A walk is an object with a cursor, and its generators are disposable: the state moves only after a page
-has come and only as items are handed over, so an error, a `break` or a cancel loses nothing. Nothing is
-held open across a `yield`: no response, no timeout, no task.
+A walk is an object with a cursor, and its generators are disposable: the state moves only after a page has
+come, and only as items are handed over, so an error, a `break` or a cancel loses nothing. Nothing is held
+open across a `yield`: no response, no timeout, no task.
 """
 
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator
 from operator import length_hint
-from typing import Generic, TypeAlias, TypeVar, final
+from typing import Generic, NoReturn, TypeAlias, TypeVar, final
 
 from msgspec import Struct, structs
 
-from .core.cursor import Cursor
+from .core.cursor import Cursor, CursorKey
 from .core.decode import Listing
 from .core.endpoint import Pairs
-from .core.step import Rules, Trail, Turn, turn
+from .core.paging import LargestPage
+from .core.step import Step, step
+from .core.walk_state import Memory, Rules
 from .errors import CursorError, RequestInvalidError
 from .models.meta import Meta
 
 T = TypeVar("T")
 
 Fetch: TypeAlias = Callable[[Pairs], Awaitable[Listing[T]]]
-"""Asks for the page at a place."""
+"""Asks for the page at a position."""
 
 
 @final
@@ -34,9 +36,9 @@ class Page(Struct, Generic[T], frozen=True):
     raw: bytes
     """The reply's body, byte for byte as served."""
     cursor: Cursor
-    """Where the walk goes on after this page: commit it once the items are safe."""
+    """The place after this page: commit it once the items are safe."""
     repairs: tuple[str, ...] = ()
-    """What did not have its documented type and was mended, one line each."""
+    """What did not have its documented type and was coerced, one line a field."""
 
     def __rich_repr__(self) -> list[tuple[str, object]]:
         """Not the bytes: they may hold a credential."""
@@ -46,60 +48,110 @@ class Page(Struct, Generic[T], frozen=True):
         return f"<Page of {len(self.items)} items, {len(self.raw)} bytes>"
 
 
+class WalkSource(Struct, Generic[T], frozen=True, kw_only=True):
+    """What a walk reads from: all that stays the same as it goes on."""
+
+    fetch: Fetch[T]
+    rules: Rules
+    name: str
+    """The operation's name."""
+    largest: LargestPage
+    """Of this list in this session, asked in the same way."""
+    cursor_key: CursorKey | None = None
+    """Signs the walk's cursors."""
+
+    def __rich_repr__(self) -> list[tuple[str, object]]:
+        """Not the key."""
+        return [("name", self.name), ("rules", self.rules)]
+
+    def __repr__(self) -> str:
+        return f"<WalkSource {self.name}>"
+
+
+class _CurrentPage(Generic[T]):
+    """The page whose items are being handed over."""
+
+    __slots__ = ("items", "listing", "rest", "step")
+
+    def __init__(self, listing: Listing[T], step: Step[T], items: list[T]) -> None:
+        self.listing = listing
+        self.step = step
+        self.items = items
+        # The list's own iterator knows how much it has left: handing over an item costs no bookkeeping.
+        self.rest: Iterator[T] = iter(items)
+
+    @property
+    def delivered(self) -> int:
+        """How many items were handed over."""
+        return len(self.items) - length_hint(self.rest)
+
+
 @final
 class Walk(Generic[T]):
     """A list of the service, page by page as it is needed: `async for item in walk`.
 
-    Costs a request a page, and the memory of one page. The order is one throughout: ids ascend, or
-    descend. `walk.cursor` is right after every item; `str(walk.cursor)` is a token that any process can
-    go on from. After an error, a `break` or a cancel the same walk can be taken up again: nothing is lost
-    or repeated. Raises `CursorError` where the service's cursors go round in a circle, and the errors of
-    a single call.
+    Costs a request a page, and the memory of one page. The order is one throughout: ascending ids (`append`)
+    or descending ones (`prepend`), across all pages; a list that the service orders by something else comes
+    in the service's order. `walk.cursor` is right after every item; `str(walk.cursor)` is a token that any
+    process can go on from. After an error, a `break` or a cancel the same walk can be taken up again with
+    another `async for`: nothing is lost or repeated. After its end, another `async for` asks for what is new
+    since.
+
+    Raises `CursorError` where the service's positions repeat or cannot be read, and the errors of a single
+    call.
     """
 
-    def __init__(
-        self, fetch: Fetch[T], start: Cursor, rules: Rules, name: str, left: int | None = None
-    ) -> None:
-        self._fetch = fetch
-        self._at = start
-        self._rules = rules
-        self._name = name
+    def __init__(self, source: WalkSource[T], start: Cursor, left: int | None = None) -> None:
+        self._source = source
+        self._start = start
         self._left = left
-        self._trail = Trail()
-        self._page: Turn[T] | None = None
-        self._shown: list[T] = []
-        self._rest: Iterator[T] = iter(self._shown)
-        self._listing: Listing[T] | None = None
-        self._busy = False
+        self._memory = Memory()
+        self._page: _CurrentPage[T] | None = None
+        self._is_busy = False
 
     def __repr__(self) -> str:
-        here = self.cursor
-        told = f"{here.way or 'not begun'}, last id {here.last}" if here.last else (here.way or "not begun")
-        return f"<Walk {self._name}: {told}>"
+        place = self._place
+        state = place.direction or "not begun"
+        return f"<Walk {self._source.name}: {state}{f', last id {place.last}' if place.last else ''}>"
+
+    def __await__(self) -> NoReturn:
+        raise TypeError("a walk cannot be awaited: use `async for item in walk`, or `await walk.collect()`")
+
+    def __iter__(self) -> NoReturn:
+        raise TypeError("a walk is asynchronous: use `async for item in walk`, or `await walk.collect()`")
 
     @property
     def cursor(self) -> Cursor:
         """The walk's place: right after the last item that was handed over."""
+        return self._place.signed(self._source.cursor_key)
+
+    @property
+    def _place(self) -> Cursor:
         if self._page is None:
-            return self._at
-        # The list's own iterator knows how much it has left: handing over an item costs no bookkeeping.
-        return self._page.after(len(self._shown) - length_hint(self._rest), self._rules.key)
+            return self._start
+        return self._page.step.cursor_after(self._page.delivered, self._source.rules.identify)
 
     async def __aiter__(self) -> AsyncIterator[T]:
-        """The items, one by one; ends only where the service shows its end."""
+        """The items, one by one; stops only at the last page.
+
+        Where the walk had ended before, asks for what is new since.
+        """
+        self._reopen()
         while True:
-            for item in self._rest:
-                yield item
-            if not await self._turn():
+            if self._page is not None:
+                for item in self._page.rest:
+                    yield item
+            if not await self._advance():
                 return
 
     async def pages(self) -> AsyncGenerator[Page[T]]:
         """The pages that hold something new, each with its bytes as served and the cursor after it."""
+        self._reopen()
         while True:
-            items = list(self._rest)
-            if items and self._listing is not None:
-                yield Page(items, self._listing.meta, self._listing.raw, self.cursor, self._listing.repairs)
-            if not await self._turn():
+            if (page := self._page) is not None and (items := list(page.rest)):
+                listing = page.listing
+                yield Page(items, listing.meta, listing.raw, self.cursor, listing.repairs)
+            if not await self._advance():
                 return
 
     def limit(self, count: int) -> "Walk[T]":
@@ -107,80 +159,104 @@ class Walk(Generic[T]):
         if type(count) is not int or count < 0:
             raise RequestInvalidError(f"limit = {count!r}: allowed is a whole number, 0 or more")
         left = count if self._remaining is None else min(count, self._remaining)
-        here, size = self.cursor, self._rules.size
+        rules, place = self._source.rules, self._place
         # In the midst of a page its size stays: the place is counted on a page of that size.
-        if not (self._rules.size_asked or here.inside):
-            size = max(1, min(size, left))
-        return Walk(self._fetch, here, structs.replace(self._rules, size=size), self._name, left)
+        if not (rules.size_asked or place.inside):
+            rules = structs.replace(rules, size=max(1, min(rules.size, left)))
+        return Walk(structs.replace(self._source, rules=rules), place, left)
 
     def thorough(self) -> "Walk[T]":
-        """A walk from here that asks once more even where a short page says that it is the last."""
-        rules = structs.replace(self._rules, thorough=True)
-        return Walk(self._fetch, self.cursor, rules, self._name, self._remaining)
+        """A walk from here that makes one extra request where a short page suggests the end."""
+        rules = structs.replace(self._source.rules, thorough=True)
+        return Walk(structs.replace(self._source, rules=rules), self._place, self._remaining)
 
     def at(self, cursor: Cursor) -> "Walk[T]":
         """A walk of the same list from another place of it."""
-        return Walk(self._fetch, cursor, self._rules, self._name, self._remaining)
+        return Walk(self._source, structs.replace(cursor, mac=b""), self._remaining)
 
     async def collect(self) -> list[T]:
         """All that is left, in one list: memory for everything. After an error the walk is where it was."""
         self._refuse_second_reader()
-        here, left = self.cursor, self._remaining
-        found: list[T] = []
+        place, left = self._place, self._remaining
+        items: list[T] = []
         try:
             async for page in self.pages():
-                found.extend(page.items)
+                items.extend(page.items)
         except BaseException:
-            self._leave_page(here)
-            self._left, self._trail = left, Trail()
+            self._leave_page(place)
+            self._left, self._memory = left, Memory()
             raise
-        return found
+        return items
 
     @property
     def _remaining(self) -> int | None:
         """How many items a limited walk may still hand over."""
-        return None if self._left is None else self._left + length_hint(self._rest)
+        if self._left is None or self._page is None:
+            return self._left
+        return self._left + length_hint(self._page.rest)
 
-    async def _turn(self) -> bool:
-        """Goes on to the next page; False at the end."""
+    async def _advance(self) -> bool:
+        """Go on to the next page; False at the end."""
         self._refuse_second_reader()
         if self._left == 0:
             return False
         if self._page is not None:
-            page = self._page
-            if page.next is None and page.stuck is None:
+            error, is_end = self._page.step.error, self._page.step.next is None
+            if is_end and error is None:
                 return False
             # The old page goes before the new one comes: the walk holds one at a time.
-            self._leave_page(self.cursor)
-            if page.stuck is not None:  # taken up again, the walk asks for the same page once more
-                raise CursorError(f"{self._name}: {page.stuck}")
-            del page
-        self._busy = True
+            self._leave_page(self._place)
+            if error is not None:  # taken up again, the walk asks for the same page once more
+                raise self._cursor_error(error)
+        self._is_busy = True
         try:
-            listing = await self._fetch(self._asked())
+            listing = await self._source.fetch(self._position())
             self._take(listing)
         finally:
-            self._busy = False
+            self._is_busy = False
         return True
 
+    def _reopen(self) -> None:
+        """Stand before the last page again where the walk has ended: what is new comes after its items."""
+        page = self._page
+        if (
+            page is None
+            or page.step.next is not None
+            or page.step.error is not None
+            or length_hint(page.rest)
+        ):
+            return
+        self._refuse_second_reader()
+        self._leave_page(self._place)
+        self._memory = Memory()
+
     def _refuse_second_reader(self) -> None:
-        if self._busy:
+        if self._is_busy:
             raise RuntimeError(f"{self!r} is being read by another task: a walk has one reader at a time")
 
-    def _leave_page(self, here: Cursor) -> None:
-        self._at, self._page, self._listing, self._shown = here, None, None, []
-        self._rest = iter(self._shown)
+    def _leave_page(self, place: Cursor) -> None:
+        self._start, self._page = place, None
 
     def _take(self, listing: Listing[T]) -> None:
-        page = turn(self._at, listing, self._rules, self._trail)
+        source = self._source
+        try:
+            taken = step(self._start, listing, source.rules, self._memory, source.largest.count)
+        except CursorError as error:
+            fault = self._cursor_error(str(error))
+            raise fault from None
         # From here on nothing can fail: the state moves at once.
-        self._page, self._listing = page, listing
-        self._shown = page.items if self._left is None else page.items[: self._left]
-        self._left = None if self._left is None else self._left - len(self._shown)
-        self._rest = iter(self._shown)
+        source.largest.note(len(listing.items))
+        items = taken.items if self._left is None else taken.items[: self._left]
+        self._left = None if self._left is None else self._left - len(items)
+        self._page, self._memory = _CurrentPage(listing, taken, items), taken.memory
 
-    def _asked(self) -> Pairs:
-        name = self._rules.size_name
-        if self._rules.size_asked or any(pair[0] == name for pair in self._at.at):
-            return self._at.at
-        return (*self._at.at, (name, str(self._rules.size)))
+    def _cursor_error(self, words: str) -> CursorError:
+        error = CursorError(f"{self._source.name}: {words}")
+        error.operation = self._source.name
+        return error
+
+    def _position(self) -> Pairs:
+        rules, position = self._source.rules, self._start.position
+        if rules.size_asked or any(name == rules.size_name for name, _ in position):
+            return position
+        return (*position, (rules.size_name, str(rules.size)))

@@ -12,13 +12,13 @@ from chatrest.export import Plan
 from chatrest.export.disk import Disk, OpenFiles
 from chatrest.export.ids import key_of
 from chatrest.export.journal import NAME as JOURNAL, Journal
-from chatrest.export.sink import Lost, Site
 from chatrest.export.sinks.database import DatabaseSink
 from chatrest.export.sources import Source
+from chatrest.export.workspace import MissingIds, Workspace
 
 ALL, ALICE = Source("everything"), Source("user", ("alice",))
 PLAN = Plan(format="sqlite", everything=True)
-EVERYTHING = [Lost(0, 0, 0)]
+EVERYTHING = [MissingIds(0, 0, 0)]
 AT = 1_600_000_000
 VIEWS = (
     "records", "chat", "conversations", "senders", "messages_per_day", "calls", "attachments", "edits",
@@ -33,7 +33,7 @@ class Export:
         self.path = folder / "messages.sqlite"
         self.journal = Journal(folder / JOURNAL)
         self.files = OpenFiles(disk or Disk())
-        self.sink = DatabaseSink(PLAN, Site(folder, self.journal, disk or Disk(), self.files))
+        self.sink = DatabaseSink(PLAN, Workspace(folder, self.journal, disk or Disk(), self.files))
         try:
             with self.journal.transaction():
                 self.journal["app"] = "an app"

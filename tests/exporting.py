@@ -149,8 +149,7 @@ def on_one_line(raw: bytes) -> bytes:
 
 def put_record(store: Store, number: int, raw: bytes) -> None:
     """Changes what the service shows for a message, as an edit there does; any bytes will do."""
-    with store._db as db:
-        db.execute("UPDATE records SET record = ? WHERE id = ?", (raw, number))
+    store.replace_record(number, raw)
 
 
 def edit(store: Store, number: int, text: str) -> bytes:
@@ -165,38 +164,18 @@ def edit(store: Store, number: int, text: str) -> bytes:
 
 
 def hide(store: Store, numbers: Iterable[int], *names: str) -> None:
-    """Takes messages out of the lists of these names (such as `u:ann`), of all where none is named.
-
-    Places are made anew, so that the service counts as if they had never been there.
-    """
-    gone = set(numbers)
-    with store._db as db:
-        lists = names or [name for (name,) in db.execute("SELECT DISTINCT list FROM places")]
-        for name in lists:
-            ids = [
-                each for (each,) in db.execute("SELECT id FROM places WHERE list = ? ORDER BY id", (name,))
-            ]
-            db.execute("DELETE FROM places WHERE list = ?", (name,))
-            left = [each for each in ids if each not in gone]
-            db.executemany(
-                "INSERT INTO places VALUES(?, ?, ?)",
-                [(name, each, place) for place, each in enumerate(left, start=1)],
-            )
-    store._sizes.clear()
-    store._found.clear()
+    """Takes messages out of the lists of these names (such as `u:ann`), of all where none is named."""
+    store.hide(numbers, *names)
 
 
 def show(store: Store, number: int, *names: str) -> None:
     """Puts a message into lists again."""
-    with store._db as db:
-        db.executemany("INSERT OR IGNORE INTO places VALUES(?, ?, 0)", [(name, number) for name in names])
-    hide(store, (), *names)
+    store.show([number], *names)
 
 
 def forget_user(store: Store, uid: str) -> None:
     """The service knows the user no more: not listed, and its messages are not found."""
-    with store._db as db:
-        db.execute("DELETE FROM users WHERE uid = ?", (uid,))
+    store.people.remove_user(uid)
 
 
 @pytest.fixture

@@ -13,9 +13,9 @@ from chatrest.core.rows import Row, row_of, rows
 from chatrest.export import Plan
 from chatrest.export.disk import Disk, OpenFiles
 from chatrest.export.journal import NAME, Journal
-from chatrest.export.sink import Site
 from chatrest.export.sinks.parquet import ParquetSink
 from chatrest.export.sources import Source
+from chatrest.export.workspace import Workspace
 from tests.dying import Killed
 
 ALICE, BOB = Source("user", ("alice",)), Source("user", ("bob",))
@@ -39,8 +39,8 @@ class Export:
         self.folder.mkdir(exist_ok=True)
         self.journal = Journal(folder / NAME)
         self.files = OpenFiles(disk := disk or Quick())
-        site = Site(folder, self.journal, disk, self.files)
-        self.sink = ParquetSink(Plan(format="parquet", **plan), site, largest=largest)
+        workspace = Workspace(folder, self.journal, disk, self.files)
+        self.sink = ParquetSink(Plan(format="parquet", **plan), workspace, largest=largest)
         try:
             with self.journal.transaction():
                 self.journal.add_sources([ALICE, BOB])

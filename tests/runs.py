@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from chatrest.emulator.service.router import Request
+from chatrest.emulator.service.request import Request
 from chatrest.emulator.store import Store
 from chatrest.emulator.weather.faults import Change, Outgoing
 from tests.exporting import GROUPS, START

@@ -1,54 +1,191 @@
-"""The floors of the house: a file imports from its own floor and those below, never from above."""
+"""The floors of the house: a file imports from its own floor and those below, and never in a circle."""
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
+from typing import Final
 
 import pytest
 
 import chatrest
 
-ROOT = Path(chatrest.__file__).parent
-FLOORS = {
-    "errors": 0, "secrets": 0, "queries": 0, "models": 0, "core": 0,
-    "walk": 1, "resources": 1,
-    "network": 2, "telemetry": 2,
-    "session": 2, "management": 2, "otel": 2,
-    "emulator": 3, "pytest_plugin": 3, "export": 3,
-    "cli": 4, "__main__": 4, "__init__": 4,
+ROOT: Final = Path(chatrest.__file__).parent
+GROUND: Final = ("errors", "secrets", "times", "models", "queries", "core")
+FLOORS: Final = {
+    "errors": 0.0, "error_codes": 0.0, "secrets": 0.0, "times": 0.0,
+    "models": 0.1, "queries": 0.2, "core": 0.3,
+    "walk": 1.0, "resources": 1.0,
+    "network": 2.0, "telemetry": 2.0, "otel": 2.0, "session": 2.0, "management": 2.0,
+    "emulator": 3.0, "webhooks": 3.0, "export": 3.0, "pytest_plugin": 3.0,
+    "cli": 4.0, "examples": 4.0, "__main__": 4.0, "__init__": 4.0,
 }  # fmt: skip
-NOT_ON_THE_GROUND = {"asyncio", "aiohttp", "time", "random", "socket", "logging", "tenacity"}
-NETWORK = {"aiohttp", "multidict", "yarl"}
-FILES = sorted(ROOT.rglob("*.py"), key=str)
+"""By a file's first name below the package. The ground has an order of its own: models know neither queries
+nor core, and queries do not know core."""
+NOT_ON_THE_GROUND: Final = {
+    "asyncio", "aiohttp", "concurrent", "logging", "multidict", "multiprocessing", "random", "secrets",
+    "select", "selectors", "signal", "socket", "ssl", "subprocess", "tenacity", "threading", "time", "uuid",
+    "yarl",
+}  # fmt: skip
+NETWORK: Final = {"aiohttp", "multidict", "yarl"}
+FILES: Final = sorted(ROOT.rglob("*.py"), key=str)
 
 
-def parts(file: Path) -> tuple[str, ...]:
-    return file.relative_to(ROOT).with_suffix("").parts
+def module_of(file: Path) -> str:
+    """The dotted name of a file; of a package's `__init__.py`, the package's."""
+    names = file.relative_to(ROOT.parent).with_suffix("").parts
+    return ".".join(names[:-1] if names[-1] == "__init__" else names)
 
 
-def imports(file: Path) -> Iterator[tuple[str, ...]]:
-    """What `file` imports, as absolute dotted names; those of the package begin with `chatrest`."""
-    here = ("chatrest", *parts(file))
-    for node in ast.walk(ast.parse(file.read_text())):
+MODULES: Final = {module_of(file): file for file in FILES}
+
+
+def first_name(module: str) -> str:
+    """What `FLOORS` knows a module by."""
+    return module.split(".")[1] if "." in module else "__init__"
+
+
+# ── imports ──
+
+
+def imports(module: str, file: Path) -> Iterator[str]:
+    """The modules that a file imports, anywhere in it but under `if TYPE_CHECKING:`."""
+    package = module if file.name == "__init__.py" else module.rpartition(".")[0]
+    for node in executed(ast.parse(file.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
-            yield from (tuple(alias.name.split(".")) for alias in node.names)
+            yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
-            above = here[: -node.level] if node.level else ()
-            module = (*above, *(node.module.split(".") if node.module else ()))
-            yield from ((*module, alias.name) for alias in node.names)
+            origin = absolute(node, package)
+            for alias in node.names:
+                child = f"{origin}.{alias.name}"
+                yield child if child in MODULES else origin
 
 
-@pytest.mark.parametrize("file", FILES, ids=lambda file: "/".join(parts(file)))
-def test_a_file_imports_from_its_own_floor_and_below(file: Path) -> None:
-    own = parts(file)[0]
-    for name in imports(file):
-        if name[0] == "chatrest" and own != "__init__":
-            assert FLOORS[name[1]] <= FLOORS[own], f"imports {'.'.join(name)} from above"
-        if FLOORS[own] == 0:
-            assert name[0] not in NOT_ON_THE_GROUND, f"imports {name[0]} on the ground floor"
-        if FLOORS[own] < 3 and parts(file) != ("network", "transport"):
-            assert name[0] not in NETWORK, f"imports {name[0]}: that is transport's alone"
+def executed(node: ast.AST) -> Iterator[ast.AST]:
+    """All nodes that may run, those of functions included."""
+    yield node
+    is_for_types = isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)
+    children = node.orelse if isinstance(node, ast.If) and is_for_types else ast.iter_child_nodes(node)
+    for child in children:
+        yield from executed(child)
+
+
+def absolute(node: ast.ImportFrom, package: str) -> str:
+    """The module that a `from … import` names."""
+    if not node.level:
+        return node.module or ""
+    names = package.split(".")[: 1 - node.level or None]
+    return ".".join([*names, *([node.module] if node.module else [])])
+
+
+def only_re_exports(file: Path) -> bool:
+    """True for an `__init__.py` with a docstring, imports and `__all__`, and nothing else."""
+    if file.name != "__init__.py":
+        return False
+    body = ast.parse(file.read_text(encoding="utf-8")).body
+    return all(
+        isinstance(node, ast.Import | ast.ImportFrom)
+        or (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant))
+        or (isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__")
+        for node in body
+    )
+
+
+def graph() -> dict[str, list[str]]:
+    """The modules of the package that each of them imports."""
+    edges: dict[str, list[str]] = {}
+    for module, file in MODULES.items():
+        targets = {name for name in imports(module, file) if name in MODULES and name != module}
+        if only_re_exports(file):
+            targets = {name for name in targets if not name.startswith(f"{module}.")}
+        edges[module] = sorted(targets)
+    return edges
+
+
+def circles(edges: Mapping[str, Iterable[str]]) -> list[list[str]]:
+    """The shortest circle through each module that is in any, each once."""
+    shortest: dict[frozenset[str], list[str]] = {}
+    for module in edges:
+        if (circle := _shortest(edges, module)) is not None:
+            shortest.setdefault(frozenset(circle), circle)
+    return list(shortest.values())
+
+
+def _shortest(edges: Mapping[str, Iterable[str]], start: str) -> list[str] | None:
+    paths = [[start]]
+    reached = {start}
+    for path in paths:  # grows while it is read: breadth first
+        for target in edges.get(path[-1], ()):
+            if target == start:
+                return [*path, start]
+            if target not in reached:
+                reached.add(target)
+                paths.append([*path, target])
+    return None
+
+
+# ── the package ──
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_a_file_imports_from_its_own_floor_and_below(module: str) -> None:
+    floor = FLOORS[first_name(module)]
+    for name in imports(module, MODULES[module]):
+        if name.split(".")[0] != "chatrest" or first_name(module) == "__init__":
+            continue
+        assert FLOORS[first_name(name)] <= floor, f"{module} imports {name}, which is above it"
+
+
+@pytest.mark.parametrize("module", [module for module in MODULES if first_name(module) in GROUND])
+def test_the_ground_floor_knows_no_clock_no_dice_no_socket_and_no_loop(module: str) -> None:
+    wrong = {name.split(".")[0] for name in imports(module, MODULES[module])} & NOT_ON_THE_GROUND
+    assert not wrong, f"{module} imports {', '.join(sorted(wrong))} on the ground floor"
+
+
+@pytest.mark.parametrize("module", [module for module in MODULES if FLOORS[first_name(module)] < 3])
+def test_the_transport_alone_knows_the_http_client(module: str) -> None:
+    wrong = {name.split(".")[0] for name in imports(module, MODULES[module])} & NETWORK
+    assert not wrong or module == "chatrest.network.transport", f"{module} imports {', '.join(sorted(wrong))}"
+
+
+def test_no_files_import_each_other_in_a_circle() -> None:
+    lines = [" → ".join(circle) for circle in circles(graph())]
+    assert not lines, "files import each other in a circle:\n" + "\n".join(lines)
 
 
 def test_the_map_names_every_file() -> None:
-    assert {parts(file)[0] for file in FILES} == set(FLOORS)
+    assert {first_name(module) for module in MODULES} <= set(FLOORS)
+
+
+# ── the search itself ──
+
+
+@pytest.mark.parametrize(
+    ("edges", "expected"),
+    [
+        ({"a": ["b"], "b": ["c"], "c": []}, []),
+        ({"a": ["b"], "b": ["a"]}, [["a", "b", "a"]]),
+        ({"a": ["b", "c"], "b": ["c"], "c": ["a"]}, [["a", "c", "a"], ["b", "c", "a", "b"]]),
+        ({"a": ["b"], "b": ["c"], "c": ["b"]}, [["b", "c", "b"]]),
+    ],
+    ids=["none", "two", "two of three", "behind an entrance"],
+)
+def test_a_circle_is_shown_as_its_shortest_way(
+    edges: Mapping[str, list[str]], expected: list[list[str]]
+) -> None:
+    assert circles(edges) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("from ..errors import ApiError", {"chatrest.errors"}),
+        ("from .. import errors", {"chatrest.errors"}),
+        ("from . import retry\nfrom .retry import x", {"chatrest.core.retry"}),
+        ("def call():\n    from ..walk import Walk", {"chatrest.walk"}),
+        ("if TYPE_CHECKING:\n    from ..walk import Walk\nelse:\n    import json", {"json"}),
+    ],
+)
+def test_imports_are_found_wherever_they_stand(text: str, expected: set[str], tmp_path: Path) -> None:
+    file = tmp_path / "made.py"
+    file.write_text(text, encoding="utf-8")
+    assert set(imports("chatrest.core.made", file)) == expected

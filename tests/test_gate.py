@@ -4,8 +4,12 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
+from aiohttp.test_utils import TestClient, TestServer
+
+from chatrest.emulator import Emulator
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -39,6 +43,21 @@ def test_the_readmes_test_passes(tmp_path: Path) -> None:
         text=True,
     )
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+async def test_the_readmes_web_backend_serves(monkeypatch: pytest.MonkeyPatch) -> None:
+    blocks = re.findall(r"^```python\n(.*?)^```$", README, re.DOTALL | re.MULTILINE)
+    [block] = [block for block in blocks if "web.Application()" in block]
+    names: dict[str, Any] = {"__name__": "backend"}
+    exec(block, names)
+    async with Emulator(users=5, messages=100) as emulator:
+        monkeypatch.setenv("CHATREST_APP_ID", emulator.app.app_id)
+        monkeypatch.setenv("CHATREST_API_KEY", emulator.app.api_key)
+        monkeypatch.setenv("CHATREST_BASE_URL", emulator.base_url)
+        async with TestClient(TestServer(names["app"])) as client:
+            served = await client.get("/users/user-01/messages")
+            assert len(await served.json()) == 20
+            assert (await client.get("/users/nobody/messages")).status == 404
 
 
 def test_the_readmes_python_is_typed(tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ from chatrest import (
 )
 from chatrest.emulator import Emulator
 from chatrest.emulator.limits import RateLimit
-from chatrest.emulator.store.rows import conversation_id
+from chatrest.emulator.store.message_index import conversation_id
 from chatrest.emulator.weather import Chance, Latency, Reset, Status, storm
 from chatrest.pytest_plugin import START, ChatRestTime
 

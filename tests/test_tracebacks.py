@@ -221,7 +221,7 @@ WRONG: dict[str, Callable[[], Any]] = {
     "header-swapped": lambda: AsyncSession(APP, headers={KEY: 7}),  # type: ignore[dict-item]
     "header-value": lambda: AsyncSession(APP, headers={"X-A": f"{HEADER}\n"}),
     "header-value-view": lambda: AsyncSession(APP).with_options(headers={"X-A": f"{HEADER}\0"}),
-    "cursor-key-short": lambda: AsyncSession(APP, cursor_key=CURSOR_KEY[:15]),
+    "cursor-key-array": lambda: AsyncSession(APP, cursor_key=bytearray(CURSOR_KEY)),  # type: ignore[arg-type]
     "cursor-key-text": lambda: AsyncSession(APP, cursor_key=CURSOR_KEY.decode()),  # type: ignore[arg-type]
     **{
         name: lambda name=name: AsyncSession(APP, **{name: KEY})  # type: ignore[misc]

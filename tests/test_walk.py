@@ -4,7 +4,6 @@ import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
 from dataclasses import replace
-from operator import attrgetter
 from typing import Any
 
 import pytest
@@ -12,9 +11,7 @@ from hypothesis import assume, example, given, strategies as st
 
 from chatrest.core.cursor import Cursor
 from chatrest.core.decode import Listing
-from chatrest.core.step import Rules
 from chatrest.errors import CursorError, RequestInvalidError, ServerError
-from chatrest.walk import Walk
 from tests.walking import (
     Item,
     Service,
@@ -24,11 +21,13 @@ from tests.walking import (
     items_of,
     many,
     prepared,
+    rules_for,
     run,
     services,
     sizes,
     steady,
     tokens_of,
+    walk_over,
     ways,
 )
 
@@ -216,7 +215,7 @@ async def test_a_cancelled_task_leaves_the_walk_ready_for_another() -> None:
             await gate.wait()
         return await service.fetch(place)
 
-    walk: Walk = Walk(fetch, Cursor("q"), service.walk()._rules, "messages.list")
+    walk = walk_over(fetch, Cursor("q"))
     found: list[str] = []
     task = asyncio.create_task(items_of(walk, into=found))
     await waits.wait()
@@ -243,13 +242,37 @@ def test_a_generator_that_is_left_and_closed_gives_its_place_back() -> None:
     assert [run(leave()), run(leave()), *all_of(walk)] == service.expected("append")
 
 
-def test_a_walk_at_its_end_asks_no_more() -> None:
+def test_a_walk_that_has_ended_asks_for_what_is_new_since() -> None:
     service = Service((1, 2, 3, 4))
     walk = service.walk()
     assert all_of(walk) == ["1", "2", "3", "4"]
-    asked = len(service.asked)
     assert all_of(walk) == []
-    assert len(service.asked) == asked
+    service.ids = (1, 2, 3, 4, 5, 6, 7, 8)
+    assert all_of(walk) == ["5", "6", "7", "8"]
+
+
+@few
+@given(services(way="append"), sizes, st.integers(0, 12))
+def test_what_is_new_after_an_end_comes_once_and_alone(service: Service, size: int, more: int) -> None:
+    assume(not service.text or service.inside == "ascending")
+    assume(service.dialect != "pages" or service.inside == "ascending")
+    affix = None if service.dialect == "pages" else "append"
+    walk = service.walk(size, affix=affix)
+    before = all_of(walk)
+    service.ids += tuple(range(61, 61 + more))
+    assert before + all_of(walk) == service.expected("append")
+
+
+def test_a_walk_that_is_awaited_or_iterated_like_a_list_says_what_to_write() -> None:
+    walk = Service((1, 2)).walk()
+
+    async def awaited() -> None:
+        await walk
+
+    with pytest.raises(TypeError, match=r"await walk\.collect\(\)"):
+        run(awaited())
+    with pytest.raises(TypeError, match="async for item in walk"):
+        list(walk)
 
 
 # ── limit ──
@@ -327,8 +350,8 @@ def test_limit_keeps_the_page_size_that_the_caller_named() -> None:
         assert "limit" not in dict(place)  # the query itself says it
         return await service.fetch((*place, ("limit", "5")))
 
-    rules = Rules(key=attrgetter("id"), size=5, size_name="limit", size_asked=True)
-    assert [i.id for i in run(Walk(fetch, Cursor("q"), rules, "m").limit(2).collect())] == ["1", "2"]
+    rules = rules_for(5, size_asked=True)
+    assert all_of(walk_over(fetch, Cursor("q"), rules).limit(2)) == ["1", "2"]
 
 
 @pytest.mark.parametrize("count", [-1, 1.0, True, None, "3"])

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from operator import attrgetter
 from typing import Any
 
 import pytest
@@ -11,11 +10,11 @@ from rich.pretty import pretty_repr
 
 from chatrest.core.cursor import Cursor
 from chatrest.core.decode import MESSAGE, Listing, Many
-from chatrest.core.step import Rules
+from chatrest.core.paging import BY_PAGE
 from chatrest.errors import ChatRestError, CursorError
-from chatrest.models.meta import Mark, Meta, Pagination
+from chatrest.models.meta import Meta, Pagination, Position
 from chatrest.walk import Page, Walk
-from tests.walking import Item, Service, all_of, few, first, items_of, run, tokens_of
+from tests.walking import Item, Service, all_of, few, first, items_of, rules_for, run, tokens_of, walk_over
 
 # ── ends (design, decision 4) ──
 
@@ -25,36 +24,72 @@ class Script:
 
     def __init__(self, *pages: tuple[Iterable[Any], Meta]) -> None:
         self.pages = list(pages)
-        self.asked: list[dict[str, str]] = []
+        self.requests: list[dict[str, str]] = []
 
     async def fetch(self, place: tuple[tuple[str, str], ...]) -> Listing[Item]:
-        self.asked.append(dict(place))
-        assert len(self.asked) <= 60, "the walk asks for ever"
-        ids, meta = self.pages[min(len(self.asked), len(self.pages)) - 1]
+        self.requests.append(dict(place))
+        assert len(self.requests) <= 60, "the walk asks for ever"
+        ids, meta = self.pages[min(len(self.requests), len(self.pages)) - 1]
         return Listing([Item(str(each)) for each in ids], meta, b"{}")
 
-    def walk(self, size: int = 3, way: Any = "append", **rules: Any) -> Walk:
+    def walk(self, size: int = 3, way: Any = "append", largest: int = 0, **rules: Any) -> Walk[Any]:
         start = Cursor("q", (("affix", way),) if way else (), way)
-        told = Rules(key=attrgetter("id"), size=size, size_name="limit", **rules)
-        return Walk(self.fetch, start, told, "messages.list_user")
+        return walk_over(self.fetch, start, rules_for(size, **rules), largest=largest)
 
 
 def mark(id: Any, affix: Any = "append", **more: Any) -> Meta:
-    return Meta(cursor=Mark(affix, id), **more)
+    return Meta(cursor=Position(affix, id), **more)
 
 
-@pytest.mark.parametrize("meta", [Meta(), Meta(cursor=Mark()), mark(None), mark(0), mark("0"), mark("")])
-@pytest.mark.parametrize("ids", [(1, 2, 3), (1,), ()], ids=["full", "short", "empty"])
-def test_a_page_without_a_cursor_is_the_last(meta: Meta, ids: tuple[int, ...]) -> None:
-    script = Script((ids, meta))
-    assert all_of(script.walk()) == [str(each) for each in ids]
-    assert len(script.asked) == 1
+NOWHERE = [Meta(), Meta(cursor=Position()), mark(None), mark(0), mark("0"), mark("")]
+
+
+@pytest.mark.parametrize("meta", NOWHERE)
+def test_an_empty_page_without_a_position_is_the_last(meta: Meta) -> None:
+    script = Script(((), meta))
+    assert all_of(script.walk()) == []
+    assert len(script.requests) == 1
+
+
+@pytest.mark.parametrize("meta", NOWHERE)
+def test_a_page_below_the_largest_that_has_no_position_is_the_last(meta: Meta) -> None:
+    script = Script(((1,), meta))
+    assert all_of(script.walk(largest=2)) == ["1"]
+    assert len(script.requests) == 1
+
+
+@pytest.mark.parametrize("meta", NOWHERE)
+@pytest.mark.parametrize("way", ["append", "prepend"])
+def test_a_page_that_may_be_full_and_has_no_position_is_gone_on_from_by_its_last_id(
+    meta: Meta, way: Any
+) -> None:
+    ids = (1, 2, 3, 4, 5) if way == "append" else (5, 4, 3, 2, 1)
+    script = Script(
+        (ids[:2], meta), (ids[2:4], mark(ids[3], way)), (ids[4:], mark(ids[4], way)), ((), Meta())
+    )
+    assert all_of(script.walk(2, way)) == [str(each) for each in ids]
+    assert script.requests[1]["id"] == str(ids[1])
+
+
+@pytest.mark.parametrize("meta", NOWHERE)
+def test_a_full_page_that_leads_nowhere_and_comes_again_is_an_error_after_its_items(meta: Meta) -> None:
+    script = Script(((1, 2, 3), meta))
+    ids: list[str] = []
+    with pytest.raises(CursorError, match="a full page leads nowhere"):
+        run(items_of(script.walk(3), into=ids))
+    assert ids == ["1", "2", "3"]
+
+
+def test_a_short_page_that_leads_nowhere_and_comes_again_is_all_there_is() -> None:
+    script = Script(((1, 2), Meta()))
+    assert all_of(script.walk(3)) == ["1", "2"]
+    assert len(script.requests) == 3  # by its last id, and by page number
 
 
 def test_an_empty_page_whose_cursor_does_not_move_is_the_last() -> None:
     script = Script(((1, 2, 3), mark(3)), ((), mark(3)))
     assert all_of(script.walk()) == ["1", "2", "3"]
-    assert len(script.asked) == 2
+    assert len(script.requests) == 2
 
 
 def test_an_empty_page_whose_cursor_moves_on_is_passed() -> None:
@@ -69,8 +104,22 @@ def test_a_short_page_alone_is_not_the_last() -> None:
 
 def test_a_short_page_that_says_it_is_the_last_ends_the_walk() -> None:
     script = Script(((1,), mark(1, pagination=Pagination(0, 1, 3, 1, 1))), ((2,), mark(2)))
-    assert all_of(script.walk()) == ["1"]
-    assert len(script.asked) == 1
+    assert all_of(script.walk(largest=2)) == ["1"]
+    assert len(script.requests) == 1
+
+
+@pytest.mark.parametrize("largest", [0, 1])
+def test_a_short_page_as_large_as_the_largest_is_not_believed_to_be_the_last(largest: int) -> None:
+    last = Pagination(0, 1, 3, 1, 1)
+    script = Script(((1,), mark(1, pagination=last)), ((2,), mark(2, pagination=last)), ((), mark(2)))
+    assert all_of(script.walk(largest=largest)) == ["1", "2"]
+
+
+def test_a_service_whose_last_page_was_not_the_last_is_not_believed_again() -> None:
+    last = Pagination(0, 2, 5, 1, 1)
+    pages = [((1, 2), last), ((3,), last), ((4, 5), last), ((), last)]
+    script = Script(*((ids, mark(max(ids, default=5), pagination=numbers)) for ids, numbers in pages))
+    assert all_of(script.walk(5)) == ["1", "2", "3", "4", "5"]
 
 
 def test_a_thorough_walk_asks_once_more_even_then() -> None:
@@ -120,7 +169,7 @@ def test_a_cursor_that_cannot_be_read_is_no_silent_end(cursor: bytes) -> None:
     async def fetch(_: object) -> Any:
         return Many(MESSAGE)(body)
 
-    walk: Walk = Walk(fetch, Cursor("q"), Script().walk(1)._rules, "messages.list_user")
+    walk = walk_over(fetch, Cursor("q", (("affix", "append"),), "append"), rules_for(1))
     with pytest.raises(ChatRestError):
         run(walk.collect())
 
@@ -129,12 +178,20 @@ def test_the_way_is_the_one_that_the_service_says() -> None:
     script = Script(((7, 8, 9), mark(7, "prepend")), ((5, 6), mark(5, "prepend")), ((), mark(5, "prepend")))
     walk = script.walk(way=None)
     assert all_of(walk) == ["9", "8", "7", "6", "5"]
-    assert walk.cursor.way == "prepend"
+    assert walk.cursor.direction == "prepend"
 
 
-def test_without_a_word_of_the_service_the_way_is_that_of_its_first_page() -> None:
-    assert all_of(Script(((9, 8, 7), Meta())).walk(way=None)) == ["9", "8", "7"]
-    assert all_of(Script(((7, 9, 8), Meta())).walk(way=None)) == ["7", "8", "9"]
+@pytest.mark.parametrize(
+    ("ids", "direction"), [((9, 8, 7), "prepend"), ((7, 9, 8), "append"), ((7, 8, 9), "append")]
+)
+def test_a_list_that_says_no_direction_is_asked_again_in_that_of_its_first_page(
+    ids: tuple[int, ...], direction: str
+) -> None:
+    script = Script((ids, Meta()), (ids, Meta()), ((), Meta()))
+    assert all_of(script.walk(way=None)) == sorted(map(str, ids), reverse=direction == "prepend")
+    last = {"append": "9", "prepend": "7"}[direction]
+    assert [request.get("affix") for request in script.requests] == [None, direction, direction]
+    assert script.requests[2]["id"] == last
 
 
 def test_a_record_that_was_skipped_over_is_an_error_and_not_a_loss() -> None:
@@ -159,12 +216,11 @@ def test_a_token_after_a_record_without_an_id_number_does_not_repeat_the_border(
         ids, meta = pages[dict(place).get("id", "")]
         return Listing([Item(str(each)) for each in ids], meta, b"{}")
 
-    rules = Script().walk()._rules
-    told = run(tokens_of(Walk(fetch, Cursor("q", (), "append"), rules, "m")))
+    told = run(tokens_of(walk_over(fetch, Cursor("q", (), "append"))))
     whole = [each for each, _ in told]
     assert whole == ["1", "2", "broken", "4"]
     for count, (_, token) in enumerate(told, 1):
-        assert all_of(Walk(fetch, Cursor.parse(token), rules, "m")) == whole[count:]
+        assert all_of(walk_over(fetch, Cursor.parse(token))) == whole[count:]
 
 
 # ── circles ──
@@ -180,11 +236,11 @@ class Circle:
     kind: str = "number"
     """What a mark holds: a `number`, a `text`, or a `time` beside an id that stays."""
     broken: bool = True
-    asked: int = 0
+    requests: int = 0
 
     async def fetch(self, place: tuple[tuple[str, str], ...]) -> Listing[Item]:
-        self.asked += 1
-        assert self.asked <= 200, "the walk asks for ever"
+        self.requests += 1
+        assert self.requests <= 200, "the walk asks for ever"
         at = self.step_of(dict(place))
         last = self.before + self.length
         following = at + 1 if at < last or not self.broken else self.before + 1
@@ -193,10 +249,10 @@ class Circle:
         items = [] if self.empty and at else [Item(self.named(at + 1))]
         return Listing(items, Meta(cursor=self.mark(following)), b"{}")
 
-    def mark(self, step: int) -> Mark:
+    def mark(self, step: int) -> Position:
         if self.kind == "time":
-            return Mark("append", 500, sent_at=step)
-        return Mark("append", self.named(step) if self.kind == "text" else step)
+            return Position("append", 500, sent_at=step)
+        return Position("append", self.named(step) if self.kind == "text" else step)
 
     def named(self, step: int) -> str:
         return f"t{step}" if self.kind == "text" else str(step)
@@ -205,9 +261,8 @@ class Circle:
         return int(place.get("sentAt" if self.kind == "time" else "id", "0").removeprefix("t"))
 
     def walk(self, token: str | None = None) -> Walk:
-        rules = Rules(key=attrgetter("id"), size=1, size_name="limit")
         start = Cursor.parse(token) if token else Cursor("q", (), "append")
-        return Walk(self.fetch, start, rules, "messages.list_user")
+        return walk_over(self.fetch, start, rules_for(1))
 
 
 lengths = pytest.mark.parametrize("length", [1, 2, 3, 7])
@@ -250,7 +305,7 @@ def test_a_resumed_walk_finds_the_circle_too(length: int, kind: str, empty: bool
         with pytest.raises(CursorError):
             run(read())
         for token in told:
-            circle.asked = 0
+            circle.requests = 0
             with pytest.raises(CursorError):
                 run(circle.walk(token).collect())
 
@@ -263,10 +318,10 @@ def test_after_a_cursor_error_the_walk_asks_again_and_goes_on_if_the_service_has
     circle = Circle(length, before=2, kind=kind)
     walk, found = circle.walk(), []
     for _ in range(2):
-        asked = circle.asked
+        asked = circle.requests
         with pytest.raises(CursorError):
             run(items_of(walk, into=found))
-        assert circle.asked > asked
+        assert circle.requests > asked
     circle.broken = False
     run(items_of(walk, into=found))
     assert found == [circle.named(each + 1) for each in range(length + 4)]
@@ -279,7 +334,7 @@ def test_collect_asks_again_after_a_cursor_error_too() -> None:
     assert run(first(walk, 3)) == ["1", "2", "3"]
     with pytest.raises(CursorError):
         run(walk.collect())
-    script.pages = [mended] * len(script.asked) + [mended, ((), mark(4))]
+    script.pages = [mended] * len(script.requests) + [mended, ((), mark(4))]
     try:
         found = all_of(walk)
     except CursorError:
@@ -291,7 +346,7 @@ def test_a_service_that_knows_one_page_number_alone_is_an_error() -> None:
     script = Script((("a", "b"), Meta(pagination=Pagination(0, 2, 2, 1, 9))))
     found: list[str] = []
     with pytest.raises(CursorError, match="nothing but what the page before it held"):
-        run(items_of(script.walk(2, None, marks=False, pages=True), into=found))
+        run(items_of(script.walk(2, None, paging=BY_PAGE), into=found))
     assert found == ["a", "b"]
 
 
@@ -332,7 +387,7 @@ def test_a_pages_raw_bytes_and_repairs_are_those_of_its_reply() -> None:
         return listing
 
     async def read() -> list[Page[Item]]:
-        return [page async for page in Walk(fetch, Cursor("q"), Script().walk()._rules, "m").pages()]
+        return [page async for page in walk_over(fetch, Cursor("q")).pages()]
 
     [page] = run(read())
     assert (page.raw, page.meta, page.repairs) == (listing.raw, listing.meta, listing.repairs)

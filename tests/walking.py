@@ -14,9 +14,10 @@ from hypothesis import HealthCheck, assume, settings, strategies as st
 
 from chatrest.core.cursor import Cursor
 from chatrest.core.decode import Listing
-from chatrest.core.step import Rules
-from chatrest.models.meta import Mark, Meta, Pagination
-from chatrest.walk import Walk
+from chatrest.core.paging import BY_ID, BY_PAGE, LargestPage, Paging
+from chatrest.core.walk_state import Rules
+from chatrest.models.meta import Meta, Pagination, Position
+from chatrest.walk import Fetch, Walk, WalkSource
 
 T = TypeVar("T")
 few = settings(
@@ -108,11 +109,11 @@ class Service:
         value: Any = self.shown(end) if self.text or self.dialect == "next" else abs(end)
         if not scanned and self.ending != "stays":
             value = {"null": None, "zero": 0}.get(self.ending)
-        mark = Mark(affix, value) if value is not None or self.ending == "null" else None
+        mark = Position(affix, value) if value is not None or self.ending == "null" else None
         pagination = numbers if self.pagination else None
         if self.dialect == "cursor":
             return Meta(pagination=pagination, cursor=mark)
-        back = Mark("prepend", self.shown(scanned[0])) if scanned else None
+        back = Position("prepend", self.shown(scanned[0])) if scanned else None
         return Meta(pagination=pagination, next=mark, previous=back) if way == "append" else Meta(
             pagination=pagination, previous=mark
         )  # fmt: skip
@@ -128,17 +129,32 @@ class Service:
     def walk(
         self, size: int = 3, *, affix: str | None = None, token: str | None = None, **rules: Any
     ) -> Walk:
-        paged = self.dialect == "pages"
-        start = Cursor("q", (("affix", affix),) if affix else (), affix)  # type: ignore[arg-type]
-        told = Rules(
-            key=attrgetter("id"), size=size, size_name=self.name, marks=not paged, pages=paged, **rules
-        )
-        return Walk(self.fetch, Cursor.parse(token) if token else start, told, "messages.list_user")
+        paging = BY_PAGE if self.dialect == "pages" else BY_ID
+        start = Cursor("q", (("affix", affix),) if affix else (), affix, by_id=paging is BY_ID)  # type: ignore[arg-type]
+        rules_of = rules_for(size, self.name, paging, **rules)
+        return walk_over(self.fetch, Cursor.parse(token) if token else start, rules_of)
 
     def expected(self, way: str) -> list[str]:
         return [
             self.shown(each) for each in sorted(filter(lambda n: n > 0, self.ids), reverse=way == "prepend")
         ]
+
+
+def rules_for(size: int = 3, name: str = "limit", paging: Paging = BY_ID, **rules: Any) -> Rules:
+    return Rules(paging=paging, identify=attrgetter("id"), size=size, size_name=name, **rules)
+
+
+def walk_over(
+    fetch: Fetch[Any],
+    start: Cursor,
+    rules: Rules | None = None,
+    name: str = "messages.list_user",
+    largest: int = 0,
+) -> Walk[Any]:
+    """A walk over pages that `fetch` gives; `largest` is what the session has seen of the list before."""
+    seen = LargestPage()
+    seen.note(largest)
+    return Walk(WalkSource(fetch=fetch, rules=rules or rules_for(), name=name, largest=seen), start)
 
 
 def run(what: Coroutine[Any, Any, T]) -> T:

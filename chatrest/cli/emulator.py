@@ -1,4 +1,4 @@
-"""`emulator`: the documented service on this machine, until it is told to stop."""
+"""`emulator`: the documented service on this machine, until it is stopped."""
 
 import asyncio
 import os
@@ -16,11 +16,11 @@ from . import streams
 from .numbers import number
 
 
-@click.command(short_help="Runs the service on this machine, with made data.")
+@click.command(short_help="Runs the service on this machine, with generated data.")
 @number("--port", 0, most=65_535, what="Where it listens; 0 for a free one.")
 @number("--users", 50, what="How many users it has.")
 @number("--messages", 1000, what="How many messages it has.")
-@number("--seed", 0, what="The same seed and sizes make the same data.")
+@number("--seed", 0, what="The same seed and sizes give the same data.")
 @click.option(
     "--database",
     type=click.Path(dir_okay=False, path_type=Path),
@@ -29,7 +29,7 @@ from .numbers import number
 )
 @click.option("--until-eof", is_flag=True, help="End with standard input, too: for a program that starts it.")
 def emulator(port: int, users: int, messages: int, seed: int, database: Path | None, until_eof: bool) -> None:
-    """Runs the documented service on 127.0.0.1, with made data, until Ctrl-C or SIGTERM (status 0).
+    """Runs the documented service on 127.0.0.1, with generated data, until Ctrl-C or SIGTERM (status 0).
 
     Prints its address and keys on standard output as `export CHATREST_…=…` lines, once it listens.
 
@@ -43,7 +43,7 @@ def emulator(port: int, users: int, messages: int, seed: int, database: Path | N
     """
     if until_eof and not _can_wait_for_input():
         raise click.UsageError("--until-eof needs a pipe as standard input")
-    # While data is made the event loop stands still, and could not hear a signal.
+    # While data is generated the event loop stands still, and could not receive a signal.
     for each in _signals():
         signal.signal(each, _interrupt)
     with suppress(KeyboardInterrupt):
@@ -53,7 +53,7 @@ def emulator(port: int, users: int, messages: int, seed: int, database: Path | N
 
 
 def _can_wait_for_input() -> bool:
-    """Whether standard input tells of its end when that comes; a file, or nothing at all, does not."""
+    """Return True where standard input reports its end; a file, or none at all, does not."""
     if sys.stdin is None:
         return False
     mode = os.fstat(sys.stdin.fileno()).st_mode
@@ -65,15 +65,15 @@ def _interrupt(*_: object) -> None:
 
 
 def _signals() -> list[signal.Signals]:
-    """The signals that end it; not one that whoever started us wants ignored, as a shell does with `&`."""
+    """The signals that end it; not those that the parent wants ignored, as a shell does with `&`."""
     both = (signal.SIGINT, signal.SIGTERM)
     return [each for each in both if signal.getsignal(each) is not signal.SIG_IGN]
 
 
-async def _serve(until_eof: bool, **made: Any) -> None:
+async def _serve(until_eof: bool, **options: Any) -> None:
     from ..emulator import Emulator
 
-    async with Emulator(**made) as service:
+    async with Emulator(**options) as service:
         stop = asyncio.Event()
         loop = asyncio.get_running_loop()
         for each in _signals():
@@ -92,9 +92,9 @@ async def _serve(until_eof: bool, **made: Any) -> None:
                 "EMULATOR_PID": str(os.getpid()),
             }
         )
-        people, kept = len(service.store.people.uids()), len(service.store.ids())
+        users, messages = len(service.store.people.uids()), len(service.store.ids())
         streams.complain(
-            f"emulator at {service.base_url} with {people:,} users and {kept:,} messages; "
+            f"emulator at {service.base_url} with {users:,} users and {messages:,} messages; "
             f"end it with Ctrl-C or: kill {os.getpid()}"
         )
         await stop.wait()

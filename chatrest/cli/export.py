@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 import msgspec
-from msgspec import Raw, Struct
+from msgspec import Raw, Struct, structs
 
 from ..errors import AuthenticationError, ChatRestError, RequestInvalidError
 from ..queries.messages import MessageQuery
@@ -43,10 +43,10 @@ _MOST_WORKERS: Final = 90  # as many places as a session has for what is not urg
 _FAILURES: Final = 20
 
 
-@click.command(cls=Listing, short_help="Writes all messages to files; can be killed and goes on.")
+@click.command(cls=Listing, short_help="Exports messages to files; continues after an interruption.")
 @click.argument("out", type=click.Path(path_type=Path))
 @click.option(
-    "--all-users", is_flag=True, help="The messages of every user.  [default, where no source is named]"
+    "--all-users", is_flag=True, help="The messages of every user.  [default if no source is named]"
 )
 @click.option("--user", "users", metavar="UID", multiple=True, help="The messages of UID. May be repeated.")
 @click.option(
@@ -55,21 +55,21 @@ _FAILURES: Final = 20
 )  # fmt: skip
 @click.option("--group", "groups", metavar="GUID", multiple=True, help="A group's messages. May be repeated.")
 @click.option(
-    "--everything", is_flag=True, help="The app's own list of all messages, in the place of others."
+    "--everything", is_flag=True, help="The app's own list of all messages, instead of other sources."
 )
 @click.option(
     "--since", type=Moment(), metavar="T",
-    help="Sent at T or later: 2026-11-01, 2026-11-01T12:00Z (without a zone it is UTC), or epoch seconds.",
+    help="Sent at T or later: 2026-11-01, 2026-11-01T12:00Z (UTC if no zone is given), or epoch seconds.",
 )  # fmt: skip
 @click.option(
     "--until", type=Moment(end=True), metavar="T",
-    help="Sent at T or earlier. A date by itself means the END of that day: it is included.",
+    help="Sent at T or earlier. A date alone means the END of that day (UTC).",
 )  # fmt: skip
 @click.option(
-    "--format", "format_", type=click.Choice(FORMATS), help="What the files are.  [default: ndjson]"
+    "--format", "format_", type=click.Choice(FORMATS), help="Format of the files.  [default: ndjson]"
 )
 @click.option(
-    "--compress", type=click.Choice(COMPRESS), help="How they are packed.  [default: none; zstd for parquet]"
+    "--compress", type=click.Choice(COMPRESS), help="Compression.  [default: none; zstd for parquet]"
 )
 @click.option(
     "--partition", type=click.Choice(PARTITIONS),
@@ -77,45 +77,47 @@ _FAILURES: Final = 20
 )  # fmt: skip
 @click.option(
     "--recheck", type=Ago(), metavar="AGO",
-    help="Read the last 12h, 7d or 2w again, for what was edited or deleted since.",
+    help="Also read the last 12h, 7d or 2w again, to find edited and deleted messages.",
 )  # fmt: skip
 @click.option(
     "--workers", type=click.IntRange(1, _MOST_WORKERS), metavar="N", default=WORKERS, show_default=True,
-    help="How many lists are read at once.",
+    help="How many sources are read at the same time.",
 )  # fmt: skip
-@click.option(
-    "--dry-run", is_flag=True, help="Write nothing; say about how much there is, and how long it takes."
-)
+@click.option("--dry-run", is_flag=True, help="Write nothing; estimate the number of messages and the time.")
+@click.option("--json", "as_json", is_flag=True, help="Print the summary as one JSON object.")
 @click.option("--quiet", is_flag=True, help="No progress on standard error.")
 @filtered_by(MessageQuery, without=NOT_A_FILTER)
-def export(out: Path, recheck: int | None, workers: int, dry_run: bool, quiet: bool, **given: Any) -> None:
-    """Writes messages to files in the folder OUT, each once, exactly as the service has them.
+def export(
+    out: Path, recheck: int | None, workers: int, dry_run: bool, as_json: bool, quiet: bool, **given: Any
+) -> None:
+    """Exports messages to files in the folder OUT, exactly as the service sends them.
 
-    Killed at any moment, it goes on where it was: `chatrest export OUT`. Run again, it adds what is new. A
-    folder has one plan, which cannot be changed: sources, times, filters and format are given the first
-    time, and need not be again. A file is no mailbox: a message of two users stands in one file alone.
+    If it is interrupted, run `chatrest export OUT` to continue; run later, the same command adds what is new.
+    Sources, times, filters and format are set by the first run and cannot be changed; later runs do not need
+    them. Each message is stored once, in the first matching source: groups, then pairs, then users in the
+    listed order. A user's file is therefore not all of that user's messages.
 
     \b
     Examples:
       chatrest export backup                 all users, a file each
-      chatrest export backup                 the same again: what is new since
-      chatrest export backup --recheck 7d    and what was edited or deleted in the last week
+      chatrest export backup                 later: add what is new since
+      chatrest export backup --recheck 7d    also find what was edited or deleted in the last week
       chatrest export talk --pair alice bob --group team --since 2026-01-01
       chatrest export lake --format parquet --until 2026-10-31
-      chatrest export backup --dry-run       about how much it would be
+      chatrest export backup --dry-run       estimate the size and the time
 
     \b
     Below OUT:
       *.ndjson, *.parquet, messages.sqlite   the messages
       history.jsonl                          older versions of those that changed
-      manifest.json                          what is there, with checksums; whether it is whole
-      journal.sqlite                         how far it has come; to be copied with the rest
+      manifest.json                          the list of files with checksums, and whether it is complete
+      journal.sqlite                         the ids that are safely on disk; needed to continue
 
-    Exit status: 0 the export is whole, 1 it is not, 2 wrong usage, 130 interrupted, 143 ended by SIGTERM.
+    Exit status: 0 the export is complete, 1 it is not, 2 wrong usage, 130 interrupted, 143 ended by SIGTERM.
     """
     plan = _plan_of(given)
     if dry_run:
-        _estimate(out, plan, recheck=recheck, workers=workers)
+        _estimate(out, plan, recheck=recheck, workers=workers, as_json=as_json)
         return
     from ..export import Progress
     from .exporting.gauge import Gauge
@@ -126,7 +128,7 @@ def export(out: Path, recheck: int | None, workers: int, dry_run: bool, quiet: b
     with _going_on(out, progress):
         with display_of(str(out), quiet=quiet) as display:
             report = run(_run(out, plan, progress, gauge, display, recheck=recheck, workers=workers))
-        _tell(report, progress, out, gauge.elapsed)
+        _tell(report, progress, out, gauge.elapsed, as_json=as_json)
 
 
 def _plan_of(given: dict[str, Any]) -> "Plan | None":
@@ -156,14 +158,20 @@ async def _run(
         return await exported(chat, out, plan, recheck=recheck, workers=workers, progress=progress)
 
 
-def _estimate(out: Path, plan: "Plan | None", *, recheck: int | None, workers: int) -> None:
+def _estimate(out: Path, plan: "Plan | None", *, recheck: int | None, workers: int, as_json: bool) -> None:
     from ..export.estimating.estimate import Estimate, estimate
 
     async def work() -> Estimate:
         async with session() as chat:
             return await estimate(chat, plan, out, recheck=recheck, workers=workers)
 
-    _write(estimated(run(work()), str(out), workers))
+    result = run(work())
+    if as_json:
+        plan_json = Raw(result.plan.encoded())
+        more = {"export": str(out), "workers": workers, "known": result.known}
+        _write_json({**more, **structs.asdict(result), "plan": plan_json})
+    else:
+        _write(estimated(result, str(out), workers))
 
 
 # ── the end ──
@@ -219,10 +227,14 @@ class _Told(Struct):
     parts: list[_Part]
 
 
-def _tell(report: "Report", progress: "Progress", out: Path, seconds: float) -> None:
+def _tell(report: "Report", progress: "Progress", out: Path, seconds: float, *, as_json: bool) -> None:
     files = _files(out)
     try:
-        _write(summary(report, progress, str(out), files, seconds))
+        if as_json:
+            of_files = {"format": files.format, "files": files.count, "bytes": files.bytes}
+            _write_json({"export": str(out), **structs.asdict(report), **of_files, "seconds": seconds})
+        else:
+            _write(summary(report, progress, str(out), files, seconds))
     except BrokenPipeError:  # nobody reads the summary: the exit status has to be right all the same
         streams.let_go()
     for failure in report.failed[:_FAILURES]:
@@ -238,6 +250,10 @@ def _files(out: Path) -> Files:
 
     told = msgspec.json.decode((out / manifest.NAME).read_bytes(), type=_Told)
     return Files(Plan.parse(bytes(told.plan)).format, len(told.parts), sum(part.bytes for part in told.parts))
+
+
+def _write_json(members: dict[str, Any]) -> None:
+    streams.write(msgspec.json.encode(members) + b"\n")
 
 
 def _write(lines: Iterator[str]) -> None:

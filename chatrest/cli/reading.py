@@ -8,8 +8,8 @@ import click
 import msgspec
 
 from ..core.cursor import Cursor
+from ..core.lenient import whole
 from ..core.rows import AsRows
-from ..core.scan import whole
 from ..errors import ChatRestError
 from ..queries.apps import AppQuery
 from ..queries.messages import MessageQuery

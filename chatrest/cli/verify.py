@@ -6,6 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 import click
+import msgspec
+from msgspec import structs
 
 from ..errors import ChatRestError
 from . import streams
@@ -19,15 +21,16 @@ _MOST: Final = 20
 """Problems that are told: more of them say no more."""
 
 
-@click.command(short_help="Checks an export: all of it is there, undamaged, and each message once.")
+@click.command(short_help="Checks that an export is complete and undamaged.")
 @click.argument("out", type=click.Path(path_type=Path))
-@click.option("--quiet", "-q", is_flag=True, help="Say nothing where all is right.")
-def verify(out: Path, quiet: bool) -> None:
-    """Checks the export in the folder OUT: reads all of it again, and compares it with its manifest.
+@click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON object.")
+@click.option("--quiet", "-q", is_flag=True, help="Print nothing if all is right.")
+def verify(out: Path, as_json: bool, quiet: bool) -> None:
+    """Checks the export in the folder OUT: reads all files again, and compares them with the manifest.
 
-    Every hash, every record, every message once, no source with a gap, and nothing that two sources share
-    lost. It needs neither network nor credentials, and changes nothing. Exit status 0 says that all of it is
-    right and that the export is complete; else what is wrong, where, and what to do is told, a line each.
+    Checks every checksum and record, that no message is missing or stored twice, and that no source has a
+    gap. It needs neither network nor credentials, and changes nothing. Exit status: 0 the export is complete
+    and undamaged, 1 it is not; then each problem is a line on standard error, with the way to mend it.
 
     \b
     Examples:
@@ -40,9 +43,12 @@ def verify(out: Path, quiet: bool) -> None:
         verdict = verified(out, progress=progress)
     for told in [*verdict.problems[:_MOST], *verdict.notes[:_MOST]]:
         streams.complain(str(told))
+    if as_json:
+        members = {"export": str(out), **structs.asdict(verdict), "count": verdict.count}
+        streams.write(msgspec.json.encode(members) + b"\n")
     if not verdict.ok:
         raise ChatRestError(_failed(out, verdict))
-    if not quiet:
+    if not quiet and not as_json:
         streams.write("".join(f"{line}\n" for line in _told(verdict)).encode())
 
 

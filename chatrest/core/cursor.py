@@ -1,26 +1,54 @@
-"""Where a walk stands, as data: it serialises to a token that any process can go on from.
+"""The place of a walk, as data: it serialises to a token that any process can go on from.
 
-A token holds the fingerprint of its query, the parameters that ask for its page, the way the walk goes,
-and the id of the last item delivered. It holds no key, and every bit of it is covered by a checksum.
+A token holds the fingerprint of its query, the query pairs that ask for its page, the walk's direction and
+the id of the last item delivered. It holds no key, and a checksum covers every bit of it. With a cursor key
+it is signed too (HMAC-SHA256), so that a token that was made or changed by anybody else is refused.
+
+What a token says can only move within the list that the caller asks for: `resumed` refuses a position that
+holds anything but the names by which its list is paged, that lies before the query's own beginning, or that
+goes another way. Filters, path and acting user come from the caller alone.
 """
 
 import hashlib
+import hmac
 import json
 from base64 import urlsafe_b64decode, urlsafe_b64encode
-from typing import Any, Literal, Self, TypeAlias, final
+from typing import Any, Final, Self, final
 
 import msgspec
 from msgspec import Struct, structs
 
 from ..errors import CursorError
 from .endpoint import Pairs
+from .order import Affix, is_number
+from .paging import LARGEST_PAGE, Paging
 
-Way: TypeAlias = Literal["append", "prepend"]
-
-_VERSION = b"\x01"
-_SUM = 6
+_VERSION: Final = b"\x02"
+_SUM: Final = 6
+_MAC: Final = 32
 # The standard library's: an id may hold a lone surrogate, which only an escape can carry.
-_ENCODER = json.JSONEncoder(separators=(",", ":"), sort_keys=True)
+_ENCODER: Final = json.JSONEncoder(separators=(",", ":"), sort_keys=True)
+_COMPARED: Final = frozenset({"id", "sentAt", "updatedAt", "createdAt"})
+_DAMAGED: Final = "the cursor token is damaged: it was not made by str(cursor)"
+
+
+@final
+class CursorKey:
+    """A session's key for the tokens of its cursors. No repr shows it."""
+
+    __slots__ = ("_key",)
+
+    def __init__(self, key: bytes) -> None:
+        self._key = key
+
+    def __repr__(self) -> str:
+        return "<CursorKey>"
+
+    def sign(self, payload: bytes) -> bytes:
+        """The signature of a token's payload, 32 bytes."""
+        mac = hmac.digest(self._key, payload, "sha256")
+        # The first byte of a signature is never the version's: that tells a signed token from another.
+        return mac if mac[:1] != _VERSION else b"\x00" + mac[1:]
 
 
 @final
@@ -29,37 +57,65 @@ class Cursor(Struct, frozen=True, array_like=True):
 
     query: str
     """The fingerprint of what is listed: operation, path, acting user, app and filters."""
-    at: Pairs = ()
-    """The parameters that ask for the page, as the service gave them; none at the walk's start."""
-    way: Way | None = None
+    position: Pairs = ()
+    """The query pairs that ask for the page, as the service gave them; none at the walk's start."""
+    direction: Affix | None = None
     """`append`: ids ascend; `prepend`: they descend; None until the first page has told."""
     last: str | None = None
     """The id of the last item delivered, on this page or before it."""
     skip: int = 0
-    """How many items without a number for an id were delivered from this page."""
+    """How many items without an id number of their own were delivered from this page."""
     inside: bool = False
-    """Whether the last item is on the page that `at` asks for, and not before it."""
+    """Whether the last item is on the page that `position` asks for, and not before it."""
+    time: int | None = None
+    """When the last item delivered was sent, where items tell it: shows whether a list goes by time."""
+    by_id: bool = True
+    """Whether the list goes by id; if not, its items come in the service's order."""
+    delivered: int = 0
+    """How many items the walk has given so far: a total that the service counts is measured by it."""
+    mac: bytes = b""
+    """The signature of a session that has a cursor key."""
 
     def __str__(self) -> str:
-        payload = _VERSION + _json(structs.astuple(self))
-        return urlsafe_b64encode(_checksum(payload) + payload).decode().rstrip("=")
+        payload = _VERSION + self._payload()
+        return urlsafe_b64encode(_checksum(payload) + self.mac + payload).decode().rstrip("=")
+
+    def __rich_repr__(self) -> list[tuple[str, Any]]:
+        """The place, without the fingerprint and the signature."""
+        names = ("position", "direction", "last", "skip", "inside", "time", "by_id", "delivered")
+        return [(name, getattr(self, name)) for name in names]
 
     @classmethod
     def parse(cls, token: object) -> Self:
-        """The cursor that `token` was made of; `CursorError` where it is damaged or none of ours."""
+        """The cursor that `token` was made of; `CursorError` where it is damaged or none of ours.
+
+        A signature is checked where the cursor is used, by the session that has the key.
+        """
         if not isinstance(token, str):
             raise CursorError(f"a cursor token is a text, not {type(token).__name__}")
         try:
             packed = urlsafe_b64decode(token.encode("ascii") + b"=" * (-len(token) % 4))
-            found, payload = packed[:_SUM], packed[_SUM:]
-            if payload[:1] != _VERSION or found != _checksum(payload):
+            mac = packed[_SUM : _SUM + _MAC] if packed[_SUM : _SUM + 1] != _VERSION else b""
+            payload = packed[_SUM + len(mac) :]
+            if payload[:1] != _VERSION or packed[:_SUM] != _checksum(payload):
                 raise ValueError("checksum")
-            cursor = msgspec.convert(json.loads(payload[1:]), cls)
+            cursor = structs.replace(msgspec.convert(json.loads(payload[1:]), cls), mac=mac)
         except (ValueError, RecursionError, msgspec.MsgspecError):
-            raise CursorError("the cursor token is damaged: it was not made by str(cursor)") from None
+            raise CursorError(_DAMAGED) from None
         if str(cursor) != token:  # base64 lets the last character's spare bits vary
-            raise CursorError("the cursor token is damaged: it was not made by str(cursor)")
+            raise CursorError(_DAMAGED)
         return cursor
+
+    def signed(self, key: CursorKey | None) -> "Cursor":
+        """This cursor with the signature of `key`; as it is without a key."""
+        return self if key is None else structs.replace(self, mac=key.sign(_VERSION + self._payload()))
+
+    def is_signed_by(self, key: CursorKey) -> bool:
+        """Return True where `key` signed this very cursor."""
+        return hmac.compare_digest(self.mac, key.sign(_VERSION + self._payload()))
+
+    def _payload(self) -> bytes:
+        return _json(structs.astuple(self)[:-1])
 
 
 def fingerprint(*parts: Any) -> str:
@@ -67,17 +123,75 @@ def fingerprint(*parts: Any) -> str:
     return hashlib.sha256(_json(parts)).hexdigest()[:16]
 
 
-def resumed(cursor: "Cursor | str | None", query: str) -> Cursor | None:
-    """`cursor`, or the one of the token, if it is one of this query; None for none."""
-    if cursor is None:
-        return None
-    found = cursor if isinstance(cursor, Cursor) else Cursor.parse(cursor)
-    if found.query != query:
+def beginning(query: str, asked: Pairs, paging: Paging) -> Cursor:
+    """The cursor of a walk's start; what the query says of a position (`id`, `affix`, `page`) is where it
+    begins.
+    """
+    position = tuple(pair for pair in asked if pair[0] in paging.position_names) if asked else ()
+    direction: Affix | None = None
+    if (affix := dict(position).get("affix")) is not None:
+        direction = "append" if affix == "append" else "prepend"
+    return Cursor(query, position, direction, by_id=paging.order == "id")
+
+
+def resumed(cursor: Cursor | str, start: Cursor, paging: Paging, key: CursorKey | None) -> Cursor:
+    """The cursor to go on from, without its signature, if it is a place of the list that begins at `start`.
+
+    Raises `CursorError` for a token that is damaged, of another query, not signed by `key` where there is
+    one, or that would leave the list.
+    """
+    place = cursor if isinstance(cursor, Cursor) else Cursor.parse(cursor)
+    if key is not None and not place.is_signed_by(key):
+        raise CursorError("the cursor token is not signed with this session's cursor_key")
+    if place.query != start.query:
         raise CursorError(
             "the cursor is of another query: a walk goes on with the same operation, user, "
             "acting user, app and filters (page sizes may differ)"
         )
-    return found
+    if fault := _fault(place, start, paging):
+        raise CursorError(f"the cursor token leads out of its list: {fault}")
+    return structs.replace(place, mac=b"")
+
+
+def _fault(place: Cursor, start: Cursor, paging: Paging) -> str | None:
+    """Why a cursor is no place of the list; None where it is one."""
+    position, begun = dict(place.position), dict(start.position)
+    if unknown := position.keys() - paging.position_names:
+        return f"{min(unknown)[:40]!r} is no name by which this list is paged"
+    if len(position) < len(place.position) or place.skip < 0 or place.delivered < 0:
+        return "a name stands twice in it, or a count is negative"
+    if any(not _is_size(position[name]) for name in position.keys() & set(paging.sizes)):
+        return "its page size is not allowed"
+    if start.direction not in (None, place.direction) or position.get("affix") not in (None, place.direction):
+        return "it goes another way than the query"
+    if "page" in position and not (
+        is_number(position["page"]) and int(position["page"]) >= int(begun.get("page", 1))
+    ):
+        return "its page lies before the query's first one"
+    for name in _COMPARED & begun.keys() & position.keys():
+        if not _is_onward(position[name], begun[name], place.direction):
+            return f"it lies before the query's own {name}"
+    last = place.last
+    if "id" in begun and last is not None and is_number(last):
+        if not _is_onward(last, begun["id"], place.direction):
+            return "its last item lies before the query's own id"
+    return None
+
+
+def _is_size(text: str) -> bool:
+    return is_number(text) and 1 <= int(text) <= LARGEST_PAGE
+
+
+def _is_onward(place: str, begun: str, direction: Affix | None) -> bool:
+    """Return True where an id is the query's own or further on.
+
+    Ids that are no numbers cannot be compared.
+    """
+    if place == begun or not is_number(begun):
+        return True
+    if not is_number(place):
+        return False
+    return int(place) < int(begun) if direction == "prepend" else int(place) > int(begun)
 
 
 def _json(value: Any) -> bytes:

@@ -1,30 +1,50 @@
-"""From a reply's bytes to structs: the fast way for the whole page, the patient way where that fails.
+"""From a reply's bytes to structs: an envelope over a type of record is what an `Endpoint` has for its reply.
 
-The fast way is one msgspec decode of the whole envelope. It is all or nothing, so where it fails the page
-is read again, record by record, by `scan` and `fit`: a record that still cannot be held becomes an
-`UnknownMessage` with its exact bytes, and never fails its page (specification, Resources: the values of
-`category` and `type` are open). What was mended is told in `Listing.repairs`.
+| envelope  | the reply                                 | gives                                   |
+|-----------|-------------------------------------------|-----------------------------------------|
+| `many(T)` | `{"data": [record, …], "meta": {…}}`      | a `Listing`                             |
+| `one(T)`  | `{"data": record}`, or an array of one    | the record                              |
+| `bare(T)` | the record at the root, or in `data`      | the record                              |
+| `each(T)` | `{"data": {key: outcome, …}}`             | `Outcomes`                              |
+| `ACK`     | `{"data": {"success": …}}`, or at the root| an `Ack`                                |
+| `JSON`    | any JSON                                  | decoded JSON; None for an empty body    |
+
+A whole reply is decoded at once. That is all or nothing, so where it fails the reply is read again, record by
+record: a message that still cannot be held becomes an `UnknownMessage` with its exact bytes, and never fails
+its page (specification, Resources: the values of `category` and `type` are open). Any other record that
+cannot be held is a `ReplyUnreadableError` that names its place: no record is dropped.
 """
 
-from collections.abc import Callable
-from functools import cached_property
-from typing import Any, Generic, TypeVar
+from types import UnionType
+from typing import Any, Final, Generic, TypeVar, final, get_args, overload
 
-import msgspec
 from msgspec import UNSET, Struct
 
-from ..errors import ReplyUnreadableError
-from ..models.app import AppInfo
-from ..models.message import BY_CATEGORY, Message, Typed, settle, unknown
-from ..models.meta import Mark, Meta
+from ..errors import ReplyUnreadableError, RequestInvalidError
+from ..models.message import Message, UnknownMessage, unknown
+from ..models.meta import Meta, Position
 from ..models.outcome import Ack as Ack, Outcomes as Outcomes
-from ..models.user import AuthToken, User
-from .fit import MisfitError, fit, shape
-from .scan import TooDeep, envelope, whole
+from ..models.raw_json import bytes_of, write_value
+from ..models.record import Record
+from .envelope import NO_META, position_fault, read_envelope
+from .kinds import MESSAGE as MESSAGE, Kind, RecordError, kind_of
+from .lenient import (
+    REFUSED as REFUSED,
+    CoercionError,
+    Coercions,
+    coerced,
+    elements,
+    members,
+    read_record,
+    shape,
+    type_name,
+    whole,
+)
+from .outcomes import outcomes_of
 
 T = TypeVar("T")
-
-REFUSED = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+BOM: Final = b"\xef\xbb\xbf"
+_LONGEST_KEY: Final = 50
 
 
 class Listing(Struct, Generic[T], frozen=True):
@@ -34,7 +54,16 @@ class Listing(Struct, Generic[T], frozen=True):
     meta: Meta
     raw: bytes
     repairs: tuple[str, ...] = ()
-    """What the patient way mended: `data[3].sentAt: expected whole number, got text`."""
+    """The values that did not have their documented type and were coerced, a line a field.
+
+    `data[3].sentAt: expected whole number, got text`, or `data[*].id: … (1000 records)`.
+    """
+    cursor: Position | None = None
+    """The `cursor` at the reply's top level."""
+    position_fault: str | None = None
+    """Why a position that the reply holds (`meta.cursor`, `meta.next`, `cursor`) cannot be read; None where
+    all can, or none is there.
+    """
 
     def __rich_repr__(self) -> list[tuple[str, Any]]:
         """Not the bytes: they may hold a credential."""
@@ -44,213 +73,276 @@ class Listing(Struct, Generic[T], frozen=True):
         return f"<Listing of {len(self.items)} items, {len(self.raw)} bytes>"
 
 
-class Kind(Struct, Generic[T], frozen=True, dict=True):
-    """What a record is: how it is decoded fast, and how it is held when that fails."""
-
-    fast: Any
-    """The type of the fast decode."""
-    patient: Callable[[Any, bytes, str, list[str]], T]
-    """(record as JSON, its bytes, its path, notes) → the record."""
-    settle: Callable[[list[Any]], None] | None = None
-    """What the fast decode cannot tell apart is put right here, in place."""
-
-    @cached_property
-    def listing(self) -> msgspec.json.Decoder[Any]:
-        """Decodes a list's envelope. Made when first used: building one takes a millisecond."""
-        return msgspec.json.Decoder(_Envelope[list[self.fast]])  # type: ignore[name-defined]
-
-    @cached_property
-    def single(self) -> msgspec.json.Decoder[Any]:
-        """Decodes the envelope of one record."""
-        return msgspec.json.Decoder(_Envelope[self.fast])  # type: ignore[name-defined]
-
-    @cached_property
-    def record(self) -> msgspec.json.Decoder[Any]:
-        """Decodes a record by itself."""
-        return msgspec.json.Decoder(self.fast)
-
-
-class _Envelope(Struct, Generic[T], frozen=True, gc=False):
-    data: T
-    meta: Meta = Meta()
-
-
+@final
 class Many(Struct, Generic[T], frozen=True):
     """Reads a list reply."""
 
     kind: Kind[T]
 
     @property
+    def record(self) -> Any:
+        """The type of the list's records."""
+        return self.kind.record
+
+    @property
     def identified_by(self) -> str:
-        """The field that tells one record from another."""
-        return getattr(self.kind.fast, "identified_by", "id")
+        """The field that identifies a record."""
+        return self.kind.identified_by
 
     def __call__(self, body: bytes, /) -> Listing[T]:
-        """The page; raises `ReplyUnreadableError` where the body is not the list envelope."""
+        """Return the page.
+
+        Raises `ReplyUnreadableError` where the body is not the list envelope, or a record cannot be held.
+        """
+        coercions = Coercions()
+        page = self.kind.listing(body, coercions)
+        if page is None:
+            return self._leniently(body)
+        meta = NO_META if page.meta is None else page.meta
+        fault = position_fault(meta, page.cursor, body)
+        return Listing(page.data, meta, body, coercions.lines(), page.cursor, fault)
+
+    def _leniently(self, body: bytes) -> Listing[T]:
+        coercions = Coercions()
+        envelope = read_envelope(body, self.kind.is_record, coercions)
         try:
-            page = self.kind.listing.decode(body)
-        except REFUSED:
-            return self._patiently(body)
-        if self.kind.settle is not None:
-            self.kind.settle(page.data)
-        return Listing(page.data, page.meta, body)
-
-    def _patiently(self, body: bytes) -> Listing[T]:
-        members, records = records_of(body)
-        notes: list[str] = []
-        items = [_held(self.kind, *each, f"data[{i}]", notes) for i, each in enumerate(records)]
-        return Listing(items, meta_of(members.get("meta"), notes), body, tuple(notes))
+            items = self.kind.held(envelope.records, coercions)
+        except RecordError as error:
+            fault = error.at(f"data[{error.index}]")
+            raise fault from None
+        return Listing(
+            items, envelope.meta, body, coercions.lines(), envelope.cursor, envelope.position_fault
+        )
 
 
+@final
 class One(Struct, Generic[T], frozen=True):
     """Reads a reply that is one record: `{"data": {…}}`."""
 
     kind: Kind[T]
 
-    def __call__(self, body: bytes, /) -> T:
-        """The record; raises `ReplyUnreadableError` where the body is not its envelope."""
-        try:
-            items = [self.kind.single.decode(body).data]
-        except REFUSED:
-            return self._patiently(body)
-        if self.kind.settle is not None:
-            self.kind.settle(items)
-        return items[0]  # type: ignore[no-any-return]
+    @property
+    def record(self) -> Any:
+        """The type of the record."""
+        return self.kind.record
 
-    def _patiently(self, body: bytes) -> T:
-        _, records = records_of(body)
-        if len(records) != 1:  # services of this kind show a single record as an array of one
-            raise ReplyUnreadableError(f"data: expected one record, got an array of {len(records)}")
-        return _held(self.kind, *records[0], "data", [])
+    def __call__(self, body: bytes, /) -> T:
+        """Return the record; raises `ReplyUnreadableError` where the body is not its envelope."""
+        item = self.kind.single(body)
+        return _held(self.kind, _only(body, self.kind), "data") if item is None else item
+
+
+@final
+class Bare(Struct, Generic[T], frozen=True):
+    """Reads a reply that is one record, without `data` around it."""
+
+    kind: Kind[T]
+
+    @property
+    def record(self) -> Any:
+        """The type of the record."""
+        return self.kind.record
+
+    def __call__(self, body: bytes, /) -> T:
+        """Return the record; raises `ReplyUnreadableError` where the body is none."""
+        raw = _sole(_trimmed(body))
+        parts = members(raw)
+        _refuse_error(parts)
+        wrapped = "data" in parts and "data" not in self.kind.wire_names
+        if self.kind.is_record(parts) and not (wrapped and not self.kind.required):
+            return _held(self.kind, raw, "")
+        if wrapped:
+            return _held(self.kind, _only(raw, self.kind), "data")
+        raise ReplyUnreadableError(f"expected a record, got an object without {self._missing(parts)}")
+
+    def _missing(self, parts: dict[str, bytes]) -> str:
+        return ", ".join(sorted(self.kind.required - parts.keys()))
+
+
+@final
+class Each(Struct, Generic[T], frozen=True):
+    """Reads a reply that holds an outcome per item."""
+
+    record: Any
+    """The type of an outcome."""
+
+    def __call__(self, body: bytes, /) -> Outcomes[T]:
+        """Return the outcomes by key; raises `ReplyUnreadableError` where it says nothing of single items."""
+        reply = read_json(body)
+        records = outcomes_of(reply)
+        by_key: dict[str, T] = {}
+        for key, record in records.items():
+            try:
+                by_key[key] = coerced(record, shape(self.record), "", [])
+            except CoercionError as error:
+                fault = RecordError(0, str(error)).at(f"data.{key[:_LONGEST_KEY]}")
+                raise fault from None
+        return Outcomes(by_key, body)
+
+
+@final
+class _Acknowledgement(Struct, frozen=True):
+    """Reads an acknowledgement, in `data` or at the root."""
+
+    @property
+    def record(self) -> type[Ack]:
+        """The type of the acknowledgement."""
+        return Ack
+
+    def __call__(self, body: bytes, /) -> Ack:
+        """Return the acknowledgement; one that says nothing of success came with a success.
+
+        Raises `ReplyUnreadableError` where the body is none.
+        """
+        reply = read_json(body)
+        served = reply if not isinstance(reply, dict) or "success" in reply else reply.get("data", reply)
+        if not isinstance(served, dict):
+            raise ReplyUnreadableError(f"data: expected an acknowledgement, got {type_name(served)}")
+        if "success" not in served and served.get("error"):
+            raise ReplyUnreadableError("the reply holds an error in the place of an acknowledgement")
+        success, message = served.get("success"), served.get("message", served.get("Message"))
+        try:
+            succeeded = True if success is None else coerced(success, shape(bool), "success", [])
+        except CoercionError as error:
+            raise ReplyUnreadableError(str(error)) from None
+        return Ack(succeeded, message if isinstance(message, str) else UNSET)
 
 
 def read_json(body: bytes, /) -> Any:
-    """The reply's JSON as Python objects; None for an empty body.
+    """Return the reply's JSON as Python objects; None for an empty body.
 
     A reply that holds an error in the place of data is none, whatever its status: `ReplyUnreadableError`.
     """
-    try:
-        found = msgspec.json.decode(body)
-    except REFUSED:
-        found = whole(body)
-    if isinstance(found, dict) and isinstance(found.get("error"), dict) and "data" not in found:
+    reply = whole(body)
+    if isinstance(reply, dict) and isinstance(reply.get("error"), dict):
+        _refuse_error(reply)
+    return reply
+
+
+def _refuse_error(parts: dict[str, Any]) -> None:
+    error = parts.get("error")
+    if error and "data" not in parts and (isinstance(error, dict) or error[:1] == b"{"):
         raise ReplyUnreadableError("the reply holds an error, and no data")
-    return found
 
 
-def records_of(body: bytes) -> tuple[dict[str, Any], list[tuple[Any, bytes]]]:
-    """The envelope, if `data` is an array, or an object that is a record: a list of one, then."""
-    members, records = envelope(body)
-    data = members.get("data")
-    if data == {}:  # an empty array, as some services write it
-        return members, []
-    if isinstance(data, list) or (isinstance(data, dict) and _IDS & data.keys()):
-        return members, records
-    got = {dict: "an object without an id", type(None): "nothing"}.get(type(data), type(data).__name__)
-    raise ReplyUnreadableError(f"data: expected records, got {got}")
+def _only(body: bytes, kind: Kind[Any]) -> bytes:
+    """Return the one record of a reply: what is in `data`, or in an array of one, or wrapped twice."""
+    parts = members(_sole(_trimmed(body)))
+    if "data" not in parts:
+        raise ReplyUnreadableError("data: expected one record, got nothing")
+    raw = _sole(parts["data"])
+    if raw[:1] != b"{":
+        if raw is not parts["data"]:
+            return raw
+        raise ReplyUnreadableError(f"data: expected one record, got {type_name(read_record(raw))}")
+    names = members(raw)
+    if kind.is_record(names):
+        return raw
+    inner = _sole(names["data"]) if "data" in names else b""
+    if inner[:1] == b"{" and kind.is_record(members(inner)):
+        return inner
+    missing = ", ".join(sorted(kind.required - names.keys()))
+    raise ReplyUnreadableError(f"data: expected one record, got an object without {missing}")
 
 
-_IDS = {"id", "uid", "guid", "authToken"}
+def _trimmed(body: bytes) -> bytes:
+    return body.removeprefix(BOM).strip(b" \t\r\n")
 
 
-def _held(kind: Kind[T], record: Any, raw: bytes, path: str, notes: list[str]) -> T:
+def _sole(raw: bytes) -> bytes:
+    """Return the element of an array of one, or what is no array as it is."""
+    if raw[:1] == b"[":
+        records = elements(raw)
+        if len(records) != 1:
+            raise ReplyUnreadableError(f"data: expected one record, got an array of {len(records)}")
+        [raw] = records
+    return raw
+
+
+def _held(kind: Kind[T], raw: bytes, path: str) -> T:
     try:
-        items = [kind.record.decode(raw)]
-    except REFUSED:
-        return kind.patient(record, raw, path, notes)
-    if kind.settle is not None:
-        kind.settle(items)
-    return items[0]  # type: ignore[no-any-return]
+        return kind.held([raw], Coercions())[0]
+    except RecordError as error:
+        fault = error.at(path)
+    raise fault
 
 
-def meta_of(served: Any, notes: list[str]) -> Meta:
-    if not isinstance(served, dict):
-        return Meta()
-    meta: Meta = fit(served, shape(Meta), "meta", notes)
-    for name in ("cursor", "next", "previous"):
-        # A place that cannot be read is not the end of a list.
-        if served.get(name) and not _is_read(served[name], getattr(meta, name)):
-            raise ReplyUnreadableError(f"meta.{name}: expected an object with the place to go on from")
-    return meta
-
-
-def _is_read(served: Any, mark: Mark | None) -> bool:
-    if mark is None:
-        return False
-    named = (("id", mark.id), ("sentAt", mark.sent_at), ("updatedAt", mark.updated_at))
-    return all(value is not UNSET or wire not in served for wire, value in named)
-
-
-def _message(record: Any, raw: bytes, path: str, notes: list[str]) -> Message:
-    if flaw := _flaw(record):
-        return unknown(record, raw, flaw)
-    kind = BY_CATEGORY[record["category"]]
-    try:
-        items = [fit(record, shape(kind), path, notes)]
-    except MisfitError as misfit:
-        return unknown(record, raw, str(misfit))
-    settle(items)
-    return items[0]  # type: ignore[no-any-return]
-
-
-def _flaw(record: Any) -> str | None:
-    """What keeps a record from being any of the typed messages."""
-    if isinstance(record, TooDeep):
-        return "the record is nested too deeply to be read"
-    if not isinstance(record, dict):
-        return "the record is not an object"
-    identity, category = record.get("id"), record.get("category")
-    if not isinstance(identity, str | int) or isinstance(identity, bool) or identity == "":
-        return "id: expected text"
-    if not isinstance(category, str):
-        return "category: expected text"
-    if category not in BY_CATEGORY:
-        return f"category: {category[:50]!r} is none of {', '.join(BY_CATEGORY)}"
-    return None
-
-
-def _plain(kind: type[T]) -> Kind[T]:
-    def patient(record: Any, raw: bytes, path: str, notes: list[str]) -> T:
-        try:
-            held: T = fit(record, shape(kind), path, notes)
-            return held
-        except MisfitError as misfit:
-            raise ReplyUnreadableError(str(misfit)) from None
-
-    return Kind(kind, patient)
-
-
-def kind_of(record: Any) -> Kind[Any]:
-    """How records of this type are decoded."""
-    return MESSAGE if record is Message else _plain(record)
-
-
+@overload
+def many(record: type[T]) -> Many[T]: ...
+@overload
+def many(record: UnionType) -> Many[Message]: ...
 def many(record: Any) -> Many[Any]:
-    """The envelope of a list: `{"data": [record, …], "meta": {…}}`."""
+    """Return the envelope of a list: `{"data": [record, …], "meta": {…}}`."""
     return Many(kind_of(record))
 
 
+@overload
+def one(record: type[T]) -> One[T]: ...
+@overload
+def one(record: UnionType) -> One[Message]: ...
 def one(record: Any) -> One[Any]:
-    """The envelope of one record: `{"data": record}`."""
+    """Return the envelope of one record: `{"data": record}`."""
     return One(kind_of(record))
 
 
-def _outcomes(body: bytes, record: Any) -> Outcomes[Any]:
-    found = read_json(body)
-    data = found.get("data") if isinstance(found, dict) else None
+@overload
+def bare(record: type[T]) -> Bare[T]: ...
+@overload
+def bare(record: UnionType) -> Bare[Message]: ...
+def bare(record: Any) -> Bare[Any]:
+    """Return the envelope of one record at the reply's root, without `data`."""
+    return Bare(kind_of(record))
+
+
+def each(record: type[T]) -> Each[T]:
+    """Return the envelope of an outcome per item: `{"data": {key: outcome}}`; `record` is an outcome."""
+    return Each(record)
+
+
+ACK: Final = _Acknowledgement()
+"""The envelope of an acknowledgement."""
+JSON: Final = read_json
+"""The envelope of a reply that is taken as it is."""
+
+
+@overload
+def parse(kind: type[T], data: bytes | str | dict[str, Any]) -> T: ...
+@overload
+def parse(kind: UnionType, data: bytes | str | dict[str, Any]) -> Message: ...
+def parse(kind: Any, data: bytes | str | dict[str, Any]) -> Any:
+    """Return the typed record of a record's JSON, as a walk would: `parse(Message, line)`, `parse(User, …)`.
+
+    `data` is the record as bytes, text, or a dict. A record that no typed message can hold is an
+    `UnknownMessage`. Raises `ReplyUnreadableError` for what is not JSON, and for any other record that cannot
+    be held; `RequestInvalidError` for a `kind` that is neither `Message` nor a record's class.
+    """
+    is_class = isinstance(kind, type) and issubclass(kind, Record)
+    if not is_class and kind != Message:
+        raise RequestInvalidError(f"kind = {kind!r}: allowed are Message and the classes of records")
+    raw = _record_bytes(data)
+    if not is_class or issubclass(kind, get_args(Message)):
+        message = _held(MESSAGE, raw, "")
+        if not is_class or isinstance(message, kind):
+            return message
+        reason = (
+            message.reason if isinstance(message, UnknownMessage) else f"it is a {type(message).__name__}"
+        )
+        if kind is UnknownMessage:
+            return unknown(read_record(raw), raw, reason)
+        raise ReplyUnreadableError(f"the record is no {kind.__name__}: {reason}")
+    record: Kind[Any] = kind_of(kind)
+    return _held(record, raw, "")
+
+
+def _record_bytes(data: object) -> bytes:
+    if isinstance(data, str):
+        data = bytes_of(data)
+    if isinstance(data, bytes | bytearray | memoryview):
+        return _trimmed(bytes(data))
     if not isinstance(data, dict):
-        raise ReplyUnreadableError("data: expected an object with an outcome per item")
-    return Outcomes({}, body)
-
-
-def each(record: Any) -> Any:
-    """An outcome per item: `{"data": {key: outcome}}`."""
-    return lambda body: _outcomes(body, record)
-
-
-ACK: Any = one(Ack)
-
-MESSAGE: Kind[Message] = Kind(Typed, _message, settle)
-USER: Kind[User] = _plain(User)
-AUTH_TOKEN: Kind[AuthToken] = _plain(AuthToken)
-APP_INFO: Kind[AppInfo] = _plain(AppInfo)
+        raise RequestInvalidError(f"data: allowed are bytes, a text and a dict, not {type(data).__name__}")
+    try:
+        return write_value(data)
+    except (TypeError, ValueError, RecursionError) as error:
+        fault = ReplyUnreadableError(f"the record is not JSON: {error}")
+    raise fault

@@ -8,14 +8,17 @@ of its weather, the rate classes, and the names in errors and metrics are read f
 import re
 from collections.abc import Awaitable, Mapping
 from functools import cached_property
-from typing import Any, Generic, Literal, Protocol, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol, TypeAlias, TypeVar
 from urllib.parse import quote, unquote
 
 from msgspec import Struct
 
 from ..errors import RequestInvalidError
 from ..secrets import HIDDEN
-from .paging import Paging
+from .paging import PageSizes, Paging
+
+if TYPE_CHECKING:
+    from .cursor import CursorKey
 
 R = TypeVar("R")
 R_co = TypeVar("R_co", covariant=True)
@@ -142,6 +145,14 @@ class Send(Protocol):
     @property
     def acting_user(self) -> str | None:
         """The acting user of calls that name none."""
+
+    @property
+    def page_sizes(self) -> PageSizes:
+        """The largest pages that the session was served."""
+
+    @property
+    def cursor_key(self) -> "CursorKey | None":
+        """The key that signs cursors; None for none."""
 
     def __call__(self, call: Call[R], /) -> Awaitable[R]: ...
 

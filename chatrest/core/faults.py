@@ -18,8 +18,8 @@ import msgspec
 
 from ..errors import ApiError, RateLimitError, ReplyUnreadableError, api_error_class
 from ..secrets import longest, scrub, scrub_all
+from .lenient import text_of, whole
 from .pacer import Signal
-from .scan import text_of, whole
 
 _LONGEST: Final = 300
 _WINDOW: Final = 20 * _LONGEST

@@ -1,20 +1,23 @@
-"""One order throughout: the new items of a page, ascending or descending by id, each once.
+"""The order of a walk: the items of a page that are new to it, ascending or descending by id, each once.
 
 The specification does not say how a page is ordered inside, nor whether the item at a page's border comes
 twice. So ids are compared as numbers (they are texts of digits), and what the walk has passed is dropped:
-only what the page before held, or what a walk that was taken up again had delivered. An id behind the walk
-that it never saw would be lost, so it is a `CursorError`.
+what the page before held, or what a walk that was resumed had delivered. An id behind the walk that it never
+saw would be lost.
 """
 
 from bisect import bisect_right
-from collections.abc import Sequence
-from operator import lt, neg
-from typing import TypeVar
+from collections.abc import Collection, Sequence
+from itertools import pairwise, starmap
+from operator import ge, le, lt, neg
+from typing import Literal, TypeAlias, TypeVar
 
-from ..errors import CursorError
-from .cursor import Way
+from msgspec import Struct
 
 T = TypeVar("T")
+
+Affix: TypeAlias = Literal["append", "prepend"]
+"""A walk's direction: `append` goes to higher ids (newer messages), `prepend` to lower ones."""
 
 _LONGEST = 100  # digits, on the average of a page: longer ids are names, and Python reads no number of 4300
 
@@ -30,93 +33,106 @@ def numbers_of(ids: Sequence[str]) -> list[int] | None:
         return None
 
 
-def rises(ids: Sequence[str]) -> bool:
-    """Whether the ids are numbers of one length that ascend: such texts compare as their numbers do."""
-    joined = "".join(ids)
+def is_number(text: str | None) -> bool:
+    """Return True for a plain number: ASCII digits, and not too many of them."""
+    return text is not None and text.isascii() and text.isdecimal() and len(text) <= _LONGEST
+
+
+def are_ascending(ids: Sequence[str]) -> bool:
+    """Return True for numbers of one length that ascend: such texts compare as their numbers do.
+
+    Every page of every walk passes here: the checks are those that run over a whole page at once.
+    """
+    if not ids:
+        return False
+    count, length, joined = len(ids), len(ids[0]), "".join(ids)
     return (
-        len(joined) <= _LONGEST * len(ids)
-        and joined.isdecimal()
+        length <= _LONGEST
         and joined.isascii()
-        and len(set(map(len, ids))) == 1
-        and all(map(lt, ids, ids[1:]))
+        and joined.encode().isdigit()
+        # With a separator after each, numbers of one length have them at equal distances.
+        and len(joined) == count * length
+        and "\n".join(ids)[length :: length + 1] == "\n" * (count - 1)
+        and sorted(ids) == ids
+        and len(set(ids)) == count
     )
 
 
-def is_new(ids: Sequence[str], way: Way, last: str | None) -> bool:
-    """Whether all of a page's rising ids lie ahead of `last`."""
-    if last is None or not last.isdecimal():
+def are_ahead(ids: Sequence[str], direction: Affix, last: str | None) -> bool:
+    """Return True where all of a page's ascending ids lie ahead of `last`."""
+    if last is None or not is_number(last):
         return True
-    return int(ids[0]) > int(last) if way == "append" else int(ids[-1]) < int(last)
+    return int(ids[0]) > int(last) if direction == "append" else int(ids[-1]) < int(last)
 
 
-def ahead(
-    items: list[T], numbers: list[int], way: Way, last: str | None, before: Sequence[str] | None
-) -> list[T]:
-    """The items that a walk going `way` has not passed at id `last`, each once, in its order.
-
-    `before` are the ids of the page before, None where this process has seen none.
-    """
+def sorted_by(items: list[T], numbers: list[int], direction: Affix) -> tuple[list[T], list[int]]:
+    """The items with their numbers, in the walk's order; the numbers are distinct."""
     if not all(map(lt, numbers, numbers[1:])):
-        unique = dict(zip(reversed(numbers), reversed(items), strict=True))
-        numbers = sorted(unique)
-        items = [unique[number] for number in numbers]
-    if way == "prepend":
-        items, numbers = items[::-1], numbers[::-1]
-    if last is None or not last.isdecimal() or (passed := _passed(numbers, int(last), way)) == 0:
-        return items
-    if before is not None:
-        _refuse_strays(numbers[:passed], way, last, before)
-    return items[passed:]
+        by_number = dict(zip(numbers, items, strict=True))
+        numbers = sorted(by_number)
+        items = [by_number[number] for number in numbers]
+    return (items, numbers) if direction == "append" else (items[::-1], numbers[::-1])
 
 
-def _passed(numbers: list[int], last: int, way: Way) -> int:
-    """How many of the ordered numbers are at `last` or behind it."""
-    if way == "append":
-        return bisect_right(numbers, last)
-    return bisect_right(numbers, -last, key=neg)
+def passed_count(numbers: Sequence[int], direction: Affix, last: str | None) -> int:
+    """The count of the numbers, in the walk's order, that are at `last` or behind it."""
+    if last is None or not is_number(last):
+        return 0
+    if direction == "append":
+        return bisect_right(numbers, int(last))
+    return bisect_right(numbers, -int(last), key=neg)
 
 
-def _refuse_strays(passed: list[int], way: Way, last: str, before: Sequence[str]) -> None:
-    known = {int(last), *(int(each) for each in before if each.isdecimal())}
-    strays = [number for number in passed if number not in known]
-    if strays:
-        raise CursorError(
-            f"going {way}, the service served id {strays[0]} after id {last}, and not before: "
-            "the walk cannot keep its order without losing it"
-        )
+def runs_by_time(times: Sequence[int], previous: int | None, direction: Affix) -> bool:
+    """Return True where a page's times only rise or only fall, and lie ahead of the `previous` page's last
+    one.
+    """
+    falls = times[0] > times[-1]
+    onward = [*times] if falls is (direction == "prepend") else [*times][::-1]
+    known = onward if previous is None else [previous, *onward]
+    if min(known) <= 0 or len(set(known)) < 2:
+        return False
+    return all(starmap(ge if direction == "prepend" else le, pairwise(known)))
 
 
-def split(items: list[T], ids: list[str]) -> tuple[list[T], list[str], dict[int, T]]:
-    """Of a mixed page: the items without a number for an id, with their ids, and the numbered ones."""
-    loose: list[T] = []
-    names: list[str] = []
-    numbered: dict[int, T] = {}
-    for item, each in zip(items, ids, strict=True):
-        if number := numbers_of([each]):
-            numbered.setdefault(number[0], item)
-        else:
-            loose.append(item)
-            names.append(each)
-    return loose, names, numbered
+class Split(Struct, frozen=True):
+    """A page's items in two: those whose id is a number of their own, and the others."""
+
+    others: list[int]
+    """Places in the page."""
+    numbered: dict[int, int]
+    """Number of the id → place in the page."""
 
 
-def fresh(items: list[T], ids: list[str], skip: int, border: set[str]) -> list[T]:
-    """Items that keep the service's order: each once, without those of the border, from the `skip`th on."""
-    seen = set(border)
-    found: list[T] = []
-    for item, each in zip(items, ids, strict=True):
-        if not each or each not in seen:  # a record without any id is never taken for a repeat
-            seen.add(each)
-            found.append(item)
-    return found[skip:]
+def split(items: Sequence[object], ids: Sequence[str]) -> Split:
+    """Split a page.
+
+    A record that has another one's id but differs from it is among the others: none is lost.
+    """
+    others: list[int] = []
+    numbered: dict[int, int] = {}
+    for place, text in enumerate(ids):
+        number = int(text) if is_number(text) else None
+        if number is None:
+            others.append(place)
+        elif number not in numbered:
+            numbered[number] = place
+        elif items[numbered[number]] != items[place] or ids[numbered[number]] != text:
+            others.append(place)
+    return Split(others, numbered)
 
 
-def last_of(ids: Sequence[str], before: str | None) -> str | None:
+def without_seen(ids: Sequence[str], places: Sequence[int], seen: Collection[str]) -> list[int]:
+    """Those of the places whose id was not seen, in their order. A record without any id was never seen."""
+    return [place for place in places if not ids[place] or ids[place] not in seen]
+
+
+def last_id(ids: Sequence[str], before: str | None) -> str | None:
     """The id that a walk has come to with these: their last number, or else the last of them.
 
     A text never takes the place of a number: what comes twice is told by numbers where there are any.
     """
-    for each in reversed(ids):
-        if each.isascii() and each.isdecimal():
-            return each
-    return before if before is not None and before.isdecimal() else (ids[-1] if ids else before)
+    for text in reversed(ids):
+        if is_number(text):
+            return text
+    return before if is_number(before) else (ids[-1] if ids else before)

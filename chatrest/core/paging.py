@@ -13,17 +13,29 @@ The dialect says what is documented, the reply decides: services of this kind se
 `meta.next` is documented, and positions at the top level (operations table, cursors.conflict).
 """
 
-from typing import Final, Literal, TypeAlias
+from collections.abc import Hashable
+from functools import cached_property
+from operator import attrgetter
+from typing import Final, Literal, TypeAlias, final
 
-from msgspec import Struct
+from msgspec import UNSET, Struct
+
+from ..models.meta import Position
 
 Order: TypeAlias = Literal["id", "service"]
 
 LARGEST_PAGE: Final = 1000
 """Records a page may hold at most (specification, Limits): what a walk asks for where nobody says less."""
 
+POSITION_MEMBERS: Final = (
+    ("id", "id"), ("sentAt", "sent_at"), ("updatedAt", "updated_at"), ("createdAt", "created_at"),
+    ("cursor", "cursor"), ("messageId", "message_id"), ("cursorField", "cursor_field"),
+    ("cursorValue", "cursor_value"), ("cursorId", "cursor_id"), ("cursorAffix", "cursor_affix"),
+)  # fmt: skip
+"""The members of a position that lead on: (on the wire, in `Position`)."""
 
-class Paging(Struct, frozen=True, kw_only=True):
+
+class Paging(Struct, frozen=True, kw_only=True, dict=True):
     """One dialect."""
 
     order: Order = "service"
@@ -43,6 +55,22 @@ class Paging(Struct, frozen=True, kw_only=True):
     renames: tuple[tuple[str, str], ...] = ()
     """Members of a position that are sent back under another name."""
 
+    @cached_property
+    def sizes(self) -> tuple[str, ...]:
+        """The parameters that ask for a page's size."""
+        return (self.size,) if self.acting_size is None else (self.size, self.acting_size)
+
+    @cached_property
+    def sent_names(self) -> tuple[str, ...]:
+        """The names under which the members of a position are sent back, in the order of `POSITION_MEMBERS`."""
+        renames = dict(self.renames)
+        return tuple(renames.get(wire, wire) for wire, _ in POSITION_MEMBERS)
+
+    @cached_property
+    def position_names(self) -> frozenset[str]:
+        """The query parameters by which a walk moves, and by nothing else."""
+        return frozenset({"affix", "page", *self.sizes, *self.sent_names})
+
     def size_name(self, acting_user: str | None) -> str:
         """The parameter that asks for a page's size, with or without an acting user."""
         return self.acting_size if acting_user is not None and self.acting_size is not None else self.size
@@ -57,3 +85,46 @@ BY_THREAD: Final = Paging(order="id", numbered=True)
 """Replies to a message: `page` in the query, `meta.next` in the reply (operations table,
 messages.list_thread).
 """
+
+
+def position_pairs(position: Position, paging: Paging) -> tuple[tuple[str, str], ...]:
+    """The query pairs that go on from a position, without its `affix`; none where it leads nowhere."""
+    values = zip(paging.sent_names, _members(position), strict=True)
+    return tuple(
+        [(name, str(value)) for name, value in values if value is not UNSET and value not in _NOWHERE]
+    )
+
+
+_members = attrgetter(*(name for _, name in POSITION_MEMBERS))
+_NOWHERE: Final = (None, 0, "", "0")
+
+
+@final
+class LargestPage:
+    """How many records the largest page had that one list gave, asked in one way."""
+
+    __slots__ = ("count",)
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def note(self, count: int) -> None:
+        """Remember a page of `count` records."""
+        self.count = max(self.count, count)
+
+
+@final
+class PageSizes:
+    """The largest pages that a session was served: what a short page is measured by.
+
+    Services cap pages at sizes of their own, say "last" on every page, and repeat the size that was asked as
+    theirs. A page that is smaller than another of the same list, asked in the same way, was not cut off by a
+    cap.
+    """
+
+    def __init__(self) -> None:
+        self._largest: dict[Hashable, LargestPage] = {}
+
+    def of(self, *key: Hashable) -> LargestPage:
+        """The largest page of one list; `key`: the app, the operation, the size's parameter, the size."""
+        return self._largest.setdefault(key, LargestPage())

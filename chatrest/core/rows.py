@@ -5,17 +5,19 @@ page at less than half of the cost. A record that does not have its documented t
 `Messages(AsRows(session.sender)).list()` walks rows; so do the other collections.
 """
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection
 from typing import Annotated, Any, Final, TypeVar, final
 
 import msgspec
 from msgspec import Raw, Struct, structs
 
 from ..errors import ReplyUnreadableError
-from ..models.meta import Meta
-from .decode import REFUSED, Listing, meta_of, records_of
+from ..models.meta import Meta, Position
+from ..models.record import Id, OfId
+from .decode import REFUSED, Listing
 from .endpoint import Call, Send
-from .scan import envelope
+from .envelope import NO_META, position_fault, read_envelope
+from .lenient import Coercions, read_record, type_name
 
 R = TypeVar("R")
 
@@ -28,11 +30,11 @@ _ONE_LINE: Final = bytes.maketrans(b"\r\n", b"  ")
 
 
 @final
-class Row(Struct, gc=False, rename="camel"):
+class Row(Struct, OfId, gc=False, rename="camel"):
     """One record. Members that are absent, or not of their type, are empty."""
 
-    id: str = ""
-    uid: str = ""
+    id: Id = ""
+    uid: Id = ""
     """Of a user."""
     sender: str = ""
     receiver: str = ""
@@ -45,26 +47,32 @@ class Row(Struct, gc=False, rename="camel"):
 
 class _Page(Struct, gc=False):
     data: list[Raw]
-    meta: Meta = Meta()
+    meta: Meta | None = None
+    cursor: Position | None = None
 
 
 _PAGE: Final = msgspec.json.Decoder(_Page)
 _ROW: Final = msgspec.json.Decoder(Row)
+_LOOSE: Any = int | str
+_LOOSE_ROW: Final[msgspec.json.Decoder[Row]] = msgspec.json.Decoder(Row[_LOOSE])  # type: ignore[misc]
 
 
 def rows(body: bytes, /) -> Listing[Row]:
-    """The page; raises `ReplyUnreadableError` where the body is not the list envelope."""
+    """Return the page; raises `ReplyUnreadableError` where the body is not the list envelope."""
+    coercions = Coercions()
     try:
         page = _PAGE.decode(body)
-        items = list(map(_ROW.decode, page.data))
     except REFUSED:
-        return _patiently(body)
+        return _leniently(body, coercions)
+    items = _rows_of(page.data, coercions)
     raws: list[Raw] | list[bytes] = page.data
     if b"\n" in body or b"\r" in body:
         raws = [bytes(raw).translate(_ONE_LINE) for raw in page.data]
     for item, raw in zip(items, raws, strict=True):
         item.raw = raw
-    return Listing(items, page.meta, body)
+    meta = NO_META if page.meta is None else page.meta
+    fault = position_fault(meta, page.cursor, body)
+    return Listing(items, meta, body, coercions.lines(), page.cursor, fault)
 
 
 @final
@@ -74,52 +82,100 @@ class AsRows:
     def __init__(self, send: Send) -> None:
         self.app_id = send.app_id
         self.acting_user = send.acting_user
+        self.page_sizes = send.page_sizes
+        self.cursor_key = send.cursor_key
         self._send: Callable[[Call[Any]], Awaitable[Any]] = send
 
     def __call__(self, call: Call[R], /) -> Awaitable[R]:
-        """Makes the call of a list; what it gives is a `Listing[Row]`, whatever the endpoint says."""
+        """Make the call of a list; what it gives is a `Listing[Row]`, whatever the endpoint says."""
         return self._send(structs.replace(call, endpoint=structs.replace(call.endpoint, reply=rows)))
 
 
 def row_of(raw: bytes, members: Any = None) -> Row:
-    """A record by itself; `members` is what it says, where somebody has read it already."""
+    """Return a record by itself; `members` is what it says, where somebody has read it already."""
     try:
         row = _ROW.decode(raw)
     except REFUSED:
-        found = _read(raw) if members is None else members
-        row = _of_members(found if isinstance(found, dict) else {})
+        row = _of_members(_read(raw) if members is None else members, [])
     row.raw = raw
     return row
 
 
-def _patiently(body: bytes) -> Listing[Row]:
-    members, records = records_of(body)
-    notes: list[str] = []
-    items = [row_of(raw.translate(_ONE_LINE), record) for record, raw in records]
-    return Listing(items, meta_of(members.get("meta"), notes), body, tuple(notes))
+def _leniently(body: bytes, coercions: Coercions) -> Listing[Row]:
+    envelope = read_envelope(body, _is_record, coercions)
+    items = _rows_of(envelope.records, coercions)
+    for item, raw in zip(items, envelope.records, strict=True):
+        item.raw = raw.translate(_ONE_LINE)
+    return Listing(items, envelope.meta, body, coercions.lines(), envelope.cursor, envelope.position_fault)
 
 
-def _read(record: bytes) -> Any:
+def _is_record(names: Collection[str]) -> bool:
+    return "id" in names or "uid" in names
+
+
+def _rows_of(raws: list[Raw] | list[bytes], coercions: Coercions) -> list[Row]:
     try:
-        return envelope(b'{"data":%b}' % record)[0].get("data")  # as in its page, however deep it is
+        return list(map(_ROW.decode, raws))
+    except REFUSED:
+        pass
+    try:
+        items = list(map(_LOOSE_ROW.decode, raws))
+    except REFUSED:
+        return [_row(raw, index, coercions) for index, raw in enumerate(raws)]
+    _tighten(items, coercions)
+    return items
+
+
+def _tighten(items: list[Row], coercions: Coercions) -> None:
+    """Give ids that were served as numbers their documented type, in place."""
+    for name in ("id", "uid"):
+        indexes = coercions.records(f"{name}: expected text, got whole number")
+        for index, item in enumerate(items):
+            value = getattr(item, name)
+            if type(value) is int:
+                setattr(item, name, str(value))
+                indexes.append(index)
+
+
+def _row(raw: bytes | Raw, index: int, coercions: Coercions) -> Row:
+    try:
+        return _ROW.decode(raw)
+    except REFUSED:
+        notes: list[str] = []
+        row = _of_members(read_record(bytes(raw)), notes)
+        coercions.add(index, notes)
+        return row
+
+
+def _read(raw: bytes) -> Any:
+    try:
+        return read_record(raw)
     except ReplyUnreadableError:
         return None
 
 
-def _of_members(record: dict[str, Any]) -> Row:
+def _of_members(record: Any, notes: list[str]) -> Row:
     row = Row()
-    for name in ("id", "uid"):
-        if isinstance(record.get(name), str | int) and not isinstance(record[name], bool):
-            setattr(row, name, _text(str(record[name])))
-    sent_at = record.get("sentAt")
-    if isinstance(sent_at, int) and not isinstance(sent_at, bool) and _LOW <= sent_at <= _HIGH:
-        row.sent_at = sent_at
-    for name, wire in (("sender", "sender"), ("receiver", "receiver"), ("receiver_type", "receiverType")):
-        if isinstance(record.get(wire), str):
-            setattr(row, name, _text(record[wire]))
+    for field in _FIELDS if isinstance(record, dict) else ():
+        wire = field.encode_name
+        if wire not in record:
+            continue
+        value, is_time = record[wire], field.name == "sent_at"
+        kind = type(value)
+        if kind is int and (_LOW <= value <= _HIGH if is_time else wire in _IDS):
+            setattr(row, field.name, value if is_time else str(value))
+        elif kind is str and not is_time:
+            setattr(row, field.name, _text(value))
+        if kind is not (int if is_time else str):
+            expected = "whole number" if is_time else "text"
+            notes.append(f"{wire}: expected {expected}, got {type_name(value)}")
     return row
 
 
+_IDS: Final = ("id", "uid")
+_FIELDS: Final = tuple(field for field in structs.fields(Row) if field.name != "raw")
+
+
 def _text(value: str) -> str:
-    """`value`; nothing where it holds a lone surrogate, which no database can keep."""
+    """Return `value`; nothing where it holds a lone surrogate, which no database can keep."""
     return value if value.isprintable() or value.encode(errors="ignore").decode() == value else ""

@@ -1,260 +1,154 @@
-"""What a page means for a walk: which items are new, in which order, and where the walk goes on.
+"""One step of a walk: which items of a page are new, in which order, and where the walk goes on.
 
-A pure state machine: `turn(cursor, page)` gives a `Turn`, and touches nothing. The rules, first match:
+Pure: `step(cursor, page, …)` returns a `Step`, with all that the next step has to remember in its `memory`.
+What a reply claims (last page, total, size, order) is a hint. The rules, first match:
 
-| the page                       | its cursor                    | the walk                             |
-|--------------------------------|-------------------------------|--------------------------------------|
-| any                            | none, null or 0               | ends                                 |
-| short, and says it is the last | any                           | ends, unless `thorough`              |
-| empty                          | where the walk stands         | ends                                 |
-| short, the border's item alone | where the walk stands         | ends: the service includes the id    |
-| not empty                      | where the walk stands         | `CursorError`: it would ask for ever |
-| any                            | back, or where it was before  | `CursorError`                        |
-| empty                          | for the other way             | ends                                 |
-| not empty                      | for the other way             | goes on from its own last item       |
-| any                            | further on                    | goes on                              |
+| the page                     | where it leads                | the walk                                   |
+|------------------------------|-------------------------------|--------------------------------------------|
+| any                          | a position that is unreadable | `CursorError`                              |
+| short, said to be the last,  | anywhere                      | ends, but where it is `thorough`, or where |
+| and smaller than the largest |                               | "last" was wrong before in this walk       |
+| empty                        | nowhere, or where it stands   | ends; asks again if pagination counts more |
+| the border's item, alone     | where the walk stands         | ends: the service includes the id          |
+| not empty                    | where the walk stands         | `CursorError`: it would ask for ever       |
+| any                          | back, or where it was before  | `CursorError`                              |
+| not empty                    | nowhere, or the other way     | goes on from its own last id               |
+| any                          | further on                    | goes on                                    |
 
-Short: fewer records than were asked for, and than the service's own `per_page`. Last: `current_page` has
-reached `total_pages`. A short page alone is no end. An id behind the walk is dropped, as the border's item
-that comes twice; one that the page before did not hold would be lost, so it is a `CursorError`.
+By page numbers: a page that is not empty and brings something new leads to the next number; an empty one ends
+the list, but where pagination counts more pages; one that brings nothing new ends it.
 
-Two dialects. `marks`: `meta.cursor`, `meta.next` or `meta.previous` with `id`, `affix` and perhaps
-`sentAt`, taken by what is there and not by operation. `pages`: `meta.pagination` and page numbers.
+Short: fewer records than were asked for, and than the service's own `per_page`. A short page alone is no end.
 """
 
-from collections.abc import Callable, Iterable
-from operator import gt
-from typing import Any, Generic, TypeVar
+from collections.abc import Callable
+from typing import Generic, TypeVar
 
 from msgspec import Struct, structs
 
-from ..models.meta import Mark, Meta, Pagination
-from .cursor import Cursor, Way
+from .arrange import arrange
+from .cursor import Cursor
 from .decode import Listing
-from .endpoint import Pairs
-from .order import ahead, fresh, is_new, last_of, numbers_of, rises, split
+from .onward import Onward, View, landmark_of, onward
+from .order import is_number, last_id
+from .walk_state import Memory, Rules
 
 T = TypeVar("T")
 
-
-class Rules(Struct, frozen=True, kw_only=True):
-    """What a walk is told of its list."""
-
-    key: Callable[[Any], str]
-    """An item's id."""
-    size: int
-    """How many records a page is asked for."""
-    size_name: str
-    """The parameter that asks for a page's size: `limit` or `perPage`."""
-    size_asked: bool = False
-    """Whether the caller named the size; if not, the walk may choose a smaller one."""
-    marks: bool = True
-    pages: bool = False
-    thorough: bool = False
-    """Ask once more even where a short page says that it is the last."""
+_NOTHING = Memory()
 
 
-class Trail:
-    """What a walk remembers within a process: the page before, and the places it cannot compare."""
-
-    def __init__(self) -> None:
-        self.ids: list[str] | None = None
-        self.places: set[Pairs] = set()
-
-
-class Turn(Struct, Generic[T], frozen=True):
-    """What a page means."""
+class Step(Struct, Generic[T], frozen=True):
+    """What a page means for a walk."""
 
     start: Cursor
-    """The page itself, with the way that the walk goes."""
+    """The page itself, with the direction that the walk goes."""
     items: list[T]
     """The new ones, in the walk's order."""
-    loose: int
-    """How many of the first items have no number for an id: they keep the service's order."""
+    unordered_count: int
+    """How many of the first items are in the service's order, and not placed by their id."""
     next: Cursor | None
-    """Where the walk goes on; None at the end."""
-    stuck: str | None = None
+    """Where the walk goes on; None at the end, and at an error."""
+    memory: Memory
+    """What the next step has to remember."""
+    error: str | None = None
     """Why the walk cannot honestly go on after these items."""
 
-    def after(self, count: int, key: Callable[[T], str]) -> Cursor:
+    def cursor_after(self, count: int, identify: Callable[[T], str]) -> Cursor:
         """The walk's place once `count` of the items are delivered."""
         if count == len(self.items) and self.next is not None:
             return self.next
         if count == 0:
             return self.start
-        skip = self.start.skip + min(count, self.loose)
-        last = last_of([key(self.items[count - 1])], self.start.last)
-        return structs.replace(self.start, last=last, skip=skip, inside=True)
+        return structs.replace(
+            self.start,
+            last=self.last_after(count, identify),
+            time=self.time_after(count),
+            skip=self.start.skip + min(count, self.unordered_count),
+            inside=True,
+            delivered=self.start.delivered + count,
+        )
+
+    def time_after(self, count: int) -> int | None:
+        """When the last of the first `count` items was sent."""
+        return getattr(self.items[count - 1], "sent_at", None) if count else self.start.time
+
+    def last_after(self, count: int, identify: Callable[[T], str]) -> str | None:
+        """The last id delivered after `count` of the items.
+
+        An unordered item of a list by id does not move it, or ordered ones would be taken for passed.
+        """
+        if count == 0:
+            return self.start.last
+        text = identify(self.items[count - 1])
+        if count <= self.unordered_count and self.start.by_id and is_number(text):
+            return self.start.last
+        return last_id([text], self.start.last)
 
 
-def turn(cursor: Cursor, page: Listing[T], rules: Rules, trail: Trail) -> Turn[T]:
-    """What `page` means for a walk that stands at `cursor` and asked for it."""
-    ids = list(map(rules.key, page.items))
-    way, items, loose = _ordered(cursor, page, ids, rules, trail)
-    start = structs.replace(cursor, way=way)
-    last = last_of([rules.key(items[-1])], cursor.last) if items else cursor.last
-    at = _onward(cursor, page, rules, way, items[-1] if items else None)
-    if at is None or _is_end(cursor, page, rules, at, ids):
-        return Turn(start, items, loose, None)
-    stuck = _stuck(cursor.at, at, way, trail)
-    if not items and ids and not cursor.skip and "page" in dict(at):
-        stuck = "a page held nothing but what the page before it held"
-    if ids and (items or trail.ids is not None):
-        # Until something new has come, what is behind was delivered before the walk was taken up.
-        trail.ids = ids
-    return Turn(start, items, loose, Cursor(cursor.query, at, way, last) if stuck is None else None, stuck)
+def step(
+    cursor: Cursor, page: Listing[T], rules: Rules, memory: Memory = _NOTHING, largest: int = 0
+) -> Step[T]:
+    """Take `page`, which was asked for at `cursor`.
+
+    `largest` is the count of records of the largest page that this list gave before, asked in the same way.
+    Raises `CursorError` for an id behind the walk that was never seen.
+    """
+    ids = list(map(rules.identify, page.items))
+    arranged, asked = arrange(cursor, page, ids, rules, memory), dict(cursor.position)
+    if "page" in asked and landmark_of(page, ids) in memory.visited:
+        arranged = structs.replace(arranged, items=[], unordered_count=0)
+    start = cursor
+    if cursor.direction != arranged.direction or cursor.by_id != arranged.by_id:
+        start = structs.replace(cursor, direction=arranged.direction, by_id=arranged.by_id)
+    view = View(start, asked, page, ids, arranged, rules, memory, largest)
+    way = onward(view)
+    if way.is_again:  # the same page comes once more: nothing of this one counts
+        retry = structs.replace(start, position=way.position or ())
+        return Step(start, [], 0, retry, structs.replace(memory, has_asked_again=True))
+    taken = Step(start, arranged.items, arranged.unordered_count, None, _remembered(view, way), way.error)
+    if way.error is not None:
+        return taken
+    if way.position is None:
+        # What is new may come behind the last items, and not on the page that showed the end.
+        is_past_end = not taken.items and memory.last_place is not None
+        return structs.replace(taken, start=memory.last_place) if is_past_end else taken
+    return _led_on(taken, view, way)
 
 
-def _ordered(
-    cursor: Cursor, page: Listing[T], ids: list[str], rules: Rules, trail: Trail
-) -> tuple[Way, list[T], int]:
-    """The walk's way, and the page's new items in its order; those without a number for an id are first."""
-    if rules.marks and rises(ids):  # as pages are served: no id has to become a number
-        way = cursor.way or _way(page.meta, None)
-        if is_new(ids, way, cursor.last):
-            return way, page.items if way == "append" else page.items[::-1], 0
-    numbers = numbers_of(ids) if rules.marks else None
-    way = cursor.way or _way(page.meta, numbers)
-    if numbers is not None:
-        return way, ahead(page.items, numbers, way, cursor.last, trail.ids), 0
-    items, loose = _mixed(page.items, ids, way, cursor, rules, trail)
-    return way, items, loose
+def _led_on(taken: Step[T], view: View, way: Onward) -> Step[T]:
+    """The step with the cursor of the page that comes next."""
+    start, count, identify = taken.start, len(taken.items), view.rules.identify
+    last = taken.last_after(count, identify)
+    goal = Cursor(
+        start.query,
+        way.position or (),
+        start.direction,
+        last,
+        # A resumed walk that asks for smaller pages may need several to come to where it stood.
+        inside=start.inside and not count and bool(view.ids) and start.by_id and is_number(last),
+        time=taken.time_after(count),
+        by_id=start.by_id,
+        delivered=start.delivered + count,
+    )
+    memory = taken.memory
+    if view.ids and (view.is_numbered or way.is_numbered):
+        memory = structs.replace(memory, last_place=taken.cursor_after(count, identify))
+    return Step(start, taken.items, taken.unordered_count, goal, memory)
 
 
-def _way(meta: Meta, numbers: list[int] | None) -> Way:
-    """The way of a walk that asked for none: what the service says, else how its page runs."""
-    for mark in (meta.cursor, meta.next):
-        if mark is not None and mark.affix in ("append", "prepend"):
-            return "append" if mark.affix == "append" else "prepend"
-    falling = numbers is not None and len(numbers) > 1 and all(map(gt, numbers, numbers[1:]))
-    return "prepend" if falling else "append"
-
-
-def _mixed(
-    items: list[T], ids: list[str], way: Way, cursor: Cursor, rules: Rules, trail: Trail
-) -> tuple[list[T], int]:
-    """Items without a number for an id keep the service's order, and come before the numbered ones."""
-    loose, names, numbered = split(items, ids) if rules.marks else (items, ids, {})
-    border = {_place(cursor.at).get("id", ""), *(trail.ids or ())}
-    if trail.ids is None and cursor.last is not None and not cursor.inside:
-        border.add(cursor.last)
-    new = fresh(loose, names, cursor.skip, border)
-    rest = ahead(list(numbered.values()), list(numbered), way, cursor.last, trail.ids)
-    return [*new, *rest], len(new)
-
-
-def _onward(cursor: Cursor, page: Listing[Any], rules: Rules, way: Way, newest: Any) -> Pairs | None:
-    """The parameters of the next page; None where the service shows no way on."""
-    if rules.marks:
-        other: Mark | None = None
-        for mark in (page.meta.cursor, page.meta.next, page.meta.previous):
-            if mark is not None and _leads(mark):
-                if mark.affix not in _OTHER[way]:
-                    return _pairs(way, mark)
-                other = other or mark
-        if other is not None:
-            return _own(way, other, newest, cursor.last) if page.items else None
-        if not rules.pages:
-            return None
-    return _next_page(cursor, page.meta.pagination, rules)
-
-
-_OTHER: dict[Way, tuple[str, ...]] = {"append": ("prepend",), "prepend": ("append",)}
-
-
-def _leads(mark: Mark) -> bool:
-    return _real(mark.id) or _real(mark.sent_at) or _real(mark.updated_at)
-
-
-def _real(value: object) -> bool:
-    return isinstance(value, int | str) and value not in (0, "", "0")
-
-
-def _pairs(way: Way, mark: Mark) -> Pairs:
-    named = (("id", mark.id), ("sentAt", mark.sent_at), ("updatedAt", mark.updated_at))
-    return (("affix", way), *((name, str(value)) for name, value in named if _real(value)))
-
-
-def _own(way: Way, mark: Mark | None, newest: Any, last: str | None) -> Pairs | None:
-    """Where the served mark is for the other way: the specification's own `affix` and `id`."""
-    if newest is None:
-        return None if last is None else (("affix", way), ("id", last))
-    sent = (("sentAt", str(newest.sent_at)),) if mark is not None and _real(mark.sent_at) else ()
-    return (("affix", way), ("id", newest.id), *sent)
-
-
-def _next_page(cursor: Cursor, numbers: Pagination | None, rules: Rules) -> Pairs | None:
-    if numbers is None:
-        return None
-    asked = dict(cursor.at)
-    page = int(asked.get("page", numbers.current_page or 1))
-    # Page numbers count pages of one size: the one that the walk began with.
-    return (("page", str(page + 1)), (rules.size_name, asked.get(rules.size_name, str(rules.size))))
-
-
-def _is_end(cursor: Cursor, page: Listing[Any], rules: Rules, at: Pairs, ids: list[str]) -> bool:
-    short = _is_short(len(ids), page.meta.pagination, rules.size)
-    if not rules.thorough and _says_last(page.meta.pagination, short, paged="page" in dict(at)):
-        return True
-    if "page" in dict(at):
-        return not ids and not _says_more(page.meta.pagination)
-    if ids and not short:
-        return False
-    return _place(at) == _place(cursor.at) and (not ids or set(ids) == {_place(at).get("id")})
-
-
-def _is_short(count: int, numbers: Pagination | None, size: int) -> bool:
-    served = numbers.per_page if numbers is not None else None
-    return count < size and (served is None or count < served)
-
-
-def _says_last(numbers: Pagination | None, short: bool, *, paged: bool) -> bool:
-    """Whether the pagination shows the end. By page numbers a full page may; by marks a short one alone."""
-    if numbers is None or numbers.current_page is None or numbers.total_pages is None:
-        return False
-    reached = numbers.current_page >= numbers.total_pages
-    return reached and numbers.total_pages > 0 and (short or paged)
-
-
-def _says_more(numbers: Pagination | None) -> bool:
-    """Whether the page numbers show that an empty page is one in the middle."""
-    if numbers is None or numbers.current_page is None or numbers.total_pages is None:
-        return False
-    return numbers.current_page < numbers.total_pages
-
-
-def _stuck(old: Pairs, new: Pairs, way: Way, trail: Trail) -> str | None:
-    """Why `new` is no place to go on from after `old`; None where it is."""
-    before, after = _place(old), _place(new)
-    if "page" in after:
-        return None
-    numbers = numbers_of([before.get("id", ""), after.get("id", "")])
-    if numbers and (numbers[1] > numbers[0] if way == "append" else numbers[1] < numbers[0]):
-        return None
-    told = f"{_told(before)}, and its page's cursor was {_told(after)}"
-    if before == after:
-        return f"the cursor does not move: the walk stood at {told}, though the page was not empty"
-    # Equal ids with another time are compared as a whole, by having been there.
-    if numbers and numbers[0] != numbers[1]:
-        return f"the cursor goes back: going {way}, the walk stood at {told}"
-    trail.places.add(tuple(before.items()))
-    if tuple(after.items()) in trail.places:
-        return f"the cursor comes back: the walk stood at {told}, where it had been before"
-    return None
-
-
-def _place(at: Pairs) -> dict[str, str]:
-    return {name: value for name, value in at if name not in ("affix", "perPage", "limit")}
-
-
-def _told(place: dict[str, str]) -> str:
-    return " ".join(f"{name}={value}" for name, value in place.items()) or "its start"
-
-
-def start_of(query: str, pairs: Iterable[tuple[str, str]]) -> Cursor:
-    """The cursor of a walk's start; an `id`, `affix` or `page` in the query is where it begins."""
-    named = dict(pairs)
-    at = tuple((name, named[name]) for name in ("affix", "id", "page") if name in named)
-    affix = named.get("affix")
-    way: Way | None = None if affix is None else ("append" if affix == "append" else "prepend")
-    return Cursor(query, at, way)
+def _remembered(view: View, way: Onward) -> Memory:
+    """The memory after a page."""
+    old, items, meta = view.memory, view.arranged.items, view.page.meta
+    # Until something new has come, what is behind was delivered before the walk was resumed.
+    knows_ids = bool(view.ids) and (bool(items) or old.ids is not None)
+    return Memory(
+        ids=view.ids if knows_ids else old.ids,
+        visited=old.visited if way.landmark is None else old.visited.having(way.landmark),
+        has_meta=old.has_meta
+        or not (meta.pagination is meta.cursor is meta.next is view.page.cursor is None),
+        said_last=view.says_last,
+        is_doubted=view.is_doubted,
+        last_place=old.last_place,
+        empty_pages=0 if view.ids else old.empty_pages + 1,
+    )

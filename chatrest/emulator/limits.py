@@ -1,4 +1,5 @@
-"""Rate limits as the service keeps them: pure counters that are told the time (operations table, limits).
+"""Rate limits as the service enforces them: counters that take the time as an argument (operations table,
+limits).
 
 | kind      | within the limit are                                                                     |
 |-----------|------------------------------------------------------------------------------------------|
@@ -6,7 +7,7 @@
 | `sliding` | `per_window` requests in any span of that length, wherever it begins                     |
 | `bucket`  | `burst` requests at once, and `per_window` more in each window, evenly                   |
 
-What is refused does not count against the limit. A clock that goes back is taken to stand still.
+A refused request does not count against the limit. A clock that goes back is treated as standing still.
 """
 
 from collections import deque
@@ -16,37 +17,36 @@ from typing import Final, Literal, NamedTuple, Protocol, TypeAlias, final
 
 from msgspec import Struct
 
+from ..core.endpoint import RateClass
 from ..core.timeouts import check_seconds
 from ..errors import RequestInvalidError
 from .service.refusals import Refusal
 
 Kind: TypeAlias = Literal["fixed", "sliding", "bucket"]
 Spelling: TypeAlias = Literal["a", "b", "retry-after", "none"]
-RateClass: TypeAlias = Literal["core", "standard", "import"]
 
 SPELLINGS: Final = ("a", "b", "retry-after", "none")
 TOO_MANY: Final = Refusal(429, "ERR_TOO_MANY_REQUESTS", "Too many requests: the rate limit is reached.").body
-_KEPT_WINDOWS: Final = 10_000
-_CORE: Final = frozenset({("POST", "users"), ("DELETE", "users/*"), ("POST", "groups")})
+_LAST_WINDOWS: Final = 10_000
 
 
 class Verdict(NamedTuple):
-    """What a limiter says to one request."""
+    """A limiter's decision on one request."""
 
     allowed: bool
     limit: int
     """Requests a window; a bucket's burst where that is larger."""
     remaining: int
-    """How many more would be allowed at the same moment."""
+    """Requests that would still be allowed at the same moment."""
     wait: float
     """Seconds until a request is allowed again; 0 where one would be now."""
 
 
 class Limiter(Protocol):
-    """Counts the requests of one class. `allow(now)`: `now` is in seconds, on any clock."""
+    """A counter of the requests of one class; times are in seconds, on any clock."""
 
     def allow(self, now: float) -> Verdict:
-        """Judges a request at `now`, and counts it where it is allowed."""
+        """Decide on a request at `now`, and count it where it is allowed."""
 
 
 @final
@@ -59,7 +59,7 @@ class FixedWindow:
         self._count = 0
 
     def allow(self, now: float) -> Verdict:
-        """Judges a request at `now`."""
+        """Decide on a request at `now`."""
         index = now // self._window
         if self._index is None or index > self._index:
             self._index, self._count = index, 0
@@ -80,7 +80,7 @@ class SlidingWindow:
         self._now = float("-inf")
 
     def allow(self, now: float) -> Verdict:
-        """Judges a request at `now`."""
+        """Decide on a request at `now`."""
         self._now = now = max(now, self._now)
         while self._times and now - self._times[0] >= self._window:
             self._times.popleft()
@@ -93,7 +93,7 @@ class SlidingWindow:
 
 @final
 class Bucket:
-    """`burst` requests at once; what is used comes back evenly, `limit` in `window` seconds."""
+    """`burst` requests at once; used ones come back evenly, `limit` in `window` seconds."""
 
     def __init__(self, limit: int, window: float, burst: int) -> None:
         self._limit, self._pause, self._burst = limit, window / limit, burst
@@ -101,11 +101,11 @@ class Bucket:
         self._now = float("-inf")
 
     def allow(self, now: float) -> Verdict:
-        """Judges a request at `now`."""
+        """Decide on a request at `now`."""
         now = max(now, self._now)
         self._used = max(0.0, self._used - (now - self._now) / self._pause)
         self._now = now
-        # What came back in steps may add up to a hair less than what came back at once.
+        # Rounding: what comes back in steps may add up to slightly less than what comes back at once.
         allowed = self._left() > 0
         self._used += allowed
         left = self._left()
@@ -118,7 +118,7 @@ class Bucket:
 
 @final
 class RateLimit(Struct, frozen=True, kw_only=True):
-    """A limit that the emulator keeps: `Emulator(limit=RateLimit(per_window=500))`, a 429 beyond it.
+    """A limit that the emulator enforces: `Emulator(limit=RateLimit(per_window=500))`, a 429 beyond it.
 
     Each class of operations (`core`, `standard`, `import`) has a count of its own, as the service has.
     """
@@ -133,7 +133,7 @@ class RateLimit(Struct, frozen=True, kw_only=True):
     headers: Spelling = "a"
     """`a`: X-RateLimit-Limit, -Remaining, -Reset and Retry-After on a 429. `b`: X-Rate-Limit and
     X-Rate-Limit-Remaining on every reply, Retry-After and X-Rate-Limit-Reset on a 429. `retry-after`:
-    that alone, on a 429. `none`: a 429 tells no time."""
+    that alone, on a 429. `none`: a 429 without any time."""
     core: int | None = None
     """Requests a window of creating and deleting users and creating groups; None for `per_window`."""
     standard: int | None = None
@@ -153,7 +153,7 @@ class RateLimit(Struct, frozen=True, kw_only=True):
         _check("burst", self.burst, self.burst is None or self.kind == "bucket", "None, but for a bucket")
 
     def limiter(self, rate_class: RateClass = "standard") -> Limiter:
-        """A fresh limiter for one class."""
+        """Return a fresh limiter for one class."""
         own = {"core": self.core, "standard": self.standard, "import": self.imports}[rate_class]
         limit = own or self.per_window
         if self.kind == "bucket":
@@ -162,7 +162,7 @@ class RateLimit(Struct, frozen=True, kw_only=True):
 
 
 class Window(NamedTuple):
-    """What was allowed and refused in one window."""
+    """The requests of one class in one window."""
 
     begin: float
     """Seconds on the emulator's clock, a whole multiple of the window's length whatever the limit's kind."""
@@ -172,8 +172,8 @@ class Window(NamedTuple):
 
 
 @final
-class Limited:
-    """Enforces a `RateLimit`, and counts: `emulator.limited`. Without a limit nothing is counted."""
+class LimitCounter:
+    """The counts of a `RateLimit` in force, `emulator.limited`. Without a limit nothing is counted."""
 
     def __init__(self, limit: RateLimit | None) -> None:
         self.limit = limit
@@ -185,15 +185,15 @@ class Limited:
         self._counts: dict[tuple[float, RateClass], list[int]] = {}
 
     def __repr__(self) -> str:
-        return f"<Limited: {self.allowed} allowed, {self.refused} refused>"
+        return f"<LimitCounter: {self.allowed} allowed, {self.refused} refused>"
 
     @property
     def windows(self) -> list[Window]:
-        """The counts per window and class, the oldest first; the last 10,000 are kept."""
+        """The counts per window and class, the oldest first; the last 10,000 of them."""
         return [Window(*key, *counts) for key, counts in self._counts.items()]
 
-    def judge(self, limit: RateLimit, rate_class: RateClass, now: float) -> Verdict:
-        """Judges and counts a request at `now`, seconds on the emulator's clock."""
+    def allow(self, limit: RateLimit, rate_class: RateClass, now: float) -> Verdict:
+        """Decide on a request at `now`, seconds on the emulator's clock, and count it."""
         limiter = self._limiters.get(rate_class)
         if limiter is None:
             limiter = self._limiters[rate_class] = limit.limiter(rate_class)
@@ -202,24 +202,15 @@ class Limited:
         self.refused += not verdict.allowed
         counts = self._counts.setdefault((now // limit.window * limit.window, rate_class), [0, 0])
         counts[not verdict.allowed] += 1
-        if len(self._counts) > _KEPT_WINDOWS:
+        if len(self._counts) > _LAST_WINDOWS:
             del self._counts[next(iter(self._counts))]
         return verdict
 
 
-def rate_class(method: str, path: str) -> RateClass:
-    """The class of an operation; `path` is below the base address, without a slash at its beginning."""
-    first, _, rest = path.partition("/")
-    if first == "data_import":
-        return "import"
-    shape = f"{first}/*" if rest and "/" not in rest else path
-    return "core" if (method, shape) in _CORE else "standard"
-
-
-def told(
+def limit_headers(
     verdict: Verdict, spelling: Spelling, now: float, *, as_date: str | None = None
 ) -> Mapping[str, str]:
-    """The headers of a reply at `now`, epoch seconds; `as_date` stands for the seconds of Retry-After."""
+    """Return the headers of a reply at `now`, epoch seconds; `as_date` is Retry-After as a date."""
     limit, left = str(verdict.limit), str(verdict.remaining)
     if verdict.allowed:
         return {"X-Rate-Limit": limit, "X-Rate-Limit-Remaining": left} if spelling == "b" else {}

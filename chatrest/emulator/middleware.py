@@ -1,9 +1,9 @@
-"""From a request on a socket to a reply on it: rate limit and weather stand between it and the service.
+"""Between a socket and the service: the rate limit and the weather of one emulator.
 
 Rules:
-- The limit is judged before the service does anything; what the weather keeps from the service takes
-  nothing from the limit either.
-- A request is noted, keys hidden, before its reply is sent, so a reply that is held or lost is noted too.
+- The limit is checked before the service does anything; a request that the weather withholds from the
+  service takes nothing from the limit either.
+- A request is noted, keys hidden, before its reply is sent, so a reply that is late or lost is noted too.
 - Where there is no weather, a request costs one look at an empty script.
 """
 
@@ -19,19 +19,22 @@ from urllib.parse import parse_qsl
 from aiohttp import web
 from msgspec import Struct, structs
 
-from .limits import TOO_MANY, Limited, rate_class, told
+from .limits import TOO_MANY, LimitCounter, limit_headers
 from .service.refusals import Refusal
-from .service.router import Request, Service
+from .service.request import Request
+from .service.router import rate_class
+from .service.service import Service
 from .weather.connection_faults import CloseIdle, HalfOpen, Line, Reset, Unanswered
-from .weather.delivery import Sent, deliver
+from .weather.delivery import SilentResponse, deliver
 from .weather.faults import JSON, Change, Instead, Outgoing
 from .weather.script import Strike, Weather
 
-KEPT_REQUESTS: Final = 10_000
+LAST_REQUESTS: Final = 10_000
 _HIDDEN: Final = "[hidden]"
 _SECRET_HEADERS: Final = frozenset({"apikey", "key", "secret", "authorization"})
 _LAST_SECOND: Final = 253_402_300_799  # of the year 9999
 _TOO_LARGE: Final = Outgoing(413, Refusal(413, "ERR_BAD_REQUEST", "The body is too large.").body, {})
+_NOTHING: Final = Outgoing(0, b"", {})
 
 
 class Received(Struct, frozen=True):
@@ -47,7 +50,7 @@ class Received(Struct, frozen=True):
     status: int
     """Of the reply, whole or not; 0 where the weather let none out."""
     fault: str | None = None
-    """What the weather did to it, such as "reset" or "latency+status"; None for nothing."""
+    """The faults that struck it, such as "reset" or "latency+status"; None for none."""
 
     @property
     def pairs(self) -> list[tuple[str, str]]:
@@ -55,128 +58,128 @@ class Received(Struct, frozen=True):
         return parse_qsl(self.query, keep_blank_values=True)
 
 
-class Front:
-    """Answers the requests of one emulator."""
+class Middleware:
+    """The way of every request of one emulator, from the socket to the service and back."""
 
     def __init__(
         self,
         service: Service,
         weather: Weather,
-        limited: Limited,
+        limit_counter: LimitCounter,
         requests: deque[Received],
         clock: Callable[[], float],
         sleep: Callable[[float], Awaitable[None]],
     ) -> None:
-        self._service, self._weather, self._limited = service, weather, limited
+        self._service, self._weather, self._limit_counter = service, weather, limit_counter
         self._requests, self._clock, self._sleep = requests, clock, sleep
-        self._has_own_time = clock is not time.time
         self._busy: set[asyncio.Task[object]] = set()
         self._doomed: dict[asyncio.Transport, CloseIdle] = {}
 
-    async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
-        """The response to a request, or a `Sent` where it is on its way already."""
-        path, _, query = request.raw_path.partition("?")
-        headers = {name.lower(): value for name, value in request.headers.items()}
+    async def handle(self, http_request: web.BaseRequest) -> web.StreamResponse:
+        """Return the response to a request; a `SilentResponse` where it is on its way already."""
+        path, _, query = http_request.raw_path.partition("?")
+        headers = {name.lower(): value for name, value in http_request.headers.items()}
         try:
-            sent = Request(request.method, path, query, headers, await request.read())
+            request = Request(http_request.method, path, query, headers, await http_request.read())
         except web.HTTPRequestEntityTooLarge:
-            self._note(Request(request.method, path, query, headers), _TOO_LARGE.status, None)
+            self._note(Request(http_request.method, path, query, headers), _TOO_LARGE.status, None)
             return _response(_TOO_LARGE)
         if not self._weather and not self._doomed:
-            reply = self._process(sent, 0.0)
-            self._note(sent, reply.status, None)
-            return _response(self._dated(reply, 0.0) if self._has_own_time else reply)
+            reply = self._process(request, 0.0)
+            self._note(request, reply.status, None)
+            # aiohttp's own Date is the time of the machine.
+            return _response(reply if self._clock is time.time else self._dated(reply, 0.0))
         task = asyncio.current_task()
         assert task is not None
         self._busy.add(task)
         try:
-            return await self._weathered(request, sent)
+            return await self._handle_in_weather(http_request, request)
         finally:
             self._busy.discard(task)
 
     def close(self) -> None:
-        """Ends what is held or late, unanswered."""
+        """End the requests that are half-open or late."""
         for task in self._busy:
             task.cancel()
         self._weather.release()  # an event belongs to its loop; the next start may be on another
 
-    def _process(self, sent: Request, skew: float) -> Outgoing:
-        """What limit and service say; `skew` seconds are added to the times that are told."""
-        limit = self._limited.limit
+    def _process(self, request: Request, skew: float) -> Outgoing:
+        """The service's own reply, or a 429; `skew` is in seconds."""
+        limit = self._limit_counter.limit
         if limit is None:
-            reply = self._service.answer(sent)
+            reply = self._service.answer(request)
             return Outgoing(reply.status, reply.body, {})
         now = self._clock()
-        _, _, path = sent.path[1:].partition("/")
-        verdict = self._limited.judge(limit, rate_class(sent.method, path), now)
-        headers = dict(told(verdict, limit.headers, now + skew))
+        verdict = self._limit_counter.allow(limit, rate_class(request.method, request.path), now)
+        headers = dict(limit_headers(verdict, limit.headers, now + skew))
         if not verdict.allowed:
             return Outgoing(429, TOO_MANY, headers)
-        reply = self._service.answer(sent)
+        reply = self._service.answer(request)
         return Outgoing(reply.status, reply.body, headers)
 
-    async def _weathered(self, request: web.BaseRequest, sent: Request) -> web.StreamResponse:
-        if self._is_doomed(request, sent):
-            self._note(sent, 0, "close_idle")
-            return Sent(stays=False)
-        strike = self._weather.strike(sent, self._clock())
+    async def _handle_in_weather(self, http_request: web.BaseRequest, request: Request) -> web.StreamResponse:
+        if self._is_doomed(http_request, request):
+            self._note(request, 0, "close_idle")
+            return SilentResponse(keep_alive=False)
+        strike = self._weather.strike(request, self._clock())
         fault = strike.fault
-        reply = self._reply(strike, sent)
-        silent = isinstance(fault, HalfOpen) or (isinstance(fault, Reset) and fault.after is None)
-        self._note(sent, 0 if silent or reply is None else reply.status, strike.name)
+        reply = self._reply(strike, request)
+        is_silent = isinstance(fault, HalfOpen) or (isinstance(fault, Reset) and fault.after is None)
+        self._note(request, 0 if is_silent or reply is None else reply.status, strike.name)
         if isinstance(fault, HalfOpen):
             await self._weather.released()
-            reply = reply or self._reply(Strike(None, strike.beside), sent)
+            reply = reply or self._reply(Strike(None, strike.beside), request)
         if strike.latency:
             await self._sleep(strike.latency)
         if isinstance(fault, CloseIdle) and fault.upon == "request":
-            self._doom(request, fault)
+            self._doom(http_request, fault)
         elif isinstance(fault, Line) and not isinstance(fault, HalfOpen):
-            return await deliver(fault, request, reply or _NOTHING, self._sleep)
+            return await deliver(fault, http_request, reply or _NOTHING, self._sleep)
         assert reply is not None
         return _response(reply)
 
-    def _reply(self, strike: Strike, sent: Request) -> Outgoing | None:
+    def _reply(self, strike: Strike, request: Request) -> Outgoing | None:
         """The reply as the weather has it; None for none, and then nothing was processed."""
         fault = strike.fault
+        if isinstance(fault, Unanswered) and fault.is_withheld:
+            return None
+        changes = [change for change in (fault, *strike.beside) if isinstance(change, Change)]
+        rewritten = request
+        for change in changes:
+            rewritten = change.rewritten(rewritten)
         if isinstance(fault, Instead):
             if fault.processed:
-                self._process(sent, strike.skew)
+                self._process(rewritten, strike.skew)
             reply = fault.reply(self._clock() + strike.skew)
-        elif isinstance(fault, Unanswered) and fault.is_kept_from_service:
-            return None
         else:
-            reply = self._process(sent, strike.skew)
-        if isinstance(fault, Change):
-            reply = fault.changed(reply, sent, strike.number)
-        for beside in strike.beside:
-            if isinstance(beside, Change):
-                reply = beside.changed(reply, sent, strike.number)
+            reply = self._process(rewritten, strike.skew)
+        for change in changes:
+            reply = change.changed(reply, request, strike.number)
         return self._dated(reply, strike.skew)
 
     def _dated(self, reply: Outgoing, skew: float) -> Outgoing:
         headers = {"Content-Type": JSON, "Date": _date(int(self._clock() + skew)), **reply.headers}
         return structs.replace(reply, headers=headers)
 
-    def _doom(self, request: web.BaseRequest, fault: CloseIdle) -> None:
+    def _doom(self, http_request: web.BaseRequest, fault: CloseIdle) -> None:
+        """Close this connection at its next request."""
         self._doomed = {known: why for known, why in self._doomed.items() if not known.is_closing()}
-        if request.transport is not None:
-            self._doomed[request.transport] = fault
+        if http_request.transport is not None:
+            self._doomed[http_request.transport] = fault
 
-    def _is_doomed(self, request: web.BaseRequest, sent: Request) -> bool:
-        transport = request.transport
+    def _is_doomed(self, http_request: web.BaseRequest, request: Request) -> bool:
+        transport = http_request.transport
         fault = None if transport is None else self._doomed.get(transport)
-        if fault is None or transport is None or not self._weather.closes(fault, sent):
+        if fault is None or transport is None or not self._weather.closes(fault, request):
             return False
         del self._doomed[transport]
         return True
 
-    def _note(self, sent: Request, status: int, fault: str | None) -> None:
-        shown = {name: _HIDDEN if name in _SECRET_HEADERS else value for name, value in sent.headers.items()}
-        self._requests.append(Received(sent.method, sent.path, sent.query, shown, status, fault))
-
-
-_NOTHING: Final = Outgoing(0, b"", {})
+    def _note(self, request: Request, status: int, fault: str | None) -> None:
+        shown = {
+            name: _HIDDEN if name in _SECRET_HEADERS else value for name, value in request.headers.items()
+        }
+        self._requests.append(Received(request.method, request.path, request.query, shown, status, fault))
 
 
 def _response(reply: Outgoing) -> web.Response:

@@ -2,7 +2,7 @@
 
 Rules:
 - The rules of the service are in `service`, which knows no socket; here are sockets and nothing else.
-- What comes between a socket and the service, limits and weather, is in `front`.
+- Limits and weather, which come between a socket and the service, are in `middleware`.
 """
 
 import asyncio
@@ -10,27 +10,32 @@ import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable
 from os import PathLike
-from typing import Any, Final, Literal, Self, TypeAlias, final
+from typing import Any, Final, Self, final
 
 import msgspec
 from aiohttp import web
 from msgspec import Struct
 
-from ..core.hosts import App, check_key
+from ..core.hosts import App
 from ..errors import RequestInvalidError
-from .limits import Limited, RateLimit
-from .middleware import KEPT_REQUESTS, Front, Received as Received
-from .service.message_pages import DIALECTS, PAGE_ORDERS, Dialect, Look, PageOrder
-from .service.router import Keys, Service
+from .limits import LimitCounter, RateLimit
+from .middleware import LAST_REQUESTS, Middleware, Received as Received
+from .service.context import Context
+from .service.page_format import ListOrder, PageOrder
+from .service.service import Keys, Service
+from .settings import (
+    Dialects,
+    Settings,
+    checked_formats,
+    checked_keys,
+    checked_path,
+    checked_sizes,
+    whole_number,
+)
 from .store.data import EPOCH, fill
 from .store.store import Store
 from .weather.faults import Fault
 from .weather.script import Weather
-
-Dialects: TypeAlias = Literal["documented", "cursor", "next"]
-
-_DOCUMENTED: Final[tuple[Dialect, Dialect]] = ("cursor", "next")
-
 
 _KEYS: Final = Keys(
     "emulated-full-access-key",
@@ -44,21 +49,22 @@ _KEYS: Final = Keys(
 class Emulator:
     """The documented service on 127.0.0.1, for tests and benchmarks.
 
-    `async with Emulator(users=50, messages=1000, seed=0) as emulator:` makes data from the seed (the same
+    `async with Emulator(users=50, messages=1000, seed=0) as emulator:` generates data from the seed (the same
     arguments give the same bytes; 100,000 messages take two or three seconds, in which the event loop
     stands still) and listens on `port`, 0 for a free one. `emulator.app` is what a session needs.
 
     - `database`: the path of a file that keeps everything. One that is filled already is served as it
-      is, and no data is made. One emulator at a time can have it open.
+      is, and no data is generated. One emulator at a time can have it open.
     - `dialect`: which of the two envelopes message lists use. "documented": `meta.cursor` for
       GET /users/{uid}/messages and `meta.next` for the other three; "cursor" or "next": that one for all.
     - `page_order`: how messages are ordered inside a page; the specification does not say.
+    - `list_order`: "id", or "time" for lists by `sentAt`, in which ids may come in any order.
     - `weather`: faults, see `chatrest.emulator.weather`; more can be added while it runs.
-    - `limit`: a rate limit that it keeps; without one it has none.
+    - `limit`: a rate limit that it enforces; without one it has none.
     - `clock`: epoch seconds, for what is created while the emulator runs, for limits, for weather and for
-      the header `Date`. `sleep` is what late and dripping replies wait with.
+      the header `Date`. `sleep`: seconds, the waits of late and dripping replies.
 
-    Raises `RequestInvalidError` for a wrong argument, and OSError for a port that is taken.
+    Raises `RequestInvalidError` for a wrong argument, and OSError for a port that is in use.
     """
 
     def __init__(
@@ -81,44 +87,31 @@ class Emulator:
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         dialect: Dialects = "documented",
         page_order: PageOrder = "ascending",
+        list_order: ListOrder = "id",
     ) -> None:
-        self._made = _Made(
-            users=_whole("users", users, 10**6),
-            messages=_whole("messages", messages, 10**8),
-            seed=_whole("seed", seed, 2**63),
-            groups=_whole("groups", groups, 10**5),
+        self._sizes = checked_sizes(users, messages, seed, groups)
+        self._settings = Settings(
+            port=whole_number("port", port, 65_535),
+            database=checked_path(database),
+            app_id=App(app_id, api_key).app_id,
+            keys=checked_keys(api_key, auth_only_key, management_key, management_secret),
+            formats=checked_formats(dialect, page_order, list_order),
+            clock=clock,
+            sleep=sleep,
         )
-        if messages and users < 2:
-            raise RequestInvalidError(
-                f"users = {users}: messages need 2 users at least; give messages=0 for none"
-            )
-        self._port = _whole("port", port, 65_535)
-        self._database = _path(database)
-        names = ("api_key", "auth_only_key", "management_key", "management_secret")
-        keys = (api_key, auth_only_key, management_key, management_secret)
-        self._keys = Keys(*(check_key(name, key) for name, key in zip(names, keys, strict=True)))
-        if api_key == auth_only_key:
-            raise RequestInvalidError("auth_only_key: allowed is any key but api_key")
-        self._app_id = App(app_id, api_key).app_id
         if not callable(clock):
             raise RequestInvalidError(f"clock = {clock!r}: allowed is a function that gives epoch seconds")
         if not callable(sleep):
             raise RequestInvalidError(f"sleep = {sleep!r}: allowed is a coroutine function of seconds")
         if limit is not None and not isinstance(limit, RateLimit):
             raise RequestInvalidError(f"limit = {limit!r}: allowed is a RateLimit, or None")
-        self._clock, self._sleep = clock, sleep
-        _one_of("dialect", dialect, DIALECTS)
-        _one_of("page_order", page_order, PAGE_ORDERS)
-        self._looks = [
-            Look(preset if dialect == "documented" else dialect, page_order) for preset in _DOCUMENTED
-        ]
         self._running: _Running | None = None
-        self.requests: deque[Received] = deque(maxlen=KEPT_REQUESTS)
-        """What was asked, the oldest first; the last `KEPT_REQUESTS` are kept."""
-        self.weather = Weather(weather, self._made.seed)
+        self.requests: deque[Received] = deque(maxlen=LAST_REQUESTS)
+        """The last `LAST_REQUESTS` requests, the oldest first."""
+        self.weather = Weather(weather, self._sizes.seed)
         """The script of faults: to add to and to clear while it runs."""
-        self.limited = Limited(limit)
-        """What the rate limit has allowed and refused."""
+        self.limited = LimitCounter(limit)
+        """The counts of what the rate limit has allowed and refused."""
 
     async def __aenter__(self) -> Self:
         await self.start()
@@ -128,57 +121,53 @@ class Emulator:
         await self.close()
 
     async def start(self) -> None:
-        """Makes or opens the data and listens; a cancel or an error leaves nothing open."""
+        """Generate or open the data, and listen; a cancel or an error leaves nothing open."""
         if self._running is not None:
             raise RequestInvalidError("the emulator is started already")
-        store = Store(self._database)
+        store = Store(self._settings.database)
         service = self._service(store)
-        front = Front(service, self.weather, self.limited, self.requests, self._clock, self._sleep)
-        # A client that hangs up ends its request's handler: one that is held or late would outlive it.
-        server = web.Server(front.handle, access_log=None, handler_cancellation=True)
+        middleware = Middleware(
+            service, self.weather, self.limited, self.requests, self._settings.clock, self._settings.sleep
+        )
+        # A client that hangs up ends its request's handler: a late or half-open one would outlive it.
+        server = web.Server(middleware.handle, access_log=None, handler_cancellation=True)
         runner = web.ServerRunner(server, shutdown_timeout=1.0)
         try:
             if store.is_empty():
-                fill(store, **msgspec.structs.asdict(self._made))
+                fill(store, **msgspec.structs.asdict(self._sizes))
             await runner.setup()
-            await web.TCPSite(runner, "127.0.0.1", self._port).start()
+            await web.TCPSite(runner, "127.0.0.1", self._settings.port).start()
         except BaseException:
             await runner.cleanup()
             store.close()
             raise
-        self._running = _Running(service, front, runner, runner.addresses[0][1])
+        self._running = _Running(store, middleware, runner, runner.addresses[0][1])
 
     def _service(self, store: Store) -> Service:
-        user_lists, other_lists = self._looks
-        return Service(
-            store,
-            self._keys,
-            self._app_record(),
-            user_lists=user_lists,
-            other_lists=other_lists,
-            clock=self._clock,
-        )
+        settings = self._settings
+        context = Context(store, _app_record(settings.app_id), *settings.formats, settings.clock)
+        return Service(context, settings.keys)
 
     async def close(self) -> None:
-        """Stops listening and closes the store; twice is fine. What was in memory is gone."""
+        """Stop listening and close the store; twice is fine. Data in memory is gone."""
         if (running := self._running) is None:
             return
-        running.front.close()
+        running.middleware.close()
         try:
             await running.runner.cleanup()
         finally:
-            running.service.store.close()
+            running.store.close()
             self._running = None
 
     @property
     def app(self) -> App:
         """The app with the key of scope `fullAccess`, for a session."""
-        return App(self._app_id, self._keys.full_access, base_url=self.base_url)
+        return App(self._settings.app_id, self._settings.keys.full_access, base_url=self.base_url)
 
     @property
     def auth_only_app(self) -> App:
         """The same app with the key of scope `authOnly`: only users and auth tokens can be created."""
-        return App(self._app_id, self._keys.auth_only, base_url=self.base_url)
+        return App(self._settings.app_id, self._settings.keys.auth_only, base_url=self.base_url)
 
     @property
     def base_url(self) -> str:
@@ -192,13 +181,13 @@ class Emulator:
 
     @property
     def management_key(self) -> str:
-        """What the management interface wants in the header `key`."""
-        return self._keys.management
+        """The management interface's key, for the header `key`."""
+        return self._settings.keys.management
 
     @property
     def management_secret(self) -> str:
-        """What the management interface wants in the header `secret`."""
-        return self._keys.secret
+        """The management interface's secret, for the header `secret`."""
+        return self._settings.keys.secret
 
     @property
     def port(self) -> int:
@@ -207,8 +196,8 @@ class Emulator:
 
     @property
     def store(self) -> Store:
-        """What the service knows: to compare with, and to add to while it runs."""
-        return self._started().service.store
+        """The service's data: to compare with, and to add to while it runs."""
+        return self._started().store
 
     def _started(self) -> "_Running":
         if self._running is None:
@@ -217,50 +206,25 @@ class Emulator:
 
     def __repr__(self) -> str:
         state = "closed" if self._running is None else f"{self.base_url}, {len(self.requests)} requests"
-        return f"<Emulator {self._app_id}: {state}>"
-
-    def _app_record(self) -> dict[str, Any]:
-        return {
-            "id": self._app_id,
-            "name": "Emulated app",
-            "plan": "free",
-            "region": "us",
-            "state": "active",
-            "owner": 1,
-            "createdAt": EPOCH,
-        }
-
-
-class _Made(Struct, frozen=True):
-    """Sizes and seed of the made data."""
-
-    users: int
-    messages: int
-    seed: int
-    groups: int
+        return f"<Emulator {self._settings.app_id}: {state}>"
 
 
 class _Running(Struct, frozen=True):
-    """What there is between start and close."""
+    """The resources between start and close."""
 
-    service: Service
-    front: Front
+    store: Store
+    middleware: Middleware
     runner: web.ServerRunner
     port: int
 
 
-def _whole(name: str, value: object, most: int) -> int:
-    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= most:
-        raise RequestInvalidError(f"{name} = {value!r}: allowed is a whole number from 0 to {most}")
-    return value
-
-
-def _one_of(name: str, value: object, allowed: tuple[str, ...]) -> None:
-    if value not in allowed:
-        raise RequestInvalidError(f"{name} = {value!r}: allowed are {', '.join(allowed)}")
-
-
-def _path(database: object) -> str | PathLike[str] | None:
-    if database is None or isinstance(database, PathLike) or (isinstance(database, str) and database):
-        return database
-    raise RequestInvalidError(f"database = {database!r}: allowed is the path of a file, or None")
+def _app_record(app_id: str) -> dict[str, Any]:
+    return {
+        "id": app_id,
+        "name": "Emulated app",
+        "plan": "free",
+        "region": "us",
+        "state": "active",
+        "owner": 1,
+        "createdAt": EPOCH,
+    }

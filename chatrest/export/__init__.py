@@ -1,4 +1,4 @@
-"""Exports: messages to files, for days if need be, that can be killed at any instant and prove to be whole.
+"""Exports: copy messages to files, continue after any interruption, and check that nothing is missing.
 
 ```python
 from chatrest.export import Plan, export

@@ -27,13 +27,16 @@ from .ids import key_of, number
 from .journal import NEVER, Journal
 from .names import DATABASE
 from .plan import Plan
-from .sink import LAST, Lost, Site, check_installed, lost_of, sink_of
+from .settings import difference
+from .sink import check_installed, sink_of
 from .sources import Source
 from .spans import without
+from .workspace import LAST, MissingIds, Workspace, missing_with
 
-Mode: TypeAlias = Literal["fresh", "compare", "recheck", "adopt"]
+Mode: TypeAlias = Literal["fresh", "compare", "recheck", "confirm", "adopt"]
 """fresh: nothing of it can be on disk; compare: it may be, and may have changed; recheck: the same, and what
-is on disk and not shown any more has vanished; adopt: what others were to write, and did not."""
+is on disk and not shown any more has vanished; confirm: what a recheck did not find is looked for once more;
+adopt: what others were to write, and did not."""
 
 
 class Taken(Struct, frozen=True, kw_only=True):
@@ -57,8 +60,8 @@ class Taken(Struct, frozen=True, kw_only=True):
     """The ids that other sources leave to this one."""
     theirs: list[int] = []
     """The ids that this source leaves to others: they are not among the rows."""
-    seen: frozenset[int] = frozenset()
-    """Of a recheck: all ids that the service showed, the source's own or not."""
+    shown: frozenset[int] = frozenset()
+    """Of a recheck and its confirmation: all ids that the service showed, in any window, of any source."""
     adopted: list[Row] = []
     """Of a recheck: rows that are others', and that this source may have written in their place."""
     bytes: int = 0
@@ -110,7 +113,7 @@ class Archive:
             if plan is not None and not self.journal.sources():  # nothing was asked for yet
                 self._begin_anew(plan)
             self.plan = agreed(folder, {name: self.journal[name] for name in begin}, plan, app_id)
-            self.sink = sink_of(self.plan, Site(folder, self.journal, self.disk, self._files))
+            self.sink = sink_of(self.plan, Workspace(folder, self.journal, self.disk, self._files))
             self._repair()
         except BaseException:
             self._files.close()
@@ -183,6 +186,14 @@ class Archive:
                 self._index.load(self.sink.stored(first, last, since))
             self._index.renew(self.journal.waiting())
 
+    def missing_spans(self, apart: int) -> list[tuple[int, int, int]]:
+        """The ids that this run's recheck did not find, as (source, first id, last id).
+
+        Two spans of a source have at least `apart` of its messages between them.
+        """
+        with self._lock:
+            return [] if self._index is None else list(self._index.missing_spans(apart))
+
     def may_hold(self, source: int, first: int, last: int) -> bool:
         """Whether rows of a source with such ids may be on disk already."""
         return not self.sink.upserts and self.journal.has_rows(source, first, last)
@@ -200,10 +211,14 @@ class Archive:
     # ── one page ──
 
     def _take(self, page: Taken, kept: Kept) -> None:
-        shown = (its for row in (*page.rows, *page.adopted) if (its := number(row.id)) is not None)
-        self.journal.reappear(page.after + 1, page.last, shown)
+        ids = page.shown or filter(None, (number(row.id) for row in page.rows))
+        covers = page.last > page.after  # if not, it is a page of a list that goes by time: ids of any height
+        self.journal.reappear(*((page.after + 1, page.last) if covers else (0, LAST)), ids)
+        if page.mode == "confirm":
+            kept.vanished -= self._index.show(page.shown) if self._index is not None else 0
+            return
         # A sink that takes a row twice without harm needs neither, but a recheck tells what has changed.
-        if page.mode == "recheck" or (page.mode != "fresh" and not self.sink.upserts):
+        if page.mode == "recheck" or (page.mode != "fresh" and not (self.sink.upserts and covers)):
             page = self._compared(page, kept)
         rows = page.rows
         if not self.sink.upserts and (page.nobodys or self._has_strays or page.mode == "adopt"):
@@ -221,9 +236,10 @@ class Archive:
         index = self._index
         assert index is not None, "prepare() comes first"
         if page.mode == "recheck":
-            gone = index.missing(page.number, page.after, page.last, page.since, page.seen)
-            self.journal.vanish(page.number, gone, int(self._now()))
-            kept.vanished += len(gone)
+            missing = index.missing(page.number, page.after, page.last, page.since, page.shown)
+            self.journal.vanish(page.number, missing, int(self._now()))
+            shown = page.theirs if page.last > page.after else page.shown
+            kept.vanished += len(missing) - index.show(shown)
         new, changed = index.compare(page.rows)
         changed += index.compare(index.of(page.number, page.adopted)).changed
         if page.mode == "adopt":
@@ -270,14 +286,16 @@ class Archive:
         """Brings disk and journal together; what is not on disk is not covered."""
         try:
             with self.journal.transaction():
-                untold = list(map(lost_of, self.journal.untold_frames()))
+                untold = list(map(missing_with, self.journal.untold_frames()))
                 if lost := [*untold, *self.sink.repair()]:
-                    self._uncover([Lost(each.source, each.first or 1, each.last or LAST) for each in lost])
+                    self._uncover(
+                        [MissingIds(each.source, each.first or 1, each.last or LAST) for each in lost]
+                    )
         except BaseException:
             self.sink.close()
             raise
 
-    def _uncover(self, lost: list[Lost]) -> None:
+    def _uncover(self, lost: list[MissingIds]) -> None:
         """What is lost is to be read again, by whoever may have it."""
         known = [every.number for every in self.journal.sources()]
         for source, first, last in lost:
@@ -303,19 +321,23 @@ class Archive:
 
 
 def agreed(folder: Path, kept: Mapping[str, str | None], plan: Plan | None, app_id: str) -> Plan:
-    """The folder's plan, of its journal's meta; the plan that is given must not differ, nor the app."""
-    app, its = kept.get("app"), kept.get("plan")
-    if app is None or its is None:
+    """Return the folder's plan, from its journal's meta.
+
+    Raises `RequestInvalidError` where the given plan differs, or the app is another one.
+    """
+    app, encoded = kept.get("app"), kept.get("plan")
+    if app is None or encoded is None:
         raise RequestInvalidError(f"{folder / journals.NAME} tells no plan: it is no export's journal")
     if app != app_id:
         raise RequestInvalidError(f"{folder} holds an export of the app {app!r}, and not of {app_id!r}")
-    found = Plan.parse(its)
-    if plan is not None and plan != found:
+    stored = Plan.parse(encoded)
+    if plan is not None and plan != stored:
+        theirs, ours = difference(stored, plan)
         raise RequestInvalidError(
-            f"{folder} holds an export of another plan: {'; '.join(found.differences(plan))}; "
-            "allowed is the same plan, no plan at all to go on with it, or another folder"
+            f"folder '{folder}' was exported with {theirs}, and this plan has {ours}: allowed is the same "
+            "plan, no plan at all to go on with the folder's own, or another folder"
         )
-    return found
+    return stored
 
 
 def claim(folder: Path, disk: Disk | None = None) -> None:

@@ -1,9 +1,10 @@
-"""What an export holds and how it is written: a value, checked when it is made, kept in the journal."""
+"""The plan of an export: what it holds, and how it is written. Checked when made, kept in the journal."""
 
 import hashlib
 from collections.abc import Iterable, Sequence
+from datetime import date, datetime, timedelta
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, TypeVar, final
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, TypeVar, cast, final
 
 import msgspec
 from msgspec import Struct, structs
@@ -13,6 +14,7 @@ from ..core.encode import given
 from ..core.endpoint import check_acting_user, segment
 from ..errors import RequestInvalidError
 from ..queries.messages import MessageQuery
+from ..times import to_seconds
 from .sources import Source, pair_of
 
 T = TypeVar("T")
@@ -20,17 +22,22 @@ T = TypeVar("T")
 Format: TypeAlias = Literal["ndjson", "parquet", "sqlite"]
 Compress: TypeAlias = Literal["none", "gzip", "zstd"]
 Partition: TypeAlias = Literal["source", "month"]
-if TYPE_CHECKING:  # what a caller may give: a plan makes tuples of lists
+if TYPE_CHECKING:  # what a caller may give: a plan makes tuples of lists, and timestamps of datetimes
     Names: TypeAlias = Sequence[str]
     Pairs: TypeAlias = Sequence[tuple[str, str]]
+    Time: TypeAlias = int | date
 else:
     Names: TypeAlias = tuple[str, ...]
     Pairs: TypeAlias = tuple[tuple[str, str], ...]
+    Time: TypeAlias = int
 
 FORMATS: Final = ("ndjson", "parquet", "sqlite")
 COMPRESS: Final = ("none", "gzip", "zstd")
 PARTITIONS: Final = ("source", "month")
-_DEFAULTS: Final = {"parquet": ("zstd", "month")}
+DEFAULTS: Final = {"ndjson": ("none", "source"), "parquet": ("zstd", "month"), "sqlite": ("none", "source")}
+"""By format: how its files are compressed, and what each of them holds."""
+_DAY: Final = timedelta(days=1)
+_TIME: Final = "a datetime with a time zone, a date, a timestamp as a whole number, 0 or later, or None"
 _NOT_A_FILTER: Final = {
     "affix": "an export goes from the oldest message to the newest",
     "id": "the journal knows where each source goes on",
@@ -46,15 +53,22 @@ _NOT_A_FILTER: Final = {
 
 @final
 class Plan(Struct, frozen=True, kw_only=True, dict=True, forbid_unknown_fields=True):
-    """What to export: any of `users`, `pairs`, `groups` and `all_users`, or `everything` alone.
+    """The messages to export, and the files to write: any of `users`, `pairs`, `groups` and `all_users`, or
+    `everything` alone.
 
-    - With no source named it is `all_users`: the service's list of users, each of them walked, the ones
-      that are switched off too. `everything` is the app's own list, GET /messages.
-    - `since` and `until`, both included, are compared with `sentAt` (epoch seconds on services of this
-      kind; the specification shows no unit), here as well as by the service.
-    - `query` is any filter of the messages but the places and sizes, which the export has a hold of.
-    - `format`, `compress` and `partition`: None is the format's own default: `ndjson` is not compressed
-      and has a file a source, `parquet` is `zstd` and has files by month; `sqlite` is one file.
+    - `users` are uids, `groups` guids, `pairs` two uids each. Without any of them the plan is `all_users`:
+      every user in the service's list of users, deactivated ones included. `everything` is the app's own list
+      of messages, GET /messages.
+    - `since` and `until`, both included, limit the export to messages sent in that time. Each is an aware
+      datetime, a date, or a timestamp in the service's unit. A date is a day in UTC: `since` begins with its
+      first second, `until` ends with its last one. Kept as timestamps.
+    - `query` holds further filters. Page sizes, positions and times are not allowed in it.
+    - `format` is `ndjson`, `parquet` or `sqlite`; `compress` is `none`, `gzip` or `zstd`; `partition` is
+      `source` (a file per source) or `month`. None is the format's default: `ndjson` is not compressed and
+      has a file per source, `parquet` has `zstd` and files by month, `sqlite` is one file.
+
+    Each message is stored once, in the first source of the plan that it belongs to: groups, then pairs, then
+    users in the listed order. A user's file is therefore not all of that user's messages.
 
     Raises `RequestInvalidError` where a field is wrong, or two do not go together.
     """
@@ -64,8 +78,8 @@ class Plan(Struct, frozen=True, kw_only=True, dict=True, forbid_unknown_fields=T
     groups: Names = ()
     all_users: bool = False
     everything: bool = False
-    since: int | None = None
-    until: int | None = None
+    since: Time | None = None
+    until: Time | None = None
     query: MessageQuery = MessageQuery()
     format: Format = "ndjson"
     compress: Compress | None = None
@@ -82,13 +96,15 @@ class Plan(Struct, frozen=True, kw_only=True, dict=True, forbid_unknown_fields=T
             raise RequestInvalidError("everything = True: it holds all the others; allowed is it alone")
         if not named and not self.everything:
             self._set("all_users", True)
-        _check_window(self.since, self.until)
+        self._set("since", _timestamp("since", self.since))
+        self._set("until", _timestamp("until", self.until, end=True))
+        _check_window(*self.window)
         _check_query(self.query)
         self._check_files()
 
     def _check_files(self) -> None:
         check(self.format in FORMATS, "format", self.format, ", ".join(FORMATS))
-        compress, partition = _DEFAULTS.get(self.format, ("none", "source"))
+        compress, partition = DEFAULTS[self.format]
         for name, value, allowed in (("compress", compress, COMPRESS), ("partition", partition, PARTITIONS)):
             given = getattr(self, name)
             check(given is None or given in allowed, name, given, f"{', '.join(allowed)}, or None")
@@ -101,9 +117,14 @@ class Plan(Struct, frozen=True, kw_only=True, dict=True, forbid_unknown_fields=T
     def _set(self, name: str, value: Any) -> None:
         structs.force_setattr(self, name, value)
 
+    @property
+    def window(self) -> tuple[int | None, int | None]:
+        """`since` and `until` as timestamps."""
+        return cast("tuple[int | None, int | None]", (self.since, self.until))
+
     @cached_property
     def sources(self) -> tuple[Source, ...]:
-        """The sources that are named, each once; those of `all_users` are the service's to list."""
+        """The sources that the plan names, each once; the users of `all_users` are not among them."""
         named = [Source("everything")] if self.everything else []
         named += [Source("group", (guid,)) for guid in self.groups]
         named += [pair_of(*pair) for pair in self.pairs]
@@ -112,26 +133,20 @@ class Plan(Struct, frozen=True, kw_only=True, dict=True, forbid_unknown_fields=T
 
     @cached_property
     def fingerprint(self) -> str:
-        """A short name that equal plans share."""
+        """A hash of the plan, 16 hexadecimal digits; equal plans have the same."""
         return hashlib.sha256(self.encoded()).hexdigest()[:16]
 
     def encoded(self) -> bytes:
-        """The plan as JSON, from which `Plan.parse` gives it back."""
+        """Return the plan as JSON, from which `Plan.parse` gives it back."""
         return msgspec.json.encode({**structs.asdict(self), "query": given(self.query)})
 
     @classmethod
     def parse(cls, encoded: bytes | str) -> "Plan":
-        """The plan of its JSON; `RequestInvalidError` where it is none."""
+        """Return the plan of its JSON; `RequestInvalidError` where it is not the JSON of a plan."""
         try:
             return msgspec.json.decode(encoded, type=cls)
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
             raise RequestInvalidError(f"this is not the JSON of a plan: {error}") from None
-
-    def differences(self, other: "Plan") -> list[str]:
-        """What is not the same in `other`, a line a field."""
-        names = self.__struct_fields__
-        pairs = [(name, getattr(self, name), getattr(other, name)) for name in names]
-        return [f"{name} is {mine!r}, and not {its!r}" for name, mine, its in pairs if mine != its]
 
 
 def _list(name: str, value: object) -> list[Any]:
@@ -166,11 +181,18 @@ def _pair(pair: object) -> tuple[str, str]:
     return one, other
 
 
-def _check_window(since: object, until: object) -> None:
-    for name, value in (("since", since), ("until", until)):
-        fits = value is None or (type(value) is int and value >= 0)
-        check(fits, name, value, "a timestamp as a whole number, 0 or later, or None")
-    if isinstance(since, int) and isinstance(until, int) and until < since:
+def _timestamp(name: str, value: object, *, end: bool = False) -> int | None:
+    """Return the timestamp of a moment; of a date that is an end its last second."""
+    if isinstance(value, date):
+        whole_day = end and not isinstance(value, datetime)
+        value = to_seconds(name, value + _DAY) - 1 if whole_day else to_seconds(name, value)
+    fits = value is None or (type(value) is int and value >= 0)
+    check(fits, name, value, _TIME)
+    return cast("int | None", value)
+
+
+def _check_window(since: int | None, until: int | None) -> None:
+    if since is not None and until is not None and until < since:
         raise RequestInvalidError(
             f"until = {until}: the window ends before it begins; allowed is since ({since}) or later"
         )

@@ -1,4 +1,4 @@
-"""How far an export has come: numbers that the run keeps, and that whoever shows them reads when it likes."""
+"""The progress of an export: numbers that a run keeps, to be read at any time."""
 
 from typing import final
 
@@ -10,36 +10,47 @@ __all__ = ["Active", "Progress"]
 
 
 class Active(Struct):
-    """A source that is being walked now."""
+    """A source that is being read now."""
 
     name: str
     share: float = 0.0
-    """Of its ids, from 0 to 1."""
+    """How much of its range of ids is done, from 0 to 1."""
     messages: int = 0
+    """Messages that were read of it."""
 
 
 @final
 class Progress:
-    """The numbers of one run. Nothing here waits, prints, or costs more than an addition."""
+    """The numbers of one run: `export(…, progress=progress)` updates them, and any task may read them.
+
+    With `AsyncSession(app, telemetry=progress.heard)` it counts requests, too.
+    """
 
     def __init__(self) -> None:
         self.phase = "beginning"
+        """The step of the run, in words."""
         self.jobs = 0
-        """What is left to be walked, as pieces of sources."""
+        """Parts of sources that wait to be read."""
         self.ids = 0
-        """How many ids there are to cover, over all sources; 0 where the service does not tell."""
+        """The size of the range of ids to be read, over all sources; 0 where the service does not tell."""
         self.covered = 0
-        """How many of them are, messages or not: what an ETA can be made of."""
+        """How much of that range is done: `covered / ids` is the share of the work."""
         self.sources = 0
+        """Sources of the plan."""
         self.done = 0
-        """Sources that are walked to their end."""
+        """Sources that are read to their end."""
         self.failed = 0
+        """Sources that could not be read."""
         self.written = 0
+        """Messages that were added."""
         self.changed = 0
+        """Messages that were replaced by a newer version."""
         self.vanished = 0
+        """Messages that a recheck did not find in the service any more."""
         self.received = 0
-        """Bytes of pages."""
+        """Bytes of the pages that came."""
         self.requests = 0
+        """Requests that were sent."""
         self.limited = 0
         """Requests that were answered 429."""
         self.repeated = 0
@@ -47,11 +58,12 @@ class Progress:
         self.trouble: str | None = None
         """The class of the newest failed attempt's error, until a request succeeds."""
         self.active: dict[int, Active] = {}
-        """By the number of its job."""
+        """The sources that are being read now, by a number of their own."""
         self.waits_for_disk = False
+        """True while the disk is slower than the service."""
 
     def heard(self, record: Record) -> None:
-        """A telemetry listener: `AsyncSession(app, telemetry=progress.heard)`."""
+        """Count a request: a telemetry listener, `AsyncSession(app, telemetry=progress.heard)`."""
         if not isinstance(record, Attempt):
             return
         self.requests += 1

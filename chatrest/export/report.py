@@ -1,4 +1,4 @@
-"""What has come of a run: for whoever called it, for the summary, and for the manifest."""
+"""The result of a run: for its caller, for the summary, and for the manifest."""
 
 from typing import final
 
@@ -6,38 +6,44 @@ from msgspec import Struct
 
 
 class Failure(Struct, frozen=True):
-    """A source that is not whole."""
+    """A source that could not be read to its end."""
 
     source: str
+    """Its kind and its name, such as `user alice`."""
     error: str
 
 
 @final
 class Report(Struct, kw_only=True):
-    """One run of an export."""
+    """The result of one run of an export."""
 
     complete: bool = False
-    """Whether the export holds all that its plan asks for, up to the frozen end; `gone` users can be asked
-    for no more, and are no reason against it."""
+    """True where the export holds all that its plan asks for, up to `until`. Users that were deleted in the
+    service since (`gone`) do not count against it."""
     reasons: list[str] = []
-    """Why it is not, a sentence each; the sources that failed are not repeated here."""
+    """Why it is not complete, a sentence each, beside the sources in `failed`."""
     until: int | None = None
-    """The newest id when the run began: no message behind it is in the export. None where it is not known."""
+    """The app's newest message id when the run began: the export holds no later ones. None where the service
+    does not tell."""
     messages: int = 0
-    """In the export."""
+    """Messages in the export."""
     written: int = 0
-    """Of these, by this run."""
+    """Messages that this run added."""
     changed: int = 0
-    """Messages whose newer version has taken the place of an older one, which is kept."""
+    """Messages that were replaced by a newer version; the older one is kept in the history file."""
     vanished: int = 0
-    """Messages of this run's recheck that the service does not show any more; they are kept."""
+    """Messages that this run's recheck did not find in the service any more; they stay in the export."""
     lost: int = 0
-    """Messages that were in a file that is lost, and that the service does not show any more."""
+    """Messages that were in a lost or damaged file, and that the service does not show any more."""
     sources: int = 0
+    """Sources of the plan, without those in `gone`."""
     failed: list[Failure] = []
+    """Sources that could not be read to their end. The next run continues with them."""
     gone: list[str] = []
-    """Users that were listed once, and are not there any more: their messages are kept."""
+    """Users that the service listed in an earlier run and does not have any more; their messages are kept."""
     requests: int = 0
+    """Requests that the run sent."""
     started: int = 0
+    """When it began, in epoch seconds."""
     finished: int = 0
-    """Epoch seconds."""
+    """When it ended, in epoch seconds."""

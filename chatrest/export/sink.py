@@ -7,41 +7,14 @@ export is opened again, `repair`.
 
 from collections.abc import Iterator
 from importlib.util import find_spec
-from pathlib import Path
-from typing import Final, NamedTuple, Protocol
+from typing import Protocol
 
 from ..core.rows import Row
 from ..errors import RequestInvalidError
-from .disk import Disk, OpenFiles
-from .journal import Frame, Journal
 from .plan import Plan
 from .sinks.packing import packing
 from .sources import Source
-
-LAST: Final = (1 << 63) - 1
-"""No id is higher."""
-
-
-class Stored(NamedTuple):
-    """A row as it is on disk."""
-
-    row: Row
-    source: int
-    """The source that wrote it; 0 where that is not known any more."""
-
-
-class Lost(NamedTuple):
-    """Ids of a source that the journal knows, and the disk has not: they are to be read again."""
-
-    source: int
-    """0 for any source."""
-    first: int
-    last: int
-
-
-def lost_of(frame: Frame) -> Lost:
-    """What is lost with a frame. Its rows without a number may stand anywhere, in any source's list."""
-    return Lost(0, 1, LAST) if frame.loose > 1 else Lost(frame.source, frame.first, frame.last)
+from .workspace import LAST, MissingIds, StoredRow, Workspace
 
 
 class Sink(Protocol):
@@ -52,7 +25,7 @@ class Sink(Protocol):
         """Whether a row that is there already may be added again: then it takes the place of the old one,
         which is kept as a version."""
 
-    def repair(self) -> list[Lost]:
+    def repair(self) -> list[MissingIds]:
         """Brings the disk to what the journal says: torn ends are cut off. What it lacks is lost."""
 
     def add(self, number: int, source: Source, rows: list[Row]) -> int:
@@ -64,7 +37,7 @@ class Sink(Protocol):
     def forget(self) -> None:
         """What was taken since the last commit never happened."""
 
-    def stored(self, first: int = 0, last: int = LAST, since: int = 0) -> Iterator[Stored]:
+    def stored(self, first: int = 0, last: int = LAST, since: int = 0) -> Iterator[StoredRow]:
         """The rows on disk, each once: at least those from id `first` to `last`, sent at `since` or later.
 
         Costs the reading of the frames that may hold one; memory for a frame. A row that has no number for an
@@ -88,15 +61,6 @@ class Sink(Protocol):
         """Lets go of what is open."""
 
 
-class Site(NamedTuple):
-    """Where an export lives, and what it is written with."""
-
-    folder: Path
-    journal: Journal
-    disk: Disk
-    files: OpenFiles
-
-
 def check_installed(plan: Plan) -> None:
     """`RequestInvalidError` where what the plan's format needs is not installed."""
     if plan.format == "parquet" and find_spec("pyarrow") is None:
@@ -105,18 +69,18 @@ def check_installed(plan: Plan) -> None:
         packing(plan.compress or "none")
 
 
-def sink_of(plan: Plan, site: Site) -> Sink:
+def sink_of(plan: Plan, workspace: Workspace) -> Sink:
     """The sink of the plan's format; `RequestInvalidError` where what it needs is not installed."""
     match plan.format:
         case "ndjson":
             from .sinks.ndjson import NdjsonSink
 
-            return NdjsonSink(plan, site)
+            return NdjsonSink(plan, workspace)
         case "parquet":
             from .sinks.parquet import ParquetSink
 
-            return ParquetSink(plan, site)
+            return ParquetSink(plan, workspace)
         case "sqlite":
             from .sinks.database import DatabaseSink
 
-            return DatabaseSink(plan, site)
+            return DatabaseSink(plan, workspace)

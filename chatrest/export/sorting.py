@@ -6,6 +6,7 @@ from typing import Final, NamedTuple
 from ..core.endpoint import Pairs
 from ..core.rows import UNKNOWN, Row
 from .ids import key_of, number, span
+from .names import MILLISECONDS
 from .sources import Judge, Whose
 
 _ENDS: Final = attrgetter("sender", "receiver", "receiver_type")
@@ -17,8 +18,21 @@ class Window(NamedTuple):
     since: int | None = None
     until: int | None = None
 
+    def asked(self, recheck_since: int | None = None) -> "Window":
+        """Return the window to ask the service for: a second wider at both ends.
+
+        Some services leave the second of `fromTimestamp` or `toTimestamp` itself out, so `within` decides
+        which rows belong to the export. `recheck_since` is where a recheck begins. An end is never asked for
+        without a beginning: some services would ignore it.
+        """
+        since = self.since
+        if recheck_since is not None or self.until is not None:
+            since = max(recheck_since or 0, since or 0)
+        low = None if since is None else max(0, since - _second(since))
+        return Window(low, None if self.until is None else self.until + _second(self.until))
+
     def within(self, rows: list[Row]) -> list[Row]:
-        """The rows that were sent in it; those that tell no time are the service's to judge."""
+        """Return the rows that were sent in it; those that tell no time are kept."""
         if self.since is None and self.until is None:
             return rows
         low = float("-inf") if self.since is None else self.since
@@ -33,6 +47,11 @@ class Sorted(NamedTuple):
     nobodys: frozenset[str]
     shared: list[int]
     theirs: list[int]
+
+
+def _second(timestamp: int) -> int:
+    """Return a second in the unit of a timestamp."""
+    return 1000 if timestamp >= MILLISECONDS else 1
 
 
 def cut(rows: list[Row], after: int, until: int) -> tuple[list[Row], int, bool]:

@@ -1,4 +1,4 @@
-"""From arguments to a run: opens the folder, runs, and leaves a manifest that tells the truth."""
+"""From arguments to a run: the folder is opened, the run is made, and the manifest is written."""
 
 import sqlite3
 import threading
@@ -33,17 +33,26 @@ async def export(
     disk: Disk | None = None,
     now: Callable[[], float] = time.time,
 ) -> Report:
-    """Exports what `plan` says into the folder `out`, or goes on with the export that is there.
+    """Export the messages of `plan` into the folder `out`, or continue the export that is there.
 
-    Reads every source of the plan up to the newest message of the app at this moment, with `workers` walks
-    at once, and memory for about as many pages; run again, it reads what is new. `recheck` reads the last so
-    many seconds of messages again, for those that were edited or deleted since: the newest version of each
-    takes its place, the older ones are kept. Without a plan it is the folder's own, or that of all users.
+    Reads every source of the plan up to the message that is the app's newest when it begins. Called again for
+    the same folder, it reads what is new since. Without a plan it takes the folder's own, or `Plan()` for a
+    new folder.
 
-    A crash, a kill or a cancel at any instant costs the pages that were under way: called again, it goes on.
-    The report says whether the export is whole; sources that the service refused are in `report.failed`.
-    Raises `RequestInvalidError` for a folder that holds something else, `AuthenticationError` for a key that
-    is refused, OSError where the disk fails; then as well, what was committed stays.
+    - `recheck`: read the messages of the last so many seconds again, to find those that were edited or
+      deleted. The newest version of a message takes its place in the export; older versions and deleted
+      messages are kept.
+    - `workers`: how many sources are read at the same time. Memory is needed for about as many pages.
+    - `progress`: numbers to watch while it runs.
+    - `disk`, `now`: for tests.
+
+    A crash, a kill or a cancel loses only the pages that were not yet on disk: call it again, and it
+    continues.
+
+    Returns a report, whose `complete` says whether the export holds all of its plan; `report.failed` lists
+    the sources that could not be read to their end. Raises `RequestInvalidError` for a folder that holds
+    something else or an export of another plan, `AuthenticationError` where the key is refused, and OSError
+    where the disk fails. What is on disk by then stays.
     """
     check(plan is None or isinstance(plan, Plan), "plan", plan, "a Plan, or None")
     check_count("workers", workers)

@@ -8,7 +8,7 @@ from .record import Json, Maybe, Record
 
 
 @final
-class AppInfo(Record, frozen=True, gc=False, rename="camel"):
+class AppInfo(Record, frozen=True, gc=False, rename="camel", omit_defaults=True):
     """An application. `api_keys` holds credentials: it is readable, and never in a repr."""
 
     fill_missing: ClassVar[bool] = False  # nobody is called ""

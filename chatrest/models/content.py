@@ -1,27 +1,33 @@
-"""What a message carries in `data`, by category (the specification shows that of calls alone)."""
+"""The contents of messages: `data`, by category (the specification shows that of calls alone)."""
 
-from typing import Any, final
+from typing import TYPE_CHECKING, Any, TypeAlias, final
 
 from msgspec import UNSET, field
 
 from .entity import Entity, Parties, Wrapped
-from .record import Json, Maybe, Record
+from .record import Count, Json, Maybe, OfCount, Record
 
 
 @final
-class Attachment(Record, frozen=True, gc=False, rename="camel"):
+class Attachment(Record, OfCount, frozen=True, gc=False, rename="camel"):
     """A file of a media message. `size` is in bytes."""
 
     url: str
     name: Maybe[str] = UNSET
     mime_type: Maybe[str] = UNSET
     extension: Maybe[str] = UNSET
-    size: Maybe[int] = UNSET
+    size: Maybe[Count] = UNSET
+
+
+if TYPE_CHECKING:
+    _Attachment: TypeAlias = Attachment
+else:
+    _Attachment = Attachment[Count]
 
 
 @final
 class ReactionCount(Record, frozen=True, gc=False, rename="camel"):
-    """How many users reacted to a message in one way."""
+    """The number of users who reacted to a message in one way."""
 
     reaction: str
     count: int
@@ -29,11 +35,11 @@ class ReactionCount(Record, frozen=True, gc=False, rename="camel"):
 
 
 @final
-class Content(Record, frozen=True, gc=False, rename="camel"):
+class Content(Record, OfCount, frozen=True, gc=False, rename="camel", omit_defaults=True):
     """`data` of a text or media message: the text, or a file's caption ("" where there is none)."""
 
     text: str = ""
-    attachments: Maybe[tuple[Attachment, ...]] = UNSET
+    attachments: Maybe[tuple[_Attachment, ...]] = UNSET
     url: Maybe[str] = UNSET
     resource: Maybe[str] = UNSET
     metadata: Maybe[Json] = UNSET
@@ -57,7 +63,10 @@ class CustomContent(Record, frozen=True, gc=False, rename="camel"):
 
 @final
 class ActionEntities(Record, frozen=True, gc=False, rename="camel"):
-    """Who did what to whom. `on` is a whole message (edited, deleted) or a user, so it stays JSON."""
+    """The parties of an action: `by`, `on` and `for_`.
+
+    `on` is a whole message (edited, deleted) or a user, so it stays JSON.
+    """
 
     by: Maybe[Wrapped[Entity]] = UNSET
     on: Maybe[Wrapped[Json]] = UNSET

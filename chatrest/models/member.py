@@ -1,15 +1,15 @@
-"""Members of a group, and what became of those that were added (operations table, members)."""
+"""Members of a group, and the outcomes of those that were added (operations table, members)."""
 
 from typing import Any, ClassVar, final
 
 from msgspec import UNSET
 
 from .record import Json, Maybe, Record
-from .user import User
+from .user import UserFields
 
 
 @final
-class Member(User, frozen=True, gc=False, rename="camel"):
+class Member(UserFields, frozen=True, gc=False, rename="camel", omit_defaults=True):
     """A user as a member of a group: the fields of a `User`, and these.
 
     `scope` is open: admin, moderator and participant occur. `joined_at` is in the service's unit (epoch
@@ -35,13 +35,11 @@ class MemberScope(Record, frozen=True, gc=False, rename="camel"):
 
 @final
 class AddedMember(Record, frozen=True, gc=False, rename="camel"):
-    """What became of one uid that was to be added: `data` is the action message that tells the group, as
-    JSON.
+    """The outcome of one uid that was to be added: `data` is the action message that tells the group, as
+    JSON. One that does not say `success` has failed.
     """
 
-    fill_missing: ClassVar[bool] = False
-
-    success: bool
+    success: bool = False
     message: Maybe[str] = UNSET
     data: Maybe[Json] = UNSET
     error: Maybe[Any] = UNSET

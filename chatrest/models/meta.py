@@ -25,13 +25,33 @@ class Pagination(Record, frozen=True, gc=False, rename={}):
 
 
 @final
-class Mark(Record, frozen=True, gc=False, rename="camel"):
-    """`meta.cursor` or `meta.next`: from where, and which way, the list goes on."""
+class Current(Record, frozen=True, gc=False):
+    """`meta.current`: how many records the service was asked for, and how many it gave."""
+
+    limit: int | None = None
+    count: int | None = None
+
+
+@final
+class Position(Record, frozen=True, gc=False, rename="camel"):
+    """From where, and in which direction, a list goes on: `meta.cursor`, `meta.next`, `meta.previous`, or a
+    `cursor` at the reply's top level. Which members are there depends on the list.
+    """
 
     affix: Value = UNSET
     id: Value = UNSET
     sent_at: Value = UNSET
     updated_at: Value = UNSET
+    created_at: Value = UNSET
+    cursor: Value = UNSET
+    message_id: Value = UNSET
+    cursor_field: Value = UNSET
+    cursor_value: Value = UNSET
+    cursor_id: Value = UNSET
+    cursor_affix: Value = UNSET
+
+
+Mark: TypeAlias = Position
 
 
 @final
@@ -39,6 +59,7 @@ class Meta(Record, frozen=True, gc=False):
     """`meta` of a list. A member that the service left out, or sent in a shape of its own, is None."""
 
     pagination: Pagination | None = None
-    cursor: Mark | None = None
-    next: Mark | None = None
-    previous: Mark | None = None
+    cursor: Position | None = None
+    next: Position | None = None
+    previous: Position | None = None
+    current: Current | None = None

@@ -25,7 +25,7 @@ class Ack(Record, frozen=True, gc=False, rename="camel"):
 
 @final
 class Outcomes(Mapping[str, T], Generic[T]):
-    """What became of each item of a batch, by the item's key, in the service's order.
+    """The outcome of each item of a batch by the item's key, in the service's order.
 
     A 200 says that the batch was read, not that every item went well: `check()` raises where one failed.
     """
@@ -57,11 +57,14 @@ class Outcomes(Mapping[str, T], Generic[T]):
 
     @property
     def failed(self) -> dict[str, T]:
-        """The outcomes that do not."""
+        """The outcomes that say otherwise, or nothing of success."""
         return {key: outcome for key, outcome in self._by_key.items() if not _is_success(outcome)}
 
     def check(self) -> "Outcomes[T]":
-        """Return itself; an `ApiError` where an item failed: its `details` are the failed outcomes by key."""
+        """Return itself, if every item succeeded.
+
+        Raises an `ApiError` where one failed; its `details` are the failed outcomes by key.
+        """
         if failed := self.failed:
             keys = ", ".join(list(failed)[:5]) + (" …" if len(failed) > 5 else "")
             text = f"{len(failed)} of {len(self)} items failed: {keys}"

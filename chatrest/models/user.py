@@ -7,11 +7,8 @@ from msgspec import UNSET
 from .record import Json, Maybe, Record
 
 
-class User(Record, frozen=True, gc=False, rename="camel"):
-    """A user of the app (fields are not shown by the specification; these are the usual ones).
-
-    Times are in the service's unit (epoch seconds on services of this kind).
-    """
+class UserFields(Record, frozen=True, gc=False, rename="camel", omit_defaults=True):
+    """The fields of a user, and of what a user is in a group."""
 
     fill_missing: ClassVar[bool] = False  # nobody is called ""
     identified_by: ClassVar[str] = "uid"
@@ -32,7 +29,17 @@ class User(Record, frozen=True, gc=False, rename="camel"):
     conversation_id: Maybe[str] = UNSET
     auth_token: Maybe[str] = UNSET
     blocked_by_me: Maybe[bool] = UNSET
+    blocked_by_me_at: Maybe[int] = UNSET
+    blocked_at: Maybe[int] = UNSET
     has_blocked_me: Maybe[bool] = UNSET
+
+
+@final
+class User(UserFields, frozen=True, gc=False, rename="camel", omit_defaults=True):
+    """A user of the app (fields are not shown by the specification; these are the usual ones).
+
+    Times are in the service's unit (epoch seconds on services of this kind).
+    """
 
 
 @final
@@ -43,6 +50,7 @@ class AuthToken(Record, frozen=True, gc=False, rename="camel"):
     """
 
     fill_missing: ClassVar[bool] = False  # nobody is called ""
+    identified_by: ClassVar[str] = "auth_token"
 
     uid: str
     auth_token: str

@@ -8,14 +8,16 @@ from collections.abc import Awaitable, Mapping, Sequence
 from functools import partial
 from itertools import count
 from types import MappingProxyType
-from typing import Any, Final, TypeVar, final
+from typing import Final, TypeVar, final
 
 from msgspec import structs
 
 from ..core.arguments import check_count, detach, instance
+from ..core.cursor import CursorKey
 from ..core.endpoint import Call
 from ..core.hosts import check_url
 from ..core.pacer import Pace
+from ..core.paging import PageSizes
 from ..core.wire import Headers, Request, request
 from ..errors import ChatRestError, RequestInvalidError
 from ..telemetry import LOGGER, Listener, log_attempt, notify
@@ -61,7 +63,7 @@ class Client:
         proxy = None if proxy is None else check_url("proxy", proxy)
         check_verify(verify)
         self.cursor_key = check_cursor_key(cursor_key)
-        self.page_sizes: Any = {}
+        self.page_sizes = PageSizes()
         timing = check_timing(clock, sleep, dice)
         self._make_context = partial(
             CallContext, timing=timing, dice=dice, listeners=check_listeners(telemetry)
@@ -127,12 +129,12 @@ class Sender:
         self._headers.update(options.headers)
 
     @property
-    def page_sizes(self) -> Any:
+    def page_sizes(self) -> PageSizes:
         """The page sizes that the service has shown so far: one object for all views of a session."""
         return self._client.page_sizes
 
     @property
-    def cursor_key(self) -> bytes | None:
+    def cursor_key(self) -> CursorKey | None:
         """The key that signs cursor tokens; None where they are not signed."""
         return self._client.cursor_key
 

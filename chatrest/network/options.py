@@ -7,6 +7,7 @@ from typing import Any, Final, TypeAlias, TypedDict
 from msgspec import Struct
 
 from ..core.arguments import check_unquoted
+from ..core.cursor import CursorKey
 from ..core.encode import Arrays
 from ..core.endpoint import Interface
 from ..core.hosts import App
@@ -27,7 +28,6 @@ UNCHANGED: Final[Any] = type("Unchanged", (), {"__repr__": lambda _: "UNCHANGED"
 
 _LEAST_SECRET: Final = 4
 _LEAST_WORD: Final = 8
-_LEAST_CURSOR_KEY: Final = 16
 
 
 class ClientOptions(TypedDict, total=False):
@@ -137,8 +137,12 @@ def check_listeners(telemetry: object) -> tuple[Listener, ...]:
     return tuple(listeners)
 
 
-def check_cursor_key(key: object) -> bytes | None:
+def check_cursor_key(key: object) -> CursorKey | None:
     """Return the key that signs cursor tokens, or None; the error never repeats it."""
-    if key is not None and not (isinstance(key, bytes) and len(key) >= _LEAST_CURSOR_KEY):
-        raise RequestInvalidError(f"cursor_key: allowed are {_LEAST_CURSOR_KEY} bytes or more, or None")
-    return key
+    if key is None:
+        return None
+    if not isinstance(key, bytes) or not key:
+        raise RequestInvalidError(
+            "cursor_key: allowed are bytes, one at least (32 random ones are best), or None"
+        )
+    return CursorKey(key)

@@ -75,18 +75,20 @@ else:
 class Checked(Struct, frozen=True, kw_only=True, rename="camel", repr_omit_defaults=True):
     """A struct whose fields are checked when it is made: `RequestInvalidError` where one is wrong.
 
-    A field that is `UNSET` is not sent. So is one that is None, but where its type says that null is allowed.
+    An optional field that is `UNSET` is not sent. So is one that is None, but where its type says that null is
+    allowed.
     """
 
     def __post_init__(self) -> None:
-        for name, rule in _rules(type(self)).items():
+        for name, (rule, is_optional) in _rules(type(self)).items():
             value = getattr(self, name)
-            if value is None and not _takes_null(rule):
+            if value is None and _takes_null(rule):
+                continue
+            if is_optional and (value is None or value is UNSET):
                 value = UNSET
-                msgspec.structs.force_setattr(self, name, value)
-            if value is not None and value is not UNSET:
-                # Lists become tuples: a filter is a value, and what was checked stays so.
-                msgspec.structs.force_setattr(self, name, _checked(name, value, rule))
+            else:  # lists become tuples: a filter is a value, and what was checked stays so
+                value = _checked(name, value, rule)
+            msgspec.structs.force_setattr(self, name, value)
 
 
 class Filter(Checked, frozen=True, kw_only=True, rename="camel"):
@@ -98,13 +100,17 @@ class Body(Checked, frozen=True, kw_only=True, rename="camel"):
 
 
 @cache
-def _rules(kind: type[Checked]) -> dict[str, Any]:
-    return {name: _without_unset(hint) for name, hint in get_type_hints(kind, include_extras=True).items()}
+def _rules(kind: type[Checked]) -> dict[str, tuple[Any, bool]]:
+    """The rule of each field, and whether the field may be left out."""
+    hints = get_type_hints(kind, include_extras=True)
+    return {name: _rule(hint) for name, hint in hints.items()}
 
 
-def _without_unset(hint: Any) -> Any:
+def _rule(hint: Any) -> tuple[Any, bool]:
     parts = get_args(hint)
-    return Union[tuple(part for part in parts if part is not UnsetType)] if UnsetType in parts else hint  # noqa: UP007
+    if UnsetType not in parts:
+        return hint, type(None) in parts
+    return Union[tuple(part for part in parts if part is not UnsetType)], True  # noqa: UP007
 
 
 @cache

@@ -1,6 +1,7 @@
 """What every collection stands on: a call of an endpoint, and a walk over a list."""
 
 from collections.abc import Awaitable
+from functools import cache
 from typing import Any, Generic, Protocol, TypeAlias, TypeVar, overload
 
 from msgspec import Struct
@@ -9,6 +10,7 @@ from ..core.cursor import Cursor
 from ..core.decode import Listing
 from ..core.endpoint import Call, Endpoint, Send
 from ..errors import RequestInvalidError
+from ..secrets import shown
 from ..walk import Walk
 from .listing import walk
 
@@ -60,8 +62,8 @@ class Collection:
         on_behalf_of: str | None,
         path: dict[str, str],
     ) -> Call[R]:
-        _check("query", query, endpoint.query)
-        _check("body", body, endpoint.body)
+        _check("query", query, endpoint.query, is_optional=True)
+        _check("body", body, endpoint.body, is_optional=endpoint.body is None or _is_optional(endpoint.body))
         if endpoint.acting == "required" and on_behalf_of is None and self._send.acting_user is None:
             raise RequestInvalidError(
                 f"{endpoint.name} acts as a user: give on_behalf_of, or use session.as_user(uid)"
@@ -69,12 +71,23 @@ class Collection:
         return endpoint(query=query, body=body, on_behalf_of=on_behalf_of, **path)
 
 
-def _check(name: str, value: object, kind: type[Struct] | None) -> None:
-    """Refuse what is not the struct that the endpoint takes; a body of None is one with nothing in it."""
-    if value is None or (kind is not None and isinstance(value, kind)):
+def _check(name: str, value: object, kind: type[Struct] | None, *, is_optional: bool) -> None:
+    """Refuse what is not the struct that the endpoint takes, or None where it is optional."""
+    if (value is None and is_optional) or (kind is not None and isinstance(value, kind)):
         return
-    allowed = "None" if kind is None else f"a {kind.__name__}, or None"
-    raise RequestInvalidError(f"{name} = {value!r}: allowed is {allowed}")
+    allowed = [f"a {kind.__name__}"] if kind is not None else []
+    allowed += ["None"] if is_optional else []
+    raise RequestInvalidError(f"{name} = {shown(value)}: allowed is {', or '.join(allowed)}")
+
+
+@cache
+def _is_optional(kind: type[Struct]) -> bool:
+    """Return True for a body that may have nothing in it."""
+    try:
+        kind()
+    except (TypeError, RequestInvalidError):
+        return False
+    return True
 
 
 class _Session(Protocol):

@@ -3,43 +3,53 @@
 from collections.abc import Awaitable
 from functools import partial
 from operator import attrgetter
-from typing import Any, Final, TypeVar
+from typing import Any, TypeVar
 
 from msgspec import structs
 
-from ..core.cursor import Cursor, fingerprint, resumed
+from ..core.cursor import Cursor, beginning, fingerprint, resumed
 from ..core.decode import Listing
 from ..core.encode import given, query_pairs
 from ..core.endpoint import Call, Pairs, Send
-from ..core.paging import LARGEST_PAGE
-from ..core.step import Rules, start_of
-from ..walk import Walk
+from ..core.paging import LARGEST_PAGE as LARGEST_PAGE, UNPAGED
+from ..core.walk_state import Rules
+from ..walk import Walk, WalkSource
 
 T = TypeVar("T")
-
-_SIZES: Final = ("limit", "perPage")
 
 
 def walk(send: Send, call: Call[Listing[T]], cursor: Cursor | str | None) -> Walk[T]:
     """The walk over the list that `call` asks for; `CursorError` where `cursor` is not one of it."""
-    paging = call.endpoint.paging
-    assert paging is not None
-    acting_user = call.acting_user or send.acting_user
+    endpoint = call.endpoint
+    # An operation that never acts as a user is the same list for every one of them.
+    acting_user = None if endpoint.acting == "never" else call.acting_user or send.acting_user
     call = structs.replace(call, query=given(call.query))
-    pairs = list(query_pairs(call.query, "repeat"))
-    sizes = [int(value) for name, value in pairs if name in _SIZES]
-    asked = [pair for pair in pairs if pair[0] not in _SIZES]
-    query = fingerprint(call.endpoint.name, call.path, acting_user, send.app_id, asked)
-    start = resumed(cursor, query) or start_of(query, asked)
+    # Counts come in the place of messages, in one reply (operations table, messages.list).
+    is_counted = bool((call.query or {}).get("count"))
+    paging = UNPAGED if is_counted or endpoint.paging is None else endpoint.paging
+    pairs = tuple(query_pairs(call.query, "repeat"))
+    sizes = [int(value) for name, value in pairs if name in paging.sizes]
+    filters = tuple(pair for pair in pairs if pair[0] not in paging.sizes)
     rules = Rules(
-        key=attrgetter(getattr(call.endpoint.reply, "identified_by", "id")),
-        size=min(sizes, default=min(paging.largest, LARGEST_PAGE)),
+        paging=paging,
+        identify=attrgetter(getattr(endpoint.reply, "identified_by", "id")),
+        size=min(sizes, default=min(LARGEST_PAGE, paging.largest)),
         size_name=paging.size_name(acting_user),
         size_asked=bool(sizes),
-        marks=paging.positions,
-        pages=paging.numbered,
     )
-    return Walk(partial(_fetch, send, call), start, rules, call.endpoint.name)
+    start = beginning(
+        fingerprint(endpoint.name, call.path, acting_user, send.app_id, filters), filters, paging
+    )
+    if cursor is not None:
+        start = resumed(cursor, start, paging, send.cursor_key)
+    source = WalkSource(
+        fetch=partial(_fetch, send, call),
+        rules=rules,
+        name=endpoint.name,
+        largest=send.page_sizes.of(send.app_id, endpoint.name, rules.size_name, rules.size),
+        cursor_key=send.cursor_key,
+    )
+    return Walk(source, start)
 
 
 def _fetch(send: Send, call: Call[Listing[Any]], position: Pairs) -> Awaitable[Listing[Any]]:

@@ -1,5 +1,6 @@
 """`export --dry-run`: what it tells, and that it writes nothing."""
 
+import json
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -35,10 +36,29 @@ def test_a_dry_run_of_an_export_that_is_there(command: Run, out: Path) -> None:
     assert "none to read" in told(command("export", str(out), "--dry-run"))["messages"]
 
 
+def test_a_dry_run_as_json_says_how_well_its_numbers_are_known(command: Run, out: Path) -> None:
+    result = command("export", str(out), "--dry-run", "--json", "--user", "user-01")
+    assert (result.exit_code, result.stderr) == (0, "")
+    members = json.loads(result.stdout)
+    assert (members["known"], members["counted"], members["bounded"]) == ("counted", 1, 0)
+    assert members["plan"]["users"] == ["user-01"]
+    assert members["messages"] > 0
+    assert not out.exists()
+
+
+def test_an_export_as_json_is_one_object(command: Run, out: Path) -> None:
+    result = command("export", str(out), "--json", "--quiet", "--user", "user-01")
+    assert (result.exit_code, result.stderr) == (0, "")
+    members = json.loads(result.stdout)
+    assert (members["complete"], members["format"], members["failed"]) == (True, "ndjson", [])
+    assert members["messages"] == members["written"] > 0
+
+
 def test_an_estimate_is_honest() -> None:
     known: dict[str, Any] = {
         "plan": Plan(), "sources": 100, "sampled": 20, "whole": 0, "refused": [Failure("user x", "404")],
-        "untold": 0, "messages": 123_456, "written": 70_000, "bytes": 10**8, "requests": 345,
+        "counted": 99, "reported": 0, "bounded": 0,
+        "messages": 123_456, "written": 70_000, "bytes": 10**8, "requests": 345,
         "seconds": 7000.0, "latency": 0.05, "page_latency": 0.3, "asked": 24, "rate": 485.0, "window": 60.0,
     }  # fmt: skip
     lines = dict(line.split(maxsplit=1) for line in estimated(SimpleNamespace(**known), "out", 32))  # type: ignore[arg-type]
@@ -47,10 +67,10 @@ def test_an_estimate_is_honest() -> None:
     assert lines["time"] == "about 2 h, with 32 workers; a request took 50 ms, a page 300 ms"
     assert lines["limit"] == "about 485 requests in 60 s"
     assert "20 sources speak for all" in lines["asked"]
-    some = SimpleNamespace(**known | {"untold": 3})
+    some = SimpleNamespace(**known | {"bounded": 3})
     lines = dict(line.split(maxsplit=1) for line in estimated(some, "out", 32))  # type: ignore[arg-type]
     assert lines["messages"].startswith("at least about 120,000 to read; of 3 sources")
     assert lines["requests"].startswith("at least about")
-    none = SimpleNamespace(**known | {"untold": 100, "messages": 0})
-    lines = dict(line.split(maxsplit=1) for line in estimated(none, "out", 32))  # type: ignore[arg-type]
-    assert lines["messages"] == "not told by the service"
+    hints = SimpleNamespace(**known | {"reported": 7})
+    lines = dict(line.split(maxsplit=1) for line in estimated(hints, "out", 32))  # type: ignore[arg-type]
+    assert lines["messages"].endswith("7 sources by the service's own totals, which are hints")

@@ -1,6 +1,7 @@
 """`verify`: a line or two where all is right, a line a problem where it is not."""
 
 import asyncio
+import json
 import signal
 import subprocess
 import sys
@@ -54,6 +55,16 @@ def test_all_is_right(out: Path) -> None:
     assert second.endswith(" hashes: all right, and complete up to id 60")
 
 
+def test_the_result_as_json_is_one_object_whatever_it_is(out: Path) -> None:
+    result = verified(out, "--json")
+    members = json.loads(result.stdout)
+    assert (result.exit_code, members["ok"], members["count"], members["problems"]) == (0, True, 0, [])
+    (out / MANIFEST).unlink()
+    result = verified(out, "--json")
+    members = json.loads(result.stdout)
+    assert (result.exit_code, members["ok"], members["problems"][0]["where"]) == (1, False, MANIFEST)
+
+
 def test_quiet_says_nothing_but_what_is_wrong(out: Path) -> None:
     for option in ("--quiet", "-q"):
         result = verified(out, option)
@@ -105,8 +116,10 @@ def test_an_export_that_is_not_complete(tmp_path: Path) -> None:
 
 
 def test_what_is_no_export_is_wrong_usage(tmp_path: Path) -> None:
-    assert "holds no export" in complaint(verified(tmp_path), 2)
-    assert "holds no export" in complaint(verified(tmp_path / "nowhere"), 2)
+    assert "is not an export: it has no manifest.json and no journal" in complaint(verified(tmp_path), 2)
+    assert "is not an export: it has no manifest.json and no journal" in complaint(
+        verified(tmp_path / "nowhere"), 2
+    )
     assert "Missing argument 'OUT'" in complaint(verified(), 2)
 
 

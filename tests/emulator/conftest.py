@@ -1,4 +1,4 @@
-"""What the tests of the emulator share: a service without a socket, and a way to ask it."""
+"""Shared by the tests of the emulator: a service without a socket, and requests to it."""
 
 import json
 from collections.abc import Callable, Iterator, Mapping
@@ -6,11 +6,14 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from chatrest.emulator.service.message_pages import Look
-from chatrest.emulator.service.router import Keys, Request, Service
+from chatrest.emulator.service.context import Context
+from chatrest.emulator.service.page_format import PageFormat
+from chatrest.emulator.service.request import Request
+from chatrest.emulator.service.service import Keys, Service
 from chatrest.emulator.store import Store
 from chatrest.emulator.store.data import fill
 
+NOW = 2_000_000_000
 KEYS = Keys("full", "auth", "manage", "hush")
 
 
@@ -28,11 +31,11 @@ class Answer(NamedTuple):
 
 
 class Asker:
-    """Asks a service, and gives status and decoded JSON."""
+    """A client of a service without a socket: gives status and decoded JSON."""
 
-    def __init__(self, service: Service) -> None:
+    def __init__(self, service: Service, store: Store) -> None:
         self.service = service
-        self.store = service.store
+        self.store = store
 
     def __call__(
         self,
@@ -55,10 +58,10 @@ class Asker:
         return self(path, method="POST", body=body, acting_user=acting_user)
 
 
-def asker(store: Store, *, users: Look | None = None, others: Look | None = None) -> Asker:
+def asker(store: Store, *, users: PageFormat | None = None, others: PageFormat | None = None) -> Asker:
     app = {"id": "emulated", "name": "Emulated app"}
-    looks = {"user_lists": users or Look("cursor"), "other_lists": others or Look("next")}
-    return Asker(Service(store, KEYS, app, clock=lambda: 2_000_000_000.9, **looks))
+    formats = users or PageFormat("cursor"), others or PageFormat("next")
+    return Asker(Service(Context(store, app, *formats, lambda: NOW + 0.9), KEYS), store)
 
 
 @pytest.fixture
@@ -79,13 +82,13 @@ def ask(store: Store) -> Asker:
 
 @pytest.fixture
 def make_asker(store: Store) -> Callable[..., Asker]:
-    """A service over the same store that looks as asked."""
-    return lambda **looks: asker(store, **looks)
+    """A service over the same store, with other page formats."""
+    return lambda **formats: asker(store, **formats)
 
 
 @pytest.fixture(scope="session")
-def made() -> Iterator[Asker]:
-    """A service over made data; nothing may be added to it."""
+def generated() -> Iterator[Asker]:
+    """A service over generated data; nothing may be added to it."""
     with Store() as store:
         fill(store, users=12, messages=1500, groups=2, seed=7)
         yield asker(store)

@@ -1,4 +1,4 @@
-"""Over HTTP on a real socket: what the tests without one cannot see."""
+"""The emulator over HTTP on a real socket."""
 
 import asyncio
 import io
@@ -41,7 +41,7 @@ async def get(http: ClientSession, url: str, **headers: str) -> Any:
         return await response.json()
 
 
-async def test_what_it_says_of_itself(emulator: Emulator) -> None:
+async def test_addresses_keys_and_repr(emulator: Emulator) -> None:
     assert emulator.app == App("emulated", emulator.app.api_key, base_url=emulator.base_url)
     assert emulator.auth_only_app.api_key != emulator.app.api_key
     assert emulator.base_url == f"http://127.0.0.1:{emulator.port}/v3"
@@ -69,17 +69,17 @@ async def test_every_filter_goes_over_the_wire(emulator: Emulator, http: ClientS
         "count=0",
         "affix=append",
     ]:
-        found = await get(http, f"{url}?limit=1000&{query}", onBehalfOf="user-02")
-        assert {record["id"] for record in found["data"]} < set(whole)
+        reply = await get(http, f"{url}?limit=1000&{query}", onBehalfOf="user-02")
+        assert {record["id"] for record in reply["data"]} < set(whole)
 
 
 @pytest.mark.parametrize("uid", AWKWARD)
 async def test_any_uid_stands_in_a_path(emulator: Emulator, http: ClientSession, uid: str) -> None:
     emulator.store.add_user(uid)
     sent = emulator.store.add_message("user-01", uid, "hi")
-    found = await get(http, f"{emulator.base_url}/users/{quote(uid, safe='')}/messages")
-    assert [record["id"] for record in found["data"]] == [sent["id"]]
-    assert (await get(http, f"{emulator.base_url}/users/user-01/messages", onBehalfOf=uid))["data"] == found[
+    reply = await get(http, f"{emulator.base_url}/users/{quote(uid, safe='')}/messages")
+    assert [record["id"] for record in reply["data"]] == [sent["id"]]
+    assert (await get(http, f"{emulator.base_url}/users/user-01/messages", onBehalfOf=uid))["data"] == reply[
         "data"
     ]
 
@@ -91,8 +91,8 @@ async def test_sending_and_tokens(emulator: Emulator, http: ClientSession) -> No
     ) as response:
         sent = (await response.json())["data"]
     assert (response.status, sent["sender"], sent["sentAt"]) == (200, "user-01", 1_900_000_000)
-    found = await get(http, f"{emulator.base_url}/users/user-02/messages?perPage=1")
-    assert found["data"] == [sent]
+    reply = await get(http, f"{emulator.base_url}/users/user-02/messages?perPage=1")
+    assert reply["data"] == [sent]
     async with http.post(f"{emulator.base_url}/users/user-01/auth_tokens") as response:
         assert (await response.json())["data"]["uid"] == "user-01"
 
@@ -135,25 +135,25 @@ async def test_many_requests_at_once(emulator: Emulator, http: ClientSession) ->
     [("documented", "cursor", "next"), ("cursor", "cursor", "cursor"), ("next", "next", "next")],
 )
 async def test_dialects_and_orders(dialect: Any, user: str, other: str) -> None:
-    asked = {"users/user-01/messages": user, "messages": other, "groups/group-01/messages": other}
+    dialects = {"users/user-01/messages": user, "messages": other, "groups/group-01/messages": other}
     async with (
         Emulator(3, 30, dialect=dialect, page_order="descending", groups=1) as emulator,
         ClientSession(headers={"apikey": emulator.app.api_key}) as http,
     ):
-        for path, kind in asked.items():
-            found = await get(http, f"{emulator.base_url}/{path}")
-            assert kind in found["meta"]
-            ids = [int(record["id"]) for record in found["data"]]
+        for path, kind in dialects.items():
+            reply = await get(http, f"{emulator.base_url}/{path}")
+            assert kind in reply["meta"]
+            ids = [int(record["id"]) for record in reply["data"]]
             assert ids == sorted(ids, reverse=True)
 
 
-async def test_several_at_once_and_each_its_own() -> None:
-    async with Emulator(2, 1, seed=1) as one, Emulator(2, 2, seed=2) as two:
-        assert one.port != two.port
-        assert (one.store.ids(), two.store.ids()) == ([1], [1, 2])
+async def test_several_emulators_at_once_have_their_own_data() -> None:
+    async with Emulator(2, 1, seed=1) as first, Emulator(2, 2, seed=2) as second:
+        assert first.port != second.port
+        assert (first.store.ids(), second.store.ids()) == ([1], [1, 2])
 
 
-async def test_a_file_survives_a_restart_and_is_not_made_again(tmp_path: Path) -> None:
+async def test_a_file_survives_a_restart_and_is_not_filled_again(tmp_path: Path) -> None:
     path = tmp_path / "emulated.sqlite"
     async with Emulator(3, 20, database=path) as emulator:
         emulator.store.add_message("user-01", "user-02", "mine")
@@ -178,11 +178,11 @@ async def test_start_and_close_by_hand(tmp_path: Path) -> None:
     assert "closed" in repr(emulator)
 
 
-async def test_a_port_that_is_taken_leaves_nothing_open(tmp_path: Path) -> None:
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        taken.listen()
-        emulator = Emulator(2, 1, port=taken.getsockname()[1], database=tmp_path / "store")
+async def test_a_port_that_is_in_use_leaves_nothing_open(tmp_path: Path) -> None:
+    with socket.socket() as occupied:
+        occupied.bind(("127.0.0.1", 0))
+        occupied.listen()
+        emulator = Emulator(2, 1, port=occupied.getsockname()[1], database=tmp_path / "store")
         with pytest.raises(OSError, match="in use"):
             await emulator.start()
     async with emulator:

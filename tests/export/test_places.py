@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from msgspec import structs
 
-from chatrest.emulator.service.router import Request
+from chatrest.emulator.service.request import Request
 from chatrest.emulator.store import Store
-from chatrest.emulator.weather.faults import Change, Outgoing, Status, asked
+from chatrest.emulator.weather.faults import Change, Outgoing, Status, query_of
 from chatrest.emulator.weather.triggers import First
 from chatrest.export import Plan, export, jobs, verify
 from chatrest.queries.messages import MessageQuery
@@ -54,10 +54,10 @@ class Strange(Change, frozen=True):
     uid: str
 
     def changed(self, reply: Outgoing, request: Request, number: int) -> Outgoing:
-        place = asked(request).get("id")
+        place = query_of(request).get("id")
         if place is None or int(place) in self.store.ids(participant=self.uid):
             return reply
-        return self.nowhere(reply, place, int(asked(request)["perPage"]))
+        return self.nowhere(reply, place, int(query_of(request)["perPage"]))
 
     def nowhere(self, reply: Outgoing, place: str, size: int) -> Outgoing:
         raise NotImplementedError
@@ -88,9 +88,9 @@ class NamesTheNext(Change, frozen=True):
     uid: str
 
     def changed(self, reply: Outgoing, request: Request, number: int) -> Outgoing:
-        if asked(request).get("affix") == "prepend":
+        if query_of(request).get("affix") == "prepend":
             return reply
-        begin, size = int(asked(request).get("id", "0")), int(asked(request)["perPage"])
+        begin, size = int(query_of(request).get("id", "0")), int(query_of(request)["perPage"])
         left = [each for each in self.store.ids(participant=self.uid) if each >= begin]
         return page(reply, self.store.records(left[:size]), left[size] if len(left) > size else None)
 

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from chatrest.emulator.service.router import Request
+from chatrest.emulator.service.request import Request
 from chatrest.emulator.store import Store
 from chatrest.emulator.weather import Status
-from chatrest.emulator.weather.faults import Change, Outgoing, asked
+from chatrest.emulator.weather.faults import Change, Outgoing, query_of
 from chatrest.export import Plan, export, jobs
 from tests.exporting import (
     USERS,
@@ -53,7 +53,9 @@ async def test_idle_workers_share_a_large_source(everything: bool, tmp_path: Pat
         assert report.complete
         assert_whole(tmp_path / "out", service.expected())
         # A whole walk has 24 pages and an end; who begins in its midst asks with an id that nobody gave.
-        places = [asked(Request("GET", "", each.query, {})).get("id") for each in service.emulator.requests]
+        places = [
+            query_of(Request("GET", "", each.query, {})).get("id") for each in service.emulator.requests
+        ]
         assert any(place and int(place) % 25 for place in places)
         service.store.add_records([to_user("ann", "bob", 700)])
         assert (await export(service.session, tmp_path / "out")).written == 1
@@ -67,11 +69,10 @@ class OnlyItsOwnPlaces(Change, frozen=True):
     list: str
 
     def changed(self, reply: Outgoing, request: Request, number: int) -> Outgoing:
-        place = asked(request).get("id")
+        place = query_of(request).get("id")
         if place is None:
             return reply
-        sql = "SELECT 1 FROM places WHERE list = ? AND id = ?"
-        if self.store._db.execute(sql, (self.list, int(place))).fetchone():
+        if int(place) in self.store.matching(self.list):
             return reply
         body = b'{"error":{"code":"ERR_BAD_ID","message":"no such place"}}'
         return Outgoing(400, body, reply.headers)

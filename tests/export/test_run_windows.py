@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from chatrest.emulator.service.router import Request
-from chatrest.emulator.weather.faults import Change, Outgoing, asked
+from chatrest.emulator.service.request import Request
+from chatrest.emulator.weather.faults import Change, Outgoing, query_of
 from chatrest.export import Plan, export
 from chatrest.queries.messages import MessageQuery
 from tests.exporting import (
@@ -47,7 +47,7 @@ class Unfiltered(Change, frozen=True):
     served_by: Any
 
     def changed(self, reply: Outgoing, request: Request, number: int) -> Outgoing:
-        query = asked(request)
+        query = query_of(request)
         if query.get("affix") != "append":
             return reply
         span = self.served_by.after("*", int(query.get("id", "0")), int(query["limit"]))

@@ -10,7 +10,9 @@ from hypothesis import example, given, settings, strategies as st
 from chatrest import App, AsyncSession, MessageQuery
 from chatrest.core.encode import query_pairs
 from chatrest.core.endpoint import Call
+from chatrest.core.paging import PageSizes
 from chatrest.core.rows import Row
+from chatrest.errors import CursorError
 from chatrest.export import sources as ownership
 from chatrest.export.sources import Claims, Source, Whose, pair_of
 from chatrest.export.spans import Hole
@@ -146,12 +148,15 @@ class Listed:
 
     app_id, acting_user = "app-1", None
 
+    cursor_key = None
+
     def __init__(self) -> None:
         self.calls: list[Call[Any]] = []
+        self.page_sizes = PageSizes()
 
     async def __call__(self, call: Call[Any], /) -> Any:
         self.calls.append(call)
-        after = int(dict(call.place).get("id", "0"))
+        after = int(dict(call.position).get("id", "0"))
         found = [{"id": str(i), "category": "message", "type": "x"} for i in range(after + 1, 31)][:10]
         end = int(found[-1]["id"]) if found else after
         numbers = {"count": len(found), "per_page": 1000, "current_page": 1, "total_pages": 1}
@@ -176,16 +181,22 @@ async def test_a_walk_goes_from_the_beginning_of_its_hole_with_the_filter_of_the
     walk = source.walk(Messages(service), FILTER, hole)
     assert [item.id for item in await walk.collect()] == [str(i) for i in range(hole.after + 1, 31)]
     for call in service.calls:
-        assert (call.path, call.on_behalf_of) == (path, acting)
+        assert (call.path, call.acting_user) == (path, acting)
         assert dict(query_pairs(call.query, "repeat")).items() >= FILTERED
-        assert dict(call.place)["affix"] == "append"
-    assert dict(service.calls[-1].place)["id"] == "30", "a short page is not taken for the end"
+        assert dict(call.position)["affix"] == "append"
+    assert dict(service.calls[-1].position)["id"] == "30", "a short page is not taken for the end"
 
 
 async def test_what_the_service_repeats_at_a_holes_border_is_left_out() -> None:
+    hole = Hole(7, 30, (("affix", "append"), ("id", "6")))
+    items = await Source("everything").walk(Messages(Listed()), FILTER, hole).collect()
+    assert [item.id for item in items] == [str(i) for i in range(8, 31)]
+
+
+async def test_a_position_behind_a_holes_border_is_no_place_to_go_on_from() -> None:
     hole = Hole(7, 30, (("affix", "append"), ("id", "4")))
-    found = await Source("everything").walk(Messages(Listed()), FILTER, hole).collect()
-    assert [item.id for item in found] == [str(i) for i in range(8, 31)]
+    with pytest.raises(CursorError, match="id 5 after id 7"):
+        await Source("everything").walk(Messages(Listed()), FILTER, hole).collect()
 
 
 async def test_a_hole_is_asked_for_to_the_letter(http: aioresponses) -> None:

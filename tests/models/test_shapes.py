@@ -17,7 +17,7 @@ from chatrest.models.content import (
     ReactionCount,
 )
 from chatrest.models.entity import Entity, Parties, Wrapped
-from chatrest.models.meta import Mark, Meta, Pagination
+from chatrest.models.meta import Meta, Pagination, Position
 from chatrest.models.user import AuthToken, User
 
 USER: dict[str, Any] = {
@@ -46,8 +46,8 @@ CALL: dict[str, Any] = {
 }
 SHAPES: list[tuple[type[Any], dict[str, Any], set[str]]] = [
     (Pagination, {"total": 1, "count": 2, "per_page": 3, "current_page": 4, "total_pages": 5}, set()),
-    (Mark, {"id": 5, "affix": "append"}, set()),
-    (Mark, {"id": "5", "sentAt": 1, "updatedAt": 2, "affix": "prepend"}, set()),
+    (Position, {"id": 5, "affix": "append"}, set()),
+    (Position, {"id": "5", "sentAt": 1, "updatedAt": 2, "affix": "prepend"}, set()),
     (Meta, {"pagination": {"per_page": 3, "total_pages": 2}, "cursor": {"id": 5, "affix": "append"}}, set()),
     (Entity, USER, set()),
     (
@@ -171,5 +171,5 @@ def test_a_wrapper_needs_its_entity_alone() -> None:
 
 
 @pytest.mark.parametrize("value", [5, "5", None])
-def test_a_mark_takes_numbers_texts_and_null(value: Any) -> None:
-    assert msgspec.convert({"id": value}, Mark).id == value
+def test_a_position_takes_numbers_texts_and_null(value: Any) -> None:
+    assert msgspec.convert({"id": value}, Position).id == value

@@ -142,7 +142,7 @@ def estimated(found: "Estimate", out: str, workers: int) -> Iterator[str]:
     for failure in found.refused:
         yield _row("refused", f"{failure.source}: {failure.error}")
     yield _row("messages", _messages(found))
-    least = "at least " if found.untold else ""
+    least = "at least " if found.bounded else ""
     yield _row("requests", f"{least}about {roughly(found.requests)}")
     yield _row("time", f"{least}{about(found.seconds)}, with {some(workers, 'worker')}{_latency(found)}")
     yield _row("limit", _limit(found))
@@ -150,18 +150,28 @@ def estimated(found: "Estimate", out: str, workers: int) -> Iterator[str]:
 
 
 def _messages(found: "Estimate") -> str:
-    if not found.untold:
-        new = f"about {roughly(found.written)} of them new, as one that two sources hold is written once"
-        told = f"about {roughly(found.messages)} to read ({size(found.bytes)})" + (
-            f", {new}" if found.written < found.messages else ""
-        )
-        return told if found.messages else "none to read"
     if not found.messages:
-        return "not told by the service"
+        return "none to read"
+    if found.bounded:
+        number = f"{found.messages:,}" if _all_were_asked(found) else f"about {roughly(found.messages)}"
+        sources = some(found.bounded, "source")
+        return f"at least {number} to read; of {sources} there is more than was seen, and no plausible total"
+    new = f", about {roughly(found.written)} of them new, as one that two sources hold is written once"
     return (
-        f"at least about {roughly(found.messages)} to read; "
-        f"of {some(found.untold, 'source')} the service does not tell"
+        f"about {roughly(found.messages)} to read ({size(found.bytes)})"
+        f"{new if found.written < found.messages else ''}; {_known(found)}"
     )
+
+
+def _known(found: "Estimate") -> str:
+    """How well the number of messages is known."""
+    if not found.reported:
+        return "every list that was asked for was read to its end"
+    return f"{some(found.reported, 'source')} by the service's own totals, which are hints"
+
+
+def _all_were_asked(found: "Estimate") -> bool:
+    return found.sampled >= found.sources - found.whole
 
 
 def _latency(found: "Estimate") -> str:
@@ -179,7 +189,7 @@ def _limit(found: "Estimate") -> str:
 def _basis(found: "Estimate") -> str:
     if not found.sampled:
         return "nothing is left to be read"
-    if found.sampled >= found.sources - found.whole:
+    if _all_were_asked(found):
         return "every source that has anything left was asked"
     return f"{found.sampled} sources speak for all, and where a few hold most it is far off"
 

@@ -1,8 +1,8 @@
 """Query parameters, read by kind: whole numbers, booleans, choices, texts, lists.
 
 A boolean is `true`, `false`, `1` or `0`. A list may come as one comma list, as a repeated key or as
-`key[]` (operations table, `arrays_in_query`). What is wrong is gathered, and refused all at once with 400
-and a text for every field. Parameters that nobody asks for are ignored.
+`key[]` (operations table, `arrays_in_query`). Wrong values are collected, and refused all at once with 400
+and a text for every field. Parameters that an operation does not know are ignored.
 """
 
 import re
@@ -21,29 +21,29 @@ class Arguments:
 
     def __init__(self, pairs: Iterable[tuple[str, str]]) -> None:
         self._values: dict[str, list[str]] = {}
-        self._wrong: dict[str, list[str]] = {}
+        self._errors: dict[str, list[str]] = {}
         for name, value in pairs:
             name = name.removesuffix("[]")
             self._values.setdefault(_ALIASES.get(name, name), []).append(value)
 
     def check(self) -> None:
-        """Refuses the request if anything read so far was wrong."""
-        if self._wrong:
-            raise bad_request(self._wrong)
+        """Refuse the request with 400 if a value read so far was wrong."""
+        if self._errors:
+            raise bad_request(self._errors)
 
     def text(self, name: str) -> str | None:
-        """A text; None where it is absent or empty."""
+        """Return a text; None where it is absent or empty."""
         return self._values[name][-1] or None if name in self._values else None
 
     def texts(self, name: str, allowed: tuple[str, ...] = ()) -> tuple[str, ...]:
-        """A list of texts; empty where it is absent."""
-        found = tuple(part for value in self._values.get(name, ()) for part in value.split(",") if part)
-        if allowed and not set(found) <= set(allowed):
+        """Return a list of texts; empty where it is absent."""
+        texts = tuple(part for value in self._values.get(name, ()) for part in value.split(",") if part)
+        if allowed and not set(texts) <= set(allowed):
             self._refuse(name, f"must be of {', '.join(allowed)}")
-        return found
+        return texts
 
     def choice(self, name: str, allowed: tuple[str, ...]) -> str | None:
-        """One of the allowed texts."""
+        """Return one of the allowed texts; None where it is absent."""
         if name not in self._values:
             return None
         value = self._values[name][-1]
@@ -52,11 +52,11 @@ class Arguments:
         return value
 
     def flag(self, name: str) -> bool:
-        """Whether a boolean is there and true."""
+        """Return True for a boolean that is there and true."""
         return self.choice(name, ("true", "false", "1", "0")) in ("true", "1")
 
     def number(self, name: str, least: int = 0, most: int = 10**18) -> int | None:
-        """A whole number within its bounds."""
+        """Return a whole number within its bounds; None where it is absent or wrong."""
         if name not in self._values:
             return None
         value = self._values[name][-1]
@@ -67,4 +67,4 @@ class Arguments:
         return int(value)
 
     def _refuse(self, name: str, text: str) -> None:
-        self._wrong.setdefault(name, []).append(f"The {name} {text}.")
+        self._errors.setdefault(name, []).append(f"The {name} {text}.")

@@ -1,4 +1,4 @@
-"""Which messages, and which part of the list: the query parameters of the message lists, checked.
+"""The query parameters of the message lists, read and checked: which messages, and which part of the list.
 
 The 27 parameters of GET /users/{uid}/messages (specification, Endpoints), and for every list alike the
 few more that the operations table gives the app-wide one: senders, receiverType, conversationId,
@@ -6,19 +6,19 @@ hideDeleted, onlyDeleted, sentAt. Where the specification is silent, the emulato
 
 - A boolean that is false filters nothing, as if it were absent.
 - Several filters must all match; within a list (types, tags, mentionedUids …) one of its values must.
-- `searchKey` is found in `data.text` anywhere, without regard to case.
+- `searchKey` matches anywhere in `data.text`, without regard to case.
 - `unread` and `undelivered`: messages of others without `readAt` or `deliveredAt`. "The user" is the
   one in `onBehalfOf`, without it the one in the path.
-- `myMentionsOnly` without `onBehalfOf` matches nothing: nobody is meant.
+- `myMentionsOnly` without `onBehalfOf` matches nothing.
 - `fromTimestamp` and `toTimestamp` are about `sentAt`, both ends included.
-- `sentAt` beside `id` says nothing new; without `id` it is itself the place to go on from.
+- `sentAt` is a position where there is no `id`; beside one it counts only where the list is ordered by time.
 """
 
 from typing import Final, Literal, TypeAlias
 
 from msgspec import Struct
 
-from ..store.store import Condition
+from ..store.message_lists import Condition
 from .arguments import Arguments
 
 Affix: TypeAlias = Literal["append", "prepend"]
@@ -40,50 +40,59 @@ _EQUALS: Final = {
     "receiverType": "m.receiver_type = ?",
     "conversationId": "m.conversation = ?",
 }
-_AMONG: Final = {"categories": "m.category", "types": "m.type", "senders": "m.sender"}
-_HOLDS: Final = {"attachmentTypes": "m.attachments", "mentionedUids": "m.mentions", "tags": "m.tags"}
+_IN: Final = {"categories": "m.category", "types": "m.type", "senders": "m.sender"}
+_CONTAINS: Final = {"attachmentTypes": "m.attachments", "mentionedUids": "m.mentions", "tags": "m.tags"}
+
+_ANY: Final = "EXISTS (SELECT 1 FROM json_each(COLUMN) WHERE value IN"
 
 
-_HELD: Final = "EXISTS (SELECT 1 FROM json_each(COLUMN) WHERE value IN"
-
-
-class Asked(Struct, frozen=True):
-    """What a list of messages was asked for."""
+class ListRequest(Struct, frozen=True):
+    """A request for part of a list of messages."""
 
     condition: Condition
     id: int | None
+    """The message after or before which the page begins; None for the list's beginning or end."""
+    sent_at: int | None
     affix: Affix | None
     size: int
+    """Records of a page."""
     count: bool
+    """Numbers of messages in the place of messages."""
     with_tags: bool
     blocked_info: bool
     tag_info: bool
 
 
-def asked(
-    query: Arguments, acting_user: str | None, uid: str | None, sizes: tuple[str, ...], default: int
-) -> Asked:
-    """Reads and checks a query; `sizes` names the parameters that give the page size, the first counts.
+def list_request(
+    query: Arguments, acting_user: str | None, uid: str | None, sizes: tuple[str, ...], default_size: int
+) -> ListRequest:
+    """Read and check a query; `sizes` names the parameters that give the page size, the first counts.
 
     `acting_user` is the user in `onBehalfOf`, `uid` the one in the path. Refuses with 400 what is wrong.
     """
     bounds = {name: query.number(name, 1, 1000) for name in ("limit", "perPage")}
-    place, affix = query.number("id"), query.choice("affix", ("append", "prepend"))
-    terms = [*_plain(query), *_personal(query, acting_user, uid), *_times(query, place, affix)]
-    found = Asked(
+    message_id, sent_at = query.number("id"), query.number("sentAt")
+    affix = query.choice("affix", ("append", "prepend"))
+    terms = [
+        *_plain(query),
+        *_personal(query, acting_user, uid),
+        *_times(query, sent_at if message_id is None else None, affix),
+    ]
+    request = ListRequest(
         condition=Condition(
             " AND ".join(sql for sql, _ in terms), tuple(value for _, values in terms for value in values)
         ),
-        id=place,
+        id=message_id,
+        sent_at=sent_at,
         affix="append" if affix == "append" else "prepend" if affix == "prepend" else None,
-        size=next((size for name in sizes if (size := bounds[name])), default),
+        size=next((size for name in sizes if (size := bounds[name])), default_size),
         count=query.flag("count"),
         with_tags=query.flag("withTags"),
         blocked_info=query.flag("mentionsWithBlockedInfo"),
         tag_info=query.flag("mentionsWithTagInfo"),
     )
     query.check()
-    return found
+    return request
 
 
 _Terms: TypeAlias = list[tuple[str, tuple[str | int, ...]]]
@@ -93,13 +102,13 @@ def _plain(query: Arguments) -> _Terms:
     terms: _Terms = [(sql, ()) for name, sql in _FLAGS.items() if query.flag(name)]
     terms += [(sql, (value,)) for name, sql in _EQUALS.items() if (value := query.text(name))]
     if text := query.text("searchKey"):
-        terms.append(("instr(m.words, ?)", (text.casefold(),)))
-    for name, column in _AMONG.items():
+        terms.append(("instr(m.text, ?)", (text.casefold(),)))
+    for name, column in _IN.items():
         if values := query.texts(name):
             terms.append((f"{column} IN ({_marks(values)})", values))
-    for name, column in _HOLDS.items():
+    for name, column in _CONTAINS.items():
         if values := query.texts(name, KINDS if name == "attachmentTypes" else ()):
-            terms.append(_holds(column, values))
+            terms.append(_contains(column, values))
     return terms
 
 
@@ -111,23 +120,23 @@ def _personal(query: Arguments, acting_user: str | None, uid: str | None) -> _Te
     if query.flag("undelivered"):
         terms.append(("NOT m.delivered AND m.sender != ?", (reader,)))
     if query.flag("myMentionsOnly"):
-        terms.append(_holds("m.mentions", (acting_user,)) if acting_user else ("0", ()))
+        terms.append(_contains("m.mentions", (acting_user,)) if acting_user else ("0", ()))
     return terms
 
 
-def _times(query: Arguments, id: int | None, affix: str | None) -> _Terms:
+def _times(query: Arguments, position: int | None, affix: str | None) -> _Terms:
     terms: _Terms = []
     if (start := query.number("fromTimestamp")) is not None:
         terms.append(("m.sent_at >= ?", (start,)))
     if (end := query.number("toTimestamp")) is not None:
         terms.append(("m.sent_at <= ?", (end,)))
-    if (place := query.number("sentAt")) is not None and id is None:
-        terms.append(("m.sent_at < ?" if affix == "prepend" else "m.sent_at > ?", (place,)))
+    if position is not None:
+        terms.append(("m.sent_at < ?" if affix == "prepend" else "m.sent_at > ?", (position,)))
     return terms
 
 
-def _holds(column: str, values: tuple[str, ...]) -> tuple[str, tuple[str, ...]]:
-    return f"{_HELD.replace('COLUMN', column)} ({_marks(values)}))", values
+def _contains(column: str, values: tuple[str, ...]) -> tuple[str, tuple[str, ...]]:
+    return f"{_ANY.replace('COLUMN', column)} ({_marks(values)}))", values
 
 
 def _marks(values: tuple[str, ...]) -> str:

@@ -1,7 +1,7 @@
-"""How the emulated service says no: status, code and body (operations table, `errors`)."""
+"""The errors of the emulated service: status, code and body (operations table, `errors`)."""
 
 from collections.abc import Mapping, Sequence
-from typing import final
+from typing import Any, final
 
 from msgspec.json import encode
 
@@ -10,7 +10,7 @@ SOURCE = "chat-api"
 
 @final
 class Refusal(Exception):  # noqa: N818
-    """An answer that is an error; its `body` is the JSON that is served."""
+    """A reply that is an error."""
 
     def __init__(
         self, status: int, code: str, message: str, details: Mapping[str, Sequence[str]] | None = None
@@ -18,39 +18,68 @@ class Refusal(Exception):  # noqa: N818
         super().__init__(message)
         self.status = status
         self.code = code
-        self.body = encode(
-            {
-                "error": {
-                    "message": message,
-                    "devMessage": message,
-                    "source": SOURCE,
-                    "details": details or {},
-                    "code": code,
-                }
-            }
-        )
+        self.error: Mapping[str, Any] = {
+            "message": message,
+            "devMessage": message,
+            "source": SOURCE,
+            "details": details or {},
+            "code": code,
+        }
+        """The error's members: they stand in the body of a reply, or in the outcome of one item."""
+
+    @property
+    def body(self) -> bytes:
+        """The JSON that is served."""
+        return encode({"error": self.error})
 
 
 def bad_request(details: Mapping[str, Sequence[str]]) -> Refusal:
-    """400: `details` says what is wrong with each field."""
+    """Return the 400 of a request that is not valid; `details` has the texts for each field."""
     return Refusal(400, "ERR_BAD_REQUEST", "Failed to validate the data sent with the request.", details)
 
 
 def no_user(uid: str) -> Refusal:
-    """404: no such user, or switched off."""
+    """Return the 404 of a user that does not exist, or is switched off."""
     return Refusal(404, "ERR_UID_NOT_FOUND", f"The user with UID {uid} does not exist.")
 
 
 def no_group(guid: str) -> Refusal:
-    """404: no such group."""
+    """Return the 404 of a group that does not exist."""
     return Refusal(404, "ERR_GUID_NOT_FOUND", f"The group with GUID {guid} does not exist.")
 
 
 def no_message(id: str) -> Refusal:
-    """404: no such message."""
+    """Return the 404 of a message that does not exist."""
     return Refusal(404, "ERR_MESSAGE_ID_NOT_FOUND", f"The message with id {id} does not exist.")
 
 
 def no_operation(method: str, path: str) -> Refusal:
-    """404: no such path, or not with this method."""
+    """Return the 404 of a path that leads to no operation, or not with this method."""
     return Refusal(404, "ERR_API_NOT_FOUND", f"The API {method} {path} does not exist.")
+
+
+def not_a_member(uid: str, guid: str) -> Refusal:
+    """Return the 404 of a user that is no member of the group."""
+    return Refusal(404, "ERR_NOT_A_MEMBER", f"The user with UID {uid} is not a member of the group {guid}.")
+
+
+def already_joined(uid: str, guid: str) -> Refusal:
+    """Return the 417 of a user that is a member of the group already."""
+    return Refusal(417, "ERR_ALREADY_JOINED", f"The user with UID {uid} has joined the group {guid} already.")
+
+
+def already_banned(uid: str, guid: str) -> Refusal:
+    """Return the 400 of a user that is banned from the group already (its status: not shown)."""
+    return Refusal(
+        400, "ERR_ALREADY_BANNED", f"The user with UID {uid} is banned from the group {guid} already."
+    )
+
+
+def banned_member(uid: str, guid: str) -> Refusal:
+    """Return the 400 of a user that is banned from the group (its status: not shown)."""
+    return Refusal(400, "ERR_BANNED_GROUPMEMBER", f"The user with UID {uid} is banned from the group {guid}.")
+
+
+def same_scope(uid: str, scope: str) -> Refusal:
+    """Return the 400 of a member that has the scope already (its status: not shown)."""
+    return Refusal(400, "ERR_SAME_SCOPE", f"The user with UID {uid} has the scope {scope} already.")

@@ -1,230 +1,100 @@
-"""One request to one reply, without a socket: keys, routes, envelopes.
+"""From a request's method and path to its operation: a tree of path segments, built once from the endpoints.
 
 Rules:
-- The key is judged first, then the path, then the acting user, then the query or the body.
-- `authOnly` keys may create users and auth tokens and nothing else (specification, Authentication 3).
+- A literal segment wins over a parameter; where it leads nowhere, the parameter is tried.
 - A path is split before it is decoded, so `a%2Fb` is one segment and `..` is only a name.
+- An empty segment is no parameter: `/users/` is not `/users/{uid}`.
+- The first segment of a request's path is the interface's base: `v3` for chat and calls, `management`.
 """
 
-from collections.abc import Callable, Mapping
-from typing import NamedTuple, TypeAlias, final
-from urllib.parse import parse_qsl, unquote
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Final, NamedTuple, final
+from urllib.parse import unquote
 
-from msgspec.json import encode
+from ...core.endpoint import Endpoint, RateClass
+from ...resources import OPERATIONS
+from .further_operations import FURTHER_OPERATIONS
 
-from ..store.directory import spliced
-from ..store.rows import ALL, conversation_id, conversation_list, group_list, participant_list, thread_list
-from ..store.store import Store
-from . import creation as writing, message_pages as reading, page_lists as directory
-from .arguments import Arguments
-from .list_request import Asked, asked
-from .message_pages import Look
-from .refusals import Refusal, no_group, no_message, no_operation, no_user
+_BASES: Final = {"chat": "v3", "calls": "v3", "management": "management"}
+_IMPORT: Final = "data_import"
 
 
-class Keys(NamedTuple):
-    """What opens which door."""
+class Route(NamedTuple):
+    """The operation that a request asks for, and what its path says."""
 
-    full_access: str
-    auth_only: str
-    management: str
-    secret: str
-
-
-class Request(NamedTuple):
-    """A request as it came."""
-
-    method: str
-    path: str
-    """As sent, percent-encoded, without the query."""
-    query: str
-    headers: Mapping[str, str]
-    """Names in lower case."""
-    body: bytes = b""
+    endpoint: Endpoint[Any]
+    parameters: Mapping[str, str]
+    """The values of the path's parameters by name, decoded."""
 
 
-class Reply(NamedTuple):
-    """A reply, always JSON."""
+class _Node:
+    """The continuations of the segments so far."""
 
-    status: int
-    body: bytes
+    __slots__ = ("endpoint", "literals", "parameter")
 
+    def __init__(self) -> None:
+        self.literals: dict[str, _Node] = {}
+        self.parameter: _Node | None = None
+        self.endpoint: Endpoint[Any] | None = None
 
-class _Call(NamedTuple):
-    """A request whose key and path are right."""
-
-    names: tuple[str, ...]
-    """What stands in the path's open places."""
-    query: Arguments
-    acting_user: str | None
-    body: bytes
-
-
-_Handler: TypeAlias = Callable[[_Call], bytes]
+    def child(self, segment: str) -> "_Node":
+        """Return the node of one more segment of a template; add it where there is none."""
+        if not segment.startswith("{"):
+            return self.literals.setdefault(segment, _Node())
+        if self.parameter is None:
+            self.parameter = _Node()
+        return self.parameter
 
 
 @final
-class Service:
-    """The documented service over one store. `clock` gives epoch seconds."""
+class Router:
+    """A lookup of operations by method and path. Raises ValueError where two of them have the same path."""
 
-    def __init__(
-        self,
-        store: Store,
-        keys: Keys,
-        app: Mapping[str, object],
-        *,
-        user_lists: Look,
-        other_lists: Look,
-        clock: Callable[[], float],
-    ) -> None:
-        self.store = store
-        self._keys = keys
-        self._app = app
-        self._user_lists = user_lists
-        self._other_lists = other_lists
-        self._clock = clock
-        self._routes: dict[tuple[str, tuple[str, ...]], _Handler] = {
-            ("GET", ("users",)): self._list_users,
-            ("POST", ("users",)): self._create_user,
-            ("GET", ("users", "*")): self._get_user,
-            ("POST", ("users", "*", "auth_tokens")): self._create_token,
-            ("GET", ("users", "*", "messages")): self._list_user,
-            ("GET", ("groups", "*", "messages")): self._list_group,
-            ("GET", ("messages",)): self._list_all,
-            ("POST", ("messages",)): self._send,
-            ("GET", ("messages", "*")): self._get_message,
-            ("GET", ("messages", "*", "thread")): self._list_thread,
-        }
-        self._auth_only = (self._create_user, self._create_token)
+    def __init__(self, endpoints: Iterable[Endpoint[Any]]) -> None:
+        self._root = _Node()
+        for endpoint in endpoints:
+            node = self._root
+            for segment in (_BASES[endpoint.interface], endpoint.method, *endpoint.path[1:].split("/")):
+                node = node.child(segment)
+            if node.endpoint is not None:
+                raise ValueError(f"{endpoint.name} and {node.endpoint.name} have the same path")
+            node.endpoint = endpoint
 
-    def answer(self, request: Request) -> Reply:
-        """The reply; whatever is refused is a reply too."""
-        try:
-            return Reply(200, self._answer(request))
-        except Refusal as refusal:
-            return Reply(refusal.status, refusal.body)
-
-    def _answer(self, request: Request) -> bytes:
-        base, _, path = request.path.removeprefix("/").partition("/")
-        query = Arguments(parse_qsl(request.query, keep_blank_values=True, errors="replace"))
-        if base == "management":
-            self._check_management(request)
-            if (request.method, path) == ("GET", "apps"):
-                return directory.apps(self._app, query)
-        if base != "v3":
-            raise no_operation(request.method, request.path)
-        full_access = self._check_key(request)
-        handler, names = self._route(request.method, path)
-        if not full_access and handler not in self._auth_only:
-            raise Refusal(403, "AUTH_ERR_NO_ACCESS", "The scope of this API key does not allow this.")
-        # What is not UTF-8 in a header comes as lone surrogates, which are no text to a database.
-        acting_user = request.headers.get("onbehalfof", "").encode(errors="replace").decode() or None
-        if acting_user is not None and self.store.people.user(acting_user) is None:
-            raise no_user(acting_user)
-        return handler(_Call(names, query, acting_user, request.body))
-
-    def _check_management(self, request: Request) -> None:
-        given = request.headers.get("key"), request.headers.get("secret")
-        if given == (None, None) and "apikey" in request.headers:
-            # An app's own key is unknown here, and so is the way (operations table, interfaces).
-            raise no_operation(request.method, request.path)
-        if None in given:
-            raise Refusal(401, "AUTH_ERR_EMPTY_AUTH_HEADER", "The headers key and secret are missing.")
-        if given != (self._keys.management, self._keys.secret):
-            raise Refusal(401, "AUTH_ERR_APIKEY_NOT_FOUND", "The management key or secret is wrong.")
-
-    def _check_key(self, request: Request) -> bool:
-        """Whether the key is of the scope `fullAccess`."""
-        key = request.headers.get("apikey")
-        if not key:
-            raise Refusal(401, "AUTH_ERR_EMPTY_APIKEY", "The header apikey is missing.")
-        if key not in (self._keys.full_access, self._keys.auth_only):
-            raise Refusal(401, "AUTH_ERR_APIKEY_NOT_FOUND", "The API key is wrong.")
-        return key == self._keys.full_access
-
-    def _route(self, method: str, path: str) -> tuple[_Handler, tuple[str, ...]]:
-        segments = path.split("/")
-        shape = tuple("*" if place == 1 else part for place, part in enumerate(segments))
-        handler = self._routes.get((method, shape))
-        if handler is None:
-            raise no_operation(method, f"/{path}")
-        return handler, tuple(unquote(part) for part in segments[1:2])
-
-    # ── users ──
-
-    def _list_users(self, call: _Call) -> bytes:
-        return directory.users(self.store.people, call.query)
-
-    def _create_user(self, call: _Call) -> bytes:
-        return _data(writing.create_user(self.store, call.body, int(self._clock())))
-
-    def _create_token(self, call: _Call) -> bytes:
-        return _data(writing.create_token(self.store, call.names[0], call.body, int(self._clock())))
-
-    def _get_user(self, call: _Call) -> bytes:
-        record = self._user(call.names[0])
-        if call.acting_user and call.acting_user != call.names[0]:
-            record = spliced(
-                record, "conversationId", encode(conversation_id(call.acting_user, call.names[0]))
-            )
-        return _data(record)
-
-    def _user(self, uid: str) -> bytes:
-        record = self.store.people.user(uid)
-        if record is None:
-            raise no_user(uid)
-        return record
-
-    # ── messages ──
-
-    def _send(self, call: _Call) -> bytes:
-        return _data(writing.send_message(self.store, call.body, call.acting_user, int(self._clock())))
-
-    def _get_message(self, call: _Call) -> bytes:
-        return _data(self._message(call.names[0]))
-
-    def _message(self, id: str) -> bytes:
-        known = id.isascii() and id.isdigit() and len(id) < 19
-        record = self.store.message(int(id)) if known else None
-        if record is None:
-            raise no_message(id)
-        return record
-
-    def _list_user(self, call: _Call) -> bytes:
-        """With an acting user the two's conversation; without, all that the user takes part in."""
-        [uid] = call.names
-        self._user(uid)
-        sizes = ("limit", "perPage") if call.acting_user else ("perPage", "limit")
-        wanted = asked(call.query, call.acting_user, uid, sizes, 10 if call.acting_user else 100)
-        name = participant_list(uid)
-        if call.acting_user:
-            name = conversation_list(conversation_id(uid, call.acting_user))
-        return self._page(name, wanted, call.acting_user, uid, self._user_lists)
-
-    def _list_group(self, call: _Call) -> bytes:
-        [guid] = call.names
-        if self.store.people.group(guid) is None:
-            raise no_group(guid)
-        return self._listed(group_list(guid), call, 10)
-
-    def _list_all(self, call: _Call) -> bytes:
-        """The app's messages; with an acting user those that this user takes part in."""
-        return self._listed(participant_list(call.acting_user) if call.acting_user else ALL, call, 10)
-
-    def _list_thread(self, call: _Call) -> bytes:
-        [parent] = call.names
-        self._message(parent)
-        return self._listed(thread_list(str(int(parent))), call, 100)
-
-    def _listed(self, name: str, call: _Call, default: int) -> bytes:
-        wanted = asked(call.query, call.acting_user, None, ("limit", "perPage"), default)
-        return self._page(name, wanted, call.acting_user, None, self._other_lists)
-
-    def _page(self, name: str, wanted: Asked, acting_user: str | None, uid: str | None, look: Look) -> bytes:
-        if wanted.count:
-            return reading.counts(self.store, name, wanted, acting_user, uid, look)
-        return reading.page(self.store, name, wanted, acting_user, look)
+    def route(self, method: str, path: str) -> Route | None:
+        """Return the operation at `path`, as sent, with the base's own segment; None where there is none."""
+        base, *segments = path.removeprefix("/").split("/")
+        for node, values in _descend(self._root, (base, method, *segments), 0, ()):
+            if (endpoint := node.endpoint) is not None:
+                decoded = (unquote(value) for value in values)
+                return Route(endpoint, dict(zip(endpoint.parameters, decoded, strict=True)))
+        return None
 
 
-def _data(record: bytes) -> bytes:
-    return b'{"data":%b}' % record
+def _descend(
+    node: _Node, segments: tuple[str, ...], depth: int, values: tuple[str, ...]
+) -> Iterator[tuple[_Node, tuple[str, ...]]]:
+    """Yield the nodes that all segments lead to, the one with the most literals in front first."""
+    if depth == len(segments):
+        yield node, values
+        return
+    segment = segments[depth]
+    if literal := node.literals.get(segment):
+        yield from _descend(literal, segments, depth + 1, values)
+    if node.parameter is not None and segment:
+        yield from _descend(node.parameter, segments, depth + 1, (*values, segment))
+
+
+SERVED: Final[Mapping[str, Endpoint[Any]]] = {
+    endpoint.name: endpoint for endpoint in (*FURTHER_OPERATIONS, *OPERATIONS.values())
+}
+"""Every operation that the emulator serves, by name."""
+ROUTER: Final = Router(SERVED.values())
+
+
+def rate_class(method: str, path: str) -> RateClass:
+    """Return the class of the operation at `path`; for a path of none, import below data_import, else
+    standard.
+    """
+    if route := ROUTER.route(method, path):
+        return route.endpoint.rate_class
+    return "import" if path.removeprefix("/").split("/")[1:2] == [_IMPORT] else "standard"

@@ -1,4 +1,4 @@
-"""What the emulated service knows: users, groups, messages, in SQLite."""
+"""The data of the emulated service: users, groups, members and messages, in SQLite."""
 
 from .store import Store
 

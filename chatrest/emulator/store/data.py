@@ -1,7 +1,8 @@
-"""Made data: users, groups and messages from a seed; the same seed and sizes give the same bytes.
+"""Generated data: users, groups, members and messages from a seed; equal seed and sizes give equal bytes.
 
 Rules:
-- Users are unevenly busy (Zipf): the first is the busiest, and so are conversations.
+- Users are unevenly busy (Zipf): the first is the busiest; conversations likewise.
+- Only members write in a group. Its owner is an admin, every fifth other member a moderator.
 - About one message in ten is in a group, where there are groups.
 - Ids ascend from 1 by 1, `sentAt` ascends from `EPOCH` with them.
 - An edit or a deletion (category `action`) is of a message that shows it; a call that is `ongoing` was
@@ -13,26 +14,31 @@ Records are written as text, not as objects: the command's demo makes 100,000 of
 from collections.abc import Iterator
 from itertools import accumulate
 from random import Random
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
+from .members import Member
+from .message_writer import Conversation, Writer
 from .phrases import FAMILY, GIVEN, TAGS
-from .records import Talk, Writer
 from .store import Store
 
 EPOCH: Final = 1_600_000_000
-"""The second at which made data begins."""
+"""The second at which generated data begins."""
 KINDS: Final = {"text": 70, "media": 10, "custom": 5, "action": 5, "call": 10}
 """Parts in a hundred."""
 _GROUP_SHARE = 0.1
 _PAIRS_PER_USER = 3
+_Room: TypeAlias = tuple[dict[str, Any], list[str]]
+"""A group's record, and the uids of its members."""
 
 
 def fill(store: Store, *, users: int, messages: int, groups: int, seed: int) -> None:
-    """Puts made data into an empty store; 100,000 messages take two or three seconds."""
-    dice = Random(seed)  # noqa: S311 - made data, and no keys
-    people = [_user(dice, index, users) for index in range(users)]
-    rooms = [_group(dice, index, groups, people) for index in range(groups if users > 1 else 0)]
-    store.add_all(people, [room for room, _ in rooms], _records(dice, people, rooms, messages))
+    """Put generated data into an empty store; 100,000 messages take two or three seconds."""
+    dice = Random(seed)  # noqa: S311 - generated data, and no keys
+    user_records = [_user(dice, index, users) for index in range(users)]
+    group_count = groups if users > 1 else 0
+    rooms = [_group(dice, index, groups, user_records) for index in range(group_count)]
+    records = _records(dice, user_records, rooms, messages)
+    store.add_all(user_records, [group for group, _ in rooms], records, _members(rooms))
 
 
 def _user(dice: Random, index: int, users: int) -> dict[str, Any]:
@@ -55,11 +61,9 @@ def _user(dice: Random, index: int, users: int) -> dict[str, Any]:
     return user
 
 
-def _group(
-    dice: Random, index: int, groups: int, people: list[dict[str, Any]]
-) -> tuple[dict[str, Any], list[str]]:
+def _group(dice: Random, index: int, groups: int, users: list[dict[str, Any]]) -> _Room:
     guid = f"group-{index + 1:0{max(2, len(str(groups)))}}"
-    members = dice.sample([user["uid"] for user in people], min(len(people), dice.randrange(3, 30)))
+    members = dice.sample([user["uid"] for user in users], min(len(users), dice.randrange(3, 30)))
     group = {
         "guid": guid,
         "name": f"Group {index + 1}",
@@ -73,41 +77,50 @@ def _group(
     return group, members
 
 
+def _members(rooms: list[_Room]) -> Iterator[tuple[str, str, Member]]:
+    """The members of every group, as they join one second after the other, the owner first."""
+    for group, uids in rooms:
+        for index, uid in enumerate(uids):
+            scope = "moderator" if index % 5 == 1 else "participant"
+            scope = "admin" if uid == group["owner"] else scope
+            yield group["guid"], uid, Member(scope, group["createdAt"] + index)
+
+
 def _records(
     dice: Random,
-    people: list[dict[str, Any]],
-    rooms: list[tuple[dict[str, Any], list[str]]],
+    users: list[dict[str, Any]],
+    rooms: list[_Room],
     messages: int,
 ) -> Iterator[bytes]:
     if not messages:
         return
-    talks = _pairs(dice, people)
-    weights = _zipf(len(talks), 1 - _GROUP_SHARE if rooms else 1)
-    talks += [Talk.of_group(group, members) for group, members in rooms]
+    conversations = _pairs(dice, users)
+    weights = _zipf(len(conversations), 1 - _GROUP_SHARE if rooms else 1)
+    conversations += [Conversation.of_group(group, members) for group, members in rooms]
     weights += _zipf(len(rooms), _GROUP_SHARE)
-    writer = Writer(dice, {user["uid"]: user for user in people}, {room["guid"]: room for room, _ in rooms})
+    writer = Writer(dice, {user["uid"]: user for user in users}, {room["guid"]: room for room, _ in rooms})
     at, shares, kinds = EPOCH, list(accumulate(weights)), list(accumulate(KINDS.values()))
     names = list(KINDS)
     for number in range(1, messages + 1):
         at += int(dice.random() * 120)
-        [talk] = dice.choices(talks, cum_weights=shares)
+        [conversation] = dice.choices(conversations, cum_weights=shares)
         [kind] = dice.choices(names, cum_weights=kinds)
-        yield writer.record(kind, talk, number, at).encode()
+        yield writer.record(kind, conversation, number, at).encode()
 
 
-def _pairs(dice: Random, people: list[dict[str, Any]]) -> list[Talk]:
-    """Conversations of two, the busiest first; the first user is in more of them than any other."""
-    uids = [user["uid"] for user in people]
+def _pairs(dice: Random, users: list[dict[str, Any]]) -> list[Conversation]:
+    """Return conversations of two, the busiest first; the first user is in more of them than any other."""
+    uids = [user["uid"] for user in users]
     weights = list(accumulate(_zipf(len(uids), 1)))
     pairs: dict[tuple[str, str], None] = {(uids[0], uids[1]): None}
     for _ in range(_PAIRS_PER_USER * len(uids)):
-        one, other = dice.choices(uids, cum_weights=weights, k=2)
-        if one != other and (other, one) not in pairs:
-            pairs[one, other] = None
-    return [Talk.of_two(*pair) for pair in pairs]
+        uid, other = dice.choices(uids, cum_weights=weights, k=2)
+        if uid != other and (other, uid) not in pairs:
+            pairs[uid, other] = None
+    return [Conversation.of_pair(*pair) for pair in pairs]
 
 
 def _zipf(count: int, total: float) -> list[float]:
     shares = [1 / rank for rank in range(1, count + 1)]
-    whole = sum(shares)
-    return [total * share / whole for share in shares]
+    all_shares = sum(shares)
+    return [total * share / all_shares for share in shares]

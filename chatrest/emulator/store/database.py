@@ -1,8 +1,8 @@
-"""Opens a store's SQLite database: its tables, its version, and who may use it.
+"""A store's SQLite database: its tables, its version, and its lock.
 
-One emulator per file: what a store keeps in memory is only right while nobody else writes, so the file
-is locked as long as it is open. A crash of the process loses nothing that was answered; the computer's
-own may, which a test does not pay for.
+One emulator per file: what a store holds in memory is only right while nobody else writes, so the file
+is locked as long as it is open. A crash of the process loses nothing that was answered; a crash of the
+computer may, because a test does not pay for that.
 """
 
 import sqlite3
@@ -10,30 +10,33 @@ from os import PathLike, fspath
 from typing import Final
 
 from ...errors import RequestInvalidError
-from .rows import COLUMNS
+from .message_index import COLUMNS
 
-_VERSION = 1
+_VERSION = 2
 _SETTINGS: Final = "PRAGMA locking_mode=EXCLUSIVE; PRAGMA journal_mode=TRUNCATE; PRAGMA synchronous=OFF"
 _SCHEMA: Final = f"""
 BEGIN;
 CREATE TABLE users(number INTEGER PRIMARY KEY, uid TEXT UNIQUE NOT NULL, folded_uid TEXT, folded_name TEXT,
     status TEXT, role TEXT, deactivated INTEGER, updated_at INTEGER, tags TEXT, record BLOB);
 CREATE TABLE groups(guid TEXT PRIMARY KEY, record BLOB);
+CREATE TABLE members(number INTEGER PRIMARY KEY, guid TEXT, uid TEXT, scope TEXT, joined_at INTEGER,
+    UNIQUE(guid, uid));
+CREATE TABLE bans(guid TEXT, uid TEXT, PRIMARY KEY(guid, uid)) WITHOUT ROWID;
 CREATE TABLE blocks(uid TEXT, blocked TEXT, PRIMARY KEY(uid, blocked)) WITHOUT ROWID;
 CREATE TABLE tokens(number INTEGER PRIMARY KEY, uid TEXT, scope TEXT, record BLOB);
 CREATE INDEX tokens_of_user ON tokens(uid);
 CREATE TABLE messages({", ".join(COLUMNS)});
 CREATE TABLE records(id INTEGER PRIMARY KEY, record BLOB);
-CREATE TABLE places(list TEXT, id INTEGER, place INTEGER, PRIMARY KEY(list, id)) WITHOUT ROWID;
+CREATE TABLE positions(list TEXT, id INTEGER, position INTEGER, PRIMARY KEY(list, id)) WITHOUT ROWID;
 PRAGMA user_version={_VERSION};
 COMMIT;
 """
 
 
-def opened(database: str | PathLike[str] | None) -> sqlite3.Connection:
-    """The database at this path, made where there is none; None for one in memory.
+def open_database(database: str | PathLike[str] | None) -> sqlite3.Connection:
+    """Open the database at this path, and make it where there is none; None for one in memory.
 
-    Raises `RequestInvalidError` where the file cannot be opened, is not ours, or is in use.
+    Raises `RequestInvalidError` where the file cannot be opened, is in use, or is no store of this version.
     """
     path = ":memory:" if database is None else fspath(database)
     try:
@@ -55,5 +58,7 @@ def _prepare(db: sqlite3.Connection) -> None:
     if version == 0 and tables == 0:
         db.executescript(_SCHEMA)
     elif version != _VERSION:
-        raise sqlite3.DatabaseError("not a store of this emulator, or of another version of it")
+        raise sqlite3.DatabaseError(
+            "not a store of this emulator, or of another version of it; use a new file"
+        )
     db.executescript("BEGIN EXCLUSIVE; COMMIT")

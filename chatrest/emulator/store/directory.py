@@ -1,7 +1,7 @@
 """Users, groups and auth tokens: the part of the store that is not messages.
 
-A record is kept as the JSON bytes that are served; `tags` apart, because a list shows them only where it
-is asked `withTags`. Users are listed in the order in which they came.
+A record is stored as the JSON bytes that are served, without `tags`: a list shows those only `withTags`.
+Users are listed in the order in which they were added.
 """
 
 import hashlib
@@ -20,25 +20,25 @@ _COUNT: Final = "SELECT count(*) FROM users WHERE CONDITION"
 _LIST: Final = "SELECT record, tags, updated_at FROM users WHERE CONDITION ORDER BY number LIMIT ? OFFSET ?"
 
 
-class Listing(NamedTuple):
+class UserPage(NamedTuple):
     """A page of users."""
 
-    rows: list[bytes]
+    records: list[bytes]
     total: int
     """All that match, on whatever page."""
     updated_at: int | None
-    """`updatedAt` of the last row; None where the page is empty."""
+    """`updatedAt` of the last record; None where the page is empty."""
 
 
 @final
-class People:
+class Directory:
     """The users, groups and tokens of one store; every method is one or two SQL statements."""
 
     def __init__(self, db: sqlite3.Connection) -> None:
         self._db = db
 
     def add_users(self, records: Iterable[Mapping[str, Any]]) -> None:
-        """Files user records, each with `uid` and `name`; `RequestInvalidError` for a uid that is taken."""
+        """Store user records, each with `uid` and `name`; `RequestInvalidError` for a uid that exists."""
         rows = [_user_row(record) for record in records]
         try:
             self._db.executemany("INSERT INTO users VALUES(NULL,?,?,?,?,?,?,?,?,?)", rows)
@@ -46,67 +46,78 @@ class People:
             raise RequestInvalidError("uid: one of the users exists already") from None
 
     def add_group(self, record: Mapping[str, Any]) -> None:
-        """Files a group record, with `guid`; `RequestInvalidError` for a guid that is taken."""
+        """Store a group record, with `guid`; `RequestInvalidError` for a guid that exists."""
         try:
             self._db.execute("INSERT INTO groups VALUES(?,?)", (record["guid"], encode(record)))
         except sqlite3.IntegrityError:
             raise RequestInvalidError(f"guid = {record['guid']!r}: this group exists already") from None
 
     def user(self, uid: str, *, with_tags: bool = False) -> bytes | None:
-        """The user's record; None where there is none, or where the user is switched off."""
+        """Return the user's record; None where there is none, or where the user is switched off."""
         sql = "SELECT record, tags FROM users WHERE uid = ? AND NOT deactivated"
-        found = self._db.execute(sql, (uid,)).fetchone()
-        return None if found is None else _tagged(*found) if with_tags else found[0]
+        row = self._db.execute(sql, (uid,)).fetchone()
+        return None if row is None else _tagged(*row) if with_tags else row[0]
 
-    def taken(self, uid: str) -> bool:
-        """Whether a user of this uid was ever made, switched off or not."""
+    def remove_user(self, uid: str) -> None:
+        """Remove a user from the directory; its messages stay."""
+        with self._db:
+            self._db.execute("DELETE FROM users WHERE uid = ?", (uid,))
+
+    def is_taken(self, uid: str) -> bool:
+        """Return True for a uid that was ever given, to a user that is switched off too."""
         return self._db.execute("SELECT 1 FROM users WHERE uid = ?", (uid,)).fetchone() is not None
 
     def group(self, guid: str) -> bytes | None:
-        """The group's record, or None."""
-        found = self._db.execute("SELECT record FROM groups WHERE guid = ?", (guid,)).fetchone()
-        return None if found is None else found[0]
+        """Return the group's record, or None."""
+        row = self._db.execute("SELECT record FROM groups WHERE guid = ?", (guid,)).fetchone()
+        return None if row is None else row[0]
+
+    def update_group(self, guid: str, **fields: Any) -> None:
+        """Change members of a group's record, inside a transaction of the caller's."""
+        if (record := self.group(guid)) is not None:
+            changed = encode(decode(record, type=dict[str, Any]) | fields)
+            self._db.execute("UPDATE groups SET record = ? WHERE guid = ?", (changed, guid))
 
     def uids(self) -> list[str]:
-        """Every uid, in the order of the list, those of users switched off included."""
+        """Return every uid, in the order of the list, those of users switched off included."""
         return [uid for (uid,) in self._db.execute("SELECT uid FROM users ORDER BY number")]
 
     def guids(self) -> list[str]:
-        """Every guid, in the order in which the groups came."""
+        """Return every guid, in the order in which the groups were added."""
         return [guid for (guid,) in self._db.execute("SELECT guid FROM groups ORDER BY rowid")]
 
     def list_users(
-        self, where: str, values: tuple[Any, ...], *, page: int, size: int, with_tags: bool = False
-    ) -> Listing:
-        """Page `page` (from 1) of the users that match an SQL condition."""
+        self, where: str, values: tuple[Any, ...], page: int, size: int, *, with_tags: bool = False
+    ) -> UserPage:
+        """Return page `page` (from 1) of the users that match an SQL condition."""
         total: int = self._db.execute(_COUNT.replace("CONDITION", where), values).fetchone()[0]
-        sql, skipped = _LIST.replace("CONDITION", where), (page - 1) * size
-        found = self._db.execute(sql, (*values, size, skipped)).fetchall()
-        rows = [_tagged(record, tags) if with_tags else record for record, tags, _ in found]
-        return Listing(rows, total, found[-1][2] if found else None)
+        sql, offset = _LIST.replace("CONDITION", where), (page - 1) * size
+        rows = self._db.execute(sql, (*values, size, offset)).fetchall()
+        records = [_tagged(record, tags) if with_tags else record for record, tags, _ in rows]
+        return UserPage(records, total, rows[-1][2] if rows else None)
 
     def block(self, uid: str, blocked: str) -> None:
-        """Lets `uid` block another user: seen by `mentionsWithBlockedInfo`."""
+        """Let `uid` block another user, as `mentionsWithBlockedInfo` shows it."""
         with self._db:
             self._db.execute("INSERT OR IGNORE INTO blocks VALUES(?,?)", (uid, blocked))
 
     def blocks(self, uid: str, blocked: str) -> bool:
-        """Whether `uid` has blocked the other."""
+        """Return True where `uid` has blocked the other."""
         sql = "SELECT 1 FROM blocks WHERE uid = ? AND blocked = ?"
         return self._db.execute(sql, (uid, blocked)).fetchone() is not None
 
     def tags(self, uid: str) -> list[str]:
-        """The tags of a user; none for a user not known."""
-        found = self._db.execute("SELECT tags FROM users WHERE uid = ?", (uid,)).fetchone()
-        return decode(found[0], type=list[str]) if found and found[0] else []
+        """Return the tags of a user; none for a user not known."""
+        row = self._db.execute("SELECT tags FROM users WHERE uid = ?", (uid,)).fetchone()
+        return decode(row[0], type=list[str]) if row and row[0] else []
 
     def token(self, uid: str, at: int, scope: Mapping[str, Any], *, fresh: bool) -> bytes:
-        """An auth token of the user: the newest of the same scope, or a new one where `fresh` or none."""
+        """Return the newest auth token of a user and scope; with `fresh`, or without one, a new one."""
         key = encode(scope, order="deterministic").decode()
         sql = "SELECT record FROM tokens WHERE uid = ? AND scope = ? ORDER BY number DESC LIMIT 1"
-        found = None if fresh else self._db.execute(sql, (uid, key)).fetchone()
-        if found is not None:
-            return bytes(found[0])
+        row = None if fresh else self._db.execute(sql, (uid, key)).fetchone()
+        if row is not None:
+            return bytes(row[0])
         number = self._db.execute("SELECT coalesce(max(number), 0) + 1 FROM tokens").fetchone()[0]
         digest = hashlib.sha256(f"{uid}\0{number}".encode()).hexdigest()[:40]
         record = encode({"uid": uid, "authToken": f"{uid}_{digest}", "createdAt": at, **scope})
@@ -115,7 +126,7 @@ class People:
         return record
 
     def entity(self, receiver_type: str, receiver: str) -> dict[str, Any]:
-        """The entity wrapper of a user or a group, as it stands in a message's `data.entities`."""
+        """Return the entity wrapper of a user or a group, as it stands in a message's `data.entities`."""
         raw = self.user(receiver) if receiver_type == "user" else self.group(receiver)
         record = dict(SYSTEM) if raw is None else decode(raw, type=dict[str, Any])
         if receiver_type == "user":
@@ -125,7 +136,7 @@ class People:
 
 
 def spliced(record: bytes, name: str, value: bytes) -> bytes:
-    """The JSON object `record` with one more member at its end."""
+    """Return the JSON object `record` with one more member at its end."""
     return b'%b,"%b":%b}' % (record[:-1], name.encode(), value)
 
 
@@ -135,7 +146,7 @@ def _tagged(record: bytes, tags: str | None) -> bytes:
 
 def _user_row(record: Mapping[str, Any]) -> tuple[Any, ...]:
     tags = record.get("tags")
-    kept = {name: value for name, value in record.items() if name != "tags"}
+    stored = {name: value for name, value in record.items() if name != "tags"}
     return (
         record["uid"],
         record["uid"].casefold(),
@@ -145,5 +156,5 @@ def _user_row(record: Mapping[str, Any]) -> tuple[Any, ...]:
         int(bool(record.get("deactivatedAt"))),
         record.get("updatedAt", record.get("createdAt", 0)),
         encode(tags).decode() if tags else None,
-        encode(kept),
+        encode(stored),
     )

@@ -1,13 +1,23 @@
-"""Scripted weather: faults that strike some requests, and when they strike.
+"""Scripted weather: faults that strike requests, and the triggers that decide when.
 
 from chatrest.emulator.weather import First, Latency, Status
 """
 
-from ..service.router import Request
+from ..service.request import Request
 from .compression import BadGzip, Gzip, GzipBomb
 from .connection_faults import CloseIdle, Cut, Drip, HalfOpen, Line, Reset, Unanswered, WrongLength
 from .cursor_faults import CursorCycles, CursorMovesBack, CursorRepeats, EmptyPage
 from .faults import Change, Fault, Instead, Latency, Outgoing, Redirect, Skew, Status, TooManyRequests
+from .list_habits import (
+    CappedPages,
+    ExclusiveFrom,
+    IgnoredParameter,
+    ListHabit,
+    NoMeta,
+    TopLevelPositions,
+    WrongTotals,
+)
+from .lost_positions import LostPosition
 from .odd_records import OddRecords
 from .script import Weather
 from .storm import storm
@@ -18,6 +28,7 @@ __all__ = [
     "Always",
     "BadGzip",
     "Between",
+    "CappedPages",
     "Chance",
     "Change",
     "CloseIdle",
@@ -28,14 +39,19 @@ __all__ = [
     "Drip",
     "EmptyPage",
     "Every",
+    "ExclusiveFrom",
     "Fault",
     "First",
     "Gzip",
     "GzipBomb",
     "HalfOpen",
+    "IgnoredParameter",
     "Instead",
     "Latency",
     "Line",
+    "ListHabit",
+    "LostPosition",
+    "NoMeta",
     "OddRecords",
     "Outgoing",
     "Redirect",
@@ -44,9 +60,11 @@ __all__ = [
     "Skew",
     "Status",
     "TooManyRequests",
+    "TopLevelPositions",
     "Unanswered",
     "Weather",
     "When",
     "WrongLength",
+    "WrongTotals",
     "storm",
 ]

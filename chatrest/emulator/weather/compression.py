@@ -1,4 +1,4 @@
-"""Compression, good and bad: an answer as gzip, as something that only says so, and as a bomb."""
+"""Compression, good and bad: an answer as gzip, as wrong gzip, and as a bomb."""
 
 import gzip
 import zlib
@@ -8,7 +8,7 @@ from typing import ClassVar, Final, Literal, final
 
 from msgspec import structs
 
-from ..service.router import Request
+from ..service.request import Request
 from .faults import Change, Outgoing, at_least
 
 _BLOCK: Final = b" " * (1 << 20)
@@ -16,34 +16,34 @@ _BLOCK: Final = b" " * (1 << 20)
 
 @final
 class Gzip(Change, frozen=True):
-    """The answer compressed, where the client accepts gzip. Accompanies what else happens."""
+    """The answer compressed, where the client accepts gzip. Accompanies other faults."""
 
     accompanies: ClassVar[bool] = True
 
     def changed(self, reply: Outgoing, request: Request, number: int) -> Outgoing:
-        """The same, compressed; empty bodies and those that are compressed already stay as they are."""
+        """Return the answer compressed; empty bodies and compressed ones stay as they are."""
         if "gzip" not in request.headers.get("accept-encoding", "") or not reply.body:
             return reply
         if "Content-Encoding" in reply.headers:
             return reply
-        packed = structs.replace(reply, body=gzip.compress(reply.body, 6, mtime=0))
-        return packed.with_headers(Content_Encoding="gzip")
+        compressed = structs.replace(reply, body=gzip.compress(reply.body, 6, mtime=0))
+        return compressed.with_headers(Content_Encoding="gzip")
 
 
 @final
 class BadGzip(Change, frozen=True):
-    """An answer that says it is gzip, and is not."""
+    """An answer that is declared as gzip, and is none."""
 
     wrong: Literal["garbage", "cut", "checksum"] = "garbage"
     """garbage: not gzip at all; cut: its second half is missing; checksum: its last bytes are wrong."""
 
     def changed(self, reply: Outgoing, request: Request, number: int) -> Outgoing:
-        """The answer, badly compressed."""
-        packed = gzip.compress(reply.body, 6, mtime=0)
+        """Return the answer, wrongly compressed."""
+        compressed = gzip.compress(reply.body, 6, mtime=0)
         bodies = {
             "garbage": reply.body,
-            "cut": packed[: len(packed) // 2],
-            "checksum": packed[:-8] + bytes(byte ^ 0xFF for byte in packed[-8:]),
+            "cut": compressed[: len(compressed) // 2],
+            "checksum": compressed[:-8] + bytes(byte ^ 0xFF for byte in compressed[-8:]),
         }
         return structs.replace(reply, body=bodies[self.wrong]).with_headers(Content_Encoding="gzip")
 
@@ -59,17 +59,17 @@ class GzipBomb(Change, frozen=True):
         at_least("gzip_bomb.size", self.size, 1)
 
     def changed(self, reply: Outgoing, request: Request, number: int) -> Outgoing:
-        """The bomb; a gigabyte takes about a megabyte and less than a second to make."""
+        """Return the bomb; a gigabyte takes about a megabyte and less than a second."""
         return structs.replace(reply, body=bomb(self.size)).with_headers(Content_Encoding="gzip")
 
 
 @lru_cache(maxsize=4)
 def bomb(size: int) -> bytes:
-    """A gzip body of `size` spaces; one compressed block stands for every megabyte of them."""
+    """Return a gzip body of `size` spaces; one compressed block stands for every megabyte of them."""
     whole, rest = divmod(size, len(_BLOCK))
-    packer = zlib.compressobj(9, zlib.DEFLATED, -zlib.MAX_WBITS)
-    block = packer.compress(_BLOCK) + packer.flush(zlib.Z_FULL_FLUSH)
-    end = packer.compress(_BLOCK[:rest]) + packer.flush()
+    compressor = zlib.compressobj(9, zlib.DEFLATED, -zlib.MAX_WBITS)
+    block = compressor.compress(_BLOCK) + compressor.flush(zlib.Z_FULL_FLUSH)
+    end = compressor.compress(_BLOCK[:rest]) + compressor.flush()
     checksum = 0
     for _ in range(whole):
         checksum = zlib.crc32(_BLOCK, checksum)

@@ -1,4 +1,4 @@
-"""Faults of the line: the service's answer, mistreated on its way. `wire` carries them out."""
+"""Faults of the connection: the service's answer, damaged on its way. `delivery` carries them out."""
 
 from typing import Literal, final
 
@@ -6,18 +6,18 @@ from .faults import Fault, at_least
 
 
 class Line(Fault, frozen=True, kw_only=True):
-    """The service's answer, mistreated on its way."""
+    """A fault that damages the service's answer on its way."""
 
 
 class Unanswered(Line, frozen=True, kw_only=True):
     """A request that gets no whole answer."""
 
     processed: bool = False
-    """Whether the service does what was asked all the same: a message sent is then stored."""
+    """The service processes the request all the same: a message sent is then stored."""
 
     @property
-    def is_kept_from_service(self) -> bool:
-        """Whether the service never hears of the request."""
+    def is_withheld(self) -> bool:
+        """True where the service never sees the request."""
         return not self.processed
 
 
@@ -26,15 +26,15 @@ class Reset(Unanswered, frozen=True):
     """The connection is reset (RST) before any reply, or once `after` bytes of the body are sent."""
 
     after: int | None = None
-    """Bytes; None for before any reply. What is sent in part was always processed."""
+    """Bytes; None for before any reply. A reply that is sent in part was always processed."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
         at_least("reset.after", self.after, 0)
 
     @property
-    def is_kept_from_service(self) -> bool:
-        """Whether the service never hears of the request."""
+    def is_withheld(self) -> bool:
+        """True where the service never sees the request."""
         return self.after is None and not self.processed
 
 
@@ -78,7 +78,7 @@ class Drip(Line, frozen=True):
 
 @final
 class CloseIdle(Line, frozen=True):
-    """A keep-alive connection that is closed without a word after the reply to the request struck.
+    """A keep-alive connection that is closed without notice after the reply to the request that is struck.
 
     `reply`: right after it. `request`: upon the next request of the same route on the same connection,
     which is not answered and not processed.

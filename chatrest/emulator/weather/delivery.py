@@ -1,7 +1,7 @@
-"""Faults of the line on the wire: bytes written to the transport, past aiohttp's own response.
+"""The delivery of replies under connection faults: bytes go to the transport, past aiohttp's own response.
 
-aiohttp asks a handler for a response and sends it. Where the weather is bad, what there is to send was
-sent already, and `Sent` is what aiohttp gets: a response that writes nothing.
+aiohttp asks a handler for a response and sends it. Under such a fault the bytes were sent already, and
+aiohttp gets a `SilentResponse`, which writes nothing.
 """
 
 import socket
@@ -16,46 +16,46 @@ from .connection_faults import Cut, Drip, Line, Reset, WrongLength
 from .faults import Outgoing
 
 
-class Sent(web.StreamResponse):
-    """A response that is on its way already. `stays`: whether the connection is kept."""
+class SilentResponse(web.StreamResponse):
+    """A response that is on its way already; with `keep_alive` the connection stays open."""
 
-    def __init__(self, *, stays: bool) -> None:
+    def __init__(self, *, keep_alive: bool) -> None:
         super().__init__()
-        self._stays = stays
+        self._stays_open = keep_alive
 
     @property
     def keep_alive(self) -> bool | None:
-        """Whether aiohttp waits for another request."""
-        return self._stays
+        """True where aiohttp waits for another request."""
+        return self._stays_open
 
     async def prepare(self, request: web.BaseRequest) -> AbstractStreamWriter | None:
-        """Writes nothing."""
+        """Write nothing."""
         return None
 
     async def write_eof(self, data: bytes = b"") -> None:
-        """Writes nothing."""
+        """Write nothing."""
 
 
 class Peer:
-    """The client's end, as bytes go to it."""
+    """The client's end of the connection."""
 
     def __init__(self, request: web.BaseRequest) -> None:
         if request.transport is None:
             raise ConnectionResetError("the client has gone")
         self._transport = request.transport
         self._writer = request.writer
-        # What is written must have left before a connection is reset: drain waits for the last byte.
+        # Bytes must have left before a connection is reset: drain waits for the last one.
         self._transport.set_write_buffer_limits(high=0)
 
     async def write(self, data: bytes) -> None:
-        """Sends `data` and waits until the kernel has it."""
+        """Send `data` and wait until the kernel has it."""
         if self._transport.is_closing():
             raise ConnectionResetError("the client has gone")
         self._transport.write(data)
         await self._writer.drain()
 
     def reset(self) -> None:
-        """RST instead of FIN."""
+        """Close with RST instead of FIN."""
         linger = struct.pack("ii", 1, 0)
         self._transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
         self._transport.abort()
@@ -63,17 +63,17 @@ class Peer:
 
 async def deliver(
     fault: Line, request: web.BaseRequest, reply: Outgoing, sleep: Callable[[float], Awaitable[None]]
-) -> Sent:
-    """Sends `reply` as `fault` has it; a client that has gone is none of our concern."""
+) -> SilentResponse:
+    """Send `reply` damaged by `fault`; a client that has gone is no error."""
     try:
-        return await _delivered(fault, Peer(request), reply, sleep)
+        return await _deliver(fault, Peer(request), reply, sleep)
     except ConnectionError:
-        return Sent(stays=False)
+        return SilentResponse(keep_alive=False)
 
 
-async def _delivered(
+async def _deliver(
     fault: Line, peer: Peer, reply: Outgoing, sleep: Callable[[float], Awaitable[None]]
-) -> Sent:
+) -> SilentResponse:
     body = reply.body
     match fault:
         case Reset():
@@ -89,10 +89,10 @@ async def _delivered(
             await peer.write(head(reply, max(0, len(body) + fault.by)) + body)
         case Drip():
             await _drip(fault, peer, reply, sleep)
-            return Sent(stays=True)
+            return SilentResponse(keep_alive=True)
         case _:
             await peer.write(head(reply, len(body)) + body)
-    return Sent(stays=False)
+    return SilentResponse(keep_alive=False)
 
 
 async def _drip(fault: Drip, peer: Peer, reply: Outgoing, sleep: Callable[[float], Awaitable[None]]) -> None:
@@ -104,7 +104,7 @@ async def _drip(fault: Drip, peer: Peer, reply: Outgoing, sleep: Callable[[float
 
 
 def head(reply: Outgoing, length: int | None) -> bytes:
-    """The reply's head with this Content-Length, None for chunks."""
+    """Return the reply's head with this Content-Length, None for chunks."""
     try:
         reason = HTTPStatus(reply.status).phrase
     except ValueError:

@@ -1,11 +1,12 @@
-"""Faults: what bad weather does to a request, as data. `front` and `wire` carry it out.
+"""Faults as data: `middleware` and `delivery` carry them out.
 
 Four families:
 
-- `Instead`: an answer in place of the service's own, which with `processed` has done its work all the same.
-- `Change`: the service's answer, changed (`packing`, `pages`, `oddities`).
-- `Line`: the service's answer, mistreated on its way (`lines`).
-- `Latency`, `Skew` and `Gzip` accompany what else happens to a request.
+- `Instead`: answers something else in place of the service's own answer.
+- `Change`: changes the service's answer, or the request that it reads (`compression`, `cursor_faults`,
+  `list_habits`, `lost_positions`, `odd_records`).
+- `Line`: damages the service's answer on its way (`connection_faults`).
+- Faults that accompany (`Latency`, `Skew`, `Gzip`, the habits of `list_habits`) strike beside all others.
 
 Your own: derive from `Instead` or `Change`, as frozen structs.
 """
@@ -13,18 +14,19 @@ Your own: derive from `Instead` or `Change`, as frozen structs.
 import re
 from email.utils import formatdate
 from math import ceil
-from typing import ClassVar, Literal, TypeAlias, final
+from typing import ClassVar, Final, Literal, TypeAlias, final
 from urllib.parse import parse_qsl
 
-from msgspec import Struct, structs
+import msgspec
+from msgspec import Raw, Struct, structs
 
 from ...errors import RequestInvalidError
-from ..limits import SPELLINGS, TOO_MANY, Spelling, Verdict, told
+from ..limits import SPELLINGS, TOO_MANY, Spelling, Verdict, limit_headers
 from ..service.refusals import Refusal
-from ..service.router import Request
-from .triggers import ALWAYS, Route, When
+from ..service.request import Request
+from .triggers import ALWAYS, Target, When
 
-Said: TypeAlias = Literal["json", "html", "text", "empty"]
+BodyKind: TypeAlias = Literal["json", "html", "text", "empty"]
 JSON = "application/json"
 
 
@@ -34,31 +36,31 @@ class Outgoing(Struct, frozen=True):
     status: int
     body: bytes
     headers: dict[str, str]
-    """Without those that say how the body travels."""
+    """Without those of the transfer: its length and encoding."""
 
     def with_headers(self, **headers: str) -> "Outgoing":
-        """The reply with more headers; `_` in a name stands for `-`."""
+        """Return the reply with more headers; `_` in a name stands for `-`."""
         added = {name.replace("_", "-"): value for name, value in headers.items()}
         return structs.replace(self, headers=self.headers | added)
 
 
 class Fault(Struct, frozen=True, kw_only=True):
-    """What happens to which requests, and when. One that strikes is named in `Received.fault`."""
+    """A disturbance of the requests of one route. One that strikes is named in `Received.fault`."""
 
     route: str | None = None
     """An operation such as "messages.list_user", a path such as "/users/{uid}/messages", or None for all."""
     method: str | None = None
     """"GET", "POST" and so on; None for all."""
     when: When = ALWAYS
-    spare: int | None = None
+    max_streak: int | None = None
     """A request (method, path, query, acting user) that was struck so often in a row is let through."""
 
     accompanies: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         if self.route is not None:
-            Route.of(self.route)
-        at_least(f"{self.name}.spare", self.spare, 1)
+            Target.of(self.route)
+        at_least(f"{self.name}.max_streak", self.max_streak, 1)
 
     @property
     def name(self) -> str:
@@ -66,23 +68,23 @@ class Fault(Struct, frozen=True, kw_only=True):
         return re.sub(r"(?<!^)(?=[A-Z])", "_", type(self).__name__).lower()
 
     def fits(self, request: Request) -> bool:
-        """Whether the fault is for this request at all; only such requests count for `when`."""
+        """Return True for a request that the fault is for; only such requests count for `when`."""
         if self.method not in (None, request.method):
             return False
-        return self.route is None or Route.of(self.route).fits(request.method, request.path)
+        return self.route is None or Target.of(self.route).fits(request.method, request.path)
 
 
 # ── in place of the service's answer ──
 
 
 class Instead(Fault, frozen=True, kw_only=True):
-    """An answer in place of the service's own."""
+    """A fault that answers something else in place of the service's own answer."""
 
     processed: bool = False
-    """Whether the service does what was asked before its answer is lost: a message sent is then stored."""
+    """The service processes the request before its answer is lost: a message sent is then stored."""
 
     def reply(self, now: float) -> Outgoing:
-        """The answer; `now` is epoch seconds on the emulator's clock, its skew included."""
+        """Return the answer; `now` is epoch seconds on the emulator's clock, its skew included."""
         raise NotImplementedError
 
 
@@ -91,7 +93,7 @@ class TooManyRequests(Instead, frozen=True):
     """429, as from a rate limit. Not processed, as the service documents it."""
 
     wait: float = 1.0
-    """Seconds until the time that the headers name; they name whole ones."""
+    """Seconds until the time that the headers name; they are rounded up."""
     headers: Spelling = "a"
     """As in `RateLimit`."""
     as_date: bool = False
@@ -107,40 +109,58 @@ class TooManyRequests(Instead, frozen=True):
             raise RequestInvalidError("too_many_requests.processed: allowed is False; see Status(429)")
 
     def reply(self, now: float) -> Outgoing:
-        """429 with the service's error body."""
+        """Return 429 with the service's error body."""
         date = formatdate(ceil(now + self.wait), usegmt=True) if self.as_date else None
-        headers = told(Verdict(False, self.limit, 0, self.wait), self.headers, now, as_date=date)
+        headers = limit_headers(Verdict(False, self.limit, 0, self.wait), self.headers, now, as_date=date)
         return Outgoing(429, TOO_MANY, {"Content-Type": JSON, **headers})
 
 
 @final
 class Status(Instead, frozen=True):
-    """Any status, with the service's error body, or what a proxy says."""
+    """Any status, with the service's error body, or with a proxy's."""
 
     status: int = 503
-    said: Said = "json"
+    body_kind: BodyKind = "json"
     """json: the service's error body; html and text: a proxy's; empty: no body."""
-    code: str = "ERR_EXCEPTION"
-    """The service's code, in its error body."""
+    code: str | None = None
+    """The service's code, in its error body; None for the usual one of the status."""
     headers: dict[str, str] = {}
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if type(self.status) is not int or not 200 <= self.status <= 599:
             raise RequestInvalidError(f"status = {self.status!r}: allowed is a whole number from 200 to 599")
-        if self.said not in _SAID:
-            raise RequestInvalidError(f"said = {self.said!r}: allowed are {', '.join(_SAID)}")
+        if self.body_kind not in _BODIES:
+            raise RequestInvalidError(f"body_kind = {self.body_kind!r}: allowed are {', '.join(_BODIES)}")
 
     def reply(self, now: float) -> Outgoing:
-        """The status and its body."""
-        kind, text = _SAID[self.said]
+        """Return the status and its body."""
+        content_type, text = _BODIES[self.body_kind]
         body = text.replace(b"STATUS", str(self.status).encode())
-        if self.said == "json":
-            body = Refusal(self.status, self.code, "The service failed, as the weather wants it.").body
-        return Outgoing(self.status, body, {"Content-Type": kind, **self.headers})
+        if self.body_kind == "json":
+            body = Refusal(
+                self.status,
+                self.code or _usual_code(self.status),
+                "The service failed: a fault of the weather.",
+            ).body
+        return Outgoing(self.status, body, {"Content-Type": content_type, **self.headers})
 
 
-_SAID: dict[str, tuple[str, bytes]] = {
+def _usual_code(status: int) -> str:
+    """The service's code for a status; one that no document names where none is usual."""
+    return "ERR_EXCEPTION" if status >= 500 else _CODES.get(status, f"ERR_STATUS_{status}")
+
+
+_CODES: Final[dict[int, str]] = {
+    400: "ERR_BAD_REQUEST",
+    401: "AUTH_ERR_APIKEY_NOT_FOUND",
+    403: "ERR_PERMISSION_DENIED",
+    404: "ERR_API_NOT_FOUND",
+    409: "ERR_ALREADY_JOINED",
+    422: "ERR_BAD_REQUEST",
+    429: "ERR_TOO_MANY_REQUESTS",
+}
+_BODIES: dict[str, tuple[str, bytes]] = {
     "json": (JSON, b""),
     "html": ("text/html", b"<html><head><title>STATUS</title></head><body><h1>STATUS</h1></body></html>"),
     "text": ("text/plain", b"upstream failed: STATUS"),
@@ -156,7 +176,7 @@ class Redirect(Instead, frozen=True):
     status: int = 302
 
     def reply(self, now: float) -> Outgoing:
-        """The status and `Location`."""
+        """Return the status and `Location`."""
         return Outgoing(self.status, b"", {"Content-Type": "text/plain", "Location": self.to})
 
 
@@ -164,19 +184,26 @@ class Redirect(Instead, frozen=True):
 
 
 class Change(Fault, frozen=True, kw_only=True):
-    """The service's answer, changed."""
+    """A fault that changes the service's answer, or the request before the service reads it."""
+
+    def rewritten(self, request: Request) -> Request:
+        """Return the request as the service reads it: by default as it came."""
+        return request
 
     def changed(self, reply: Outgoing, request: Request, number: int) -> Outgoing:
-        """What is sent; `number` counts the strikes of this fault, from 1."""
-        raise NotImplementedError
+        """Return the answer that is sent: by default the service's own.
+
+        `request` is as it came; `number` counts the strikes of this fault from 1, 0 for one that accompanies.
+        """
+        return reply
 
 
-# ── what accompanies the rest ──
+# ── beside all others ──
 
 
 @final
 class Latency(Fault, frozen=True):
-    """The reply is `seconds` late; the service has done its work by then. Accompanies what else happens."""
+    """The reply is `seconds` late, after the service has processed the request. Accompanies other faults."""
 
     seconds: float
 
@@ -189,20 +216,33 @@ class Latency(Fault, frozen=True):
 
 @final
 class Skew(Fault, frozen=True):
-    """The service's clock is `seconds` ahead: `Date` and reset times. Accompanies what else happens."""
+    """The service's clock is `seconds` ahead: `Date` and reset times. Accompanies other faults."""
 
     seconds: float
 
     accompanies: ClassVar[bool] = True
 
 
-def asked(request: Request) -> dict[str, str]:
-    """The query's names and values, the last of each name."""
+def query_of(request: Request) -> dict[str, str]:
+    """Return the query's names and values, the last value of each name."""
     return dict(parse_qsl(request.query, keep_blank_values=True, errors="replace"))
 
 
+def members_of(reply: Outgoing) -> dict[str, Raw] | None:
+    """Return the members of a reply, each as its JSON; None where it is no JSON object."""
+    try:
+        return msgspec.json.decode(reply.body, type=dict[str, Raw])
+    except ValueError:
+        return None
+
+
+def with_members(reply: Outgoing, members: dict[str, Raw]) -> Outgoing:
+    """Return the reply with these members."""
+    return structs.replace(reply, body=msgspec.json.encode(members))
+
+
 def at_least(name: str, value: object, least: int) -> None:
-    """Refuses what is not a number from `least`; None passes."""
+    """Refuse what is not a number from `least`; None passes."""
     if value is None:
         return
     if not isinstance(value, int | float) or isinstance(value, bool) or not least <= value < float("inf"):

@@ -1,4 +1,4 @@
-"""Odd records: what services of this kind send beside their documents (operations table, oddities)."""
+"""Odd records, as services of this kind send them against their documents (operations table, oddities)."""
 
 import json
 from collections.abc import Callable
@@ -7,7 +7,7 @@ from typing import Any, Final, Literal, TypeAlias, final
 from msgspec import structs
 
 from ...errors import RequestInvalidError
-from ..service.router import Request
+from ..service.request import Request
 from .faults import Change, Outgoing
 
 Oddity: TypeAlias = Literal[
@@ -17,7 +17,7 @@ Oddity: TypeAlias = Literal[
 
 @final
 class OddRecords(Change, frozen=True):
-    """Records of the answer made odd, every `step`-th of a page, counted from its first.
+    """Odd records in the answer: every `step`-th of a page, counted from its first.
 
     - `integer-ids`: `id` is a number.
     - `empty-lists`: `data.metadata` is `[]`, and so is every empty object.
@@ -32,27 +32,27 @@ class OddRecords(Change, frozen=True):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.oddity not in _MADE_ODD:
-            raise RequestInvalidError(f"oddity = {self.oddity!r}: allowed are {', '.join(_MADE_ODD)}")
+        if self.oddity not in _CHANGES:
+            raise RequestInvalidError(f"oddity = {self.oddity!r}: allowed are {', '.join(_CHANGES)}")
         if type(self.step) is not int or self.step < 1:
             raise RequestInvalidError(f"odd_records.step = {self.step!r}: allowed is a whole number from 1")
 
     def changed(self, reply: Outgoing, request: Request, number: int) -> Outgoing:
-        """The answer with odd records; one without records stays as it is."""
+        """Return the answer with odd records; one without records stays as it is."""
         try:
-            found = json.loads(reply.body)
+            reply_json = json.loads(reply.body)
         except ValueError:
             return reply
-        data = found.get("data") if isinstance(found, dict) else None
+        data = reply_json.get("data") if isinstance(reply_json, dict) else None
         records = data if isinstance(data, list) else [data] if isinstance(data, dict) else []
         if self.oddity == "byte-order-mark":
             return structs.replace(reply, body=b"\xef\xbb\xbf" + reply.body)
         odd = [record for record in records[:: self.step] if isinstance(record, dict)]
         for record in odd:
-            _MADE_ODD[self.oddity](record)
+            _CHANGES[self.oddity](record)
         if not odd:
             return reply
-        return structs.replace(reply, body=json.dumps(found, separators=(",", ":")).encode())
+        return structs.replace(reply, body=json.dumps(reply_json, separators=(",", ":")).encode())
 
 
 def _integer_id(record: dict[str, Any]) -> None:
@@ -63,14 +63,14 @@ def _integer_id(record: dict[str, Any]) -> None:
 def _empty_lists(record: dict[str, Any]) -> None:
     _data(record)["metadata"] = []
     for name, value in record.items():
-        record[name] = _listed(value)
+        record[name] = _with_lists(value)
 
 
-def _listed(value: Any) -> Any:
-    """`value` with every empty object in it as an empty list."""
+def _with_lists(value: Any) -> Any:
+    """Return `value` with every empty object in it as an empty list."""
     if isinstance(value, dict):
-        return {name: _listed(part) for name, part in value.items()} or []
-    return [_listed(part) for part in value] if isinstance(value, list) else value
+        return {name: _with_lists(part) for name, part in value.items()} or []
+    return [_with_lists(part) for part in value] if isinstance(value, list) else value
 
 
 def _unknown_category(record: dict[str, Any]) -> None:
@@ -86,7 +86,7 @@ def _nan(record: dict[str, Any]) -> None:
     _data(record)["score"] = float("nan")
 
 
-def _as_it_is(record: dict[str, Any]) -> None:
+def _unchanged(record: dict[str, Any]) -> None:
     return
 
 
@@ -97,11 +97,11 @@ def _data(record: dict[str, Any]) -> dict[str, Any]:
     return data
 
 
-_MADE_ODD: Final[dict[str, Callable[[dict[str, Any]], None]]] = {
+_CHANGES: Final[dict[str, Callable[[dict[str, Any]], None]]] = {
     "integer-ids": _integer_id,
     "empty-lists": _empty_lists,
     "unknown-category": _unknown_category,
     "lone-surrogate": _lone_surrogate,
     "nan": _nan,
-    "byte-order-mark": _as_it_is,
+    "byte-order-mark": _unchanged,
 }

@@ -1,15 +1,16 @@
-"""Scripted weather: which fault strikes which request.
+"""The script of faults of one emulator, and the decision which of them strike a request.
 
     from chatrest.emulator import Emulator
-    from chatrest.emulator.weather.script import First, Latency, Reset, Status
+    from chatrest.emulator.weather import First, Latency, Reset, Status
 
     async with Emulator(weather=[Status(503, when=First(2)), Reset(route="messages.send")]) as emulator:
         emulator.weather.add(Latency(0.5, route="/users/{uid}/messages"))
 
 Rules:
-- The script is read from its beginning, and one fault strikes: the first that says so. Those after it do
-  not see the request, nor count it, so a list of `First` is a sequence.
-- What accompanies (`Latency`, `Skew`, `Gzip`) strikes beside that one, and beside each other.
+- The script is read from its beginning, and one fault strikes: the first that is due. Those after it do
+  not count the request, so a list of `First` is a sequence.
+- Faults that accompany (`Latency`, `Skew`, `Gzip`, the habits of lists) strike beside that one, and beside
+  each other.
 - A fault counts the requests that it `fits`, from 1, and `when` decides by that number, time and dice.
 """
 
@@ -20,24 +21,24 @@ from random import Random
 from typing import Final, NamedTuple, final
 
 from ...errors import RequestInvalidError
-from ..service.router import Request
+from ..service.request import Request
 from .faults import Fault, Latency, Skew
 from .triggers import Chance
 
 
 class Strike(NamedTuple):
-    """What strikes one request."""
+    """The faults that strike one request."""
 
     fault: Fault | None
     """The one that does not accompany."""
     beside: tuple[Fault, ...]
     """Those that accompany, in the script's order."""
     number: int = 0
-    """How often `fault` has struck, this time included."""
+    """The number of strikes of `fault`, this one included."""
 
     @property
     def name(self) -> str | None:
-        """The names of what struck, joined by `+`; None for nothing."""
+        """The names of the faults, joined by `+`; None for none."""
         faults = [*self.beside, *([] if self.fault is None else [self.fault])]
         return "+".join(fault.name for fault in faults) or None
 
@@ -56,18 +57,18 @@ CALM: Final = Strike(None, ())
 
 
 class _Entry:
-    """A fault in the script, and how it has fared."""
+    """A fault in the script, and its counts."""
 
     def __init__(self, fault: Fault, dice: Random) -> None:
         self.fault = fault
         self.dice = dice
-        self.seen = 0
+        self.requests = 0
         self.strikes = 0
 
 
 @final
 class Weather:
-    """The script of one emulator, `emulator.weather`: empty, nothing happens and nothing is paid."""
+    """The script of one emulator, `emulator.weather`; an empty one costs nothing."""
 
     def __init__(self, faults: Iterable[Fault] = (), seed: int = 0) -> None:
         self._seed = seed
@@ -76,12 +77,12 @@ class Weather:
         self._streaks: Counter[tuple[str, str, str, str]] = Counter()
         self._released = asyncio.Event()
         self.struck: Counter[str] = Counter()
-        """How often each kind of fault has struck, by name."""
+        """The number of strikes of each kind of fault, by name."""
         self.add(*faults)
 
     def __repr__(self) -> str:
-        told = ", ".join(f"{name} {count}" for name, count in sorted(self.struck.items()))
-        return f"<Weather of {len(self._script)} faults; struck: {told or 'nothing'}>"
+        counts = ", ".join(f"{name} {count}" for name, count in sorted(self.struck.items()))
+        return f"<Weather of {len(self._script)} faults; struck: {counts or 'nothing'}>"
 
     def __len__(self) -> int:
         return len(self._script)
@@ -90,7 +91,7 @@ class Weather:
         return iter([entry.fault for entry in self._script])
 
     def add(self, *faults: Fault) -> None:
-        """Adds faults at the script's end; what is under way is not touched."""
+        """Add faults at the script's end; requests under way are not touched."""
         for fault in faults:
             if not isinstance(fault, Fault):
                 raise RequestInvalidError(f"weather: {fault!r} is no Fault")
@@ -101,21 +102,21 @@ class Weather:
             self._added += 1
 
     def clear(self) -> None:
-        """Takes every fault off the script; a request that is held half-open stays so until `release`."""
+        """Remove every fault from the script; a request that is half-open stays so until `release`."""
         self._script.clear()
         self._streaks.clear()
 
     def release(self) -> None:
-        """Answers every request that is held half-open now."""
+        """Answer every request that is half-open now."""
         self._released.set()
         self._released = asyncio.Event()
 
     async def released(self) -> None:
-        """Waits for the next `release`."""
+        """Wait for the next `release`."""
         await self._released.wait()
 
     def strike(self, request: Request, now: float) -> Strike:
-        """What strikes `request` at `now`, seconds on the emulator's clock."""
+        """Return the faults that strike `request` at `now`, seconds on the emulator's clock."""
         hit, beside = None, []
         for entry in self._script:
             if not entry.fault.accompanies and hit is not None:
@@ -133,8 +134,8 @@ class Weather:
         return Strike(hit.fault, tuple(beside), hit.strikes)
 
     def closes(self, fault: Fault, request: Request) -> bool:
-        """Whether `request` is to find its connection closed, which the `CloseIdle` `fault` has doomed."""
-        if not fault.fits(request) or self._is_spared(fault, request):
+        """Return True where `request` finds its connection closed by the `CloseIdle` `fault`."""
+        if not fault.fits(request) or self._is_over_streak(fault, request):
             return False
         self._remember(request, struck=True)
         return True
@@ -143,23 +144,23 @@ class Weather:
         fault = entry.fault
         if not fault.fits(request):
             return False
-        entry.seen += 1
-        strikes = fault.when.strikes(entry.seen, now, entry.dice)
+        entry.requests += 1
+        strikes = fault.when.strikes(entry.requests, now, entry.dice)
         if strikes and fault.accompanies:
             self.struck[fault.name] += 1
-        return strikes and not self._is_spared(fault, request)
+        return strikes and not self._is_over_streak(fault, request)
 
-    def _is_spared(self, fault: Fault, request: Request) -> bool:
-        return fault.spare is not None and self._streaks[_line(request)] >= fault.spare
+    def _is_over_streak(self, fault: Fault, request: Request) -> bool:
+        return fault.max_streak is not None and self._streaks[_identity(request)] >= fault.max_streak
 
     def _remember(self, request: Request, struck: bool) -> None:
-        """Counts how often in a row a request was struck; one that comes through is forgotten."""
-        line = _line(request)
+        """Count the strikes of a request in a row; one that comes through is forgotten."""
+        identity = _identity(request)
         if struck:
-            self._streaks[line] += 1
-        elif line in self._streaks:
-            del self._streaks[line]
+            self._streaks[identity] += 1
+        elif identity in self._streaks:
+            del self._streaks[identity]
 
 
-def _line(request: Request) -> tuple[str, str, str, str]:
+def _identity(request: Request) -> tuple[str, str, str, str]:
     return request.method, request.path, request.query, request.headers.get("onbehalfof", "")

@@ -1,4 +1,4 @@
-"""When a fault strikes, and which requests it is for: decisions that are told the time and the dice."""
+"""Triggers of faults, and the requests that a fault is for; time and dice are arguments."""
 
 from random import Random
 from typing import ClassVar, Final, TypeAlias, final
@@ -6,21 +6,7 @@ from typing import ClassVar, Final, TypeAlias, final
 from msgspec import Struct
 
 from ...errors import RequestInvalidError
-
-ROUTES: Final = {
-    "apps.list": ("GET", "/apps"),
-    "auth_tokens.create": ("POST", "/users/{uid}/auth_tokens"),
-    "messages.get": ("GET", "/messages/{message_id}"),
-    "messages.list": ("GET", "/messages"),
-    "messages.list_group": ("GET", "/groups/{guid}/messages"),
-    "messages.list_thread": ("GET", "/messages/{message_id}/thread"),
-    "messages.list_user": ("GET", "/users/{uid}/messages"),
-    "messages.send": ("POST", "/messages"),
-    "users.create": ("POST", "/users"),
-    "users.get": ("GET", "/users/{uid}"),
-    "users.list": ("GET", "/users"),
-}
-"""The operations that a route may name; any other is named by its path."""
+from ..service.router import ROUTER, SERVED
 
 
 @final
@@ -28,13 +14,13 @@ class Always(Struct, frozen=True):
     """Every request of the route."""
 
     def strikes(self, number: int, now: float, dice: Random) -> bool:
-        """Whether request `number`, counted from 1, is struck."""
+        """Return True where request `number`, counted from 1, is struck."""
         return True
 
 
 @final
 class First(Struct, frozen=True):
-    """The first `count` requests of the route, once `after` others have passed."""
+    """The first `count` requests of the route, after `after` others."""
 
     count: int = 1
     after: int = 0
@@ -44,7 +30,7 @@ class First(Struct, frozen=True):
         _whole("First.after", self.after, 0)
 
     def strikes(self, number: int, now: float, dice: Random) -> bool:
-        """Whether request `number`, counted from 1, is struck."""
+        """Return True where request `number`, counted from 1, is struck."""
         return self.after < number <= self.after + self.count
 
 
@@ -58,7 +44,7 @@ class Every(Struct, frozen=True):
         _whole("Every.step", self.step, 1)
 
     def strikes(self, number: int, now: float, dice: Random) -> bool:
-        """Whether request `number`, counted from 1, is struck."""
+        """Return True where request `number`, counted from 1, is struck."""
         return number % self.step == 0
 
 
@@ -66,7 +52,7 @@ class Every(Struct, frozen=True):
 class Chance(Struct, frozen=True):
     """Each request of the route with probability `share`, from 0 to 1.
 
-    The dice come from `seed`, and where that is None from the emulator's seed and the fault's place in the
+    The dice come from `seed`, and where that is None from the emulator's seed and the fault's number in the
     script: the same requests in the same order are struck again.
     """
 
@@ -77,7 +63,7 @@ class Chance(Struct, frozen=True):
         check_share("Chance.share", self.share)
 
     def strikes(self, number: int, now: float, dice: Random) -> bool:
-        """Whether request `number`, counted from 1, is struck."""
+        """Return True where request `number`, counted from 1, is struck."""
         return dice.random() < self.share
 
 
@@ -93,7 +79,7 @@ class Between(Struct, frozen=True):
             raise RequestInvalidError(f"Between.end = {self.end!r}: allowed is a time after {self.begin!r}")
 
     def strikes(self, number: int, now: float, dice: Random) -> bool:
-        """Whether a request at `now` is struck."""
+        """Return True where a request at `now` is struck."""
         return self.begin <= now < self.end
 
 
@@ -101,39 +87,38 @@ When: TypeAlias = Always | First | Every | Chance | Between
 ALWAYS: Final = Always()
 
 
-class Route:
-    """Which requests a fault is for: an operation's name, a path template, or None for all."""
+class Target:
+    """The requests that a fault is for: those of an operation by its name, or of a path template."""
 
-    _known: ClassVar[dict[str, "Route"]] = {}
+    _by_route: ClassVar[dict[str, "Target"]] = {}
 
     def __init__(self, route: str) -> None:
-        known = ROUTES.get(route)
-        self._method = None if known is None else known[0]
-        path = route if known is None else known[1]
-        if not path.startswith("/"):
-            names = ", ".join(ROUTES)
+        self._operation = route if route in SERVED else None
+        if self._operation is None and not route.startswith("/"):
+            names = ", ".join(sorted(SERVED))
             raise RequestInvalidError(f"route = {route!r}: allowed are {names}, a path from its /, and None")
-        self._parts = [None if part[:1] == "{" else part for part in path[1:].split("/")]
+        self._segments = [None if segment[:1] == "{" else segment for segment in route[1:].split("/")]
 
     @classmethod
-    def of(cls, route: str) -> "Route":
-        """The route of that name or template."""
-        if route not in cls._known:
-            cls._known[route] = cls(route)
-        return cls._known[route]
+    def of(cls, route: str) -> "Target":
+        """Return the target of that name or template; made once."""
+        if route not in cls._by_route:
+            cls._by_route[route] = cls(route)
+        return cls._by_route[route]
 
     def fits(self, method: str, path: str) -> bool:
-        """Whether a request is of this route; `path` is as sent, with the base address's own path."""
-        if self._method not in (None, method):
-            return False
-        parts = path.split("/")[2:]
-        return len(parts) == len(self._parts) and all(
-            own is None or own == part for own, part in zip(self._parts, parts, strict=True)
+        """Return True for a request of this target; `path` is as sent, with the base address's own path."""
+        if self._operation is not None:
+            route = ROUTER.route(method, path)
+            return route is not None and route.endpoint.name == self._operation
+        segments = path.split("/")[2:]
+        return len(segments) == len(self._segments) and all(
+            own is None or own == segment for own, segment in zip(self._segments, segments, strict=True)
         )
 
 
 def check_share(name: str, value: object) -> None:
-    """Refuses what is not a number from 0 to 1."""
+    """Refuse what is not a number from 0 to 1."""
     if not isinstance(value, int | float) or not 0 <= value <= 1:
         raise RequestInvalidError(f"{name} = {value!r}: allowed is a number from 0 to 1")
 

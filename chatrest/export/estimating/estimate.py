@@ -1,14 +1,15 @@
 """The dry run: what an export would cost, asked of the service with few requests. Writes nothing.
 
-The users are listed, for they are the sources. Of the sources that have anything left up to 20 are asked
-for one message each: in some dialects the reply tells how many there are from that place on. Of the one
-with the most left a whole page is read, for its size and its time. All else is reckoned from that, kind by
-kind of sources: where a kind's samples tell nothing, the numbers are what there is at least. Where few
-sources hold most of the messages samples are far off; what they say is bounded by the number of ids.
+The users are listed, for they are the sources. Of the sources that have anything left, a page is read of up
+to 20, and a look taken behind it: a list that ends there is counted, for a longer one there is the service's
+own total, where it is plausible. All else is computed from that, kind by kind of sources: where a list goes
+on and nothing says how far, the numbers are a lower bound. Where few sources hold most of the messages
+samples are far off; they are bounded by the number of ids.
 """
 
 import asyncio
 import time
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from math import ceil
 from os import PathLike
@@ -19,18 +20,18 @@ from typing import final
 from msgspec import Struct
 
 from ...core.arguments import check, check_count
+from ...core.paging import LARGEST_PAGE
 from ...core.rows import Row
-from ...resources.listing import LARGEST_PAGE
 from ...resources.messages import LIST
 from ...session import AsyncSession
 from ..crew import WORKERS
 from ..ids import number
 from ..plan import Plan
 from ..report import Failure
-from ..sink import LAST
 from ..sources import Claims, Source
+from ..workspace import LAST
 from .held import Held, held
-from .survey import Sample, Sampled, Survey, Task, rechecks_of, tasks_of
+from .survey import AT_LEAST, COUNTED, REPORTED, Knowledge, Sample, Survey, Task, rechecks_of, tasks_of
 
 
 @final
@@ -45,8 +46,14 @@ class Estimate(Struct, frozen=True, kw_only=True):
     """Of them, those that the folder holds up to the newest message by now."""
     refused: list[Failure]
     """Of those that were asked, the ones that the service refuses."""
-    untold: int
-    """Sources for which the service tells no number: what they hold is not in the numbers below."""
+    counted: int
+    """Sources whose lists were read to their end; with `reported` and `bounded` all that have anything left,
+    as far as the samples speak for them."""
+    reported: int
+    """Sources for which the number is the service's own total, which nothing that was seen contradicts."""
+    bounded: int
+    """Sources that hold more than was seen of them, and nothing says how much: where there are any, the
+    numbers below are what there is at least."""
     messages: int
     """To be read: one that two sources hold is read from both."""
     written: int
@@ -65,6 +72,11 @@ class Estimate(Struct, frozen=True, kw_only=True):
     """Requests that the session lets go in a window; None where no limit was met, nor told."""
     window: float
     """Seconds."""
+
+    @property
+    def known(self) -> Knowledge:
+        """How `messages` is known of the sources that were asked, by the least certain of them."""
+        return AT_LEAST if self.bounded else REPORTED if self.reported else COUNTED
 
 
 async def estimate(
@@ -95,46 +107,52 @@ async def estimate(
     if recheck is not None:
         tasks += rechecks_of(before, sources, newest.sent_at if newest else int(time.time()), recheck)
     samples = await survey.samples(tasks)
-    found = _Reckoned(tasks, samples, await survey.page(samples), sources, until)
-    return found.estimate(session, plan, whole=whole, workers=workers, asked=_sent(session) - sent)
+    computation = _Computation(tasks, samples, sources, until)
+    return computation.estimate(session, plan, whole=whole, workers=workers, asked=_sent(session) - sent)
 
 
 @final
-class _Reckoned:
+class _Computation:
     """From samples to all."""
 
     def __init__(
         self,
         tasks: Sequence[Task],
         samples: Sequence[Sample],
-        page: Sampled | None,
         sources: Sequence[Source],
         until: int,
     ) -> None:
-        self._tasks, self._samples, self._page, self._sources = tasks, samples, page, sources
-        self._messages = self._new = self._pages = self._untold = 0.0
+        self._tasks, self._samples, self._sources = tasks, samples, sources
+        self._largest = max(samples, key=lambda sample: len(sample.rows), default=None)
+        self._messages = self._new = self._pages = 0.0
+        self._known: Counter[Knowledge] = Counter()
         for kind in dict.fromkeys(task.kind for task in tasks):
             alike = [sample for sample in samples if sample.task.kind == kind]
             self._add(alike, sum(task.kind == kind for task in tasks))
-        self._once = _once(page, sources)
+        self._once = _once((row for sample in samples for row in sample.rows), sources)
         self._bound(until)
 
     def _add(self, samples: Sequence[Sample], count: int) -> None:
         each = count / len(samples)
-        messages = sum(sample.left or 0 for sample in samples) * each
+        messages = sum(sample.left for sample in samples) * each
         self._messages += messages
         self._new += messages if samples[0].task.since is None else 0
         self._pages += sum(map(_pages, samples)) * each
-        self._untold += sum(sample.left is None for sample in samples) * each
+        for known, number_known in Counter(sample.known for sample in samples if not sample.error).items():
+            self._known[known] += round(number_known * each)
 
     def _bound(self, until: int) -> None:
         """There cannot be more messages than ids."""
         ids = until - min((task.hole.after for task in self._tasks), default=until)
-        if self._messages * self._once > ids:
-            part = ids / (self._messages * self._once)
-            self._messages, self._new, self._pages = (
-                self._messages * part, self._new * part, self._pages * part,
-            )  # fmt: skip
+        if self._messages * self._once <= ids:
+            return
+        if len(self._samples) == len(
+            self._tasks
+        ):  # so much is known: it is held by more sources than it seemed
+            self._once = ids / self._messages
+            return
+        part = ids / (self._messages * self._once)
+        self._messages, self._new, self._pages = self._messages * part, self._new * part, self._pages * part
 
     def estimate(
         self, session: AsyncSession, plan: Plan, *, whole: int, workers: int, asked: int
@@ -149,14 +167,16 @@ class _Reckoned:
             sampled=len({sample.task.source for sample in self._samples}),
             whole=whole,
             refused=[Failure(str(each.task.source), str(each.error)) for each in self._samples if each.error],
-            untold=round(self._untold),
+            counted=self._known[COUNTED],
+            reported=self._known[REPORTED],
+            bounded=self._known[AT_LEAST],
             messages=round(self._messages),
             written=round(self._new * self._once),
             bytes=self._bytes(),
             requests=requests,
             seconds=max(seconds, requests / rate * window if rate else 0.0),
             latency=self._latency,
-            page_latency=self._page.seconds if self._page else self._latency,
+            page_latency=self._page_latency,
             asked=asked,
             rate=rate,
             window=window,
@@ -164,13 +184,16 @@ class _Reckoned:
 
     @property
     def _latency(self) -> float:
-        times = [sample.seconds for sample in self._samples if sample.error is None]
+        times = [sample.look_seconds or sample.seconds for sample in self._samples if sample.error is None]
         return median(times) if times else 0.0
+
+    @property
+    def _page_latency(self) -> float:
+        return self._largest.seconds if self._largest is not None and self._largest.rows else self._latency
 
     def _busy(self, requests: int) -> float:
         """Seconds that the requests take, one after the other."""
-        slow = self._page.seconds if self._page else 0.0
-        return requests * self._latency + self._pages * max(0.0, slow - self._latency)
+        return requests * self._latency + self._pages * max(0.0, self._page_latency - self._latency)
 
     def _besides(self, plan: Plan) -> int:
         """Besides the walks: the newest message, and the users, who are listed after them once more."""
@@ -178,19 +201,21 @@ class _Reckoned:
         return 1 + listing * (2 if self._tasks else 1)
 
     def _bytes(self) -> int:
-        if self._page is None:
-            return 0
-        return round(self._messages * self._page.bytes / max(1, len(self._page.rows)))
+        size, count = (sum(sample.bytes for sample in self._samples), self._rows)
+        return round(self._messages * size / count) if count else 0
+
+    @property
+    def _rows(self) -> int:
+        return sum(len(sample.rows) for sample in self._samples)
 
 
 def _pages(sample: Sample) -> int:
-    """Requests that bring messages; one more shows the end."""
-    return 1 if sample.left is None else ceil(sample.left / LARGEST_PAGE)
+    """Requests that bring messages, in pages of the first one's size; one more shows the end."""
+    return ceil(sample.left / len(sample.rows)) if sample.rows else 0
 
 
-def _once(page: Sampled | None, sources: Iterable[Source]) -> float:
-    """Which share of the messages is left where each stands once, as far as a page can tell."""
-    rows: list[Row] = [] if page is None else page.rows
+def _once(rows: Iterable[Row], sources: Iterable[Source]) -> float:
+    """Which share of the messages is left where each stands once, as far as the samples can tell."""
     claims = Claims(sources)
     lists = [claims.claimants(row.sender, row.receiver, row.receiver_type) for row in rows]
     return fmean(1 / max(1, len(each)) for each in lists) if lists else 1.0

@@ -1,32 +1,33 @@
-"""What an estimate asks the service: the users, a few first messages, and one whole page.
+"""The requests of an estimate: the users, and the first page of a few lists, with a look behind it.
 
 A task is a hole of a source, or what is to be read of it again. Tasks of one kind are alike, and so a few
-of them, spread evenly, speak for all.
+of them, spread evenly, speak for all. A list that ends with its first page is counted. For a longer one there
+is the service's own total, which is a hint: some services say 0, or the size of the page, or any number. It
+is believed where what was seen of the list does not contradict it.
 """
 
 import asyncio
 import time
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import aclosing
 from math import ceil
-from typing import Any, Final, NamedTuple, TypeVar, final
+from typing import Any, Final, Literal, NamedTuple, TypeAlias, TypeVar, final
 
 from msgspec import structs
 
-from ...core.endpoint import Call
-from ...core.rows import Row, rows
-from ...errors import (
-    AuthenticationError,
-    ChatRestError,
-)
+from ...core.rows import AsRows, Row
+from ...errors import AuthenticationError, ChatRestError
 from ...models.message import Message
-from ...models.meta import Meta
 from ...resources.messages import Messages
 from ...session import AsyncSession
-from ...walk import Walk
+from ...walk import Page, Walk
 from ..asking import ago, newest, users
+from ..ids import number
 from ..plan import Plan
+from ..sorting import Window, cut
 from ..sources import Source
 from ..spans import Hole, holes
+from ..workspace import LAST
 from .held import Held
 
 T = TypeVar("T")
@@ -34,6 +35,8 @@ T = TypeVar("T")
 SAMPLES: Final = 20
 """Tasks that are sampled; a few more where there are several kinds of them."""
 _AT_ONCE: Final = 4
+_DENSER: Final = 20
+"""How many times denser a list may become than it was at its beginning, for its total to be believed."""
 
 
 class Task(NamedTuple):
@@ -52,22 +55,29 @@ class Task(NamedTuple):
         return self.source.kind, self.since is not None
 
 
+Knowledge: TypeAlias = Literal["counted", "reported", "at least"]
+"""How a number of messages is known: the list was read to its end; the service says so, and nothing that was
+seen of the list contradicts it; there are more than were seen, and nothing says how many."""
+COUNTED: Final[Knowledge] = "counted"
+REPORTED: Final[Knowledge] = "reported"
+AT_LEAST: Final[Knowledge] = "at least"
+
+
 class Sample(NamedTuple):
-    """What a task's first message came with."""
+    """The first page of a task's list, and how much there is in all."""
 
     task: Task
-    left: int | None
-    """Messages to be read; None where the service does not tell."""
+    left: int = 0
+    """Messages to be read."""
+    known: Knowledge = "counted"
+    rows: Sequence[Row] = ()
+    """Those of the page, inside of the plan's window or not."""
+    bytes: int = 0
     seconds: float = 0.0
+    """How long the page took, and …"""
+    look_seconds: float = 0.0
+    """… how long a request for the one message behind it; 0 where there was none."""
     error: ChatRestError | None = None
-
-
-class Sampled(NamedTuple):
-    """A page that was read, whole."""
-
-    rows: list[Row]
-    bytes: int
-    seconds: float
 
 
 def tasks_of(before: Held, sources: Iterable[Source], until: int) -> Iterator[Task]:
@@ -99,10 +109,13 @@ class Survey:
     def __init__(self, session: AsyncSession, plan: Plan) -> None:
         self._session = session.with_options(priority="bulk")
         self._plan = plan
+        self._until = LAST
 
     async def newest(self) -> Message | None:
         """The newest message of the app; None where the service does not tell."""
-        return await newest(self._session)
+        message = await newest(self._session)
+        self._until = (number(message.id) if message else None) or LAST
+        return message
 
     async def sources(self, known: Iterable[Source]) -> list[Source]:
         """The sources that are known, and those of the plan."""
@@ -123,60 +136,55 @@ class Survey:
             asked = [group.create_task(self._sample(task, free)) for task in chosen]
         return [each.result() for each in asked]
 
-    async def page(self, samples: Sequence[Sample]) -> Sampled | None:
-        """A whole page of the task that has most left."""
-        some = [sample for sample in samples if sample.left != 0 and sample.error is None]
-        if not some:
-            return None
-        heard = _Heard(self._session)
-        async for page in self._walk(max(some, key=lambda each: each.left or 1).task, heard).pages():
-            return Sampled(page.items, len(page.raw), heard.seconds)
-        return None
-
     async def _sample(self, task: Task, free: asyncio.Semaphore) -> Sample:
-        heard = _Heard(self._session)
         async with free:
             try:
-                found = await self._walk(task, heard).limit(1).collect()
+                return await self._first_page(task)
             except AuthenticationError:
                 raise  # no other source would fare better
             except ChatRestError as error:
-                return Sample(task, 0, error=error)
-        left = _left(found, heard.meta)
-        return Sample(task, None if left is None else round(left * task.share), heard.seconds)
+                return Sample(task, error=error)
 
-    def _walk(self, task: Task, heard: "_Heard") -> Walk[Any]:
-        since, until = self._plan.since, self._plan.until
-        if task.since is not None or until is not None:
-            since = max(task.since or 0, since or 0)  # an end is heeded only with a beginning
+    async def _first_page(self, task: Task) -> Sample:
+        """Read a page, and look whether anything comes behind it, whatever the page says."""
+        walk, began = self._walk(task), time.perf_counter()
+        async with aclosing(walk.pages()) as pages:
+            page: Page[Row] | None = await anext(pages, None)
+        seconds = time.perf_counter() - began
+        if page is None:
+            return Sample(task, seconds=seconds)
+        behind = await walk.at(page.cursor).limit(1).collect()
+        look_seconds = time.perf_counter() - began - seconds
+        since, until = self._plan.window
+        since = since if task.since is None else max(task.since, since or 0)
+        rows = Window(since, until).within(page.items)
+        total = page.meta.pagination.total if page.meta.pagination is not None else None
+        if not behind:
+            left, known = round(len(rows) * task.share), COUNTED
+        elif len(rows) == len(page.items) and is_plausible(total, rows, self._until):
+            left, known = round((total or 0) * task.share), REPORTED
+        else:
+            left, known = len(cut(rows, 0, task.hole.until)[0]), AT_LEAST
+        return Sample(task, left, known, page.items, len(page.raw), seconds, look_seconds)
+
+    def _walk(self, task: Task) -> Walk[Any]:
+        since, until = Window(*self._plan.window).asked(task.since)
         query = structs.replace(self._plan.query, from_timestamp=since, to_timestamp=until)
-        return task.source.walk(Messages(heard), query, task.hole)
+        return task.source.walk(Messages(AsRows(self._session.sender)), query, task.hole)
 
 
-@final
-class _Heard:
-    """Sends calls of a list, reads their pages as rows, and keeps what the newest came with."""
+def is_plausible(total: object, page: Sequence[Row], until: int) -> bool:
+    """Return True where a list may hold `total` messages: more follow this first page, up to the id `until`.
 
-    def __init__(self, session: AsyncSession) -> None:
-        self._sender = session.sender
-        self.app_id = session.sender.app_id
-        self.acting_user = session.sender.acting_user
-        self.meta = Meta()
-        self.seconds = 0.0
-
-    async def __call__(self, call: Call[Any], /) -> Any:
-        began = time.perf_counter()
-        listing = await self._sender(
-            structs.replace(call, endpoint=structs.replace(call.endpoint, reply=rows))
-        )
-        self.seconds = time.perf_counter() - began
-        self.meta = listing.meta
-        return listing
-
-
-def _left(found: list[Row], meta: Meta) -> int | None:
-    """How many messages there are from a place on; None where the service does not tell."""
-    if not found:
-        return 0
-    total = meta.pagination.total if meta.pagination is not None else None
-    return total or None  # some say 0 whatever there is
+    There are more than were seen, no more than there are ids, and not many times more than there would be if
+    the list went on as densely as it begins.
+    """
+    if not isinstance(total, int) or total <= len(page):
+        return False
+    numbers = [numbered for row in page if (numbered := number(row.id)) is not None]
+    if not numbers or until == LAST:
+        return True
+    first, last = min(numbers), max(numbers)
+    ids_behind = max(0, until - last)
+    density = len(page) / (last - first + 1)
+    return total - len(page) <= min(ids_behind, _DENSER * density * ids_behind)

@@ -21,8 +21,8 @@ from ..disk import sync_folder
 from ..journal import Frame, Part
 from ..names import DATABASE
 from ..plan import Plan
-from ..sink import LAST, Lost, Site, Stored
 from ..sources import Source
+from ..workspace import LAST, MissingIds, StoredRow, Workspace
 from .database_file import fold, has_log, opened, told
 from .database_rows import entry
 from .database_schema import BY_NUMBER, BY_TIME, COUNT, EDGES, UNDATED, UNNUMBERED, UPSERT
@@ -42,10 +42,10 @@ class DatabaseSink:
 
     upserts: Final = True
 
-    def __init__(self, plan: Plan, site: Site) -> None:
+    def __init__(self, plan: Plan, workspace: Workspace) -> None:
         self._plan = plan
-        self._site = site
-        self._path = site.folder / NAME
+        self._workspace = workspace
+        self._path = workspace.folder / NAME
         self._open: sqlite3.Connection | None = None
         self._held = 0
         self._added = 0
@@ -59,7 +59,7 @@ class DatabaseSink:
 
     # ── opening ──
 
-    def repair(self) -> list[Lost]:
+    def repair(self) -> list[MissingIds]:
         """Opens the database, or makes it anew; where it lacks read_json, all of it is lost."""
         self.close()
         try:
@@ -69,11 +69,11 @@ class DatabaseSink:
             self.close()
             raise
 
-    def _repaired(self) -> list[Lost]:
-        journal = self._site.journal
+    def _repaired(self) -> list[MissingIds]:
+        journal = self._workspace.journal
         marks = {"app": journal["app"] or "", "plan": self._plan.encoded().decode()}
         is_as_left = self._is_as_left()
-        self._open, was_sound, is_changed = opened(self._path, self._site.disk, marks)
+        self._open, was_sound, is_changed = opened(self._path, self._workspace.disk, marks)
         if (
             is_changed or not is_as_left or has_log(self._db)
         ):  # a log was left by a run that did not come to its end
@@ -81,11 +81,11 @@ class DatabaseSink:
         [self._held] = self._db.execute("SELECT coalesce(sum(messages), 0) FROM sources").fetchone()
         known = int(journal[_HELD] or 0)
         journal[_HELD] = str(self._held)
-        return [] if was_sound and is_as_left and self._held >= known else [Lost(0, 0, 0)]
+        return [] if was_sound and is_as_left and self._held >= known else [MissingIds(0, 0, 0)]
 
     def _is_as_left(self) -> bool:
         """Whether a finished file has its hash: if not, another program or the disk has changed it."""
-        part = self._site.journal.open_part(_BUCKET, "part")
+        part = self._workspace.journal.open_part(_BUCKET, "part")
         if part is None or part.digest is None or not self._path.exists():
             return True
         with self._path.open("rb") as file:
@@ -127,15 +127,15 @@ class DatabaseSink:
         with told(self._path):
             self._db.execute("COMMIT")
         self._added = 0
-        self._site.journal[_HELD] = str(self._held)
+        self._workspace.journal[_HELD] = str(self._held)
         self._note_changing()
 
     def _note_changing(self) -> None:
         """What the journal knows of the file's bytes is not so any more; `finish` tells of them again."""
         part = self._part()
         if part.digest is not None:
-            self._site.journal.drop_frames(part.number)
-            self._site.journal.keep_part(part._replace(size=0, digest=None))
+            self._workspace.journal.drop_frames(part.number)
+            self._workspace.journal.keep_part(part._replace(size=0, digest=None))
 
     def forget(self) -> None:
         """Rolls back what was not committed."""
@@ -147,7 +147,7 @@ class DatabaseSink:
 
     # ── reading ──
 
-    def stored(self, first: int = 0, last: int = LAST, since: int = 0) -> Iterator[Stored]:
+    def stored(self, first: int = 0, last: int = LAST, since: int = 0) -> Iterator[StoredRow]:
         """The rows of these ids and times, and the rows without either; memory for some hundred."""
         if since > 0:
             yield from self._batches(BY_TIME, since, first=first, last=last)
@@ -156,7 +156,7 @@ class DatabaseSink:
         yield from self._batches(UNNUMBERED, 0)
         yield from self._batches(UNDATED, 0)
 
-    def _batches(self, sql: str, edge: int, **values: int) -> Iterator[Stored]:
+    def _batches(self, sql: str, edge: int, **values: int) -> Iterator[StoredRow]:
         place = 0
         while True:
             # No statement stays open between two batches: it would keep the file from being finished.
@@ -165,7 +165,7 @@ class DatabaseSink:
                     sql, {**values, "edge": edge, "place": place, "size": _BATCH}
                 ).fetchall()
             for _, _, source, raw in found:
-                yield Stored(row_of(raw), source)
+                yield StoredRow(row_of(raw), source)
             if len(found) < _BATCH:
                 return
             edge, place, *_ = found[-1]
@@ -195,8 +195,8 @@ class DatabaseSink:
             fold(self._db)
             self._is_logging = False
             frame = self._frame(part)
-        sync_folder(self._site.disk, self._site.folder)
-        journal = self._site.journal
+        sync_folder(self._workspace.disk, self._workspace.folder)
+        journal = self._workspace.journal
         with journal.transaction():
             journal.drop_frames(part.number)
             journal.add_frames([frame])
@@ -212,7 +212,7 @@ class DatabaseSink:
         return Frame(part.number, 0, size, 0, self._held, first or 0, last or 0, since, until, digest, loose)
 
     def _part(self) -> Part:
-        journal = self._site.journal
+        journal = self._workspace.journal
         return journal.open_part(_BUCKET, "part") or journal.add_part(NAME, _BUCKET, "part")
 
     def close(self) -> None:

@@ -6,7 +6,7 @@
 from typing import Final, final
 
 from ...core.rows import Row
-from ..sink import Site
+from ..workspace import Workspace
 from .lines import Lines
 from .packing import Packing
 from .repair import repaired
@@ -18,9 +18,9 @@ NAME: Final = "history"
 class History:
     """The file of older versions."""
 
-    def __init__(self, site: Site, packing: Packing) -> None:
-        self._site = site
-        self._lines = Lines(site, packing, role="history", suffix=".jsonl")
+    def __init__(self, workspace: Workspace, packing: Packing) -> None:
+        self._workspace = workspace
+        self._lines = Lines(workspace, packing, role="history", suffix=".jsonl")
 
     def add(self, old: list[tuple[int, Row]]) -> None:
         """Writes versions, each with the number of its source; called inside of a transaction."""
@@ -33,7 +33,7 @@ class History:
 
     def repair(self) -> None:
         """Cuts a torn end."""
-        repaired(self._site, self._lines)
+        repaired(self._workspace, self._lines)
 
     def forget(self) -> None:
         """Forgets what was not committed."""

@@ -14,8 +14,8 @@ from ..ids import loose, span, times
 from ..journal import Frame, Journal, Part, Role
 from ..names import by_month, source_name
 from ..plan import Partition
-from ..sink import Site
 from ..sources import Source
+from ..workspace import Workspace
 from .packing import Packing
 
 LARGEST: Final = 1 << 30
@@ -53,7 +53,7 @@ class Lines:
 
     def __init__(
         self,
-        site: Site,
+        workspace: Workspace,
         packing: Packing,
         *,
         role: Role,
@@ -61,7 +61,7 @@ class Lines:
         suffix: str = ".ndjson",
         largest: int = LARGEST,
     ) -> None:
-        self._site = site
+        self._workspace = workspace
         self.packing = packing
         self.role: Role = role
         self._partition = partition
@@ -87,7 +87,7 @@ class Lines:
         part = self._part(bucket, name)
         start = self._ends.get(bucket, part.size)
         packed = self.packing.pack(lines_of(rows))
-        self._site.journal.add_frames([frame_of(part.number, start, packed, number, rows)])
+        self._workspace.journal.add_frames([frame_of(part.number, start, packed, number, rows)])
         self._waiting.setdefault(bucket, []).append(packed)
         self._ends[bucket] = start + len(packed)
 
@@ -96,15 +96,15 @@ class Lines:
         grown: dict[str, Part] = {}
         for bucket, waiting in self._waiting.items():
             part = self._open[bucket]  # at its committed size until all is written: `forget` cuts there
-            path = self._site.folder / part.name
+            path = self._workspace.folder / part.name
             if not part.size:
-                self._site.files.clear(path)  # one may be there that was never committed
+                self._workspace.files.clear(path)  # one may be there that was never committed
             at = part.size
             for packed in waiting:  # not joined: a batch may be many pages
-                self._site.files.write(path, at, packed)
+                self._workspace.files.write(path, at, packed)
                 at += len(packed)
             grown[bucket] = part._replace(size=self._ends[bucket], state=self.state_at(self._ends[bucket]))
-            self._site.journal.keep_part(grown[bucket])
+            self._workspace.journal.keep_part(grown[bucket])
         for bucket, part in grown.items():
             if part.state == "open":
                 self._open[bucket] = part
@@ -118,7 +118,7 @@ class Lines:
         for bucket in self._ends:
             part = self._open.get(bucket)
             if part is not None:
-                self._site.files.cut(self._site.folder / part.name, part.size)
+                self._workspace.files.cut(self._workspace.folder / part.name, part.size)
         self._waiting.clear()
         self._ends.clear()
         self._open.clear()
@@ -132,7 +132,7 @@ class Lines:
         for frame, packed in self.found(part, frames):
             if hashlib.sha256(packed).digest() != frame.digest:  # anew it would have the hash of a sound one
                 raise ChatRestError(
-                    f"{self._site.folder / part.name}: its bytes {frame.start:,} to "
+                    f"{self._workspace.folder / part.name}: its bytes {frame.start:,} to "
                     f"{frame.start + frame.size:,} are not those that were written; move the file elsewhere, "
                     "and what was in it is read again"
                 )
@@ -140,7 +140,7 @@ class Lines:
 
     def found(self, part: Part, frames: Iterable[Frame]) -> Iterator[tuple[Frame, bytes]]:
         """Some frames of a file, each with the bytes that are in its place."""
-        with (self._site.folder / part.name).open("rb") as file:
+        with (self._workspace.folder / part.name).open("rb") as file:
             for frame in frames:
                 file.seek(frame.start)
                 yield frame, file.read(frame.size)
@@ -152,7 +152,7 @@ class Lines:
     def _part(self, bucket: str, name: str) -> Part:
         part = self._open.get(bucket)
         if part is None:
-            journal = self._site.journal
+            journal = self._workspace.journal
             part = journal.open_part(bucket, self.role)
             if part is None:
                 part = journal.add_part(free_name(journal, name, self._suffix), bucket, self.role)

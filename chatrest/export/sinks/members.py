@@ -5,15 +5,15 @@ from typing import Any
 import msgspec
 from msgspec import structs
 
-from ...core.scan import envelope
+from ...core.lenient import read_record
 from ...errors import ReplyUnreadableError
 
 
 def read(raw: bytes) -> dict[str, Any]:
     """The record's members, as in its page, however deep it is; none where it is no object."""
     try:
-        [(record, _)] = envelope(b'{"data":[%b]}' % raw)[1]
-    except (ReplyUnreadableError, ValueError):
+        record = read_record(raw)
+    except ReplyUnreadableError:
         return {}
     return record if isinstance(record, dict) else {}
 

@@ -11,8 +11,8 @@ from ...core.rows import Row
 from ..disk import sync_folder
 from ..journal import Frame, Part
 from ..plan import Plan
-from ..sink import LAST, Lost, Site, Stored
 from ..sources import Source
+from ..workspace import LAST, MissingIds, StoredRow, Workspace
 from .history import History
 from .lines import Lines, frame_of, lines_of
 from .packing import packing
@@ -25,18 +25,18 @@ class NdjsonSink:
 
     upserts: Final = False
 
-    def __init__(self, plan: Plan, site: Site) -> None:
+    def __init__(self, plan: Plan, workspace: Workspace) -> None:
         assert plan.compress is not None
         assert plan.partition is not None
         packed = packing(plan.compress)
-        self._site = site
-        self._lines = Lines(site, packed, role="part", partition=plan.partition)
-        self._history = History(site, packed)
+        self._workspace = workspace
+        self._lines = Lines(workspace, packed, role="part", partition=plan.partition)
+        self._history = History(workspace, packed)
 
-    def repair(self) -> list[Lost]:
+    def repair(self) -> list[MissingIds]:
         """Cuts torn ends, and finishes what was being put into place."""
         self._history.repair()
-        return repaired(self._site, self._lines)
+        return repaired(self._workspace, self._lines)
 
     def add(self, number: int, source: Source, rows: list[Row]) -> int:
         """Takes rows: all of them are new."""
@@ -46,26 +46,26 @@ class NdjsonSink:
     def flush(self) -> None:
         """Writes, and syncs."""
         self._lines.flush()
-        self._site.files.sync()
+        self._workspace.files.sync()
 
     def forget(self) -> None:
         """Forgets what was not committed."""
         self._lines.forget()
         self._history.forget()
 
-    def stored(self, first: int = 0, last: int = LAST, since: int = 0) -> Iterator[Stored]:
+    def stored(self, first: int = 0, last: int = LAST, since: int = 0) -> Iterator[StoredRow]:
         """The rows of the frames that may hold one."""
-        yield from stored_lines(self._site, self._lines, first, last, since)
+        yield from stored_lines(self._workspace, self._lines, first, last, since)
 
     def counts(self) -> dict[int, int]:
         """As the frames tell."""
-        return self._site.journal.rows(["part"])
+        return self._workspace.journal.rows(["part"])
 
     def amend(self) -> int:
         """Rewrites the files that hold an older version of a changed message."""
-        if not self._site.journal.has_changed(0, LAST):
+        if not self._workspace.journal.has_changed(0, LAST):
             return 0
-        return sum(self._amended(part) for part in self._site.journal.parts("part"))
+        return sum(self._amended(part) for part in self._workspace.journal.parts("part"))
 
     def relieve(self) -> None:
         """Nothing: its files are always as they should be."""
@@ -74,27 +74,27 @@ class NdjsonSink:
         """Nothing: its files are always as they should be."""
 
     def close(self) -> None:
-        """Nothing: its files are the site's."""
+        """Nothing: its files are the workspace's."""
 
     def _amended(self, part: Part) -> int:
         """Makes a file anew, if it holds a message that has changed; how many it holds."""
         if not self._has_changed(part):
             return 0
-        path = self._site.folder / part.name
-        with self._site.journal.transaction():
+        path = self._workspace.folder / part.name
+        with self._workspace.journal.transaction():
             size, count = self._made_anew(part)
-            self._site.journal.keep_part(part._replace(size=size, state="replacing"))
-        self._site.files.forget(path)
-        self._site.disk.replace(new_of(path), path)
-        sync_folder(self._site.disk, self._site.folder)
-        with self._site.journal.transaction():
-            self._site.journal.keep_part(part._replace(size=size, state=self._lines.state_at(size)))
+            self._workspace.journal.keep_part(part._replace(size=size, state="replacing"))
+        self._workspace.files.forget(path)
+        self._workspace.disk.replace(new_of(path), path)
+        sync_folder(self._workspace.disk, self._workspace.folder)
+        with self._workspace.journal.transaction():
+            self._workspace.journal.keep_part(part._replace(size=size, state=self._lines.state_at(size)))
         self._lines.forget()
         return count
 
     def _has_changed(self, part: Part) -> bool:
         """Whether a file holds a message that has changed. The ids of its frames tell only that it may."""
-        journal = self._site.journal
+        journal = self._workspace.journal
         frames = journal.frames(part.number)
         some = [frame for frame in frames if journal.has_changed(frame.first, frame.last)]
         return any(
@@ -104,23 +104,23 @@ class NdjsonSink:
 
     def _made_anew(self, part: Part) -> tuple[int, int]:
         """Writes the new content beside the file, a frame at a time; its size, and how many have changed."""
-        journal, new = self._site.journal, new_of(self._site.folder / part.name)
-        self._site.disk.remove(new)
+        journal, new = self._workspace.journal, new_of(self._workspace.folder / part.name)
+        self._workspace.disk.remove(new)
         size = count = 0
         frames = journal.frames(part.number)
         journal.drop_frames(part.number)
         for frame, packed in self._lines.packed(part, frames):
             packed, its = self._renewed(frame, packed, size)
             count += its
-            self._site.files.write(new, size, packed)
+            self._workspace.files.write(new, size, packed)
             size += len(packed)
-        self._site.files.sync()
-        self._site.files.forget(new)
+        self._workspace.files.sync()
+        self._workspace.files.forget(new)
         return size, count
 
     def _renewed(self, frame: Frame, packed: bytes, start: int) -> tuple[bytes, int]:
         """A frame's bytes as they are to be, and how many of its messages have changed."""
-        journal = self._site.journal
+        journal = self._workspace.journal
         rows = self._lines.rows(packed) if journal.has_changed(frame.first, frame.last) else []
         changed = journal.changed(row.id for row in rows)
         if not changed:
@@ -134,13 +134,17 @@ class NdjsonSink:
         return packed, len(changed)
 
 
-def stored_lines(site: Site, lines: Lines, first: int, last: int, since: int) -> Iterator[Stored]:
+def stored_lines(
+    workspace: Workspace, lines: Lines, first: int, last: int, since: int
+) -> Iterator[StoredRow]:
     """The rows of those frames of growing files that may hold what is asked for."""
-    for part in site.journal.parts(lines.role):
-        frames = [frame for frame in site.journal.frames(part.number) if may_hold(frame, first, last, since)]
+    for part in workspace.journal.parts(lines.role):
+        frames = [
+            frame for frame in workspace.journal.frames(part.number) if may_hold(frame, first, last, since)
+        ]
         for frame, packed in lines.packed(part, frames) if frames else ():
             for row in lines.rows(packed):
-                yield Stored(row, frame.source)
+                yield StoredRow(row, frame.source)
 
 
 def may_hold(frame: Frame, first: int, last: int, since: int) -> bool:

@@ -22,7 +22,7 @@ from ..disk import sync_folder
 from ..ids import number, times
 from ..journal import Frame, Part
 from ..plan import Compress
-from ..sink import LAST, Lost, Site, Stored, lost_of
+from ..workspace import LAST, MissingIds, StoredRow, Workspace, missing_with
 from .columns import Piece, Table, raws_of
 from .history import History
 from .lines import Lines, frame_of, free_name
@@ -37,24 +37,24 @@ SUFFIX: Final = ".parquet"
 class Parts:
     """All of them."""
 
-    def __init__(self, site: Site, compress: Compress, history: History) -> None:
-        self._site = site
-        self._journal = site.journal
+    def __init__(self, workspace: Workspace, compress: Compress, history: History) -> None:
+        self._workspace = workspace
+        self._journal = workspace.journal
         self._compress = compress
         self._history = history
         self._labels: dict[int, str] = {}
 
-    def repair(self) -> list[Lost]:
+    def repair(self) -> list[MissingIds]:
         """Removes what never came to be, puts into place what waits for it; what is not there is lost."""
         return [lost for part in self._journal.parts("part") for lost in self._repaired(part)]
 
-    def stored(self, first: int, last: int, since: int) -> Iterator[Stored]:
+    def stored(self, first: int, last: int, since: int) -> Iterator[StoredRow]:
         """The rows of the frames that may hold what is asked for."""
         for part in self._journal.parts("part"):
             frames = self._journal.frames(part.number)
             if frames := [frame for frame in frames if may_hold(frame, first, last, since)]:
                 for frame, raws in records(self._path(part), frames):
-                    yield from (Stored(row_of(raw), frame.source) for raw in raws)
+                    yield from (StoredRow(row_of(raw), frame.source) for raw in raws)
 
     def take(self, spool: Part, lines: Lines, name: str) -> None:
         """Makes a part of a spool, whose place in the journal it takes."""
@@ -64,7 +64,7 @@ class Parts:
                 journal.drop_part(spool.number)
             return
         part = self._begun(spool.bucket, name)
-        with Making(self._site, new_of(self._path(part)), self._compress) as made:
+        with Making(self._workspace, new_of(self._path(part)), self._compress) as made:
             made.add_rows(self._spooled(spool, frames, lines, part, moved))
         self._put(part)
         with journal.transaction():
@@ -139,7 +139,7 @@ class Parts:
                 raise ChatRestError(
                     f"{path} is not as it was written; move it elsewhere, and what was in it is read again"
                 )
-        with opened(path) as file, Making(self._site, new_of(path), self._compress) as made:
+        with opened(path) as file, Making(self._workspace, new_of(path), self._compress) as made:
             for group, start, _ in groups(file):
                 table = file.read_row_group(group)
                 if group not in changing:
@@ -152,7 +152,7 @@ class Parts:
                 count += len(old)
         self._journal.drop_frames(part.number)
         self._journal.add_frames(anew.values())
-        self._site.files.sync()
+        self._workspace.files.sync()
         return made, count
 
     def _newer(
@@ -170,19 +170,19 @@ class Parts:
 
     # ── on the disk ──
 
-    def _repaired(self, part: Part) -> list[Lost]:
+    def _repaired(self, part: Part) -> list[MissingIds]:
         path = self._path(part)
         if part.state == "replacing":
             if new_of(path).exists():
                 self._put(part)
             part = part._replace(state="whole")
             self._journal.keep_part(part)
-        self._site.disk.remove(new_of(path))
+        self._workspace.disk.remove(new_of(path))
         if part.state == "whole" and path.exists() and path.stat().st_size == part.size:
             self._tell(part)
             return []
-        lost = [lost_of(frame) for frame in self._journal.frames(part.number)]
-        self._site.disk.remove(path)
+        lost = [missing_with(frame) for frame in self._journal.frames(part.number)]
+        self._workspace.disk.remove(path)
         self._journal.drop_part(part.number)
         return lost
 
@@ -201,11 +201,11 @@ class Parts:
 
     def _put(self, part: Part) -> None:
         path = self._path(part)
-        self._site.disk.replace(new_of(path), path)
-        sync_folder(self._site.disk, self._site.folder)
+        self._workspace.disk.replace(new_of(path), path)
+        sync_folder(self._workspace.disk, self._workspace.folder)
 
     def _path(self, part: Part) -> Path:
-        return self._site.folder / part.name
+        return self._workspace.folder / part.name
 
 
 def _widened(frame: Frame, rows: list[Row]) -> Frame:

@@ -20,17 +20,17 @@ from ...errors import ChatRestError
 from ..disk import sync_folder
 from ..ids import number
 from ..journal import Frame, Part
-from ..sink import LAST, Lost, Site, lost_of
+from ..workspace import LAST, MissingIds, Workspace, missing_with
 from .lines import Lines, frame_of
 
 NEW: Final = ".new"
 
 
-def repaired(site: Site, files: Lines) -> list[Lost]:
+def repaired(workspace: Workspace, files: Lines) -> list[MissingIds]:
     """Repairs the files of one role; what is lost."""
-    lost: list[Lost] = []
-    for part in site.journal.parts(files.role):
-        lost += _Repair(site, files, part).done()
+    lost: list[MissingIds] = []
+    for part in workspace.journal.parts(files.role):
+        lost += _Repair(workspace, files, part).done()
     return lost
 
 
@@ -42,25 +42,25 @@ def new_of(path: Path) -> Path:
 class _Repair:
     """One file."""
 
-    def __init__(self, site: Site, files: Lines, part: Part) -> None:
-        self._site = site
+    def __init__(self, workspace: Workspace, files: Lines, part: Part) -> None:
+        self._workspace = workspace
         self._files = files
         self._part = part
-        self._path = site.folder / part.name
+        self._path = workspace.folder / part.name
 
-    def done(self) -> list[Lost]:
+    def done(self) -> list[MissingIds]:
         if self._part.state == "replacing":
             self._replace()
         elif new_of(self._path).exists():  # a death while it was made
-            self._site.disk.remove(new_of(self._path))
+            self._workspace.disk.remove(new_of(self._path))
         size = self._path.stat().st_size if self._path.exists() else 0
         there = min(size, self._part.size)
         frames = self._frames(there)
         untold = list(_untold(frames, self._part.size))
         whole = [frame for frame in frames if frame.start + frame.size <= there]
-        lost = [lost_of(frame) for frame in frames[len(whole) :]]
+        lost = [missing_with(frame) for frame in frames[len(whole) :]]
         if any(end > there for _, end in untold):  # nobody knows what was in it
-            lost.append(Lost(self._site.journal.source_of(self._part.bucket), 1, LAST))
+            lost.append(MissingIds(self._workspace.journal.source_of(self._part.bucket), 1, LAST))
         ends = [frame.start + frame.size for frame in whole] + [end for _, end in untold if end <= there]
         self._cut(size, max(ends, default=0), len(whole) < len(frames))
         for start, end in untold:
@@ -71,13 +71,13 @@ class _Repair:
     def _replace(self) -> None:
         new = new_of(self._path)
         if new.exists():
-            self._site.disk.replace(new, self._path)
-            sync_folder(self._site.disk, self._path.parent)
+            self._workspace.disk.replace(new, self._path)
+            sync_folder(self._workspace.disk, self._path.parent)
         self._keep(self._part.size)
 
     def _frames(self, there: int) -> list[Frame]:
         """The file's frames. Where they do not tell of all of it, only those whose bytes are theirs."""
-        frames = self._site.journal.frames(self._part.number)
+        frames = self._workspace.journal.frames(self._part.number)
         told = sum(frame.size for frame in frames)
         if there == 0 or (told == self._part.size and not list(_untold(frames, told))):
             return frames
@@ -88,21 +88,21 @@ class _Repair:
             if frame.start + frame.size > there or hashlib.sha256(packed).digest() == frame.digest
         ]
         if len(true) < len(frames):
-            self._site.journal.drop_frames(self._part.number)
-            self._site.journal.add_frames(true)
+            self._workspace.journal.drop_frames(self._part.number)
+            self._workspace.journal.add_frames(true)
         return true
 
     def _cut(self, size: int, end: int, has_lost: bool) -> None:
         if size > end:
-            self._site.disk.truncate(self._path, end)
+            self._workspace.disk.truncate(self._path, end)
         if has_lost:
-            self._site.journal.drop_frames(self._part.number, end)
+            self._workspace.journal.drop_frames(self._part.number, end)
         if end != self._part.size:
             self._keep(end)
 
     def _keep(self, size: int) -> None:
         self._part = self._part._replace(size=size, state=self._files.state_at(size))
-        self._site.journal.keep_part(self._part)
+        self._workspace.journal.keep_part(self._part)
 
     def _tell(self, start: int, end: int) -> None:
         """Somebody has cut frames out of the journal: their rows are there, and tell of themselves."""
@@ -118,10 +118,10 @@ class _Repair:
                 f"{self._path}: the journal does not tell of its bytes {start:,} to {end:,}, and they cannot "
                 f"be read ({error}); remove the file, and what was in it is read again"
             ) from None
-        source = self._site.journal.source_of(self._part.bucket)
+        source = self._workspace.journal.source_of(self._part.bucket)
         # Several frames may lie there, one after the other: their ids ascend only within each.
         rows.sort(key=lambda row: number(row.id) or 0)
-        self._site.journal.add_frames([frame_of(self._part.number, start, packed, source, rows)])
+        self._workspace.journal.add_frames([frame_of(self._part.number, start, packed, source, rows)])
 
 
 def between(places: Iterable[tuple[int, int]], size: int) -> Iterator[tuple[int, int]]:

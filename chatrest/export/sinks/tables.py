@@ -15,7 +15,7 @@ import pyarrow.parquet as pq  # type: ignore[import-untyped]
 from ...errors import ChatRestError
 from ..journal import Frame
 from ..plan import Compress
-from ..sink import Site
+from ..workspace import Workspace
 from .columns import ORDERED, REPEATING, SCHEMA, Piece, Table, raws_of, tables
 from .packing import Packing, packing
 
@@ -51,9 +51,9 @@ def _unpacked(data: bytes) -> bytes:
 class Making:
     """A Parquet file that is being made; used with `with`, at whose end it is on the disk."""
 
-    def __init__(self, site: Site, path: Path, compress: Compress) -> None:
-        site.disk.remove(path)
-        self._out = _Out(site, path)
+    def __init__(self, workspace: Workspace, path: Path, compress: Compress) -> None:
+        workspace.disk.remove(path)
+        self._out = _Out(workspace, path)
         codec, level = _CODECS[compress]
         self._writer = pq.ParquetWriter(
             self._out,
@@ -104,8 +104,8 @@ class Making:
 class _Out(io.RawIOBase):
     """Where the writer writes; when it is closed, nothing is written any more, and nothing fails."""
 
-    def __init__(self, site: Site, path: Path) -> None:
-        self._site = site
+    def __init__(self, workspace: Workspace, path: Path) -> None:
+        self._workspace = workspace
         self._path = path
         self._over = False
         self._waiting = bytearray()
@@ -127,19 +127,19 @@ class _Out(io.RawIOBase):
 
     def sync(self) -> None:
         self._write()
-        self._site.files.sync()
+        self._workspace.files.sync()
 
     def _write(self) -> None:
         data = bytes(self._waiting)
         self._waiting.clear()
-        self._site.files.write(self._path, self.size, data)
+        self._workspace.files.write(self._path, self.size, data)
         self.hash.update(data)
         self.size += len(data)
 
     def close(self) -> None:
         if not self._over:
             self._over = True
-            self._site.files.forget(self._path)
+            self._workspace.files.forget(self._path)
 
 
 # ── reading ──

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 
 from ..manifest import NAME, Manifest, SourceEntry
 from ..plan import Plan
-from ..sink import LAST
 from ..spans import Span, holes, without
+from ..workspace import LAST
 from .verdict import Problem
 
 

@@ -12,7 +12,8 @@ from typing import Final, NamedTuple
 import msgspec
 from msgspec import Struct
 
-from ...core.decode import REFUSED, records_of
+from ...core.decode import REFUSED
+from ...core.lenient import read_record
 from ...core.rows import row_of
 from ...errors import ChatRestError, ReplyUnreadableError, RequestInvalidError
 from ..ids import key_of
@@ -67,10 +68,10 @@ def identity(raw: bytes) -> str | None:
     """What tells a record from all others; None where it is no JSON record."""
     try:
         # As it was taken from its page: records are read there that are nested too deeply to be read whole.
-        [(members, whole)] = records_of(b'{"data":[%b]}' % raw)[1]
-    except (ReplyUnreadableError, ValueError):
+        members = read_record(raw)
+    except ReplyUnreadableError:
         return None
-    return key_of(row_of(raw, members)) if whole == raw else None
+    return key_of(row_of(raw, members)) if raw == raw.strip() else None
 
 
 def parquet(path: Path) -> Iterator[Batch]:

@@ -1,7 +1,7 @@
-"""What `verify` says of an export: whether it is right, and where it is not.
+"""The result of `verify`: whether an export is right, and where it is not.
 
-A problem is about the export: what it claims is not so. A note is to be known, and the export is right all
-the same: a journal that is not there, a file that a killed run left behind.
+A problem is a claim of the export that does not hold. A note is information about an export that may be right
+all the same, such as a journal that is missing, or a file that a killed run left behind.
 """
 
 from typing import Final, Literal, TypeAlias, final
@@ -19,14 +19,15 @@ MOST: Final = 1_000
 
 @final
 class Problem(Struct, frozen=True):
-    """One thing that is not right, or is to be known."""
+    """A problem of an export, or a note about it."""
 
     kind: Kind
     where: str
     """The file, or the source."""
     text: str
+    """The problem, in words."""
     advice: str = ""
-    """What to do."""
+    """The way to mend it, where there is one."""
 
     def __str__(self) -> str:
         return f"{self.where}: {self.text}" + (f"; {self.advice}" if self.advice else "")
@@ -34,25 +35,31 @@ class Problem(Struct, frozen=True):
 
 @final
 class Verdict(Struct, kw_only=True):
-    """What was found, and how much was looked at."""
+    """The result of `verify`."""
 
     ok: bool = False
-    """Whether every check was made and held, and the manifest calls the export complete."""
+    """True where every check held, and the manifest says that the export is complete."""
     problems: list[Problem] = []
+    """Up to 1,000 problems."""
     more: int = 0
-    """Problems beyond those in the list."""
+    """How many problems there are beyond those in the list."""
     notes: list[Problem] = []
+    """Information that is not a problem."""
     until: int | None = None
-    """The export is complete up to this id; None where it is not, or where the service told no newest one."""
+    """The message id up to which the export is complete; None where it is not, or where the id is not known.
+    """
     messages: int = 0
-    """Those that were read, each counted once."""
+    """Messages that were read, each counted once."""
     parts: int = 0
+    """Files with messages."""
     bytes: int = 0
+    """Their size."""
     hashes: int = 0
-    """Those that were compared, and were right."""
+    """Checksums that were compared and are right."""
     first: int | None = None
+    """The lowest message id that was read."""
     last: int | None = None
-    """The lowest and the highest id that was read."""
+    """The highest message id that was read."""
 
     @property
     def count(self) -> int:

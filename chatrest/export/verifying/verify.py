@@ -41,14 +41,19 @@ _KINDS: Final = {".ndjson", ".jsonl", ".parquet", ".sqlite", ".spool"}
 
 
 def verify(out: str | PathLike[str], *, progress: Progress | None = None) -> Verdict:
-    """Checks the export in the folder `out`: whether all of it is there, as it was written, and each once.
+    """Check the export in the folder `out`: every file, checksum and record, and that no message is missing
+    or stored twice.
 
-    What is not right is in the verdict: it is no error. Raises `RequestInvalidError` where the folder holds
-    no export, or where its format needs an extra that is not installed. Reads all of it, and changes nothing.
+    Reads all files and changes none; needs neither network nor credentials. `progress` is called with the
+    bytes that are read so far, and with all that there are. Returns a verdict: `ok` is True where every check
+    held and the export is complete, and `problems` says what is wrong, where, and what to do.
+
+    Raises `RequestInvalidError` where the folder is not an export, or where its format needs an extra that is
+    not installed.
     """
     folder = Path(out)
     if not any((folder / name).is_file() for name in (MANIFEST, JOURNAL)):
-        raise RequestInvalidError(f"{folder} holds no export: there is neither {MANIFEST} nor {JOURNAL}")
+        raise RequestInvalidError(f"folder '{folder}' is not an export: it has no {MANIFEST} and no journal")
     verdict = Verdict()
     with ExitStack() as stack:
         seen = stack.enter_context(closing(Seen()))

@@ -14,7 +14,7 @@ def test_booleans(value: str, flag: bool) -> None:
     assert Arguments([("unread", value)]).flag("unread") is flag
 
 
-def test_what_is_absent() -> None:
+def test_absent_parameters() -> None:
     query = Arguments([])
     assert (query.flag("a"), query.number("b"), query.text("c"), query.texts("d")) == (False, None, None, ())
     assert query.choice("e", ("x",)) is None
@@ -37,7 +37,7 @@ def test_numbers_out_of_bounds_are_refused(value: str) -> None:
         query.check()
 
 
-def test_everything_wrong_is_said_at_once() -> None:
+def test_all_errors_come_at_once() -> None:
     query = Arguments([("limit", "x"), ("unread", "maybe"), ("kinds", "a,z"), ("id", "5")])
     query.number("limit", 1, 1000)
     query.flag("unread")

@@ -1,4 +1,4 @@
-"""Every filter against a predicate over the records, on made data: each keeps some and drops some."""
+"""Every filter against a predicate over the records, on generated data that hold both kinds."""
 
 import json
 from collections.abc import Callable
@@ -9,10 +9,9 @@ import pytest
 from tests.emulator.conftest import Asker
 
 Record = dict[str, Any]
-Keep = Callable[[Record], Any]
+Predicate = Callable[[Record], Any]
 
-TALK = ("user-01", "user-02")
-MINE: dict[str, Keep] = {
+MINE: dict[str, Predicate] = {
     "searchKey=MORNING": lambda r: "morning" in r["data"].get("text", "").lower(),
     "searchKey=%C3%87A%20MARCHE": lambda r: "ça marche" in r["data"].get("text", "").lower(),
     "hasAttachments=true": lambda r: r["data"].get("attachments"),
@@ -43,7 +42,7 @@ MINE: dict[str, Keep] = {
     "hideDeleted=true": lambda r: "deletedAt" not in r,
     "onlyDeleted=true": lambda r: "deletedAt" in r,
 }
-ALL: dict[str, Keep] = {
+ALL: dict[str, Predicate] = {
     "receiverType=group": lambda r: r["receiverType"] == "group",
     "conversationId=group_group-01": lambda r: r["conversationId"] == "group_group-01",
     "sentAt=1600040000&affix=append": lambda r: r["sentAt"] > 1600040000,
@@ -56,80 +55,84 @@ def kinds(record: Record) -> set[str]:
     return {"file" if kind in ("application", "text") else kind for kind in types}
 
 
-def truth(ask: Asker, ids: list[int], keep: Keep) -> list[int]:
+def matching_ids(ask: Asker, ids: list[int], predicate: Predicate) -> list[int]:
     records = [json.loads(record) for record in ask.store.records(ids, with_tags=True)]
-    return [int(record["id"]) for record in records if keep(record)]
+    return [int(record["id"]) for record in records if predicate(record)]
 
 
 @pytest.mark.parametrize("query", MINE)
-def test_filters_of_two_users(made: Asker, query: str) -> None:
-    ids = made.store.ids(conversation="user-01_user_user-02")
-    kept = truth(made, ids, MINE[query])
-    assert 0 < len(kept) < len(ids), "the data must hold both kinds"
-    assert made("/v3/users/user-01/messages", f"limit=1000&{query}", acting_user="user-02").ids == kept
+def test_filters_of_two_users(generated: Asker, query: str) -> None:
+    ids = generated.store.ids(conversation="user-01_user_user-02")
+    expected = matching_ids(generated, ids, MINE[query])
+    assert 0 < len(expected) < len(ids), "the data must hold both kinds"
+    assert (
+        generated("/v3/users/user-01/messages", f"limit=1000&{query}", acting_user="user-02").ids == expected
+    )
 
 
 @pytest.mark.parametrize("query", ALL)
-def test_filters_of_the_whole_app(made: Asker, query: str) -> None:
-    kept = truth(made, made.store.ids(), ALL[query])
-    assert 0 < len(kept) < 1000
-    assert made("/v3/messages", f"limit=1000&{query}").ids == kept
+def test_filters_of_the_whole_app(generated: Asker, query: str) -> None:
+    expected = matching_ids(generated, generated.store.ids(), ALL[query])
+    assert 0 < len(expected) < 1000
+    assert generated("/v3/messages", f"limit=1000&{query}").ids == expected
 
 
 @pytest.mark.parametrize(
     "query", [query.replace("true", "false") for query in MINE if query.endswith("=true")]
 )
-def test_a_boolean_that_is_false_filters_nothing(made: Asker, query: str) -> None:
-    ids = made.store.ids(conversation="user-01_user_user-02")
-    assert made("/v3/users/user-01/messages", f"limit=1000&{query}", acting_user="user-02").ids == ids
+def test_a_boolean_that_is_false_filters_nothing(generated: Asker, query: str) -> None:
+    ids = generated.store.ids(conversation="user-01_user_user-02")
+    assert generated("/v3/users/user-01/messages", f"limit=1000&{query}", acting_user="user-02").ids == ids
 
 
-def test_filters_join(made: Asker) -> None:
-    ids = made.store.ids(participant="user-01")
-    kept = truth(
-        made, ids, lambda r: r["category"] == "message" and r["type"] == "image" and r["sender"] == "user-01"
+def test_filters_join(generated: Asker) -> None:
+    ids = generated.store.ids(participant="user-01")
+    expected = matching_ids(
+        generated,
+        ids,
+        lambda r: r["category"] == "message" and r["type"] == "image" and r["sender"] == "user-01",
     )
     query = "perPage=1000&category=message&categories=message,call&type=image&sender=user-01"
-    assert kept
-    assert made("/v3/users/user-01/messages", query).ids == kept
+    assert expected
+    assert generated("/v3/users/user-01/messages", query).ids == expected
 
 
-def test_unread_is_about_the_user_in_the_path_where_nobody_acts(made: Asker) -> None:
-    ids = made.store.ids(participant="user-01")
-    kept = truth(made, ids, lambda r: "readAt" not in r and r["sender"] != "user-01")
-    assert made("/v3/users/user-01/messages", "perPage=1000&unread=1").ids == kept
+def test_unread_without_an_acting_user_is_about_the_user_in_the_path(generated: Asker) -> None:
+    ids = generated.store.ids(participant="user-01")
+    expected = matching_ids(generated, ids, lambda r: "readAt" not in r and r["sender"] != "user-01")
+    assert generated("/v3/users/user-01/messages", "perPage=1000&unread=1").ids == expected
 
 
-def test_my_mentions_are_nobodys_where_nobody_acts(made: Asker) -> None:
-    assert made("/v3/users/user-01/messages", "myMentionsOnly=true").ids == []
+def test_my_mentions_without_an_acting_user_are_none(generated: Asker) -> None:
+    assert generated("/v3/users/user-01/messages", "myMentionsOnly=true").ids == []
 
 
 @pytest.mark.parametrize("flag", [False, True])
-def test_tags_are_served_only_where_asked(made: Asker, flag: bool) -> None:
+def test_tags_are_served_only_with_tags(generated: Asker, flag: bool) -> None:
     query = f"limit=1000&withTags={str(flag).lower()}"
-    data = made("/v3/users/user-01/messages", query, acting_user="user-02").json["data"]
-    stored = made.store.records(made.store.ids(conversation="user-01_user_user-02"), with_tags=flag)
+    data = generated("/v3/users/user-01/messages", query, acting_user="user-02").json["data"]
+    stored = generated.store.records(generated.store.ids(conversation="user-01_user_user-02"), with_tags=flag)
     assert data == [json.loads(record) for record in stored]
     assert any("tags" in record for record in data) is flag
 
 
-def test_what_is_told_about_mentioned_users(ask: Asker) -> None:
+def test_tags_and_blocks_of_mentioned_users(ask: Asker) -> None:
     ask.store.add_user("dan", tags=["x", "y"])
     ask.store.people.block("ann", "dan")
     for number in range(3):
         mentions = {"dan": {"uid": "dan"}, "gone": {"uid": "gone"}} if number == 1 else {}
         ask.store.add_message("bob", "ann", "hi", data={"mentions": mentions})
 
-    def told(query: str, acting_user: str | None = "ann") -> Any:
+    def mention(query: str, acting_user: str | None = "ann") -> Any:
         answer = ask("/v3/users/bob/messages", query, acting_user=acting_user)
         assert answer.ids == [1, 2, 3]
         return answer.json["data"][1]["data"]["mentions"]["dan"]
 
-    assert told("") == {"uid": "dan"}
-    assert told("mentionsWithTagInfo=true") == {"uid": "dan", "tags": ["x", "y"]}
-    assert told("mentionsWithBlockedInfo=1") == {"uid": "dan", "blockedByMe": True, "hasBlockedMe": False}
-    assert told("mentionsWithBlockedInfo=1", acting_user=None) == {"uid": "dan"}
-    assert told("mentionsWithBlockedInfo=1&mentionsWithTagInfo=1")["tags"] == ["x", "y"]
+    assert mention("") == {"uid": "dan"}
+    assert mention("mentionsWithTagInfo=true") == {"uid": "dan", "tags": ["x", "y"]}
+    assert mention("mentionsWithBlockedInfo=1") == {"uid": "dan", "blockedByMe": True, "hasBlockedMe": False}
+    assert mention("mentionsWithBlockedInfo=1", acting_user=None) == {"uid": "dan"}
+    assert mention("mentionsWithBlockedInfo=1&mentionsWithTagInfo=1")["tags"] == ["x", "y"]
 
 
 def test_odd_mentions_are_served_as_they_are(ask: Asker) -> None:
@@ -149,13 +152,13 @@ def test_odd_mentions_are_served_as_they_are(ask: Asker) -> None:
         "undelivered=x",
     ],
 )  # fmt: skip
-def test_wrong_values_are_refused(made: Asker, query: str) -> None:
-    answer = made("/v3/users/user-01/messages", query)
+def test_wrong_values_are_refused(generated: Asker, query: str) -> None:
+    answer = generated("/v3/users/user-01/messages", query)
     assert (answer.status, answer.code) == (400, "ERR_BAD_REQUEST")
     [(field, texts)] = answer.json["error"]["details"].items()
     assert field == query.split("=")[0]
     assert all(isinstance(text, str) for text in texts)
 
 
-def test_unknown_parameters_are_ignored(made: Asker) -> None:
-    assert made("/v3/users/user-01/messages", "pinned=1&x=%FF").status == 200
+def test_unknown_parameters_are_ignored(generated: Asker) -> None:
+    assert generated("/v3/users/user-01/messages", "pinned=1&x=%FF").status == 200

@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
-from chatrest.emulator.service.message_pages import Look
+from chatrest.emulator.service.page_format import PageFormat
 from tests.emulator.conftest import Asker
 
 PATH = "/v3/users/ann/messages"
@@ -53,7 +53,7 @@ def test_pages(seven: Asker, query: str, ids: list[int], cursor: dict[str, Any],
 
 
 @pytest.mark.parametrize(
-    ("query", "ids", "place"),
+    ("query", "ids", "position"),
     [
         ("", [6, 7], {"affix": "prepend", "sentAt": 60, "id": "6"}),
         ("affix=append", [1, 2], {"affix": "append", "sentAt": 20, "id": "2"}),
@@ -63,14 +63,14 @@ def test_pages(seven: Asker, query: str, ids: list[int], cursor: dict[str, Any],
         ("type=image", [], {"affix": "prepend"}),
     ],
 )
-def test_the_other_envelope(seven: Asker, query: str, ids: list[int], place: dict[str, Any]) -> None:
+def test_the_other_envelope(seven: Asker, query: str, ids: list[int], position: dict[str, Any]) -> None:
     answer = seven("/v3/messages", f"limit=2&{query}")
     assert answer.ids == ids
-    assert answer.json["meta"] == {"current": {"limit": 2, "count": len(ids)}, "next": place}
+    assert answer.json["meta"] == {"current": {"limit": 2, "count": len(ids)}, "next": position}
 
 
 def test_pages_may_be_descending(seven: Asker, make_asker: Callable[..., Asker]) -> None:
-    ask = make_asker(users=Look("cursor", "descending"))
+    ask = make_asker(users=PageFormat("cursor", "descending"))
     answer = ask(PATH, "perPage=3")
     assert answer.ids == [7, 6, 5]
     assert answer.json["meta"]["cursor"] == {"id": 5, "affix": "prepend"}
@@ -96,21 +96,21 @@ def test_limit_goes_with_an_acting_user_and_per_page_without(
 
 @given(size=st.integers(1, 60), affix=st.sampled_from(["append", "prepend", ""]), filtered=st.booleans())
 def test_following_the_cursor_covers_every_message_once(
-    made: Asker, size: int, affix: str, filtered: bool
+    generated: Asker, size: int, affix: str, filtered: bool
 ) -> None:
     path, query = "/v3/users/user-01/messages", "&category=custom" if filtered else "&type=video"
-    seen: list[int] = []
-    place = f"affix={affix}" if affix else ""
+    walked: list[int] = []
+    position = f"affix={affix}" if affix else ""
     while True:
-        answer = made(path, f"perPage={size}&{place}{query}")
+        answer = generated(path, f"perPage={size}&{position}{query}")
         cursor, pagination = answer.json["meta"]["cursor"], answer.json["meta"]["pagination"]
         forwards = cursor["affix"] == "append"
-        seen += answer.ids if forwards else reversed(answer.ids)
+        walked += answer.ids if forwards else reversed(answer.ids)
         if pagination["current_page"] >= pagination["total_pages"]:
             break
-        place = f"affix={cursor['affix']}&id={cursor['id']}"
-    assert seen == sorted(made(path, f"perPage=1000{query}").ids, reverse=not forwards)
-    assert made(path, f"affix={cursor['affix']}&id={cursor['id']}{query}").ids == []
+        position = f"affix={cursor['affix']}&id={cursor['id']}"
+    assert walked == sorted(generated(path, f"perPage=1000{query}").ids, reverse=not forwards)
+    assert generated(path, f"affix={cursor['affix']}&id={cursor['id']}{query}").ids == []
 
 
 def test_counts_per_other_side(seven: Asker) -> None:

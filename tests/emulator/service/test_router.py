@@ -1,137 +1,110 @@
-from urllib.parse import quote
+"""The lookup of operations by method and path, on tables of its own and on the emulator's."""
+
+import itertools
 
 import pytest
 
-from tests.emulator.conftest import KEYS, Asker
-from tests.emulator.store.test_directory import AWKWARD
+from chatrest.core.decode import read_json
+from chatrest.core.endpoint import Endpoint, Interface, Method
+from chatrest.emulator.service.further_operations import FURTHER_OPERATIONS
+from chatrest.emulator.service.handlers import HANDLERS
+from chatrest.emulator.service.router import SERVED, Router, rate_class
+from chatrest.resources import OPERATIONS
 
-AUTH_ONLY = {"apikey": KEYS.auth_only}
+
+def endpoint(method: Method, path: str, interface: Interface = "chat") -> Endpoint[object]:
+    replay = "safe" if method == "GET" else "never"
+    return Endpoint(f"{method} {path}", method, path, read_json, replay, interface=interface)  # type: ignore[arg-type]
+
+
+TEMPLATES = (
+    "/groups/{guid}/members/{uid}", "/messages/{id}/reactions/{reaction}",
+    "/users/{uid}/auth_tokens/{authToken}",
+    "/groups/{guid}/bannedusers/{uid}", "/{a}/{b}/{c}/{d}/{e}", "/conversations/{conversationId}",
+    "/conversations/pinned", "/users", "/ai-agents/agents/{uid}/tools/{slug}/authenticate",
+)  # fmt: skip
+ROUTER = Router(endpoint("GET", template) for template in TEMPLATES)
 
 
 @pytest.mark.parametrize(
-    ("headers", "status", "code"),
+    ("path", "template", "values"),
     [
-        ({}, 401, "AUTH_ERR_EMPTY_APIKEY"),
-        ({"apikey": ""}, 401, "AUTH_ERR_EMPTY_APIKEY"),
-        ({"apikey": "wrong"}, 401, "AUTH_ERR_APIKEY_NOT_FOUND"),
-        ({"apikey": KEYS.management}, 401, "AUTH_ERR_APIKEY_NOT_FOUND"),
-        (AUTH_ONLY, 403, "AUTH_ERR_NO_ACCESS"),
+        ("/v3/groups/g/members/u", "/groups/{guid}/members/{uid}", ["g", "u"]),
+        ("/v3/messages/7/reactions/%F0%9F%91%8D", "/messages/{id}/reactions/{reaction}", ["7", "👍"]),
+        ("/v3/groups/a%2Fb/bannedusers/..", "/groups/{guid}/bannedusers/{uid}", ["a/b", ".."]),
+        ("/v3/1/2/3/4/5", "/{a}/{b}/{c}/{d}/{e}", ["1", "2", "3", "4", "5"]),
+        ("/v3/conversations/pinned", "/conversations/pinned", []),
+        ("/v3/conversations/pinnedX", "/conversations/{conversationId}", ["pinnedX"]),
+        ("/v3/ai-agents/agents/u/tools/s/authenticate", TEMPLATES[-1], ["u", "s"]),
+        ("/v3/users", "/users", []),
     ],
 )
-def test_keys_that_open_nothing(ask: Asker, headers: dict[str, str], status: int, code: str) -> None:
-    for path in (
-        "/v3/users",
-        "/v3/users/ann",
-        "/v3/users/ann/messages",
-        "/v3/messages",
-        "/v3/groups/den/messages",
-    ):
-        answer = ask(path, headers=headers)
-        assert (answer.status, answer.code) == (status, code)
-        assert list(answer.json) == ["error"]
-        assert list(answer.json["error"]) == ["message", "devMessage", "source", "details", "code"]
-        assert answer.json["error"]["source"] == "chat-api"
-    assert ask("/v3/messages", method="POST", headers=headers, body={"receiver": "bob"}).status == status
-
-
-def test_an_auth_only_key_creates_users_and_tokens(ask: Asker) -> None:
-    user = {"uid": "dan", "name": "Dan"}
-    assert ask("/v3/users", method="POST", headers=AUTH_ONLY, body=user).status == 200
-    assert ask("/v3/users/dan/auth_tokens", method="POST", headers=AUTH_ONLY).status == 200
+def test_a_path_leads_to_its_operation(path: str, template: str, values: list[str]) -> None:
+    route = ROUTER.route("GET", path)
+    assert route is not None
+    assert (route.endpoint.path, list(route.parameters.values())) == (template, values)
 
 
 @pytest.mark.parametrize(
-    ("headers", "status", "code"),
-    [
-        ({"key": KEYS.management, "secret": KEYS.secret}, 200, ""),
-        ({"key": KEYS.management, "secret": "x"}, 401, "AUTH_ERR_APIKEY_NOT_FOUND"),
-        ({"key": "x", "secret": KEYS.secret}, 401, "AUTH_ERR_APIKEY_NOT_FOUND"),
-        ({"key": KEYS.management}, 401, "AUTH_ERR_EMPTY_AUTH_HEADER"),
-        ({}, 401, "AUTH_ERR_EMPTY_AUTH_HEADER"),
-        ({"apikey": KEYS.full_access}, 404, "ERR_API_NOT_FOUND"),
-    ],
-)
-def test_the_management_keys(ask: Asker, headers: dict[str, str], status: int, code: str) -> None:
-    answer = ask("/management/apps", headers=headers)
-    assert answer.status == status
-    assert status == 200 or answer.code == code
+    "path", ["/v3/users/", "/v3", "/", "/v3/groups//members/u", "/v3/groups/g/members", "/management/users",
+             "/users", "/v3/users/ann", "/v3/1/2/3/4/5/6"],
+)  # fmt: skip
+def test_paths_of_no_operation(path: str) -> None:
+    assert ROUTER.route("GET", path) is None
+    assert ROUTER.route("PUT", path) is None
+
+
+def test_a_literal_that_leads_nowhere_gives_way_to_the_parameter() -> None:
+    templates: tuple[tuple[Method, str], ...] = (
+        ("GET", "/a/pinned/x"),
+        ("GET", "/a/{b}/y"),
+        ("PUT", "/a/{b}/x"),
+    )
+    router = Router(endpoint(*template) for template in templates)
+    requests = itertools.product(("GET", "PUT"), ("/v3/a/pinned/x", "/v3/a/pinned/y", "/v3/a/c/x"))
+    routes = [router.route(*request) for request in requests]
+    assert [route and route.endpoint.name for route in routes] == [
+        "GET /a/pinned/x",
+        "GET /a/{b}/y",
+        None,
+        "PUT /a/{b}/x",
+        None,
+        "PUT /a/{b}/x",
+    ]
+
+
+def test_two_operations_of_one_path_are_refused() -> None:
+    with pytest.raises(ValueError, match="same path"):
+        Router([endpoint("GET", "/a/{b}"), endpoint("GET", "/a/{c}", "calls")])
+    Router([endpoint("GET", "/a/{b}"), endpoint("GET", "/a/{c}", "management"), endpoint("PUT", "/a/{b}")])
+
+
+def test_every_operation_has_a_handler_and_every_handler_an_operation() -> None:
+    assert set(HANDLERS) == set(OPERATIONS) | {endpoint.name for endpoint in FURTHER_OPERATIONS}
+
+
+def test_the_further_operations_are_none_of_the_clients() -> None:
+    assert not {endpoint.name for endpoint in FURTHER_OPERATIONS} & set(OPERATIONS)
+
+
+@pytest.mark.parametrize("name", sorted(SERVED))
+def test_every_operation_is_reached_by_its_own_path(name: str) -> None:
+    served = SERVED[name]
+    base = "management" if served.interface == "management" else "v3"
+    path = f"/{base}{served.filled(dict.fromkeys(served.parameters, 'x y'))}"
+    route = Router(SERVED.values()).route(served.method, path)
+    assert route is not None
+    assert route.endpoint is served
+    assert dict(route.parameters) == dict.fromkeys(served.parameters, "x y")
 
 
 @pytest.mark.parametrize(
-    ("method", "path"),
+    ("method", "path", "expected"),
     [
-        ("GET", "/"), ("GET", "/v3"), ("GET", "/v3/"), ("GET", "/v2/users"), ("GET", "/users"),
-        ("GET", "/v3/apps"), ("GET", "/v3/users/"), ("GET", "/v3/users/ann/"), ("GET", "/v3//users"),
-        ("GET", "/v3/users/ann/messages/1"), ("GET", "/v3/users/ann/nothing"), ("PUT", "/v3/users/ann"),
-        ("DELETE", "/v3/messages"), ("POST", "/v3/users/ann"),
-        ("HEAD", "/v3/users"), ("GET", "/v3/groups/den"), ("GET", "/v3/*/ann"),
+        ("POST", "/v3/users", "core"), ("GET", "/v3/users", "standard"), ("POST", "/v3/messages", "standard"),
+        ("POST", "/v3/users/ann/auth_tokens", "standard"), ("POST", "/v3/data_import/users", "import"),
+        ("GET", "/v3/", "standard"), ("GET", "/", "standard"), ("PUT", "/v3/nothing", "standard"),
     ],
 )  # fmt: skip
-def test_unknown_operations(ask: Asker, method: str, path: str) -> None:
-    answer = ask(path, method=method)
-    assert answer.status == 404
-    assert answer.code in ("ERR_API_NOT_FOUND", "ERR_UID_NOT_FOUND" if path == "/v3/users/" else "")
-    management = {"key": KEYS.management, "secret": KEYS.secret}
-    assert ask("/management/users", headers=management).code == "ERR_API_NOT_FOUND"
-
-
-@pytest.mark.parametrize(
-    ("path", "acting_user", "code"),
-    [
-        ("/v3/users/nobody", None, "ERR_UID_NOT_FOUND"),
-        ("/v3/users/nobody/messages", None, "ERR_UID_NOT_FOUND"),
-        ("/v3/users/ann/messages", "nobody", "ERR_UID_NOT_FOUND"),
-        ("/v3/users/ann/messages", "\udcff", "ERR_UID_NOT_FOUND"),
-        ("/v3/users/../messages", None, "ERR_UID_NOT_FOUND"),
-        ("/v3/users/%FF%00", None, "ERR_UID_NOT_FOUND"),
-        ("/v3/groups/none/messages", None, "ERR_GUID_NOT_FOUND"),
-        ("/v3/messages/1", None, "ERR_MESSAGE_ID_NOT_FOUND"),
-        ("/v3/messages/x", None, "ERR_MESSAGE_ID_NOT_FOUND"),
-        ("/v3/messages/99999999999999999999999", None, "ERR_MESSAGE_ID_NOT_FOUND"),
-        ("/v3/messages/1/thread", None, "ERR_MESSAGE_ID_NOT_FOUND"),
-    ],
-)
-def test_what_is_not_there(ask: Asker, path: str, acting_user: str | None, code: str) -> None:
-    answer = ask(path, acting_user=acting_user)
-    assert (answer.status, answer.code) == (404, code)
-
-
-@pytest.mark.parametrize("uid", AWKWARD)
-def test_any_uid_stands_in_a_path(ask: Asker, uid: str) -> None:
-    ask.store.add_user(uid)
-    ask.store.add_message("ann", uid, "hi")
-    path = f"/v3/users/{quote(uid, safe='')}"
-    assert ask(path).json["data"]["uid"] == uid
-    assert ask(f"{path}/messages").ids == [1]
-    assert ask("/v3/users/ann/messages", acting_user=uid).ids == [1]
-
-
-def test_a_user_seen_by_another_has_their_conversation(ask: Asker) -> None:
-    assert ask("/v3/users/bob", acting_user="ann").json["data"]["conversationId"] == "ann_user_bob"
-    assert "conversationId" not in ask("/v3/users/bob").json["data"]
-    assert "conversationId" not in ask("/v3/users/bob", acting_user="bob").json["data"]
-
-
-def test_which_messages_stand_in_which_list(ask: Asker) -> None:
-    add = ask.store.add_message
-    add("ann", "bob", "1")
-    add("bob", "cat", "2")
-    add("cat", "ann", "3")
-    add("ann", "den", "4", receiver_type="group")
-    add("bob", "den", "5", receiver_type="group", parentId="4")
-    assert ask("/v3/messages").ids == [1, 2, 3, 4, 5]
-    assert ask("/v3/messages", acting_user="ann").ids == [1, 3, 4]
-    assert ask("/v3/users/ann/messages").ids == [1, 3, 4]
-    assert ask("/v3/users/ann/messages", acting_user="bob").ids == [1]
-    assert ask("/v3/users/bob/messages", acting_user="ann").ids == [1]
-    assert ask("/v3/groups/den/messages").ids == [4, 5]
-    assert ask("/v3/messages/4/thread").ids == [5]
-    assert ask("/v3/messages/0004/thread").ids == [5]
-    assert ask("/v3/messages/1/thread").ids == []
-
-
-def test_default_sizes(ask: Asker) -> None:
-    ask.store.add_message("ann", "bob", "1")
-    for path, size in (("/v3/messages", 10), ("/v3/groups/den/messages", 10), ("/v3/messages/1/thread", 100)):
-        assert ask(path).json["meta"]["current"]["limit"] == size
-        assert ask(path, "perPage=3").json["meta"]["current"]["limit"] == 3
+def test_rate_classes(method: str, path: str, expected: str) -> None:
+    assert rate_class(method, path) == expected

@@ -11,7 +11,7 @@ from chatrest.emulator.store.data import EPOCH, fill
 Record = dict[str, Any]
 
 
-def made(**sizes: int) -> tuple[list[bytes], list[str]]:
+def generated(**sizes: int) -> tuple[list[bytes], list[str]]:
     with Store() as store:
         fill(store, **({"users": 9, "messages": 300, "groups": 2, "seed": 3} | sizes))
         return store.records(store.ids(), with_tags=True), store.people.uids()
@@ -19,21 +19,21 @@ def made(**sizes: int) -> tuple[list[bytes], list[str]]:
 
 @pytest.fixture(scope="module")
 def records() -> list[Record]:
-    return [json.loads(record) for record in made(messages=6000, users=30, groups=3)[0]]
+    return [json.loads(record) for record in generated(messages=6000, users=30, groups=3)[0]]
 
 
 def test_the_same_seed_gives_the_same_bytes_and_another_gives_others() -> None:
-    assert made() == made()
-    assert made(seed=4)[0] != made()[0]
-    assert len(set(made()[0])) == 300
+    assert generated() == generated()
+    assert generated(seed=4)[0] != generated()[0]
+    assert len(set(generated()[0])) == 300
 
 
 @pytest.mark.parametrize(
     "sizes", [{"users": 0, "messages": 0}, {"users": 1, "messages": 0}, {"users": 2}, {"groups": 0}]
 )
 def test_small_sizes(sizes: dict[str, int]) -> None:
-    found, uids = made(**sizes)
-    assert (len(found), len(uids)) == (sizes.get("messages", 300), sizes.get("users", 9))
+    records_, uids = generated(**sizes)
+    assert (len(records_), len(uids)) == (sizes.get("messages", 300), sizes.get("users", 9))
 
 
 def test_ids_ascend_by_one_and_times_with_them(records: list[Record]) -> None:
@@ -55,15 +55,15 @@ def test_kinds_come_in_their_parts(records: list[Record]) -> None:
 
 
 def test_talks_and_users_are_unevenly_busy(records: list[Record]) -> None:
-    talks = Counter(record["conversationId"] for record in records).most_common()
-    assert len(talks) > 30
-    assert talks[0][1] > 5 * talks[len(talks) // 2][1]
+    conversations = Counter(record["conversationId"] for record in records).most_common()
+    assert len(conversations) > 30
+    assert conversations[0][1] > 5 * conversations[len(conversations) // 2][1]
     senders = Counter(record["sender"] for record in records)
     assert senders.most_common(1)[0][0] == "user-01"
 
 
 def test_texts_in_many_scripts_unescaped() -> None:
-    whole = b"".join(made(messages=1000)[0])
+    whole = b"".join(generated(messages=1000)[0])
     for script in ("é", "Ω".lower(), "о", "خ", "ו", "न", "文", "を", "안", "ส", "👩‍👩‍👧‍👦"):
         assert script.encode() in whole, script
     assert b"\\u" not in whole.replace(b"\\u200b", b"")
@@ -115,7 +115,7 @@ def test_actions_are_about_messages_that_show_them(records: list[Record]) -> Non
             assert f"{action['action']}At" in on["entity"]
 
 
-def test_replies_are_to_earlier_messages_of_the_same_talk(records: list[Record]) -> None:
+def test_replies_are_to_earlier_messages_of_the_same_conversation(records: list[Record]) -> None:
     by_id = {record["id"]: record for record in records}
     replies = [record for record in records if "parentId" in record]
     assert replies

@@ -16,7 +16,7 @@ def test_any_text_is_a_uid(store: Store) -> None:
     assert store.people.uids() == list(AWKWARD)
 
 
-def test_a_uid_is_taken_once_and_a_group_too(store: Store) -> None:
+def test_a_uid_and_a_guid_are_given_once(store: Store) -> None:
     store.add_user("ann")
     store.add_group("den")
     with pytest.raises(RequestInvalidError, match="uid"):
@@ -26,21 +26,21 @@ def test_a_uid_is_taken_once_and_a_group_too(store: Store) -> None:
     assert (store.people.uids(), store.people.guids()) == (["ann"], ["den"])
 
 
-def test_who_is_switched_off_is_not_found_but_taken(store: Store) -> None:
+def test_a_user_that_is_switched_off_is_not_found_and_its_uid_stays_taken(store: Store) -> None:
     store.add_user("ann", deactivatedAt=5)
     assert store.people.user("ann") is None
-    assert store.people.taken("ann")
-    assert not store.people.taken("bob")
+    assert store.people.is_taken("ann")
+    assert not store.people.is_taken("bob")
 
 
-def test_tags_are_shown_where_asked(store: Store) -> None:
+def test_tags_are_shown_only_with_tags(store: Store) -> None:
     store.add_user("ann", tags=["x"])
     assert b"tags" not in (store.people.user("ann") or b"")
     assert (store.people.user("ann", with_tags=True) or b"").endswith(b',"tags":["x"]}')
     assert (store.people.tags("ann"), store.people.tags("nobody")) == (["x"], [])
 
 
-def test_blocks_go_one_way(store: Store) -> None:
+def test_blocks_have_a_direction(store: Store) -> None:
     store.people.block("ann", "bob")
     store.people.block("ann", "bob")
     assert (store.people.blocks("ann", "bob"), store.people.blocks("bob", "ann")) == (True, False)

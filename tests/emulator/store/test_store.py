@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, strategies as st
 
 from chatrest.emulator import Store
-from chatrest.emulator.store.rows import ALL, conversation_list, participant_list
-from chatrest.emulator.store.store import BEGIN, END, Condition
+from chatrest.emulator.store.message_index import ALL, conversation_list, participant_list
+from chatrest.emulator.store.message_lists import BEGIN, END, Condition
 from chatrest.errors import RequestInvalidError
 
 TEXTS = Condition("m.type = ?", ("text",))
@@ -31,25 +31,25 @@ def test_a_walk_covers_every_message_once(
 ) -> None:
     with Store() as store:
         filled(store, pattern)
-        here = set(store.matching(name, condition))
-        assert here <= set(range(1, len(pattern) + 1))
-        seen: list[int] = []
-        place = BEGIN if forwards else END
+        expected = set(store.matching(name, condition))
+        assert expected <= set(range(1, len(pattern) + 1))
+        walked: list[int] = []
+        position = BEGIN if forwards else END
         while True:
             step = store.after if forwards else store.before
-            span = step(name, place, size, condition)
-            assert span.left == len(here) - len(seen)
+            span = step(name, position, size, condition)
+            assert span.left == len(expected) - len(walked)
             assert list(span.ids) == sorted(span.ids)
             if not span.ids:
                 break
             assert len(span.ids) == min(size, span.left)
-            seen += span.ids if forwards else reversed(span.ids)
-            place = span.ids[-1] if forwards else span.ids[0]
-        assert seen == sorted(here, reverse=not forwards)
+            walked += span.ids if forwards else reversed(span.ids)
+            position = span.ids[-1] if forwards else span.ids[0]
+        assert walked == sorted(expected, reverse=not forwards)
 
 
 @given(before=st.text("tic", max_size=9), after=st.text("tic", max_size=9))
-def test_a_filter_sees_what_was_added_since(before: str, after: str) -> None:
+def test_a_filter_sees_later_messages(before: str, after: str) -> None:
     with Store() as store:
         filled(store, before)
         store.matching(ALL, TEXTS)
@@ -58,7 +58,7 @@ def test_a_filter_sees_what_was_added_since(before: str, after: str) -> None:
         assert list(store.matching(ALL, TEXTS)) == [number for number, letter in letters if letter != "i"]
 
 
-def test_old_filters_are_forgotten_and_found_again(store: Store) -> None:
+def test_old_filters_are_dropped_from_the_cache_and_computed_again(store: Store) -> None:
     filled(store, "tt")
     for value in range(300):
         assert list(store.matching(ALL, Condition("m.id > ?", (value,)))) == [1, 2][value:]
@@ -108,6 +108,22 @@ def test_a_message_comes_with_its_tags_and_a_list_does_not(store: Store) -> None
     assert (store.message(1) or b"").endswith(b',"tags":["x"]}')
     assert b"tags" not in store.records([1])[0]
     assert store.message(2) is None
+
+
+def test_messages_are_hidden_from_lists_and_shown_again(store: Store) -> None:
+    filled(store, "ttttt")
+    store.hide([2, 3], participant_list("ann"))
+    assert (store.ids(participant="ann"), store.ids()) == ([1, 4, 5], [1, 2, 3, 4, 5])
+    assert store.after(participant_list("ann"), 1, 1) == ([4], 2)
+    store.hide([5])
+    store.show([3, 4], participant_list("ann"))
+    assert (store.ids(participant="ann"), store.ids(participant="bob")) == ([1, 3, 4], [1, 2, 3, 4])
+
+
+def test_a_replaced_record_is_served(store: Store) -> None:
+    filled(store, "t")
+    store.replace_record(1, b"?")
+    assert store.records([1]) == [b"?"]
 
 
 def test_sent_at_never_goes_back(store: Store) -> None:

@@ -70,14 +70,14 @@ async def test_many_at_once_in_a_storm() -> None:
         walks = [
             chat.messages.list_user(f"user-0{n}", on_behalf_of=o) for n in (1, 2) for o in (None, "user-03")
         ]
-        found = await asyncio.gather(*(walk.collect() for walk in walks))
-        assert [int(m.id) for m in found[0]][::-1] == emulator.store.ids(participant="user-01")
+        results = await asyncio.gather(*(walk.collect() for walk in walks))
+        assert [int(m.id) for m in results[0]][::-1] == emulator.store.ids(participant="user-01")
         assert any(noted.fault for noted in emulator.requests)
 
 
 @pytest.mark.parametrize("fault", [Reset, HalfOpen, Status], ids=lambda kind: str(kind.__name__))
 @pytest.mark.parametrize("processed", [False, True])
-async def test_a_double_send_can_be_told(fault: Any, processed: bool) -> None:
+async def test_a_lost_reply_to_a_send_is_an_unknown_outcome(fault: Any, processed: bool) -> None:
     emulator, time = served(fault(processed=processed, when=First()))
     async with emulator, session(emulator, time, timeouts=Timeouts(read=0.05)) as chat:
         with pytest.raises(OutcomeUnknownError):
@@ -95,7 +95,7 @@ async def test_a_double_send_can_be_told(fault: Any, processed: bool) -> None:
     ],
     ids=repr,
 )  # fmt: skip
-async def test_what_never_ends_is_raised(fault: Fault, kind: type[Exception]) -> None:
+async def test_faults_that_never_end_are_raised(fault: Fault, kind: type[Exception]) -> None:
     emulator, time = served(fault)
     options = {"timeouts": Timeouts(read=0.03), "max_reply_bytes": 1 << 20}
     async with emulator, session(emulator, time, **options) as chat:
@@ -114,7 +114,7 @@ async def test_a_redirect_does_not_lead_the_key_away() -> None:
 
 
 @pytest.mark.parametrize("fault", [CursorRepeats(), CursorMovesBack(3), CursorCycles((90, 80, 70))], ids=repr)
-async def test_cursors_that_lie_are_found_out(fault: Fault) -> None:
+async def test_wrong_cursors_are_errors(fault: Fault) -> None:
     emulator, time = served(fault)
     async with emulator, session(emulator, time) as chat:
         with pytest.raises(CursorError):
@@ -127,8 +127,8 @@ async def test_cursors_that_lie_are_found_out(fault: Fault) -> None:
 async def test_odd_records_are_read(oddity: Any) -> None:
     emulator, time = served(OddRecords(oddity, step=3))
     async with emulator, session(emulator, time) as chat:
-        found = await chat.messages.list().collect()
-        assert [int(m.id) for m in found] == emulator.store.ids()[::-1]
+        results = await chat.messages.list().collect()
+        assert [int(m.id) for m in results] == emulator.store.ids()[::-1]
 
 
 @pytest.mark.parametrize("kind", ["fixed", "sliding", "bucket"])

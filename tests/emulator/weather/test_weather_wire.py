@@ -1,4 +1,4 @@
-"""Every fault on a real socket, as a client sees it that knows nothing of faults: raw bytes, or aiohttp."""
+"""Every fault on a real socket, as raw bytes."""
 
 import asyncio
 import gzip
@@ -40,7 +40,7 @@ SENT = {"receiver": "user-02", "receiverType": "user", "type": "text", "data": {
 
 
 class Raw(NamedTuple):
-    """What came over the wire until it ended."""
+    """The bytes that came over the connection until it ended."""
 
     status: int
     headers: dict[str, str]
@@ -67,34 +67,34 @@ class Line:
         return await self.reply()
 
     async def reply(self) -> Raw:
-        found = bytearray()
+        reply = bytearray()
         try:
-            while not _is_whole(bytes(found)):
+            while not _is_whole(bytes(reply)):
                 piece = await self.reader.read(1 << 16)
                 if not piece:
-                    return _raw(bytes(found), "closed")
-                found += piece
+                    return _raw(bytes(reply), "closed")
+                reply += piece
         except ConnectionResetError:
-            return _raw(bytes(found), "reset")
-        return _raw(bytes(found), "open")
+            return _raw(bytes(reply), "reset")
+        return _raw(bytes(reply), "open")
 
     async def end(self) -> str:
-        """How the connection ends once there is nothing more to read."""
+        """Return the end of the connection: open, closed or reset."""
         try:
             return "open" if await self.reader.read() else "closed"
         except ConnectionResetError:
             return "reset"
 
 
-def _is_whole(found: bytes) -> bool:
-    raw = _raw(found, "")
+def _is_whole(reply: bytes) -> bool:
+    raw = _raw(reply, "")
     if raw.headers.get("transfer-encoding") == "chunked":
         return raw.body.endswith(b"0\r\n\r\n")
     return bool(raw.headers) and len(raw.body) >= int(raw.headers["content-length"])
 
 
-def _raw(found: bytes, end: str) -> Raw:
-    head, gap, body = found.partition(b"\r\n\r\n")
+def _raw(reply: bytes, end: str) -> Raw:
+    head, gap, body = reply.partition(b"\r\n\r\n")
     if not gap:
         return Raw(0, {}, b"", end)
     first, *lines = head.decode().split("\r\n")
@@ -149,15 +149,15 @@ async def test_fair_weather(emulator: Emulator, line: Line, faithful: bytes) -> 
 
 
 @pytest.mark.parametrize(
-    ("said", "kind"), [("json", "json"), ("html", "html"), ("text", "plain"), ("empty", "")]
+    ("body_kind", "kind"), [("json", "json"), ("html", "html"), ("text", "plain"), ("empty", "")]
 )
 @pytest.mark.parametrize("status", [408, 417, 500, 503])
-async def test_statuses(emulator: Emulator, line: Line, said: Any, kind: str, status: int) -> None:
-    emulator.weather.add(Status(status, said, headers={"X-Why": "weather"}, when=First()))
+async def test_statuses(emulator: Emulator, line: Line, body_kind: Any, kind: str, status: int) -> None:
+    emulator.weather.add(Status(status, body_kind, headers={"X-Why": "weather"}, when=First()))
     raw = await line.ask()
     assert (raw.status, raw.end, raw.headers["x-why"]) == (status, "open", "weather")
     assert kind in raw.headers["content-type"]
-    assert bool(raw.body) is (said != "empty")
+    assert bool(raw.body) is (body_kind != "empty")
     assert (await line.ask()).status == 200
     assert noted(emulator) == [(status, "status"), (200, None)]
 
@@ -292,14 +292,14 @@ async def test_half_open_until_closed(line: Line) -> None:
     assert (await asking).status == 0
 
 
-async def test_a_client_that_gives_up_is_not_kept_waiting_for(emulator: Emulator, line: Line) -> None:
+async def test_a_client_that_gives_up_leaves_no_task(emulator: Emulator, line: Line) -> None:
     emulator.weather.add(HalfOpen())
     asking = asyncio.create_task(line.ask())
     await until(lambda: emulator.requests)
-    held = len(asyncio.all_tasks())
+    tasks = len(asyncio.all_tasks())
     line.writer.transport.abort()
     await asking
-    await until(lambda: len(asyncio.all_tasks()) <= held - 2)
+    await until(lambda: len(asyncio.all_tasks()) <= tasks - 2)
 
 
 async def test_close_idle_after_the_reply(emulator: Emulator, line: Line, faithful: bytes) -> None:
@@ -372,21 +372,21 @@ async def page(line: Line, query: str = "", path: str = LIST) -> Any:
 @pytest.mark.parametrize("affix", ["append", "prepend"])
 @pytest.mark.parametrize("path", [LIST, "/v3/messages?limit=5"])
 async def test_a_cursor_that_is_another(emulator: Emulator, line: Line, affix: str, path: str) -> None:
-    asked = f"&id=30&affix={affix}&sentAt=7"
-    fair = await page(line, asked, path)
-    places = []
+    query = f"&id=30&affix={affix}&sentAt=7"
+    fair = await page(line, query, path)
+    positions = []
     for fault in (CursorRepeats(), CursorMovesBack(4), CursorCycles((9, 8))):
         emulator.weather.clear()
         emulator.weather.add(fault)
-        found = await page(line, asked, path)
-        assert found["data"] == fair["data"]
-        mark = found["meta"].get("cursor") or found["meta"]["next"]
-        assert type(mark["id"]) is (int if "cursor" in found["meta"] else str)
-        assert mark.get("sentAt") == (
-            7 if fault.name == "cursor_repeats" and "next" in found["meta"] else None
+        reply = await page(line, query, path)
+        assert reply["data"] == fair["data"]
+        cursor = reply["meta"].get("cursor") or reply["meta"]["next"]
+        assert type(cursor["id"]) is (int if "cursor" in reply["meta"] else str)
+        assert cursor.get("sentAt") == (
+            7 if fault.name == "cursor_repeats" and "next" in reply["meta"] else None
         )
-        places.append(int(mark["id"]))
-    assert places == [30, 34 if affix == "prepend" else 26, 9]
+        positions.append(int(cursor["id"]))
+    assert positions == [30, 34 if affix == "prepend" else 26, 9]
     assert int((await page(line, "", LIST))["meta"]["cursor"]["id"]) == 8
 
 
@@ -400,10 +400,10 @@ async def test_pages_without_a_cursor_stay_as_they_are(emulator: Emulator, line:
 async def test_an_empty_page_moves_on(emulator: Emulator, line: Line) -> None:
     fair = await page(line, "&affix=append")
     emulator.weather.add(EmptyPage())
-    found = await page(line, "&affix=append")
-    assert found["data"] == []
-    assert found["meta"]["cursor"] == fair["meta"]["cursor"]
-    numbers = found["meta"]["pagination"]
+    reply = await page(line, "&affix=append")
+    assert reply["data"] == []
+    assert reply["meta"]["cursor"] == fair["meta"]["cursor"]
+    numbers = reply["meta"]["pagination"]
     assert numbers["count"] == 0
     assert numbers["total_pages"] > numbers["current_page"]
 
@@ -413,20 +413,20 @@ async def test_an_empty_page_that_loses_nothing(emulator: Emulator, line: Line, 
     for number in range(4):
         emulator.store.add_records([json.dumps({"id": str(1000 * (number + 1))}).encode()])
     emulator.weather.add(EmptyPage(lossless=True, when=First()))
-    asked, path = f"&affix={affix}&id={1500 if affix == 'append' else 3500}", "/v3/messages?limit=2"
-    emptied, fair = await page(line, asked, path), await page(line, asked, path)
+    query, path = f"&affix={affix}&id={1500 if affix == 'append' else 3500}", "/v3/messages?limit=2"
+    emptied, fair = await page(line, query, path), await page(line, query, path)
     assert (emptied["data"], emptied["meta"]["current"]["count"]) == ([], 0)
-    place = emptied["meta"]["next"]["id"]
-    assert place == ("1999" if affix == "append" else "3001")
-    again = await page(line, f"&affix={affix}&id={place}", path)
+    position = emptied["meta"]["next"]["id"]
+    assert position == ("1999" if affix == "append" else "3001")
+    again = await page(line, f"&affix={affix}&id={position}", path)
     assert again["data"] == fair["data"] != []
 
 
-async def test_where_there_is_no_room_for_an_empty_page(emulator: Emulator, line: Line) -> None:
-    asked, path = "&affix=append&id=7", "/v3/messages?limit=2"
-    fair = await page(line, asked, path)
+async def test_an_empty_page_needs_room_between_ids(emulator: Emulator, line: Line) -> None:
+    query, path = "&affix=append&id=7", "/v3/messages?limit=2"
+    fair = await page(line, query, path)
     emulator.weather.add(EmptyPage(lossless=True))
-    assert await page(line, asked, path) == fair
+    assert await page(line, query, path) == fair
 
 
 # ── records ──
@@ -465,7 +465,7 @@ async def test_a_byte_order_mark(emulator: Emulator, line: Line, faithful: bytes
 
 
 async def until(condition: Callable[[], object]) -> None:
-    """Lets the loop turn until `condition` holds."""
+    """Let the loop run until `condition` is true."""
     async with asyncio.timeout(2):
         while not condition():  # noqa: ASYNC110
             await asyncio.sleep(0)

@@ -15,6 +15,7 @@ from chatrest.export import Plan, export, journal
 from chatrest.export.estimating.estimate import Estimate, estimate
 from chatrest.export.estimating.survey import SAMPLES, evenly
 from chatrest.export.journal import Journal
+from tests.exporting import small_pages as small_pages
 
 USERS, MESSAGES = 6, 400
 
@@ -47,7 +48,8 @@ async def test_where_every_source_is_asked_the_numbers_are_exact(
     lists = [await session.messages.list_user(f"user-0{each}").collect() for each in range(1, USERS + 1)]
     assert found.messages == sum(map(len, lists))
     assert found.written < found.messages
-    assert (found.sources, found.sampled, found.whole, found.untold) == (USERS, USERS, 0, 0)
+    assert (found.sources, found.sampled, found.whole) == (USERS, USERS, 0)
+    assert (found.counted, found.reported, found.bounded) == (USERS, 0, 0)
     assert found.plan == Plan()
     assert found.bytes > 100 * found.messages
     assert found.latency > 0
@@ -60,7 +62,7 @@ async def test_where_every_source_is_asked_the_numbers_are_exact(
 async def test_it_asks_little(session: AsyncSession, service: Emulator) -> None:
     service.requests.clear()
     found = await estimate(session)
-    assert found.asked == len(service.requests) == 1 + 2 + USERS + 1
+    assert found.asked == len(service.requests) == 1 + 2 + 2 * USERS
 
 
 async def test_of_many_sources_a_few_speak_for_all() -> None:
@@ -68,7 +70,7 @@ async def test_of_many_sources_a_few_speak_for_all() -> None:
         found = await estimate(session)
     assert found.sources == 60
     assert found.sampled == SAMPLES
-    assert found.asked < SAMPLES + 10
+    assert found.asked < 2 * SAMPLES + 10
     assert 0 < found.written <= 3000
 
 
@@ -80,13 +82,22 @@ async def test_there_are_no_more_messages_than_ids(monkeypatch: pytest.MonkeyPat
     assert 2_999 <= found.written <= 3_000
 
 
-async def test_a_dialect_that_tells_no_number_says_so() -> None:
+async def test_where_lists_are_longer_than_a_page_the_totals_of_the_service_are_taken(
+    session: AsyncSession, small_pages: None
+) -> None:
+    exact = [len(await session.messages.list_user(f"user-0{each}").collect()) for each in range(1, USERS + 1)]
+    found = await estimate(session)
+    assert found.messages == sum(exact)
+    assert (found.counted, found.reported, found.bounded) == (1, USERS - 1, 0)
+
+
+async def test_a_dialect_that_tells_no_number_has_a_lower_bound(small_pages: None) -> None:
     async with (
         Emulator(users=6, messages=400, dialect="next") as service,
         AsyncSession(service.app) as session,
     ):
         found = await estimate(session)
-    assert (found.messages, found.untold) == (0, USERS)
+    assert (found.messages, found.bounded) == (25 * USERS, USERS)
     assert found.requests >= 2 * USERS
 
 
@@ -202,7 +213,9 @@ async def test_what_an_export_refuses_is_refused(session: AsyncSession, tmp_path
 
 async def test_another_plan_and_another_app_are_refused(session: AsyncSession, tmp_path: Path) -> None:
     await export(session, tmp_path, Plan(users=["user-01"]))
-    with pytest.raises(RequestInvalidError, match="another plan: users is"):
+    with pytest.raises(
+        RequestInvalidError, match="was exported with users=user-01, and this plan has users=user-02:"
+    ):
         await estimate(session, Plan(users=["user-02"]), tmp_path)
     other = App("another", session.app.api_key, base_url=session.app.base_url)
     async with AsyncSession(other) as elsewhere:

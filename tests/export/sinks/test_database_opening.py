@@ -10,8 +10,8 @@ import pytest
 from chatrest import RequestInvalidError
 from chatrest.export.disk import Disk, OpenFiles
 from chatrest.export.journal import NAME as JOURNAL, Journal
-from chatrest.export.sink import Site
 from chatrest.export.sinks.database import DatabaseSink
+from chatrest.export.workspace import Workspace
 from tests.databases import EVERYTHING, PLAN, Export, asked, changed, page, record, some
 
 
@@ -113,7 +113,7 @@ def test_a_loss_that_was_not_committed_is_found_again(out: Path) -> None:
         opened.finished().unlink()
     with closing(Journal(out / JOURNAL)) as journal:  # a death before the journal's commit
         disk = Disk()
-        sink = DatabaseSink(PLAN, Site(out, journal, disk, OpenFiles(disk)))
+        sink = DatabaseSink(PLAN, Workspace(out, journal, disk, OpenFiles(disk)))
         with suppress(ZeroDivisionError), journal.transaction():
             assert sink.repair() == EVERYTHING
             raise ZeroDivisionError

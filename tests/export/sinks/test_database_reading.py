@@ -7,7 +7,7 @@ import pytest
 
 from chatrest.core.rows import row_of
 from chatrest.export.ids import key_of
-from chatrest.export.sink import LAST
+from chatrest.export.workspace import LAST
 from tests.databases import ALICE, ALL, AT, Export, page, record, some
 
 

@@ -12,11 +12,11 @@ from chatrest.errors import ChatRestError
 from chatrest.export.disk import Disk, OpenFiles
 from chatrest.export.journal import NAME, Journal
 from chatrest.export.plan import Compress
-from chatrest.export.sink import LAST, Lost, Site
 from chatrest.export.sinks.lines import Lines, frame_of, lines_of, rows_of
 from chatrest.export.sinks.packing import packing
 from chatrest.export.sinks.repair import repaired
 from chatrest.export.sources import Source
+from chatrest.export.workspace import LAST, MissingIds, Workspace
 from tests.exporting import START
 
 ANN = Source("user", ("ann",))
@@ -36,11 +36,11 @@ class Folder:
         self.path = path
         self.journal = Journal(path / NAME)
         self.files = OpenFiles(disk or Disk())
-        self.site = Site(path, self.journal, disk or Disk(), self.files)
-        self.lines = Lines(self.site, packing(compress), role="part", largest=largest)
+        self.workspace = Workspace(path, self.journal, disk or Disk(), self.files)
+        self.lines = Lines(self.workspace, packing(compress), role="part", largest=largest)
         with self.journal.transaction():
             self.journal.add_sources([ANN])
-            self.lost = repaired(self.site, self.lines)
+            self.lost = repaired(self.workspace, self.lines)
 
     def commit(self, *pages: list[Row]) -> None:
         with self.journal.transaction():
@@ -86,7 +86,9 @@ def test_a_file_that_is_cut_anywhere_keeps_its_whole_frames(compress: Compress, 
         path.write_bytes(data[:end])
         folder = Folder(tmp_path, compress)
         left = [frame for frame in frames if frame.start + frame.size <= end]
-        assert folder.lost == [Lost(frame.source, frame.first, frame.last) for frame in frames[len(left) :]]
+        assert folder.lost == [
+            MissingIds(frame.source, frame.first, frame.last) for frame in frames[len(left) :]
+        ]
         assert len(folder.ids()) == 5 * len(left)
         assert path.stat().st_size == sum(frame.size for frame in left)
         frames = left
@@ -174,7 +176,7 @@ def test_what_nobody_told_of_and_is_shortened_is_all_lost(compress: Compress, tm
     folder.close()
     (tmp_path / part.name).write_bytes((tmp_path / part.name).read_bytes()[:-1])
     folder = Folder(tmp_path, compress)
-    assert folder.lost == [Lost(1, 1, LAST)]
+    assert folder.lost == [MissingIds(1, 1, LAST)]
     assert folder.ids() == ["1", "2", "3", "4", "5"]
     folder.close()
 

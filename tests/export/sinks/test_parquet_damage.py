@@ -7,7 +7,7 @@ import pytest
 
 from chatrest import ChatRestError
 from chatrest.export.journal import NAME
-from chatrest.export.sink import Lost
+from chatrest.export.workspace import MissingIds
 from tests.dying import Killed
 from tests.parquets import ALICE, BOB, OCTOBER, Export, crashed, files, ids, page, record
 
@@ -23,7 +23,8 @@ def test_a_part_that_is_gone_or_of_another_size_is_lost_and_dropped(tmp_path: Pa
         file.write(b"!")
     with Export(tmp_path) as out:
         assert sorted(out.lost) == [
-            Lost(alice, 1, 5), Lost(alice, 6, 10), Lost(bob, 11, 15), Lost(bob, 16, 20),
+            MissingIds(alice, 1, 5), MissingIds(alice, 6, 10),
+            MissingIds(bob, 11, 15), MissingIds(bob, 16, 20),
         ]  # fmt: skip
         assert files(tmp_path) == []
         assert out.stored() == []
@@ -40,7 +41,7 @@ def test_a_spool_that_is_gone_is_lost(tmp_path: Path) -> None:
         path.unlink()
     (tmp_path / "spool").rmdir()
     with Export(tmp_path) as out:
-        assert out.lost == [Lost(out.number(ALICE), 1, 10)]
+        assert out.lost == [MissingIds(out.number(ALICE), 1, 10)]
         out.done()
         assert files(tmp_path) == []
         out.commit(page(1))
@@ -59,7 +60,7 @@ def test_a_damaged_spool_is_not_made_a_sound_part(tmp_path: Path) -> None:
             out.done()
     path.unlink()
     with Export(tmp_path) as out:
-        assert out.lost == [Lost(out.number(ALICE), 1, 10)]
+        assert out.lost == [MissingIds(out.number(ALICE), 1, 10)]
         out.commit(page(1))
         out.done()
     assert files(tmp_path) == ["2020-09.parquet"]
@@ -104,7 +105,7 @@ def test_a_half_made_part_goes_with_its_spool(tmp_path: Path) -> None:
         for path in folder.glob("spool/*"):
             path.unlink()
         with Export(folder) as out:
-            assert out.lost == [Lost(out.number(ALICE), 1, 10)]
+            assert out.lost == [MissingIds(out.number(ALICE), 1, 10)]
             out.done()
         assert files(folder) == []
 

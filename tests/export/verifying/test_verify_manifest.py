@@ -29,7 +29,7 @@ from tests.exporting import manifest_of
 
 def test_no_export_is_refused(tmp_path: Path) -> None:
     for path in (tmp_path, tmp_path / "nowhere"):
-        with pytest.raises(RequestInvalidError, match="holds no export"):
+        with pytest.raises(RequestInvalidError, match="is not an export"):
             verify(path)
 
 

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from chatrest.core.error_codes import KINDS
+from chatrest.error_codes import KINDS
 from chatrest.errors import (
     ApiError,
     AuthenticationError,

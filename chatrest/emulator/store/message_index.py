@@ -1,10 +1,10 @@
-"""From a message's JSON bytes to what the store files it under: columns for filters, names of lists.
+"""The index of a message: from its JSON bytes to the columns for filters, and the names of its lists.
 
 Rules:
-- A record is kept as the bytes that are served; its columns are read from those bytes and from nothing
+- A record is stored as the bytes that are served; its columns are read from those bytes and from nothing
   else, so what a filter sees and what a client gets cannot differ.
 - Odd records are welcome (a test may want them): a field of an unexpected type leaves its column empty.
-- `tags` are cut out of the kept bytes: a list shows them only where it is asked `withTags`.
+- `tags` are cut out of the stored bytes: a list shows them only `withTags`.
 """
 
 import json
@@ -37,69 +37,71 @@ COLUMNS: Final = (
     "attachments TEXT",
     "mentions TEXT",
     "tags TEXT",
-    "words TEXT",
+    "text TEXT",
 )
 
 
-class Row(NamedTuple):
-    """A message ready to be filed."""
+class IndexedMessage(NamedTuple):
+    """A message ready to be stored."""
 
     columns: tuple[str | int | None, ...]
     """In the order of `COLUMNS`."""
     record: bytes
     """The JSON that is served, without `tags`."""
     lists: tuple[str, ...]
-    """The lists that the message stands in."""
+    """The names of the lists that the message is in."""
 
 
 def conversation_list(conversation: str) -> str:
-    """The list of one conversation: `<uid>_user_<uid>`, the two sorted, or `group_<guid>`."""
+    """Name the list of one conversation: `<uid>_user_<uid>`, the two sorted, or `group_<guid>`."""
     return f"c:{conversation}"
 
 
 def group_list(guid: str) -> str:
-    """The list of one group's messages."""
+    """Name the list of one group's messages."""
     return conversation_list(f"group_{guid}")
 
 
 def participant_list(uid: str) -> str:
-    """The list of all that a user has sent, and all that was sent to that user alone."""
+    """Name the list of all that a user has sent, and all that was sent to that user alone."""
     return f"u:{uid}"
 
 
 def thread_list(parent: str) -> str:
-    """The list of the replies to one message."""
+    """Name the list of the replies to one message."""
     return f"t:{parent}"
 
 
-def conversation_id(one: str, other: str) -> str:
-    """The identifier of the conversation of two users (specification, Message record)."""
-    first, second = sorted((one, other))
+def conversation_id(uid: str, other: str) -> str:
+    """Return the identifier of the conversation of two users (specification, Message record)."""
+    first, second = sorted((uid, other))
     return f"{first}_user_{second}"
 
 
-def row(raw: bytes, last: int) -> Row:
-    """Files the record `raw` under its own id, or under `last + 1` where that isn't a number above `last`."""
-    record = parsed(raw)
+def index_message(raw: bytes, last: int) -> IndexedMessage:
+    """Index the record `raw` under its own id, or under `last + 1` where that isn't a number above `last`."""
+    record = parse_record(raw)
     own = _number(record.get("id"))
     number = own if own > last else last + 1
     tags = record.get("tags")
     if tags is not None:
         raw = encode({name: value for name, value in record.items() if name != "tags"})
     data = record.get("data")
-    return Row((number, *_columns(record, data if isinstance(data, dict) else {})), raw, _lists(record))
+    return IndexedMessage(
+        (number, *_columns(record, data if isinstance(data, dict) else {})), raw, _lists(record)
+    )
 
 
-def parsed(raw: bytes) -> dict[str, Any]:
-    """The record as an object; lone surrogates, which are not UTF-8, become question marks."""
+def parse_record(raw: bytes) -> dict[str, Any]:
+    """Return the record as an object; lone surrogates, which are not UTF-8, become question marks."""
     try:
-        found = decode(raw)
+        record = decode(raw)
     except DecodeError:
-        found = _patiently(raw)
-    return found if isinstance(found, dict) else {}
+        record = _decode_surrogates(raw)
+    return record if isinstance(record, dict) else {}
 
 
-def _patiently(raw: bytes) -> Any:
+def _decode_surrogates(raw: bytes) -> Any:
     try:
         return json.loads(json.dumps(json.loads(raw), ensure_ascii=False).encode("utf-8", "replace"))
     except ValueError as error:
@@ -119,14 +121,14 @@ def _columns(record: Mapping[str, Any], data: Mapping[str, Any]) -> Iterator[str
     yield int("readAt" in record)
     yield int("deliveredAt" in record)
     yield int("deletedAt" in record)
-    words = data.get("text")
-    words = words.casefold() if isinstance(words, str) else ""
-    yield int("http://" in words or "https://" in words)
+    text = data.get("text")
+    folded = text.casefold() if isinstance(text, str) else ""
+    yield int("http://" in folded or "https://" in folded)
     yield int(bool(data.get("reactions")))
     yield _list(_kinds(data.get("attachments")))
     yield _list(data.get("mentions"))
     yield _list(record.get("tags"))
-    yield words
+    yield folded
 
 
 def _lists(record: Mapping[str, Any]) -> tuple[str, ...]:

@@ -95,7 +95,7 @@ def test_messages_that_are_refused(ask: Asker, changed: dict[str, Any], status: 
     assert ask.store.ids() == []
 
 
-def test_a_long_text_is_taken(ask: Asker) -> None:
+def test_a_long_text_is_accepted(ask: Asker) -> None:
     assert ask.post("/v3/messages", TEXT | {"data": {"text": "x" * 9000}}).status == 200
 
 
@@ -133,16 +133,16 @@ def test_a_created_user_is_there(ask: Asker) -> None:
         "role": "boss",
         "metadata": {"k": [1]},
     }
-    made = ask.post("/v3/users", body | {"tags": ["x"], "unknown": 1})
-    assert made.status == 200
-    assert made.json["data"] == body | {"status": "offline", "createdAt": 2_000_000_000, "tags": ["x"]}
+    created = ask.post("/v3/users", body | {"tags": ["x"], "unknown": 1})
+    assert created.status == 200
+    assert created.json["data"] == body | {"status": "offline", "createdAt": 2_000_000_000, "tags": ["x"]}
     assert ask("/v3/users/a%2Fb").json["data"]["name"] == "Ä"
     assert ask.post("/v3/users", {"uid": "e", "name": "E"}).json["data"]["tags"] == []
 
 
 def test_a_user_created_with_a_token(ask: Asker) -> None:
-    made = ask.post("/v3/users", {"uid": "dan", "name": "D", "withAuthToken": True}).json["data"]
-    assert made["authToken"] == ask.post("/v3/users/dan/auth_tokens", b"").json["data"]["authToken"]
+    created = ask.post("/v3/users", {"uid": "dan", "name": "D", "withAuthToken": True}).json["data"]
+    assert created["authToken"] == ask.post("/v3/users/dan/auth_tokens", b"").json["data"]["authToken"]
 
 
 def test_tokens(ask: Asker) -> None:

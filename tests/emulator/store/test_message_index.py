@@ -3,14 +3,14 @@ from typing import Any
 
 import pytest
 
-from chatrest.emulator.store.rows import COLUMNS, conversation_id, parsed, row
+from chatrest.emulator.store.message_index import COLUMNS, conversation_id, index_message, parse_record
 from chatrest.errors import RequestInvalidError
 
 NAMES = [column.split()[0] for column in COLUMNS]
 
 
 def columns(**fields: Any) -> dict[str, Any]:
-    return dict(zip(NAMES, row(json.dumps(fields).encode(), 0).columns, strict=True))
+    return dict(zip(NAMES, index_message(json.dumps(fields).encode(), 0).columns, strict=True))
 
 
 def test_the_two_uids_of_a_conversation_are_sorted() -> None:
@@ -18,22 +18,22 @@ def test_the_two_uids_of_a_conversation_are_sorted() -> None:
 
 
 @pytest.mark.parametrize(
-    ("own", "filed"), [("9", 9), (9, 9), ("4", 6), (None, 6), ("x", 6), ("9" * 40, 6), ("٩", 6)]
+    ("own", "expected"), [("9", 9), (9, 9), ("4", 6), (None, 6), ("x", 6), ("9" * 40, 6), ("٩", 6)]
 )
-def test_an_id_counts_where_it_is_a_number_above_the_last(own: Any, filed: int) -> None:
-    assert row(json.dumps({"id": own}).encode(), 5).columns[0] == filed
+def test_an_id_counts_where_it_is_a_number_above_the_last(own: Any, expected: int) -> None:
+    assert index_message(json.dumps({"id": own}).encode(), 5).columns[0] == expected
 
 
 def test_tags_are_cut_out_of_what_is_served_and_nothing_else_is() -> None:
-    filed = row('{"id":"1","tags":["a","ü"],"data":{"text":"é\\u00e9 🎉"}}'.encode(), 0)
-    assert filed.record == '{"id":"1","data":{"text":"éé 🎉"}}'.encode()
-    assert dict(zip(NAMES, filed.columns, strict=True))["tags"] == '["a","ü"]'
+    message = index_message('{"id":"1","tags":["a","ü"],"data":{"text":"é\\u00e9 🎉"}}'.encode(), 0)
+    assert message.record == '{"id":"1","data":{"text":"éé 🎉"}}'.encode()
+    assert dict(zip(NAMES, message.columns, strict=True))["tags"] == '["a","ü"]'
     plain = b'{ "id": "1",  "odd": [1.0, {}] }'
-    assert row(plain, 0).record == plain
+    assert index_message(plain, 0).record == plain
 
 
-def test_what_a_filter_needs_is_read_from_the_record() -> None:
-    found = columns(
+def test_the_columns_of_filters_are_read_from_the_record() -> None:
+    indexed = columns(
         conversationId="c",
         sender="s",
         receiver="r",
@@ -51,7 +51,7 @@ def test_what_a_filter_needs_is_read_from_the_record() -> None:
             "attachments": [{"mimeType": "image/png"}, {"mimeType": "application/pdf"}, "?"],
         },
     )
-    assert found == {
+    assert indexed == {
         "id": 1,
         "conversation": "c",
         "sender": "s",
@@ -69,7 +69,7 @@ def test_what_a_filter_needs_is_read_from_the_record() -> None:
         "attachments": '["image","file"]',
         "mentions": '["u"]',
         "tags": None,
-        "words": "look https://a.example",
+        "text": "look https://a.example",
     }
 
 
@@ -77,21 +77,23 @@ def test_what_a_filter_needs_is_read_from_the_record() -> None:
     "data", [[], None, "x", {"text": 1, "mentions": [], "attachments": {}, "reactions": 0}]
 )
 def test_odd_records_are_filed(data: Any) -> None:
-    found = columns(id=[], sentAt="soon", sender=None, data=data)
-    assert (found["id"], found["sent_at"], found["sender"], found["words"]) == (1, None, None, "")
-    assert (found["attachments"], found["mentions"]) == (None, None)
+    indexed = columns(id=[], sentAt="soon", sender=None, data=data)
+    assert (indexed["id"], indexed["sent_at"], indexed["sender"], indexed["text"]) == (1, None, None, "")
+    assert (indexed["attachments"], indexed["mentions"]) == (None, None)
 
 
 def test_lone_surrogates_and_records_that_are_no_object() -> None:
-    assert parsed(b'{"sender":"\\ud800"}') == {"sender": "?"}
-    assert parsed(b"[1]") == {}
+    assert parse_record(b'{"sender":"\\ud800"}') == {"sender": "?"}
+    assert parse_record(b"[1]") == {}
     with pytest.raises(RequestInvalidError, match="JSON"):
-        parsed(b"nope")
+        parse_record(b"nope")
 
 
 def test_the_lists_of_a_message() -> None:
     def lists(**fields: Any) -> set[str]:
-        return set(row(json.dumps({"conversationId": "x", "sender": "a", **fields}).encode(), 0).lists)
+        return set(
+            index_message(json.dumps({"conversationId": "x", "sender": "a", **fields}).encode(), 0).lists
+        )
 
     assert lists(receiver="b", receiverType="user") == {"*", "c:x", "u:a", "u:b"}
     assert lists(receiver="g", receiverType="group", parentId="7") == {"*", "c:x", "u:a", "t:7"}

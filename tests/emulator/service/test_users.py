@@ -4,7 +4,7 @@ from tests.emulator.conftest import KEYS, Asker
 
 
 @pytest.fixture
-def people(ask: Asker) -> Asker:
+def directory(ask: Asker) -> Asker:
     """Beside ann, bob and cat: users that differ in all that can be filtered for."""
     ask.store.add_user("dan_x", "Anna", status="available", role="boss", tags=["a", "b"], updatedAt=77)
     ask.store.add_user("danyx", "Ölaf", role="guest", tags=["b"])
@@ -33,14 +33,14 @@ def people(ask: Asker) -> Asker:
         ("roles=boss,guest&tags=b&searchKey=dany", "danyx"),
     ],
 )
-def test_filters(people: Asker, query: str, uids: str) -> None:
-    answer = people("/v3/users", query)
+def test_filters(directory: Asker, query: str, uids: str) -> None:
+    answer = directory("/v3/users", query)
     assert [user["uid"] for user in answer.json["data"]] == uids.split()
     assert answer.json["meta"]["pagination"]["total"] == len(uids.split())
 
 
-def test_pages(people: Asker) -> None:
-    pages = [people("/v3/users", f"perPage=2&page={page}").json for page in (1, 2, 3, 4)]
+def test_pages(directory: Asker) -> None:
+    pages = [directory("/v3/users", f"perPage=2&page={page}").json for page in (1, 2, 3, 4)]
     assert [[user["uid"] for user in page["data"]] for page in pages] == [
         ["ann", "bob"],
         ["cat", "dan_x"],
@@ -51,24 +51,24 @@ def test_pages(people: Asker) -> None:
     assert pages[2]["meta"] == {"pagination": meta}
     assert pages[1]["cursor"] == {"updatedAt": 77, "affix": "append"}
     assert "cursor" not in pages[3]
-    assert people("/v3/users").json["meta"]["pagination"]["per_page"] == 100
+    assert directory("/v3/users").json["meta"]["pagination"]["per_page"] == 100
 
 
-def test_tags_are_shown_where_asked(people: Asker) -> None:
-    assert "tags" not in people("/v3/users", "role=boss").json["data"][0]
-    assert people("/v3/users", "role=boss&withTags=1").json["data"][0]["tags"] == ["a", "b"]
+def test_tags_are_shown_only_with_tags(directory: Asker) -> None:
+    assert "tags" not in directory("/v3/users", "role=boss").json["data"][0]
+    assert directory("/v3/users", "role=boss&withTags=1").json["data"][0]["tags"] == ["a", "b"]
 
 
-def test_a_count_has_no_records(people: Asker) -> None:
-    answer = people("/v3/users", "count=true").json
+def test_a_count_has_no_records(directory: Asker) -> None:
+    answer = directory("/v3/users", "count=true").json
     assert (answer["data"], answer["meta"]["pagination"]["total"]) == ([], 5)
 
 
 @pytest.mark.parametrize(
     "query", ["page=0", "perPage=0", "perPage=1001", "status=away", "searchIn=role", "count=x"]
 )
-def test_wrong_values_are_refused(people: Asker, query: str) -> None:
-    answer = people("/v3/users", query)
+def test_wrong_values_are_refused(directory: Asker, query: str) -> None:
+    answer = directory("/v3/users", query)
     assert (answer.status, list(answer.json["error"]["details"])) == (400, [query.split("=")[0]])
 
 

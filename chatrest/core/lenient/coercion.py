@@ -1,0 +1,234 @@
+"""Decoded JSON into a struct, where a value does not have its documented type.
+
+| served                                | wanted             | becomes                        |
+|---------------------------------------|--------------------|--------------------------------|
+| a whole number                        | text               | its digits                     |
+| digits, or a float without a fraction | whole number       | the number                     |
+| 0, 1, "true", "false"                 | boolean            | the boolean                    |
+| `[]`                                  | object             | `{}`                           |
+| `{}`                                  | array              | `[]`                           |
+| nothing, or null                      | text, whole number | "" or 0                        |
+| anything else that does not fit       | optional           | `UNSET`                        |
+| anything else that does not fit       | required           | a `CoercionError`, up to the   |
+|                                       |                    | next optional field, or record |
+
+Each coercion is noted with its path and the types, never with a value: a value may be a credential.
+"""
+
+import re
+from collections.abc import Iterable
+from functools import cache
+from typing import Any, Final, final
+
+from msgspec import UNSET, inspect
+
+_NAMES: Final = {
+    dict: "object", list: "array", str: "text", bool: "boolean", int: "whole number", float: "number"
+}  # fmt: skip
+_INDEX: Final = re.compile(r"\[\d+\]")
+
+
+class CoercionError(Exception):
+    """A value that cannot stand where it was served; the text says where, and what was expected."""
+
+
+@final
+class Coercions:
+    """The values of a page that did not have their documented type: a line a field, however many records."""
+
+    def __init__(self) -> None:
+        self._records: dict[str, list[int]] = {}
+        self._others: list[str] = []
+
+    def __bool__(self) -> bool:
+        return any(self._records.values()) or bool(self._others)
+
+    def records(self, text: str) -> list[int]:
+        """The indexes of the records with this coercion, to be added to; `text` is `field: expected …`."""
+        return self._records.setdefault(text, [])
+
+    def add(self, index: int, texts: Iterable[str]) -> None:
+        """Add the coercions of the record at `index`."""
+        for text in texts:
+            self.records(text).append(index)
+
+    def add_other(self, texts: Iterable[str]) -> None:
+        """Add coercions outside of the records."""
+        self._others.extend(texts)
+
+    def lines(self) -> tuple[str, ...]:
+        """The coercions: `data[3].sentAt: expected …`, or `data[*].id: expected … (1000 records)`."""
+        fields: dict[str, list[tuple[int, str]]] = {}
+        for text, indexes in self._records.items():
+            field = _INDEX.sub("[*]", text)
+            fields.setdefault(field, []).extend((index, text) for index in indexes)
+        return (*(_line(field, places) for field, places in fields.items() if places), *self._others)
+
+
+def _line(field: str, places: list[tuple[int, str]]) -> str:
+    index, text = places[0]
+    count = len({index for index, _ in places})
+    record = f"data[{index}]" if count == 1 else "data[*]"
+    path = text if len(places) == 1 else field
+    return f"{record}{'' if path.startswith(':') else '.'}{path}{'' if count == 1 else f' ({count} records)'}"
+
+
+@cache
+def shape(kind: Any) -> inspect.Type:
+    """Return what msgspec knows of a type, looked up once."""
+    return inspect.type_info(kind)
+
+
+def coerced(value: Any, want: inspect.Type, path: str, notes: list[str]) -> Any:
+    """Return `value` as the type `want`, and append to `notes` what was coerced.
+
+    Raises `CoercionError` where it cannot be.
+    """
+    if isinstance(want, inspect.UnionType):
+        return _coerced_union(value, want, path, notes)
+    if isinstance(want, inspect.StructType):
+        return _coerced_struct(_object(value, path, notes), want, path, notes)
+    if isinstance(want, inspect.DictType):
+        members = _object(value, path, notes)
+        if isinstance(want.value_type, inspect.AnyType):
+            return members
+        return {key: coerced(each, want.value_type, f"{path}.*", notes) for key, each in members.items()}
+    if isinstance(want, inspect.VarTupleType | inspect.ListType):
+        array = _array(value, path, notes)
+        items = [coerced(item, want.item_type, f"{path}[{i}]", notes) for i, item in enumerate(array)]
+        return items if isinstance(want, inspect.ListType) else tuple(items)
+    if isinstance(want, inspect.AnyType):
+        return value
+    if isinstance(want, inspect.LiteralType) and value in want.values:
+        return value
+    return _coerced_scalar(value, want, path, notes)
+
+
+def _coerced_struct(served: dict[str, Any], want: inspect.StructType, path: str, notes: list[str]) -> Any:
+    members: dict[str, Any] = {}
+    for field in want.fields:
+        field_path = f"{path}.{field.encode_name}" if path else field.encode_name
+        value = served.get(field.encode_name, UNSET)
+        try:
+            if value is not UNSET or field.required:
+                _refuse_fill(value, field, want, field_path)
+                members[field.name] = coerced(value, field.type, field_path, notes)
+        except CoercionError as error:
+            if field.required:
+                raise
+            notes.append(str(error))
+    return want.cls(**members)
+
+
+def _refuse_fill(value: Any, field: inspect.Field, want: inspect.StructType, path: str) -> None:
+    """Refuse to make up an identifying field, and any field of a record whose class forbids it."""
+    if value is not None and value is not UNSET:
+        return
+    nullable = isinstance(field.type, inspect.UnionType) and field.type.includes_none
+    identifies = field.name == getattr(want.cls, "identified_by", None)
+    if not nullable and (identifies or not getattr(want.cls, "fill_missing", True)):
+        raise CoercionError(f"{path}: expected {_kind_name(field.type)}, got {type_name(value)}")
+
+
+def _coerced_union(value: Any, want: inspect.UnionType, path: str, notes: list[str]) -> Any:
+    if value is None and want.includes_none:
+        return None
+    kinds = [kind for kind in want.types if not isinstance(kind, inspect.NoneType)]
+    kinds = _tagged(value, kinds, path) or kinds
+    for kind in kinds:  # first one that holds the value as it is, then one that holds it coerced
+        fresh: list[str] = []
+        try:
+            held = coerced(value, kind, path, fresh)
+        except CoercionError:
+            continue
+        if not fresh:
+            return held
+    return coerced(value, kinds[0], path, notes)
+
+
+def _tagged(value: Any, kinds: list[inspect.Type], path: str) -> list[inspect.Type]:
+    """Of several structs the one whose tag the value has; `CoercionError` where it has none of them."""
+    structs = [kind for kind in kinds if isinstance(kind, inspect.StructType) and kind.tag_field]
+    if len(structs) < 2 or not isinstance(value, dict):
+        return []
+    for struct in structs:
+        if value.get(str(struct.tag_field)) == struct.tag:
+            return [struct]
+    raise CoercionError(f"{path}.{structs[0].tag_field}: expected one of {len(structs)} known values")
+
+
+def _coerced_scalar(value: Any, want: inspect.Type, path: str, notes: list[str]) -> Any:
+    kind = _SCALARS.get(type(want))
+    if kind is None:
+        raise CoercionError(f"{path}: got {type_name(value)}")
+    if type(value) is kind:
+        return value
+    scalar = _scalar(value, kind)
+    note = f"{path}: expected {_NAMES[kind]}, got {type_name(value)}"
+    if scalar is None:
+        raise CoercionError(note)
+    notes.append(note)
+    return scalar
+
+
+_SCALARS: Final[dict[type, type]] = {
+    inspect.StrType: str,
+    inspect.IntType: int,
+    inspect.FloatType: float,
+    inspect.BoolType: bool,
+}
+
+
+def _kind_name(want: inspect.Type) -> str:
+    kind = _SCALARS.get(type(want))
+    return _NAMES[kind] if kind else "array" if isinstance(want, inspect.VarTupleType) else "object"
+
+
+def _scalar(value: Any, kind: type) -> Any:
+    if value is None or value is UNSET:
+        return {str: "", int: 0}.get(kind)
+    if kind is bool:
+        return _BOOLEANS.get(value) if isinstance(value, int | str) else None
+    if kind is str:
+        return str(value) if type(value) is int else None
+    number = whole_number(value)
+    return number if number is None or kind is int else float(number)
+
+
+_BOOLEANS: Final[dict[Any, bool]] = {0: False, 1: True, "true": True, "false": False}
+
+
+def whole_number(value: Any) -> int | None:
+    """Return the number that `value` stands for: digits, or a float without a fraction; None for neither."""
+    if type(value) is float and value.is_integer():
+        return int(value)
+    if type(value) is int:
+        return value
+    if type(value) is str and len(value) < 40 and value.isascii() and value.removeprefix("-").isdigit():
+        return int(value)
+    return None
+
+
+def _object(value: Any, path: str, notes: list[str]) -> dict[str, Any]:
+    if isinstance(value, dict):
+        return value
+    if value == []:
+        notes.append(f"{path}: expected object, got an empty array")
+        return {}
+    raise CoercionError(f"{path}: expected object, got {type_name(value)}")
+
+
+def _array(value: Any, path: str, notes: list[str]) -> list[Any]:
+    if isinstance(value, list):
+        return value
+    if value == {}:
+        notes.append(f"{path}: expected array, got an empty object")
+        return []
+    raise CoercionError(f"{path}: expected array, got {type_name(value)}")
+
+
+def type_name(value: Any) -> str:
+    """Return what a decoded JSON value is: text, whole number, array …"""
+    if value is UNSET:
+        return "nothing"
+    return "null" if value is None else _NAMES.get(type(value), type(value).__name__)

@@ -1,0 +1,241 @@
+"""Any JSON that Python can read, split into members and records with their exact bytes.
+
+A strict decoder refuses a whole page for one lone surrogate, a NaN, a byte that is not UTF-8, a byte order
+mark or metadata that is nested too deeply. Here the reply is split without being decoded: by msgspec where it
+can, else by regular expressions that need no recursion and pass over each byte once.
+"""
+
+import re
+from itertools import count as steps, islice
+from typing import Any, Final, final
+
+import msgspec
+from msgspec import Raw
+
+from ...errors import ReplyUnreadableError
+from ...models.raw_json import REFUSED, read_value
+
+_BOM: Final = b"\xef\xbb\xbf"
+_SPACE: Final = re.compile(rb"[ \t\n\r]*+")
+_STRING: Final = re.compile(rb'"(?:[^"\\]++|\\.)*+"', re.DOTALL)
+_SCALAR: Final = re.compile(rb'[^][{}",: \t\n\r]++')
+# Everything up to the next bracket of the other direction, or a string that holds brackets: a nested value is
+# a few matches, however deep it is.
+_PLAIN: Final = rb'"[^]["{}\\]*+(?:\\.[^]["{}\\]*+)*+"'
+_DOWN: Final = re.compile(rb'[^]}"]*+(?:%b[^]}"]*+)*+' % _PLAIN, re.DOTALL)
+_UP: Final = re.compile(rb'[^[{"]*+(?:%b[^[{"]*+)*+' % _PLAIN, re.DOTALL)
+# The same, past brackets with no others between them: for values that go up and down at every level.
+_PAST_LEAVES: Final = re.compile(
+    rb'(?:[^][{}"]++|%b|\[(?:[^][{}"]++|%b)*+\]|\{(?:[^][{}"]++|%b)*+\}|[{\[])*+' % (_PLAIN, _PLAIN, _PLAIN),
+    re.DOTALL,
+)
+_BRACKET: Final = re.compile(rb"[]}]")
+_OPENING: Final = (b"[", b"{")
+_CLOSING: Final = (b"]", b"}")
+_NEAR: Final = 8
+_MANY: Final = 50
+_SHALLOW: Final = 100
+"""Opening brackets that any call stack leaves room for; to look closer costs a few microseconds."""
+
+_MEMBERS: Final = msgspec.json.Decoder(dict[str, Raw])
+_ELEMENTS: Final = msgspec.json.Decoder(list[Raw])
+
+
+@final
+class TooDeep(dict[str, Any]):
+    """A record that is nested too deeply to be read: those of its members that are no arrays or objects."""
+
+
+def whole(body: bytes) -> Any:
+    """Return the body's JSON as Python objects, None for an empty body.
+
+    Raises `ReplyUnreadableError` where the body is not JSON.
+    """
+    if not body.removeprefix(_BOM).strip():
+        return None
+    try:
+        return read_value(body)
+    except (ValueError, RecursionError) as error:
+        fault = _unreadable(error)
+    raise fault  # outside: the standard library's error holds the whole text
+
+
+def read_record(raw: bytes) -> Any:
+    """Return one record as Python objects; a `TooDeep` where it is nested too deeply.
+
+    Raises `ReplyUnreadableError` where it is not JSON.
+    """
+    fault = None
+    try:
+        if not is_too_deep(raw):
+            return read_value(raw)
+    except RecursionError:
+        pass
+    except ValueError as error:
+        fault = _unreadable(error)
+    if fault is not None:
+        raise fault
+    return _shallow(raw)
+
+
+def is_too_deep(raw: bytes) -> bool:
+    """Return whether a record is nested deeper than Python's limit of recursion lets it be read."""
+    if sum(map(raw.count, _OPENING)) < _SHALLOW:
+        return False
+    try:
+        _MEMBERS.decode(raw)
+    except RecursionError:
+        return True
+    except REFUSED:
+        return False
+    return False
+
+
+def _shallow(raw: bytes) -> TooDeep:
+    """One level of what is too deep for a recursive reader: anybody may write such metadata."""
+    record = TooDeep()
+    if raw.lstrip()[:1] == b"{":
+        for name, value in members(raw).items():
+            if value[:1] not in _OPENING:
+                record[name] = read_record(value)
+    return record
+
+
+def members(body: bytes | Raw) -> dict[str, bytes]:
+    """Return the members of an object, each as its exact bytes; of two of one name the last stands.
+
+    Raises `ReplyUnreadableError` where the body is not a JSON object.
+    """
+    try:
+        return {name: bytes(raw) for name, raw in _MEMBERS.decode(body).items()}
+    except REFUSED:
+        pass
+    try:
+        return _split_object(bytes(body).removeprefix(_BOM))
+    except (ValueError, IndexError, RecursionError) as error:
+        fault = _unreadable(error)
+    raise fault
+
+
+def elements(array: bytes) -> list[bytes]:
+    """Return the elements of an array, each as its exact bytes; `ReplyUnreadableError` where it is none."""
+    try:
+        return list(map(bytes, _ELEMENTS.decode(array)))
+    except REFUSED:
+        pass
+    try:
+        return _split_array(array)
+    except (ValueError, IndexError) as error:
+        fault = _unreadable(error)
+    raise fault
+
+
+def _split_object(body: bytes) -> dict[str, bytes]:
+    parts: dict[str, bytes] = {}
+    at = _expect(body, 0, b"{")
+    while body[at : at + 1] != b"}":
+        name = _matched(_STRING, body, at)
+        begin = _expect(body, name, b":")
+        end = _end_of(body, begin)
+        parts[str(read_value(body[at:name]))] = body[begin:end]
+        at = _comma(body, end, b"}")
+    _refuse_rest(body, at + 1)
+    return parts
+
+
+def _split_array(body: bytes) -> list[bytes]:
+    parts: list[bytes] = []
+    at = _expect(body, 0, b"[")
+    while body[at : at + 1] != b"]":
+        end = _end_of(body, at)
+        parts.append(body[at:end])
+        at = _comma(body, end, b"]")
+    _refuse_rest(body, at + 1)
+    return parts
+
+
+def _end_of(body: bytes, at: int) -> int:
+    """Return the place behind the value that begins at `at`."""
+    first = body[at : at + 1]
+    if first in _OPENING:
+        return _closing(body, at)
+    return _matched(_STRING if first == b'"' else _SCALAR, body, at)
+
+
+def _closing(body: bytes, at: int) -> int:
+    """Return the place behind the bracket that closes the one at `at`, found without recursion."""
+    depth, count, down = 0, body.count, _DOWN
+    for step in steps(1):
+        if at >= len(body):
+            break
+        if step == _MANY:
+            down = _PAST_LEAVES
+        top = down.match(body, at).end()  # type: ignore[union-attr]  # it matches nothing at least
+        depth += count(b"[", at, top) + count(b"{", at, top)
+        if down is _PAST_LEAVES:
+            depth -= count(b"]", at, top) + count(b"}", at, top)
+        at = _UP.match(body, top).end()  # type: ignore[union-attr]
+        closed = count(b"]", top, at) + count(b"}", top, at)
+        if closed >= depth:
+            return _nth_closing(body, top, at, depth, closed)
+        depth -= closed
+        if body[at : at + 1] == b'"':  # a string that holds brackets
+            at = _matched(_STRING, body, at)
+    raise IndexError
+
+
+def _nth_closing(body: bytes, begin: int, end: int, wanted: int, count: int) -> int:
+    """Return the place behind the `wanted`th of the `count` closing brackets between `begin` and `end`."""
+    if count - wanted > _NEAR:
+        return next(islice(_BRACKET.finditer(body, begin, end), wanted - 1, None)).end()
+    for _ in range(count - wanted + 1):
+        end = max(body.rfind(bracket, begin, end) for bracket in _CLOSING)
+    return end + 1
+
+
+def _matched(pattern: re.Pattern[bytes], body: bytes, at: int) -> int:
+    match = pattern.match(body, at)
+    if match is None:
+        if at >= len(body) or body[at : at + 1] == b'"':
+            raise IndexError
+        raise ValueError(f"expected a value or a name at byte {at}")
+    return match.end()
+
+
+def _skip(body: bytes, at: int) -> int:
+    space = _SPACE.match(body, at)
+    return space.end() if space else at
+
+
+def _expect(body: bytes, at: int, char: bytes) -> int:
+    """Return the place of what follows `char`, which must come next; spaces are passed over."""
+    at = _skip(body, at)
+    if at >= len(body):
+        raise IndexError
+    if body[at : at + 1] != char:
+        raise ValueError(f"expected {char.decode()!r} at byte {at}")
+    return _skip(body, at + 1)
+
+
+def _comma(body: bytes, at: int, closing: bytes) -> int:
+    """Return the place of the next member, or of the `closing` bracket."""
+    at = _skip(body, at)
+    if body[at : at + 1] == closing:
+        return at
+    at = _expect(body, at, b",")
+    if body[at : at + 1] == closing:
+        raise ValueError(f"expected a value at byte {at}")
+    return at
+
+
+def _refuse_rest(body: bytes, at: int) -> None:
+    if _skip(body, at) != len(body):
+        raise ValueError("text after the end")
+
+
+def _unreadable(error: Exception) -> ReplyUnreadableError:
+    if isinstance(error, RecursionError):
+        return ReplyUnreadableError("the reply's JSON is nested too deeply to be read")
+    if isinstance(error, IndexError):
+        return ReplyUnreadableError("the reply's JSON is cut off")
+    return ReplyUnreadableError(f"the reply is not JSON: {error}")

@@ -1,0 +1,50 @@
+"""What a step of a walk is told: the rules of its list, and what the steps before it remembered."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from msgspec import Struct
+
+from .cursor import Cursor
+from .cycle import CycleGuard
+from .paging import Paging
+
+
+class Rules(Struct, frozen=True, kw_only=True):
+    """What a walk knows of its list before it asks."""
+
+    paging: Paging
+    identify: Callable[[Any], str]
+    """An item's id."""
+    size: int
+    """How many records a page is asked for."""
+    size_name: str
+    """The parameter that asks for a page's size."""
+    size_asked: bool = False
+    """Whether the caller named the size; if not, the walk may choose a smaller one."""
+    thorough: bool = False
+    """Ask once more even where a short page says that it is the last."""
+
+
+class Memory(Struct, frozen=True):
+    """What a walk remembers within a process.
+
+    A resumed walk begins with an empty one, and loses nothing by it.
+    """
+
+    ids: Sequence[str] | None = None
+    """Of the page before; None where none was seen."""
+    visited: CycleGuard = CycleGuard()
+    """Positions that cannot be compared, and pages by number, that the walk has been at."""
+    has_meta: bool = False
+    """Whether a page had a position or pagination."""
+    said_last: bool = False
+    """Whether the page before said that it was the last."""
+    is_doubted: bool = False
+    """Whether a page said that it was the last, and more came."""
+    has_asked_again: bool = False
+    """Whether the page that comes was asked for once more."""
+    last_place: Cursor | None = None
+    """By page numbers: behind the items of the last page that had any, for what is new may come there."""
+    empty_pages: int = 0
+    """How many pages in a row were empty."""

@@ -1,0 +1,42 @@
+"""The arguments of a handler: the service's data and settings, and a call that has passed all checks."""
+
+from collections.abc import Callable, Mapping
+from typing import NamedTuple, TypeAlias
+
+from ..store.store import Store
+from .arguments import Arguments
+from .page_format import PageFormat
+
+
+class Context(NamedTuple):
+    """The data and the settings of one service."""
+
+    store: Store
+    app: Mapping[str, object]
+    """The record of the one app."""
+    user_lists: PageFormat
+    """The format of GET /users/{uid}/messages."""
+    other_lists: PageFormat
+    """The format of the other message lists."""
+    clock: Callable[[], float]
+    """Epoch seconds."""
+
+    @property
+    def now(self) -> int:
+        """The current time in whole epoch seconds."""
+        return int(self.clock())
+
+
+class Call(NamedTuple):
+    """A request that has passed the checks that all operations share."""
+
+    path: Mapping[str, str]
+    """The values of the path's parameters, by name."""
+    query: Arguments
+    acting_user: str | None
+    """A user that exists; None where nobody acts, or where the operation knows no acting user."""
+    body: bytes
+
+
+Handler: TypeAlias = Callable[[Context, Call], bytes]
+"""Serves one operation: gives the body of a 200, or raises `Refusal`."""

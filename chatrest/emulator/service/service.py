@@ -1,0 +1,98 @@
+"""One request to one reply, without a socket: keys, the operation, the acting user, its handler.
+
+Rules:
+- The key is checked first, then the path, then the acting user, then the query or the body.
+- `authOnly` keys may create users and auth tokens and nothing else (specification, Authentication 3).
+- The header `onBehalfOf` is read where the operation's endpoint says so, and else ignored.
+"""
+
+from typing import Final, NamedTuple, final
+from urllib.parse import parse_qsl
+
+from ...core.endpoint import Acting
+from ..store.directory import Directory
+from .arguments import Arguments
+from .context import Call, Context
+from .handlers import HANDLERS
+from .refusals import Refusal, bad_request, no_operation, no_user
+from .request import Reply, Request
+from .router import ROUTER
+
+_AUTH_ONLY: Final = frozenset({"users.create", "auth_tokens.create"})
+
+
+class Keys(NamedTuple):
+    """The credentials that the service accepts."""
+
+    full_access: str
+    auth_only: str
+    management: str
+    secret: str
+
+
+@final
+class Service:
+    """The documented service over the store of `context`."""
+
+    def __init__(self, context: Context, keys: Keys) -> None:
+        self._context = context
+        self._keys = keys
+
+    def answer(self, request: Request) -> Reply:
+        """Return the reply; a refusal is a reply too."""
+        try:
+            return Reply(200, self._answer(request))
+        except Refusal as refusal:
+            return Reply(refusal.status, refusal.body)
+
+    def _answer(self, request: Request) -> bytes:
+        base = request.path.removeprefix("/").partition("/")[0]
+        full_access = True
+        if base == "management":
+            self._check_management(request)
+        elif base == "v3":
+            full_access = self._has_full_access(request)
+        else:
+            raise no_operation(request.method, request.path)
+        route = ROUTER.route(request.method, request.path)
+        if route is None:
+            raise no_operation(request.method, request.path)
+        endpoint = route.endpoint
+        if not full_access and endpoint.name not in _AUTH_ONLY:
+            raise Refusal(403, "AUTH_ERR_NO_ACCESS", "The scope of this API key does not allow this.")
+        acting_user = read_acting_user(endpoint.acting, request, self._context.store.people)
+        query = Arguments(parse_qsl(request.query, keep_blank_values=True, errors="replace"))
+        call = Call(route.parameters, query, acting_user, request.body)
+        return HANDLERS[endpoint.name](self._context, call)
+
+    def _check_management(self, request: Request) -> None:
+        credentials = request.headers.get("key"), request.headers.get("secret")
+        if credentials == (None, None) and "apikey" in request.headers:
+            # An app's own key is unknown here, and so is the path (operations table, interfaces).
+            raise no_operation(request.method, request.path)
+        if None in credentials:
+            raise Refusal(401, "AUTH_ERR_EMPTY_AUTH_HEADER", "The headers key and secret are missing.")
+        if credentials != (self._keys.management, self._keys.secret):
+            raise Refusal(401, "AUTH_ERR_APIKEY_NOT_FOUND", "The management key or secret is wrong.")
+
+    def _has_full_access(self, request: Request) -> bool:
+        """Say if the key is of the scope `fullAccess`; 401 for a key that is missing or wrong."""
+        key = request.headers.get("apikey")
+        if not key:
+            raise Refusal(401, "AUTH_ERR_EMPTY_APIKEY", "The header apikey is missing.")
+        if key not in (self._keys.full_access, self._keys.auth_only):
+            raise Refusal(401, "AUTH_ERR_APIKEY_NOT_FOUND", "The API key is wrong.")
+        return key == self._keys.full_access
+
+
+def read_acting_user(acting: Acting, request: Request, directory: Directory) -> str | None:
+    """Return the user in `onBehalfOf`: 404 for an unknown one, 400 where a required one is missing."""
+    if acting == "never":
+        return None
+    # Bytes of a header that are not UTF-8 come as lone surrogates, which are no text to a database.
+    uid = request.headers.get("onbehalfof", "").encode(errors="replace").decode()
+    if not uid and acting == "required":
+        raise bad_request({"onBehalfOf": ["The onBehalfOf header is required."]})
+    if uid and directory.user(uid) is None:
+        raise no_user(uid)
+    return uid or None

@@ -1,0 +1,176 @@
+"""The lists of messages, read: the app's, a conversation's, a participant's, a thread's.
+
+Rules:
+- Messages are only ever added, with ascending ids. So the position of a message in each of its lists is a
+  number that never changes, and "how many are left" is a subtraction: an unfiltered page is one walk along
+  an index, however large the store is.
+- A filter is an SQL condition over the columns of `message_index.COLUMNS`. The ids that match it in a list
+  are cached; later only what was added since is searched. So a filtered walk scans its list once.
+"""
+
+import sqlite3
+from array import array
+from bisect import bisect_left, bisect_right
+from collections import OrderedDict
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+from ...errors import RequestInvalidError
+from .directory import spliced
+from .message_index import ALL, conversation_list, group_list, participant_list, thread_list
+
+BEGIN: Final = 0
+END: Final = 2**63 - 1
+_CACHED_FILTERS = 256
+_RECORDS: Final = "SELECT record FROM records WHERE id IN (SELECT value FROM json_each(?)) ORDER BY id"
+_TAGS: Final = "SELECT id, tags FROM messages WHERE tags NOT NULL AND id IN (SELECT value FROM json_each(?))"
+_TIMES: Final = """
+SELECT coalesce(m.sent_at, 0), m.id FROM positions p JOIN messages m ON m.id = p.id WHERE p.list = ?
+"""
+_MENTIONS: Final = """
+SELECT id FROM messages WHERE mentions NOT NULL AND id IN (SELECT value FROM json_each(?)) ORDER BY id
+"""
+_COUNTS: Final = """
+SELECT receiver_type, CASE WHEN receiver_type = 'user' AND receiver = ? THEN sender ELSE receiver END AS side,
+    count(*)
+FROM messages WHERE id IN (SELECT value FROM json_each(?)) GROUP BY receiver_type, side ORDER BY 1, 2
+"""
+
+
+class Condition(NamedTuple):
+    """An SQL condition over `m`, the columns of a message, and its values; an empty one matches all."""
+
+    sql: str = ""
+    values: tuple[str | int, ...] = ()
+
+
+class Span(NamedTuple):
+    """Part of a list: the messages of one page."""
+
+    ids: Sequence[int]
+    """In the list's order: ascending."""
+    left: int
+    """The number of messages from here on in the walk's direction, these included."""
+
+
+NO_CONDITION: Final = Condition()
+
+
+class MessageLists:
+    """The messages of one store, to be read."""
+
+    def __init__(self, db: sqlite3.Connection) -> None:
+        self._db = db
+        self._sizes: dict[str, int] = {}
+        self._matches: OrderedDict[tuple[str, Condition], tuple[array[int], int]] = OrderedDict()
+        self.last_id, self.last_sent_at = self._last()
+
+    def size(self, name: str) -> int:
+        """Return the number of messages in a list."""
+        if name not in self._sizes:
+            sql = "SELECT position FROM positions WHERE list = ? ORDER BY id DESC LIMIT 1"
+            row = self._db.execute(sql, (name,)).fetchone()
+            self._sizes[name] = row[0] if row else 0
+        return self._sizes[name]
+
+    def after(self, name: str, id: int, size: int, condition: Condition = NO_CONDITION) -> Span:
+        """Return the oldest `size` messages of a list with an id above `id`."""
+        if condition.sql:
+            ids = self.matching(name, condition)
+            first = bisect_right(ids, id)
+            return Span(ids[first : first + size], len(ids) - first)
+        sql = "SELECT id, position FROM positions WHERE list = ? AND id > ? ORDER BY id LIMIT ?"
+        rows = self._db.execute(sql, (name, id, size)).fetchall()
+        return Span([number for number, _ in rows], self.size(name) - rows[0][1] + 1 if rows else 0)
+
+    def before(self, name: str, id: int, size: int, condition: Condition = NO_CONDITION) -> Span:
+        """Return the newest `size` messages of a list with an id below `id`."""
+        if condition.sql:
+            ids = self.matching(name, condition)
+            end = bisect_left(ids, id)
+            return Span(ids[max(0, end - size) : end], end)
+        sql = "SELECT id, position FROM positions WHERE list = ? AND id < ? ORDER BY id DESC LIMIT ?"
+        rows = self._db.execute(sql, (name, id, size)).fetchall()
+        return Span([number for number, _ in reversed(rows)], rows[0][1] if rows else 0)
+
+    def matching(self, name: str, condition: Condition = NO_CONDITION) -> Sequence[int]:
+        """Return the ids, ascending, of all messages of a list that match; cached for the next call."""
+        key = (name, condition)
+        ids, searched = self._matches.pop(key) if key in self._matches else (array("q"), 0)
+        if searched < self.last_id:
+            sql = "SELECT m.id FROM positions p JOIN messages m ON m.id = p.id WHERE p.list = ? AND p.id > ?"
+            sql += f" AND {condition.sql} ORDER BY p.id" if condition.sql else " ORDER BY p.id"
+            ids.extend(number for (number,) in self._db.execute(sql, (name, searched, *condition.values)))
+        self._matches[key] = ids, self.last_id
+        if len(self._matches) > _CACHED_FILTERS:
+            self._matches.popitem(last=False)
+        return ids
+
+    def records(self, ids: Sequence[int], *, with_tags: bool = False) -> list[bytes]:
+        """Return the records of these ids, ascending, as they are served; their `tags` only `with_tags`."""
+        records: list[bytes] = [record for (record,) in self._db.execute(_RECORDS, (_json(ids),))]
+        if with_tags:
+            for number, tags in self._db.execute(_TAGS, (_json(ids),)):
+                at = bisect_left(ids, number)
+                records[at] = spliced(records[at], "tags", tags.encode())
+        return records
+
+    def message(self, id: int) -> bytes | None:
+        """Return one record with its tags, or None."""
+        return next(iter(self.records([id], with_tags=True)), None)
+
+    def sent_at(self, id: int) -> int | None:
+        """Return the time at which a message was sent; None for an id not known."""
+        row = self._db.execute("SELECT sent_at FROM messages WHERE id = ?", (id,)).fetchone()
+        return None if row is None else row[0]
+
+    def by_time(self, name: str, condition: Condition = NO_CONDITION) -> list[tuple[int, int]]:
+        """Return (sentAt, id) of all messages of a list that match, ascending; a scan of the list."""
+        sql = _TIMES + (f" AND {condition.sql}" if condition.sql else "")
+        return sorted(self._db.execute(sql, (name, *condition.values)))
+
+    def with_mentions(self, ids: Sequence[int]) -> list[int]:
+        """Return those of these ids whose messages mention users."""
+        return [number for (number,) in self._db.execute(_MENTIONS, (_json(ids),))]
+
+    def counts(self, name: str, uid: str | None, condition: Condition) -> list[tuple[str, str, int]]:
+        """Count the messages of a list that match, per other side: (user or group, uid or guid, count).
+
+        The other side of a group's message is the group; of a user's message, whoever `uid` is not.
+        """
+        return self._db.execute(_COUNTS, (uid, _json(self.matching(name, condition)))).fetchall()
+
+    def ids(
+        self,
+        *,
+        conversation: str | None = None,
+        group: str | None = None,
+        participant: str | None = None,
+        thread: int | str | None = None,
+    ) -> list[int]:
+        """Return the ids, ascending, of a conversation, group, participant or thread, or of all messages."""
+        lists = {
+            conversation_list: conversation,
+            group_list: group,
+            participant_list: participant,
+            thread_list: None if thread is None else str(thread),
+        }
+        names = [list_name(value) for list_name, value in lists.items() if value is not None]
+        if len(names) > 1:
+            raise RequestInvalidError("ids: allowed is one of conversation, group, participant, thread")
+        return list(self.matching(names[0] if names else ALL))
+
+    def conversations(self) -> list[str]:
+        """Return the id of every conversation, the one with the most messages first."""
+        sql = "SELECT conversation FROM messages GROUP BY 1 ORDER BY count(*) DESC, 1"
+        return [conversation for (conversation,) in self._db.execute(sql)]
+
+    def _last(self) -> tuple[int, int]:
+        sql = "SELECT id FROM messages ORDER BY id DESC LIMIT 1"
+        row = self._db.execute(sql).fetchone()
+        [last_sent_at] = self._db.execute("SELECT max(sent_at) FROM messages").fetchone()
+        return (row[0] if row else 0), last_sent_at or 0
+
+
+def _json(ids: Sequence[int]) -> str:
+    return f"[{','.join(map(str, ids))}]"

@@ -1,0 +1,150 @@
+"""Habits of servers whose lists disagree with the documents (operations table, compatible_servers).
+
+A habit strikes every request of its route, beside all other faults, so that several make one server:
+
+    Emulator(weather=[CappedPages(100), IgnoredParameter("perPage"), NoMeta(route="users.list")])
+
+The records keep their bytes; only the envelope around them is written anew. Replies that are no list stay as
+they are. Lists ordered by time are an option of the emulator, `list_order="time"`; ids that are numbers are
+in `OddRecords`; single replies without a position in `LostPosition`.
+"""
+
+from typing import Any, ClassVar, Final, final
+from urllib.parse import parse_qsl, urlencode
+
+from ..service.request import Request
+from .faults import Change, Outgoing, at_least, with_members
+from .list_replies import POSITIONS, list_members, meta_of, raw_json, with_meta
+
+_SIZES: Final = ("limit", "perPage", "per_page")
+_DEFAULT_SIZES: Final = {"limit": 10, "perPage": 100}
+_ALIASES: Final = {"perPage": "per_page"}
+
+
+class ListHabit(Change, frozen=True, kw_only=True):
+    """A habit of a server with its lists; strikes beside all other faults."""
+
+    accompanies: ClassVar[bool] = True
+
+    def fits(self, request: Request) -> bool:
+        """Return True for a request that reads."""
+        return request.method == "GET" and super().fits(request)
+
+
+@final
+class CappedPages(ListHabit, frozen=True):
+    """Pages of at most `size` records, each of which says that it is the last.
+
+    `per_page` (or `meta.current.limit`) repeats the size of the request, `current_page` and `total_pages`
+    are 1 on every page.
+    """
+
+    size: int
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        at_least("capped_pages.size", self.size, 1)
+
+    def rewritten(self, request: Request) -> Request:
+        """Return the request for a smaller page."""
+        pairs = _pairs(request)
+        if not any(name in _SIZES for name, _ in pairs):
+            pairs += [(name, str(size)) for name, size in _DEFAULT_SIZES.items()]
+        return _with_pairs(
+            request, [(name, self._capped(value) if name in _SIZES else value) for name, value in pairs]
+        )
+
+    def changed(self, reply: Outgoing, request: Request, number: int) -> Outgoing:
+        """Return the page with the size of the request, as the only page."""
+        sizes = [int(value) for name, value in _pairs(request) if name in _SIZES and value.isdecimal()]
+
+        def change(meta: dict[str, Any]) -> None:
+            size = {"per_page": max(sizes)} if sizes else {}
+            if isinstance(meta.get("pagination"), dict):
+                meta["pagination"] |= {**size, "current_page": 1, "total_pages": 1}
+            if isinstance(meta.get("current"), dict) and sizes:
+                meta["current"] |= {"limit": max(sizes)}
+
+        return with_meta(reply, change)
+
+    def _capped(self, value: str) -> str:
+        return str(min(int(value), self.size)) if value.isdecimal() else value
+
+
+@final
+class NoMeta(ListHabit, frozen=True):
+    """Lists of nothing but `data`: neither `meta` nor a cursor."""
+
+    def changed(self, reply: Outgoing, request: Request, number: int) -> Outgoing:
+        """Return the list without what stands beside `data`."""
+        members = list_members(reply)
+        return reply if members is None else with_members(reply, {"data": members["data"]})
+
+
+@final
+class IgnoredParameter(ListHabit, frozen=True):
+    """A query parameter without any effect, such as "perPage", "page" or "toTimestamp"."""
+
+    parameter: str
+
+    def rewritten(self, request: Request) -> Request:
+        """Return the request without the parameter, in any of its spellings."""
+        spellings = {self.parameter, f"{self.parameter}[]", _ALIASES.get(self.parameter)}
+        return _with_pairs(request, [pair for pair in _pairs(request) if pair[0] not in spellings])
+
+
+@final
+class ExclusiveFrom(ListHabit, frozen=True):
+    """`fromTimestamp` leaves its own second out."""
+
+    def rewritten(self, request: Request) -> Request:
+        """Return the request for messages from the next second on."""
+        return _with_pairs(
+            request,
+            [
+                (name, str(int(value) + 1) if name == "fromTimestamp" and value.isdecimal() else value)
+                for name, value in _pairs(request)
+            ],
+        )
+
+
+@final
+class WrongTotals(ListHabit, frozen=True):
+    """A `meta.pagination.total` that is always the same; with `total_pages` that one too."""
+
+    total: int = 0
+    total_pages: int | None = None
+
+    def changed(self, reply: Outgoing, request: Request, number: int) -> Outgoing:
+        """Return the page with the wrong total."""
+
+        def change(meta: dict[str, Any]) -> None:
+            if isinstance(meta.get("pagination"), dict):
+                pages = {} if self.total_pages is None else {"total_pages": self.total_pages}
+                meta["pagination"] |= {"total": self.total, **pages}
+
+        return with_meta(reply, change)
+
+
+@final
+class TopLevelPositions(ListHabit, frozen=True):
+    """The position to go on from stands beside `meta`, as `cursor`, and not in it."""
+
+    def changed(self, reply: Outgoing, request: Request, number: int) -> Outgoing:
+        """Return the page with `meta.cursor` or `meta.next` at the top level."""
+        members = list_members(reply)
+        meta = meta_of(members)
+        if members is None or meta is None:
+            return reply
+        for name in POSITIONS:
+            if name in meta:
+                members |= {"cursor": raw_json(meta.pop(name))}
+        return with_members(reply, members | {"meta": raw_json(meta)})
+
+
+def _pairs(request: Request) -> list[tuple[str, str]]:
+    return parse_qsl(request.query, keep_blank_values=True, errors="replace")
+
+
+def _with_pairs(request: Request, pairs: list[tuple[str, str]]) -> Request:
+    return request._replace(query=urlencode(pairs))

@@ -1,0 +1,191 @@
+"""Group members over the service: the list and its filters, additions, bans, scopes, kicks."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tests.emulator.conftest import NOW, Answer, Asker
+
+PATH = "/v3/groups/den/members"
+
+
+@pytest.fixture
+def den(ask: Asker) -> Asker:
+    """The group den with ann (admin) and bob (participant); cat is no member, dan is switched off."""
+    ask.store.add_user("eve", "Eve", status="available", updatedAt=77, tags=["x"])
+    ask.store.add_user("dan", deactivatedAt=5)
+    ask.store.add_member("den", "ann", "admin", joined_at=10)
+    ask.store.add_member("den", "bob", joined_at=20)
+    ask.store.add_member("den", "eve", "moderator", joined_at=30)
+    return ask
+
+
+def uids(answer: Answer) -> list[str]:
+    return [record["uid"] for record in answer.json["data"]]
+
+
+def count(ask: Asker) -> int:
+    return int(json.loads(ask.store.people.group("den") or b"")["membersCount"])
+
+
+def test_members_are_users_with_a_scope_and_the_time_of_joining(den: Asker) -> None:
+    answer = den(PATH)
+    assert uids(answer) == ["ann", "bob", "eve"]
+    assert answer.json["data"][2] == {
+        "uid": "eve", "name": "Eve", "status": "available", "role": "default", "createdAt": 0,
+        "updatedAt": 77, "scope": "moderator", "joinedAt": 30,
+    }  # fmt: skip
+    assert count(den) == 3
+
+
+def test_members_come_in_pages(den: Asker) -> None:
+    first, second, third = (den(PATH, f"perPage=2&page={page}") for page in (1, 2, 3))
+    assert (uids(first), uids(second), uids(third)) == (["ann", "bob"], ["eve"], [])
+    numbers = {"total": 3, "count": 1, "per_page": 2, "current_page": 2, "total_pages": 2}
+    assert second.json["meta"] == {"pagination": numbers}
+    assert second.json["cursor"] == {"updatedAt": 77, "affix": "append"}
+    assert "cursor" not in third.json
+    assert den(PATH).json["meta"]["pagination"]["per_page"] == 100
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("status=available", "eve"), ("status=offline", "ann bob"), ("scopes=admin", "ann"),
+        ("scopes=admin,moderator", "ann eve"), ("scopes=participant&status=available", ""),
+        ("scopes=moderator&scopes=participant", "bob eve"),
+    ],
+)  # fmt: skip
+def test_filters(den: Asker, query: str, expected: str) -> None:
+    answer = den(PATH, query)
+    assert uids(answer) == expected.split()
+    assert answer.json["meta"]["pagination"]["total"] == len(expected.split())
+
+
+@pytest.mark.parametrize("query", ["perPage=1001", "page=0", "status=away", "scopes=admin,boss"])
+def test_wrong_filters_are_refused(den: Asker, query: str) -> None:
+    answer = den(PATH, query)
+    assert (answer.status, list(answer.json["error"]["details"])) == (400, [query.split("=")[0]])
+
+
+def test_added_users_are_listed_and_an_action_message_says_so(den: Asker) -> None:
+    body = {"participants": ["cat"], "admins": ["nobody", "dan"], "moderators": ["ann"]}
+    answer = den.post(PATH, body, acting_user="bob")
+    assert answer.status == 200
+    outcomes = answer.json["data"]
+    assert list(outcomes) == ["admins", "moderators", "participants"]
+    for uid in ("nobody", "dan"):
+        assert outcomes["admins"][uid]["success"] is False
+        assert outcomes["admins"][uid]["error"]["code"] == "ERR_UID_NOT_FOUND"
+    assert outcomes["moderators"]["ann"]["error"]["code"] == "ERR_ALREADY_JOINED"
+    assert outcomes["participants"]["cat"]["success"] is True
+    message = outcomes["participants"]["cat"]["data"]
+    assert (message["category"], message["data"]["action"]) == ("action", "added")
+    entities = message["data"]["entities"]
+    assert [(name, entities[name]["entityType"]) for name in ("by", "on", "for")] == [
+        ("by", "user"), ("on", "user"), ("for", "group")
+    ]  # fmt: skip
+    assert (entities["by"]["entity"]["uid"], entities["on"]["entity"]["uid"]) == ("bob", "cat")
+    assert entities["for"]["entity"]["membersCount"] == 4
+    assert (message["sender"], message["sentAt"], message["conversationId"]) == ("bob", NOW, "group_den")
+    assert den("/v3/groups/den/messages").json["data"] == [message]
+    assert den(PATH).json["data"][-1] | {"name": ""} == {
+        "uid": "cat", "name": "", "status": "offline", "role": "default", "createdAt": 0,
+        "scope": "participant", "joinedAt": NOW,
+    }  # fmt: skip
+    assert count(den) == 4
+
+
+def test_without_an_acting_user_the_app_adds(den: Asker) -> None:
+    message = den.post(PATH, {"admins": ["cat", "cat"]}).json["data"]["admins"]["cat"]["data"]
+    assert message["sender"] == message["data"]["entities"]["by"]["entity"]["uid"] == "app_system"
+    assert uids(den(PATH, "scopes=admin")) == ["ann", "cat"]
+    assert len(den.store.ids()) == 1
+
+
+def test_a_banned_user_is_no_member_and_does_not_come_back(den: Asker) -> None:
+    outcomes = den.post(PATH, {"usersToBan": ["bob", "cat"]}).json["data"]["usersToBan"]
+    assert [outcome["data"]["data"]["action"] for outcome in outcomes.values()] == ["banned", "banned"]
+    assert (uids(den(PATH)), count(den)) == (["ann", "eve"], 2)
+    again = den.post(PATH, {"usersToBan": ["bob"], "participants": ["cat"]}).json["data"]
+    assert again["usersToBan"]["bob"]["error"]["code"] == "ERR_ALREADY_BANNED"
+    assert again["participants"]["cat"]["error"]["code"] == "ERR_BANNED_GROUPMEMBER"
+    assert uids(den(PATH)) == ["ann", "eve"]
+
+
+@pytest.mark.parametrize(
+    ("body", "field"),
+    [({}, "admins"), ({"admins": []}, "admins"), ({"usersToBan": [""]}, "usersToBan"),
+     ({"admins": "ann"}, "admins"),
+     ({"moderators": [5]}, "moderators"), ([], "body")],
+)  # fmt: skip
+def test_additions_that_are_refused(den: Asker, body: Any, field: str) -> None:
+    answer = den.post(PATH, body)
+    assert (answer.status, answer.code) == (400, "ERR_BAD_REQUEST")
+    assert field in answer.json["error"]["details"]
+    assert den.store.ids() == []
+
+
+def test_a_changed_scope_is_listed(den: Asker) -> None:
+    answer = den(f"{PATH}/bob", method="PUT", body={"scope": "moderator"})
+    assert answer.json == {"data": {"guid": "den", "uid": "bob", "scope": "moderator", "joinedAt": 20}}
+    assert uids(den(PATH, "scopes=moderator")) == ["bob", "eve"]
+    again = den(f"{PATH}/bob", method="PUT", body={"scope": "moderator"})
+    assert (again.status, again.code) == (400, "ERR_SAME_SCOPE")
+    assert den(f"{PATH}/bob", method="PUT").json["data"]["scope"] == "participant"
+    wrong = den(f"{PATH}/bob", method="PUT", body={"scope": "boss"})
+    assert (wrong.status, list(wrong.json["error"]["details"])) == (400, ["scope"])
+
+
+def test_a_kicked_member_is_listed_no_more(den: Asker) -> None:
+    answer = den(f"{PATH}/bob", method="DELETE", acting_user="ann")
+    assert (answer.status, answer.json["data"]["success"]) == (200, True)
+    assert "bob" in answer.json["data"]["message"]
+    assert (uids(den(PATH)), count(den)) == (["ann", "eve"], 2)
+    again = den(f"{PATH}/bob", method="DELETE")
+    assert (again.status, again.code) == (404, "ERR_NOT_A_MEMBER")
+    assert den.post(PATH, {"participants": ["bob"]}).json["data"]["participants"]["bob"]["success"]
+    assert uids(den(PATH)) == ["ann", "eve", "bob"]
+
+
+Requester = Callable[[Asker, str], Answer]
+CALLS: dict[str, Requester] = {
+    "list": lambda ask, guid: ask(f"/v3/groups/{guid}/members"),
+    "add": lambda ask, guid: ask.post(f"/v3/groups/{guid}/members", {"admins": ["ann"]}),
+    "change_scope": lambda ask, guid: ask(f"/v3/groups/{guid}/members/ann", method="PUT"),
+    "kick": lambda ask, guid: ask(f"/v3/groups/{guid}/members/ann", method="DELETE"),
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_an_unknown_group_is_not_found(den: Asker, name: str) -> None:
+    answer = CALLS[name](den, "none")
+    assert (answer.status, answer.code) == (404, "ERR_GUID_NOT_FOUND")
+
+
+@pytest.mark.parametrize(("uid", "code"), [("cat", "ERR_NOT_A_MEMBER"), ("nobody", "ERR_UID_NOT_FOUND")])
+@pytest.mark.parametrize("method", ["PUT", "DELETE"])
+def test_a_user_who_is_no_member_has_no_scope_and_is_not_kicked(
+    den: Asker, method: str, uid: str, code: str
+) -> None:
+    answer = den(f"{PATH}/{uid}", method=method, body={"scope": "admin"})
+    assert (answer.status, answer.code) == (404, code)
+
+
+def test_the_list_ignores_an_acting_user(den: Asker) -> None:
+    assert den(PATH, acting_user="nobody").status == 200
+    assert den.post(PATH, {"admins": ["cat"]}, acting_user="nobody").code == "ERR_UID_NOT_FOUND"
+
+
+def test_generated_groups_have_the_members_that_write_in_them(generated: Asker) -> None:
+    for guid in generated.store.people.guids():
+        group = json.loads(generated.store.people.group(guid) or b"")
+        answer = generated(f"/v3/groups/{guid}/members")
+        assert answer.json["meta"]["pagination"]["total"] == group["membersCount"] == len(answer.json["data"])
+        records = generated.store.records(generated.store.ids(group=guid))
+        assert {json.loads(record)["sender"] for record in records} <= set(uids(answer))
+        admins = [record["uid"] for record in answer.json["data"] if record["scope"] == "admin"]
+        assert admins == [group["owner"]]
+        assert all(record["joinedAt"] >= group["createdAt"] for record in answer.json["data"])

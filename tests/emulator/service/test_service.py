@@ -1,0 +1,164 @@
+from urllib.parse import quote
+
+import pytest
+
+from chatrest.core.endpoint import Acting
+from chatrest.emulator.service.refusals import Refusal
+from chatrest.emulator.service.request import Request
+from chatrest.emulator.service.service import read_acting_user
+from chatrest.emulator.store import Store
+from tests.emulator.conftest import KEYS, Asker
+from tests.emulator.store.test_directory import AWKWARD
+
+AUTH_ONLY = {"apikey": KEYS.auth_only}
+
+
+@pytest.mark.parametrize(
+    ("headers", "status", "code"),
+    [
+        ({}, 401, "AUTH_ERR_EMPTY_APIKEY"),
+        ({"apikey": ""}, 401, "AUTH_ERR_EMPTY_APIKEY"),
+        ({"apikey": "wrong"}, 401, "AUTH_ERR_APIKEY_NOT_FOUND"),
+        ({"apikey": KEYS.management}, 401, "AUTH_ERR_APIKEY_NOT_FOUND"),
+        (AUTH_ONLY, 403, "AUTH_ERR_NO_ACCESS"),
+    ],
+)
+def test_keys_that_are_refused(ask: Asker, headers: dict[str, str], status: int, code: str) -> None:
+    for path in (
+        "/v3/users",
+        "/v3/users/ann",
+        "/v3/users/ann/messages",
+        "/v3/messages",
+        "/v3/groups/den/messages",
+    ):
+        answer = ask(path, headers=headers)
+        assert (answer.status, answer.code) == (status, code)
+        assert list(answer.json) == ["error"]
+        assert list(answer.json["error"]) == ["message", "devMessage", "source", "details", "code"]
+        assert answer.json["error"]["source"] == "chat-api"
+    assert ask("/v3/messages", method="POST", headers=headers, body={"receiver": "bob"}).status == status
+
+
+def test_an_auth_only_key_creates_users_and_tokens(ask: Asker) -> None:
+    user = {"uid": "dan", "name": "Dan"}
+    assert ask("/v3/users", method="POST", headers=AUTH_ONLY, body=user).status == 200
+    assert ask("/v3/users/dan/auth_tokens", method="POST", headers=AUTH_ONLY).status == 200
+
+
+@pytest.mark.parametrize(
+    ("headers", "status", "code"),
+    [
+        ({"key": KEYS.management, "secret": KEYS.secret}, 200, ""),
+        ({"key": KEYS.management, "secret": "x"}, 401, "AUTH_ERR_APIKEY_NOT_FOUND"),
+        ({"key": "x", "secret": KEYS.secret}, 401, "AUTH_ERR_APIKEY_NOT_FOUND"),
+        ({"key": KEYS.management}, 401, "AUTH_ERR_EMPTY_AUTH_HEADER"),
+        ({}, 401, "AUTH_ERR_EMPTY_AUTH_HEADER"),
+        ({"apikey": KEYS.full_access}, 404, "ERR_API_NOT_FOUND"),
+    ],
+)
+def test_the_management_keys(ask: Asker, headers: dict[str, str], status: int, code: str) -> None:
+    answer = ask("/management/apps", headers=headers)
+    assert answer.status == status
+    assert status == 200 or answer.code == code
+
+
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [
+        ("GET", "/"), ("GET", "/v3"), ("GET", "/v3/"), ("GET", "/v2/users"), ("GET", "/users"),
+        ("GET", "/v3/apps"), ("GET", "/v3/users/"), ("GET", "/v3/users/ann/"), ("GET", "/v3//users"),
+        ("GET", "/v3/users/ann/messages/1"), ("GET", "/v3/users/ann/nothing"), ("PUT", "/v3/users/ann"),
+        ("DELETE", "/v3/messages"), ("POST", "/v3/users/ann"),
+        ("HEAD", "/v3/users"), ("GET", "/v3/groups/den"), ("GET", "/v3/*/ann"),
+    ],
+)  # fmt: skip
+def test_unknown_operations(ask: Asker, method: str, path: str) -> None:
+    answer = ask(path, method=method)
+    assert answer.status == 404
+    assert answer.code in ("ERR_API_NOT_FOUND", "ERR_UID_NOT_FOUND" if path == "/v3/users/" else "")
+    management = {"key": KEYS.management, "secret": KEYS.secret}
+    assert ask("/management/users", headers=management).code == "ERR_API_NOT_FOUND"
+
+
+@pytest.mark.parametrize(
+    ("path", "acting_user", "code"),
+    [
+        ("/v3/users/nobody", None, "ERR_UID_NOT_FOUND"),
+        ("/v3/users/nobody/messages", None, "ERR_UID_NOT_FOUND"),
+        ("/v3/users/ann/messages", "nobody", "ERR_UID_NOT_FOUND"),
+        ("/v3/users/ann/messages", "\udcff", "ERR_UID_NOT_FOUND"),
+        ("/v3/users/../messages", None, "ERR_UID_NOT_FOUND"),
+        ("/v3/users/%FF%00", None, "ERR_UID_NOT_FOUND"),
+        ("/v3/groups/none/messages", None, "ERR_GUID_NOT_FOUND"),
+        ("/v3/messages/1", None, "ERR_MESSAGE_ID_NOT_FOUND"),
+        ("/v3/messages/x", None, "ERR_MESSAGE_ID_NOT_FOUND"),
+        ("/v3/messages/99999999999999999999999", None, "ERR_MESSAGE_ID_NOT_FOUND"),
+        ("/v3/messages/1/thread", None, "ERR_MESSAGE_ID_NOT_FOUND"),
+    ],
+)
+def test_unknown_users_groups_and_messages(ask: Asker, path: str, acting_user: str | None, code: str) -> None:
+    answer = ask(path, acting_user=acting_user)
+    assert (answer.status, answer.code) == (404, code)
+
+
+@pytest.mark.parametrize("uid", AWKWARD)
+def test_any_uid_stands_in_a_path(ask: Asker, uid: str) -> None:
+    ask.store.add_user(uid)
+    ask.store.add_message("ann", uid, "hi")
+    path = f"/v3/users/{quote(uid, safe='')}"
+    assert ask(path).json["data"]["uid"] == uid
+    assert ask(f"{path}/messages").ids == [1]
+    assert ask("/v3/users/ann/messages", acting_user=uid).ids == [1]
+
+
+def test_a_user_seen_by_another_has_their_conversation(ask: Asker) -> None:
+    assert ask("/v3/users/bob", acting_user="ann").json["data"]["conversationId"] == "ann_user_bob"
+    assert "conversationId" not in ask("/v3/users/bob").json["data"]
+    assert "conversationId" not in ask("/v3/users/bob", acting_user="bob").json["data"]
+
+
+def test_which_messages_stand_in_which_list(ask: Asker) -> None:
+    add = ask.store.add_message
+    add("ann", "bob", "1")
+    add("bob", "cat", "2")
+    add("cat", "ann", "3")
+    add("ann", "den", "4", receiver_type="group")
+    add("bob", "den", "5", receiver_type="group", parentId="4")
+    assert ask("/v3/messages").ids == [1, 2, 3, 4, 5]
+    assert ask("/v3/messages", acting_user="ann").ids == [1, 3, 4]
+    assert ask("/v3/users/ann/messages").ids == [1, 3, 4]
+    assert ask("/v3/users/ann/messages", acting_user="bob").ids == [1]
+    assert ask("/v3/users/bob/messages", acting_user="ann").ids == [1]
+    assert ask("/v3/groups/den/messages").ids == [4, 5]
+    assert ask("/v3/messages/4/thread").ids == [5]
+    assert ask("/v3/messages/0004/thread").ids == [5]
+    assert ask("/v3/messages/1/thread").ids == []
+
+
+def test_default_sizes(ask: Asker) -> None:
+    ask.store.add_message("ann", "bob", "1")
+    for path, size in (("/v3/messages", 10), ("/v3/groups/den/messages", 10), ("/v3/messages/1/thread", 100)):
+        assert ask(path).json["meta"]["current"]["limit"] == size
+        assert ask(path, "perPage=3").json["meta"]["current"]["limit"] == 3
+
+
+@pytest.mark.parametrize(
+    ("acting", "uid", "expected"),
+    [
+        ("never", "ann", None), ("never", "nobody", None), ("optional", "ann", "ann"), ("optional", "", None),
+        ("optional", "nobody", 404), ("required", "ann", "ann"), ("required", "", 400),
+        ("required", "nobody", 404),
+    ],
+)  # fmt: skip
+def test_the_acting_user_goes_by_the_operation(
+    store: Store, acting: Acting, uid: str, expected: str | int | None
+) -> None:
+    store.add_user("ann")
+    request = Request("GET", "/v3/users", "", {"onbehalfof": uid})
+    if isinstance(expected, int):
+        with pytest.raises(Refusal) as caught:
+            read_acting_user(acting, request, store.people)
+        assert caught.value.status == expected
+        assert (b"onBehalfOf" in caught.value.body) is (expected == 400)
+    else:
+        assert read_acting_user(acting, request, store.people) == expected

@@ -1,0 +1,118 @@
+"""One reply in the midst of a list has lost its way on, for good: no source ends there without a word."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from chatrest.export import Plan, Report, export, verify
+from tests.exporting import fast_disk as fast_disk, ids_of, manifest_of
+from tests.small_service import Record, SmallService, talk
+
+pytestmark = pytest.mark.usefixtures("fast_disk", "tidy")
+
+COUNT = 200
+ALL = [str(number) for number in range(1, COUNT + 1)]
+FIRST_OF_PAGE = "76"
+"""The first id of the page whose reply is spoilt: the fourth, going on from the service's own positions."""
+
+
+def set_meta(value: Any) -> Callable[[Record], Record]:
+    return lambda reply: reply | {"meta": value}
+
+
+def without_meta(reply: Record) -> Record:
+    return {"data": reply["data"]}
+
+
+def set_cursor(value: Any) -> Callable[[Record], Record]:
+    return lambda reply: reply | {"meta": reply["meta"] | {"cursor": value}}
+
+
+def without_cursor(reply: Record) -> Record:
+    return reply | {"meta": {"pagination": reply["meta"]["pagination"]}}
+
+
+def empty_page_of_two(reply: Record) -> Record:
+    return {"data": [], "meta": {"pagination": {"current_page": 1, "total_pages": 2, "count": 0}}}
+
+
+SPOILS: dict[str, Callable[[Record], Record]] = {
+    "no meta": without_meta,
+    "null for meta": set_meta(None),
+    "a text for meta": set_meta("lost"),
+    "an empty object for meta": set_meta({}),
+    "no cursor": without_cursor,
+    "null for the cursor": set_cursor(None),
+    "an empty object for the cursor": set_cursor({}),
+    "a cursor without an id": set_cursor({"affix": "append"}),
+    "a cursor that cannot be read": set_cursor(["?"]),
+    "a cursor that goes back": set_cursor({"affix": "append", "id": 3}),
+    "nothing, and more to come": empty_page_of_two,
+}
+
+
+def spoilt(spoil: Callable[[Record], Record], uid: str | None) -> Callable[[Any, Record], Record]:
+    def change(request: Any, reply: Record) -> Record:
+        first = reply["data"][0]["id"] if reply["data"] else ""
+        is_meant = request.match_info.get("uid") == uid and request.query.get("affix") == "append"
+        return spoil(reply) if is_meant and first == FIRST_OF_PAGE else reply
+
+    return change
+
+
+@pytest.mark.parametrize("spoil", SPOILS)
+@pytest.mark.parametrize("workers", [1, 4])
+async def test_an_export_is_whole_only_where_all_of_it_came(spoil: str, workers: int, tmp_path: Path) -> None:
+    service = SmallService(talk(COUNT))
+    service.spoil = spoilt(SPOILS[spoil], None)
+    plan = Plan(everything=True)
+    async with service.session() as session:
+        report = await export(session, tmp_path / "out", plan, workers=workers)
+        assert_honest(report, tmp_path / "out", "everything")
+        again = await export(session, tmp_path / "out", workers=workers)
+        assert_honest(again, tmp_path / "out", "everything")
+        service.spoil = lambda _, reply: reply
+        report = await export(session, tmp_path / "out", workers=workers)
+    assert report.complete
+    assert ids_of(tmp_path / "out") == ALL
+    assert verify(tmp_path / "out").ok
+
+
+@pytest.mark.parametrize("spoil", SPOILS)
+async def test_the_other_sources_are_read_all_the_same(spoil: str, tmp_path: Path) -> None:
+    others = talk(30, first=1000)
+    for record in others:
+        record |= {"sender": "cat", "receiver": "dan"}
+    service = SmallService([*talk(COUNT), *others], users=["ann", "bob", "cat", "dan"])
+    service.spoil = spoilt(SPOILS[spoil], "ann")
+    async with service.session() as session:
+        report = await export(session, tmp_path / "out", Plan(users=["ann", "cat"]))
+    assert {str(record["id"]) for record in others} <= set(ids_of(tmp_path / "out"))
+    assert {failure.source for failure in report.failed} <= {"user ann"}
+    assert report.complete == (len(ids_of(tmp_path / "out")) == COUNT + 30)
+
+
+async def test_what_came_before_the_lost_position_is_kept_and_not_asked_for_again(tmp_path: Path) -> None:
+    service = SmallService(talk(COUNT))
+    service.spoil = spoilt(SPOILS["a cursor that goes back"], None)
+    async with service.session() as session:
+        await export(session, tmp_path / "out", Plan(everything=True))
+        assert ids_of(tmp_path / "out") == ALL[:100]
+        service.spoil = lambda _, reply: reply
+        service.requests.clear()
+        assert (await export(session, tmp_path / "out")).complete
+    positions = [int(query["id"]) for query in service.requests if query.get("affix") == "append"]
+    assert min(positions) >= 75
+
+
+def assert_honest(report: Report, out: Path, source: str) -> None:
+    """The report, the manifest and the files agree on whether the source is whole."""
+    ids = ids_of(out)
+    assert len(ids) == len(set(ids))
+    assert report.complete == manifest_of(out).complete == (ids == ALL)
+    assert verify(out).ok == report.complete
+    if not report.complete:
+        assert report.failed or report.reasons
+        assert {failure.source for failure in report.failed} <= {source}

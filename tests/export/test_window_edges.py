@@ -1,0 +1,181 @@
+"""The seconds at both ends of a window: services differ in whether `fromTimestamp` and `toTimestamp` include
+their own second, and in whether they heed them at all.
+"""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from chatrest.export import Plan, export
+from chatrest.export.sorting import Window
+from tests.exporting import fast_disk as fast_disk, ids_of, manifest_of
+from tests.small_service import START, Record, SmallService, talk
+
+pytestmark = pytest.mark.usefixtures("fast_disk", "tidy")
+
+
+def sent_at(record: Record) -> int:
+    return int(record["sentAt"])
+
+
+def exclusive(record: Record, since: int | None, until: int | None) -> bool:
+    return (since is None or sent_at(record) > since) and (until is None or sent_at(record) < until)
+
+
+def inclusive(record: Record, since: int | None, until: int | None) -> bool:
+    return (since is None or sent_at(record) >= since) and (until is None or sent_at(record) <= until)
+
+
+def without_end(record: Record, since: int | None, until: int | None) -> bool:
+    return since is None or sent_at(record) > since
+
+
+def end_with_a_beginning(record: Record, since: int | None, until: int | None) -> bool:
+    return since is None or inclusive(record, since, until)
+
+
+def nothing_heeded(record: Record, since: int | None, until: int | None) -> bool:
+    return True
+
+
+HABITS = [exclusive, inclusive, without_end, end_with_a_beginning, nothing_heeded]
+PLANS: list[dict[str, Any]] = [{"everything": True}, {"all_users": True}, {"pairs": [("ann", "bob")]}]
+
+
+@pytest.mark.parametrize("habit", HABITS)
+@pytest.mark.parametrize("sources", PLANS, ids=lambda plan: next(iter(plan)))
+@pytest.mark.parametrize(
+    ("window", "first", "last"),
+    [
+        ({"since": START + 40}, 40, 120),
+        ({"until": START + 80}, 1, 80),
+        ({"since": START + 40, "until": START + 80}, 40, 80),
+        ({"since": START + 40, "until": START + 40}, 40, 40),
+    ],
+)
+async def test_an_export_holds_both_ends_of_its_window_whatever_the_service_makes_of_them(
+    habit: Any, sources: dict[str, Any], window: dict[str, int], first: int, last: int, tmp_path: Path
+) -> None:
+    service = SmallService(talk(120))
+    service.window = habit
+    plan = Plan(**sources, **window)
+    async with service.session() as session:
+        report = await export(session, tmp_path / "out", plan)
+    assert report.complete
+    assert ids_of(tmp_path / "out") == [str(number) for number in range(first, last + 1)]
+    assert Plan.parse(bytes(manifest_of(tmp_path / "out").plan)) == plan
+
+
+@pytest.mark.parametrize("habit", HABITS)
+@pytest.mark.parametrize("sources", PLANS, ids=lambda plan: next(iter(plan)))
+async def test_a_recheck_misses_nothing_that_is_still_served(
+    habit: Any, sources: dict[str, Any], tmp_path: Path
+) -> None:
+    service = SmallService(talk(120))
+    service.window = habit
+    async with service.session() as session:
+        await export(session, tmp_path / "out", Plan(**sources, until=START + 110))
+        for seconds in range(9, 14):
+            report = await export(session, tmp_path / "out", recheck=seconds)
+            assert (report.complete, report.vanished, report.changed) == (True, 0, 0)
+        service.records = [record for record in service.records if record["id"] != "108"]
+        assert (await export(session, tmp_path / "out", recheck=12)).vanished == 1
+    assert manifest_of(tmp_path / "out").vanished == ["108"]
+
+
+async def test_an_edit_in_the_first_second_of_a_recheck_is_read(tmp_path: Path) -> None:
+    service = SmallService(talk(120))
+    service.window = exclusive
+    async with service.session() as session:
+        await export(session, tmp_path / "out", Plan(everything=True))
+        service.records[109] |= {"data": {"text": "edited"}}
+        assert (await export(session, tmp_path / "out", recheck=10)).changed == 1
+
+
+async def test_a_message_that_one_list_alone_still_shows_has_not_vanished(tmp_path: Path) -> None:
+    service = SmallService(talk(40))
+    hidden_from = {"ann"}
+
+    def without(request: Any, reply: Record) -> Record:
+        if request.match_info.get("uid") in hidden_from:
+            reply["data"] = [record for record in reply["data"] if record["id"] not in ("20", "21")]
+        return reply
+
+    async with service.session() as session:
+        await export(session, tmp_path / "out", Plan(all_users=True))
+        service.spoil = without
+        for workers in (1, 2):
+            report = await export(session, tmp_path / "out", recheck=1000, workers=workers)
+            assert (report.vanished, manifest_of(tmp_path / "out").vanished) == (0, [])
+        hidden_from.add("bob")
+        assert (await export(session, tmp_path / "out", recheck=1000)).vanished == 2
+    assert manifest_of(tmp_path / "out").vanished == ["20", "21"]
+
+
+async def test_a_message_whose_time_was_moved_has_not_vanished(tmp_path: Path) -> None:
+    service = SmallService(talk(40))
+    service.window = inclusive
+    async with service.session() as session:
+        await export(session, tmp_path / "out", Plan(everything=True))
+        service.records[37] |= {"sentAt": START - 500}
+        report = await export(session, tmp_path / "out", recheck=10)
+    assert report.vanished == 0
+    assert manifest_of(tmp_path / "out").vanished == []
+
+
+def milliseconds(record: Record, since: int | None, until: int | None) -> bool:
+    return since is None or sent_at(record) * 1000 >= since * 1_000_000
+
+
+def whole_minutes(record: Record, since: int | None, until: int | None) -> bool:
+    return since is None or sent_at(record) >= (since // 60 + 1) * 60
+
+
+@pytest.mark.parametrize("habit", [milliseconds, whole_minutes])
+@pytest.mark.parametrize("sources", PLANS, ids=lambda plan: next(iter(plan)))
+async def test_what_a_service_with_times_of_its_own_left_out_is_looked_for_once_more(
+    habit: Any, sources: dict[str, Any], tmp_path: Path
+) -> None:
+    service = SmallService(talk(300))
+    async with service.session() as session:
+        await export(session, tmp_path / "out", Plan(**sources))
+        service.window = habit
+        service.records = [record for record in service.records if record["id"] not in ("200", "297", "300")]
+        report = await export(session, tmp_path / "out", recheck=150)
+    assert report.complete
+    assert report.vanished == 3
+    assert manifest_of(tmp_path / "out").vanished == ["200", "297", "300"]
+
+
+async def test_a_few_deleted_messages_cost_a_few_requests(tmp_path: Path) -> None:
+    service = SmallService(talk(400))
+    service.window = inclusive
+    async with service.session() as session:
+        await export(session, tmp_path / "out", Plan(everything=True))
+        service.requests.clear()
+        await export(session, tmp_path / "out", recheck=1000)
+        without = len(service.requests)
+        service.requests.clear()
+        service.records = [record for record in service.records if record["id"] not in ("120", "121")]
+        assert (await export(session, tmp_path / "out", recheck=1000)).vanished == 2
+    assert len(service.requests) <= without + 2
+
+
+@pytest.mark.parametrize(
+    ("window", "recheck_since", "expected"),
+    [
+        (Window(), None, (None, None)),
+        (Window(5), None, (4, None)),
+        (Window(0), None, (0, None)),
+        (Window(None, 9), None, (0, 10)),
+        (Window(5, 9), None, (4, 10)),
+        (Window(5, 9), 7, (6, 10)),
+        (Window(5, 9), 2, (4, 10)),
+        (Window(START * 1000), None, (START * 1000 - 1000, None)),
+    ],
+)
+def test_a_service_is_asked_for_a_second_more_at_both_ends(
+    window: Window, recheck_since: int | None, expected: tuple[int | None, int | None]
+) -> None:
+    assert window.asked(recheck_since) == expected

@@ -1,0 +1,67 @@
+"""`session.members` against the emulator: every operation, and the state that it leaves."""
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from chatrest import AsyncSession, NotFoundError
+from chatrest.emulator import Emulator
+from chatrest.errors import ApiError
+from chatrest.queries.members import MemberQuery, NewMembers
+
+GUID = "group-1"
+
+
+@pytest.fixture
+async def emulator() -> AsyncIterator[Emulator]:
+    async with Emulator(users=40, messages=0, groups=0) as emulator:
+        emulator.store.add_group(GUID)
+        for number in range(1, 31):
+            scope = "admin" if number == 1 else "participant"
+            emulator.store.add_member(GUID, f"user-{number:02}", scope, joined_at=number)
+        yield emulator
+
+
+@pytest.fixture
+async def session(emulator: Emulator) -> AsyncIterator[AsyncSession]:
+    async with AsyncSession(emulator.app) as session:
+        yield session
+
+
+async def test_a_walk_gives_every_member_in_the_order_of_joining(session: AsyncSession) -> None:
+    members = await session.members.list(GUID, MemberQuery(per_page=7)).collect()
+    assert [member.uid for member in members] == [f"user-{number:02}" for number in range(1, 31)]
+    assert (members[0].scope, members[0].joined_at) == ("admin", 1)
+    admins = await session.members.list(GUID, MemberQuery(scopes=("admin",))).collect()
+    assert [member.uid for member in admins] == ["user-01"]
+
+
+async def test_a_walk_goes_on_from_a_token(session: AsyncSession) -> None:
+    query = MemberQuery(per_page=7)
+    walk = session.members.list(GUID, query).limit(10)
+    first = await walk.collect()
+    rest = await session.members.list(GUID, query, cursor=str(walk.cursor)).collect()
+    assert [member.uid for member in (*first, *rest)] == [f"user-{number:02}" for number in range(1, 31)]
+
+
+async def test_additions_scopes_and_kicks_leave_their_state(
+    emulator: Emulator, session: AsyncSession
+) -> None:
+    members = NewMembers(moderators=["user-31"], users_to_ban=["user-02"])
+    await session.members.add(GUID, members, on_behalf_of="user-01")
+    changed = await session.members.change_scope(GUID, "user-03", "admin")
+    assert (changed.uid, changed.scope, changed.joined_at) == ("user-03", "admin", 3)
+    assert (await session.members.kick(GUID, "user-04")).success
+    scopes = {member.uid: member.scope async for member in session.members.list(GUID)}
+    assert (len(scopes), scopes["user-31"], scopes["user-03"]) == (29, "moderator", "admin")
+    assert not {"user-02", "user-04"} & set(scopes)
+    assert len(emulator.store.ids(group=GUID)) == 2
+
+
+async def test_errors_have_the_service_codes(session: AsyncSession) -> None:
+    with pytest.raises(NotFoundError, match="ERR_GUID_NOT_FOUND"):
+        await session.members.list("no group").collect()
+    with pytest.raises(NotFoundError, match="ERR_NOT_A_MEMBER"):
+        await session.members.kick(GUID, "user-40")
+    with pytest.raises(ApiError, match="ERR_SAME_SCOPE"):
+        await session.members.change_scope(GUID, "user-01", "admin")
