@@ -64,14 +64,14 @@ class Client:
         check_verify(verify)
         self.cursor_key = check_cursor_key(cursor_key)
         self.page_sizes = PageSizes()
-        self._timing = check_timing(clock, sleep, dice)
+        timing = check_timing(clock, sleep, dice)
         self._make_context = partial(
-            CallContext, timing=self._timing, dice=dice, listeners=check_listeners(telemetry)
+            CallContext, timing=timing, dice=dice, listeners=check_listeners(telemetry)
         )
         self._make_pool = partial(
             Pool,
             concurrency=check_count("concurrency", concurrency),
-            timing=self._timing,
+            timing=timing,
             connect=lambda: Transport(verify=verify, proxy=proxy, cap=cap),
             pace=instance("pace", pace, Pace),
         )
