@@ -115,7 +115,7 @@ def longest(secrets: Iterable[str]) -> int:
     return max((_LONGEST_ESCAPE * len(secret) for secret in secrets), default=0)
 
 
-def described(value: object) -> str:
+def description(value: object) -> str:
     """A refused argument as its error names it: a number, None or a boolean as it is, else the type alone.
 
     Where arguments are swapped, the value that is refused is a key.

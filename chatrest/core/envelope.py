@@ -38,7 +38,7 @@ class Envelope(Struct, frozen=True):
 
 
 class _Served(Struct, gc=False):
-    """What of a reply may hold a position, as it was served."""
+    """The members of a reply that may hold a position, as they were served."""
 
     meta: Any = None
     cursor: Any = None

@@ -228,8 +228,8 @@ def _asked_in_direction(view: View) -> Onward:
 def _own_position(view: View, served: Pairs) -> Onward:
     """The specification's own parameters: `affix`, and the `id` of the last item."""
     last = last_id([view.rules.identify(item) for item in view.arranged.items[-1:]], view.cursor.last)
-    if last is None:
-        return END
+    if not last:  # records without an id: there is nothing to go on from
+        return END if view.is_short else Onward(error="a full page of records without an id leads nowhere")
     position: Pairs = (("affix", view.arranged.direction), ("id", last))
     timed = "sentAt" in dict(served) or "sentAt" in dict(view.cursor.position)
     if timed and view.arranged.items and getattr(view.arranged.items[-1], "sent_at", 0) > 0:
@@ -308,13 +308,17 @@ def _next_number(view: View) -> Onward:
     size = asked.get(view.rules.size_name, str(view.rules.size))
     # Page numbers count pages of one size: the one that the walk began with.
     return Onward(
-        (("page", str(_number(view) + 1)), (view.rules.size_name, size)), landmark=landmark_of(view.ids)
+        (("page", str(_number(view) + 1)), (view.rules.size_name, size)),
+        landmark=landmark_of(view.page, view.ids),
     )
 
 
-def landmark_of(ids: Sequence[str]) -> Hashable:
-    """What tells a page from another one of its list; None for a page with records that have no id."""
-    return hash(tuple(ids)) if ids and all(ids) else None
+def landmark_of(page: Listing[Any], ids: Sequence[str]) -> Hashable:
+    """What tells a page from another one of its list: its ids, and the bytes of records that have none."""
+    if not ids:
+        return None
+    items = zip(ids, page.items, strict=True)
+    return hash(tuple(text or bytes(getattr(item, "raw", b"")) for text, item in items))
 
 
 def _number(view: View) -> int:

@@ -38,7 +38,7 @@ from ..errors import (
     ServerError,
     TransportError,
 )
-from ..secrets import described
+from ..secrets import description
 from .arguments import hides_arguments
 from .endpoint import Replay
 from .timeouts import check_seconds
@@ -74,7 +74,7 @@ class Attempts(Struct, frozen=True, kw_only=True):
         """Those that count against `RetryPolicy.attempts`."""
         return self.count - self.limited - self.connect_failures
 
-    def failing(self, error: ChatRestError, *, has_replied: bool) -> "Attempts":
+    def with_failure(self, error: ChatRestError, *, has_replied: bool) -> "Attempts":
         """These and one more that ended in `error`, with no pause decided yet.
 
         `has_replied`: whether the region ever replied. One that never did may be a host that does not exist,
@@ -91,7 +91,7 @@ class Attempts(Struct, frozen=True, kw_only=True):
             log=self.log,
         )
 
-    def pausing(self, seconds: float) -> "Attempts":
+    def with_pause(self, seconds: float) -> "Attempts":
         """These, to be followed by another one after `seconds`."""
         return Attempts(
             count=self.count,
@@ -129,7 +129,7 @@ class RetryPolicy(Struct, frozen=True, kw_only=True):
             value = getattr(self, name)
             if type(value) is not int or not 1 <= value <= 1000:
                 allowed = "a whole number from 1 to 1000"
-                raise RequestInvalidError(f"retry.{name} = {described(value)}: allowed is {allowed}")
+                raise RequestInvalidError(f"retry.{name} = {description(value)}: allowed is {allowed}")
         for name in ("first_wait", "longest_wait", "longest_server_wait", "unnamed_limit_wait"):
             if check_seconds(f"retry.{name}", getattr(self, name)) is None:
                 raise RequestInvalidError(f"retry.{name} = None: allowed is a number of seconds above 0")

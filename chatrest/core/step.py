@@ -96,7 +96,7 @@ def step(
     """
     ids = list(map(rules.identify, page.items))
     arranged = arrange(cursor, page, ids, rules, memory)
-    if "page" in dict(cursor.position) and landmark_of(ids) in memory.visited:
+    if "page" in dict(cursor.position) and landmark_of(page, ids) in memory.visited:
         arranged = structs.replace(arranged, items=[], unordered_count=0)
     start = structs.replace(cursor, direction=arranged.direction, by_id=arranged.by_id)
     view = View(start, page, ids, arranged, rules, memory, largest)

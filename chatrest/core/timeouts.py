@@ -5,7 +5,7 @@ from typing import Final, final
 from msgspec import Struct
 
 from ..errors import RequestInvalidError
-from ..secrets import described
+from ..secrets import description
 from .arguments import hides_arguments
 
 _MOST: Final = 1_000_000_000
@@ -37,5 +37,5 @@ def check_seconds(name: str, value: object) -> float | None:
         return None
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= _MOST:
         allowed = "a number up to a billion and above 0, or None"
-        raise RequestInvalidError(f"{name} = {described(value)}: allowed is {allowed}")
+        raise RequestInvalidError(f"{name} = {description(value)}: allowed is {allowed}")
     return float(value)

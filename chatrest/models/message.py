@@ -1,7 +1,7 @@
 """Messages: one struct a category, and one for whatever the others cannot hold.
 
 The categories and types are open: what is not known arrives as `UnknownMessage`, with its exact bytes.
-A text message and a media message are one category on the wire (`message`), told apart by their `type`.
+A text message and a media message are one category on the wire (`message`), distinguished by their `type`.
 """
 
 from contextlib import suppress
@@ -92,7 +92,7 @@ class CustomMessage(_ById, frozen=True, gc=False, rename="camel", tag="custom"):
 
 @final
 class ActionMessage(_ById, frozen=True, gc=False, rename="camel", tag="action"):
-    """What happened to a message or a group: edited, deleted, joined … in `data.action`."""
+    """An event of a message or a group: edited, deleted, joined … in `data.action`."""
 
     data: ActionContent
 
@@ -167,7 +167,7 @@ Message: TypeAlias = TextMessage | MediaMessage | CustomMessage | ActionMessage 
 """Any message. Every one has the common and the optional fields."""
 
 Typed: TypeAlias = TextMessage | CustomMessage | ActionMessage | CallMessage
-"""What one decode tells apart, by `category`: a media message is still a text message here."""
+"""The types that one decode distinguishes, by `category`: a media message is a text message here."""
 
 LooselyTyped: Any = Typed
 """The same with ids and sizes as they were served, number or text; `tighten` gives them their types."""

@@ -27,14 +27,14 @@ from ..telemetry import LOGGER, Attempt, Outcome, notify
 from .lanes import RateGate
 from .options import CallContext, CallOptions
 from .pool import Pool
-from .progress import Durations, Progress, account, has_passed, too_late
+from .progress import Durations, Progress, no_room_text, passed_text, spent_text
 from .replies import is_success, limit_signal, outcome_unknown, refusal, unreadable
 from .transport import Reply, was_sent
 
 R = TypeVar("R")
 
-_NONE_YET: Final = Attempts()
-_NONE_YET_PATIENT: Final = Attempts(patient=True)
+_NO_ATTEMPTS: Final = Attempts()
+_NO_ATTEMPTS_PATIENT: Final = Attempts(patient=True)
 
 
 class ActiveCall(Generic[R]):
@@ -49,7 +49,7 @@ class ActiveCall(Generic[R]):
         self._options, self._context = options, context
         self._gate: RateGate = pool.gate(options.destination.app_id, call.endpoint.rate_class)
         self._progress = Progress(context.timing.now())
-        self._attempts = _NONE_YET if options.priority == "interactive" else _NONE_YET_PATIENT
+        self._attempts = _NO_ATTEMPTS if options.priority == "interactive" else _NO_ATTEMPTS_PATIENT
 
     async def result(self) -> R:
         """Return what the endpoint reads in the reply; raise the last real error, with all attempts in it."""
@@ -127,7 +127,7 @@ class ActiveCall(Generic[R]):
         """Refuse to wait for a slot that cannot come within the deadline."""
         wait, left = self._gate.expected(self._options.priority), deadline - (now - self._progress.began)
         if wait >= left > 0:
-            raise self._late(too_late(wait, "rate limit", deadline, left), "rate limit", wait)
+            raise self._late(no_room_text(wait, "rate limit", deadline, left), "rate limit", wait)
 
     def _read(self, reply: Reply) -> R:
         name, options = self._call.endpoint.name, self._options
@@ -176,7 +176,7 @@ class ActiveCall(Generic[R]):
         """
         options, now = self._options, self._context.timing.now()
         error.operation = self._call.endpoint.name
-        attempts = self._attempts.failing(error, has_replied=self._pool.has_replied)
+        attempts = self._attempts.with_failure(error, has_replied=self._pool.has_replied)
         self._attempts, self._progress.stage = attempts, "wait"
         pause = options.retry.wait(attempts, self._call.endpoint.replay, self._context.dice)
         if pause is None:
@@ -189,8 +189,8 @@ class ActiveCall(Generic[R]):
             and (left := options.deadline - (now - self._progress.began)) <= pause
         ):
             reason: DeadlineReason = "rate limit" if is_limited else "wait"
-            raise self._late(too_late(pause, reason, options.deadline, left), reason, pause)
-        self._attempts = attempts.pausing(pause)
+            raise self._late(no_room_text(pause, reason, options.deadline, left), reason, pause)
+        self._attempts = attempts.with_pause(pause)
 
     def _is_to_repeat(self, error: BaseException) -> bool:
         return error is self._attempts.error and self._attempts.pause is not None
@@ -220,12 +220,12 @@ class ActiveCall(Generic[R]):
         """The error of a call whose deadline has just passed."""
         assert self._options.deadline is not None
         stage = self._progress.stage
-        return self._late(has_passed(stage, self._options.deadline), stage, None)
+        return self._late(passed_text(stage, self._options.deadline), stage, None)
 
     def _late(self, text: str, reason: DeadlineReason, wait: float | None) -> DeadlineExceededError:
         name, progress = self._call.endpoint.name, self._progress
         sent = self._attempts.count + (progress.stage == "network")
-        text = f"{name}: {text}{account(progress, sent, self._attempts)}"
+        text = f"{name}: {text}{spent_text(progress, sent, self._attempts)}"
         kind = DeadlineExceededError
         if progress.sent and self._call.endpoint.replay == "never":
             kind, text = DeadlineOutcomeUnknownError, f"{text}; it was sent, and may have been applied"

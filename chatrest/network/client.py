@@ -12,7 +12,7 @@ from typing import Final, TypeVar, final
 
 from msgspec import structs
 
-from ..core.arguments import check_count, detached, instance
+from ..core.arguments import check_count, detach, instance
 from ..core.cursor import CursorKey
 from ..core.endpoint import Call
 from ..core.hosts import check_url
@@ -146,7 +146,7 @@ class Sender:
         try:
             return self._client.start(call, self._options, self._headers)
         except ChatRestError as error:
-            failure = detached(error)
+            failure = detach(error)
         failure.operation = name
         del call  # its path and body may hold a key
         raise failure

@@ -49,18 +49,18 @@ class Progress(Durations):
         """The reply of the attempt under way, or of the last one."""
 
 
-def too_late(wait: float, stage: DeadlineReason, deadline: float, left: float) -> str:
+def no_room_text(wait: float, stage: DeadlineReason, deadline: float, left: float) -> str:
     """The reason why a wait of `wait` seconds is not begun: only `left` seconds of the deadline are."""
     what = "the rate limit's next slot" if stage == "rate limit" else "the next attempt"
     return f"{what} is {wait:.1f} s away, and the deadline of {deadline} s leaves {left:.1f} s"
 
 
-def has_passed(stage: DeadlineReason, deadline: float) -> str:
+def passed_text(stage: DeadlineReason, deadline: float) -> str:
     """The reason why a deadline passed."""
     return _PASSED[stage].format(deadline)
 
 
-def account(total: Durations, sent: int, attempts: Attempts) -> str:
+def spent_text(total: Durations, sent: int, attempts: Attempts) -> str:
     """The time spent and what the attempts ended in, in brackets; empty where there is nothing to say."""
     pairs = (
         (total.paced, "held back by the rate limit"),

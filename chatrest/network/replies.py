@@ -5,7 +5,7 @@ from typing import Final
 
 from msgspec import structs
 
-from ..core.arguments import detached
+from ..core.arguments import detach
 from ..core.faults import error_of, fault, http_date, signal
 from ..core.pacer import Signal
 from ..errors import (
@@ -45,7 +45,7 @@ def unreadable(
     kind = reply.headers.get("Content-Type", "").partition(";")[0].strip().lower()
     if kind in _NOT_JSON:
         error.args = (f"{error}; its Content-Type is {kind}: is that the service's address?",)
-    return detached(error)
+    return detach(error)
 
 
 def outcome_unknown(operation: str, error: ApiError | TransportError) -> ChatRestError:

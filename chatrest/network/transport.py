@@ -21,7 +21,7 @@ from msgspec import Struct
 from multidict import CIMultiDict
 from yarl import URL
 
-from ..core.arguments import detached
+from ..core.arguments import detach
 from ..core.inflate import ACCEPTED, Inflate
 from ..core.timeouts import Timeouts
 from ..core.wire import Request
@@ -135,7 +135,7 @@ class Transport:
             vars(error)["sent"] = progress.connected
             raise
         except ReplyUnreadableError as error:
-            failure: ChatRestError = detached(error)
+            failure: ChatRestError = detach(error)
         except _FAILURES as error:
             failure = _failure(error, timeouts) if progress.connected else _no_connection(error, timeouts)
         response = None  # its repr shows what the peer sent

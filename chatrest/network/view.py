@@ -7,7 +7,7 @@ from typing import Any, Final, Self
 
 from msgspec import structs
 
-from ..core.arguments import check_unquoted, detached, hides_arguments, instance
+from ..core.arguments import check_unquoted, detach, hides_arguments, instance
 from ..core.encode import ARRAYS, Arrays
 from ..core.endpoint import Interface, Method, check_acting_user
 from ..core.retry import RetryPolicy
@@ -103,7 +103,7 @@ class ClientView:
         try:
             running = self.sender(call_by_hand(method, path, query, json, self._interface(interface)))
         except ChatRestError as error:
-            failure = detached(error)
+            failure = detach(error)
         del method, path, query, json, interface  # no frame of an error holds what may be a key
         if failure is not None:
             raise failure

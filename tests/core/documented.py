@@ -16,7 +16,7 @@ from chatrest.models.message import (
     UnknownMessage,
 )
 
-some = settings(max_examples=120, deadline=None, database=None)
+few_examples = settings(max_examples=120, deadline=None, database=None)
 PAGE, MESSAGE_ONE = many(Message), one(Message)
 
 

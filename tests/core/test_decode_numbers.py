@@ -10,7 +10,7 @@ from msgspec import UNSET
 from chatrest.core.decode import many, one
 from chatrest.core.rows import rows
 from chatrest.models.message import MediaMessage, Message, UnknownMessage
-from tests.core.documented import CALL_MESSAGE, GOOD, KINDS, MEDIA, PAGE, TEXT, body, some
+from tests.core.documented import CALL_MESSAGE, GOOD, KINDS, MEDIA, PAGE, TEXT, body, few_examples
 
 
 def numbered(record: dict[str, Any]) -> dict[str, Any]:
@@ -118,7 +118,7 @@ records = st.fixed_dictionaries(
 )
 
 
-@settings(some, max_examples=200)
+@settings(few_examples, max_examples=200)
 @given(st.lists(records, max_size=4))
 def test_decoded_at_once_or_record_by_record_the_page_is_the_same(changes: list[dict[str, Any]]) -> None:
     served = [{**TEXT, "type": "file", **change} for change in changes]

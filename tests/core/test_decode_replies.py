@@ -23,7 +23,7 @@ from tests.core.documented import (
     PAGE,
     TEXT,
     body,
-    some,
+    few_examples,
 )
 
 # ── the envelope ──
@@ -62,7 +62,7 @@ def test_an_object_with_an_id_stands_for_a_list_of_one() -> None:
     assert PAGE(json.dumps({"data": TEXT}).encode()).items == PAGE(body([TEXT])).items
 
 
-@some
+@few_examples
 @given(st.binary(max_size=60) | st.text('{}[]:,"data metid\\0.-', max_size=40).map(str.encode))
 def test_any_bytes_are_a_page_or_unreadable_and_nothing_else(served: bytes) -> None:
     for read in (
@@ -96,7 +96,7 @@ def test_an_odd_meta_fails_no_page(meta: Any) -> None:
     assert [item.id for item in PAGE(body([TEXT], meta)).items] == ["1002"]
 
 
-def test_a_meta_of_odd_types_is_mended_and_told() -> None:
+def test_a_meta_of_odd_types_is_mended_and_noted() -> None:
     page = PAGE(
         body(
             [TEXT], {"pagination": {"total": "3", "per_page": 5.0}, "cursor": {"id": "77", "affix": "append"}}

@@ -13,7 +13,7 @@ from chatrest.core.rows import rows
 from chatrest.errors import ReplyUnreadableError
 from chatrest.models.meta import Current, Meta, Pagination, Position
 from chatrest.models.user import User
-from tests.core.documented import PAGE, TEXT, body, some
+from tests.core.documented import PAGE, TEXT, body, few_examples
 
 USERS = many(User)
 READERS = [PAGE, rows]
@@ -152,7 +152,7 @@ def test_meta_nested_too_deeply_is_unreadable() -> None:
 
 @pytest.mark.parametrize("value", ["x", 5, True, [1]])
 @pytest.mark.parametrize("name", ["pagination", "current"])
-def test_pagination_or_current_of_another_type_is_absent_and_told(name: str, value: Any) -> None:
+def test_pagination_or_current_of_another_type_is_absent_and_noted(name: str, value: Any) -> None:
     for page in listings({name: value, "cursor": {"id": 5}}):
         assert getattr(page.meta, name) is None
         assert page.meta.cursor == Position(id=5)
@@ -189,7 +189,7 @@ values = st.recursive(
 )
 
 
-@settings(some, max_examples=300)
+@settings(few_examples, max_examples=300)
 @given(st.lists(values, max_size=4), values, values)
 def test_any_json_is_a_page_with_every_record_or_unreadable(
     records: list[Any], meta: Any, cursor: Any

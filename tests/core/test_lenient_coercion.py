@@ -163,10 +163,10 @@ json = st.recursive(
 def test_any_json_fits_or_is_a_miscoerced(value: Any) -> None:
     for kind in (Outer, Inner, TextMessage, CallMessage, CustomMessage):
         try:
-            found, _ = coercion(value, kind)
+            coerced_value, _ = coercion(value, kind)
         except CoercionError:
             continue
-        assert isinstance(found, kind)
+        assert isinstance(coerced_value, kind)
 
 
 @settings(max_examples=60, deadline=None, database=None)

@@ -12,7 +12,7 @@ from chatrest.core.decode import ACK, Ack, each
 from chatrest.errors import ApiError, ReplyUnreadableError
 from chatrest.models.member import AddedMember
 from chatrest.models.user import User
-from tests.core.documented import some
+from tests.core.documented import few_examples
 
 ADDED = each(AddedMember)
 YES, NO = {"success": True}, {"success": False}
@@ -55,6 +55,7 @@ def test_an_acknowledgement_is_read_in_data_or_at_the_root(served: Any, ack: Ack
         b'{"data":"done"}', b'{"data":[]}', b'{"data":[{"success":true}]}', b'{"data":null}', b'{"data":5}',
         b'{"data":true}', b"done", b'"done"', b"[]", b"", b"<html>", b'{"error":{"code":"X"}}',
         b'{"data":{"success":{"bob":{"success":false}}}}', b'{"data":{"success":[]}}',
+        b'{"error":"no such user"}', b'{"data":{"error":{"code":"X"}}}',
         b'{"data":{"success":"maybe"}}', b'{"data":{"success":2}}',
     ],
 )  # fmt: skip
@@ -186,7 +187,7 @@ values = st.recursive(
 )  # fmt: skip
 
 
-@some
+@few_examples
 @given(values)
 def test_any_json_is_read_or_unreadable_and_an_item_succeeds_only_where_it_says_so(data: Any) -> None:
     for read in (ADDED, ACK):

@@ -23,7 +23,18 @@ from chatrest import (
     User,
     parse,
 )
-from tests.core.documented import CALL_MESSAGE, CUSTOM, GOOD, KINDS, MEDIA, PAGE, TEXT, body, mutants, some
+from tests.core.documented import (
+    CALL_MESSAGE,
+    CUSTOM,
+    GOOD,
+    KINDS,
+    MEDIA,
+    PAGE,
+    TEXT,
+    body,
+    few_examples,
+    mutants,
+)
 
 # ── what is read ──
 
@@ -104,7 +115,7 @@ def test_data_of_another_type_is_refused(data: Any) -> None:
 # ── there and back ──
 
 
-@settings(some, max_examples=200)
+@settings(few_examples, max_examples=200)
 @given(mutants())
 def test_every_message_comes_back_as_it_was(raw: bytes) -> None:
     message = parse(Message, raw)
@@ -126,7 +137,7 @@ metadata = st.recursive(
 )  # fmt: skip
 
 
-@some
+@few_examples
 @given(st.dictionaries(st.text(max_size=3), metadata, max_size=3), st.sampled_from(GOOD))
 def test_any_metadata_comes_back_as_it_was(served: dict[str, Any], record: dict[str, Any]) -> None:
     given_record = {**record, "data": {**record["data"], "metadata": served}, "quotedMessage": served}

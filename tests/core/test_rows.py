@@ -13,7 +13,7 @@ from chatrest.core.rows import UNKNOWN, AsRows, Row, row_of, rows
 from chatrest.errors import ReplyUnreadableError
 from chatrest.models.meta import Position
 from chatrest.resources.messages import Messages
-from tests.core.documented import CALL_MESSAGE, GOOD, PAGE, TEXT, body, some
+from tests.core.documented import CALL_MESSAGE, GOOD, PAGE, TEXT, body, few_examples
 
 DEEP = b"[" * 1500 + b"]" * 1500
 ODD = [
@@ -30,8 +30,8 @@ def records(draw: st.DrawFn) -> bytes:
     """A record whose members are of any kind, in any order, perhaps twice, perhaps over several lines."""
     space = draw(st.sampled_from(BREAKS))
     members = draw(st.lists(st.tuples(st.sampled_from(NAMES), st.sampled_from(ODD)), max_size=5))
-    told = [b'"' + name.encode() + b'":' + space + value for name, value in members]
-    whole = b"{" + space + (b"," + space).join(told) + space + b"}"
+    members = [b'"' + name.encode() + b'":' + space + value for name, value in members]
+    whole = b"{" + space + (b"," + space).join(members) + space + b"}"
     return draw(st.sampled_from([whole, whole, whole, *ODD]))
 
 
@@ -58,7 +58,7 @@ def test_a_page_is_read_as_the_few_members_and_the_exact_bytes() -> None:
     assert (row.sent_at, row.uid) == (1700000000, "")
 
 
-@settings(some, max_examples=250)
+@settings(few_examples, max_examples=250)
 @given(
     st.lists(records(), max_size=4), st.sampled_from(BREAKS), st.booleans(), st.sampled_from(["", "\ufeff"])
 )
@@ -68,14 +68,14 @@ def test_rows_reads_what_messages_reads_with_the_same_ids_and_the_records_bytes(
     meta = b'"meta":{"cursor":{"id":5,"affix":"append"}}'
     data = b'"data":' + space + b"[" + space + (space + b"," + space).join(served) + space + b"]"
     page = mark.encode() + b"{" + b",".join([meta, data] if first else [data, meta]) + b"}" + space
-    found = rows(page)
-    assert [row.id for row in found.items] == [keepable(item.id) for item in PAGE(page).items]
-    assert [bytes(row.raw) for row in found.items] == list(map(one_line, served))
-    assert found.meta.cursor == Position("append", 5)
-    assert found.raw is page
+    listing = rows(page)
+    assert [row.id for row in listing.items] == [keepable(item.id) for item in PAGE(page).items]
+    assert [bytes(row.raw) for row in listing.items] == list(map(one_line, served))
+    assert listing.meta.cursor == Position("append", 5)
+    assert listing.raw is page
 
 
-@some
+@few_examples
 @given(st.lists(records(), max_size=3))
 def test_a_row_reads_its_own_bytes_as_its_page_read_them(served: list[bytes]) -> None:
     """What was written is read again: a record with another id would be taken for a new one."""
@@ -85,7 +85,7 @@ def test_a_row_reads_its_own_bytes_as_its_page_read_them(served: list[bytes]) ->
     assert [row_of(row.raw) for row in page.items] == page.items  # type: ignore[arg-type]
 
 
-@some
+@few_examples
 @given(st.lists(records(), min_size=1, max_size=3))
 def test_every_value_of_a_row_can_be_kept_in_a_database(served: list[bytes]) -> None:
     for row in rows(b'{"data":[' + b",".join(served) + b"]}").items:

@@ -121,7 +121,7 @@ def _coerced_struct(served: dict[str, Any], want: inspect.StructType, path: str,
 
 
 def _refuse_fill(value: Any, field: inspect.Field, want: inspect.StructType, path: str) -> None:
-    """Refuse to make up what tells one record from another, and anything of a record that says so itself."""
+    """Refuse to make up an identifying field, and any field of a record whose class forbids it."""
     if value is not None and value is not UNSET:
         return
     nullable = isinstance(field.type, inspect.UnionType) and field.type.includes_none

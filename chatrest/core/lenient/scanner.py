@@ -34,8 +34,8 @@ _OPENING: Final = (b"[", b"{")
 _CLOSING: Final = (b"]", b"}")
 _NEAR: Final = 8
 _MANY: Final = 50
-_DEEPEST_FROM: Final = 1000
-"""Bytes below which no record can be nested too deeply; to look costs a few microseconds."""
+_SHALLOW: Final = 100
+"""Opening brackets that any call stack leaves room for; to look closer costs a few microseconds."""
 
 _MEMBERS: Final = msgspec.json.Decoder(dict[str, Raw])
 _ELEMENTS: Final = msgspec.json.Decoder(list[Raw])
@@ -78,9 +78,9 @@ def read_record(raw: bytes) -> Any:
     return _shallow(raw)
 
 
-def is_too_deep(raw: bytes | Raw) -> bool:
-    """Whether a record is nested deeper than Python's limit of recursion lets it be read."""
-    if len(raw) < _DEEPEST_FROM:
+def is_too_deep(raw: bytes) -> bool:
+    """Return whether a record is nested deeper than Python's limit of recursion lets it be read."""
+    if sum(map(raw.count, _OPENING)) < _SHALLOW:
         return False
     try:
         _MEMBERS.decode(raw)
