@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
-from chatrest.core.cursor import CursorKey
+from chatrest.core.cursor_key import CursorKey
 from chatrest.core.encode import Arrays, query_pairs
 from chatrest.core.endpoint import Call
 from chatrest.core.paging import PageSizes

@@ -8,17 +8,15 @@ of its weather, the rate classes, and the names in errors and metrics are read f
 import re
 from collections.abc import Awaitable, Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol, TypeAlias, TypeVar
+from typing import Any, Generic, Literal, Protocol, TypeAlias, TypeVar
 from urllib.parse import quote, unquote
 
 from msgspec import Struct
 
 from ..errors import RequestInvalidError
 from ..secrets import HIDDEN
+from .cursor_key import CursorKey
 from .paging import PageSizes, Paging
-
-if TYPE_CHECKING:
-    from .cursor import CursorKey
 
 R = TypeVar("R")
 R_co = TypeVar("R_co", covariant=True)
@@ -151,7 +149,7 @@ class Send(Protocol):
         """The largest pages that the session was served."""
 
     @property
-    def cursor_key(self) -> "CursorKey | None":
+    def cursor_key(self) -> CursorKey | None:
         """The key that signs cursors; None for none."""
 
     def __call__(self, call: Call[R], /) -> Awaitable[R]: ...

@@ -13,7 +13,7 @@ from typing import Final, TypeVar, final
 from msgspec import structs
 
 from ..core.arguments import check_count, detach, instance
-from ..core.cursor import CursorKey
+from ..core.cursor_key import CursorKey
 from ..core.endpoint import Call
 from ..core.hosts import check_url
 from ..core.pacer import Pace
