@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import Any, Generic, Literal, Protocol, TypeAlias, TypeVar
 from urllib.parse import quote, unquote
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from ..errors import RequestInvalidError
 from ..secrets import HIDDEN
@@ -77,6 +77,8 @@ class Endpoint(Struct, Generic[R], frozen=True, dict=True):
             raise ValueError(f"{self.name}: {self.path!r} is no path template")
         if len(set(self.parameters)) != len(self.parameters):
             raise ValueError(f"{self.name}: {self.path!r} names a parameter twice")
+        if (of_operation := getattr(self.reply, "of_operation", None)) is not None:
+            structs.force_setattr(self, "reply", of_operation(self.name))
         if (self.replay == "safe") is not (self.method == "GET"):
             raise ValueError(f"{self.name}: a {self.method} cannot be {self.replay}")
 

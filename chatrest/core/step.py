@@ -98,13 +98,17 @@ def step(
     arranged, asked = arrange(cursor, page, ids, rules, memory), dict(cursor.position)
     if "page" in asked and landmark_of(page, ids) in memory.visited:
         arranged = structs.replace(arranged, items=[], unordered_count=0)
+    # An empty page shows no direction.
+    direction = arranged.direction if ids or arranged.is_told else None
     start = cursor
-    if cursor.direction != arranged.direction or cursor.by_id != arranged.by_id:
-        start = structs.replace(cursor, direction=arranged.direction, by_id=arranged.by_id)
+    if cursor.direction != direction or cursor.by_id != arranged.by_id:
+        start = structs.replace(cursor, direction=direction, by_id=arranged.by_id)
     view = View(start, asked, page, ids, arranged, rules, memory, largest)
     way = onward(view)
     if way.is_again:  # the same page comes once more: nothing of this one counts
-        retry = structs.replace(start, position=way.position or ())
+        retry = cursor
+        if way.position != cursor.position:  # from now on the direction is asked for
+            retry = structs.replace(start, position=way.position or (), direction=arranged.direction)
         return Step(start, [], 0, retry, structs.replace(memory, has_asked_again=True))
     taken = Step(start, arranged.items, arranged.unordered_count, None, _remembered(view, way), way.error)
     if way.error is not None:
@@ -123,7 +127,7 @@ def _led_on(taken: Step[T], view: View, way: Onward) -> Step[T]:
     goal = Cursor(
         start.query,
         way.position or (),
-        start.direction,
+        view.arranged.direction if "affix" in dict(way.position or ()) else start.direction,
         last,
         # A resumed walk that asks for smaller pages may need several to come to where it stood.
         inside=start.inside and not count and bool(view.ids) and start.by_id and is_number(last),
