@@ -5,12 +5,12 @@ past some, and one that can be asked for its first page alone.
 """
 
 import random
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from hypothesis import assume, given, settings, strategies as st
 
-from chatrest.core.cursor import Cursor
+from chatrest.core.cursor import Cursor, resumed
 from chatrest.core.decode import Listing
 from chatrest.core.paging import BY_ID, BY_NEXT, BY_PAGE, BY_THREAD, BY_UPDATED, LargestPage, Paging
 from chatrest.errors import CursorError
@@ -44,6 +44,8 @@ class Server:
     empties: frozenset[int] = frozenset()
     """At which requests a page comes empty that is none, once, and says that more comes."""
     takes_pages: bool = False
+    seen: int = 0
+    """The largest page that the session was served before."""
     largest: LargestPage = field(default_factory=LargestPage)
     requests: int = 0
 
@@ -120,20 +122,24 @@ class Server:
     def is_one_page(self) -> bool:
         return len(self.ids) <= self.largest.count
 
-    @property
-    def can_be_walked(self) -> bool:
+    def can_be_walked(self, direction: str | None) -> bool:
         """Whether any request of the specification gives more than the first page, for all that is said."""
         if self.is_one_page:
             return True
         if self.paging.order == "service":
             leads = self.position in ("cursor", "next", "top level", "without affix")
-            return self.takes_pages or (leads and (self.paging.positions or self.pagination == "none"))
-        return True
+            leads = leads and (self.paging.positions or self.pagination == "none") and len(self.forgets) < 2
+            return self.takes_pages or leads
+        # A thread that counts its pages and ignores their numbers, without a position or a direction.
+        is_mute = self.position in ("none", "null") and self.pagination != "none" and direction is None
+        return self.takes_pages or not (self.paging.numbered and is_mute)
 
-    def walk(self, direction: Any = None, size: int = 1000) -> Walk[Any]:
-        start = Cursor(
-            "q", (("affix", direction),) if direction else (), direction, by_id=self.paging.order == "id"
-        )
+    def walk(self, direction: Any = None, size: int = 1000, token: str | None = None) -> Walk[Any]:
+        position = (("affix", direction),) if direction else ()
+        start = Cursor("q", position, direction, by_id=self.paging.order == "id")
+        if token is not None:
+            start = resumed(token, start, self.paging, None)
+        self.largest.note(min(self.seen, size))
         rules = rules_for(size, self.paging.size_name(None), self.paging)
         source: WalkSource[Any] = WalkSource(
             fetch=self.fetch, rules=rules, name="messages.list", largest=self.largest
@@ -149,7 +155,7 @@ def servers(draw: st.DrawFn, *pagings: Paging) -> Server:
     if paging.order == "service":
         names = [f"user-{name}" for name in draw(st.permutations(names))]
     cap = draw(st.integers(1, 6))
-    server = Server(
+    return Server(
         tuple(names),
         cap=cap,
         paging=paging,
@@ -161,9 +167,8 @@ def servers(draw: st.DrawFn, *pagings: Paging) -> Server:
         forgets=draw(st.frozensets(st.integers(0, 6), max_size=2)),
         empties=draw(st.frozensets(st.integers(0, 6), max_size=1)),
         takes_pages=draw(st.booleans()),
+        seen=draw(st.integers(0, min(cap, len(names)))),
     )
-    server.largest.note(draw(st.integers(0, min(cap, len(names)))))
-    return server
 
 
 async def read(walk: Walk[Any], into: list[str]) -> str | None:
@@ -183,14 +188,14 @@ def check(server: Server, direction: str | None, size: int) -> None:
     error = run(read(server.walk(direction, size), ids))
     assert len(set(ids)) == len(ids), "an item came twice"
     assert set(ids) <= set(server.ids)
-    if error is None and server.can_be_walked:
+    if error is None and server.can_be_walked(direction):
         assert sorted(ids) == sorted(server.ids), "items were lost without an error"
     if server.paging.order == "id":
         numbers = [int(text) for text in ids]
         assert numbers in (sorted(numbers), sorted(numbers, reverse=True)), "two directions"
 
 
-@settings(many_examples, max_examples=600)
+@settings(many_examples, max_examples=300)
 @given(
     servers(BY_ID, BY_NEXT, BY_THREAD),
     st.sampled_from(["append", "prepend", None]),
@@ -200,7 +205,94 @@ def test_a_list_by_id_comes_whole_or_with_an_error(server: Server, direction: An
     check(server, direction, size)
 
 
-@settings(many_examples, max_examples=400)
+@settings(many_examples, max_examples=300)
 @given(servers(BY_PAGE, BY_UPDATED), st.sampled_from([2, 3, 1000]))
 def test_a_list_in_the_services_order_comes_whole_or_with_an_error(server: Server, size: int) -> None:
     check(server, None, size)
+
+
+by_id = servers(BY_ID, BY_NEXT, BY_THREAD)
+in_service_order = servers(BY_PAGE, BY_UPDATED)
+directions = st.sampled_from(["append", "prepend", None])
+page_sizes = st.sampled_from([2, 3, 1000])
+
+
+def anew(server: Server, **habits: Any) -> Server:
+    """The server before any request, without its passing faults."""
+    nothing: frozenset[int] = frozenset()
+    return replace(
+        server, requests=0, largest=LargestPage(), **{"forgets": nothing, "empties": nothing, **habits}
+    )
+
+
+@settings(many_examples, max_examples=250)
+@given(by_id | in_service_order, directions, page_sizes, st.data())
+def test_a_token_after_any_item_leads_to_the_rest_or_to_an_error(
+    server: Server, direction: Any, size: int, data: st.DataObject
+) -> None:
+    assume(direction is not None or server.position != "other direction")
+    direction = direction if server.paging.order == "id" else None
+    first = anew(server)
+    pairs = run(tokens_until_error(first.walk(direction, size)))
+    ids = [each for each, _ in pairs]
+    assume(ids)
+    count = data.draw(st.integers(1, len(ids)))
+    rest: list[str] = []
+    error = run(read(anew(server).walk(direction, size, pairs[count - 1][1]), rest))
+    assert not set(ids[:count]) & set(rest), "an item came again"
+    if error is None and first.can_be_walked(direction):
+        assert sorted([*ids[:count], *rest]) == sorted(server.ids), "items were lost without an error"
+
+
+async def tokens_until_error(walk: Walk[Any]) -> list[tuple[str, str]]:
+    pairs: list[tuple[str, str]] = []
+    try:
+        async for item in walk:
+            pairs.append((item.id, str(walk.cursor)))
+    except CursorError:
+        pass
+    return pairs
+
+
+@settings(many_examples, max_examples=250)
+@given(by_id | in_service_order, directions, page_sizes, st.booleans())
+def test_a_second_loop_after_the_end_gives_nothing_again(
+    server: Server, direction: Any, size: int, thorough: bool
+) -> None:
+    assume(direction is not None or server.position != "other direction")
+    direction = direction if server.paging.order == "id" else None
+    walk = anew(server).walk(direction, size)
+    walk = walk.thorough() if thorough else walk
+    ids: list[str] = []
+    assume(run(read(walk, ids)) is None)
+    again: list[str] = []
+    run(read(walk, again))
+    assert again == []
+
+
+@settings(many_examples, max_examples=250)
+@given(by_id | in_service_order, directions, st.integers(0, 15))
+def test_a_limited_walk_gives_the_first_items_of_the_whole_one(
+    server: Server, direction: Any, count: int
+) -> None:
+    assume(direction is not None or server.position != "other direction")
+    assume(server.inside != "shuffled")  # a smaller page may show another direction where none is said
+    direction = direction if server.paging.order == "id" else "append"
+    ids: list[str] = []
+    assume(run(read(anew(server).walk(direction), ids)) is None)
+    few: list[str] = []
+    limited = anew(server)
+    if run(read(limited.walk(direction).limit(count), few)) is None and limited.can_be_walked(direction):
+        assert few == ids[:count]
+
+
+@settings(many_examples, max_examples=250)
+@given(by_id | in_service_order, directions, page_sizes)
+def test_a_thorough_walk_gives_the_same(server: Server, direction: Any, size: int) -> None:
+    assume(direction is not None or server.position != "other direction")
+    ids: list[str] = []
+    thorough = anew(server)
+    if run(read(thorough.walk(direction, size).thorough(), ids)) is None and thorough.can_be_walked(
+        direction
+    ):
+        assert sorted(ids) == sorted(server.ids)

@@ -114,6 +114,11 @@ class View(Struct, frozen=True):
         return numbers.current_page < numbers.total_pages and not is_given
 
     @property
+    def has_lost_meta(self) -> bool:
+        """Whether the page has neither a position nor pagination, though a page before it had."""
+        return self.memory.has_meta and self.page.meta.pagination is None and not _positions(self.page)
+
+    @property
     def is_border_alone(self) -> bool:
         """Whether a short page holds nothing but the item that was asked from: the service includes it."""
         return self.is_short and set(self.ids) == {self.asked.get("id")}
@@ -139,8 +144,8 @@ def onward(view: View) -> Onward:
     arranged = view.arranged
     if served is not None and arranged.by_id and not arranged.is_told and "affix" not in view.asked:
         return _asked_in_direction(view)  # the position says no direction, and the page shows none
-    if served is None and view.ids and view.is_resting_on_position and not arranged.by_id:
-        return _lost_position(view)
+    if served is None and view.is_resting_on_position and not arranged.by_id:
+        return _lost_position(view) if view.ids else _empty_end(view)
     paging = view.rules.paging
     is_numbered = paging.numbered and (paging.order == "service" or view.page.meta.pagination is not None)
     goes_by_number = is_numbered or _is_counted(view)
@@ -292,15 +297,10 @@ def _empty_end(view: View) -> Onward:
     """The end at an empty page; asked for once more where pagination counts more, or where all of `meta` is
     gone.
     """
-    if not view.says_more:
-        is_bare = view.memory.has_meta and not _positions(view.page) and view.page.meta.pagination is None
-        return (
-            Onward(view.cursor.position, is_again=True)
-            if is_bare and not view.memory.has_asked_again
-            else END
-        )
-    if not view.memory.has_asked_again:
+    if (view.says_more or view.has_lost_meta) and not view.memory.has_asked_again:
         return Onward(view.cursor.position, is_again=True)
+    if not view.says_more:
+        return END
     return Onward(error=f"an empty page, twice, though the service says that it is page {_pages(view)}")
 
 
@@ -315,7 +315,8 @@ def _by_number(view: View) -> Onward:
     number = _number(view)
     pages = view.pagination.total_pages or 0
     if not view.ids:
-        is_midst = number < pages and view.says_more and view.memory.empty_pages < _MOST_EMPTY
+        is_numbered = view.is_numbered or view.rules.paging.order == "service"
+        is_midst = number < pages and view.says_more and view.memory.empty_pages < _MOST_EMPTY and is_numbered
         return _next_number(view) if is_midst and view.memory.has_asked_again else _empty_end(view)
     if not view.has_new:
         return _without_news(view, number, pages)
@@ -326,6 +327,8 @@ def _by_number(view: View) -> Onward:
 
 def _without_news(view: View, number: int, pages: int) -> Onward:
     """A page that repeats what was given: the end, unless a position leads on or pagination counts more."""
+    if view.has_lost_meta and not view.memory.has_asked_again:
+        return Onward(view.cursor.position, is_again=True)
     served = _served(view)
     if (
         served is not None
