@@ -110,7 +110,8 @@ def test_a_template_has_any_number_of_parameters_anywhere(template: str, paramet
 @pytest.mark.parametrize(
     ("method", "replay", "fits"),
     [("GET", "safe", True), ("GET", "never", False), ("GET", "idempotent", False), ("POST", "safe", True),
-     ("PUT", "unstated", False), ("DELETE", "unstated", False), ("POST", "never", True), ("PUT", "idempotent", True)],
+     ("PUT", "unstated", False), ("DELETE", "unstated", False), ("POST", "never", True),
+     ("PUT", "idempotent", True)],
 )  # fmt: skip
 def test_what_may_be_repeated_fits_the_method(method: Any, replay: Any, fits: bool) -> None:
     assert Endpoint("x.y", "GET", "/x", bytes).replay == "safe"
