@@ -195,13 +195,13 @@ def check(server: Server, direction: str | None, size: int) -> None:
         assert numbers in (sorted(numbers), sorted(numbers, reverse=True)), "two directions"
 
 
-@settings(many_examples, max_examples=300)
+@settings(many_examples, max_examples=2000)
 @given(servers(BY_ID, BY_NEXT, BY_THREAD), st.sampled_from(["append", "prepend", None]), st.sampled_from([2, 3, 1000]))
 def test_a_list_by_id_comes_whole_or_with_an_error(server: Server, direction: Any, size: int) -> None:
     check(server, direction, size)
 
 
-@settings(many_examples, max_examples=300)
+@settings(many_examples, max_examples=2000)
 @given(servers(BY_PAGE, BY_UPDATED), st.sampled_from([2, 3, 1000]))
 def test_a_list_in_the_services_order_comes_whole_or_with_an_error(server: Server, size: int) -> None:
     check(server, None, size)
@@ -221,7 +221,7 @@ def anew(server: Server, **habits: Any) -> Server:
     )
 
 
-@settings(many_examples, max_examples=250)
+@settings(many_examples, max_examples=2000)
 @given(by_id | in_service_order, directions, page_sizes, st.data())
 def test_a_token_after_any_item_leads_to_the_rest_or_to_an_error(
     server: Server, direction: Any, size: int, data: st.DataObject
@@ -229,7 +229,8 @@ def test_a_token_after_any_item_leads_to_the_rest_or_to_an_error(
     assume(direction is not None or server.position != "other direction")
     direction = direction if server.paging.order == "id" else None
     first = anew(server)
-    ids = [each for each, _ in (pairs := run(tokens_until_error(first.walk(direction, size))))]
+    pairs = run(tokens_until_error(first.walk(direction, size)))
+    ids = [each for each, _ in pairs]
     assume(ids)
     count = data.draw(st.integers(1, len(ids)))
     rest: list[str] = []
@@ -249,7 +250,7 @@ async def tokens_until_error(walk: Walk[Any]) -> list[tuple[str, str]]:
     return pairs
 
 
-@settings(many_examples, max_examples=250)
+@settings(many_examples, max_examples=2000)
 @given(by_id | in_service_order, directions, page_sizes, st.booleans())
 def test_a_second_loop_after_the_end_gives_nothing_again(
     server: Server, direction: Any, size: int, thorough: bool
@@ -265,7 +266,7 @@ def test_a_second_loop_after_the_end_gives_nothing_again(
     assert again == []
 
 
-@settings(many_examples, max_examples=250)
+@settings(many_examples, max_examples=2000)
 @given(by_id | in_service_order, directions, st.integers(0, 15))
 def test_a_limited_walk_gives_the_first_items_of_the_whole_one(
     server: Server, direction: Any, count: int
@@ -281,7 +282,7 @@ def test_a_limited_walk_gives_the_first_items_of_the_whole_one(
         assert few == ids[:count]
 
 
-@settings(many_examples, max_examples=250)
+@settings(many_examples, max_examples=2000)
 @given(by_id | in_service_order, directions, page_sizes)
 def test_a_thorough_walk_gives_the_same(server: Server, direction: Any, size: int) -> None:
     assume(direction is not None or server.position != "other direction")
