@@ -113,8 +113,6 @@ def test_different_parts_have_different_fingerprints(parts: list[Any], others: l
     assert (fingerprint(*parts) == fingerprint(*others)) == (parts == others)
 
 
-
-
 # ── taken up again ──
 
 START = Cursor(CURSOR.query)
@@ -237,7 +235,11 @@ def test_a_list_is_moved_by_the_names_of_its_dialect_alone(name: str, paging: Pa
 
 
 @few
-@given(st.lists(st.tuples(st.sampled_from(["id", "affix", "limit", "page", "sentAt", "tags"]), texts), max_size=3))
+@given(
+    st.lists(
+        st.tuples(st.sampled_from(["id", "affix", "limit", "page", "sentAt", "tags"]), texts), max_size=3
+    )
+)
 def test_whatever_is_forged_a_resumed_position_moves_by_known_names_and_onward(pairs: Any) -> None:
     start = begun(id="50", affix="append")
     try:

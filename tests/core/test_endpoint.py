@@ -93,7 +93,12 @@ def test_a_template_that_cannot_be_right_is_an_error_when_it_is_made(template: s
 
 @pytest.mark.parametrize(
     ("template", "parameters"),
-    [("/users", ()), ("/{guid}", ("guid",)), ("/a/{b}/c_d/{eF2}/g-h", ("b", "eF2")), ("/a/{b}/{c}", ("b", "c"))],
+    [
+        ("/users", ()),
+        ("/{guid}", ("guid",)),
+        ("/a/{b}/c_d/{eF2}/g-h", ("b", "eF2")),
+        ("/a/{b}/{c}", ("b", "c")),
+    ],
 )
 def test_a_template_has_any_number_of_parameters_anywhere(template: str, parameters: tuple[str, ...]) -> None:
     endpoint: Endpoint[Any] = Endpoint("x.y", "GET", template, bytes)

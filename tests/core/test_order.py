@@ -44,10 +44,16 @@ def test_only_plain_numbers_of_one_length_ascend_as_texts(ids: list[str], ascend
 
 
 @few
-@given(st.lists(st.integers(0, 120).map(str) | st.sampled_from(["", "a", "٣", "1\n2", "007", "9" * 101]), max_size=4))
+@given(
+    st.lists(
+        st.integers(0, 120).map(str) | st.sampled_from(["", "a", "٣", "1\n2", "007", "9" * 101]), max_size=4
+    )
+)
 def test_texts_that_ascend_are_numbers_that_do(ids: list[str]) -> None:
     numbers, lengths = numbers_of(ids), {len(text) for text in ids}
-    ascend = numbers is not None and len(lengths) == 1 and max(lengths) <= 100 and numbers == sorted({*numbers})
+    ascend = (
+        numbers is not None and len(lengths) == 1 and max(lengths) <= 100 and numbers == sorted({*numbers})
+    )
     assert are_ascending(ids) is ascend
 
 
@@ -123,5 +129,7 @@ def test_a_page_runs_by_time_where_its_times_go_one_way_and_on(
     [(["1", "2"], None, "2"), (["2", "a"], "1", "2"), (["a"], "1", "1"), (["a", "b"], "c", "b"), ([], "5", "5"),
      ([], None, None)],
 )  # fmt: skip
-def test_a_text_never_takes_the_place_of_a_number(ids: list[str], before: str | None, last: str | None) -> None:
+def test_a_text_never_takes_the_place_of_a_number(
+    ids: list[str], before: str | None, last: str | None
+) -> None:
     assert last_id(ids, before) == last

@@ -286,7 +286,9 @@ def test_the_place_after_some_items_is_on_the_page_and_after_all_behind_it() -> 
     identify = BY_IDS.identify
     here = at(id="5").position
     assert result.cursor_after(0, identify) == at(id="5")
-    assert result.cursor_after(1, identify) == Cursor("q", here, "append", "6", inside=True, time=7, delivered=1)
+    assert result.cursor_after(1, identify) == Cursor(
+        "q", here, "append", "6", inside=True, time=7, delivered=1
+    )
     after = Cursor("q", (("affix", "append"), ("id", "9")), "append", "7", time=7, delivered=2)
     assert result.cursor_after(2, identify) == after
     end = taken(at(id="5"), page(7, 6, pagination=Pagination(0, 2, 9, 1, 1)), rules_for(9), largest=9)

@@ -121,7 +121,9 @@ async def test_a_text_is_sent_as_the_specification_shows_it() -> None:
     }  # fmt: skip
 
 
-@pytest.mark.parametrize("message", [None, "hello", {"receiver": "bob", "type": "text", "data": {}}, TextMessage, UserQuery()])
+@pytest.mark.parametrize(
+    "message", [None, "hello", {"receiver": "bob", "type": "text", "data": {}}, TextMessage, UserQuery()]
+)
 async def test_only_a_new_message_is_sent(message: Any) -> None:
     session = Sender()
     with pytest.raises(RequestInvalidError, match="allowed is a NewMessage"):
