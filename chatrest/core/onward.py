@@ -62,6 +62,8 @@ class View(Struct, frozen=True):
     memory: Memory
     largest: int
     """Records of the largest page that this list gave before, asked in the same way."""
+    is_repeated: bool = False
+    """Whether the walk had this very page under another number."""
 
     @property
     def pagination(self) -> Pagination:
@@ -126,7 +128,7 @@ class View(Struct, frozen=True):
     @property
     def has_new(self) -> bool:
         """Whether the page brought something new, or a resumed walk knows it already."""
-        return bool(self.arranged.items) or not self.ids or self.cursor.inside
+        return bool(self.arranged.items) or not self.ids or (self.cursor.inside and not self.is_repeated)
 
 
 def onward(view: View) -> Onward:

@@ -81,7 +81,9 @@ class Step(Struct, Generic[T], frozen=True):
         if count == 0:
             return self.start.last
         text = identify(self.items[count - 1])
-        if count <= self.unordered_count and self.start.by_id and is_number(text):
+        if not self.start.by_id:
+            return text or self.start.last
+        if count <= self.unordered_count and is_number(text):
             return self.start.last
         return last_id([text], self.start.last)
 
@@ -96,14 +98,15 @@ def step(
     """
     ids = list(map(rules.identify, page.items))
     arranged, asked = arrange(cursor, page, ids, rules, memory), dict(cursor.position)
-    if "page" in asked and landmark_of(page, ids) in memory.visited:
+    is_repeated = "page" in asked and landmark_of(page, ids) in memory.visited
+    if is_repeated:
         arranged = structs.replace(arranged, items=[], unordered_count=0)
     # An empty page shows no direction.
     direction = arranged.direction if ids or arranged.is_told else None
     start = cursor
     if cursor.direction != direction or cursor.by_id != arranged.by_id:
         start = structs.replace(cursor, direction=direction, by_id=arranged.by_id)
-    view = View(start, asked, page, ids, arranged, rules, memory, largest)
+    view = View(start, asked, page, ids, arranged, rules, memory, largest, is_repeated)
     way = onward(view)
     if way.is_again:  # the same page comes once more: nothing of this one counts
         retry = cursor
@@ -136,7 +139,9 @@ def _led_on(taken: Step[T], view: View, way: Onward) -> Step[T]:
         delivered=start.delivered + count,
     )
     memory = taken.memory
-    if view.ids and (view.is_numbered or way.is_numbered):
+    if not way.is_numbered:  # what is new comes behind the position
+        memory = memory if memory.last_place is None else structs.replace(memory, last_place=None)
+    elif view.ids:
         memory = structs.replace(memory, last_place=taken.cursor_after(count, identify))
     return Step(start, taken.items, taken.unordered_count, goal, memory)
 
