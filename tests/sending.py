@@ -1,4 +1,4 @@
-"""A double of the session for tests of the resources: it keeps the calls, and answers them without a network."""
+"""A double of the session for tests of the resources: it keeps the calls, and answers without a network."""
 
 from collections.abc import Callable
 from typing import Any, TypeAlias

@@ -333,13 +333,14 @@ async def test_views_share_what_the_session_has_learnt_and_its_key() -> None:
     session = AsyncSession(APP, cursor_key=b"0123456789abcdef")
     for view in (session.as_user("bob"), session.for_app(APP), session.with_options(deadline=1.0)):
         assert view.sender.page_sizes is session.sender.page_sizes
-        assert view.sender.cursor_key == session.sender.cursor_key == b"0123456789abcdef"
+        assert view.sender.cursor_key is session.sender.cursor_key
+    assert session.sender.cursor_key is not None
     assert AsyncSession(APP).sender.cursor_key is None
 
 
-@pytest.mark.parametrize("key", [b"0123456789abcde", "0123456789abcdef", bytearray(16), 7])
+@pytest.mark.parametrize("key", [b"", "0123456789abcdef", bytearray(16), 7])
 def test_a_cursor_key_that_is_none_is_refused(key: Any) -> None:
-    with pytest.raises(RequestInvalidError, match="cursor_key: allowed are 16 bytes"):
+    with pytest.raises(RequestInvalidError, match="cursor_key: allowed are bytes"):
         AsyncSession(APP, cursor_key=key)
 
 

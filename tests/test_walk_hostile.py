@@ -1,4 +1,4 @@
-"""Services that mislead a walk: whatever they claim, the whole list comes, or an error says that it does not."""
+"""Services that mislead a walk: whatever they claim, the whole list comes, or an error says otherwise."""
 
 from dataclasses import dataclass, field
 from typing import Any

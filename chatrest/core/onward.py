@@ -260,7 +260,7 @@ def _asked_in_direction(view: View) -> Onward:
 
 
 def _lost_position(view: View) -> Onward:
-    """A page in the service's order that lost the position which leads on: once more, or from its last item."""
+    """A page in the service's order that lost the way on: once more, or from its last item."""
     if view.is_below_largest and not view.says_more:
         return END
     if not view.memory.has_asked_again:

@@ -17,7 +17,7 @@ class Letter(Body, frozen=True, kw_only=True, rename="camel"):
     subject_line: Text
     copies: Ordinal = 1
     reply_to: Text | UnsetType = UNSET
-    expires_at: Stamp | None | UnsetType = UNSET
+    expires_at: Stamp | UnsetType | None = UNSET
     labels: Texts | UnsetType = UNSET
 
 
