@@ -112,7 +112,7 @@ def step(
         retry = cursor
         if way.position != cursor.position:  # from now on the direction is asked for
             retry = structs.replace(start, position=way.position or (), direction=arranged.direction)
-        return Step(start, [], 0, retry, structs.replace(memory, has_asked_again=True))
+        return Step(start, [], 0, retry, structs.replace(memory, has_asked_again=True, is_withheld=bool(ids)))
     taken = Step(start, arranged.items, arranged.unordered_count, None, _remembered(view, way), way.error)
     if way.error is not None:
         return taken

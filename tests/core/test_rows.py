@@ -157,13 +157,13 @@ def test_bytes_that_are_no_record_are_a_row_that_tells_nothing(raw: bytes) -> No
 
 
 async def test_a_collection_reads_its_lists_as_rows_and_sends_what_it_would_send() -> None:
-    answers = (body([TEXT], {}), body([], {}))
+    answers = (body([TEXT], {}), body([TEXT], {}), body([], {}))
     plain, sender = Sender(*answers), Sender(*answers)
     assert await Messages(plain).list_user("bob").collect() == PAGE(body([TEXT])).items
     [row] = await Messages(AsRows(sender)).list_user("bob").collect()
     assert isinstance(row, Row)
     assert json.loads(bytes(row.raw)) == TEXT
-    assert len(plain.calls) == 2
+    assert len(plain.calls) == 3
     for call, other in zip(plain.calls, sender.calls, strict=True):
         assert (call.path, call.position) == (other.path, other.position)
         assert call.endpoint.name == other.endpoint.name
