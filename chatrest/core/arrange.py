@@ -109,9 +109,10 @@ def _in_service_order(items: list[T], ids: Sequence[str], cursor: Cursor, memory
             seen.add(text)
             places.append(place)
     start = cursor.skip
-    if memory.ids is None and cursor.last in ids and not _is_last(cursor, [ids[place] for place in places]):
+    last, is_resumed = cursor.last, memory.ids is None
+    if is_resumed and last in ids and not _is_last(cursor, [ids[place] for place in places]):
         # The list has changed since the walk stood here, or gives the same page again.
-        end = len(ids) - list(reversed(ids)).index(cursor.last)
+        end = max(place for place, text in enumerate(ids) if text == last) + 1
         start = bisect_left(places, end)
     return [items[place] for place in places[start:]]
 

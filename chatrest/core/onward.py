@@ -133,6 +133,8 @@ class View(Struct, frozen=True):
 
 def onward(view: View) -> Onward:
     """Decide where the walk goes on."""
+    if not view.ids and view.memory.is_withheld:
+        return Onward(error="a page with items came empty when it was asked for once more")
     if view.is_numbered:
         return _by_number(view)
     fault, is_end = view.page.position_fault, bool(view.ids) and view.says_last and view.is_below_largest
