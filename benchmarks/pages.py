@@ -33,11 +33,27 @@ def calls(messages: int) -> bytes:
     return _page([record for record in records if b'"category":"call"' in record][:messages])
 
 
+def with_text_ids(page: bytes) -> bytes:
+    """The same page, written as `with_number_ids` writes it: nothing but the ids differs."""
+    return encode(decode(page))
+
+
 def with_number_ids(page: bytes) -> bytes:
-    """The same page with numbers for ids, which chatrest's fast way refuses."""
+    """The same page with numbers for ids and parent ids, and texts for the sizes of files."""
     whole = decode(page)
     for record in whole["data"]:
-        record["id"] = int(record["id"])
+        for name in ("id", "parentId"):
+            if str(record.get(name, "")).isdecimal():
+                record[name] = int(record[name])
+        for file in record["data"].get("attachments", ()):
+            file["size"] = str(file.get("size", 0))
+    return encode(whole)
+
+
+def with_a_stranger(page: bytes) -> bytes:
+    """The same page with a last record that no decoder of messages takes: all are then read one by one."""
+    whole = decode(page)
+    whole["data"][-1] = {"id": "0", "category": "poll"}
     return encode(whole)
 
 

@@ -10,7 +10,7 @@ ChatRestError                               operation
 │   ├── NotFoundError                       404; …_NOT_FOUND, ERR_NOT_A_MEMBER
 │   ├── ConflictError                       409; …_ALREADY_…, ERR_SAME_SCOPE
 │   ├── RateLimitError                      429; ERR_TOO_MANY_REQUESTS; retry_after
-│   └── ServerError                         5xx; ERR_EXCEPTION, ERR_OPERATION_FAILED, …_FAILED
+│   └── ServerError                         5xx; ERR_OPERATION_FAILED, …_FAILED
 │       └── ServerOutcomeUnknownError (also OutcomeUnknownError)
 ├── TransportError                          no usable reply came
 │   ├── ConnectError                        nothing was sent
@@ -22,10 +22,11 @@ ChatRestError                               operation
 └── CursorError                             a walk cannot honestly go on
 ```
 
-A service code that is known (`core.error_codes`) decides the class, whatever the status: services of this
+A service code that is known (`chatrest.error_codes`) decides the class, whatever the status: services of this
 kind answer 400 for a message that is not there, and 417 for domain errors. An unknown code, or none, leaves
-it to the status; an unknown code that ends in `_NOT_FOUND` is a `NotFoundError` where the status is none of
-the above.
+it to the status, and so do `ERR_EXCEPTION` and `ERR_BAD_ERROR_RESPONSE`, which say only that something
+failed: they are a `ServerError` where the status has no class of its own. An unknown code that ends in
+`_NOT_FOUND` is a `NotFoundError` where the status has none.
 
 The class does not decide alone what is repeated, see `core.retry`: a status of 4xx says that the request
 was not applied, though its code makes it a `ServerError`; and a code that refuses (bad request, not found,
@@ -35,7 +36,7 @@ conflict …) is final, though it came with a status of 5xx.
 from collections.abc import Mapping
 from typing import Any, Final, Literal, TypeAlias
 
-from .core.error_codes import KINDS, Kind
+from .error_codes import KINDS, Kind
 
 __all__ = [
     "ApiError",
@@ -142,7 +143,7 @@ class TransportError(ChatRestError):
 class ConnectError(TransportError):
     """No connection could be made, so nothing was sent.
 
-    `retry_after` is in seconds where the region counts as down and is not asked before; else None.
+    `retry_after` is in seconds until the next probe where the region counts as down; else None.
     """
 
     sent = False
@@ -167,7 +168,7 @@ DeadlineReason: TypeAlias = Literal["rate limit", "place", "network", "wait"]
 class DeadlineExceededError(ChatRestError, TimeoutError):
     """The call's deadline has passed, or what is left of it cannot be enough.
 
-    `reason` says what the call was waiting for: its turn under the service's `rate limit`, a `place` in the
+    `reason` says what the call was waiting for: its slot of the `rate limit`, a `place` in the
     pool, the `network`, or the `wait` before the next attempt. `retry_after` is in seconds: how long that
     wait would have taken, where it is known; else None. `attempts` counts what was sent;
     `__cause__` is the error of the last one that failed, if any did.
@@ -223,10 +224,11 @@ _BY_KIND: Final[Mapping[Kind, type[ApiError]]] = {
 
 def api_error_class(status: int, code: str | None) -> type[ApiError]:
     """The class for an HTTP status and a service code (None where the body had none)."""
-    if code is not None and (kind := KINDS.get(code)) is not None:
+    kind = None if code is None else KINDS.get(code)
+    if kind is not None and kind != "unspecified":
         return _BY_KIND[kind]
     if status in _BY_STATUS:
         return _BY_STATUS[status]
-    if status >= 500:
+    if status >= 500 or kind is not None:
         return ServerError
     return NotFoundError if code is not None and code.endswith("_NOT_FOUND") else ApiError

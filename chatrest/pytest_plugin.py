@@ -39,14 +39,14 @@ class ChatRestTime:
         self.now = START
         """Epoch seconds; a test may set it on."""
         self.slept: list[float] = []
-        """What was slept, in seconds, the oldest first."""
+        """The sleeps in seconds, the oldest first."""
 
     def clock(self) -> float:
         """`now`."""
         return self.now
 
     async def sleep(self, seconds: float) -> None:
-        """Moves `now` on by `seconds`, and lets the event loop turn once."""
+        """Move `now` on by `seconds`, and let the event loop turn once."""
         import asyncio
 
         self.slept.append(seconds)
@@ -56,7 +56,7 @@ class ChatRestTime:
 
 @pytest.fixture
 def chatrest_time() -> ChatRestTime:
-    """The clock that `chatrest_emulator` and `chatrest_session` share; `slept` tells who waited how long."""
+    """The clock that `chatrest_emulator` and `chatrest_session` share; `slept` holds all waits."""
     return ChatRestTime()
 
 
@@ -98,8 +98,12 @@ async def _chatrest_session(
     """An open `AsyncSession` on `chatrest_emulator` whose waits take no time and whose dice are even."""
     from .session import AsyncSession
 
-    own: dict[str, Any] = {"clock": chatrest_time.clock, "sleep": chatrest_time.sleep, "dice": lambda: 0.5}
-    async with AsyncSession(chatrest_emulator.app, **own | chatrest_session_options) as session:
+    defaults: dict[str, Any] = {
+        "clock": chatrest_time.clock,
+        "sleep": chatrest_time.sleep,
+        "dice": lambda: 0.5,
+    }
+    async with AsyncSession(chatrest_emulator.app, **defaults | chatrest_session_options) as session:
         yield session
 
 
@@ -114,7 +118,7 @@ def _without(name: str) -> Any:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Declares the mark, and the async fixtures now that it is known whether pytest-asyncio is there."""
+    """Declare the mark, and the async fixtures now that it is known if pytest-asyncio is there."""
     config.addinivalue_line(
         "markers", "chatrest(**options): arguments of chatrest.emulator.Emulator for chatrest_emulator"
     )
@@ -126,10 +130,12 @@ def pytest_configure(config: pytest.Config) -> None:
         # Not before: a plugin that is imported ahead of its loading cannot have its asserts rewritten.
         from pytest_asyncio import fixture
 
-        made: dict[str, Any] = {name: fixture(name=name)(function) for name, function in fixtures.items()}
+        registered: dict[str, Any] = {
+            name: fixture(name=name)(function) for name, function in fixtures.items()
+        }
     else:
-        made = {name: _without(name) for name in fixtures}
+        registered = {name: _without(name) for name in fixtures}
     # pytest looks for fixtures in modules and classes; a class would hand them a `self`.
     holder = ModuleType("chatrest_fixtures")
-    holder.__dict__.update(made)
+    holder.__dict__.update(registered)
     config.pluginmanager.register(holder, "chatrest-fixtures")

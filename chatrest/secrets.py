@@ -1,4 +1,4 @@
-"""What is never shown: API keys, management secrets, tokens, the secret of a call's `wsChannel`.
+"""Secrets, and how they are hidden: API keys, management secrets, tokens, the secret of a `wsChannel`.
 
 Two tools. `masked` makes a value fit for a repr: what goes under the name of a credential is hidden.
 `scrub` takes known secrets out of a text that somebody else wrote: a service's own error message may
@@ -30,7 +30,7 @@ _PAIR = re.compile(
 
 
 def is_credential(name: str) -> bool:
-    """Whether a field of this name holds something that must not be shown."""
+    """True if a field of this name holds something that must not be shown."""
     return name.replace("_", "").replace("-", "").lower() in _CREDENTIALS
 
 
@@ -42,7 +42,7 @@ class _Hidden:
 
 
 class _Bytes:
-    """Stands for raw bytes: raw JSON may hold read_json, a wsChannel secret included."""
+    """The size in place of raw bytes: raw JSON may hold anything, a wsChannel secret included."""
 
     __slots__ = ("size",)
 
@@ -91,19 +91,20 @@ def scrub_all(value: Any, secrets: Iterable[str], levels: int = DEEPEST) -> Any:
 
 @lru_cache(64)
 def _known(secrets: tuple[str, ...], escaped: bool) -> re.Pattern[str] | None:
-    """Finds any of `secrets`; one that is the beginning of another comes after it."""
-    told = sorted(filter(None, secrets), key=len, reverse=True)
-    ways = [way for secret in told for way in (re.escape(secret), *([_spelt(secret)] if escaped else []))]
-    return re.compile("|".join(ways), re.IGNORECASE) if ways else None
+    """A pattern that finds any of `secrets`; one that is the beginning of another comes after it."""
+    patterns: list[str] = []
+    for secret in sorted(filter(None, secrets), key=len, reverse=True):
+        patterns += [re.escape(secret), _escaped(secret)] if escaped else [re.escape(secret)]
+    return re.compile("|".join(patterns), re.IGNORECASE) if patterns else None
 
 
-def _spelt(secret: str) -> str:
+def _escaped(secret: str) -> str:
     """A pattern for `secret` where any of its characters may be escaped for a URL, for HTML or for JSON."""
     # Backslashes may stand before any character, so its own are left out: no text takes long to search.
-    return _BACKSLASHES.join(_ways(char) for char in secret if char != "\\") or re.escape(secret)
+    return _BACKSLASHES.join(_spellings(char) for char in secret if char != "\\") or re.escape(secret)
 
 
-def _ways(char: str) -> str:
+def _spellings(char: str) -> str:
     code = ord(char)
     name = escape(char) if escape(char) != char else f"%{code:02x}"
     return rf"(?:{re.escape(char)}|u{code:04x}|%{code:02x}|&#(?:0*{code}|x0*{code:x});|{name})"
@@ -114,7 +115,7 @@ def longest(secrets: Iterable[str]) -> int:
     return max((_LONGEST_ESCAPE * len(secret) for secret in secrets), default=0)
 
 
-def described(value: object) -> str:
+def description(value: object) -> str:
     """A refused argument as its error names it: a number, None or a boolean as it is, else the type alone.
 
     Where arguments are swapped, the value that is refused is a key.

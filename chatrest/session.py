@@ -28,7 +28,7 @@ class AsyncSession(ClientView):
       caps a reply, before and after decompression.
     - `telemetry`: a listener, or several; see `chatrest.telemetry`.
     - `arrays` ("comma"): how lists travel in a query, `comma`, `repeat` or `brackets`.
-    - `verify`: True, or an `ssl.SSLContext`; `proxy`: an address (the environment is not asked).
+    - `verify`: True, or an `ssl.SSLContext`; `proxy`: an address (the environment is not read).
     - `cursor_key`: bytes that sign the tokens of cursors (32 random ones are best); other tokens are refused.
     - `clock`, `sleep`, `dice`: time.monotonic, asyncio.sleep, random.random, for tests to replace.
 
@@ -41,6 +41,8 @@ class AsyncSession(ClientView):
         super().__init__(_destination(app), options)
 
     def __repr__(self) -> str:
+        if "_client" not in vars(self):  # a traceback shows what was never finished, too
+            return "<AsyncSession, not made>"
         acting_user = f" as {self._options.acting_user}" if self._options.acting_user is not None else ""
         return f"<AsyncSession of {self.app.app_id}{acting_user}: {list(self.pools.values())}>"
 

@@ -11,7 +11,8 @@ from typing import Generic, NoReturn, TypeAlias, TypeVar, final
 
 from msgspec import Struct, structs
 
-from .core.cursor import Cursor, CursorKey
+from .core.cursor import Cursor
+from .core.cursor_key import CursorKey
 from .core.decode import Listing
 from .core.endpoint import Pairs
 from .core.paging import LargestPage

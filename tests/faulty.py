@@ -1,4 +1,4 @@
-"""A server on loopback that answers as it is told, byte by byte: for what a bad server does.
+"""A server on loopback with given answers, byte by byte: for what a bad server does.
 
 Every request that arrives takes the next step, whatever connection it came on; the last step repeats. A
 step is bytes to be sent, or a coroutine function that is handed the `Peer`.
@@ -16,7 +16,7 @@ from typing import Any, Self, TypeAlias
 from chatrest import App, AsyncSession
 
 KEY = "k3y-0f-th3-app-9f2c"
-"""What must never be seen again."""
+"""The key that must never be seen again."""
 
 
 @dataclass(frozen=True)
@@ -29,9 +29,9 @@ class Arrived:
     body: bytes
 
     def header(self, name: str) -> str | None:
-        found = [value for key, value in self.fields if key.lower() == name.lower()]
-        assert len(found) < 2, f"{name} was sent {len(found)} times: {found}"
-        return found[0] if found else None
+        values = [value for key, value in self.fields if key.lower() == name.lower()]
+        assert len(values) < 2, f"{name} was sent {len(values)} times: {values}"
+        return values[0] if values else None
 
 
 class Peer:
@@ -117,7 +117,7 @@ class Faulty:
     def __init__(self, *steps: Step, greet: Step | None = None, tls: ssl.SSLContext | None = None) -> None:
         self.steps = list(steps)
         self.greet = greet
-        """What a connection is met with, before any request."""
+        """The step that meets a connection, before any request."""
         self.tls = tls
         self.requests: list[Arrived] = []
         self.connections = 0
@@ -209,11 +209,11 @@ class Time:
 
 def chain(error: BaseException) -> list[BaseException]:
     """The error, and all that its `__cause__` and `__context__` lead to."""
-    found: list[BaseException] = []
+    errors: list[BaseException] = []
     ahead: list[BaseException | None] = [error]
     while ahead:
         here = ahead.pop()
-        if here is not None and all(here is not known for known in found):
-            found.append(here)
+        if here is not None and all(here is not known for known in errors):
+            errors.append(here)
             ahead += [here.__cause__, here.__context__]
-    return found
+    return errors

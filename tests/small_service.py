@@ -44,6 +44,8 @@ class SmallService:
         self.window: Callable[[Record, int | None, int | None], bool] = lambda *_: True
         self.total: Callable[[int], object] = lambda count: count
         self.spoil: Callable[[web.Request, Record], Record] = lambda _, reply: reply
+        self.by_time = False
+        """Lists go by time, and their positions are places in them: ids come in any order."""
         self.requests: list[dict[str, str]] = []
         """The queries of the lists of messages, as they came."""
 
@@ -85,6 +87,8 @@ class SmallService:
 
     def _page(self, records: list[Record], query: dict[str, str], size: int) -> Record:
         affix, position = query.get("affix", "prepend"), int(query.get("id", "0"))
+        if self.by_time:
+            return self._page_by_time(records, query, size)
         if affix == "append":
             ahead = [record for record in records if int(record["id"]) > position]
             data = ahead[:size]
@@ -98,3 +102,17 @@ class SmallService:
             "total_pages": 1,
         }  # fmt: skip
         return {"data": data, "meta": {"pagination": numbers, "cursor": {"id": int(end), "affix": affix}}}
+
+    def _page_by_time(self, records: list[Record], query: dict[str, str], size: int) -> Record:
+        affix = query.get("affix", "prepend")
+        direction = 1 if affix == "append" else -1
+        ordered = sorted(records, key=lambda record: direction * int(record["sentAt"]))
+        times = {record["id"]: direction * int(record["sentAt"]) for record in self.records}
+        ahead = [
+            record
+            for record in ordered
+            if "id" not in query or direction * int(record["sentAt"]) > times.get(query["id"], 0)
+        ]
+        data = ahead[:size]
+        next_ = {"affix": affix, "id": data[-1]["id"], "sentAt": data[-1]["sentAt"]} if data else None
+        return {"data": data, "meta": {"current": {"limit": size, "count": len(data)}, "next": next_}}

@@ -14,9 +14,9 @@ from benchmarks import decode, export, import_time, measure, overhead, pace, pag
 from benchmarks.clients import CLIENTS
 from benchmarks.server import KEY, Endless, Serving
 from chatrest import App, AsyncSession
-from chatrest.core.decode import MESSAGE, Many
+from chatrest.core.decode import many
 from chatrest.emulator.service.request import Request
-from chatrest.models.message import CallMessage
+from chatrest.models.message import CallMessage, Message
 
 
 def test_decode_prints_a_row_for_every_decoder_and_page(capsys: pytest.CaptureFixture[str]) -> None:
@@ -25,8 +25,8 @@ def test_decode_prints_a_row_for_every_decoder_and_page(capsys: pytest.CaptureFi
     assert shown.startswith("Decoding a page of 20 messages (mixed ")
     assert "CPython" in shown
     rows = [line.split() for line in shown.splitlines()]
-    assert [sum(page in row[-3:-2] for row in rows) for page in ("mixed", "calls")] == [7, 7]
-    assert shown.count("chatrest, the patient way") == 2
+    assert [sum(page in row[-3:-2] for row in rows) for page in ("mixed", "calls")] == [10, 10]
+    assert all(shown.count(f"\n{name} ") >= 2 for name in (decode.ROWS, *decode.TWINS))
 
 
 def test_walk_prints_a_row_for_every_client_and_size(capsys: pytest.CaptureFixture[str]) -> None:
@@ -120,13 +120,13 @@ def test_an_endless_list_has_an_end() -> None:
     seen: list[str] = []
     for after in ("", "&id=100", "&id=200", "&id=250"):
         body = endless.answer(Request("GET", "", f"perPage=100&affix=append{after}", {})).body
-        page = Many(MESSAGE)(body)
+        page = many(Message)(body)
         assert not page.repairs
         seen += [item.id for item in page.items]
         assert msgspec.json.decode(body)["meta"]["cursor"]["id"] == len(seen)
     assert seen == [str(number) for number in range(1, 251)]
     newest = endless.answer(Request("GET", "", "affix=prepend&limit=1", {})).body
-    assert [item.id for item in Many(MESSAGE)(newest).items] == ["250"]
+    assert [item.id for item in many(Message)(newest).items] == ["250"]
 
 
 async def test_all_that_are_compared_get_the_same() -> None:
@@ -149,7 +149,7 @@ def test_pace_prints_its_tables(capsys: pytest.CaptureFixture[str]) -> None:
 
 async def test_a_walk_that_misses_a_message_is_no_measurement() -> None:
     async def one(size: int):
-        yield Many(MESSAGE)(pages.mixed(size)).items[0]
+        yield many(Message)(pages.mixed(size)).items[0]
 
     assert await walk._turn(one, 1, ["1"]) >= 0
     with pytest.raises(AssertionError, match="1 messages, 2 expected"):
@@ -157,16 +157,19 @@ async def test_a_walk_that_misses_a_message_is_no_measurement() -> None:
 
 
 def test_the_page_of_calls_holds_calls_alone() -> None:
-    found = Many(MESSAGE)(pages.calls(30))
+    found = many(Message)(pages.calls(30))
     assert {type(item) for item in found.items} == {CallMessage}
     assert len(found.items) == 30
 
 
-def test_number_ids_take_the_patient_way() -> None:
-    served = pages.mixed(5)
-    mended = Many(MESSAGE)(pages.with_number_ids(served))
-    assert mended.repairs
-    assert [item.id for item in mended.items] == [item.id for item in Many(MESSAGE)(served).items]
+def test_the_odd_pages_hold_the_same_messages() -> None:
+    served = pages.mixed(50)
+    expected = many(Message)(served)
+    assert many(Message)(pages.with_text_ids(served)).items == expected.items
+    coerced = many(Message)(pages.with_number_ids(served))
+    assert coerced.repairs[0] == "data[*].id: expected text, got whole number (50 records)"
+    assert coerced.items == expected.items
+    assert many(Message)(pages.with_a_stranger(served)).items[:-1] == expected.items[:-1]
 
 
 def test_everyone_has_a_turn_a_round_and_the_first_round_does_not_count() -> None:

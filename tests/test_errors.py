@@ -81,19 +81,37 @@ def test_every_error_survives_pickle_and_copy(kind: type[ChatRestError], again: 
 
 @pytest.mark.parametrize("kind", [ApiError, RateLimitError, ServerOutcomeUnknownError])
 def test_what_the_service_said_survives_pickle(kind: type[ApiError]) -> None:
-    told: dict[str, Any] = {
+    attributes: dict[str, Any] = {
         "status": 429, "code": "ERR_X", "message": "m", "details": {"uid": ["bad"]},
         "headers": {"Retry-After": "3"}, "operation": "users.list", "attempts": 4,
     }  # fmt: skip
-    error = kind("text", **told)
+    error = kind("text", **attributes)
     if isinstance(error, RateLimitError):
         error.retry_after = 3.0
     twin = pickle.loads(pickle.dumps(error))
-    assert {name: getattr(twin, name) for name in told} == told
+    assert {name: getattr(twin, name) for name in attributes} == attributes
     assert vars(twin) == vars(error)
 
 
-def test_an_api_error_has_all_its_attributes_though_nothing_was_told() -> None:
+@pytest.mark.parametrize("kind", [DeadlineExceededError, DeadlineOutcomeUnknownError])
+def test_what_a_deadline_was_missed_by_survives_pickle(kind: type[DeadlineExceededError]) -> None:
+    error = kind("text", operation="users.list", attempts=3, reason="rate limit", retry_after=48.3)
+    twin = pickle.loads(pickle.dumps(error))
+    assert (twin.operation, twin.attempts, twin.reason, twin.retry_after) == (
+        "users.list", 3, "rate limit", 48.3,
+    )  # fmt: skip
+    assert str(twin) == "text"
+
+
+@pytest.mark.parametrize("kind", CLASSES, ids=lambda kind: kind.__name__)
+def test_every_error_names_its_operation(kind: type[ChatRestError]) -> None:
+    error = kind("text")
+    assert error.operation == ""
+    error.operation = "users.list"
+    assert pickle.loads(pickle.dumps(error)).operation == "users.list"
+
+
+def test_an_api_error_has_all_its_attributes_by_default() -> None:
     error = ApiError("text")
     assert (error.status, error.code, error.message, error.details) == (0, None, "", None)
     assert (dict(error.headers), error.operation, error.attempts) == ({}, "", 1)

@@ -1,4 +1,4 @@
-"""What stays behind, and what is given away: no task, no socket, and no key, whatever the service says."""
+"""No task and no socket stays behind, and no key is given away, whatever the service says."""
 
 import asyncio
 import gc

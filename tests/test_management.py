@@ -59,7 +59,7 @@ async def test_what_is_sent() -> None:
         assert first.header(name) is None
 
 
-async def test_a_call_is_repeated_and_told_as_any_other() -> None:
+async def test_a_call_is_repeated_as_any_other() -> None:
     async with Faulty(reply(b"", 503), EMPTY, reply(b"", 500)) as server, management(server) as account:
         assert await account.apps.list().collect() == []
         with pytest.raises(ServerError) as caught:
@@ -121,7 +121,7 @@ async def test_its_options_are_kept_to() -> None:
             await account.apps.list().collect()
 
 
-async def test_no_more_at_once_than_told() -> None:
+async def test_no_more_at_once_than_concurrency_says() -> None:
     together = asyncio.Barrier(2)
 
     async def step(peer: Any) -> None:
@@ -134,8 +134,8 @@ async def test_no_more_at_once_than_told() -> None:
 
 
 async def test_no_error_and_no_repr_shows_a_key() -> None:
-    told = {"code": "ERR_X", "message": f"{NAME} {SECRET}", "details": {SECRET: [NAME.upper()]}}
-    async with Faulty(reply({"error": told}, 403, x_echo=SECRET)) as server, management(server) as account:
+    record = {"code": "ERR_X", "message": f"{NAME} {SECRET}", "details": {SECRET: [NAME.upper()]}}
+    async with Faulty(reply({"error": record}, 403, x_echo=SECRET)) as server, management(server) as account:
         with pytest.raises(Exception, match="ERR_X") as caught:
             await account.apps.list().collect()
     for error in chain(caught.value):

@@ -1,4 +1,4 @@
-"""The plugin as its users have it: in a pytest of its own, in both modes, and without pytest-asyncio."""
+"""The plugin as users have it: in a pytest of its own, in both modes, and without pytest-asyncio."""
 
 import subprocess
 import sys
@@ -94,9 +94,9 @@ def _is_installed() -> bool:
     ("mode", "mark"), [("auto", ""), ("strict", "pytestmark = pytest.mark.asyncio")], ids=["auto", "strict"]
 )
 def test_both_modes(tmp_path: Path, mode: str, mark: str) -> None:
-    told = run(tmp_path, SUITE.replace("MARK", mark), "-o", f"asyncio_mode={mode}", "-p", "no:aiohttp")
-    assert "6 passed, 1 error" in told, told
-    assert "takes keywords alone" in told
+    output = run(tmp_path, SUITE.replace("MARK", mark), "-o", f"asyncio_mode={mode}", "-p", "no:aiohttp")
+    assert "6 passed, 1 error" in output, output
+    assert "takes keywords alone" in output
 
 
 WITHOUT = """
@@ -114,15 +114,15 @@ def test_of_the_emulator(chatrest_session):
 
 
 def test_without_pytest_asyncio(tmp_path: Path) -> None:
-    told = run(tmp_path, WITHOUT, "-p", "no:asyncio", "-p", "no:aiohttp", lines="")
-    assert "2 passed, 1 error" in told, told
-    assert "the fixture chatrest_session needs pytest-asyncio" in told
+    output = run(tmp_path, WITHOUT, "-p", "no:asyncio", "-p", "no:aiohttp", lines="")
+    assert "2 passed, 1 error" in output, output
+    assert "the fixture chatrest_session needs pytest-asyncio" in output
 
 
 def test_the_fixtures_say_what_they_are_for(tmp_path: Path) -> None:
-    told = run(tmp_path, "", "--fixtures", "-p", "no:aiohttp")
-    for line in ("A running `chatrest.emulator.Emulator`", "An open `AsyncSession`", "`slept` tells"):
-        assert line in told
+    output = run(tmp_path, "", "--fixtures", "-p", "no:aiohttp")
+    for line in ("A running `chatrest.emulator.Emulator`", "An open `AsyncSession`", "`slept` holds"):
+        assert line in output
     assert "@pytest.mark.chatrest(**options)" in run(tmp_path, "", "--markers", "-p", "no:aiohttp")
 
 

@@ -1,4 +1,4 @@
-"""What a session makes of a reply: every status to its class, whatever the body."""
+"""From a reply to a result or an error: every status to its class, whatever the body."""
 
 import json
 import math
@@ -51,11 +51,11 @@ BODIES: dict[str, bytes] = {
 
 @pytest.mark.parametrize("status", CLASSES)
 async def test_a_status_with_the_services_own_body(status: int) -> None:
-    told = {
+    record = {
         "message": "the message", "devMessage": "for developers", "source": "chat-api",
         "details": {"uid": ["is wrong"]}, "code": "ERR_SOMETHING",
     }  # fmt: skip
-    body = b"" if status == 304 else json.dumps({"error": told}).encode()
+    body = b"" if status == 304 else json.dumps({"error": record}).encode()
     async with (
         Faulty(reply(body, status, x_request_id="abc")) as server,
         server.session(retry=ONCE) as session,
@@ -140,7 +140,7 @@ async def test_a_part_that_nobody_asked_for_is_no_success() -> None:
     assert len(server.requests) == 6
 
 
-async def test_a_304_is_told_as_what_it_is() -> None:
+async def test_a_304_says_what_it_is() -> None:
     async with Faulty(reply(b"", 304)) as server, server.session() as session:
         with pytest.raises(ApiError, match=r"304: Not Modified \(the request set no condition") as caught:
             await session.request("GET", "/a")

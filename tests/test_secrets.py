@@ -1,4 +1,4 @@
-"""What is never shown, in any way of showing it."""
+"""Secrets are hidden in every way of showing a value."""
 
 import json
 import time
@@ -207,8 +207,8 @@ def test_a_text_without_credentials_stays_as_it_is() -> None:
 
 
 def test_json_is_scrubbed_by_name_and_by_value() -> None:
-    told = scrub_all({"secret": "x", "password": "", "n": 5, "t": "key=K", "l": ["K"]}, ["K"])
-    assert told == {"secret": HIDDEN, "password": "", "n": 5, "t": f"[hidden]ey={HIDDEN}", "l": [HIDDEN]}
+    record = scrub_all({"secret": "x", "password": "", "n": 5, "t": "key=K", "l": ["K"]}, ["K"])
+    assert record == {"secret": HIDDEN, "password": "", "n": 5, "t": f"[hidden]ey={HIDDEN}", "l": [HIDDEN]}
 
 
 ODD = "k3y\"w/<i>&\\t'h%25+marks=="
@@ -233,10 +233,10 @@ ODD = "k3y\"w/<i>&\\t'h%25+marks=="
     ],
 )
 def test_a_key_is_found_however_it_is_escaped(spelt: str) -> None:
-    told = scrub(f"no key {spelt} here", [ODD, "other"])
-    assert "marks" not in told
-    assert told.startswith("no key ")
-    assert told.endswith(" here")
+    scrubbed = scrub(f"no key {spelt} here", [ODD, "other"])
+    assert "marks" not in scrubbed
+    assert scrubbed.startswith("no key ")
+    assert scrubbed.endswith(" here")
     assert len(spelt) <= longest([ODD])
 
 
@@ -267,9 +267,9 @@ def test_no_text_takes_long_to_search(key: str) -> None:
     ],
 )
 def test_the_whole_of_what_stands_beside_a_name_is_taken_out(text: str) -> None:
-    told = scrub(text, [])
-    assert SECRET not in told
-    assert scrub(told, []) == told
+    scrubbed = scrub(text, [])
+    assert SECRET not in scrubbed
+    assert scrub(scrubbed, []) == scrubbed
 
 
 @pytest.mark.parametrize("name", sorted(_CREDENTIALS))
@@ -294,6 +294,6 @@ def test_what_is_nested_too_deeply_becomes_a_short_text() -> None:
     assert str(scrub_all([[["x"]]], [])) == "[[['x']]]"
 
 
-def test_a_value_that_python_does_not_write_is_told_by_its_kind() -> None:
+def test_a_value_that_python_does_not_write_is_named_by_its_kind() -> None:
     assert shown(10**5000) == "[int too long to be written]"
     assert shown("a") == "'a'"

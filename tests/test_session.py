@@ -155,10 +155,10 @@ async def test_a_uid_that_cannot_be_a_segment_is_refused(uid: Any) -> None:
     assert server.connections == 0
 
 
-VIEWERS = ["alice", "ålice", "アリス", "😀", "two words", "a:b", "a,b", "שלום", "%2F"]
+ACTING_USERS = ["alice", "ålice", "アリス", "😀", "two words", "a:b", "a,b", "שלום", "%2F"]
 
 
-@pytest.mark.parametrize("uid", VIEWERS)
+@pytest.mark.parametrize("uid", ACTING_USERS)
 async def test_an_acting_user_travels_as_utf_8(uid: str) -> None:
     async with Faulty(EMPTY) as server, server.session() as session:
         await session.as_user(uid).request("GET", "/a")
@@ -167,7 +167,7 @@ async def test_an_acting_user_travels_as_utf_8(uid: str) -> None:
     assert [request.header("onBehalfOf") for request in server.requests] == [uid] * 3
 
 
-BAD_VIEWERS = [
+BAD_ACTING_USERS = [
     "",
     " bob",
     "bob ",
@@ -183,7 +183,7 @@ BAD_VIEWERS = [
 ]
 
 
-@pytest.mark.parametrize("uid", BAD_VIEWERS)
+@pytest.mark.parametrize("uid", BAD_ACTING_USERS)
 async def test_an_acting_user_that_a_header_cannot_hold_is_refused(uid: Any) -> None:
     async with Faulty(EMPTY) as server, server.session() as session:
         for make in (
@@ -211,7 +211,7 @@ async def test_as_user_wants_a_user() -> None:
         ("brackets", "tags%5B%5D=a&tags%5B%5D=b%20c"),
     ],
 )
-async def test_lists_in_a_query_travel_as_told(arrays: Any, tags: str) -> None:
+async def test_lists_in_a_query_travel_as_arrays_says(arrays: Any, tags: str) -> None:
     query = MessageQuery(tags=("a", "b c"), mentioned_uids=("x", "y"), unread=False, per_page=5)
     async with Faulty(EMPTY) as server, server.session(arrays=arrays) as session:
         await session.messages.list_user("bob", query=query).collect()
@@ -333,8 +333,7 @@ async def test_views_share_what_the_session_has_learnt_and_its_key() -> None:
     session = AsyncSession(APP, cursor_key=b"0123456789abcdef")
     for view in (session.as_user("bob"), session.for_app(APP), session.with_options(deadline=1.0)):
         assert view.sender.page_sizes is session.sender.page_sizes
-        assert view.sender.cursor_key is session.sender.cursor_key
-    assert session.sender.cursor_key is not None
+        assert view.sender.cursor_key is session.sender.cursor_key is not None
     assert AsyncSession(APP).sender.cursor_key is None
 
 
@@ -345,7 +344,7 @@ def test_a_cursor_key_that_is_none_is_refused(key: Any) -> None:
 
 
 def test_an_option_that_is_not_known_is_a_type_error() -> None:
-    with pytest.raises(TypeError, match="concurency"):
+    with pytest.raises(TypeError, match="'concurency', did you mean 'concurrency'"):
         AsyncSession(APP, concurency=3)  # type: ignore[call-arg]
     with pytest.raises(TypeError, match="dedline"):
         AsyncSession(APP).with_options(dedline=3)  # type: ignore[call-arg]

@@ -1,4 +1,4 @@
-"""What listeners are told, record by record, and what they are never told."""
+"""Telemetry record by record, and what is in none of them."""
 
 import asyncio
 import logging
@@ -143,16 +143,16 @@ async def test_an_answer_that_is_no_success() -> None:
     stage = Stage(reply(404, b"no"))
     with pytest.raises(ChatRestError):
         await stage.list()
-    told = {"status": 404, "error": "NotFoundError"}
-    assert stage.records == [attempt(**told, reply_bytes=2), outcome(**told)]
+    ending = {"status": 404, "error": "NotFoundError"}
+    assert stage.records == [attempt(**ending, reply_bytes=2), outcome(**ending)]
 
 
 async def test_a_reply_that_cannot_be_read() -> None:
     stage = Stage(reply(200, b"<html>"))
     with pytest.raises(ChatRestError):
         await stage.list(retry=RetryPolicy(attempts=1))
-    told = {"status": 200, "error": "ReplyUnreadableError"}
-    assert stage.records == [attempt(**told, reply_bytes=6), outcome(**told)]
+    ending = {"status": 200, "error": "ReplyUnreadableError"}
+    assert stage.records == [attempt(**ending, reply_bytes=6), outcome(**ending)]
 
 
 async def test_a_wait_that_the_deadline_has_no_room_for() -> None:
@@ -181,7 +181,7 @@ async def test_a_cancel() -> None:
     assert stage.records == [attempt(**cut, reply_bytes=0), outcome(**cut)]
 
 
-async def test_the_time_held_back_for_the_rate_is_told() -> None:
+async def test_the_time_held_back_for_the_rate_is_recorded() -> None:
     stage = Stage(reply(), pace=Pace(rate=60))
     for _ in range(4):
         await stage.list()
@@ -190,7 +190,7 @@ async def test_the_time_held_back_for_the_rate_is_told() -> None:
     assert [record.seconds for record in stage.records if isinstance(record, Outcome)] == paced
 
 
-async def test_the_time_waiting_for_a_place_is_told() -> None:
+async def test_the_time_waiting_for_a_place_is_recorded() -> None:
     free = asyncio.Event()
 
     async def slow() -> Reply:
@@ -230,7 +230,7 @@ def test_records_are_values() -> None:
     assert msgspec.json.decode(msgspec.json.encode(outcome()))["operation"] == "messages.list_user"
 
 
-# ── what is never told ──
+# ── what is in no record ──
 
 SECRET = "s3cret-in-the-path"
 BY_HAND = [f"/users/{SECRET}", f"/users/{SECRET}/messages", f"/groups/{SECRET}/members/{SECRET}", "/users"]
@@ -265,10 +265,10 @@ async def test_no_record_and_no_log_line_shows_a_key_a_uid_or_a_query(
     call = (await stage.opened()).as_user("me-myself").with_options(retry=RetryPolicy(attempts=2, limited=2))
     with suppress(ChatRestError):
         await call.users.list(UserQuery(search_key=UID)).collect()
-    told = repr(stage.records) + "".join(line.getMessage() for line in caplog.records)
-    assert "users.list" in told
+    text = repr(stage.records) + "".join(line.getMessage() for line in caplog.records)
+    assert "users.list" in text
     for hidden in (KEY, "me-myself", UID):
-        assert hidden not in told
+        assert hidden not in text
 
 
 # ── listeners ──
@@ -333,7 +333,7 @@ async def test_nothing_is_made_where_nobody_listens(
 
 @pytest.fixture
 def root() -> Iterator[list[str]]:
-    """What a program without any logging of its own would see on stderr."""
+    """The lines that a program without any logging of its own would see on stderr."""
     lines: list[str] = []
     handler = logging.Handler(logging.WARNING)
     handler.emit = lambda line: lines.append(line.getMessage())  # type: ignore[method-assign]

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import logging
 import pickle
 import traceback
 from collections.abc import Awaitable, Callable
@@ -30,6 +31,8 @@ from chatrest import (
     Timeouts,
     TransportError,
 )
+from chatrest.core.decode import read_json
+from chatrest.core.endpoint import Endpoint
 from tests.faulty import KEY, Faulty, Peer, Step, chain, cut, deaf, hang, no_wait, reply, reset
 
 pytestmark = pytest.mark.usefixtures("tidy")
@@ -107,12 +110,15 @@ def options(**other: Any) -> dict[str, Any]:
 
 @pytest.mark.parametrize("call", CALLS)
 @pytest.mark.parametrize("step", STEPS)
-async def test_whatever_comes_of_a_call(step: str, call: str) -> None:
+async def test_whatever_comes_of_a_call(step: str, call: str, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG)
+    asyncio.get_running_loop().set_debug(True)
     async with Faulty(STEPS[step]) as server, server.session(**options()) as session:
         with pytest.raises(ChatRestError) as caught:
             await CALLS[call](session)
     assert_hidden(caught.value)
     assert caught.value.operation
+    assert not any(secret in caplog.text for secret in HIDDEN_ONES)
 
 
 @pytest.mark.parametrize("step", STEPS)
@@ -169,6 +175,13 @@ async def test_a_connection_that_is_not_answered() -> None:
         assert isinstance(await failed(session, "send"), ConnectError)
 
 
+async def test_a_proxy_that_refuses() -> None:
+    async with Faulty(reply(ECHO, 403)) as proxy:
+        app = App("app-1", KEY, base_url="https://chat.invalid/v3")
+        session = AsyncSession(app, proxy=proxy.url, **options())
+        assert isinstance(await failed(session, "send"), ConnectError)
+
+
 async def test_a_session_that_is_not_open_or_closed_meanwhile() -> None:
     async with Faulty(hang) as server:
         session = server.session(**options(timeouts=Timeouts()))
@@ -208,7 +221,7 @@ WRONG: dict[str, Callable[[], Any]] = {
     "header-swapped": lambda: AsyncSession(APP, headers={KEY: 7}),  # type: ignore[dict-item]
     "header-value": lambda: AsyncSession(APP, headers={"X-A": f"{HEADER}\n"}),
     "header-value-view": lambda: AsyncSession(APP).with_options(headers={"X-A": f"{HEADER}\0"}),
-    "cursor-key-short": lambda: AsyncSession(APP, cursor_key=CURSOR_KEY[:15]),
+    "cursor-key-array": lambda: AsyncSession(APP, cursor_key=bytearray(CURSOR_KEY)),  # type: ignore[arg-type]
     "cursor-key-text": lambda: AsyncSession(APP, cursor_key=CURSOR_KEY.decode()),  # type: ignore[arg-type]
     **{
         name: lambda name=name: AsyncSession(APP, **{name: KEY})  # type: ignore[misc]
@@ -267,6 +280,16 @@ async def test_an_argument_of_a_request_by_hand_is_not_repeated(name: str) -> No
         with pytest.raises(RequestInvalidError) as caught:
             await session.request(**HAND[name])
     assert_hidden(caught.value)
+
+
+async def test_a_body_that_cannot_be_sent_is_not_shown() -> None:
+    """By the sender, as the collections call: a path and a body may hold a key, and the headers do."""
+    create: Endpoint[Any] = Endpoint("api_keys.create", "POST", "/apikeys/{key}", read_json, "never")
+    async with AsyncSession(APP, **options()) as session:
+        with pytest.raises(RequestInvalidError) as caught:
+            session.sender(create(key=KEY, body={"key": KEY, "x": 1j}))
+    assert_hidden(caught.value)
+    assert caught.value.operation == "api_keys.create"
 
 
 # ── reprs, and what a header's value is ──

@@ -16,7 +16,7 @@ SECONDS = (0, -1, True, "1", math.nan, math.inf, 10**400)
 
 
 class Nothing:
-    """What no JSON has a place for; it looks the same in every process."""
+    """A value that JSON cannot hold; its repr is the same in every process."""
 
     def __repr__(self) -> str:
         return "<nothing>"

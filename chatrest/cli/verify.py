@@ -6,6 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 import click
+import msgspec
+from msgspec import structs
 
 from ..errors import ChatRestError
 from . import streams
@@ -21,8 +23,9 @@ _MOST: Final = 20
 
 @click.command(short_help="Checks that an export is complete and undamaged.")
 @click.argument("out", type=click.Path(path_type=Path))
+@click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON object.")
 @click.option("--quiet", "-q", is_flag=True, help="Print nothing if all is right.")
-def verify(out: Path, quiet: bool) -> None:
+def verify(out: Path, as_json: bool, quiet: bool) -> None:
     """Checks the export in the folder OUT: reads all files again, and compares them with the manifest.
 
     Checks every checksum and record, that no message is missing or stored twice, and that no source has a
@@ -40,9 +43,12 @@ def verify(out: Path, quiet: bool) -> None:
         verdict = verified(out, progress=progress)
     for told in [*verdict.problems[:_MOST], *verdict.notes[:_MOST]]:
         streams.complain(str(told))
+    if as_json:
+        members = {"export": str(out), **structs.asdict(verdict), "count": verdict.count}
+        streams.write(msgspec.json.encode(members) + b"\n")
     if not verdict.ok:
         raise ChatRestError(_failed(out, verdict))
-    if not quiet:
+    if not quiet and not as_json:
         streams.write("".join(f"{line}\n" for line in _told(verdict)).encode())
 
 

@@ -5,7 +5,7 @@ from functools import wraps
 from typing import ParamSpec, TypeVar
 
 from ..errors import ChatRestError, RequestInvalidError
-from ..secrets import described
+from ..secrets import description
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -21,7 +21,7 @@ def check(fits: bool, name: str, value: object, allowed: str) -> None:
 def check_unquoted(fits: bool, name: str, value: object, allowed: str) -> None:
     """Refuse `value` as `check` does, but name its type in its place: it may be a key that was swapped in."""
     if not fits:
-        raise RequestInvalidError(f"{name} = {described(value)}: allowed is {allowed}")
+        raise RequestInvalidError(f"{name} = {description(value)}: allowed is {allowed}")
 
 
 def instance(name: str, value: object, kind: type[T]) -> T:
@@ -40,7 +40,7 @@ def check_count(name: str, value: object) -> int:
     return value
 
 
-def detached(error: ChatRestError) -> ChatRestError:
+def detach(error: ChatRestError) -> ChatRestError:
     """Return `error` without traceback, cause and context, to be raised anew.
 
     The frames that it has passed hold arguments and headers, and a debugger or an error tracker that shows
@@ -58,7 +58,7 @@ def hides_arguments(function: Callable[P, R]) -> Callable[P, R]:
         try:
             return function(*args, **kwargs)
         except ChatRestError as error:
-            failure = detached(error)
+            failure = detach(error)
         del args, kwargs
         raise failure
 

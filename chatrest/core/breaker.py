@@ -1,6 +1,6 @@
 """A breaker that fails fast while a region is surely down, and a budget that keeps repeats rare.
 
-Pure: both are told the time and what happened. A region is surely down when `FAILURES` exchanges in a row
+Pure: both take time and events as arguments. A region is surely down when `FAILURES` exchanges in a row
 brought no reply at all (an HTTP error is a reply). Then nothing is sent for a second, and after it one
 call as a probe; every failed probe doubles the rest, up to half a minute; the first reply closes it.
 
@@ -31,7 +31,7 @@ class Breaker:
 
     @property
     def is_open(self) -> bool:
-        """Whether the region counts as down."""
+        """True if the region counts as down."""
         return self.failures >= FAILURES
 
     def wait(self, now: float) -> float:
@@ -45,7 +45,7 @@ class Breaker:
         return 0.0
 
     def record_reply(self) -> None:
-        """Note a reply, whatever it said."""
+        """Note a reply, of whatever status."""
         self.failures, self._rest, self._is_probing = 0, _FIRST_REST, False
 
     def record_failure(self, now: float, *, probe: bool = True) -> None:

@@ -18,7 +18,7 @@ cannot be held is a `ReplyUnreadableError` that names its place: no record is dr
 from types import UnionType
 from typing import Any, Final, Generic, TypeVar, final, get_args, overload
 
-from msgspec import UNSET, Struct
+from msgspec import UNSET, Struct, structs
 
 from ..errors import ReplyUnreadableError, RequestInvalidError
 from ..models.message import Message, UnknownMessage, unknown
@@ -27,7 +27,7 @@ from ..models.outcome import Ack as Ack, Outcomes as Outcomes
 from ..models.raw_json import bytes_of, write_value
 from ..models.record import Record
 from .envelope import NO_META, position_fault, read_envelope
-from .kinds import MESSAGE as MESSAGE, Kind, kind_of, located
+from .kinds import MESSAGE as MESSAGE, Kind, RecordError, kind_of
 from .lenient import (
     REFUSED as REFUSED,
     CoercionError,
@@ -44,6 +44,7 @@ from .outcomes import outcomes_of
 
 T = TypeVar("T")
 BOM: Final = b"\xef\xbb\xbf"
+_LONGEST_KEY: Final = 50
 
 
 class Listing(Struct, Generic[T], frozen=True):
@@ -53,7 +54,7 @@ class Listing(Struct, Generic[T], frozen=True):
     meta: Meta
     raw: bytes
     repairs: tuple[str, ...] = ()
-    """What did not have its documented type and was coerced, a line a field.
+    """The values that did not have their documented type and were coerced, a line a field.
 
     `data[3].sentAt: expected whole number, got text`, or `data[*].id: … (1000 records)`.
     """
@@ -85,7 +86,7 @@ class Many(Struct, Generic[T], frozen=True):
 
     @property
     def identified_by(self) -> str:
-        """The field that tells one record from another."""
+        """The field that identifies a record."""
         return self.kind.identified_by
 
     def __call__(self, body: bytes, /) -> Listing[T]:
@@ -104,13 +105,11 @@ class Many(Struct, Generic[T], frozen=True):
     def _leniently(self, body: bytes) -> Listing[T]:
         coercions = Coercions()
         envelope = read_envelope(body, self.kind.is_record, coercions)
-        items: list[T] = []
-        for index, raw in enumerate(envelope.records):
-            try:
-                items.append(self.kind.held(raw, index, coercions))
-            except CoercionError as error:
-                fault = located(f"data[{index}]", error)
-                raise fault from None
+        try:
+            items = self.kind.held(envelope.records, coercions)
+        except RecordError as error:
+            fault = error.at(f"data[{error.index}]")
+            raise fault from None
         return Listing(
             items, envelope.meta, body, coercions.lines(), envelope.cursor, envelope.position_fault
         )
@@ -166,9 +165,15 @@ class Each(Struct, Generic[T], frozen=True):
 
     record: Any
     """The type of an outcome."""
+    operation: str = ""
+    """The endpoint's name: the outcomes raise their error under it."""
+
+    def of_operation(self, name: str) -> "Each[T]":
+        """Return the reader for the endpoint of this name."""
+        return structs.replace(self, operation=name)
 
     def __call__(self, body: bytes, /) -> Outcomes[T]:
-        """Return the outcomes by key; raises `ReplyUnreadableError` where nothing tells one per item."""
+        """Return the outcomes by key; raises `ReplyUnreadableError` where it says nothing of single items."""
         reply = read_json(body)
         records = outcomes_of(reply)
         by_key: dict[str, T] = {}
@@ -176,9 +181,9 @@ class Each(Struct, Generic[T], frozen=True):
             try:
                 by_key[key] = coerced(record, shape(self.record), "", [])
             except CoercionError as error:
-                fault = located(f"data.{key}", error)
+                fault = RecordError(0, str(error)).at(f"data.{key[:_LONGEST_KEY]}")
                 raise fault from None
-        return Outcomes(by_key, body)
+        return Outcomes(by_key, body, self.operation)
 
 
 @final
@@ -199,6 +204,8 @@ class _Acknowledgement(Struct, frozen=True):
         served = reply if not isinstance(reply, dict) or "success" in reply else reply.get("data", reply)
         if not isinstance(served, dict):
             raise ReplyUnreadableError(f"data: expected an acknowledgement, got {type_name(served)}")
+        if "success" not in served and served.get("error"):
+            raise ReplyUnreadableError("the reply holds an error in the place of an acknowledgement")
         success, message = served.get("success"), served.get("message", served.get("Message"))
         try:
             succeeded = True if success is None else coerced(success, shape(bool), "success", [])
@@ -260,9 +267,9 @@ def _sole(raw: bytes) -> bytes:
 
 def _held(kind: Kind[T], raw: bytes, path: str) -> T:
     try:
-        return kind.held(raw, 0, Coercions())
-    except CoercionError as error:
-        fault = located(path, error)
+        return kind.held([raw], Coercions())[0]
+    except RecordError as error:
+        fault = error.at(path)
     raise fault
 
 

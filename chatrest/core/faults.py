@@ -72,7 +72,7 @@ def _root_message(value: dict[str, Any]) -> str:
 
 
 def retry_after(headers: Mapping[str, str], now: float) -> float | None:
-    """Seconds to wait before the next request, from `Retry-After` or the limit's reset; None: not said."""
+    """Seconds to wait, from `Retry-After` or the limit's reset; None where neither is there."""
     named = {name.lower().replace("x-ratelimit-", "x-rate-limit-"): value for name, value in headers.items()}
     after = named.get("retry-after", "").strip()
     seconds = _number(after)

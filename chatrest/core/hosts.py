@@ -1,4 +1,4 @@
-"""Where an app lives: app id, region and service domain give the address (specification, Versioning).
+"""The address of an app, from app id, region and service domain (specification, Versioning).
 
 An address is https, so that a key never travels in the clear (specification, Authentication 9). The one
 exception is loopback, where an emulator or a test server listens.
@@ -105,14 +105,14 @@ _VARIABLES = ("APP_ID", "API_KEY", "REGION", "SERVICE_DOMAIN", "BASE_URL")
 
 
 def check_key(name: str, key: object) -> str:
-    """`key`, if it can stand in a header as it is; the error never repeats it."""
+    """Return `key` if it can stand in a header as it is; the error never repeats it."""
     if not isinstance(key, str) or not _KEY.fullmatch(key):
         raise RequestInvalidError(f"{name}: allowed are visible ASCII characters, at least one, no spaces")
     return key
 
 
 def check_url(name: str, url: object) -> str:
-    """`url` without a slash at its end, if it is https, or http to loopback."""
+    """Return `url` without a slash at its end, if it is https, or http to loopback."""
     allowed = "https://host[:port][/path], or http:// to loopback, without user, query or fragment"
     if not isinstance(url, str) or not re.fullmatch(r"[\x21-\x7e]+", url):
         raise RequestInvalidError(f"{name}: allowed is {allowed}")
@@ -130,7 +130,7 @@ def check_url(name: str, url: object) -> str:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether `host` is this machine itself: localhost, 127.0.0.0/8 or ::1."""
+    """True if `host` is this machine itself: localhost, 127.0.0.0/8 or ::1."""
     from ipaddress import ip_address  # 3 ms, and only an address of our own needs it
 
     if host == "localhost":

@@ -1,6 +1,7 @@
 """Decompression with a cap: a small body may hold a huge one, and must not be unpacked to be refused.
 
-aiohttp unpacks as it reads, but takes a gzip stream that ends early for a whole one. This one knows its end.
+aiohttp unpacks as it reads, but takes a gzip stream that ends early for a whole one. Here its end is
+checked.
 """
 
 import zlib
@@ -13,7 +14,7 @@ _STEP: Final = 1 << 20
 
 
 class Inflate:
-    """Unpacks one body piece by piece. `encoding` is its `Content-Encoding`."""
+    """One body, unpacked piece by piece. `encoding` is its `Content-Encoding`."""
 
     def __init__(self, encoding: str) -> None:
         name = encoding.strip().lower()
@@ -25,23 +26,23 @@ class Inflate:
         self._ended = False
 
     def feed(self, piece: bytes, room: int) -> list[bytes]:
-        """What `piece` unpacks to; stops a step behind `room` bytes, where the caller refuses the body."""
-        found: list[bytes] = []
+        """Unpack `piece`, and stop a step behind `room` bytes, where the caller refuses the body."""
+        pieces: list[bytes] = []
         size = 0
         packed = self._after_end(piece) if self._ended else self._begun(piece)
         while packed is not None and size <= room:
-            found.append(self._unpack(packed))
-            size += len(found[-1])
-            packed = self._rest(len(found[-1]))
-        return found
+            pieces.append(self._unpack(packed))
+            size += len(pieces[-1])
+            packed = self._rest(len(pieces[-1]))
+        return pieces
 
     def finish(self) -> None:
-        """The body is at its end: `ReplyUnreadableError` where the stream is not."""
+        """Check at the end of the body that the stream has ended, too: else `ReplyUnreadableError`."""
         if not self._ended:
             raise ReplyUnreadableError("the reply was cut off: its compressed stream has no end")
 
     def _begun(self, piece: bytes) -> bytes | None:
-        """The piece; for `deflate` the first two bytes tell whether there is a header: some send none."""
+        """The piece; for `deflate` the first two bytes show if there is a header: some send none."""
         if self._head is None:
             return piece
         self._head += piece
@@ -60,7 +61,7 @@ class Inflate:
         raise ReplyUnreadableError("the reply is garbled: it is not compressed as it says")
 
     def _rest(self, unpacked: int) -> bytes | None:
-        """What is to be unpacked next of the piece; None where it is used up."""
+        """The rest of the piece, to be unpacked next; None where it is used up."""
         if self._stream.eof:
             self._ended = True
             return self._after_end(self._stream.unused_data)

@@ -6,7 +6,8 @@ page is remembered as a hint, so that a server with numbers for ids costs no fai
 out does not depend on it.
 """
 
-from collections.abc import Collection
+import re
+from collections.abc import Collection, Sequence
 from functools import cached_property
 from typing import Any, Final, Generic, TypeVar, final
 
@@ -37,6 +38,24 @@ from .lenient import (
 )
 
 T = TypeVar("T")
+
+
+_IS_LOOSE: Final = re.compile(r"\.(?:id|parentId|size)`$")
+"""The places at which a strict decoder fails and a loose one may not."""
+
+
+class RecordError(Exception):
+    """A record that cannot be held: its index in the list, and the field with what was expected of it."""
+
+    def __init__(self, index: int, field: str) -> None:
+        super().__init__(field)
+        self.index = index
+        self.field = field
+
+    def at(self, path: str) -> ReplyUnreadableError:
+        """Return the error for the reply, in which the record stands at `path`."""
+        joint = "" if self.field.startswith(":") or not path else "."
+        return ReplyUnreadableError(f"{path}{joint}{self.field}")
 
 
 class ListReply(Struct, Generic[T], frozen=True, gc=False):
@@ -84,7 +103,7 @@ class Kind(Generic[T]):
 
     @cached_property
     def identified_by(self) -> str:
-        """The field that tells one record of a list from another."""
+        """The field that identifies a record in a list."""
         return getattr(self.record, "identified_by", "id")
 
     @cached_property
@@ -103,14 +122,14 @@ class Kind(Generic[T]):
         return frozenset(field.encode_name for field in fields.values())
 
     def is_record(self, names: Collection[str]) -> bool:
-        """Whether an object with members of these `names` is such a record."""
+        """Return whether an object with members of these `names` is such a record."""
         return self.required <= set(names)
 
     def listing(self, body: bytes, coercions: Coercions) -> ListReply[list[T]] | None:
         """Decode a list's envelope at once; None where that fails."""
         page, loose = self._decoded("listing", body)
         if page is not None:
-            self._finish(page.data, loose, range(len(page.data)), coercions)
+            self._finish(page.data, loose, coercions)
             self._prefers_loose = loose and bool(coercions)
         return page  # type: ignore[no-any-return]
 
@@ -120,40 +139,45 @@ class Kind(Generic[T]):
         if reply is None:
             return None
         items = [reply.data]
-        self._finish(items, loose, [0], Coercions())
+        self._finish(items, loose, Coercions())
         return items[0]  # type: ignore[no-any-return]
 
-    def held(self, raw: bytes, index: int, coercions: Coercions) -> T:
-        """Return one record, the one at `index` of its list, of its JSON.
+    def held(self, raws: Sequence[bytes], coercions: Coercions) -> list[T]:
+        """Return the records of a list, each of its JSON.
 
-        Raises `CoercionError` where it cannot be held, `ReplyUnreadableError` where it is not JSON.
+        Raises `RecordError` for one that cannot be held, `ReplyUnreadableError` for what is not JSON.
         """
-        record, loose = (None, False) if is_too_deep(raw) else self._decoded("record", raw)
-        if record is not None:
-            items = [record]
-            self._finish(items, loose, [index], coercions)
-            return items[0]  # type: ignore[no-any-return]
-        notes: list[str] = []
-        item = self._lenient(read_record(raw), raw, notes)
-        coercions.add(index, notes)
-        return item
+        items: list[Any] = []
+        for index, raw in enumerate(raws):
+            item = None if is_too_deep(raw) else self._decoded("record", raw)[0]
+            if item is None:
+                notes: list[str] = []
+                try:
+                    item = self._lenient(read_record(raw), raw, notes)
+                except CoercionError as error:
+                    fault = RecordError(index, str(error))
+                    raise fault from None
+                coercions.add(index, notes)
+            items.append(item)
+        self._finish(items, True, coercions)
+        return items
 
     def _decoded(self, what: str, body: bytes) -> tuple[Any, bool]:
         """Return what the first decoder that takes the body makes of it, and whether it was the loose one."""
-        order = (True, False) if self._prefers_loose else (False, True)
-        for loose in order:
+        for loose in (True, False) if self._prefers_loose else (False, True):
             decoders = self._loose if loose else self._strict
             if decoders is None:
                 continue
             try:
                 return getattr(decoders, what).decode(body), loose
-            except RecursionError:
-                break
+            except msgspec.ValidationError as error:
+                if loose or not _IS_LOOSE.search(str(error)):
+                    break  # the other one would fail there too
             except REFUSED:
-                pass
+                break
         return None, False
 
-    def _finish(self, items: list[Any], loose: bool, indexes: Collection[int], coercions: Coercions) -> None:
+    def _finish(self, items: list[Any], loose: bool, coercions: Coercions) -> None:
         """Put right what a decoder cannot tell apart, in place."""
 
     def _lenient(self, record: Any, raw: bytes, notes: list[str]) -> T:
@@ -170,30 +194,29 @@ class _MessageKind(Kind[Message]):
     wire_names = frozenset(field.encode_name for field in structs.fields(TextMessage))
     required = frozenset({"id"})
 
-    def _finish(self, items: list[Any], loose: bool, indexes: Collection[int], coercions: Coercions) -> None:
+    def _finish(self, items: list[Any], loose: bool, coercions: Coercions) -> None:
         if loose:
-            _tighten(items, indexes, coercions)
+            _tighten(items, coercions)
         settle(items)
 
     def _lenient(self, record: Any, raw: bytes, notes: list[str]) -> Message:
         if flaw := _flaw(record):
             return unknown(record, raw, flaw)
         try:
-            items = [coerced(record, shape(BY_CATEGORY[record["category"]]), "", notes)]
+            message: Message = coerced(record, shape(BY_CATEGORY[record["category"]]), "", notes)
         except CoercionError as error:
             notes.clear()
             return unknown(record, raw, str(error))
-        settle(items)
-        return items[0]  # type: ignore[no-any-return]
+        return message
 
 
-def _tighten(messages: list[Any], indexes: Collection[int], coercions: Coercions) -> None:
+def _tighten(messages: list[Any], coercions: Coercions) -> None:
     """Give ids and sizes of loosely decoded messages their documented types, in place: no one has seen them
     yet.
     """
     ids = coercions.records("id: expected text, got whole number")
     parents = coercions.records("parentId: expected text, got whole number")
-    for index, message in zip(indexes, messages, strict=True):
+    for index, message in enumerate(messages):
         if type(message.id) is int:
             structs.force_setattr(message, "id", str(message.id))
             ids.append(index)
@@ -239,9 +262,3 @@ _KINDS: Final[dict[Any, Kind[Any]]] = {Message: MESSAGE}
 def kind_of(record: Any) -> Kind[Any]:
     """Return how records of this type are decoded: `Message`, or a struct."""
     return _KINDS.setdefault(record, Kind(record))
-
-
-def located(prefix: str, error: CoercionError) -> ReplyUnreadableError:
-    """Return the error for a record that stands at `prefix` of its reply and cannot be held."""
-    text = str(error)
-    return ReplyUnreadableError(prefix + (text if text.startswith(":") or not prefix else f".{text}"))

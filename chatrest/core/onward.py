@@ -262,7 +262,7 @@ def _asked_in_direction(view: View) -> Onward:
 
 
 def _lost_position(view: View) -> Onward:
-    """A page in the service's order that lost the way on: once more, or from its last item."""
+    """A page in the service's order that lost its position: once more, or from its last item."""
     if view.is_below_largest and not view.says_more:
         return END
     if not view.memory.has_asked_again:
@@ -279,8 +279,8 @@ def _lost_position(view: View) -> Onward:
 def _own_position(view: View, served: Pairs) -> Onward:
     """The specification's own parameters: `affix`, and the `id` of the last item."""
     last = last_id([view.rules.identify(item) for item in view.arranged.items[-1:]], view.cursor.last)
-    if last is None:
-        return END
+    if not last:  # records without an id: there is nothing to go on from
+        return END if view.is_short else Onward(error="a full page of records without an id leads nowhere")
     position: Pairs = (("affix", view.arranged.direction), ("id", last))
     is_timed = "sentAt" in dict(served) or "sentAt" in view.asked
     if is_timed and view.arranged.items and getattr(view.arranged.items[-1], "sent_at", 0) > 0:
@@ -371,12 +371,15 @@ def _next_number(view: View) -> Onward:
     position: Pairs = (("page", str(_number(view) + 1)), (size_name, size))
     if "affix" in view.asked:
         position = (("affix", view.asked["affix"]), *position)
-    return Onward(position, landmark=landmark_of(view.ids))
+    return Onward(position, landmark=landmark_of(view.page, view.ids))
 
 
-def landmark_of(ids: Sequence[str]) -> Hashable:
-    """What tells a page from another one of its list; None for a page with records that have no id."""
-    return hash(tuple(ids)) if ids and all(ids) else None
+def landmark_of(page: Listing[Any], ids: Sequence[str]) -> Hashable:
+    """What tells a page from another one of its list: its ids, and the bytes of records that have none."""
+    if not ids:
+        return None
+    items = zip(ids, page.items, strict=True)
+    return hash(tuple(text or bytes(getattr(item, "raw", b"")) for text, item in items))
 
 
 def _number(view: View) -> int:

@@ -1,4 +1,4 @@
-"""What a batch's reply says of each item, in the forms that services of this kind write.
+"""The outcome of each item of a batch, in the forms that services of this kind write.
 
 | `data`                                                     | keys                                       |
 |------------------------------------------------------------|--------------------------------------------|
@@ -26,7 +26,7 @@ def outcomes_of(reply: Any) -> dict[str, dict[str, Any]]:
     """
     data = reply.get("data", reply) if isinstance(reply, dict) else reply
     outcomes: dict[str, dict[str, Any]] = {}
-    for group, key, outcome in _told(data):
+    for group, key, outcome in _items(data):
         name = key if key not in outcomes else f"{group}:{key}"
         outcomes[name] = outcome
     if not outcomes:
@@ -34,7 +34,7 @@ def outcomes_of(reply: Any) -> dict[str, dict[str, Any]]:
     return outcomes
 
 
-def _told(data: Any) -> Iterator[tuple[str, str, dict[str, Any]]]:
+def _items(data: Any) -> Iterator[tuple[str, str, dict[str, Any]]]:
     if isinstance(data, list):
         entries = [entry for entry in data if isinstance(entry, dict) and "success" in entry]
         return _entries("data", entries, succeeded=False)
@@ -44,7 +44,7 @@ def _told(data: Any) -> Iterator[tuple[str, str, dict[str, Any]]]:
 
 
 def _has_verdicts(data: dict[str, Any]) -> bool:
-    """Whether the items are sorted by what became of them: under `success`, `failed` and `members`."""
+    """Return whether the items are sorted by outcome: under `success`, `failed` and `members`."""
     sorted_items = (data.get("success"), data.get("failed"))
     return isinstance(data.get("members"), list) or any(
         isinstance(items, list) or (isinstance(items, dict) and not _is_outcome(items))
@@ -107,13 +107,13 @@ def _is_group(value: Any) -> bool:
         isinstance(value, dict)
         and bool(value)
         and not _is_outcome(value)
-        and not value.keys() <= _OUTCOME
+        and (isinstance(value.get("success"), dict) or not value.keys() <= _OUTCOME)
         and all(isinstance(each, dict | bool) for each in value.values())
     )
 
 
 def _is_outcome(value: dict[str, Any]) -> bool:
-    """Whether an object says of itself whether it succeeded."""
+    """Return whether an object has a `success` of its own."""
     return isinstance(value.get("success"), bool | int | str)
 
 

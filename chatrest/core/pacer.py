@@ -1,4 +1,4 @@
-"""How fast one app may call one rate class: a GCRA, with an estimate of the service's limit.
+"""The pace of one app and rate class: a GCRA, with an estimate of the service's limit.
 
 Pure: it takes the time as an argument and says how long to hold back; the rate gate waits. A limit is so
 many requests a window (a minute on services of this kind), and windows are fixed, sliding or a bucket.
@@ -49,7 +49,7 @@ _INSTANT: Final = 1e-6  # seconds: less cannot be slept, and a clock may not eve
 
 @final
 class Pace(Struct, frozen=True, kw_only=True):
-    """How calls are paced. `Pace(rate=500)` keeps to 500 requests a window; None learns the limit."""
+    """The pace of calls. `Pace(rate=500)` keeps to 500 requests a window; None learns the limit."""
 
     rate: float | None = None
     """Requests a window, per app and rate class."""
@@ -101,7 +101,7 @@ class Pacer:
 
     @property
     def is_probing(self) -> bool:
-        """Whether a limit has struck and its end is not known: any reply may show it."""
+        """True while a limit holds and its end is not known: any reply may show it."""
         return self._held_since is not None
 
     def delay(self, now: float, *, urgent: bool) -> float:
@@ -213,7 +213,7 @@ class Pacer:
                 return
             self._holds += 1
             seconds = min(self.window / 12, self.window / _SLICES * 2 ** (self._holds - 1))
-        # Those after it need not wait for a day because one reply said so.
+        # One reply does not make all others wait for a day.
         self._hold = max(self._hold, now + min(seconds, _LONGEST_HOLD * self.window))
 
     def _learn(self, now: float, signal: Signal) -> None:
@@ -238,7 +238,7 @@ class Pacer:
 
 
 class _RecentCount:
-    """How many replies came in the last window, counted in slices of it: memory does not grow."""
+    """A count of the replies of the last window, by slices of it: memory does not grow."""
 
     def __init__(self, window: float) -> None:
         self._slice = window / _SLICES

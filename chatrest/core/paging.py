@@ -62,7 +62,7 @@ class Paging(Struct, frozen=True, kw_only=True, dict=True):
 
     @cached_property
     def sent_names(self) -> tuple[str, ...]:
-        """The names by which the members of a position are sent back, in the order of `POSITION_MEMBERS`."""
+        """The names under which `POSITION_MEMBERS` are sent back, in their order."""
         renames = dict(self.renames)
         return tuple(renames.get(wire, wire) for wire, _ in POSITION_MEMBERS)
 

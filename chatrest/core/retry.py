@@ -14,8 +14,8 @@ Pure: the network floor sends and sleeps. The rules, by what the last attempt en
 | any other answer                                  | raised           | raised                       |
 
 The two lines on codes: `500 ERR_BAD_REQUEST` comes from a service that has read the request and refused it,
-so it is final, and a POST has no unknown outcome; `400 ERR_OPERATION_FAILED` is a `ServerError`, but a 4xx is
-the service's word that nothing was applied, and no promise that a repeat would end better. A `RateLimitError`
+so it is final, and a POST has no unknown outcome; `400 ERR_OPERATION_FAILED` is a `ServerError`, but a 4xx
+states that nothing was applied, and does not promise that a repeat would end better. A `RateLimitError`
 is repeated whatever its status (`400 ERR_TOO_MANY_REQUESTS`): the code means "not processed".
 
 Waits are full jitter below a bound that doubles; a wait that the service names is kept to, and spread a
@@ -38,7 +38,7 @@ from ..errors import (
     ServerError,
     TransportError,
 )
-from ..secrets import described
+from ..secrets import description
 from .arguments import hides_arguments
 from .endpoint import Replay
 from .timeouts import check_seconds
@@ -59,7 +59,7 @@ class Attempts(Struct, frozen=True, kw_only=True):
     connect_failures: int = 0
     """Those of a patient call that found no connection: they do not count against `RetryPolicy.attempts`."""
     patient: bool = False
-    """Whether the call may wait out a limit, or a region that is down, for as long as it takes: bulk may."""
+    """True if the call may wait out a limit, or a region that is down, for as long as it takes: bulk may."""
     error: ChatRestError | None = None
     """The error of the last one."""
     pause: float | None = None
@@ -74,7 +74,7 @@ class Attempts(Struct, frozen=True, kw_only=True):
         """Those that count against `RetryPolicy.attempts`."""
         return self.count - self.limited - self.connect_failures
 
-    def failing(self, error: ChatRestError, *, has_replied: bool) -> "Attempts":
+    def with_failure(self, error: ChatRestError, *, has_replied: bool) -> "Attempts":
         """These and one more that ended in `error`, with no pause decided yet.
 
         `has_replied`: whether the region ever replied. One that never did may be a host that does not exist,
@@ -91,7 +91,7 @@ class Attempts(Struct, frozen=True, kw_only=True):
             log=self.log,
         )
 
-    def pausing(self, seconds: float) -> "Attempts":
+    def with_pause(self, seconds: float) -> "Attempts":
         """These, to be followed by another one after `seconds`."""
         return Attempts(
             count=self.count,
@@ -107,12 +107,12 @@ class Attempts(Struct, frozen=True, kw_only=True):
 
 @final
 class RetryPolicy(Struct, frozen=True, kw_only=True):
-    """How calls are repeated. `RetryPolicy(attempts=1)` never repeats."""
+    """The rules for repeating calls. `RetryPolicy(attempts=1)` never repeats."""
 
     attempts: int = 5
-    """How often a call may fail before its error is raised; 1 never repeats. A 429 is no failure."""
+    """Failures after which a call's error is raised; 1 never repeats. A 429 is no failure."""
     limited: int = 5
-    """How often a call may be answered 429 before that is raised; a bulk call waits for as long as it takes.
+    """Replies of 429 after which that is raised; a bulk call waits for as long as it takes.
     With `attempts=1` the first one is raised."""
     first_wait: float = 0.5
     """Seconds: the bound of the first wait; it doubles with every attempt."""
@@ -129,7 +129,7 @@ class RetryPolicy(Struct, frozen=True, kw_only=True):
             value = getattr(self, name)
             if type(value) is not int or not 1 <= value <= 1000:
                 allowed = "a whole number from 1 to 1000"
-                raise RequestInvalidError(f"retry.{name} = {described(value)}: allowed is {allowed}")
+                raise RequestInvalidError(f"retry.{name} = {description(value)}: allowed is {allowed}")
         for name in ("first_wait", "longest_wait", "longest_server_wait", "unnamed_limit_wait"):
             if check_seconds(f"retry.{name}", getattr(self, name)) is None:
                 raise RequestInvalidError(f"retry.{name} = None: allowed is a number of seconds above 0")
@@ -167,7 +167,7 @@ class RetryPolicy(Struct, frozen=True, kw_only=True):
 
 
 def may_repeat(error: ChatRestError, replay: Replay) -> bool:
-    """Whether a call may be sent again after `error`."""
+    """True if a call may be sent again after `error`."""
     if isinstance(error, ConnectError | RateLimitError):
         return True
     if isinstance(error, ServerError) and error.status == 429:
@@ -176,14 +176,14 @@ def may_repeat(error: ChatRestError, replay: Replay) -> bool:
 
 
 def is_passing(error: ChatRestError) -> bool:
-    """Whether `error` may be gone when the call is repeated."""
+    """True if `error` may be gone when the call is repeated."""
     if isinstance(error, ServerError) or type(error) is ApiError:  # any other class is a refusal: final
         return error.status in REPEATED_STATUSES or 520 <= error.status < 530
     return isinstance(error, TransportError) and not isinstance(error, ConnectError)
 
 
 def leaves_open(error: ChatRestError) -> bool:
-    """Whether a call that ended in `error` may have been applied. 501 and 505 say that it was not."""
+    """True if a call that ended in `error` may have been applied; 501 and 505 mean that it was not."""
     failed = isinstance(error, ServerError) and error.status >= 500 and error.status not in (501, 505)
     return failed or is_passing(error)
 

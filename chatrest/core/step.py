@@ -98,7 +98,7 @@ def step(
     """
     ids = list(map(rules.identify, page.items))
     arranged, asked = arrange(cursor, page, ids, rules, memory), dict(cursor.position)
-    is_repeated = "page" in asked and landmark_of(ids) in memory.visited
+    is_repeated = "page" in asked and landmark_of(page, ids) in memory.visited
     if is_repeated:
         arranged = structs.replace(arranged, items=[], unordered_count=0)
     # An empty page shows no direction.
@@ -150,12 +150,13 @@ def _remembered(view: View, way: Onward) -> Memory:
     """The memory after a page."""
     old, items, meta = view.memory, view.arranged.items, view.page.meta
     parts = (meta.pagination, meta.cursor, meta.next, view.page.cursor)
+    has_meta = parts != (None, None, None, None)
     # Until something new has come, what is behind was delivered before the walk was resumed.
     knows_ids = bool(view.ids) and (bool(items) or old.ids is not None)
     return Memory(
         ids=view.ids if knows_ids else old.ids,
         visited=old.visited if way.landmark is None else old.visited.having(way.landmark),
-        has_meta=old.has_meta or any(part is not None for part in parts),
+        has_meta=old.has_meta or has_meta,
         said_last=view.says_last,
         is_doubted=view.is_doubted,
         last_place=old.last_place,

@@ -1,11 +1,11 @@
-"""How long one attempt may take, by phase."""
+"""The time limits of one attempt, by phase."""
 
 from typing import Final, final
 
 from msgspec import Struct
 
 from ..errors import RequestInvalidError
-from ..secrets import described
+from ..secrets import description
 from .arguments import hides_arguments
 
 _MOST: Final = 1_000_000_000
@@ -32,10 +32,10 @@ class Timeouts(Struct, frozen=True, kw_only=True):
 
 
 def check_seconds(name: str, value: object) -> float | None:
-    """`value` if it is a number above 0, up to a billion, or None."""
+    """Return `value` if it is a number above 0, up to a billion, or None."""
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= _MOST:
         allowed = "a number up to a billion and above 0, or None"
-        raise RequestInvalidError(f"{name} = {described(value)}: allowed is {allowed}")
+        raise RequestInvalidError(f"{name} = {description(value)}: allowed is {allowed}")
     return float(value)

@@ -83,7 +83,7 @@ def json_body(value: Any) -> bytes:
 
 
 def _is_finite(value: Any) -> bool:
-    """Whether every number in `value` is one that JSON has: msgspec writes the others as null."""
+    """True if every number in `value` is one that JSON has: msgspec writes the others as null."""
     values = [msgspec.to_builtins(value, enc_hook=lambda _: None)]  # such as Raw: it is JSON already
     while values:
         value = values.pop()

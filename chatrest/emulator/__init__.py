@@ -4,8 +4,9 @@
         async with AsyncSession(emulator.app) as session:
             ...
 
-`Emulator` listens; `Store` is what it knows, and can be used without it; `Received` is a request as noted.
-Bad weather is scripted with the faults of `chatrest.emulator.weather`, a rate limit with `RateLimit`.
+`Emulator` listens; `Store` is its data, and can be used without it; `Received` is a noted request.
+Bad weather, and lists that disagree with the documents, are scripted with the faults of
+`chatrest.emulator.weather`, a rate limit with `RateLimit`.
 """
 
 from .limits import RateLimit

@@ -33,9 +33,10 @@ from .sources import Source
 from .spans import without
 from .workspace import LAST, MissingIds, Workspace, missing_with
 
-Mode: TypeAlias = Literal["fresh", "compare", "recheck", "adopt"]
+Mode: TypeAlias = Literal["fresh", "compare", "recheck", "confirm", "adopt"]
 """fresh: nothing of it can be on disk; compare: it may be, and may have changed; recheck: the same, and what
-is on disk and not shown any more has vanished; adopt: what others were to write, and did not."""
+is on disk and not shown any more has vanished; confirm: what a recheck did not find is looked for once more;
+adopt: what others were to write, and did not."""
 
 
 class Taken(Struct, frozen=True, kw_only=True):
@@ -60,7 +61,7 @@ class Taken(Struct, frozen=True, kw_only=True):
     theirs: list[int] = []
     """The ids that this source leaves to others: they are not among the rows."""
     shown: frozenset[int] = frozenset()
-    """Of a recheck: all ids that the service showed, the source's own or not, in its window or not."""
+    """Of a recheck and its confirmation: all ids that the service showed, in any window, of any source."""
     adopted: list[Row] = []
     """Of a recheck: rows that are others', and that this source may have written in their place."""
     bytes: int = 0
@@ -185,6 +186,14 @@ class Archive:
                 self._index.load(self.sink.stored(first, last, since))
             self._index.renew(self.journal.waiting())
 
+    def missing_spans(self, apart: int) -> list[tuple[int, int, int]]:
+        """The ids that this run's recheck did not find, as (source, first id, last id).
+
+        Two spans of a source have at least `apart` of its messages between them.
+        """
+        with self._lock:
+            return [] if self._index is None else list(self._index.missing_spans(apart))
+
     def may_hold(self, source: int, first: int, last: int) -> bool:
         """Whether rows of a source with such ids may be on disk already."""
         return not self.sink.upserts and self.journal.has_rows(source, first, last)
@@ -203,9 +212,13 @@ class Archive:
 
     def _take(self, page: Taken, kept: Kept) -> None:
         ids = page.shown or filter(None, (number(row.id) for row in page.rows))
-        self.journal.reappear(page.after + 1, page.last, ids)
+        covers = page.last > page.after  # if not, it is a page of a list that goes by time: ids of any height
+        self.journal.reappear(*((page.after + 1, page.last) if covers else (0, LAST)), ids)
+        if page.mode == "confirm":
+            kept.vanished -= self._index.show(page.shown) if self._index is not None else 0
+            return
         # A sink that takes a row twice without harm needs neither, but a recheck tells what has changed.
-        if page.mode == "recheck" or (page.mode != "fresh" and not self.sink.upserts):
+        if page.mode == "recheck" or (page.mode != "fresh" and not (self.sink.upserts and covers)):
             page = self._compared(page, kept)
         rows = page.rows
         if not self.sink.upserts and (page.nobodys or self._has_strays or page.mode == "adopt"):
@@ -225,7 +238,8 @@ class Archive:
         if page.mode == "recheck":
             missing = index.missing(page.number, page.after, page.last, page.since, page.shown)
             self.journal.vanish(page.number, missing, int(self._now()))
-            kept.vanished += len(missing) - index.show(page.theirs)
+            shown = page.theirs if page.last > page.after else page.shown
+            kept.vanished += len(missing) - index.show(shown)
         new, changed = index.compare(page.rows)
         changed += index.compare(index.of(page.number, page.adopted)).changed
         if page.mode == "adopt":

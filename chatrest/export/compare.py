@@ -6,7 +6,9 @@ only where something is read again: a gap, a lost file, a recheck.
 
 import hashlib
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from itertools import groupby
+from operator import itemgetter
 from typing import NamedTuple, final
 
 from ..core.rows import Row
@@ -20,7 +22,7 @@ CREATE TABLE stored(id TEXT PRIMARY KEY, number INTEGER, source INTEGER, sent_at
     WITHOUT ROWID;
 CREATE INDEX stored_of_source ON stored(source, number);
 CREATE TABLE shown(number INTEGER PRIMARY KEY);
-CREATE TABLE missing(number INTEGER PRIMARY KEY);
+CREATE TABLE missing(number INTEGER PRIMARY KEY, source INTEGER NOT NULL);
 """
 _BATCH = 10_000
 
@@ -86,15 +88,35 @@ class Index:
         and that are neither among `shown` nor among those that `show` noted.
         """
         sql = """SELECT number FROM stored WHERE source = ? AND number > ? AND number <= ? AND sent_at >= ?
-            AND number NOT IN (SELECT number FROM shown)"""
+            AND number NOT IN (SELECT number FROM shown) AND number NOT IN (SELECT number FROM missing)"""
         known = {number for (number,) in self._db.execute(sql, (source, after, last, since))}
         missing = sorted(known - shown)
-        self._db.executemany("INSERT OR IGNORE INTO missing VALUES(?)", [(each,) for each in missing])
+        self._db.executemany("INSERT INTO missing VALUES(?, ?)", [(each, source) for each in missing])
         return missing
 
+    def missing_spans(self, apart: int) -> Iterator[tuple[int, int, int]]:
+        """The missing ids, as (source, first, last): spans that have `apart` rows of their source or more
+        between them.
+        """
+        rows = self._db.execute("SELECT source, number FROM missing ORDER BY source, number").fetchall()
+        for source, pairs in groupby(rows, key=itemgetter(0)):
+            ids = [each for _, each in pairs]
+            first = last = ids[0]
+            for following in ids[1:]:
+                if self._rows_between(source, last, following) >= apart:
+                    yield source, first, last
+                    first = following
+                last = following
+            yield source, first, last
+
+    def _rows_between(self, source: int, first: int, last: int) -> int:
+        sql = "SELECT count(*) FROM stored WHERE source = ? AND number > ? AND number < ?"
+        [count] = self._db.execute(sql, (source, first, last)).fetchone()
+        return int(count)
+
     def show(self, ids: Iterable[int]) -> int:
-        """Note ids that the service showed in a list of another source than the one that wrote them; return
-        how many of them were missing until now.
+        """Note ids that the service showed, whatever source wrote them; return how many of them were missing
+        until now.
         """
         values = [(each,) for each in ids]
         self._db.executemany("INSERT OR IGNORE INTO shown VALUES(?)", values)

@@ -19,7 +19,7 @@ from ..session import AsyncSession
 from ..walk import Page
 from .archive import Archive, Kept, Taken
 from .backlog import Backlog
-from .ids import number
+from .ids import number, span
 from .jobs import Job, Jobs, split
 from .progress import Active, Progress
 from .sorting import Window, cut, place_of, sort_out
@@ -53,6 +53,8 @@ class Crew:
         """Sources that the service does not let be entered in their midst."""
         self.refused: set[int] = set()
         """Sources that it does not let be gone on with from a place that it named itself."""
+        self.by_time: set[int] = set()
+        """Sources whose lists go by time, with ids in any order."""
         self._left: Counter[int] = Counter()  # of each source, the pieces that are not done
 
     async def walk(self, jobs: list[Job]) -> None:
@@ -106,18 +108,25 @@ class Crew:
         self._progress.ids -= job.until - job.after if job.until != LAST else 0
 
     async def _walk(self, job: Job, jobs: Jobs, backlog: Backlog) -> None:
+        if job.by_time:
+            await self._walk_by_time(job, backlog)
+            return
         judge = self._claims.of(job.source)
         hole = Hole(job.after, job.until, job.at)
         walk = job.source.walk(self._messages, self._query(job), hole, from_start=job.from_start)
         begin, after, at = job.after, job.after, job.at
         async with aclosing(walk.pages()) as pages:
             async for page in pages:
+                if not page.cursor.by_id:
+                    self.by_time.add(job.number)
+                    return  # ids that come in any order are not covered up to the last one
                 found, last, passed = cut(page.items, after, job.until)
                 if not passed:  # behind the hole's end the page's own place would leave something out
-                    at, last = (
-                        page.cursor.position,
-                        min(job.until, max(last, place_of(page.cursor.position) - 1)),
-                    )
+                    place = place_of(page.cursor.position)
+                    last = min(job.until, max(last, place - 1))
+                    # A place before the last id, such as that of a page whose own position was wrong, would
+                    # show ids again that no later run remembers.
+                    at = page.cursor.position if place >= last else ()
                 self._progress.waits_for_disk = backlog.is_full
                 await backlog.put(self._taken(job, judge, found, after, last, at, len(page.raw)))
                 self._show(job, begin, after, last, page)
@@ -134,11 +143,34 @@ class Crew:
         else:
             self.ended.add(job.number)
 
+    async def _walk_by_time(self, job: Job, backlog: Backlog) -> None:
+        """Read all of a list that goes by time. Only at its end is it known that no lower id comes."""
+        judge, highest = self._claims.of(job.source), job.after
+        walk = job.source.walk(self._messages, self._query(job), Hole(0, job.until))
+        async with aclosing(walk.pages()) as pages:
+            async for page in pages:
+                rows = sorted(page.items, key=lambda row: number(row.id) or 0)  # as files hold them
+                if job.mode == "adopt":
+                    rows = [row for row in rows if job.after < (number(row.id) or 0) <= job.until]
+                highest = max(highest, span(rows)[1])
+                self._progress.waits_for_disk = backlog.is_full
+                await backlog.put(self._taken(job, judge, rows, job.after, job.after, (), len(page.raw)))
+                self._show(job, job.after, job.after, job.after, page)
+        last = job.until
+        if job.mode == "compare":  # the newest message need not have the highest id
+            last = highest if job.until == LAST else max(highest, job.until)
+            self.ended.add(job.number)
+        self._progress.covered += job.until - job.after if job.until != LAST else 0
+        await backlog.put(self._taken(job, judge, [], job.after, last, (), 0))
+
     def _taken(
         self, job: Job, judge: Judge, rows: list[Row], after: int, last: int, at: Any, size: int
     ) -> Taken:
         # Whatever time it tells now, a message that is shown has not been deleted.
-        shown = frozenset(number(row.id) or 0 for row in rows) if job.mode == "recheck" else frozenset()
+        looks_again = job.mode in ("recheck", "confirm")
+        shown = frozenset(number(row.id) or 0 for row in rows) if looks_again else frozenset()
+        if job.mode == "confirm":
+            rows = []
         rows = self._window.within(rows)
         if job.since:  # a service that does not heed it must not be read as if it did
             rows = Window(job.since).within(rows)
@@ -162,6 +194,8 @@ class Crew:
 
     def _query(self, job: Job) -> MessageQuery:
         """The plan's filter, with the times to ask for."""
+        if job.mode == "confirm":  # whatever the service makes of times
+            return self._archive.plan.query
         since, until = self._window.asked(job.since if job.mode == "recheck" else None)
         return structs.replace(self._archive.plan.query, from_timestamp=since, to_timestamp=until)
 
@@ -215,7 +249,8 @@ class Crew:
 def _ranges(jobs: list[Job]) -> list[tuple[int, int, int]]:
     """What has to be known of the disk for these jobs: first id, last id, and sent since when."""
     again = [job for job in jobs if job.mode in ("compare", "adopt")]
-    found = [(min(job.after for job in again) + 1, max(job.until for job in again), 0)] if again else []
+    last = max((LAST if job.by_time else job.until for job in again), default=0)
+    found = [(min(job.after for job in again) + 1, last, 0)] if again else []
     times = [job.since for job in jobs if job.mode == "recheck"]
     return [*found, (0, LAST, min(times))] if times else found
 

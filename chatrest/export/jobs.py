@@ -35,6 +35,8 @@ class Job(Struct, kw_only=True):
     """Whether it may not be split."""
     guessed: bool = False
     """Whether it begins at an id that the service never named."""
+    by_time: bool = False
+    """Whether the list goes by time: all of it is read, and then its ids are covered at once."""
     from_start: bool = False
     """Whether the service refuses such an id: the list is read from its start, and what is known passed."""
 

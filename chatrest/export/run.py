@@ -15,8 +15,10 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Final, final
 
+import msgspec
 from msgspec import structs
 
+from ..core.paging import LARGEST_PAGE
 from ..errors import ChatRestError, NotFoundError
 from ..models.message import Message
 from ..session import AsyncSession
@@ -78,12 +80,14 @@ class Run:
             if not jobs:
                 break
             await self._crew.walk(jobs)
+            self._note_lists_by_time()
             if self._plan.all_users:
                 await self._learn_sources()
         # What is new comes first: a message must not come by two ways at once.
         if again := list(self._rechecks()):
             self._progress.phase = "reading again"
             await self._walk_again(again)
+            await self._confirm_missing()
         await self._settle()
         self._progress.phase = "finishing"
         amended = await in_thread(self._archive.finish)
@@ -102,10 +106,17 @@ class Run:
             # In an order that is the same whichever page a user was on.
             self._journal.add_sources([*self._plan.sources, *sorted(self._listed, key=str)])
         every = self._journal.sources()
+        self._crew.by_time.update(msgspec.json.decode(self._journal["by_time"] or "[]", type=set[int]))
         for known in every:  # a user that is gone may come back: what is its own stays so
             self._claims.add(known.source)
         self._known = [known for known in every if known.state != "gone"]
         self._progress.sources = len(self._known)
+
+    def _note_lists_by_time(self) -> None:
+        """Note which lists go by time: the next run has to read all of them, too."""
+        if self._crew.by_time:
+            with self._journal.transaction():
+                self._journal["by_time"] = msgspec.json.encode(sorted(self._crew.by_time)).decode()
 
     def _begin_recheck(self, last: Message | None) -> None:
         """Notes what is to be read again: so many seconds before the newest message, where it ends by now."""
@@ -126,6 +137,9 @@ class Run:
         for known in self._known:
             if known.number in self._crew.failed:
                 continue
+            if known.number in self._crew.by_time:
+                yield from self._whole_list(known)
+                continue
             its = list(self._holes(known, whole=whole))
             if known.number in self._crew.ended:  # the open end alone is done
                 its = its[:-1]
@@ -133,14 +147,46 @@ class Run:
             ends += its[-1:]
         yield from ends
 
+    def _whole_list(self, known: Known) -> Iterator[Job]:
+        """A list that goes by time: ids do not tell what is new in it, so each run reads all of it."""
+        if known.number not in self._crew.ended:
+            yield Job(
+                number=known.number, source=known.source, after=0, until=self._until, mode="compare",
+                whole=True, by_time=True,
+            )  # fmt: skip
+
     def _rechecks(self) -> Iterator[Job]:
         """What is to be read again."""
         left = self._journal.rechecks()
         for known in self._known:
             if known.number in left and known.number not in self._crew.failed:
                 since, after, until, at = left[known.number]
-                again = {"after": after, "until": until, "at": at, "since": since}
-                yield Job(number=known.number, source=known.source, mode="recheck", whole=True, **again)
+                by_time = known.number in self._crew.by_time
+                again = {"after": 0 if by_time else after, "until": until, "at": at, "since": since}
+                yield Job(
+                    number=known.number,
+                    source=known.source,
+                    mode="recheck",
+                    whole=True,
+                    by_time=by_time,
+                    **again,
+                )
+
+    async def _confirm_missing(self) -> None:
+        """Look once more, without any times, for what the recheck did not find: a service may read them in a
+        way of its own. Costs about a request for each page that lacks a message.
+        """
+        spans = await in_thread(lambda: self._archive.missing_spans(LARGEST_PAGE))
+        sources = {known.number: known.source for known in self._known}
+        jobs = [
+            Job(number=source, source=sources[source], after=first - 1, until=last, mode="confirm",
+            whole=True,
+                guessed=first > 1)
+            for source, first, last in spans
+            if source not in self._crew.by_time  # all of it was read
+        ]  # fmt: skip
+        if jobs:  # where the service refuses the places, what the recheck said stands
+            await self._crew.walk(jobs)
 
     def _holes(self, known: Known, *, whole: bool) -> Iterator[Job]:
         for hole in holes(self._journal.spans(known.number), self._until):
@@ -180,9 +226,17 @@ class Run:
         self._crew.refused.clear()
         if jobs:
             await self._crew.walk(jobs)
-        refused = self._crew.unsplit | self._crew.refused
-        if again := [structs.replace(job, from_start=True) for job in jobs if job.number in refused]:
-            await self._crew.walk(again)
+        crew = self._crew
+        refused = crew.unsplit | crew.refused
+        again = [
+            structs.replace(job, from_start=True) for job in jobs if job.number in refused - crew.by_time
+        ]
+        for job in jobs:
+            if job.number in crew.by_time and not job.by_time:
+                after = 0 if job.mode == "recheck" else job.after
+                again.append(structs.replace(job, by_time=True, after=after))
+        if again:
+            await crew.walk(again)
 
     # ── what has come of it ──
 

@@ -86,7 +86,9 @@ class Source(Struct, frozen=True):
         if from_start:
             return begin.thorough()
         at = hole.at or (("affix", "append"), ("id", str(hole.after)))
-        start: Cursor = structs.replace(begin.cursor, position=at, direction="append", last=str(hole.after))
+        start: Cursor = structs.replace(
+            begin.cursor, position=at, direction="append", last=str(hole.after), inside=True
+        )
         return begin.at(start).thorough()
 
 

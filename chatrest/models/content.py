@@ -1,4 +1,4 @@
-"""What a message carries in `data`, by category (the specification shows that of calls alone)."""
+"""The contents of messages: `data`, by category (the specification shows that of calls alone)."""
 
 from typing import TYPE_CHECKING, Any, TypeAlias, final
 
@@ -27,7 +27,7 @@ else:
 
 @final
 class ReactionCount(Record, frozen=True, gc=False, rename="camel"):
-    """How many users reacted to a message in one way."""
+    """The number of users who reacted to a message in one way."""
 
     reaction: str
     count: int
@@ -63,7 +63,10 @@ class CustomContent(Record, frozen=True, gc=False, rename="camel"):
 
 @final
 class ActionEntities(Record, frozen=True, gc=False, rename="camel"):
-    """Who did what to whom. `on` is a whole message (edited, deleted) or a user, so it stays JSON."""
+    """The parties of an action: `by`, `on` and `for_`.
+
+    `on` is a whole message (edited, deleted) or a user, so it stays JSON.
+    """
 
     by: Maybe[Wrapped[Entity]] = UNSET
     on: Maybe[Wrapped[Json]] = UNSET

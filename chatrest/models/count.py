@@ -13,8 +13,13 @@ class MessageCount(Record, frozen=True, gc=False, rename="camel"):
     """
 
     fill_missing: ClassVar[bool] = False
-    identified_by: ClassVar[str] = "entity_id"
+    identified_by: ClassVar[str] = "key"
 
     entity_type: str
     entity_id: str
     count: int
+
+    @property
+    def key(self) -> str:
+        """The conversation's other side: a user and a group may have one id."""
+        return f"{self.entity_type}/{self.entity_id}"

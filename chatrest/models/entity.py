@@ -44,7 +44,7 @@ class Entity(Record, frozen=True, gc=False, rename="camel"):
 
 @final
 class Parties(Record, frozen=True, gc=False, rename="camel"):
-    """Who a message or a call goes from and to: `data.entities.sender` and `.receiver`."""
+    """The sender and the receiver of a message or a call: `data.entities`."""
 
     sender: Maybe[Wrapped[Entity]] = UNSET
     receiver: Maybe[Wrapped[Entity]] = UNSET

@@ -5,11 +5,11 @@ from typing import Any, ClassVar, final
 from msgspec import UNSET
 
 from .record import Json, Maybe, Record
-from .user import User
+from .user import UserFields
 
 
 @final
-class Member(User, frozen=True, gc=False, rename="camel", omit_defaults=True):
+class Member(UserFields, frozen=True, gc=False, rename="camel", omit_defaults=True):
     """A user as a member of a group: the fields of a `User`, and these.
 
     `scope` is open: admin, moderator and participant occur. `joined_at` is in the service's unit (epoch

@@ -1,11 +1,10 @@
 """Messages: one struct a category, and one for whatever the others cannot hold.
 
 The categories and types are open: what is not known arrives as `UnknownMessage`, with its exact bytes.
-A text message and a media message are one category on the wire (`message`), told apart by their `type`.
+A text message and a media message are one category on the wire (`message`), distinguished by their `type`.
 """
 
 from contextlib import suppress
-from operator import attrgetter
 from typing import TYPE_CHECKING, Any, TypeAlias, final
 
 from msgspec import UNSET, UnsetType, ValidationError, convert, structs
@@ -92,7 +91,7 @@ class CustomMessage(_ById, frozen=True, gc=False, rename="camel", tag="custom"):
 
 @final
 class ActionMessage(_ById, frozen=True, gc=False, rename="camel", tag="action"):
-    """What happened to a message or a group: edited, deleted, joined … in `data.action`."""
+    """An event of a message or a group: edited, deleted, joined … in `data.action`."""
 
     data: ActionContent
 
@@ -167,7 +166,7 @@ Message: TypeAlias = TextMessage | MediaMessage | CustomMessage | ActionMessage 
 """Any message. Every one has the common and the optional fields."""
 
 Typed: TypeAlias = TextMessage | CustomMessage | ActionMessage | CallMessage
-"""What one decode tells apart, by `category`: a media message is still a text message here."""
+"""The types that one decode distinguishes, by `category`: a media message is a text message here."""
 
 LooselyTyped: Any = Typed
 """The same with ids and sizes as they were served, number or text; `tighten` gives them their types."""
@@ -177,14 +176,13 @@ if not TYPE_CHECKING:
         TextMessage[_Loose, _Loose] | CustomMessage[_Loose] | ActionMessage[_Loose] | CallMessage[_Loose]
     )
 
-_values = attrgetter(*MediaMessage.__struct_fields__)
-
 
 def settle(messages: list[Any]) -> None:
     """Put a `MediaMessage` where a decoded text message carries files. In place: this is the hot path."""
     for index, message in enumerate(messages):
         if message.type != "text" and type(message) is TextMessage and _is_media(message):
-            messages[index] = MediaMessage(*_values(message))
+            # What pickle asks for: all fields in their order, at a quarter of the cost of asking for each.
+            messages[index] = MediaMessage(*message.__reduce__()[1])
 
 
 def _is_media(message: TextMessage) -> bool:
@@ -208,9 +206,8 @@ def unknown(record: Any, raw: bytes, reason: str) -> UnknownMessage:
 
 
 _IDS = ("id", "parentId")
-_TEXTS = frozenset(
-    field.name for field in structs.fields(UnknownMessage) if field.type in (str, str | UnsetType | None)
-)
+_TEXT_TYPES = (str, str | UnsetType | None)
+_TEXTS = frozenset(field.name for field in structs.fields(UnknownMessage) if field.type in _TEXT_TYPES)
 _FIELDS = {
     field.encode_name: (field.name, field.type)
     for field in structs.fields(UnknownMessage)

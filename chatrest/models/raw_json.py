@@ -13,7 +13,7 @@ from typing import Any, Final
 import msgspec
 
 REFUSED: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
-"""What a strict decoder raises for a body that it does not take."""
+"""The errors of a strict decoder for a body that it does not take."""
 _BOM: Final = "\ufeff"
 _LONGEST_NUMBER: Final = 4300
 _SURROGATE: Final = re.compile(r"[\ud800-\udfff]")
@@ -65,7 +65,7 @@ def write_value(value: Any) -> bytes:
 
 
 def _same(raw: bytes, value: Any) -> bool:
-    """Whether no number became null: msgspec writes null for NaN and infinity."""
+    """Return whether no number became null: msgspec writes null for NaN and infinity."""
     try:
         json.dumps(_builtins(value), allow_nan=False)
     except ValueError:

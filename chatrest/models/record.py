@@ -1,4 +1,4 @@
-"""What every record of the service has in common: frozen, without cycles, silent about credentials."""
+"""The base of every record of the service: frozen, without cycles, silent about credentials."""
 
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeAlias, TypeVar
 
@@ -38,9 +38,9 @@ class Record(Struct, frozen=True, gc=False, rename="camel"):
     """A record of the service. `gc=False`: decoded JSON has no cycles, so the collector may pass it by."""
 
     fill_missing: ClassVar[bool] = True
-    """Whether the lenient decoder may put "" or 0 where a required text or number is absent."""
+    """The lenient decoder may put "" or 0 where a required text or number is absent."""
     identified_by: ClassVar[str] = "id"
-    """The field that tells one record of a list from another."""
+    """The field that identifies a record in a list."""
 
     def to_dict(self) -> Json:
         """Return the record under the wire's names: absent members are left out, null is None.

@@ -7,11 +7,8 @@ from msgspec import UNSET
 from .record import Json, Maybe, Record
 
 
-class User(Record, frozen=True, gc=False, rename="camel", omit_defaults=True):
-    """A user of the app (fields are not shown by the specification; these are the usual ones).
-
-    Times are in the service's unit (epoch seconds on services of this kind).
-    """
+class UserFields(Record, frozen=True, gc=False, rename="camel", omit_defaults=True):
+    """The fields of a user, and of what a user is in a group."""
 
     fill_missing: ClassVar[bool] = False  # nobody is called ""
     identified_by: ClassVar[str] = "uid"
@@ -35,6 +32,14 @@ class User(Record, frozen=True, gc=False, rename="camel", omit_defaults=True):
     blocked_by_me_at: Maybe[int] = UNSET
     blocked_at: Maybe[int] = UNSET
     has_blocked_me: Maybe[bool] = UNSET
+
+
+@final
+class User(UserFields, frozen=True, gc=False, rename="camel", omit_defaults=True):
+    """A user of the app (fields are not shown by the specification; these are the usual ones).
+
+    Times are in the service's unit (epoch seconds on services of this kind).
+    """
 
 
 @final

@@ -6,16 +6,11 @@ has failed, so a call that goes well does not pay for it. The loop is tenacity's
 leaves the pause there; tenacity's `retry` and `wait` only look at it.
 """
 
-import time
-from typing import Any, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 import tenacity
-from msgspec import structs
 
-from ..core.arguments import detached
 from ..core.endpoint import Call
-from ..core.faults import error_of, fault, http_date, signal
-from ..core.pacer import Signal
 from ..core.retry import Attempts, attempt_log, leaves_open
 from ..core.wire import Request
 from ..errors import (
@@ -24,23 +19,22 @@ from ..errors import (
     DeadlineExceededError,
     DeadlineOutcomeUnknownError,
     DeadlineReason,
-    OutcomeUnknownError,
     RateLimitError,
     ReplyUnreadableError,
-    ServerError,
-    ServerOutcomeUnknownError,
     TransportError,
 )
 from ..telemetry import LOGGER, Attempt, Outcome, notify
 from .lanes import RateGate
 from .options import CallContext, CallOptions
 from .pool import Pool
-from .progress import Durations, Progress, account, has_passed, too_late
-from .transport import Reply, plain_headers, was_sent
+from .progress import Durations, Progress, no_room_text, passed_text, spent_text
+from .replies import is_success, limit_signal, outcome_unknown, refusal, unreadable
+from .transport import Reply, was_sent
 
 R = TypeVar("R")
 
-_NOT_JSON = frozenset({"text/html", "text/plain", "application/xml", "text/xml"})
+_NO_ATTEMPTS: Final = Attempts()
+_NO_ATTEMPTS_PATIENT: Final = Attempts(patient=True)
 
 
 class ActiveCall(Generic[R]):
@@ -55,7 +49,7 @@ class ActiveCall(Generic[R]):
         self._options, self._context = options, context
         self._gate: RateGate = pool.gate(options.destination.app_id, call.endpoint.rate_class)
         self._progress = Progress(context.timing.now())
-        self._attempts = _NONE_YET if options.priority == "interactive" else _NONE_YET_PATIENT
+        self._attempts = _NO_ATTEMPTS if options.priority == "interactive" else _NO_ATTEMPTS_PATIENT
 
     async def result(self) -> R:
         """Return what the endpoint reads in the reply; raise the last real error, with all attempts in it."""
@@ -112,14 +106,8 @@ class ActiveCall(Generic[R]):
         finally:
             self._pool.release(options.priority)
             spent.network = now() - began
-        self._gate.observe(self._signal(reply))
+        self._gate.observe(limit_signal(reply, options.retry.longest_server_wait))
         return reply
-
-    def _signal(self, reply: Reply) -> Signal:
-        limit = signal(reply.status, reply.headers, _service_time(reply) if reply.status == 429 else 0.0)
-        if limit.retry_after is not None and limit.retry_after > self._options.retry.longest_server_wait:
-            return structs.replace(limit, retry_after=None)  # what is not waited for holds up nobody else
-        return limit
 
     async def _wait(self, spent: Durations) -> None:
         """Wait for a slot of the rate limit and a place in the pool, and note how long for which."""
@@ -139,35 +127,17 @@ class ActiveCall(Generic[R]):
         """Refuse to wait for a slot that cannot come within the deadline."""
         wait, left = self._gate.expected(self._options.priority), deadline - (now - self._progress.began)
         if wait >= left > 0:
-            raise self._late(too_late(wait, "rate limit", deadline, left), "rate limit", wait)
+            raise self._late(no_room_text(wait, "rate limit", deadline, left), "rate limit", wait)
 
     def _read(self, reply: Reply) -> R:
-        if reply.status != 200 and (not 200 <= reply.status < 300 or reply.status == 206):
-            raise self._refusal(reply)
+        name, options = self._call.endpoint.name, self._options
+        if reply.status != 200 and not is_success(reply):
+            raise refusal(reply, name, options.secrets)
         try:
             return self._call.endpoint.reply(reply.body)
         except ReplyUnreadableError as error:
-            failure = self._unreadable(reply, error)
+            failure = unreadable(reply, error, name, options.secrets)
         raise failure
-
-    def _refusal(self, reply: Reply) -> ChatRestError:
-        """The error for a reply whose status is no success."""
-        if reply.status == 206:
-            return ReplyUnreadableError(
-                "206 Partial Content: only a part came, though all of it was asked for"
-            )
-        headers = plain_headers(reply.headers, self._options.secrets)
-        name, secrets = self._call.endpoint.name, self._options.secrets
-        return fault(reply.status, headers, reply.body, name, secrets, _service_time(reply))
-
-    def _unreadable(self, reply: Reply, error: ReplyUnreadableError) -> ChatRestError:
-        """The error for a success that cannot be read, without the frames that hold its body."""
-        if error_of(reply.body):  # a success whose body holds an error
-            return self._refusal(reply)
-        kind = reply.headers.get("Content-Type", "").partition(";")[0].strip().lower()
-        if kind in _NOT_JSON:
-            error.args = (f"{error}; its Content-Type is {kind}: is that the service's address?",)
-        return detached(error)
 
     # ── the attempts after the first ──
 
@@ -206,7 +176,7 @@ class ActiveCall(Generic[R]):
         """
         options, now = self._options, self._context.timing.now()
         error.operation = self._call.endpoint.name
-        attempts = self._attempts.failing(error, has_replied=self._pool.has_replied)
+        attempts = self._attempts.with_failure(error, has_replied=self._pool.has_replied)
         self._attempts, self._progress.stage = attempts, "wait"
         pause = options.retry.wait(attempts, self._call.endpoint.replay, self._context.dice)
         if pause is None:
@@ -219,8 +189,8 @@ class ActiveCall(Generic[R]):
             and (left := options.deadline - (now - self._progress.began)) <= pause
         ):
             reason: DeadlineReason = "rate limit" if is_limited else "wait"
-            raise self._late(too_late(pause, reason, options.deadline, left), reason, pause)
-        self._attempts = attempts.pausing(pause)
+            raise self._late(no_room_text(pause, reason, options.deadline, left), reason, pause)
+        self._attempts = attempts.with_pause(pause)
 
     def _is_to_repeat(self, error: BaseException) -> bool:
         return error is self._attempts.error and self._attempts.pause is not None
@@ -236,7 +206,7 @@ class ActiveCall(Generic[R]):
         name, count = self._call.endpoint.name, self._attempts.count
         final: ChatRestError = error
         if self._call.endpoint.replay == "never" and leaves_open(error):
-            final = _outcome_unknown(name, error)
+            final = outcome_unknown(name, error)
         elif isinstance(error, TransportError):
             final.args = (f"{name}: {error}",)
         if isinstance(final, ApiError):
@@ -250,12 +220,12 @@ class ActiveCall(Generic[R]):
         """The error of a call whose deadline has just passed."""
         assert self._options.deadline is not None
         stage = self._progress.stage
-        return self._late(has_passed(stage, self._options.deadline), stage, None)
+        return self._late(passed_text(stage, self._options.deadline), stage, None)
 
     def _late(self, text: str, reason: DeadlineReason, wait: float | None) -> DeadlineExceededError:
         name, progress = self._call.endpoint.name, self._progress
         sent = self._attempts.count + (progress.stage == "network")
-        text = f"{name}: {text}{account(progress, sent, self._attempts)}"
+        text = f"{name}: {text}{spent_text(progress, sent, self._attempts)}"
         kind = DeadlineExceededError
         if progress.sent and self._call.endpoint.replay == "never":
             kind, text = DeadlineOutcomeUnknownError, f"{text}; it was sent, and may have been applied"
@@ -301,24 +271,3 @@ class ActiveCall(Generic[R]):
             status=None if reply is None else reply.status,
             error=error_name,
         )
-
-
-_NONE_YET = Attempts()
-_NONE_YET_PATIENT = Attempts(patient=True)
-
-
-def _outcome_unknown(name: str, error: ApiError | TransportError) -> ChatRestError:
-    text = f"{name} is not repeated, and may or may not have been applied: {error}"
-    unknown: ChatRestError = OutcomeUnknownError(text)
-    if isinstance(error, ServerError):
-        unknown = ServerOutcomeUnknownError(text)
-        unknown.__dict__.update(error.__dict__)
-    unknown.operation = name
-    unknown.__cause__ = error
-    return unknown
-
-
-def _service_time(reply: Reply) -> float:
-    """Epoch seconds on the service's own clock where it sends them: times that it names are on that clock."""
-    now = http_date(reply.headers.get("Date", ""))
-    return time.time() if now is None else now

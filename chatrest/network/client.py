@@ -12,8 +12,8 @@ from typing import Final, TypeVar, final
 
 from msgspec import structs
 
-from ..core.arguments import check_count, detached, instance
-from ..core.cursor import CursorKey
+from ..core.arguments import check_count, detach, instance
+from ..core.cursor_key import CursorKey
 from ..core.endpoint import Call
 from ..core.hosts import check_url
 from ..core.pacer import Pace
@@ -64,14 +64,14 @@ class Client:
         check_verify(verify)
         self.cursor_key = check_cursor_key(cursor_key)
         self.page_sizes = PageSizes()
-        self._timing = check_timing(clock, sleep, dice)
+        timing = check_timing(clock, sleep, dice)
         self._make_context = partial(
-            CallContext, timing=self._timing, dice=dice, listeners=check_listeners(telemetry)
+            CallContext, timing=timing, dice=dice, listeners=check_listeners(telemetry)
         )
         self._make_pool = partial(
             Pool,
             concurrency=check_count("concurrency", concurrency),
-            timing=self._timing,
+            timing=timing,
             connect=lambda: Transport(verify=verify, proxy=proxy, cap=cap),
             pace=instance("pace", pace, Pace),
         )
@@ -119,7 +119,7 @@ class Client:
 
 
 class Sender:
-    """What the resources know of a view: `core.endpoint.Send`."""
+    """The sender of one view, all that the resources know of it: `core.endpoint.Send`."""
 
     def __init__(self, client: Client, options: CallOptions) -> None:
         self.app_id: Final = options.destination.app_id
@@ -146,7 +146,7 @@ class Sender:
         try:
             return self._client.start(call, self._options, self._headers)
         except ChatRestError as error:
-            failure = detached(error)
+            failure = detach(error)
         failure.operation = name
         del call  # its path and body may hold a key
         raise failure

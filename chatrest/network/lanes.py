@@ -82,7 +82,7 @@ class _LaneQueues:
         return queue[0] if queue else None
 
     def is_free(self, lane: Priority) -> bool:
-        """Whether nobody waits whom a newcomer in `lane` would overtake."""
+        """True if a newcomer in `lane` would overtake no waiter."""
         return not self._counts["interactive"] and not self._counts[lane]
 
 
@@ -143,7 +143,7 @@ class PrioritySemaphore:
 
 @final
 class RateGate:
-    """Lets requests of one app and rate class through: at the pacer's rate, with a place in the pool.
+    """The gate for requests of one app and rate class: at the pacer's rate, and with a place in the pool.
 
     Slot and place are taken in one moment. Neither is held while the other is waited for: paced calls of
     one app would fill the pool for all, and slots would pile up before a full pool and go in one burst,

@@ -1,4 +1,4 @@
-"""The options of a session: what all of its views share, and what each view sets for its calls."""
+"""The options of a session, of a view, and of a call, with the checks of those that a caller gives."""
 
 import ssl
 from collections.abc import Callable, Mapping, Sequence
@@ -7,7 +7,7 @@ from typing import Any, Final, TypeAlias, TypedDict
 from msgspec import Struct
 
 from ..core.arguments import check_unquoted
-from ..core.cursor import CursorKey
+from ..core.cursor_key import CursorKey
 from ..core.encode import Arrays
 from ..core.endpoint import Interface
 from ..core.hosts import App
@@ -31,7 +31,7 @@ _LEAST_WORD: Final = 8
 
 
 class ClientOptions(TypedDict, total=False):
-    """Arguments of `AsyncSession` and `AsyncManagement`; what they mean is said at `AsyncSession`."""
+    """Arguments of `AsyncSession` and `AsyncManagement`, described at `AsyncSession`."""
 
     concurrency: int
     timeouts: Timeouts | None
@@ -52,7 +52,7 @@ class ClientOptions(TypedDict, total=False):
 
 
 class Destination(Struct, frozen=True, kw_only=True):
-    """Where calls go, and the keys that they carry."""
+    """The address that calls go to, and the keys that they carry."""
 
     app_id: str
     """The app's id, or `management`: the rate limit and records go by it."""
@@ -72,7 +72,7 @@ class Destination(Struct, frozen=True, kw_only=True):
 
 
 class CallOptions(Struct, frozen=True, kw_only=True):
-    """What a view sets for its calls."""
+    """The options of a view for its calls."""
 
     destination: Destination
     acting_user: str | None
@@ -105,7 +105,7 @@ class CallOptions(Struct, frozen=True, kw_only=True):
 
 
 class CallContext(Struct, frozen=True, kw_only=True):
-    """What a call works with, whatever its options."""
+    """The means of a call, whatever its options."""
 
     home: Home
     timing: Timing

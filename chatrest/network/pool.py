@@ -32,12 +32,12 @@ class Pool:
         self.region = region
         self.concurrency = concurrency
         self.sent = 0
-        """Requests handed to the network since the pool was made, whether a connection was found or not."""
+        """Requests handed to the network since the pool was made, with a connection or without."""
         self._breakers: dict[str, Breaker] = {}
         self.budget = RetryBudget()
         self.places = PrioritySemaphore(concurrency)
         self.has_replied = False
-        """Whether any reply ever came: if not, the region may be none."""
+        """True once any reply came: until then, the region may not exist."""
         self._gates: dict[tuple[str, str], RateGate] = {}
         self._pace = pace
         self._timing = timing

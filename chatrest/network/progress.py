@@ -1,4 +1,4 @@
-"""The progress of one call: where it stands, where its time went, and the words for a deadline missed."""
+"""The progress of one call: its stage, its durations, and the text for a deadline that it misses."""
 
 from typing import Final
 
@@ -32,7 +32,7 @@ class Durations:
 
 
 class Progress(Durations):
-    """Where a call stands, and the durations of all its attempts."""
+    """The state of a call under way, and the durations of all its attempts."""
 
     __slots__ = ("began", "number", "reply", "sent", "stage")
 
@@ -44,23 +44,23 @@ class Progress(Durations):
         """Attempts begun."""
         self.stage: DeadlineReason = "place"
         self.sent = False
-        """Whether the last exchange was broken off after something may have been sent."""
+        """True if the last exchange was broken off when something may have been sent."""
         self.reply: Reply | None = None
         """The reply of the attempt under way, or of the last one."""
 
 
-def too_late(wait: float, stage: DeadlineReason, deadline: float, left: float) -> str:
+def no_room_text(wait: float, stage: DeadlineReason, deadline: float, left: float) -> str:
     """The reason why a wait of `wait` seconds is not begun: only `left` seconds of the deadline are."""
     what = "the rate limit's next slot" if stage == "rate limit" else "the next attempt"
     return f"{what} is {wait:.1f} s away, and the deadline of {deadline} s leaves {left:.1f} s"
 
 
-def has_passed(stage: DeadlineReason, deadline: float) -> str:
+def passed_text(stage: DeadlineReason, deadline: float) -> str:
     """The reason why a deadline passed."""
     return _PASSED[stage].format(deadline)
 
 
-def account(total: Durations, sent: int, attempts: Attempts) -> str:
+def spent_text(total: Durations, sent: int, attempts: Attempts) -> str:
     """The time spent and what the attempts ended in, in brackets; empty where there is nothing to say."""
     pairs = (
         (total.paced, "held back by the rate limit"),

@@ -39,7 +39,7 @@ class Timing:
 
 
 class _Forks:
-    """How often this process has been forked off: counted, for asking the system on each call costs more."""
+    """The number of forks that led to this process: counted, as a system call for each call costs more."""
 
     count = 0
 

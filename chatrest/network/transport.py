@@ -2,7 +2,7 @@
 
 What aiohttp would do by itself, and must not here: follow redirects (it takes a custom key header along
 to another origin), read proxies and credentials from the environment, keep cookies, send a request again
-when a pooled connection turns out dead, take what a server said on an idle connection for the next reply,
+when a pooled connection turns out dead, take what a server sends on an idle connection for the next reply,
 and read a reply of any size. Its errors hold the request's headers and quote what the peer sent, and the
 frames that they pass hold more of both. So ours are made anew, outside of any `except`, and raised from a
 frame that holds neither: no error of ours leads back to a key.
@@ -21,7 +21,7 @@ from msgspec import Struct
 from multidict import CIMultiDict
 from yarl import URL
 
-from ..core.arguments import detached
+from ..core.arguments import detach
 from ..core.inflate import ACCEPTED, Inflate
 from ..core.timeouts import Timeouts
 from ..core.wire import Request
@@ -65,7 +65,7 @@ class Reply(Struct, frozen=True):
 class _Progress:
     """The progress of one exchange: `connected` once it had a connection, and so may have sent something.
 
-    It is True as well while no connection was asked for: then nobody can say that nothing was sent.
+    It is True as well before a connection is asked for: then nobody knows that nothing was sent.
     """
 
     __slots__ = ("connected",)
@@ -79,7 +79,7 @@ _PROGRESS: ContextVar[_Progress | None] = ContextVar("chatrest_progress", defaul
 
 
 def was_sent(error: BaseException) -> bool:
-    """Whether an exchange that ended in `error` may have sent something; True where nobody noted it."""
+    """True if an exchange that ended in `error` may have sent something, or if nobody noted it."""
     return bool(getattr(error, "sent", True))
 
 
@@ -135,7 +135,7 @@ class Transport:
             vars(error)["sent"] = progress.connected
             raise
         except ReplyUnreadableError as error:
-            failure: ChatRestError = detached(error)
+            failure: ChatRestError = detach(error)
         except _FAILURES as error:
             failure = _failure(error, timeouts) if progress.connected else _no_connection(error, timeouts)
         response = None  # its repr shows what the peer sent
@@ -199,7 +199,7 @@ class Transport:
 
 
 class _Connector(aiohttp.TCPConnector):
-    """Hands out connections that nobody has spoken on, and notes that one was in hand."""
+    """A connector of connections on which nothing has arrived unasked; it notes that one was in hand."""
 
     async def connect(self, *args: Any, **kwargs: Any) -> Any:
         """Return a connection for a request."""

@@ -7,7 +7,7 @@ from typing import Any, Final, Self
 
 from msgspec import structs
 
-from ..core.arguments import check_unquoted, detached, hides_arguments, instance
+from ..core.arguments import check_unquoted, detach, hides_arguments, instance
 from ..core.encode import ARRAYS, Arrays
 from ..core.endpoint import Interface, Method, check_acting_user
 from ..core.retry import RetryPolicy
@@ -26,6 +26,7 @@ class ClientView:
 
     def __init__(self, destination: Destination, options: ClientOptions) -> None:
         rest: dict[str, Any] = dict(options)
+        _check_names(rest)
         own = {name: rest.pop(name) for name in _VIEW_OPTIONS if name in rest}
         self._options: CallOptions = _call_options(destination, **own)
         self._client: Client = Client(**rest)
@@ -103,7 +104,7 @@ class ClientView:
         try:
             running = self.sender(call_by_hand(method, path, query, json, self._interface(interface)))
         except ChatRestError as error:
-            failure = detached(error)
+            failure = detach(error)
         del method, path, query, json, interface  # no frame of an error holds what may be a key
         if failure is not None:
             raise failure
@@ -116,6 +117,16 @@ class ClientView:
                 return name
         check_unquoted(False, "interface", interface, ", ".join(addresses))
         raise AssertionError
+
+
+def _check_names(options: Mapping[str, Any]) -> None:
+    """Refuse an option that does not exist: `TypeError` names the nearest one, and all that there are."""
+    from difflib import get_close_matches  # 6 ms, and only a mistake needs it
+
+    known = ClientOptions.__annotations__
+    for name in options.keys() - known.keys():
+        near = "".join(f", did you mean {match!r}?" for match in get_close_matches(name, known, 1))
+        raise TypeError(f"no option is called {name!r}{near or ';'} options are {', '.join(sorted(known))}")
 
 
 def _call_options(

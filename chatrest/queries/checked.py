@@ -75,8 +75,8 @@ else:
 class Checked(Struct, frozen=True, kw_only=True, rename="camel", repr_omit_defaults=True):
     """A struct whose fields are checked when it is made: `RequestInvalidError` where one is wrong.
 
-    An optional field that is `UNSET` is not sent. So is one that is None, but where its type says that null
-    is allowed.
+    An optional field that is `UNSET` is not sent. Nor is one that is None, unless its type says that null is
+    allowed.
     """
 
     def __post_init__(self) -> None:

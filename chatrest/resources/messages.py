@@ -1,10 +1,15 @@
 """Messages: reading the lists of them, and sending (specification, Endpoints)."""
 
-from typing import Final, final
+import builtins
+from typing import Any, Final, final
+
+from msgspec import structs
 
 from ..core.decode import many, one
 from ..core.endpoint import Endpoint
 from ..core.paging import BY_ID, BY_NEXT, BY_THREAD
+from ..errors import RequestInvalidError
+from ..models.count import MessageCount
 from ..models.message import Message
 from ..queries.messages import MessageQuery, NewMessage
 from ..walk import Walk
@@ -81,6 +86,29 @@ class Messages(Collection):
     ) -> Walk[Message]:
         """GET /messages/{id}/thread: the replies to a message, as `list_user` in all else."""
         return self._walk(LIST_THREAD, query, cursor, on_behalf_of=on_behalf_of, id=message_id)
+
+    async def counts(
+        self,
+        query: MessageQuery | None = None,
+        *,
+        uid: str | None = None,
+        guid: str | None = None,
+        on_behalf_of: str | None = None,
+    ) -> "builtins.list[MessageCount]":
+        """The messages that `query` asks for, counted per user and group: `MessageQuery(unread=True)`, for
+        example.
+
+        Of the whole app or of the acting user (GET /messages), of the conversation with `uid`, or of the
+        group `guid`. `count=true` is sent with it (specification, Endpoints). One request, or two where the
+        reply has pagination.
+        """
+        if uid is not None and guid is not None:
+            raise RequestInvalidError("counts: allowed is uid or guid, not both")
+        counted = structs.replace(query or MessageQuery(), count=True)
+        path = {name: value for name, value in (("uid", uid), ("guid", guid)) if value is not None}
+        endpoint = LIST_USER if uid is not None else LIST_GROUP if guid is not None else LIST
+        counting: Endpoint[Any] = structs.replace(endpoint, reply=many(MessageCount))
+        return await self._walk(counting, counted, on_behalf_of=on_behalf_of, **path).collect()
 
     async def send(self, message: NewMessage, *, on_behalf_of: str | None = None) -> Message:
         """POST /messages: send `message` as `on_behalf_of`, and return it as the service stored it.

@@ -88,7 +88,7 @@ def test_another_plan_is_refused_by_name(command: Run, out: Path) -> None:
     assert command("export", str(out), "--user", "user-01", "--quiet").exit_code == 0
     for more in ([], ["--dry-run"]):
         line = complaint(command("export", str(out), "--user", "user-02", *more), 2)
-        assert "users is ('user-01',), and not ('user-02',)" in line
+        assert "was exported with users=user-01, and this plan has users=user-02" in line
     assert command("export", str(out), "--user", "user-01", "--quiet").exit_code == 0
 
 

@@ -1,6 +1,7 @@
 """`verify`: a line or two where all is right, a line a problem where it is not."""
 
 import asyncio
+import json
 import signal
 import subprocess
 import sys
@@ -52,6 +53,16 @@ def test_all_is_right(out: Path) -> None:
     assert first == "60 messages, ids 1 to 60"
     assert second.startswith("4 parts, ")
     assert second.endswith(" hashes: all right, and complete up to id 60")
+
+
+def test_the_result_as_json_is_one_object_whatever_it_is(out: Path) -> None:
+    result = verified(out, "--json")
+    members = json.loads(result.stdout)
+    assert (result.exit_code, members["ok"], members["count"], members["problems"]) == (0, True, 0, [])
+    (out / MANIFEST).unlink()
+    result = verified(out, "--json")
+    members = json.loads(result.stdout)
+    assert (result.exit_code, members["ok"], members["problems"][0]["where"]) == (1, False, MANIFEST)
 
 
 def test_quiet_says_nothing_but_what_is_wrong(out: Path) -> None:

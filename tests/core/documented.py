@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from hypothesis import settings
+from hypothesis import settings, strategies as st
 
 from chatrest.core.decode import many, one
 from chatrest.models.message import (
@@ -16,7 +16,7 @@ from chatrest.models.message import (
     UnknownMessage,
 )
 
-some = settings(max_examples=120, deadline=None, database=None)
+few_examples = settings(max_examples=120, deadline=None, database=None)
 PAGE, MESSAGE_ONE = many(Message), one(Message)
 
 
@@ -118,3 +118,52 @@ def poisoned(records: list[Any]) -> list[Any]:
     listing = PAGE(body([*records, None]))
     assert isinstance(listing.items[-1], UnknownMessage)
     return listing.items[:-1]
+
+
+# ── records that are not as documented ──
+
+leaves = (
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.integers(10**20, 10**60)
+    | st.floats()
+    | st.text(st.characters(codec=None, categories=None), max_size=6)
+)
+json_values = st.recursive(
+    leaves,
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.text(max_size=4) | st.sampled_from(["entity", "uid", "text", "id"]), inner, max_size=3
+        )
+    ),
+    max_leaves=6,
+)
+
+
+def paths(value: Any, above: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    """Every place inside a JSON value."""
+    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    return [here for key, each in items for here in [(*above, key), *paths(each, (*above, key))]]
+
+
+@st.composite
+def mutants(draw: st.DrawFn) -> bytes:
+    """A good record with one to three of its members dropped, exchanged or added."""
+    record = json.loads(json.dumps(draw(st.sampled_from(GOOD))))
+    for _ in range(draw(st.integers(1, 3))):
+        *above, name = draw(st.sampled_from(paths(record)))
+        holder = record
+        for each in above:
+            holder = holder[each]
+        how = draw(st.sampled_from(["drop", "exchange", "add"]))
+        if how == "drop":
+            del holder[name]
+        elif how == "exchange":
+            holder[name] = draw(json_values | st.sampled_from([[], {}, "5", 5, 1, 0, 5.0, "", "call", None]))
+        elif isinstance(holder, dict):
+            holder[draw(st.text(max_size=4))] = draw(json_values)
+        if not record or not paths(record):
+            break
+    return json.dumps(record, ensure_ascii=draw(st.booleans())).encode("utf-8", "surrogatepass")

@@ -1,4 +1,4 @@
-"""The breaker and the budget: their states by themselves, and a region that is down as its callers see it."""
+"""The breaker and the budget by themselves, and a region that is down as its callers see it."""
 
 import asyncio
 from collections.abc import Callable
@@ -34,7 +34,7 @@ def opened(now: float = 0.0) -> Breaker:
 
 
 class Model:
-    """What the breaker should do, said once more in another way."""
+    """A model of the breaker, written in another way."""
 
     def __init__(self) -> None:
         self.row = self.rests = 0
@@ -66,10 +66,10 @@ steps = st.tuples(
 
 @settings(max_examples=200, deadline=None, database=None)
 @given(st.lists(steps, max_size=80), st.integers(0, 15))
-def test_its_states_whatever_happens(told: list[tuple[str, float]], failed: int) -> None:
+def test_the_states_whatever_happens(events: list[tuple[str, float]], failed: int) -> None:
     """A probe that is under way is answered before any other exchange."""
     breaker, model, now, probing = Breaker(), Model(), 100.0, False
-    for what, passed in [("fail", 0.0)] * failed + told:
+    for what, passed in [("fail", 0.0)] * failed + events:
         now += passed
         if what == "rest":
             now += model.wait(now)
@@ -132,11 +132,11 @@ def test_failures_that_were_under_way_do_not_lengthen_the_rest() -> None:
 @settings(max_examples=200, deadline=None, database=None)
 @given(st.lists(st.tuples(st.sampled_from(["call", "repeat", "repeat"]), st.floats(0, 3)), max_size=300))
 def test_repeats_are_a_quarter_of_the_calls_and_ten_a_second_and_what_was_saved(
-    told: list[tuple[str, float]],
+    events: list[tuple[str, float]],
 ) -> None:
     budget, now, calls = RetryBudget(), 50.0, 0
     times: list[float] = []
-    for what, passed in told:
+    for what, passed in events:
         now += passed / 20
         if what == "call":
             budget.earn()
@@ -169,7 +169,7 @@ def test_a_clock_that_goes_back_gives_and_takes_nothing() -> None:
 
 
 class Region:
-    """A pool on a transport that does as told: `answer` is a reply, an error, or a coroutine function."""
+    """A pool on a transport with one answer: `answer` is a reply, an error, or a coroutine function."""
 
     def __init__(self, name: str = "us", answer: Any = None, concurrency: int = 50) -> None:
         self.answer = answer if answer is not None else ConnectError("refused")
@@ -209,7 +209,7 @@ def in_time(main: Callable[[], Any]) -> Callable[[], None]:
 
 
 @in_time
-async def test_a_region_that_is_down_is_told_at_once_and_nothing_is_sent() -> None:
+async def test_a_region_that_is_down_is_reported_at_once_and_nothing_is_sent() -> None:
     region = Region()
     await region.goes_down()
     for _ in range(5):

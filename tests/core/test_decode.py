@@ -1,12 +1,15 @@
 """From bytes to structs: good pages the fast way, any other page without losing a record."""
 
 import json
+from time import process_time
 from typing import Any
 
 import msgspec
 import pytest
 from hypothesis import given, settings, strategies as st
 
+from chatrest.core.rows import rows
+from chatrest.errors import ReplyUnreadableError
 from chatrest.models.message import (
     ActionMessage,
     CallMessage,
@@ -25,14 +28,16 @@ from tests.core.documented import (
     PAGE,
     TEXT,
     body,
+    few_examples,
+    json_values,
+    mutants,
     poisoned,
-    some,
 )
 
 # ── the documented shapes ──
 
 
-def test_the_documented_page_is_read_the_fast_way() -> None:
+def test_the_documented_page_is_decoded_without_repairs() -> None:
     served = body(GOOD)
     page = PAGE(served)
     assert page.repairs == ()
@@ -86,11 +91,11 @@ def test_the_other_categories_hold_what_was_served() -> None:
     assert isinstance(action, ActionMessage) and action.data.entities.on.entity == TEXT  # type: ignore[union-attr]  # noqa: PT018
 
 
-def test_the_patient_way_agrees_with_the_fast_one_on_good_records() -> None:
+def test_records_read_one_by_one_are_those_decoded_at_once() -> None:
     assert poisoned(GOOD) == PAGE(body(GOOD)).items
 
 
-@some
+@few_examples
 @given(
     st.sampled_from([TEXT, MEDIA, CUSTOM]),
     st.fixed_dictionaries(
@@ -133,7 +138,7 @@ def test_both_ways_agree_whatever_a_good_record_holds(record: dict[str, Any], mo
         ({"receipts": []}, "receipts", {}, "data[0].receipts: expected object, got an empty array"),
     ],
 )
-def test_a_field_of_an_odd_type_is_mended_in_its_typed_message(
+def test_a_field_of_an_odd_type_is_coerced_in_its_typed_message(
     changes: dict[str, Any], name: str, value: Any, note: str
 ) -> None:
     page = PAGE(body([{**TEXT, **changes}, CALL_MESSAGE]))
@@ -145,13 +150,13 @@ def test_a_field_of_an_odd_type_is_mended_in_its_typed_message(
     assert page.items[1] == PAGE(body([CALL_MESSAGE])).items[0]
 
 
-def test_an_empty_object_served_as_an_array_is_mended() -> None:
+def test_an_empty_object_served_as_an_array_is_coerced() -> None:
     page = PAGE(body([{**TEXT, "data": {"text": "t", "metadata": []}}, {**TEXT, "data": []}]))
     assert [item.data.metadata for item in page.items] == [{}, msgspec.UNSET]  # type: ignore[union-attr]
     assert [type(item) for item in page.items] == [TextMessage, TextMessage]
 
 
-def test_attachment_sizes_of_digits_are_mended_and_the_message_stays_a_media_message() -> None:
+def test_attachment_sizes_of_digits_are_coerced_and_the_message_stays_a_media_message() -> None:
     [message] = PAGE(body([{**MEDIA, "data": {"attachments": [{"url": "u", "size": "12"}]}}])).items
     assert isinstance(message, MediaMessage)
     assert message.data.attachments[0].size == 12  # type: ignore[index,union-attr]
@@ -249,55 +254,8 @@ def test_of_a_name_that_comes_twice_the_last_stands_either_way() -> None:
     assert PAGE(b'{"data":[' + twice + b",null]}").items[:1] == fast == PAGE(body([TEXT])).items
 
 
-leaves = (
-    st.none()
-    | st.booleans()
-    | st.integers()
-    | st.integers(10**20, 10**60)
-    | st.floats()
-    | st.text(st.characters(codec=None, categories=None), max_size=6)
-)
-values = st.recursive(
-    leaves,
-    lambda inner: (
-        st.lists(inner, max_size=3)
-        | st.dictionaries(
-            st.text(max_size=4) | st.sampled_from(["entity", "uid", "text", "id"]), inner, max_size=3
-        )
-    ),
-    max_leaves=6,
-)
-
-
-def paths(value: Any, above: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
-    """Every place inside a JSON value."""
-    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    return [here for key, each in items for here in [(*above, key), *paths(each, (*above, key))]]
-
-
-@st.composite
-def mutants(draw: st.DrawFn) -> bytes:
-    """A good record with one to three of its members dropped, exchanged or added."""
-    record = json.loads(json.dumps(draw(st.sampled_from(GOOD))))
-    for _ in range(draw(st.integers(1, 3))):
-        *above, name = draw(st.sampled_from(paths(record)))
-        holder = record
-        for each in above:
-            holder = holder[each]
-        how = draw(st.sampled_from(["drop", "exchange", "add"]))
-        if how == "drop":
-            del holder[name]
-        elif how == "exchange":
-            holder[name] = draw(values | st.sampled_from([[], {}, "5", 5, 1, 0, 5.0, "", "call", None]))
-        elif isinstance(holder, dict):
-            holder[draw(st.text(max_size=4))] = draw(values)
-        if not record or not paths(record):
-            break
-    return json.dumps(record, ensure_ascii=draw(st.booleans())).encode("utf-8", "surrogatepass")
-
-
-@settings(some, max_examples=250)
-@given(st.lists(mutants() | values.map(lambda v: json.dumps(v).encode()), min_size=1, max_size=3))
+@settings(few_examples, max_examples=250)
+@given(st.lists(mutants() | json_values.map(lambda v: json.dumps(v).encode()), min_size=1, max_size=3))
 def test_no_record_ever_fails_its_page_or_changes_its_place(records: list[bytes]) -> None:
     good = json.dumps(MEDIA).encode()
     served = (
@@ -316,3 +274,50 @@ def test_no_record_ever_fails_its_page_or_changes_its_place(records: list[bytes]
         else:
             assert str(json.loads(raw.decode("utf-8", "surrogateescape"))["id"]) == message.id
         repr(message)
+
+
+DEEP = {
+    "arrays": b"[" * 1500 + b"]" * 1500,
+    "objects": b'{"a":' * 1500 + b"1" + b"}" * 1500,
+    "brackets in texts": b'{"]}[{\\"":' * 1500 + b'"}"' + b"}" * 1500,
+    "up and down": b"[[]," * 1500 + b"{}" + b"]" * 1500,
+    "leaves with members": b'{"x":{"a":"]"},"y":' * 1500 + b"[1]" + b"}" * 1500,
+}
+
+
+@pytest.mark.parametrize("deep", DEEP.values(), ids=DEEP)
+def test_records_nested_too_deeply_are_kept_apart_with_their_bytes(deep: bytes) -> None:
+    raw = json.dumps(TEXT).encode().replace(b'{"a": 1}', b'{"a": %b, "b": "}"}' % deep)
+    good = json.dumps(CALL_MESSAGE).encode()
+    served = b'{"data":[%b],"meta":{"cursor":{"id":7}}}' % b", ".join([raw, good, raw, raw])
+    page = PAGE(served)
+    assert [item.id for item in page.items] == ["1002", "1001", "1002", "1002"]
+    for item in (page.items[0], *page.items[2:]):
+        assert isinstance(item, UnknownMessage)
+        assert item.raw == raw
+        assert (item.sender, item.sent_at, item.type) == ("alice", 1700000000, "text")
+    assert page.meta.cursor == Position(id=7)
+    assert [bytes(row.raw) for row in rows(served).items] == [raw, good, raw, raw]
+    assert [row.id for row in rows(served).items] == ["1002", "1001", "1002", "1002"]
+
+
+def test_the_time_for_deep_records_grows_as_their_number() -> None:
+    """Not as its square: the loop that decodes a page serves everybody else as well."""
+    raw = json.dumps(TEXT).encode().replace(b'{"a": 1}', b'{"a": %b}' % DEEP["arrays"])
+
+    def seconds(count: int) -> float:
+        served = b'{"data":[%b]}' % b",".join([raw] * count)
+        began = process_time()
+        assert len(PAGE(served).items) == count
+        return process_time() - began
+
+    few = min(seconds(100) for _ in range(5))
+    assert min(seconds(800) for _ in range(3)) < 8 * 4 * few
+    assert few < 1
+
+
+@pytest.mark.parametrize("broken", [b"[" * 3000, b'{"a":' * 3000 + b"1" + b"}" * 2998, b'{"a":"' * 1500])
+def test_a_page_cut_off_in_what_is_too_deep_is_unreadable(broken: bytes) -> None:
+    for read in (PAGE, rows):
+        with pytest.raises(ReplyUnreadableError):
+            read(b'{"data":[{"id":"1","metadata":' + broken)

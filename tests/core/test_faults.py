@@ -21,7 +21,7 @@ from chatrest.errors import (
     ServerError,
 )
 
-some = settings(max_examples=120, deadline=None, database=None)
+examples = settings(max_examples=120, deadline=None, database=None)
 KEY = "0123456789abcdef0123456789abcdef01234567"
 NOW = 1_700_000_000.0
 
@@ -178,7 +178,7 @@ def test_a_channels_secret_in_a_details_object_is_hidden_by_its_name() -> None:
     assert "s3cr3t" not in str(error_for(500, {"oops": {"wsChannel": {"secret": "s3cr3t"}}}))
 
 
-@some
+@examples
 @given(
     st.integers(100, 599),
     st.binary(max_size=80) | st.text(max_size=40).map(str.encode),
@@ -276,7 +276,7 @@ def test_nonsense_is_no_time(value: str) -> None:
     assert retry_after({}, NOW) is None
 
 
-@some
+@examples
 @given(st.text(max_size=40) | st.text("0123456789:, -+JanMonTueGMT", max_size=40))
 def test_any_header_is_a_wait_of_no_less_than_nothing_or_none(value: str) -> None:
     for name in ("Retry-After", "X-RateLimit-Reset"):
@@ -295,7 +295,7 @@ def test_a_rate_limit_and_a_503_tell_their_wait_and_other_errors_have_none() -> 
     assert error_for(500, b"", {"Retry-After": "12"}).retry_after is None
 
 
-# ── what every reply tells of the limit ──
+# ── the rate limit in every reply ──
 
 
 @pytest.mark.parametrize(

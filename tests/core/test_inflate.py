@@ -21,7 +21,7 @@ MIB = 1 << 20
 
 @pytest.fixture(autouse=True)
 def no_hang() -> Iterator[None]:
-    """An unpacking that goes round in a circle fails its own test, and holds up no other."""
+    """An unpacking without an end fails its own test, and holds up no other."""
 
     def over(*_: object) -> None:
         raise AssertionError("it does not come to an end")
@@ -196,18 +196,18 @@ def test_a_bomb_is_unpacked_to_its_cap_and_one_step(encoding: str, pack: Pack, r
     bomb = pack(bytes(100 * MIB))
     tracemalloc.start()
     try:
-        found = Inflate(encoding).feed(bomb, room)
+        pieces = Inflate(encoding).feed(bomb, room)
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
-    assert room < sum(map(len, found)) <= room + MIB
+    assert room < sum(map(len, pieces)) <= room + MIB
     assert peak <= room + 4 * MIB
 
 
 def test_a_bomb_of_many_members_is_no_exception() -> None:
     bomb = gzip.compress(bytes(MIB)) * 50
-    found = Inflate("gzip").feed(bomb, 3 * MIB)
-    assert 3 * MIB < sum(map(len, found)) <= 4 * MIB
+    pieces = Inflate("gzip").feed(bomb, 3 * MIB)
+    assert 3 * MIB < sum(map(len, pieces)) <= 4 * MIB
 
 
 @pytest.mark.parametrize(

@@ -72,23 +72,23 @@ KINDS: dict[str, Callable[[float], Limiter]] = {
     "bucket-10": lambda limit: Bucket(limit, 0.1),
     "bucket-1": lambda limit: Bucket(limit, 0.01),
 }
-TOLD = ["on-429", "on-every-reply", "retry-after", "nothing"]
+STATED = ["on-429", "on-every-reply", "retry-after", "nothing"]
 
 
-def signal(told: str, limiter: Limiter, answer: tuple[bool, float, float]) -> Signal:
+def signal(stated: str, limiter: Limiter, answer: tuple[bool, float, float]) -> Signal:
     accepted, left, wait = answer
-    if told == "on-every-reply":
+    if stated == "on-every-reply":
         return Signal(not accepted, limit=limiter.limit, remaining=left)
-    if accepted or told == "nothing":
+    if accepted or stated == "nothing":
         return Signal(not accepted)
-    return Signal(True, limiter.limit if told == "on-429" else None, None, max(1.0, -(-wait // 1)))
+    return Signal(True, limiter.limit if stated == "on-429" else None, None, max(1.0, -(-wait // 1)))
 
 
 class World:
     """Workers that never rest, on one pacer, and a service; counts what came of it, minute by minute."""
 
-    def __init__(self, limiter: Limiter, told: str, **options: Any) -> None:
-        self.limiter, self.told = limiter, told
+    def __init__(self, limiter: Limiter, stated: str, **options: Any) -> None:
+        self.limiter, self.stated = limiter, stated
         self.urgent: bool = options.get("urgent", False)
         self.idle: int = options.get("workers", 100)
         self.dice = random.Random(options.get("seed", 7))
@@ -126,11 +126,11 @@ class World:
         answer = self.limiter.ask(self.now)
         counts = self.accepted if answer[0] else self.limited
         counts[int(self.now // WINDOW)] = counts.get(int(self.now // WINDOW), 0) + 1
-        told = signal(self.told, self.limiter, answer)
-        self.at(self.now + self.dice.uniform(0.03, 0.2), lambda: self._reply(told))
+        reply = signal(self.stated, self.limiter, answer)
+        self.at(self.now + self.dice.uniform(0.03, 0.2), lambda: self._reply(reply))
 
-    def _reply(self, told: Signal) -> None:
-        self.pacer.observe(self.now, told)
+    def _reply(self, reply: Signal) -> None:
+        self.pacer.observe(self.now, reply)
         self.idle += 1
 
     def _other(self, gap: float) -> None:
@@ -147,27 +147,27 @@ class World:
         return (used + others) / (self.limiter.limit * (last - first)), limited / max(1, used + limited)
 
 
-# ── the limit is found, used, and kept ──
+# ── the limit is learnt, used, and kept ──
 
 
-@pytest.mark.parametrize("told", TOLD)
+@pytest.mark.parametrize("stated", STATED)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("limit", [500, 10_000])
 def test_after_the_first_window_a_limit_is_used_and_hardly_ever_struck(
-    limit: int, kind: str, told: str
+    limit: int, kind: str, stated: str
 ) -> None:
-    tiny = limit == 500 and kind == "bucket-1" and told in ("retry-after", "nothing")
-    # Where no time is told, the hold may reach into the second window.
-    first = 4 if tiny else 2 if told == "nothing" else 1
+    tiny = limit == 500 and kind == "bucket-1" and stated in ("retry-after", "nothing")
+    # Where no time is stated, the hold may reach into the second window.
+    first = 4 if tiny else 2 if stated == "nothing" else 1
     last = first + 5 if limit == 500 else first + (2 if kind == "sliding" else 1)
-    used, limited = World(KINDS[kind](limit), told).until(last * WINDOW).judge(first, last)
+    used, limited = World(KINDS[kind](limit), stated).until(last * WINDOW).judge(first, last)
     assert (used >= 0.95, limited <= 0.01) == (True, True), (used, limited)
 
 
 @pytest.mark.parametrize("phase", [0.0, 30.0, 58.0, 59.9])
-@pytest.mark.parametrize("told", TOLD)
-def test_it_does_not_matter_where_in_a_window_the_work_begins(told: str, phase: float) -> None:
-    used, limited = World(Fixed(500, phase), told).until(6 * WINDOW).judge(1, 6)
+@pytest.mark.parametrize("stated", STATED)
+def test_it_does_not_matter_where_in_a_window_the_work_begins(stated: str, phase: float) -> None:
+    used, limited = World(Fixed(500, phase), stated).until(6 * WINDOW).judge(1, 6)
     assert (used >= 0.95, limited <= 0.03) == (True, True), (used, limited)
 
 
@@ -179,31 +179,31 @@ def test_urgent_work_without_end_keeps_to_the_limit_as_well(kind: str) -> None:
 
 
 @pytest.mark.parametrize("seed", range(4))
-@pytest.mark.parametrize("told", ["retry-after", "nothing"])
-def test_a_429_that_overtakes_every_success_does_not_hide_the_limit(told: str, seed: int) -> None:
+@pytest.mark.parametrize("stated", ["retry-after", "nothing"])
+def test_a_429_that_overtakes_every_success_does_not_hide_the_limit(stated: str, seed: int) -> None:
     """A small bucket is empty within the first latency, so the first reply to come may be a refusal."""
-    world = World(KINDS["bucket-1"](1000), told, seed=seed)
+    world = World(KINDS["bucket-1"](1000), stated, seed=seed)
     used, limited = world.until(6 * WINDOW).judge(4, 6)
     assert used >= 0.5
     assert limited <= 0.02
 
 
-@pytest.mark.parametrize("told", TOLD)
+@pytest.mark.parametrize("stated", STATED)
 @pytest.mark.parametrize("kind", ["fixed", "sliding", "bucket"])
-def test_what_others_take_of_the_limit_is_left_to_them(kind: str, told: str) -> None:
-    used, limited = World(KINDS[kind](600), told, others=0.6).until(6 * WINDOW).judge(3, 6)
+def test_what_others_take_of_the_limit_is_left_to_them(kind: str, stated: str) -> None:
+    used, limited = World(KINDS[kind](600), stated, others=0.6).until(6 * WINDOW).judge(3, 6)
     assert used >= 0.85
     assert limited <= 0.04
 
 
-@pytest.mark.parametrize("told", TOLD)
+@pytest.mark.parametrize("stated", STATED)
 @pytest.mark.parametrize("kind", ["fixed", "sliding", "bucket"])
 @pytest.mark.parametrize("factor", [0.5, 2])
-def test_a_limit_that_changes_is_found_again(factor: float, kind: str, told: str) -> None:
-    world = World(KINDS[kind](900), told).until(3 * WINDOW)
+def test_a_limit_that_changes_is_learnt_again(factor: float, kind: str, stated: str) -> None:
+    world = World(KINDS[kind](900), stated).until(3 * WINDOW)
     world.limiter.limit *= factor
     used, limited = world.until(8 * WINDOW).judge(5, 8)
-    shown = told == "on-every-reply" or (told == "on-429" and factor < 1)
+    shown = stated == "on-every-reply" or (stated == "on-429" and factor < 1)
     assert used >= (0.95 if shown else 0.75 / max(1, factor))
     assert limited <= (0.01 if shown else 0.03)
 
@@ -227,12 +227,12 @@ def sent(pacer: Pacer, gaps: list[float], between: Callable[[float], None] = lam
 
 def most(times: list[float], window: float) -> int:
     """The most requests in any window."""
-    found = first = 0
+    most_in_window = first = 0
     for last, time in enumerate(times):
         while times[first] <= time - window + 1e-4:
             first += 1
-        found = max(found, last - first + 1)
-    return found
+        most_in_window = max(most_in_window, last - first + 1)
+    return most_in_window
 
 
 signals = st.builds(
@@ -252,10 +252,10 @@ signals = st.builds(
     st.lists(signals, max_size=5),
 )
 def test_a_given_rate_is_never_exceeded_nor_learnt_away(
-    rate: float, window: float, gaps: list[float], told: list[Signal]
+    rate: float, window: float, gaps: list[float], signals: list[Signal]
 ) -> None:
     pacer = Pacer(Pace(rate=rate, window=window))
-    left = iter(told)
+    left = iter(signals)
 
     def between(now: float) -> None:
         if (signal := next(left, None)) is not None:
@@ -370,12 +370,12 @@ def test_waits_and_rates_are_always_within_reason(
     steps: list[tuple[float, int, Signal]], urgent: bool
 ) -> None:
     pacer, now = Pacer(Pace()), 0.0
-    for passed, requests, told in steps:
+    for passed, requests, reply in steps:
         now += passed
         for _ in range(requests):
             if pacer.delay(now, urgent=urgent) == 0:
                 pacer.take(now)
-        pacer.observe(now, told)
+        pacer.observe(now, reply)
         assert pacer.rate is None or 0.1 < pacer.rate < 1e12
         for lane in (True, False):
             assert 0 <= pacer.delay(now, urgent=lane) <= 9 * WINDOW

@@ -1,4 +1,4 @@
-"""What is repeated, and after how long: the table of the module, line by line."""
+"""Repeats and their waits: the table of the module, line by line, and the attempts so far."""
 
 from collections.abc import Callable
 from typing import Any
@@ -37,7 +37,7 @@ def wait(
     patient: bool = False,
     dice: Callable[[], float] = lambda: 0.5,
 ) -> float | None:
-    """What `policy` decides after so many attempts of each kind."""
+    """The wait that `policy` decides on after so many attempts of each kind."""
     attempts = Attempts(
         count=failed + limited + connect_failures, limited=limited, connect_failures=connect_failures,
         patient=patient, error=error,
@@ -155,7 +155,7 @@ def test_a_rate_limit_is_repeated_whatever_its_status(status: int) -> None:
 
 
 def test_a_429_was_not_processed_though_its_code_says_that_the_service_failed() -> None:
-    error = ServerError("x", status=429, code="ERR_EXCEPTION")
+    error = ServerError("x", status=429, code="ERR_OPERATION_FAILED")
     assert may_repeat(error, POST)
     assert not leaves_open(error)
 
@@ -173,7 +173,7 @@ def test_a_failure_of_the_service_by_code_and_status_leaves_a_post_open() -> Non
 def test_attempts_are_counted_by_their_kind() -> None:
     attempts = Attempts(patient=True)
     for error in (TransportError("a"), RateLimitError("b"), ConnectError("c"), ServerError("d")):
-        attempts = attempts.failing(error, has_replied=True)
+        attempts = attempts.with_failure(error, has_replied=True)
     assert (attempts.count, attempts.failed, attempts.limited, attempts.connect_failures) == (4, 2, 1, 1)
     assert (str(attempts.error), attempts.pause) == ("d", None)
 
@@ -182,13 +182,13 @@ def test_attempts_are_counted_by_their_kind() -> None:
 def test_no_connection_is_a_failure_where_nobody_waits_for_the_region(
     patient: bool, has_replied: bool
 ) -> None:
-    attempts = Attempts(patient=patient).failing(ConnectError("c"), has_replied=has_replied)
+    attempts = Attempts(patient=patient).with_failure(ConnectError("c"), has_replied=has_replied)
     assert (attempts.failed, attempts.connect_failures) == (1, 0)
 
 
 def test_a_pause_is_kept_with_what_it_follows() -> None:
-    first = Attempts().failing(TransportError("lost"), has_replied=True)
-    second = first.pausing(2.0).failing(ConnectError("refused"), has_replied=True).pausing(0.5)
+    first = Attempts().with_failure(TransportError("lost"), has_replied=True)
+    second = first.with_pause(2.0).with_failure(ConnectError("refused"), has_replied=True).with_pause(0.5)
     assert (first.pause, first.log, second.pause, second.waited) == (None, (), 0.5, 2.5)
     assert second.log == (("lost", 2.0), ("refused", 0.5))
 

@@ -1,5 +1,9 @@
 """What is on disk, by id."""
 
+from contextlib import closing
+
+import pytest
+
 from chatrest.core.rows import Row, row_of
 from chatrest.export.compare import Index
 from chatrest.export.workspace import StoredRow
@@ -47,12 +51,47 @@ def test_ids_that_are_not_on_disk() -> None:
     index.close()
 
 
-def test_ids_that_a_source_wrote_and_that_are_not_shown() -> None:
-    rows = [(row(str(n), sent_at=n * 10), 1 + n % 2) for n in range(1, 11)]
-    index = loaded(*rows, (row("x", sent_at=50), 1), (row_of(b'{"id":"6666"}'), 1))
-    assert index.missing(1, 0, 100, 0, frozenset()) == [2, 4, 6, 8, 10]
-    assert index.missing(1, 2, 8, 0, frozenset({6})) == [4, 8]
-    assert index.missing(1, 0, 100, 60, frozenset()) == [6, 8, 10]
-    assert index.missing(1, 0, 10**6, 0, frozenset({2, 4, 6, 8, 10})) == []  # who tells no time is not missed
-    assert index.missing(3, 0, 100, 0, frozenset()) == []
-    index.close()
+STORED = [
+    *((row(str(n), sent_at=n * 10), 1 + n % 2) for n in range(1, 11)),
+    (row("x", sent_at=50), 1),
+    (row_of(b'{"id":"6666"}'), 1),
+]
+
+
+@pytest.mark.parametrize(
+    ("source", "after", "last", "since", "shown", "expected"),
+    [
+        (1, 0, 100, 0, [], [2, 4, 6, 8, 10]),
+        (1, 2, 8, 0, [6], [4, 8]),
+        (1, 0, 100, 60, [], [6, 8, 10]),
+        (1, 0, 10**6, 0, [2, 4, 6, 8, 10], []),  # a message that tells no time is not missing
+        (3, 0, 100, 0, [], []),
+    ],
+)
+def test_ids_that_a_source_wrote_and_that_are_not_shown(
+    source: int, after: int, last: int, since: int, shown: list[int], expected: list[int]
+) -> None:
+    with closing(loaded(*STORED)) as index:
+        assert index.missing(source, after, last, since, frozenset(shown)) == expected
+
+
+def test_what_another_list_shows_is_not_missing_before_or_after() -> None:
+    with closing(loaded(*((row(str(n)), 1) for n in range(1, 6)))) as index:
+        assert index.show([2]) == 0
+        assert index.missing(1, 0, 100, 0, frozenset({1})) == [3, 4, 5]
+        assert index.missing(1, 0, 100, 0, frozenset({1})) == [], "they were named already"
+        assert index.show([2, 3, 4]) == 2
+        assert list(index.missing_spans(1)) == [(1, 5, 5)]
+
+
+@pytest.mark.parametrize(
+    ("apart", "expected"),
+    [(1, [(1, 2, 2), (1, 6, 7), (2, 90, 90)]), (4, [(1, 2, 7), (2, 90, 90)])],
+)
+def test_missing_ids_are_one_span_where_few_rows_of_their_source_lie_between(
+    apart: int, expected: list[tuple[int, int, int]]
+) -> None:
+    with closing(loaded(*((row(str(n)), 1) for n in range(1, 9)), (row("90"), 2))) as index:
+        index.missing(1, 0, 100, 0, frozenset({1, 3, 4, 5, 8}))
+        index.missing(2, 0, 100, 0, frozenset())
+        assert list(index.missing_spans(apart)) == expected

@@ -186,10 +186,11 @@ async def test_a_walk_goes_from_the_beginning_of_its_hole_with_the_filter_of_the
     assert dict(service.calls[-1].position)["id"] == "30", "a short page is not taken for the end"
 
 
-async def test_what_the_service_repeats_at_a_holes_border_is_left_out() -> None:
-    hole = Hole(7, 30, (("affix", "append"), ("id", "4")))
-    found = await Source("everything").walk(Messages(Listed()), FILTER, hole).collect()
-    assert [item.id for item in found] == [str(i) for i in range(8, 31)]
+@pytest.mark.parametrize("position", ["4", "6", "7"])
+async def test_what_the_service_repeats_at_a_holes_border_is_left_out(position: str) -> None:
+    hole = Hole(7, 30, (("affix", "append"), ("id", position)))
+    items = await Source("everything").walk(Messages(Listed()), FILTER, hole).collect()
+    assert [item.id for item in items] == [str(i) for i in range(8, 31)]
 
 
 async def test_a_hole_is_asked_for_to_the_letter(http: aioresponses) -> None:

@@ -115,11 +115,51 @@ async def test_a_message_that_one_list_alone_still_shows_has_not_vanished(tmp_pa
 
 async def test_a_message_whose_time_was_moved_has_not_vanished(tmp_path: Path) -> None:
     service = SmallService(talk(40))
+    service.window = inclusive
     async with service.session() as session:
         await export(session, tmp_path / "out", Plan(everything=True))
         service.records[37] |= {"sentAt": START - 500}
         report = await export(session, tmp_path / "out", recheck=10)
     assert report.vanished == 0
+    assert manifest_of(tmp_path / "out").vanished == []
+
+
+def milliseconds(record: Record, since: int | None, until: int | None) -> bool:
+    return since is None or sent_at(record) * 1000 >= since * 1_000_000
+
+
+def whole_minutes(record: Record, since: int | None, until: int | None) -> bool:
+    return since is None or sent_at(record) >= (since // 60 + 1) * 60
+
+
+@pytest.mark.parametrize("habit", [milliseconds, whole_minutes])
+@pytest.mark.parametrize("sources", PLANS, ids=lambda plan: next(iter(plan)))
+async def test_what_a_service_with_times_of_its_own_left_out_is_looked_for_once_more(
+    habit: Any, sources: dict[str, Any], tmp_path: Path
+) -> None:
+    service = SmallService(talk(300))
+    async with service.session() as session:
+        await export(session, tmp_path / "out", Plan(**sources))
+        service.window = habit
+        service.records = [record for record in service.records if record["id"] not in ("200", "297", "300")]
+        report = await export(session, tmp_path / "out", recheck=150)
+    assert report.complete
+    assert report.vanished == 3
+    assert manifest_of(tmp_path / "out").vanished == ["200", "297", "300"]
+
+
+async def test_a_few_deleted_messages_cost_a_few_requests(tmp_path: Path) -> None:
+    service = SmallService(talk(400))
+    service.window = inclusive
+    async with service.session() as session:
+        await export(session, tmp_path / "out", Plan(everything=True))
+        service.requests.clear()
+        await export(session, tmp_path / "out", recheck=1000)
+        without = len(service.requests)
+        service.requests.clear()
+        service.records = [record for record in service.records if record["id"] not in ("120", "121")]
+        assert (await export(session, tmp_path / "out", recheck=1000)).vanished == 2
+    assert len(service.requests) <= without + 2
 
 
 @pytest.mark.parametrize(

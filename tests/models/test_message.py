@@ -5,8 +5,9 @@ from typing import Any, get_args
 
 import msgspec
 import pytest
-from msgspec import UNSET
+from msgspec import UNSET, structs
 
+from chatrest.errors import ReplyUnreadableError
 from chatrest.models.message import (
     BY_CATEGORY,
     MEDIA_TYPES,
@@ -65,9 +66,9 @@ MORE = {
 
 
 def message(**changes: Any) -> Any:
-    found = [msgspec.json.decode(json.dumps({**RECORD, **changes}), type=Typed)]
-    settle(found)
-    return found[0]
+    decoded = [msgspec.json.decode(json.dumps({**RECORD, **changes}), type=Typed)]
+    settle(decoded)
+    return decoded[0]
 
 
 @pytest.mark.parametrize("kind", get_args(Message), ids=lambda kind: kind.__name__)
@@ -91,20 +92,20 @@ def test_messages_are_frozen_and_untracked(kind: type) -> None:
         ("action", ActionMessage, {"action": "joined"}),
     ],
 )
-def test_the_category_chooses_the_class_and_is_told(category: str, kind: type, data: Any) -> None:
-    found = message(category=category, data=data)
-    assert type(found) is kind
-    assert found.category == category
+def test_the_category_chooses_the_class_and_is_its_category(category: str, kind: type, data: Any) -> None:
+    decoded = message(category=category, data=data)
+    assert type(decoded) is kind
+    assert decoded.category == category
     assert BY_CATEGORY[category] is kind
     assert BY_CATEGORY["call"] is CallMessage
 
 
 @pytest.mark.parametrize("type_", sorted(MEDIA_TYPES))
 def test_a_media_type_makes_a_media_message_with_every_field_kept(type_: str) -> None:
-    found = message(type=type_, data={"text": "caption", "attachments": [{"url": "u"}]}, **MORE)
-    assert type(found) is MediaMessage
+    decoded = message(type=type_, data={"text": "caption", "attachments": [{"url": "u"}]}, **MORE)
+    assert type(decoded) is MediaMessage
     served = {**RECORD, **MORE, "type": type_, "data": {"text": "caption", "attachments": [{"url": "u"}]}}
-    assert json.loads(msgspec.json.encode(found)) == served
+    assert json.loads(msgspec.json.encode(decoded)) == served
 
 
 def test_attachments_make_a_media_message_of_any_type_but_text() -> None:
@@ -118,17 +119,17 @@ def test_attachments_make_a_media_message_of_any_type_but_text() -> None:
 
 
 def test_settling_touches_no_other_message() -> None:
-    found = [message(type="image"), message(), message(category="action", data={"action": "x"})]
-    before = list(found)
-    settle(found)
-    assert all(one is other for one, other in zip(found, before, strict=True))
+    decoded = [message(type="image"), message(), message(category="action", data={"action": "x"})]
+    before = list(decoded)
+    settle(decoded)
+    assert all(left is right for left, right in zip(decoded, before, strict=True))
 
 
 def test_what_the_service_left_out_is_unset_and_what_is_null_is_none() -> None:
-    found = message(muid=None)
-    assert found.muid is None
-    assert found.parent_id is UNSET
-    assert found.data == message(data={"text": "t"}).data
+    decoded = message(muid=None)
+    assert decoded.muid is None
+    assert decoded.parent_id is UNSET
+    assert decoded.data == message(data={"text": "t"}).data
 
 
 def test_a_message_encodes_to_the_record_that_it_came_from() -> None:
@@ -136,8 +137,8 @@ def test_a_message_encodes_to_the_record_that_it_came_from() -> None:
 
 
 def test_an_unknown_message_is_as_much_of_the_record_as_can_be_read() -> None:
-    found = unknown({**RECORD, "id": 5, "category": "poll"}, b"raw", "why")
-    assert found == UnknownMessage(
+    decoded = unknown({**RECORD, "id": 5, "category": "poll"}, b"raw", "why")
+    assert decoded == UnknownMessage(
         id="5",
         conversation_id="c",
         sender="a",
@@ -155,8 +156,8 @@ def test_an_unknown_message_is_as_much_of_the_record_as_can_be_read() -> None:
 
 @pytest.mark.parametrize("record", [None, 5, "x", [1], True])
 def test_an_unknown_message_of_no_object_holds_it_as_its_data(record: Any) -> None:
-    found = unknown(record, b"raw", "why")
-    assert found == UnknownMessage(data=record, raw=b"raw", reason="why")
+    decoded = unknown(record, b"raw", "why")
+    assert decoded == UnknownMessage(data=record, raw=b"raw", reason="why")
 
 
 def test_a_common_field_of_another_type_is_left_empty() -> None:
@@ -168,9 +169,37 @@ def test_a_common_field_of_another_type_is_left_empty() -> None:
         "updatedAt": True,
         "category": [],
     }
-    found = unknown(wrong, b"raw", "why")
-    assert (found.id, found.conversation_id, found.sender, found.category) == ("", "", "", "")
-    assert (found.sent_at, found.updated_at) == (0, 0)
+    decoded = unknown(wrong, b"raw", "why")
+    assert (decoded.id, decoded.conversation_id, decoded.sender, decoded.category) == ("", "", "", "")
+    assert (decoded.sent_at, decoded.updated_at) == (0, 0)
+
+
+def test_an_unknown_message_gives_back_its_bytes_and_what_they_say() -> None:
+    raw = b'{"id": 5,  "a":[1, NaN], "b":"\\ud800\xff"}'
+    decoded = unknown({"id": 5}, raw, "why")
+    assert decoded.to_json() == raw
+    assert (decoded.to_dict()["id"], decoded.to_dict()["b"]) == (5, "\ud800\udcff")
+
+
+@pytest.mark.parametrize("raw", [b"null", b"5", b"[1]", b'{"a":' * 3000 + b"1" + b"}" * 3000])
+def test_an_unknown_message_that_is_no_object_has_no_dict(raw: bytes) -> None:
+    with pytest.raises(ReplyUnreadableError, match="cannot be read as a dict: why"):
+        unknown(None, raw, "why").to_dict()
+
+
+def test_an_unknown_message_has_the_optional_fields_that_can_be_read() -> None:
+    decoded = unknown({**RECORD, **MORE, "category": "poll", "parentId": 8, "readAt": "x"}, b"raw", "why")
+    assert (decoded.muid, decoded.parent_id, decoded.edited_at, decoded.tags) == ("m", "8", 3, ("x",))
+    assert (decoded.quoted_message, decoded.receipts) == ({"id": "0"}, {"data": [[]]})
+    assert (decoded.read_at, decoded.app_id) == (UNSET, UNSET)
+    assert unknown({"muid": None, "sender": "\ud800"}, b"", "").muid is None
+    assert unknown({"sender": "\ud800"}, b"", "").sender == "\ud800"
+
+
+def test_every_message_has_the_same_optional_fields() -> None:
+    optional = {field.name for field in structs.fields(TextMessage) if field.default is UNSET}
+    for kind in get_args(Message):
+        assert optional <= {field.name for field in structs.fields(kind)}
 
 
 def test_an_unknown_message_shows_how_long_its_bytes_are_and_not_what() -> None:

@@ -1,4 +1,4 @@
-"""One call under way, in virtual time: what it waits for, how often, until when, and what it tells."""
+"""One call under way, in virtual time: its waits, its attempts, its deadline and its errors."""
 
 import asyncio
 from collections.abc import Callable
@@ -150,9 +150,16 @@ async def test_a_budget_that_is_spent_refuses_what_a_deadline_has_no_room_for() 
 # ── the rate limit ──
 
 
-@in_time
-async def test_a_limit_that_has_struck_holds_back_every_call() -> None:
-    world = World(reply(429, "10"), OK, dice=0.0)
+BY_CODE = reply(400, "10", b'{"error":{"code":"ERR_TOO_MANY_REQUESTS"}}')
+
+
+@pytest.mark.parametrize("limited", [reply(429, "10"), BY_CODE], ids=["status", "code"])
+def test_a_limit_that_has_struck_holds_back_every_call(limited: Reply) -> None:
+    virtually(_held_back_after(limited))
+
+
+async def _held_back_after(limited: Reply) -> None:
+    world = World(limited, OK, dice=0.0)
     first = asyncio.create_task(world.call())
     await asyncio.sleep(1)
     assert await asyncio.gather(*(world.call() for _ in range(5))) == [{}] * 5
@@ -262,7 +269,7 @@ def test_an_app_that_fills_the_pool_does_not_starve_one_that_is_paced(
 
 
 @in_time
-async def test_a_late_call_tells_where_its_time_went() -> None:
+async def test_a_late_call_says_where_its_time_went() -> None:
     world = World(BUSY, forever, slow=1.0, pace=Pace(rate=60), concurrency=1)
     while world.gate.delay("interactive") <= 0:
         world.gate.pacer.take(world.timing.now())
@@ -350,11 +357,11 @@ def test_what_surely_was_not_applied_is_no_unknown_outcome(answer: Any) -> None:
     virtually(main())
 
 
-# ── the story ──
+# ── the log of the attempts ──
 
 
 @in_time
-async def test_the_story_of_the_attempts_is_told_once_and_exactly() -> None:
+async def test_the_log_of_the_attempts_is_exact_and_names_like_ones_once() -> None:
     error = await World(ConnectError("refused"), reply(429, "7", b""), BUSY, BUSY, GONE, dice=0.0).fails()
     assert isinstance(error, NotFoundError)
     assert error.attempts == 5
@@ -366,7 +373,7 @@ async def test_the_story_of_the_attempts_is_told_once_and_exactly() -> None:
 
 
 @in_time
-async def test_a_story_is_as_short_as_it_can_be() -> None:
+async def test_a_log_of_attempts_is_as_short_as_it_can_be() -> None:
     error = await World(TransportError("lost"), dice=1.0).fails()
     assert str(error) == "x.do: lost (after 5 attempts; attempts 1-4: the same; waited 0.5, 1.0, 2.0, 4.0 s)"
     assert str(await World(GONE).fails()) == "x.do: 404: Not Found"

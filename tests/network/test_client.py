@@ -1,4 +1,4 @@
-"""One call, attempt by attempt, over a transport that answers as it is told: no socket, no time."""
+"""One call, attempt by attempt, over a transport with given answers: no socket, no time."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -231,7 +231,7 @@ async def test_no_more_attempts_than_the_policy_says(attempts: int) -> None:
     assert (error.attempts, bench.pool.sent, len(bench.slept)) == (attempts, attempts, attempts - 1)
 
 
-async def test_the_error_raised_is_the_last_one_with_the_story_of_all() -> None:
+async def test_the_error_raised_is_the_last_one_with_a_log_of_all() -> None:
     bench = Bench(ConnectError("refused"), answer(503), answer(404, {"error": {"code": "ERR_UID_NOT_FOUND"}}))
     error = await bench.fails()
     assert isinstance(error, NotFoundError)
@@ -240,7 +240,7 @@ async def test_the_error_raised_is_the_last_one_with_the_story_of_all() -> None:
         assert part in str(error)
 
 
-async def test_a_single_attempt_tells_no_story() -> None:
+async def test_a_single_attempt_has_no_log() -> None:
     error = await Bench(answer(503)).fails(attempts=1)
     assert str(error) == "GET /x: 503: Service Unavailable"
 
@@ -361,7 +361,7 @@ async def test_a_wait_that_cannot_fit_fails_at_once() -> None:
     assert isinstance(error.__cause__, RateLimitError)
 
 
-async def test_what_was_not_waited_is_not_told_as_waited() -> None:
+async def test_what_was_not_waited_is_not_in_the_log() -> None:
     error = await Bench(answer(429, retry_after="30"), dice=0.0).fails(deadline=10.0)
     assert "waited 30.0 s" not in str(error)
 
@@ -414,7 +414,7 @@ async def test_the_deadline_holds_while_queueing_and_nothing_was_sent() -> None:
     await asyncio.gather(first, return_exceptions=True)
 
 
-async def test_the_time_spent_queueing_is_told() -> None:
+async def test_the_time_spent_queueing_is_in_the_error() -> None:
     free = asyncio.Event()
 
     async def slow() -> Reply:

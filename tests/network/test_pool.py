@@ -97,7 +97,7 @@ async def test_replies_of_a_bad_shape_are_replies_and_no_region_is_down_for_them
 
 
 @pytest.mark.parametrize("concurrency", [1, 3, 8])
-async def test_as_many_at_once_as_told_and_no_more(concurrency: int) -> None:
+async def test_as_many_at_once_as_concurrency_says_and_no_more(concurrency: int) -> None:
     together = asyncio.Barrier(concurrency)
 
     async def step(peer: Peer) -> None:

@@ -41,7 +41,7 @@ class _Selector(selectors.DefaultSelector):
 
 
 def virtually(main: Coroutine[Any, Any, T]) -> T:
-    """What `main` returns, in virtual time; it must leave no task behind."""
+    """Run `main` in virtual time and return its result; it must leave no task behind."""
 
     async def checked() -> T:
         result = await main

@@ -152,7 +152,7 @@ async def test_a_server_without_tls(transport: Transport) -> None:
             await transport.exchange(to_tls(server), TIMES)
 
 
-async def test_tls_is_verified_unless_told_otherwise() -> None:
+async def test_tls_is_verified_by_the_context_given() -> None:
     ca, served, trusted = trustme.CA(), ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER), ssl.create_default_context()
     ca.issue_cert("127.0.0.1").configure_cert(served)
     ca.configure_trust(trusted)
@@ -335,7 +335,7 @@ async def test_a_reply_that_cannot_be_read(transport: Transport, method: str, st
 
 @pytest.mark.parametrize("kept", [8, 12, -9, -1])
 async def test_a_gzip_stream_that_ends_early_is_no_whole_reply(transport: Transport, kept: int) -> None:
-    """Where the end of the connection is the end of the body, nothing else tells that it was cut off."""
+    """Where the end of the connection is the end of the body, nothing else shows that it was cut off."""
     data = gzip.compress(b'{"data":[]}')[:kept]
     async with Faulty(cut(reply(data, content_encoding="gzip", content_length=""))) as server:
         with pytest.raises(ReplyUnreadableError):
@@ -351,8 +351,8 @@ async def test_the_cap_is_exact(transport: Transport, announced: bool, over: int
     body = bytes(CAP + over)
     async with Faulty(reply(body) if announced else chunked(body)) as server:
         if over:
-            told = "are announced" if announced else "still going on"
-            with pytest.raises(ReplyUnreadableError, match=f"max_reply_bytes = {CAP}.*{told}"):
+            reason = "are announced" if announced else "still going on"
+            with pytest.raises(ReplyUnreadableError, match=f"max_reply_bytes = {CAP}.*{reason}"):
                 await transport.exchange(asked(server), TIMES)
         else:
             assert (await transport.exchange(asked(server), TIMES)).body == body
@@ -490,5 +490,5 @@ async def test_a_stray_reply_on_an_idle_connection_is_nobodys(
 
 
 def test_plain_headers_are_without_case_and_without_secrets() -> None:
-    told = plain_headers(CIMultiDict({"X-Echo": f"your {KEY.upper()}", "Date": "now"}), (KEY,))
-    assert (told["x-echo"], told["DATE"]) == ("your [hidden]", "now")
+    headers = plain_headers(CIMultiDict({"X-Echo": f"your {KEY.upper()}", "Date": "now"}), (KEY,))
+    assert (headers["x-echo"], headers["DATE"]) == ("your [hidden]", "now")

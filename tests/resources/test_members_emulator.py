@@ -47,8 +47,12 @@ async def test_a_walk_goes_on_from_a_token(session: AsyncSession) -> None:
 async def test_additions_scopes_and_kicks_leave_their_state(
     emulator: Emulator, session: AsyncSession
 ) -> None:
-    members = NewMembers(moderators=["user-31"], users_to_ban=["user-02"])
-    await session.members.add(GUID, members, on_behalf_of="user-01")
+    members = NewMembers(moderators=["user-31", "nobody", "user-05"], users_to_ban=["user-02"])
+    outcomes = await session.members.add(GUID, members, on_behalf_of="user-01")
+    assert set(outcomes.succeeded) == {"user-31", "user-02"}
+    assert {uid: outcome.error["code"] for uid, outcome in outcomes.failed.items()} == {
+        "nobody": "ERR_UID_NOT_FOUND", "user-05": "ERR_ALREADY_JOINED"
+    }  # fmt: skip
     changed = await session.members.change_scope(GUID, "user-03", "admin")
     assert (changed.uid, changed.scope, changed.joined_at) == ("user-03", "admin", 3)
     assert (await session.members.kick(GUID, "user-04")).success

@@ -121,7 +121,7 @@ def _coerced_struct(served: dict[str, Any], want: inspect.StructType, path: str,
 
 
 def _refuse_fill(value: Any, field: inspect.Field, want: inspect.StructType, path: str) -> None:
-    """Refuse to make up what tells one record from another, and anything of a record that says so itself."""
+    """Refuse to make up an identifying field, and any field of a record whose class forbids it."""
     if value is not None and value is not UNSET:
         return
     nullable = isinstance(field.type, inspect.UnionType) and field.type.includes_none
@@ -192,9 +192,12 @@ def _scalar(value: Any, kind: type) -> Any:
     if kind is str:
         return str(value) if type(value) is int else None
     number = whole_number(value)
-    return number if number is None or kind is int else float(number)
+    if number is None or kind is int:
+        return number
+    return float(number) if abs(number) < _LARGEST_FLOAT else None
 
 
+_LARGEST_FLOAT: Final = 10**308
 _BOOLEANS: Final[dict[Any, bool]] = {0: False, 1: True, "true": True, "false": False}
 
 

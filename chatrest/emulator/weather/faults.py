@@ -14,7 +14,7 @@ Your own: derive from `Instead` or `Change`, as frozen structs.
 import re
 from email.utils import formatdate
 from math import ceil
-from typing import ClassVar, Literal, TypeAlias, final
+from typing import ClassVar, Final, Literal, TypeAlias, final
 from urllib.parse import parse_qsl
 
 import msgspec
@@ -122,8 +122,8 @@ class Status(Instead, frozen=True):
     status: int = 503
     body_kind: BodyKind = "json"
     """json: the service's error body; html and text: a proxy's; empty: no body."""
-    code: str = "ERR_EXCEPTION"
-    """The service's code, in its error body."""
+    code: str | None = None
+    """The service's code, in its error body; None for the usual one of the status."""
     headers: dict[str, str] = {}
 
     def __post_init__(self) -> None:
@@ -138,10 +138,28 @@ class Status(Instead, frozen=True):
         content_type, text = _BODIES[self.body_kind]
         body = text.replace(b"STATUS", str(self.status).encode())
         if self.body_kind == "json":
-            body = Refusal(self.status, self.code, "The service failed: a fault of the weather.").body
+            body = Refusal(
+                self.status,
+                self.code or _usual_code(self.status),
+                "The service failed: a fault of the weather.",
+            ).body
         return Outgoing(self.status, body, {"Content-Type": content_type, **self.headers})
 
 
+def _usual_code(status: int) -> str:
+    """The service's code for a status; one that no document names where none is usual."""
+    return "ERR_EXCEPTION" if status >= 500 else _CODES.get(status, f"ERR_STATUS_{status}")
+
+
+_CODES: Final[dict[int, str]] = {
+    400: "ERR_BAD_REQUEST",
+    401: "AUTH_ERR_APIKEY_NOT_FOUND",
+    403: "ERR_PERMISSION_DENIED",
+    404: "ERR_API_NOT_FOUND",
+    409: "ERR_ALREADY_JOINED",
+    422: "ERR_BAD_REQUEST",
+    429: "ERR_TOO_MANY_REQUESTS",
+}
 _BODIES: dict[str, tuple[str, bytes]] = {
     "json": (JSON, b""),
     "html": ("text/html", b"<html><head><title>STATUS</title></head><body><h1>STATUS</h1></body></html>"),

@@ -22,7 +22,7 @@ from ...resources.messages import Messages
 from ...session import AsyncSession
 from ...walk import Page, Walk
 from ..asking import ago, newest, users
-from ..ids import number, span
+from ..ids import number
 from ..plan import Plan
 from ..sorting import Window, cut
 from ..sources import Source
@@ -181,9 +181,10 @@ def is_plausible(total: object, page: Sequence[Row], until: int) -> bool:
     """
     if not isinstance(total, int) or total <= len(page):
         return False
-    first, last = span(list(page))
-    if not first or until == LAST:
+    numbers = [numbered for row in page if (numbered := number(row.id)) is not None]
+    if not numbers or until == LAST:
         return True
+    first, last = min(numbers), max(numbers)
     ids_behind = max(0, until - last)
     density = len(page) / (last - first + 1)
     return total - len(page) <= min(ids_behind, _DENSER * density * ids_behind)

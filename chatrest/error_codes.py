@@ -1,19 +1,27 @@
 """The service's own error codes, grouped by what they mean for a caller: data, and nothing else.
 
-From the published error guide and the operations table; the last group of each kind that says so was seen on
-a compatible server. The guide names few statuses, so the group follows the meaning of a code:
+From the published error guide and the operations table; `ERR_NO_AUTH` and `ERR_MESSAGE_NOT_FOUND` were seen
+on a compatible server. The guide names few statuses, so the group follows the meaning of a code:
 
 - `conflict`: the thing is so already, is full, or is in a state that the call does not fit;
 - `permission_denied`: somebody else may, or might under another plan, scope or relation;
 - `not_found`: the call names something that is not there, a membership or a friendship included;
-- `server`: the service tried and failed; the caller did nothing wrong.
+- `server`: the service tried and failed; the caller did nothing wrong;
+- `unspecified`: something failed, and the code does not say what: a status of 4xx says more.
 """
 
 from collections.abc import Mapping
 from typing import Final, Literal, TypeAlias
 
 Kind: TypeAlias = Literal[
-    "authentication", "bad_request", "conflict", "not_found", "permission_denied", "rate_limit", "server"
+    "authentication",
+    "bad_request",
+    "conflict",
+    "not_found",
+    "permission_denied",
+    "rate_limit",
+    "server",
+    "unspecified",
 ]
 
 _CODES: Final[Mapping[Kind, str]] = {
@@ -70,11 +78,12 @@ _CODES: Final[Mapping[Kind, str]] = {
         ERR_UID_DELETE_FAILED ERR_GROUP_DELETE_FAILED ERR_MEMBER_DELETE_FAILED
         ERR_MEMBER_SCOPE_CHANGE_FAILED ERR_MEMBER_BAN_FAILED ERR_MEMBER_UNBAN_FAILED
         ERR_USER_MESSAGE_DELETE_FAILED ERR_FAILED_TO_ADD_FRIEND ERR_AGENT_CREATION_FAILED
-        ERR_KB_INDEXING_FAILED ERR_MISSION_FAILED ERR_OPERATION_FAILED ERR_EXCEPTION ERR_BAD_ERROR_RESPONSE
+        ERR_KB_INDEXING_FAILED ERR_MISSION_FAILED ERR_OPERATION_FAILED
         ERR_WS_INIT_FAILED ERR_WS_APP_INIT_FAILED ERR_WS_APP_DESTROY_FAILED ERR_WS_ROLE_CREATION_FAILED
         ERR_WS_ROLE_DELETION_FAILED ERR_WS_USER_CREATION_FAILED ERR_WS_USER_UPDATION_FAILED
         ERR_WS_GROUP_CREATION_FAILED ERR_WS_GROUP_DELETION_FAILED ERR_WS_GROUP_JOIN_FAILED
         """,
+    "unspecified": "ERR_EXCEPTION ERR_BAD_ERROR_RESPONSE",
 }
 
 KINDS: Final[Mapping[str, Kind]] = {code: kind for kind, codes in _CODES.items() for code in codes.split()}

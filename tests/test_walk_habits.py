@@ -1,0 +1,95 @@
+"""Walks over servers that disagree with their documents, on a real socket: the whole list, or an error."""
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+
+from chatrest import AsyncSession, CursorError, MessageQuery, Walk
+from chatrest.emulator import Emulator
+from chatrest.emulator.weather import (
+    CappedPages,
+    Fault,
+    First,
+    IgnoredParameter,
+    LostPosition,
+    NoMeta,
+    OddRecords,
+    TopLevelPositions,
+    WrongTotals,
+)
+
+CAPPED: tuple[Fault, ...] = (IgnoredParameter("perPage"), CappedPages(20))
+
+
+@pytest.fixture
+async def emulator() -> AsyncIterator[Emulator]:
+    """A service with 90 users, and 150 messages between two of them."""
+    async with Emulator(users=90, messages=0, groups=0) as emulator:
+        for number in range(1, 151):
+            emulator.store.add_message("user-01", "user-02", str(number), sent_at=number)
+        yield emulator
+
+
+@pytest.fixture
+async def session(emulator: Emulator) -> AsyncIterator[AsyncSession]:
+    async with AsyncSession(emulator.app) as session:
+        yield session
+
+
+def conversation(session: AsyncSession, **query: Any) -> Walk[Any]:
+    return session.messages.list_user("user-02", on_behalf_of="user-01", query=MessageQuery(**query))
+
+
+@pytest.mark.parametrize(
+    "faults",
+    [CAPPED, (*CAPPED, OddRecords("integer-ids")), (TopLevelPositions(), CappedPages(40)), (WrongTotals(2),),
+     (WrongTotals(0, total_pages=1), CappedPages(50))],
+)  # fmt: skip
+@pytest.mark.parametrize("affix", ["append", "prepend"])
+async def test_messages_all_come_in_order(
+    emulator: Emulator, session: AsyncSession, faults: tuple[Fault, ...], affix: Any
+) -> None:
+    emulator.weather.add(*faults)
+    walks = (conversation(session, affix=affix), session.messages.list(query=MessageQuery(affix=affix)))
+    for walk in walks:
+        ids = [int(message.id) for message in await walk.collect()]
+        assert ids == sorted(range(1, 151), reverse=affix == "prepend")
+
+
+async def test_users_without_meta_go_by_page_numbers(emulator: Emulator, session: AsyncSession) -> None:
+    emulator.weather.add(*CAPPED, NoMeta())
+    users = await session.users.list().collect()
+    assert [user.uid for user in users] == emulator.store.people.uids()
+
+
+async def test_a_list_that_repeats_its_only_page_comes_once(
+    emulator: Emulator, session: AsyncSession
+) -> None:
+    emulator.weather.add(*CAPPED, NoMeta(), IgnoredParameter("page"))
+    users = await session.users.list().collect()
+    assert [user.uid for user in users] == emulator.store.people.uids()[:20]
+
+
+@pytest.mark.parametrize(
+    "kind",
+    ["no-meta", "null-meta", "text-meta", "no-cursor", "null-cursor", "empty-cursor", "cursor-without-id",
+     "empty-page"],
+)  # fmt: skip
+@pytest.mark.parametrize("affix", ["append", "prepend"])
+async def test_a_position_that_is_lost_once_loses_no_message(
+    emulator: Emulator, session: AsyncSession, kind: Any, affix: Any
+) -> None:
+    emulator.weather.add(LostPosition(kind, when=First(after=1)))
+    messages = await conversation(session, affix=affix, limit=20).collect()
+    assert [int(message.id) for message in messages] == sorted(range(1, 151), reverse=affix == "prepend")
+    assert emulator.weather.struck["lost_position"] == 1
+
+
+@pytest.mark.parametrize("affix", ["append", "prepend"])
+async def test_a_position_that_leads_nowhere_is_an_error(
+    emulator: Emulator, session: AsyncSession, affix: Any
+) -> None:
+    emulator.weather.add(LostPosition("unknown-cursor", when=First(after=1)))
+    with pytest.raises(CursorError):
+        await conversation(session, affix=affix, limit=20).collect()
