@@ -15,7 +15,6 @@ from chatrest.errors import CursorError
 from chatrest.models.meta import Meta, Position
 from tests.walking import Item, few, rules_for
 
-
 START = Cursor("q")
 
 

@@ -15,7 +15,6 @@ from chatrest.core.walk_state import Memory
 from chatrest.models.meta import Meta, Pagination, Position
 from tests.walking import Item, rules_for
 
-
 NOTHING = Memory()
 
 
