@@ -266,6 +266,25 @@ def test_a_list_that_goes_by_time_comes_in_that_order_and_is_resumable(
         assert rest == [each for each, _ in tokens[count:]]
 
 
+@few
+@given(st.permutations(range(1, 14)), st.integers(2, 6), st.sampled_from(["append", "prepend"]))
+def test_a_shuffled_page_whose_ids_follow_the_times_is_given_by_id(
+    ids: list[int], size: int, direction: Any
+) -> None:
+    async def fetch(position: tuple[tuple[str, str], ...]) -> Listing[Item]:
+        asked = dict(position).get("id")
+        sign = 1 if direction == "append" else -1
+        ahead = [each for each in ids if asked is None or sign * each > sign * int(asked)]
+        chosen = sorted(ahead, reverse=direction == "prepend")[:size]
+        shuffled = [Item(str(each), 1 + each // 3) for each in ids if each in chosen]
+        cursor = Position(direction, chosen[-1]) if chosen else None
+        return Listing(shuffled, Meta(cursor=cursor), b"{}")
+
+    start = Cursor("q", (("affix", direction),), direction)
+    expected = [str(each) for each in sorted(ids, reverse=direction == "prepend")]
+    assert all_of(walk_over(fetch, start, rules_for(size))) == expected
+
+
 def test_two_records_of_one_id_that_differ_both_arrive_and_are_resumable() -> None:
     items = [Item("1"), Item("5", 7), Item("5", 8), Item("05", 7), Item("5", 7), Item("6")]
 

@@ -176,6 +176,11 @@ def _by_position(view: View, served: tuple[Pairs, bool]) -> Onward:
     if not is_ours:
         return _own_position(view, pairs) if view.page.items else _empty_end(view)
     before, after = place_of(view.cursor.position), place_of(pairs)
+    is_on_page = _is_on_page(view, after)
+    if view.ids and not view.asked and (is_on_page or not view.arranged.is_told):
+        return _asked_in_direction(view)
+    if is_on_page:
+        return _own_position(view, pairs)
     if before != after:
         error, landmark = _regress(view, before, after)
         return Onward(pairs, error, landmark=landmark)
@@ -187,6 +192,30 @@ def _by_position(view: View, served: tuple[Pairs, bool]) -> Onward:
         error=f"the cursor does not move: the walk stood at {_words(before)}, and its page's cursor was "
         f"{_words(after)}, though the page was not empty"
     )
+
+
+def _is_on_page(view: View, place: dict[str, str]) -> bool:
+    """Return True for a position in the midst of the page: the item at it came, and items ahead of it.
+
+    Some services always send the oldest id of a page, going `append` too (operations table,
+    compatible_servers): from there all items of the page but one would come again. Not so where the item at
+    it is the last by its time: then the list goes by time.
+    """
+    served, items = place.get("id"), view.arranged.items
+    if not (items and served and view.arranged.by_id and place.keys() <= {"id", "sentAt"}):
+        return False
+    last, direction = view.rules.identify(items[-1]), view.arranged.direction
+    if not _is_ahead(last, served, direction) or served not in view.ids:
+        return False
+    at = view.page.items[view.ids.index(served)]
+    times = getattr(at, "sent_at", 0), getattr(items[-1], "sent_at", 0)
+    return times[0] <= times[1] if direction == "append" else times[0] >= times[1]
+
+
+def _is_ahead(text: str, behind: str, direction: str) -> bool:
+    if text == behind or not (is_number(text) and is_number(behind)):
+        return False
+    return int(text) > int(behind) if direction == "append" else int(text) < int(behind)
 
 
 def _regress(view: View, before: dict[str, str], after: dict[str, str]) -> tuple[str | None, Hashable]:
@@ -321,9 +350,10 @@ def _without_news(view: View, number: int, pages: int) -> Onward:
 def _next_number(view: View) -> Onward:
     asked = view.asked
     size = asked.get(view.rules.size_name, str(view.rules.size))
-    # Page numbers count pages of one size: the one that the walk began with.
+    direction = (("affix", asked["affix"]),) if "affix" in asked else ()
+    # Page numbers count pages of one size and direction: those that the walk began with.
     return Onward(
-        (("page", str(_number(view) + 1)), (view.rules.size_name, size)),
+        (*direction, ("page", str(_number(view) + 1)), (view.rules.size_name, size)),
         landmark=landmark_of(view.page, view.ids),
     )
 
