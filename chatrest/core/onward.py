@@ -109,6 +109,14 @@ class View(Struct, frozen=True):
         return numbers.current_page < numbers.total_pages and not is_given
 
     @property
+    def counts_too_few(self) -> bool:
+        """Whether the pagination counts more pages, and fewer items than the walk has given: one is wrong."""
+        numbers = self.pagination
+        if numbers.current_page is None or numbers.total_pages is None or numbers.total is None:
+            return False
+        return numbers.current_page < numbers.total_pages and 0 < numbers.total < self.cursor.delivered
+
+    @property
     def is_border_alone(self) -> bool:
         """Whether a short page holds nothing but the item that was asked from: the service includes it."""
         return self.is_short and set(self.ids) == {self.asked.get("id")}
@@ -292,6 +300,8 @@ def _empty_end(view: View) -> Onward:
     """The end at an empty page; asked for once more where pagination counts more, or where all of `meta` is
     gone.
     """
+    if view.counts_too_few and not view.memory.has_asked_again:
+        return Onward(view.cursor.position, is_again=True)
     if not view.says_more:
         is_bare = view.memory.has_meta and not _positions(view.page) and view.page.meta.pagination is None
         return (

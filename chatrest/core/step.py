@@ -104,7 +104,9 @@ def step(
     view = View(start, asked, page, ids, arranged, rules, memory, largest)
     way = onward(view)
     if way.is_again:  # the same page comes once more: nothing of this one counts
-        retry = structs.replace(start, position=way.position or ())
+        # An empty page that names no direction tells none.
+        known = start if ids or arranged.is_told else cursor
+        retry = structs.replace(known, position=way.position or ())
         return Step(start, [], 0, retry, structs.replace(memory, has_asked_again=True))
     taken = Step(start, arranged.items, arranged.unordered_count, None, _remembered(view, way), way.error)
     if way.error is not None:

@@ -100,6 +100,18 @@ def test_a_direction_that_the_first_page_leaves_open_is_asked_for(served: Positi
     assert result.next.position == (("affix", direction),)
 
 
+def test_an_empty_first_page_that_is_asked_for_again_tells_no_direction() -> None:
+    result = taken(Cursor("q"), page(pagination=Pagination(900, 0, 2, 1, 2)))
+    assert result.next == Cursor("q")
+
+
+def test_an_empty_page_that_counts_more_pages_but_too_few_items_is_asked_for_again() -> None:
+    place = structs.replace(at(id="5"), delivered=5)
+    listing = page(pagination=Pagination(4, 0, 2, 1, 2))
+    assert onward(place, listing) == {"affix": "append", "id": "5"}
+    assert onward(place, listing, has_asked_again=True) is None
+
+
 def test_a_page_below_the_largest_that_leads_nowhere_ends() -> None:
     assert onward(at(id="5"), page(7), largest=2) is None
     more = Pagination(9, 1, 2, 1, 2)
