@@ -157,7 +157,8 @@ def test_bytes_that_are_no_record_are_a_row_that_tells_nothing(raw: bytes) -> No
 
 
 async def test_a_collection_reads_its_lists_as_rows_and_sends_what_it_would_send() -> None:
-    plain, sender = Sender(), Sender()
+    answers = (body([TEXT], {}), body([TEXT], {}), body([], {}))
+    plain, sender = Sender(*answers), Sender(*answers)
     assert await Messages(plain).list_user("bob").collect() == PAGE(body([TEXT])).items
     [row] = await Messages(AsRows(sender)).list_user("bob").collect()
     assert isinstance(row, Row)
