@@ -13,7 +13,7 @@ M = TypeVar("M")
 Json: TypeAlias = dict[str, Any]
 
 
-class Wrapped(Struct, Generic[E], rename="camel", gc=False):
+class EntityWrapper(Struct, Generic[E], rename="camel", gc=False):
     """An entity and its type."""
 
     entity: E
@@ -47,8 +47,8 @@ class Entity(Struct, rename="camel", gc=False):
 class Parties(Struct, gc=False):
     """From whom, to whom."""
 
-    sender: Wrapped[Entity] | None = None
-    receiver: Wrapped[Entity] | None = None
+    sender: EntityWrapper[Entity] | None = None
+    receiver: EntityWrapper[Entity] | None = None
 
 
 class Attachment(Struct, rename="camel", gc=False):
@@ -97,9 +97,9 @@ class CustomContent(Struct, rename="camel", gc=False):
 class ActionEntities(Struct, gc=False):
     """Who did what to whom."""
 
-    by: Wrapped[Entity] | None = None
-    on: Wrapped[Json] | None = None
-    for_: Wrapped[Entity] | None = field(default=None, name="for")
+    by: EntityWrapper[Entity] | None = None
+    on: EntityWrapper[Json] | None = None
+    for_: EntityWrapper[Entity] | None = field(default=None, name="for")
 
 
 class ActionContent(Struct, rename="camel", gc=False):
@@ -146,9 +146,9 @@ class CallEntity(Struct, rename="camel", gc=False):
 class CallEntities(Struct, gc=False):
     """Who called whom."""
 
-    by: Wrapped[Entity]
-    on: Wrapped[CallEntity]
-    for_: Wrapped[Entity] = field(name="for")
+    by: EntityWrapper[Entity]
+    on: EntityWrapper[CallEntity]
+    for_: EntityWrapper[Entity] = field(name="for")
 
 
 class CallContent(Struct, rename="camel", gc=False):
@@ -223,11 +223,11 @@ class PlainCall(_Message, rename="camel", gc=False):
 class FlatParties(Struct, gc=False):
     """All the parties there can be."""
 
-    sender: Wrapped[Entity] | None = None
-    receiver: Wrapped[Entity] | None = None
-    by: Wrapped[Entity] | None = None
-    on: "Wrapped[Target] | None" = None
-    for_: Wrapped[Entity] | None = field(default=None, name="for")
+    sender: EntityWrapper[Entity] | None = None
+    receiver: EntityWrapper[Entity] | None = None
+    by: EntityWrapper[Entity] | None = None
+    on: "EntityWrapper[Target] | None" = None
+    for_: EntityWrapper[Entity] | None = field(default=None, name="for")
 
 
 class FlatContent(Struct, rename="camel", gc=False):

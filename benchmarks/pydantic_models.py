@@ -15,7 +15,7 @@ class Model(BaseModel):
     model_config = ConfigDict(alias_generator=to_camel)
 
 
-class Wrapped(Model, Generic[E]):
+class EntityWrapper(Model, Generic[E]):
     """An entity and its type."""
 
     entity: E
@@ -49,8 +49,8 @@ class Entity(Model):
 class Parties(Model):
     """From whom, to whom."""
 
-    sender: Wrapped[Entity] | None = None
-    receiver: Wrapped[Entity] | None = None
+    sender: EntityWrapper[Entity] | None = None
+    receiver: EntityWrapper[Entity] | None = None
 
 
 class Attachment(Model):
@@ -99,9 +99,9 @@ class CustomContent(Model):
 class ActionEntities(Model):
     """Who did what to whom."""
 
-    by: Wrapped[Entity] | None = None
-    on: Wrapped[Json] | None = None
-    for_: Wrapped[Entity] | None = Field(default=None, alias="for")
+    by: EntityWrapper[Entity] | None = None
+    on: EntityWrapper[Json] | None = None
+    for_: EntityWrapper[Entity] | None = Field(default=None, alias="for")
 
 
 class ActionContent(Model):
@@ -148,9 +148,9 @@ class CallEntity(Model):
 class CallEntities(Model):
     """Who called whom."""
 
-    by: Wrapped[Entity]
-    on: Wrapped[CallEntity]
-    for_: Wrapped[Entity] = Field(alias="for")
+    by: EntityWrapper[Entity]
+    on: EntityWrapper[CallEntity]
+    for_: EntityWrapper[Entity] = Field(alias="for")
 
 
 class CallContent(Model):

@@ -96,7 +96,7 @@ def _is_installed() -> bool:
 def test_both_modes(tmp_path: Path, mode: str, mark: str) -> None:
     output = run(tmp_path, SUITE.replace("MARK", mark), "-o", f"asyncio_mode={mode}", "-p", "no:aiohttp")
     assert "6 passed, 1 error" in output, output
-    assert "takes keywords alone" in output
+    assert "takes only keyword arguments" in output
 
 
 WITHOUT = """

@@ -1,4 +1,4 @@
-"""`messages`, `users`, `apps`: lists, a JSON line per record."""
+"""`messages`, `users`, `apps`: print lists, one JSON line per record."""
 
 import asyncio
 from collections.abc import Callable
@@ -20,9 +20,9 @@ from ..resources.users import Users
 from ..secrets import scrub_all
 from ..walk import Walk
 from . import streams
+from .counter import counter
 from .environment import management, session
-from .filters import Listing, filtered_by, query_of
-from .meter import counting
+from .filters import ListCommand, filter_options, query_of
 from .running import run
 
 _LIMIT: Final = click.option(
@@ -31,48 +31,48 @@ _LIMIT: Final = click.option(
 _CURSOR: Final = click.option(
     "--cursor",
     metavar="TOKEN",
-    help="Go on where an earlier run stopped; it said the token. The filters must be the same.",
+    help="Continue where an earlier run stopped, with the token that it printed. Use the same filters.",
 )
-_STOPS: Final = (ChatRestError, OSError, KeyboardInterrupt, asyncio.CancelledError)
+_EARLY_ENDS: Final = (ChatRestError, OSError, KeyboardInterrupt, asyncio.CancelledError)
 
 
-class Stream:
-    """A walk on its way to standard output, and the place up to which all of it is written."""
+class ListPrinter:
+    """Print a walk to standard output, and keep the cursor after the last page that was written."""
 
-    def __init__(self, what: str, *, shown: Callable[[bytes], bytes] = bytes) -> None:
-        self._what = what
-        self._shown = shown
+    def __init__(self, noun: str, *, convert: Callable[[bytes], bytes] = bytes) -> None:
+        self._noun = noun
+        self._convert = convert
         self._written: Cursor | None = None
 
-    def run(self, work: Callable[["Stream"], Any]) -> None:
-        """Runs `work`; where it stops before its end, the error says how to go on."""
+    def run(self, work: Callable[["ListPrinter"], Any]) -> None:
+        """Run `work`; if it fails or is interrupted, add to the error a note that says how to continue."""
         try:
             run(work(self))
-        except _STOPS as error:
+        except _EARLY_ENDS as error:
             if self._written is not None:
-                error.add_note(f"go on with the same command and --cursor {self._written}")
+                error.add_note(f"continue with the same command and --cursor {self._written}")
             raise
 
     async def write(self, walk: Walk[Any], limit: int | None) -> None:
-        """Writes the walk, page by page; the place moves only after a page is written."""
-        with counting(self._what) as count:
+        """Write at most `limit` records of the walk; the cursor advances only after a page is written."""
+        with counter(self._noun) as count:
             async for page in (walk if limit is None else walk.limit(limit)).pages():
-                lines = [self._shown(bytes(row.raw)) for row in page.items]
+                lines = [self._convert(bytes(row.raw)) for row in page.items]
                 streams.write(b"".join(b"%b\n" % line for line in lines))
                 self._written = page.cursor
                 count(len(lines))
 
 
-@click.command(cls=Listing, short_help="Prints the messages of a user, a JSON line each.")
+@click.command(cls=ListCommand, short_help="Print the messages of a user as JSON lines.")
 @click.argument("uid")
-@click.option("--on-behalf-of", metavar="UID", help="The other side: the messages between this user and UID.")
+@click.option("--on-behalf-of", metavar="UID", help="Print the messages between this user and UID.")
 @_LIMIT
 @_CURSOR
-@filtered_by(MessageQuery)
+@filter_options(MessageQuery)
 def messages(uid: str, on_behalf_of: str | None, limit: int | None, cursor: str | None, **given: Any) -> None:
-    """Prints the messages of UID, a JSON line each, exactly as the service has them.
+    """Print the messages of UID, one JSON line each, exactly as the service sends them.
 
-    Where a run is interrupted or fails, its last line on standard error says how to go on.
+    If a run is interrupted or fails, its last line on standard error says how to continue.
 
     \b
     Examples:
@@ -81,22 +81,22 @@ def messages(uid: str, on_behalf_of: str | None, limit: int | None, cursor: str 
       chatrest messages bob --search-key invoice --has-attachments | jq .data.text
     """
 
-    async def work(stream: Stream) -> None:
+    async def work(printer: ListPrinter) -> None:
         query = query_of(MessageQuery, given)
         async with session() as chat:
             lists = Messages(AsRows(chat.sender))
             walk = lists.list_user(uid, on_behalf_of=on_behalf_of, query=query, cursor=cursor)
-            await stream.write(walk, limit)
+            await printer.write(walk, limit)
 
-    Stream("messages").run(work)
+    ListPrinter("messages").run(work)
 
 
-@click.command(cls=Listing, short_help="Prints the users of the app, a JSON line each.")
+@click.command(cls=ListCommand, short_help="Print the users of the app as JSON lines.")
 @_LIMIT
 @_CURSOR
-@filtered_by(UserQuery)
+@filter_options(UserQuery)
 def users(limit: int | None, cursor: str | None, **given: Any) -> None:
-    """Prints the users of the app, a JSON line each, exactly as the service has them.
+    """Print the users of the app, one JSON line each, exactly as the service sends them.
 
     \b
     Examples:
@@ -105,20 +105,20 @@ def users(limit: int | None, cursor: str | None, **given: Any) -> None:
       chatrest users --search-key al --search-in name --limit 5
     """
 
-    async def work(stream: Stream) -> None:
+    async def work(printer: ListPrinter) -> None:
         query = query_of(UserQuery, given)
         async with session() as chat:
-            await stream.write(Users(AsRows(chat.sender)).list(query, cursor=cursor), limit)
+            await printer.write(Users(AsRows(chat.sender)).list(query, cursor=cursor), limit)
 
-    Stream("users").run(work)
+    ListPrinter("users").run(work)
 
 
-@click.command(cls=Listing, short_help="Prints the applications of the account, a JSON line each.")
+@click.command(cls=ListCommand, short_help="Print the applications of the account as JSON lines.")
 @_LIMIT
 @_CURSOR
-@filtered_by(AppQuery)
+@filter_options(AppQuery)
 def apps(limit: int | None, cursor: str | None, **given: Any) -> None:
-    """Prints the applications of the account, a JSON line each; keys among their members are hidden.
+    """Print the applications of the account, one JSON line each, with their keys hidden.
 
     Reads CHATREST_MANAGEMENT_URL, CHATREST_MANAGEMENT_KEY and CHATREST_MANAGEMENT_SECRET.
 
@@ -127,12 +127,12 @@ def apps(limit: int | None, cursor: str | None, **given: Any) -> None:
       chatrest apps | jq -r .id
     """
 
-    async def work(stream: Stream) -> None:
+    async def work(printer: ListPrinter) -> None:
         query = query_of(AppQuery, given)
         async with management() as account:
-            await stream.write(Apps(AsRows(account.sender)).list(query, cursor=cursor), limit)
+            await printer.write(Apps(AsRows(account.sender)).list(query, cursor=cursor), limit)
 
-    Stream("apps", shown=_without_keys).run(work)
+    ListPrinter("apps", convert=_without_keys).run(work)
 
 
 def _without_keys(record: bytes) -> bytes:
