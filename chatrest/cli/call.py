@@ -55,7 +55,9 @@ class OperationGroup(click.Group):
         """Return the command that `args` begin with; a usage error names the nearest operation."""
         if args[0] not in operations():
             hint = nearest(args[0], operations())
-            ctx.fail(f"No such operation {args[0]!r}{hint}; '{ctx.command_path} --list' shows all.")
+            raise click.UsageError(
+                f"No such operation {args[0]!r}{hint}; '{ctx.command_path} --list' shows all"
+            )
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -166,8 +168,7 @@ def call(ctx: click.Context) -> None:
     """Call the operation NAME, and print its reply as JSON.
 
     A list prints one line per record, exactly as the service sends it. Anything else prints one line: the
-    record, the acknowledgement, or the outcome of each item. Credentials in a reply, such as login tokens, are
-    printed.
+    record, the acknowledgement, or the outcome of each item. Credentials in a reply are printed.
 
     \b
     KEY is the name of a parameter, in snake_case or as the service writes it. VALUE is

@@ -108,15 +108,15 @@ def _value(parameter: Parameter, texts: Sequence[str], read_file: ReadFile) -> A
 
 def _single(name: str, texts: Sequence[str], read_file: ReadFile) -> str:
     if len(texts) > 1:
-        raise RequestInvalidError(f"{name}: it is given {len(texts)} times; allowed is once")
+        raise RequestInvalidError(f"{name}: given {len(texts)} times, allowed is once")
     return _content(texts[0], read_file)
 
 
 def _content(text: str, read_file: ReadFile) -> str:
     """Return the text itself, or for `@file` that of the file; `@@` stands for `@`."""
-    if text.startswith("@@") or not text.startswith("@"):
-        return text.removeprefix("@") if text.startswith("@@") else text
-    return read_file(text[1:])
+    if not text.startswith("@"):
+        return text
+    return text[1:] if text.startswith("@@") else read_file(text[1:])
 
 
 def _body(endpoint: Endpoint[Any], parameters: Parameters, whole: Any, fields: Mapping[str, Any]) -> Any:
@@ -136,11 +136,11 @@ def _fields(endpoint: Endpoint[Any], parameters: Parameters, whole: Any) -> dict
         return {}
     if not isinstance(whole, dict):
         raise RequestInvalidError(f"{BODY} = {shown(whole)}: allowed is a JSON object")
-    found = {name: parameters.get(f"{BODY}.{name}") for name in whole}
+    by_member = {name: parameters.get(f"{BODY}.{name}") for name in whole}
     unknown = [
         f"no member {shown(name)} in the body{parameters.hint(f'{BODY}.{name}')}"
-        for name, parameter in found.items()
+        for name, parameter in by_member.items()
         if parameter is None
     ]
     _check(endpoint, parameters, unknown, ())
-    return {each.field: whole[name] for name, each in found.items() if each is not None}
+    return {each.field: whole[name] for name, each in by_member.items() if each is not None}

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 from typing import Any, Final, Literal, TypeAlias
 
-from msgspec import UNSET, Struct, inspect, structs
+from msgspec import Struct, inspect, structs
 
 from ..core.endpoint import Endpoint
 from .call_values import alternatives, description, takes_text, type_label
@@ -20,6 +20,7 @@ ACTING: Final = "on_behalf_of"
 BODY: Final = "body"
 _TEXT: Final = inspect.StrType()
 _PREFIXED: Final = ("path", "query", "body")
+_SHOWN: Final[tuple[Place, ...]] = (*_PREFIXED, "whole body", "acting")
 _HUMP: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
 
@@ -52,11 +53,12 @@ class Parameters:
     """The parameters of one operation, and the names that reach them."""
 
     def __init__(self, endpoint: Endpoint[Any]) -> None:
-        found = list(_parameters(endpoint))
-        self._by_name = _by_name(found)
-        self.all: Final = tuple(_named(parameter, self._by_name) for parameter in found)
-        by_key = {(parameter.place, parameter.field): parameter for parameter in self.all}
-        self._by_name = {name: by_key[each.place, each.field] for name, each in self._by_name.items()}
+        by_name = _by_name(_parameters(endpoint))
+        # One object for all names of a parameter, under the shortest of them.
+        named = {_key(parameter): _named(parameter, by_name) for parameter in by_name.values()}
+        self._by_name = {name: named[_key(parameter)] for name, parameter in by_name.items()}
+        self.all: Final = tuple(sorted(named.values(), key=lambda each: _SHOWN.index(each.place)))
+        """All of them: path, filter and body, then the whole body and the acting user."""
 
     def get(self, name: str) -> Parameter | None:
         """Return the parameter of this name; None where there is none."""
@@ -82,6 +84,10 @@ def nearest(name: str, names: Iterable[str]) -> str:
 def _question(names: Iterable[str]) -> str:
     words = " or ".join(map(repr, dict.fromkeys(names)))
     return f" (did you mean {words}?)" if words else ""
+
+
+def _key(parameter: Parameter) -> tuple[str, str]:
+    return parameter.place, parameter.field
 
 
 def snake_case(name: str) -> str:
@@ -125,8 +131,8 @@ def _fields(place: Place, kind: type[Struct] | None) -> Iterable[Parameter]:
             wire_name=field.encode_name,
             rule=field.type,
             is_required=field.required,
-            # None stands for an absent field of a filter, and for null where UNSET is what stands for absent.
-            takes_null=takes_none and field.default is UNSET and not takes_text(field.type),
+            # A filter's field is None if it is absent; a body's field is UNSET, which has no default here.
+            takes_null=takes_none and field.default is not None and not takes_text(field.type),
         )
 
 
