@@ -25,10 +25,10 @@ from .environment import management, session
 from .filters import ListCommand, filter_options, query_of
 from .running import run
 
-_LIMIT: Final = click.option(
+limit_option: Final = click.option(
     "--limit", type=click.IntRange(min=0), metavar="N", help="Print no more than N.  [default: all]"
 )
-_CURSOR: Final = click.option(
+cursor_option: Final = click.option(
     "--cursor",
     metavar="TOKEN",
     help="Continue where an earlier run stopped, with the token that it printed. Use the same filters.",
@@ -66,8 +66,8 @@ class ListPrinter:
 @click.command(cls=ListCommand, short_help="Print the messages of a user as JSON lines.")
 @click.argument("uid")
 @click.option("--on-behalf-of", metavar="UID", help="Print the messages between this user and UID.")
-@_LIMIT
-@_CURSOR
+@limit_option
+@cursor_option
 @filter_options(MessageQuery)
 def messages(uid: str, on_behalf_of: str | None, limit: int | None, cursor: str | None, **given: Any) -> None:
     """Print the messages of UID, one JSON line each, exactly as the service sends them.
@@ -92,8 +92,8 @@ def messages(uid: str, on_behalf_of: str | None, limit: int | None, cursor: str 
 
 
 @click.command(cls=ListCommand, short_help="Print the users of the app as JSON lines.")
-@_LIMIT
-@_CURSOR
+@limit_option
+@cursor_option
 @filter_options(UserQuery)
 def users(limit: int | None, cursor: str | None, **given: Any) -> None:
     """Print the users of the app, one JSON line each, exactly as the service sends them.
@@ -114,8 +114,8 @@ def users(limit: int | None, cursor: str | None, **given: Any) -> None:
 
 
 @click.command(cls=ListCommand, short_help="Print the applications of the account as JSON lines.")
-@_LIMIT
-@_CURSOR
+@limit_option
+@cursor_option
 @filter_options(AppQuery)
 def apps(limit: int | None, cursor: str | None, **given: Any) -> None:
     """Print the applications of the account, one JSON line each, with their keys hidden.

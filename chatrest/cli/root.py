@@ -21,6 +21,7 @@ import click
 
 from ..errors import ChatRestError, RequestInvalidError
 from . import streams
+from .call import call
 from .demo.command import demo
 from .emulator import emulator
 from .export import export
@@ -129,13 +130,14 @@ Credentials and addresses come from the environment, never from an argument:
   CHATREST_APP_ID, CHATREST_API_KEY      from the app's dashboard
   CHATREST_REGION                        us (the default), eu or in
   CHATREST_SERVICE_DOMAIN                or CHATREST_BASE_URL for an emulator or a proxy
-  CHATREST_MANAGEMENT_URL, _KEY, _SECRET only for `chatrest apps`
+  CHATREST_MANAGEMENT_URL, _KEY, _SECRET only for the management interface, such as `chatrest apps`
 
 \b
 Start here:
   chatrest demo                          a tour of everything; needs no account
   eval "$(chatrest emulator &)"          a test service in the background
   chatrest users --limit 3
+  chatrest call --list                   every operation; chatrest call NAME --help shows one
   chatrest messages user-02 --on-behalf-of user-01 --limit 3
   kill $CHATREST_EMULATOR_PID
 
@@ -162,5 +164,5 @@ def root(ctx: click.Context) -> None:
         click.echo(ctx.get_help())
 
 
-for command in (demo, emulator, export, messages, users, token, send, apps, verify):
+for command in (demo, emulator, export, messages, users, token, send, apps, call, verify):
     root.add_command(command)

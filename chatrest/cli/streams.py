@@ -36,6 +36,15 @@ def write(data: bytes) -> None:
     stream.flush()
 
 
+def write_reply(line: bytes, completed: str) -> None:
+    """Write the reply of a call as a line; a failure has the note that the call succeeded."""
+    try:
+        write(line + b"\n")
+    except OSError as error:
+        error.add_note(f"{completed}, but its reply could not be printed")
+        raise
+
+
 def detach_stdout() -> None:
     """Redirect standard output to the null device, as its reader is gone or needs no more.
 

@@ -37,7 +37,7 @@ def send(receiver: str, text: str, on_behalf_of: str | None, receiver_type: Lite
     """
     message = NewMessage.text(receiver, text, receiver_type=receiver_type)
     streams.output()  # raises if it is closed, before the message is sent
-    _print(run(_send(message, on_behalf_of)), "the message was sent")
+    streams.write_reply(run(_send(message, on_behalf_of)), "the message was sent")
 
 
 async def _send(message: NewMessage, on_behalf_of: str | None) -> bytes:
@@ -46,15 +46,6 @@ async def _send(message: NewMessage, on_behalf_of: str | None) -> bytes:
         # Not messages.send: its struct leaves out unknown members.
         reply = await view.request("POST", "/messages", json=message)
     return _line(reply["data"] if isinstance(reply, dict) and "data" in reply else reply)
-
-
-def _print(line: bytes, completed: str) -> None:
-    """Print the reply of a call; if that fails, add to the error the note that the call succeeded."""
-    try:
-        streams.write(line + b"\n")
-    except OSError as error:
-        error.add_note(f"{completed}, but its reply could not be printed")
-        raise
 
 
 def _line(value: Any) -> bytes:
@@ -78,7 +69,7 @@ def token(uid: str, force: bool, as_json: bool) -> None:
     streams.output()
     record = run(_create_token(uid, force=force))
     text = _line(record) if as_json else record.auth_token.encode("utf-8", "backslashreplace")
-    _print(text, "the token was created")
+    streams.write_reply(text, "the token was created")
 
 
 async def _create_token(uid: str, *, force: bool) -> AuthToken:

@@ -129,7 +129,11 @@ class One(Struct, Generic[T], frozen=True):
     def __call__(self, body: bytes, /) -> T:
         """Return the record; raises `ReplyUnreadableError` where the body is not its envelope."""
         item = self.kind.single(body)
-        return _held(self.kind, _only(body, self.kind), "data") if item is None else item
+        return _held(self.kind, self.record_bytes(body), "data") if item is None else item
+
+    def record_bytes(self, body: bytes) -> bytes:
+        """Return the record's JSON as served, unknown members included; errors as for the record."""
+        return _only(body, self.kind)
 
 
 @final
@@ -145,14 +149,22 @@ class Bare(Struct, Generic[T], frozen=True):
 
     def __call__(self, body: bytes, /) -> T:
         """Return the record; raises `ReplyUnreadableError` where the body is none."""
+        return _held(self.kind, *self._found(body))
+
+    def record_bytes(self, body: bytes) -> bytes:
+        """Return the record's JSON as served, unknown members included; errors as for the record."""
+        return self._found(body)[0]
+
+    def _found(self, body: bytes) -> tuple[bytes, str]:
+        """Return the record's JSON, and its place in the reply."""
         raw = _sole(_trimmed(body))
         parts = members(raw)
         _refuse_error(parts)
         wrapped = "data" in parts and "data" not in self.kind.wire_names
         if self.kind.is_record(parts) and not (wrapped and not self.kind.required):
-            return _held(self.kind, raw, "")
+            return raw, ""
         if wrapped:
-            return _held(self.kind, _only(raw, self.kind), "data")
+            return _only(raw, self.kind), "data"
         raise ReplyUnreadableError(f"expected a record, got an object without {self._missing(parts)}")
 
     def _missing(self, parts: dict[str, bytes]) -> str:

@@ -92,6 +92,9 @@ class Proxy:
             def do_POST(self) -> None:
                 self.do_GET()
 
+            def do_DELETE(self) -> None:
+                self.do_GET()
+
             def forward(self) -> tuple[int, bytes]:
                 connection = HTTPConnection("127.0.0.1", port)
                 connection.request(self.command, self.path, headers=dict(self.headers.items()))

@@ -14,7 +14,7 @@ from chatrest.cli.root import command_error, root
 
 from .conftest import error_line
 
-COMMANDS = ["apps", "demo", "emulator", "export", "messages", "send", "token", "users", "verify"]
+COMMANDS = ["apps", "call", "demo", "emulator", "export", "messages", "send", "token", "users", "verify"]
 
 
 @pytest.mark.parametrize("args", [[], ["-h"], ["--help"]])
