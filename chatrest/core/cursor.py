@@ -158,10 +158,10 @@ def _fault(place: Cursor, start: Cursor, paging: Paging) -> str | None:
         if not _is_onward(position[name], begun[name], place.direction):
             return f"it lies before the query's own {name}"
     last = place.last
-    is_bounded = "id" in begun and last is not None and is_number(last)
-    if is_bounded and last is not None and not _is_onward(last, begun["id"], place.direction):
-        return "its last item lies before the query's own id"
-    return None
+    if last is None or "id" not in begun or not is_number(last):
+        return None
+    is_behind = not _is_onward(last, begun["id"], place.direction)
+    return "its last item lies before the query's own id" if is_behind else None
 
 
 def _is_size(text: str) -> bool:
