@@ -7,7 +7,7 @@ from .checked import Filter, Ordinal, Size, Text
 
 @final
 class AppQuery(Filter, frozen=True, kw_only=True, rename="camel"):
-    """What GET {management_base_url}/apps can be narrowed to."""
+    """The filters of GET {management_base_url}/apps."""
 
     search_key: Text | None = None
     per_page: Size | None = None

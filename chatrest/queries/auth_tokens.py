@@ -9,6 +9,6 @@ from .checked import Body, Flag
 
 @final
 class NewToken(Body, frozen=True, kw_only=True, rename="camel"):
-    """What a new token is to be: `force` asks for a fresh one where the user has one already."""
+    """The request for a token: `force` asks for a fresh one where the user has one already."""
 
     force: Flag | UnsetType = UNSET

@@ -10,7 +10,7 @@ from .checked import Body, Filter, Ordinal, Presence, Scope, ScopeName as ScopeN
 
 @final
 class MemberQuery(Filter, frozen=True, kw_only=True, rename="camel"):
-    """What GET /groups/{guid}/members can be narrowed to. `page` is where a walk begins."""
+    """The filters of GET /groups/{guid}/members. `page` is where a walk begins."""
 
     per_page: Size | None = None
     page: Ordinal | None = None
@@ -20,7 +20,7 @@ class MemberQuery(Filter, frozen=True, kw_only=True, rename="camel"):
 
 @final
 class NewMembers(Body, frozen=True, kw_only=True, rename="camel"):
-    """Who is to be added to a group, with which scope, and who is to be banned from it; one uid at least."""
+    """The uids to be added to a group, by scope, and those to be banned from it; one uid at least."""
 
     admins: Uids | UnsetType = UNSET
     moderators: Uids | UnsetType = UNSET

@@ -7,7 +7,7 @@ from .checked import Filter, Flag, Ordinal, Presence, SearchIn, Size, Text, Text
 
 @final
 class UserQuery(Filter, frozen=True, kw_only=True, rename="camel"):
-    """What GET /users can be narrowed to. `page` is where a walk begins."""
+    """The filters of GET /users. `page` is where a walk begins."""
 
     search_key: Text | None = None
     search_in: SearchIn | None = None
