@@ -35,6 +35,8 @@ class AsyncManagement(ClientView):
         )
 
     def __repr__(self) -> str:
+        if "_client" not in vars(self):  # a traceback shows what was never finished, too
+            return "<AsyncManagement, not made>"
         return f"<AsyncManagement at {self._options.destination.addresses['management']}>"
 
     def _view(self, **changes: Any) -> Self:

@@ -41,6 +41,8 @@ class AsyncSession(ClientView):
         super().__init__(_destination(app), options)
 
     def __repr__(self) -> str:
+        if "_client" not in vars(self):  # a traceback shows what was never finished, too
+            return "<AsyncSession, not made>"
         acting_user = f" as {self._options.acting_user}" if self._options.acting_user is not None else ""
         return f"<AsyncSession of {self.app.app_id}{acting_user}: {list(self.pools.values())}>"
 

@@ -11,7 +11,8 @@ from typing import Generic, NoReturn, TypeAlias, TypeVar, final
 
 from msgspec import Struct, structs
 
-from .core.cursor import Cursor, CursorKey
+from .core.cursor import Cursor
+from .core.cursor_key import CursorKey
 from .core.decode import Listing
 from .core.endpoint import Pairs
 from .core.paging import LargestPage
@@ -160,8 +161,9 @@ class Walk(Generic[T]):
             raise RequestInvalidError(f"limit = {count!r}: allowed is a whole number, 0 or more")
         left = count if self._remaining is None else min(count, self._remaining)
         rules, place = self._source.rules, self._place
-        # In the midst of a page its size stays: the place is counted on a page of that size.
-        if not (rules.size_asked or place.inside):
+        # In the midst of a page its size stays, and so it does by page numbers: the place is counted in pages
+        # of that size.
+        if not (rules.size_asked or place.inside or "page" in dict(place.position)):
             rules = structs.replace(rules, size=max(1, min(rules.size, left)))
         return Walk(structs.replace(self._source, rules=rules), place, left)
 

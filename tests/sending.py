@@ -1,9 +1,9 @@
-"""A double of the session for tests of the resources: it keeps the calls, and answers them without a network."""
+"""A double of the session for tests of the resources: it keeps calls and answers them, without a network."""
 
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
-from chatrest.core.cursor import CursorKey
+from chatrest.core.cursor_key import CursorKey
 from chatrest.core.encode import Arrays, query_pairs
 from chatrest.core.endpoint import Call
 from chatrest.core.paging import PageSizes

@@ -17,7 +17,8 @@ CONTRACT = [
     "RequestInvalidError", "ApiError", "BadRequestError", "AuthenticationError", "PermissionDeniedError",
     "NotFoundError", "ConflictError", "RateLimitError", "ServerError", "TransportError", "ConnectError",
     "RequestTimeoutError", "ReplyUnreadableError", "OutcomeUnknownError", "DeadlineExceededError",
-    "CursorError",
+    "CursorError", "parse", "to_datetime", "Ack", "Outcomes", "Member", "MemberScope", "AddedMember",
+    "MemberQuery", "NewMembers", "MessageCount",
 ]  # fmt: skip
 TREE = {
     "RequestInvalidError": "ChatRestError ValueError", "ApiError": "ChatRestError",

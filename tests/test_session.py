@@ -344,7 +344,7 @@ def test_a_cursor_key_that_is_none_is_refused(key: Any) -> None:
 
 
 def test_an_option_that_is_not_known_is_a_type_error() -> None:
-    with pytest.raises(TypeError, match="concurency"):
+    with pytest.raises(TypeError, match="'concurency', did you mean 'concurrency'"):
         AsyncSession(APP, concurency=3)  # type: ignore[call-arg]
     with pytest.raises(TypeError, match="dedline"):
         AsyncSession(APP).with_options(dedline=3)  # type: ignore[call-arg]

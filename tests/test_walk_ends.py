@@ -194,6 +194,12 @@ def test_a_list_that_says_no_direction_is_asked_again_in_that_of_its_first_page(
     assert script.requests[2]["id"] == last
 
 
+def test_a_list_that_is_empty_where_its_direction_is_asked_for_is_an_error() -> None:
+    script = Script(((7, 8, 9), Meta()), ((), Meta()))
+    with pytest.raises(CursorError, match="came empty when it was asked for once more"):
+        all_of(script.walk(way=None))
+
+
 def test_a_record_that_was_skipped_over_is_an_error_and_not_a_loss() -> None:
     script = Script(((1, 5), mark(5)), ((3, 6), mark(6)), ((), mark(6)))
     walk = script.walk(2)

@@ -6,6 +6,7 @@ only fall), its items are taken in the service's order from there on. So are tho
 something else.
 """
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from operator import gt
 from typing import Any, Generic, Literal, TypeVar
@@ -118,7 +119,18 @@ def _in_service_order(items: list[T], ids: Sequence[str], cursor: Cursor, memory
         if not text or text not in seen:  # a record without any id was never seen
             seen.add(text)
             places.append(place)
-    return [items[place] for place in places[cursor.skip :]]
+    start = cursor.skip
+    last, is_resumed = cursor.last, memory.ids is None
+    if is_resumed and last in ids and not _is_last(cursor, [ids[place] for place in places]):
+        # The list has changed since the walk stood here, or gives the same page again.
+        end = max(place for place, text in enumerate(ids) if text == last) + 1
+        start = bisect_left(places, end)
+    return [items[place] for place in places[start:]]
+
+
+def _is_last(cursor: Cursor, ids: Sequence[str]) -> bool:
+    """Return True where the items that were delivered from a page still end with the last one of them."""
+    return 0 < cursor.skip <= len(ids) and ids[cursor.skip - 1] in (cursor.last, "")
 
 
 def _along(items: list[T], ids: Sequence[str], direction: Affix) -> tuple[list[T], Sequence[str]]:

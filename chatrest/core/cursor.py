@@ -19,36 +19,17 @@ import msgspec
 from msgspec import Struct, structs
 
 from ..errors import CursorError
+from .cursor_key import MAC_BYTES, CursorKey
 from .endpoint import Pairs
 from .order import Affix, is_number
 from .paging import LARGEST_PAGE, Paging
 
 _VERSION: Final = b"\x02"
 _SUM: Final = 6
-_MAC: Final = 32
 # The standard library's: an id may hold a lone surrogate, which only an escape can carry.
 _ENCODER: Final = json.JSONEncoder(separators=(",", ":"), sort_keys=True)
 _COMPARED: Final = frozenset({"id", "sentAt", "updatedAt", "createdAt"})
 _DAMAGED: Final = "the cursor token is damaged: it was not made by str(cursor)"
-
-
-@final
-class CursorKey:
-    """A session's key for the tokens of its cursors. No repr shows it."""
-
-    __slots__ = ("_key",)
-
-    def __init__(self, key: bytes) -> None:
-        self._key = key
-
-    def __repr__(self) -> str:
-        return "<CursorKey>"
-
-    def sign(self, payload: bytes) -> bytes:
-        """The signature of a token's payload, 32 bytes."""
-        mac = hmac.digest(self._key, payload, "sha256")
-        # The first byte of a signature is never the version's: that tells a signed token from another.
-        return mac if mac[:1] != _VERSION else b"\x00" + mac[1:]
 
 
 @final
@@ -95,7 +76,7 @@ class Cursor(Struct, frozen=True, array_like=True):
             raise CursorError(f"a cursor token is a text, not {type(token).__name__}")
         try:
             packed = urlsafe_b64decode(token.encode("ascii") + b"=" * (-len(token) % 4))
-            mac = packed[_SUM : _SUM + _MAC] if packed[_SUM : _SUM + 1] != _VERSION else b""
+            mac = packed[_SUM : _SUM + MAC_BYTES] if packed[_SUM : _SUM + 1] != _VERSION else b""
             payload = packed[_SUM + len(mac) :]
             if payload[:1] != _VERSION or packed[:_SUM] != _checksum(payload):
                 raise ValueError("checksum")
@@ -108,11 +89,16 @@ class Cursor(Struct, frozen=True, array_like=True):
 
     def signed(self, key: CursorKey | None) -> "Cursor":
         """This cursor with the signature of `key`; as it is without a key."""
-        return self if key is None else structs.replace(self, mac=key.sign(_VERSION + self._payload()))
+        return self if key is None else structs.replace(self, mac=self._mac(key))
 
     def is_signed_by(self, key: CursorKey) -> bool:
         """Return True where `key` signed this very cursor."""
-        return hmac.compare_digest(self.mac, key.sign(_VERSION + self._payload()))
+        return hmac.compare_digest(self.mac, self._mac(key))
+
+    def _mac(self, key: CursorKey) -> bytes:
+        mac = key.sign(_VERSION + self._payload())
+        # The first byte of a signature is never the version's: that tells a signed token from another.
+        return mac if mac[:1] != _VERSION else b"\x00" + mac[1:]
 
     def _payload(self) -> bytes:
         return _json(structs.astuple(self)[:-1])
@@ -172,10 +158,10 @@ def _fault(place: Cursor, start: Cursor, paging: Paging) -> str | None:
         if not _is_onward(position[name], begun[name], place.direction):
             return f"it lies before the query's own {name}"
     last = place.last
-    is_bounded = "id" in begun and last is not None and is_number(last)
-    if is_bounded and last is not None and not _is_onward(last, begun["id"], place.direction):
-        return "its last item lies before the query's own id"
-    return None
+    if last is None or "id" not in begun or not is_number(last):
+        return None
+    is_behind = not _is_onward(last, begun["id"], place.direction)
+    return "its last item lies before the query's own id" if is_behind else None
 
 
 def _is_size(text: str) -> bool:

@@ -18,7 +18,7 @@ cannot be held is a `ReplyUnreadableError` that names its place: no record is dr
 from types import UnionType
 from typing import Any, Final, Generic, TypeVar, final, get_args, overload
 
-from msgspec import UNSET, Struct
+from msgspec import UNSET, Struct, structs
 
 from ..errors import ReplyUnreadableError, RequestInvalidError
 from ..models.message import Message, UnknownMessage, unknown
@@ -165,6 +165,12 @@ class Each(Struct, Generic[T], frozen=True):
 
     record: Any
     """The type of an outcome."""
+    operation: str = ""
+    """The endpoint's name: the outcomes raise their error under it."""
+
+    def of_operation(self, name: str) -> "Each[T]":
+        """Return the reader for the endpoint of this name."""
+        return structs.replace(self, operation=name)
 
     def __call__(self, body: bytes, /) -> Outcomes[T]:
         """Return the outcomes by key; raises `ReplyUnreadableError` where it says nothing of single items."""
@@ -177,7 +183,7 @@ class Each(Struct, Generic[T], frozen=True):
             except CoercionError as error:
                 fault = RecordError(0, str(error)).at(f"data.{key[:_LONGEST_KEY]}")
                 raise fault from None
-        return Outcomes(by_key, body)
+        return Outcomes(by_key, body, self.operation)
 
 
 @final

@@ -8,23 +8,21 @@ of its weather, the rate classes, and the names in errors and metrics are read f
 import re
 from collections.abc import Awaitable, Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol, TypeAlias, TypeVar
+from typing import Any, Generic, Literal, Protocol, TypeAlias, TypeVar
 from urllib.parse import quote, unquote
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from ..errors import RequestInvalidError
 from ..secrets import HIDDEN
+from .cursor_key import CursorKey
 from .paging import PageSizes, Paging
-
-if TYPE_CHECKING:
-    from .cursor import CursorKey
 
 R = TypeVar("R")
 R_co = TypeVar("R_co", covariant=True)
 
 Method: TypeAlias = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
-Replay: TypeAlias = Literal["safe", "idempotent", "never"]
+Replay: TypeAlias = Literal["safe", "idempotent", "never", "unstated"]
 Acting: TypeAlias = Literal["never", "optional", "required"]
 RateClass: TypeAlias = Literal["core", "standard", "import"]
 Interface: TypeAlias = Literal["chat", "calls", "management"]
@@ -59,8 +57,11 @@ class Endpoint(Struct, Generic[R], frozen=True, dict=True):
     """A template such as `/users/{uid}/messages`, with any number of parameters, anywhere."""
     reply: Reader[R]
     """The envelope: `one(T)`, `many(T)`, `bare(T)`, `each(T)`, `ACK` or `JSON` of `core.decode`."""
-    replay: Replay = "safe"
-    """May a call whose reply was lost be sent again? `never` may apply it twice."""
+    replay: Replay = "unstated"
+    """Whether a call whose reply was lost may be sent again; `never`: it might be applied twice.
+
+    A GET is `safe`; every other operation states its own.
+    """
     query: type[Struct] | None = None
     """The filter struct."""
     body: type[Struct] | None = None
@@ -79,8 +80,12 @@ class Endpoint(Struct, Generic[R], frozen=True, dict=True):
             raise ValueError(f"{self.name}: {self.path!r} is no path template")
         if len(set(self.parameters)) != len(self.parameters):
             raise ValueError(f"{self.name}: {self.path!r} names a parameter twice")
-        if (self.replay == "safe") is not (self.method == "GET"):
-            raise ValueError(f"{self.name}: a {self.method} cannot be {self.replay}")
+        if (of_operation := getattr(self.reply, "of_operation", None)) is not None:
+            structs.force_setattr(self, "reply", of_operation(self.name))
+        if self.method == "GET" and self.replay == "unstated":
+            structs.force_setattr(self, "replay", "safe")
+        if self.replay == "unstated" or (self.method == "GET" and self.replay != "safe"):
+            raise ValueError(f"{self.name}: a {self.method} whose replay is {self.replay}")
 
     @cached_property
     def parameters(self) -> tuple[str, ...]:
@@ -151,7 +156,7 @@ class Send(Protocol):
         """The largest pages that the session was served."""
 
     @property
-    def cursor_key(self) -> "CursorKey | None":
+    def cursor_key(self) -> CursorKey | None:
         """The key that signs cursors; None for none."""
 
     def __call__(self, call: Call[R], /) -> Awaitable[R]: ...

@@ -13,13 +13,14 @@ from msgspec import Struct, structs
 from ..errors import ReplyUnreadableError
 from ..models.meta import Meta, Position
 from .lenient import (
+    REFUSED,
     CoercionError,
     Coercions,
     TooDeep,
     coerced,
-    elements,
     members,
     read_record,
+    reply_parts,
     shape,
     type_name,
 )
@@ -55,8 +56,8 @@ def read_envelope(
     Raises `ReplyUnreadableError` where the body is no JSON object, its `data` no records, or its `meta` no
     object.
     """
-    parts = members(body)
-    records = _records(parts.get("data"), is_record)
+    parts, array = reply_parts(body)
+    records = _records(parts.get("data"), is_record) if array is None else array
     meta = _read(parts.get("meta"))
     cursor = _read(parts.get("cursor"))
     notes: list[str] = []
@@ -76,7 +77,11 @@ def position_fault(meta: Meta, cursor: Position | None, body: bytes) -> str | No
     """Return why a position of a decoded reply cannot be read; None where all can, or none is there."""
     for position in (meta.cursor, meta.next, cursor):
         if position is not None and position == Position(position.affix):
-            served = _SERVED.decode(body)
+            try:
+                served = _SERVED.decode(body)
+            except REFUSED:  # a decoder is stricter with what it reads than with what it passes over
+                parts = members(body)
+                served = _Served(_read(parts.get("meta")), _read(parts.get("cursor")))
             return _fault(served.meta, served.cursor)
     return None
 
@@ -84,8 +89,6 @@ def position_fault(meta: Meta, cursor: Position | None, body: bytes) -> str | No
 def _records(data: bytes | None, is_record: Callable[[Collection[str]], bool]) -> list[bytes]:
     if data is None:
         raise ReplyUnreadableError("data: expected records, got nothing")
-    if data[:1] == b"[":
-        return elements(data)
     if data[:1] == b"{":
         names = members(data)
         if not names:  # an empty array, as some services write it

@@ -18,7 +18,7 @@ from .cursor import Cursor
 from .decode import Listing
 from .endpoint import Pairs
 from .order import is_number, last_id
-from .paging import position_pairs
+from .paging import POSITION_MEMBERS, position_pairs
 from .walk_state import Memory, Rules
 
 _COMPARED: Final = frozenset({"id", "sentAt", "updatedAt", "createdAt"})
@@ -62,6 +62,8 @@ class View(Struct, frozen=True):
     memory: Memory
     largest: int
     """Records of the largest page that this list gave before, asked in the same way."""
+    is_repeated: bool = False
+    """Whether the walk had this very page under another number."""
 
     @property
     def pagination(self) -> Pagination:
@@ -72,6 +74,11 @@ class View(Struct, frozen=True):
     def is_numbered(self) -> bool:
         """Whether the walk goes by page numbers."""
         return "page" in self.asked
+
+    @property
+    def is_resting_on_position(self) -> bool:
+        """Whether the page was asked for at a position that the service gave."""
+        return not self.is_numbered and self.cursor.last is not None and bool(place_of(self.cursor.position))
 
     @property
     def is_short(self) -> bool:
@@ -117,6 +124,11 @@ class View(Struct, frozen=True):
         return numbers.current_page < numbers.total_pages and 0 < numbers.total < self.cursor.delivered
 
     @property
+    def has_lost_meta(self) -> bool:
+        """Whether the page has neither a position nor pagination, though a page before it had."""
+        return self.memory.has_meta and self.page.meta.pagination is None and not _positions(self.page)
+
+    @property
     def is_border_alone(self) -> bool:
         """Whether a short page holds nothing but the item that was asked from: the service includes it."""
         return self.is_short and set(self.ids) == {self.asked.get("id")}
@@ -124,11 +136,13 @@ class View(Struct, frozen=True):
     @property
     def has_new(self) -> bool:
         """Whether the page brought something new, or a resumed walk knows it already."""
-        return bool(self.arranged.items) or not self.ids or self.cursor.inside
+        return bool(self.arranged.items) or not self.ids or (self.cursor.inside and not self.is_repeated)
 
 
 def onward(view: View) -> Onward:
     """Decide where the walk goes on."""
+    if not view.ids and view.memory.is_withheld:
+        return Onward(error="a page with items came empty when it was asked for once more")
     if view.is_numbered:
         return _by_number(view)
     fault, is_end = view.page.position_fault, bool(view.ids) and view.says_last and view.is_below_largest
@@ -139,8 +153,15 @@ def onward(view: View) -> Onward:
         return Onward(error=fault)
     if is_end:
         return END
-    goes_by_number = view.rules.paging.numbered or _is_counted(view)
-    if served is not None and (view.rules.paging.positions or view.cursor.position or not goes_by_number):
+    arranged = view.arranged
+    if served is not None and arranged.by_id and not arranged.is_told and "affix" not in view.asked:
+        return _asked_in_direction(view)  # the position says no direction, and the page shows none
+    if served is None and view.is_resting_on_position and not arranged.by_id:
+        return _lost_position(view) if view.ids else _empty_end(view)
+    paging = view.rules.paging
+    is_numbered = paging.numbered and (paging.order == "service" or view.page.meta.pagination is not None)
+    goes_by_number = is_numbered or _is_counted(view)
+    if served is not None and (paging.positions or view.cursor.position or not goes_by_number):
         return _by_position(view, served)
     if goes_by_number:
         return _by_number(view)
@@ -185,7 +206,7 @@ def _by_position(view: View, served: tuple[Pairs, bool]) -> Onward:
         return _own_position(view, pairs) if view.page.items else _empty_end(view)
     before, after = place_of(view.cursor.position), place_of(pairs)
     is_on_page = _is_on_page(view, after)
-    if view.ids and not view.asked and (is_on_page or not view.arranged.is_told):
+    if is_on_page and not view.asked:
         return _asked_in_direction(view)
     if is_on_page:
         return _own_position(view, pairs)
@@ -274,7 +295,22 @@ def _without_position(view: View) -> Onward:
 
 def _asked_in_direction(view: View) -> Onward:
     """The list's first page once more, in a direction that both sides know."""
-    return Onward((("affix", view.arranged.direction),), is_again=True)
+    return Onward((("affix", view.arranged.direction), *view.cursor.position), is_again=True)
+
+
+def _lost_position(view: View) -> Onward:
+    """A page in the service's order that lost its position: once more, or from its last item."""
+    if view.is_below_largest and not view.says_more:
+        return END
+    if not view.memory.has_asked_again:
+        return Onward(view.cursor.position, is_again=True)
+    last = view.arranged.items[-1] if view.arranged.items else None
+    values = {wire: getattr(last, name, None) for wire, name in POSITION_MEMBERS if wire in view.asked}
+    place = [(wire, str(value)) for wire, value in values.items() if isinstance(value, int | str) and value]
+    if len(place) < len(values) or dict(place) == place_of(view.cursor.position):
+        words = _words(place_of(view.cursor.position))
+        return Onward(error=f"the page at {words} has no position that leads on, asked for twice")
+    return Onward((("affix", view.arranged.direction), *place))
 
 
 def _own_position(view: View, served: Pairs) -> Onward:
@@ -283,10 +319,12 @@ def _own_position(view: View, served: Pairs) -> Onward:
     if not last:  # records without an id: there is nothing to go on from
         return END if view.is_short else Onward(error="a full page of records without an id leads nowhere")
     position: Pairs = (("affix", view.arranged.direction), ("id", last))
-    timed = "sentAt" in dict(served) or "sentAt" in view.asked
-    if timed and view.arranged.items and getattr(view.arranged.items[-1], "sent_at", 0) > 0:
+    is_timed = "sentAt" in dict(served) or "sentAt" in view.asked
+    if is_timed and view.arranged.items and getattr(view.arranged.items[-1], "sent_at", 0) > 0:
         position += (("sentAt", str(view.arranged.items[-1].sent_at)),)
-    return _nothing_new(view) if place_of(position) == place_of(view.cursor.position) else Onward(position)
+    if place_of(position) == place_of(view.cursor.position):
+        return _nothing_new(view)
+    return Onward(position, landmark=None if served else position)
 
 
 def _nothing_new(view: View) -> Onward:
@@ -300,17 +338,10 @@ def _empty_end(view: View) -> Onward:
     """The end at an empty page; asked for once more where pagination counts more, or where all of `meta` is
     gone.
     """
-    if view.counts_too_few and not view.memory.has_asked_again:
+    if (view.says_more or view.counts_too_few or view.has_lost_meta) and not view.memory.has_asked_again:
         return Onward(view.cursor.position, is_again=True)
     if not view.says_more:
-        is_bare = view.memory.has_meta and not _positions(view.page) and view.page.meta.pagination is None
-        return (
-            Onward(view.cursor.position, is_again=True)
-            if is_bare and not view.memory.has_asked_again
-            else END
-        )
-    if not view.memory.has_asked_again:
-        return Onward(view.cursor.position, is_again=True)
+        return END
     return Onward(error=f"an empty page, twice, though the service says that it is page {_pages(view)}")
 
 
@@ -325,9 +356,9 @@ def _by_number(view: View) -> Onward:
     number = _number(view)
     pages = view.pagination.total_pages or 0
     if not view.ids:
-        if number < pages and view.says_more and view.memory.empty_pages < _MOST_EMPTY:
-            return _next_number(view)
-        return _empty_end(view)
+        is_numbered = view.is_numbered or view.rules.paging.order == "service"
+        is_midst = number < pages and view.says_more and view.memory.empty_pages < _MOST_EMPTY and is_numbered
+        return _next_number(view) if is_midst and view.memory.has_asked_again else _empty_end(view)
     if not view.has_new:
         return _without_news(view, number, pages)
     if view.says_last and view.is_below_largest:
@@ -337,6 +368,8 @@ def _by_number(view: View) -> Onward:
 
 def _without_news(view: View, number: int, pages: int) -> Onward:
     """A page that repeats what was given: the end, unless a position leads on or pagination counts more."""
+    if view.has_lost_meta and not view.memory.has_asked_again:
+        return Onward(view.cursor.position, is_again=True)
     served = _served(view)
     if (
         served is not None
@@ -350,6 +383,8 @@ def _without_news(view: View, number: int, pages: int) -> Onward:
             error=f"page {number} holds nothing but what the page before it held, though the service says "
             f"that there are {pages} pages"
         )
+    if (own := _not_yet_asked(view, number)) is not None:
+        return own
     if view.rules.paging.positions and not view.is_short:
         return Onward(
             error="a full page leads nowhere: no position, and page numbers are ignored; ask with an affix"
@@ -357,15 +392,23 @@ def _without_news(view: View, number: int, pages: int) -> Onward:
     return END
 
 
+def _not_yet_asked(view: View, number: int) -> Onward | None:
+    """The page after the walk's last id, where page numbers are ignored and nobody has tried the id yet."""
+    last = view.cursor.last
+    if number != 2 or "affix" not in view.asked or not view.cursor.by_id or last is None:
+        return None
+    position: Pairs = (("affix", view.asked["affix"]), ("id", last))
+    return None if position in view.memory.visited else Onward(position, landmark=position)
+
+
 def _next_number(view: View) -> Onward:
-    asked = view.asked
-    size = asked.get(view.rules.size_name, str(view.rules.size))
-    direction = (("affix", asked["affix"]),) if "affix" in asked else ()
+    size_name = view.rules.size_name
     # Page numbers count pages of one size and direction: those that the walk began with.
-    return Onward(
-        (*direction, ("page", str(_number(view) + 1)), (view.rules.size_name, size)),
-        landmark=landmark_of(view.page, view.ids),
-    )
+    size = view.asked.get(size_name, str(view.rules.size))
+    position: Pairs = (("page", str(_number(view) + 1)), (size_name, size))
+    if "affix" in view.asked:
+        position = (("affix", view.asked["affix"]), *position)
+    return Onward(position, landmark=landmark_of(view.page, view.ids))
 
 
 def landmark_of(page: Listing[Any], ids: Sequence[str]) -> Hashable:

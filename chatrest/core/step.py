@@ -81,7 +81,9 @@ class Step(Struct, Generic[T], frozen=True):
         if count == 0:
             return self.start.last
         text = identify(self.items[count - 1])
-        if count <= self.unordered_count and self.start.by_id and is_number(text):
+        if not self.start.by_id:
+            return text or self.start.last
+        if count <= self.unordered_count and is_number(text):
             return self.start.last
         return last_id([text], self.start.last)
 
@@ -96,18 +98,21 @@ def step(
     """
     ids = list(map(rules.identify, page.items))
     arranged, asked = arrange(cursor, page, ids, rules, memory), dict(cursor.position)
-    if "page" in asked and landmark_of(page, ids) in memory.visited:
+    is_repeated = "page" in asked and landmark_of(page, ids) in memory.visited
+    if is_repeated:
         arranged = structs.replace(arranged, items=[], unordered_count=0)
+    # An empty page shows no direction.
+    direction = arranged.direction if ids or arranged.is_told else None
     start = cursor
-    if cursor.direction != arranged.direction or cursor.by_id != arranged.by_id:
-        start = structs.replace(cursor, direction=arranged.direction, by_id=arranged.by_id)
-    view = View(start, asked, page, ids, arranged, rules, memory, largest)
+    if cursor.direction != direction or cursor.by_id != arranged.by_id:
+        start = structs.replace(cursor, direction=direction, by_id=arranged.by_id)
+    view = View(start, asked, page, ids, arranged, rules, memory, largest, is_repeated)
     way = onward(view)
     if way.is_again:  # the same page comes once more: nothing of this one counts
-        # An empty page that names no direction tells none.
-        known = start if ids or arranged.is_told else cursor
-        retry = structs.replace(known, position=way.position or ())
-        return Step(start, [], 0, retry, structs.replace(memory, has_asked_again=True))
+        retry = cursor
+        if way.position != cursor.position:  # from now on the direction is asked for
+            retry = structs.replace(start, position=way.position or (), direction=arranged.direction)
+        return Step(start, [], 0, retry, structs.replace(memory, has_asked_again=True, is_withheld=bool(ids)))
     taken = Step(start, arranged.items, arranged.unordered_count, None, _remembered(view, way), way.error)
     if way.error is not None:
         return taken
@@ -125,7 +130,7 @@ def _led_on(taken: Step[T], view: View, way: Onward) -> Step[T]:
     goal = Cursor(
         start.query,
         way.position or (),
-        start.direction,
+        view.arranged.direction if "affix" in dict(way.position or ()) else start.direction,
         last,
         # A resumed walk that asks for smaller pages may need several to come to where it stood.
         inside=start.inside and not count and bool(view.ids) and start.by_id and is_number(last),
@@ -134,7 +139,9 @@ def _led_on(taken: Step[T], view: View, way: Onward) -> Step[T]:
         delivered=start.delivered + count,
     )
     memory = taken.memory
-    if view.ids and (view.is_numbered or way.is_numbered):
+    if not way.is_numbered:  # what is new comes behind the position
+        memory = memory if memory.last_place is None else structs.replace(memory, last_place=None)
+    elif view.ids:
         memory = structs.replace(memory, last_place=taken.cursor_after(count, identify))
     return Step(start, taken.items, taken.unordered_count, goal, memory)
 
@@ -143,13 +150,12 @@ def _remembered(view: View, way: Onward) -> Memory:
     """The memory after a page."""
     old, items, meta = view.memory, view.arranged.items, view.page.meta
     parts = (meta.pagination, meta.cursor, meta.next, view.page.cursor)
-    has_meta = parts != (None, None, None, None)
     # Until something new has come, what is behind was delivered before the walk was resumed.
     knows_ids = bool(view.ids) and (bool(items) or old.ids is not None)
     return Memory(
         ids=view.ids if knows_ids else old.ids,
         visited=old.visited if way.landmark is None else old.visited.having(way.landmark),
-        has_meta=old.has_meta or has_meta,
+        has_meta=old.has_meta or any(part is not None for part in parts),
         said_last=view.says_last,
         is_doubted=view.is_doubted,
         last_place=old.last_place,

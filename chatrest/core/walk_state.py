@@ -44,6 +44,8 @@ class Memory(Struct, frozen=True):
     """Whether a page said that it was the last, and more came."""
     has_asked_again: bool = False
     """Whether the page that comes was asked for once more."""
+    is_withheld: bool = False
+    """Whether that page had items before, which were not given."""
     last_place: Cursor | None = None
     """By page numbers: behind the items of the last page that had any, for what is new may come there."""
     empty_pages: int = 0

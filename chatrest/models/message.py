@@ -5,7 +5,6 @@ A text message and a media message are one category on the wire (`message`), dis
 """
 
 from contextlib import suppress
-from operator import attrgetter
 from typing import TYPE_CHECKING, Any, TypeAlias, final
 
 from msgspec import UNSET, UnsetType, ValidationError, convert, structs
@@ -177,14 +176,13 @@ if not TYPE_CHECKING:
         TextMessage[_Loose, _Loose] | CustomMessage[_Loose] | ActionMessage[_Loose] | CallMessage[_Loose]
     )
 
-_values = attrgetter(*MediaMessage.__struct_fields__)
-
 
 def settle(messages: list[Any]) -> None:
     """Put a `MediaMessage` where a decoded text message carries files. In place: this is the hot path."""
     for index, message in enumerate(messages):
         if message.type != "text" and type(message) is TextMessage and _is_media(message):
-            messages[index] = MediaMessage(*_values(message))
+            # What pickle asks for: all fields in their order, at a quarter of the cost of asking for each.
+            messages[index] = MediaMessage(*message.__reduce__()[1])
 
 
 def _is_media(message: TextMessage) -> bool:

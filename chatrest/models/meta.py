@@ -51,9 +51,6 @@ class Position(Record, frozen=True, gc=False, rename="camel"):
     cursor_affix: Value = UNSET
 
 
-Mark: TypeAlias = Position
-
-
 @final
 class Meta(Record, frozen=True, gc=False):
     """`meta` of a list. A member that the service left out, or sent in a shape of its own, is None."""

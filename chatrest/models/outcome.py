@@ -3,7 +3,7 @@ ack_map).
 """
 
 from collections.abc import Iterator, Mapping
-from typing import Any, ClassVar, Generic, TypeVar, final
+from typing import Any, ClassVar, Final, Generic, TypeVar, final
 
 from msgspec import UNSET
 
@@ -11,6 +11,9 @@ from ..errors import ApiError
 from .record import Maybe, Record
 
 T = TypeVar("T")
+
+_SHOWN: Final = 5
+_LONGEST: Final = 100
 
 
 @final
@@ -66,11 +69,23 @@ class Outcomes(Mapping[str, T], Generic[T]):
         Raises an `ApiError` where one failed; its `details` are the failed outcomes by key.
         """
         if failed := self.failed:
-            keys = ", ".join(list(failed)[:5]) + (" …" if len(failed) > 5 else "")
-            text = f"{len(failed)} of {len(self)} items failed: {keys}"
-            raise ApiError(text, status=200, message=text, details=failed, operation=self._operation)
+            shown = ", ".join(_words(*item) for item in list(failed.items())[:_SHOWN])
+            more = ", …" if len(failed) > _SHOWN else ""
+            text = f"{len(failed)} of {len(self)} items failed: {shown}{more}"
+            prefix = f"{self._operation}: " if self._operation else ""
+            raise ApiError(
+                f"{prefix}{text}", status=200, message=text, details=failed, operation=self._operation
+            )
         return self
 
 
 def _is_success(outcome: Any) -> bool:
     return getattr(outcome, "success", None) is True
+
+
+def _words(key: str, outcome: Any) -> str:
+    """An item that failed, with the service's code or words where it gave any."""
+    error = getattr(outcome, "error", None)
+    code = error.get("code") if isinstance(error, dict) else None
+    reason = code if isinstance(code, str) else getattr(outcome, "message", None)
+    return f"{key} ({reason[:_LONGEST]})" if isinstance(reason, str) and reason else key

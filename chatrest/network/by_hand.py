@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any, Final
 
 from ..core.arguments import check_unquoted
@@ -24,8 +25,12 @@ def call_by_hand(
     fits = query is None or is_mapping(query)
     check_unquoted(fits, "query", query, "a mapping with text keys, or None")
     quoted = any_path(path)
-    template = _template(quoted)
-    endpoint: Endpoint[Any] = Endpoint(
+    return Call(_endpoint(method, _template(quoted), interface), quoted, query, json)
+
+
+@lru_cache(256)
+def _endpoint(method: Method, template: str, interface: Interface) -> Endpoint[Any]:
+    return Endpoint(
         f"{method} {template}",
         method,
         template,
@@ -34,7 +39,6 @@ def call_by_hand(
         acting="never" if interface == "management" else "optional",
         interface=interface,
     )
-    return Call(endpoint, quoted, query, json)
 
 
 def _template(path: str) -> str:

@@ -13,7 +13,7 @@ from typing import Final, TypeVar, final
 from msgspec import structs
 
 from ..core.arguments import check_count, detach, instance
-from ..core.cursor import CursorKey
+from ..core.cursor_key import CursorKey
 from ..core.endpoint import Call
 from ..core.hosts import check_url
 from ..core.pacer import Pace
@@ -64,14 +64,14 @@ class Client:
         check_verify(verify)
         self.cursor_key = check_cursor_key(cursor_key)
         self.page_sizes = PageSizes()
-        self._timing = check_timing(clock, sleep, dice)
+        timing = check_timing(clock, sleep, dice)
         self._make_context = partial(
-            CallContext, timing=self._timing, dice=dice, listeners=check_listeners(telemetry)
+            CallContext, timing=timing, dice=dice, listeners=check_listeners(telemetry)
         )
         self._make_pool = partial(
             Pool,
             concurrency=check_count("concurrency", concurrency),
-            timing=self._timing,
+            timing=timing,
             connect=lambda: Transport(verify=verify, proxy=proxy, cap=cap),
             pace=instance("pace", pace, Pace),
         )

@@ -7,7 +7,7 @@ from typing import Any, Final, TypeAlias, TypedDict
 from msgspec import Struct
 
 from ..core.arguments import check_unquoted
-from ..core.cursor import CursorKey
+from ..core.cursor_key import CursorKey
 from ..core.encode import Arrays
 from ..core.endpoint import Interface
 from ..core.hosts import App

@@ -26,6 +26,7 @@ class ClientView:
 
     def __init__(self, destination: Destination, options: ClientOptions) -> None:
         rest: dict[str, Any] = dict(options)
+        _check_names(rest)
         own = {name: rest.pop(name) for name in _VIEW_OPTIONS if name in rest}
         self._options: CallOptions = _call_options(destination, **own)
         self._client: Client = Client(**rest)
@@ -116,6 +117,16 @@ class ClientView:
                 return name
         check_unquoted(False, "interface", interface, ", ".join(addresses))
         raise AssertionError
+
+
+def _check_names(options: Mapping[str, Any]) -> None:
+    """Refuse an option that does not exist: `TypeError` names the nearest one, and all that there are."""
+    from difflib import get_close_matches  # 6 ms, and only a mistake needs it
+
+    known = ClientOptions.__annotations__
+    for name in options.keys() - known.keys():
+        near = "".join(f", did you mean {match!r}?" for match in get_close_matches(name, known, 1))
+        raise TypeError(f"no option is called {name!r}{near or ';'} options are {', '.join(sorted(known))}")
 
 
 def _call_options(

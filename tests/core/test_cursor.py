@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from chatrest.core.cursor import Cursor, CursorKey, beginning, fingerprint, resumed
+from chatrest.core.cursor import Cursor, beginning, fingerprint, resumed
+from chatrest.core.cursor_key import CursorKey
 from chatrest.core.paging import BY_ID, BY_NEXT, BY_PAGE, Paging
 from chatrest.errors import CursorError
 
@@ -316,7 +317,7 @@ def test_a_session_without_a_key_takes_a_signed_token_too() -> None:
 
 def test_a_signed_token_goes_on_in_another_process() -> None:
     code = (
-        "from chatrest.core.cursor import Cursor, CursorKey; "
+        "from chatrest.core.cursor import Cursor; from chatrest.core.cursor_key import CursorKey; "
         f"print(Cursor({CURSOR.query!r}, {CURSOR.position!r}, 'append').signed(CursorKey(b'shared')))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

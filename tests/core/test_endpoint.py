@@ -109,14 +109,16 @@ def test_a_template_has_any_number_of_parameters_anywhere(template: str, paramet
 
 @pytest.mark.parametrize(
     ("method", "replay", "fits"),
-    [("GET", "safe", True), ("GET", "never", False), ("GET", "idempotent", False), ("POST", "safe", False),
-     ("PUT", "safe", False), ("DELETE", "safe", False), ("POST", "never", True), ("PUT", "idempotent", True)],
+    [("GET", "safe", True), ("GET", "never", False), ("GET", "idempotent", False), ("POST", "safe", True),
+     ("PUT", "unstated", False), ("DELETE", "unstated", False), ("POST", "never", True),
+     ("PUT", "idempotent", True)],
 )  # fmt: skip
 def test_what_may_be_repeated_fits_the_method(method: Any, replay: Any, fits: bool) -> None:
+    assert Endpoint("x.y", "GET", "/x", bytes).replay == "safe"
     if fits:
         assert Endpoint("x.y", method, "/x", bytes, replay).replay == replay
     else:
-        with pytest.raises(ValueError, match=f"a {method} cannot be {replay}"):
+        with pytest.raises(ValueError, match=f"a {method} whose replay is {replay}"):
             Endpoint("x.y", method, "/x", bytes, replay)
 
 

@@ -118,6 +118,16 @@ def test_the_way_back_is_never_a_fault(served: Any) -> None:
         assert page.meta.cursor == Position(id=5)
 
 
+@pytest.mark.parametrize(
+    "odd", [rb'"\ud800"', b'"\xff"', b"1e999", b"NaN", b"9" * 5000, b"[" * 900 + b"]" * 900]
+)
+def test_a_position_with_odd_bytes_is_a_fault_as_any_other(odd: bytes) -> None:
+    for read in READERS:
+        page = read(b'{"data":[],"meta":{"next":{"foo":%b}}}' % odd)
+        assert page.position_fault is not None
+        assert page.position_fault.startswith("meta.next")
+
+
 def test_a_fault_never_repeats_a_value() -> None:
     for page in listings({"cursor": "s3cr3t", "next": {"token": "s3cr3t"}}):
         assert "s3cr3t" not in str(page.position_fault) + str(page.repairs)

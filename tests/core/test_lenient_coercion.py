@@ -81,6 +81,7 @@ def test_what_can_be_coerced_without_loss_is_coerced_and_noted(served: Any, kind
         ([], bool),
         ("x", float),
         (None, float),
+        (10**400, float),
         ([1], dict[str, Any]),
         ("x", dict[str, Any]),
         (None, dict[str, Any]),

@@ -126,8 +126,8 @@ def test_a_page_runs_by_time_where_its_times_go_one_way_and_on(
 
 @pytest.mark.parametrize(
     ("ids", "before", "last"),
-    [(["1", "2"], None, "2"), (["2", "a"], "1", "2"), (["a"], "1", "1"), (["a", "b"], "c", "b"), ([], "5", "5"),
-     ([], None, None)],
+    [(["1", "2"], None, "2"), (["2", "a"], "1", "2"), (["a"], "1", "1"), (["a", "b"], "c", "b"),
+     ([], "5", "5"), ([], None, None)],
 )  # fmt: skip
 def test_a_text_never_takes_the_place_of_a_number(
     ids: list[str], before: str | None, last: str | None

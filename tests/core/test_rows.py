@@ -7,13 +7,12 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from chatrest.core.decode import Many
-from chatrest.core.endpoint import Call
-from chatrest.core.paging import PageSizes
 from chatrest.core.rows import UNKNOWN, AsRows, Row, row_of, rows
 from chatrest.errors import ReplyUnreadableError
 from chatrest.models.meta import Position
 from chatrest.resources.messages import Messages
 from tests.core.documented import CALL_MESSAGE, GOOD, PAGE, TEXT, body, few_examples
+from tests.sending import Sender
 
 DEEP = b"[" * 1500 + b"]" * 1500
 ODD = [
@@ -30,8 +29,8 @@ def records(draw: st.DrawFn) -> bytes:
     """A record whose members are of any kind, in any order, perhaps twice, perhaps over several lines."""
     space = draw(st.sampled_from(BREAKS))
     members = draw(st.lists(st.tuples(st.sampled_from(NAMES), st.sampled_from(ODD)), max_size=5))
-    members = [b'"' + name.encode() + b'":' + space + value for name, value in members]
-    whole = b"{" + space + (b"," + space).join(members) + space + b"}"
+    told = [b'"' + name.encode() + b'":' + space + value for name, value in members]
+    whole = b"{" + space + (b"," + space).join(told) + space + b"}"
     return draw(st.sampled_from([whole, whole, whole, *ODD]))
 
 
@@ -68,11 +67,11 @@ def test_rows_reads_what_messages_reads_with_the_same_ids_and_the_records_bytes(
     meta = b'"meta":{"cursor":{"id":5,"affix":"append"}}'
     data = b'"data":' + space + b"[" + space + (space + b"," + space).join(served) + space + b"]"
     page = mark.encode() + b"{" + b",".join([meta, data] if first else [data, meta]) + b"}" + space
-    listing = rows(page)
-    assert [row.id for row in listing.items] == [keepable(item.id) for item in PAGE(page).items]
-    assert [bytes(row.raw) for row in listing.items] == list(map(one_line, served))
-    assert listing.meta.cursor == Position("append", 5)
-    assert listing.raw is page
+    found = rows(page)
+    assert [row.id for row in found.items] == [keepable(item.id) for item in PAGE(page).items]
+    assert [bytes(row.raw) for row in found.items] == list(map(one_line, served))
+    assert found.meta.cursor == Position("append", 5)
+    assert found.raw is page
 
 
 @few_examples
@@ -157,30 +156,15 @@ def test_bytes_that_are_no_record_are_a_row_that_tells_nothing(raw: bytes) -> No
 # ── the collections ──
 
 
-class Sender:
-    """Answers every call with one page."""
-
-    app_id = "app-1"
-    acting_user = None
-    page_sizes = PageSizes()
-    cursor_key = None
-    calls: list[Call[Any]]
-
-    def __init__(self) -> None:
-        self.calls = []
-
-    async def __call__(self, call: Call[Any], /) -> Any:
-        self.calls.append(call)
-        return call.endpoint.reply(body([TEXT], {}))
-
-
 async def test_a_collection_reads_its_lists_as_rows_and_sends_what_it_would_send() -> None:
-    plain, sender = Sender(), Sender()
+    answers = (body([TEXT], {}), body([TEXT], {}), body([], {}))
+    plain, sender = Sender(*answers), Sender(*answers)
     assert await Messages(plain).list_user("bob").collect() == PAGE(body([TEXT])).items
     [row] = await Messages(AsRows(sender)).list_user("bob").collect()
     assert isinstance(row, Row)
     assert json.loads(bytes(row.raw)) == TEXT
-    for typed, as_rows in zip(plain.calls, sender.calls, strict=True):
-        assert (typed.path, typed.position) == (as_rows.path, as_rows.position)
-        assert typed.endpoint.name == as_rows.endpoint.name
-        assert isinstance(typed.endpoint.reply, Many)
+    assert len(plain.calls) == 3
+    for call, other in zip(plain.calls, sender.calls, strict=True):
+        assert (call.path, call.position) == (other.path, other.position)
+        assert call.endpoint.name == other.endpoint.name
+    assert isinstance(plain.calls[0].endpoint.reply, Many)

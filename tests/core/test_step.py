@@ -283,7 +283,7 @@ def test_page_numbers_keep_the_size_that_the_walk_began_with() -> None:
         (("a",), Pagination(0, 1, 2, None, None), 2, False),
         (("a", "b"), Pagination(0, 2, 2, 1, 0), 9, False),
         (("a", "b"), None, 9, False),
-        ((), Pagination(0, 0, 2, 2, 9), 0, False),  # an empty page in the midst
+        ((), Pagination(0, 0, 2, 2, 9), 0, False),  # an empty page in the midst is asked for again
         ((), Pagination(0, 0, 2, 9, 9), 0, True),
         ((), None, 0, True),
     ],
@@ -292,6 +292,12 @@ def test_page_numbers_end_at_an_empty_page_or_at_a_short_last_one(
     ids: tuple[str, ...], numbers: Pagination | None, largest: int, ends: bool
 ) -> None:
     assert (onward(numbered(), page(*ids, pagination=numbers), PAGED, largest) is None) == ends
+
+
+def test_an_empty_page_in_the_midst_is_asked_for_again_and_passed() -> None:
+    listing = page(pagination=Pagination(9, 0, 2, 2, 9))
+    assert onward(numbered(2), listing, PAGED) == {"page": "2", "perPage": "2"}
+    assert onward(numbered(2), listing, PAGED, has_asked_again=True) == {"page": "3", "perPage": "2"}
 
 
 def test_a_numbered_page_that_repeats_another_gives_nothing_and_ends() -> None:
@@ -305,8 +311,8 @@ def test_a_list_of_both_dialects_takes_what_is_there() -> None:
     numbers = Pagination(0, 2, 2, 1, 9)
     by_position = onward(at(), page(1, 2, next=position("2"), pagination=numbers), THREAD)
     assert by_position == {"affix": "append", "id": "2"}
-    by_number = onward(at(), page(1, 2, pagination=numbers), THREAD)
-    assert by_number == {"affix": "append", "page": "2", "perPage": "2"}
+    by_number = {"affix": "append", "page": "2", "perPage": "2"}
+    assert onward(at(), page(1, 2, pagination=numbers), THREAD) == by_number
 
 
 # ── the place in the page ──

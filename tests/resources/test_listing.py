@@ -1,47 +1,38 @@
 """From a list endpoint to a walk: whose token it takes, and what it asks for."""
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
+from chatrest import App, AsyncSession
 from chatrest.core.cursor import Cursor
-from chatrest.core.decode import MESSAGE, Listing, Many
-from chatrest.core.encode import query_pairs
-from chatrest.core.endpoint import Call, Endpoint
+from chatrest.core.decode import Listing, many
+from chatrest.core.endpoint import Acting, Call, Endpoint
+from chatrest.core.paging import BY_ID, BY_PAGE, BY_UPDATED, LARGEST_PAGE, Paging
+from chatrest.emulator import Emulator
 from chatrest.errors import ChatRestError, CursorError, RequestInvalidError
-from chatrest.models.meta import Meta
+from chatrest.models.message import Message
+from chatrest.models.meta import Meta, Pagination, Position
+from chatrest.models.user import User
 from chatrest.queries.messages import MessageQuery
-from chatrest.queries.users import UserQuery
-from chatrest.resources.listing import LARGEST_PAGE, check_query, walk
+from chatrest.resources.listing import walk
 from chatrest.walk import Walk
-
-LIST: Endpoint[Any] = Endpoint(
-    name="messages.list_user", method="GET", path="/users/{uid}/messages", reply=Many(MESSAGE)
-)
-OTHER: Endpoint[Any] = Endpoint(
-    name="messages.list_other", method="GET", path="/users/{uid}/messages", reply=Many(MESSAGE)
-)
+from tests.sending import Sender
 
 
-class Sent:
-    """A session that keeps what was sent."""
-
-    def __init__(self, app_id: str = "app", acting_user: str | None = None) -> None:
-        self.app_id, self.acting_user = app_id, acting_user
-        self.calls: list[Call[Any]] = []
-
-    async def __call__(self, call: Call[Any], /) -> Any:
-        self.calls.append(call)
-        return Listing([], Meta(), b"{}")
+def list_endpoint(name: str, paging: Paging | None = BY_ID, acting: Acting = "optional") -> Endpoint[Any]:
+    return Endpoint(
+        name, "GET", "/users/{uid}/messages", many(Message), query=MessageQuery, paging=paging, acting=acting
+    )
 
 
-def made(send: Sent, call: Call[Any], cursor: Any = None, **more: Any) -> Walk[Any]:
-    return walk(send, call, key="id", size_name="limit", cursor=cursor, **more)
+LIST = list_endpoint("messages.list_user")
+EMPTY: Listing[Any] = Listing([], Meta(), b"{}")
 
 
-def asked(send: Sent, arrays: Any = "comma") -> dict[str, str]:
-    call = send.calls[-1]
-    return {**dict(query_pairs(call.query, arrays)), **dict(call.place)}
+def made(send: Sender, call: Call[Any], cursor: Any = None) -> Walk[Any]:
+    return walk(send, call, cursor)
 
 
 BASE: dict[str, Any] = {
@@ -49,24 +40,26 @@ BASE: dict[str, Any] = {
     "query": MessageQuery(tags=("a", "b"), affix="append"),
     "on_behalf_of": "eve",
 }
-FOREIGN: dict[str, tuple[Sent, Call[Any]]] = {
-    "operation": (Sent(), OTHER(**BASE)),
-    "uid": (Sent(), LIST(**{**BASE, "uid": "bob2"})),
-    "acting user": (Sent(), LIST(**{**BASE, "on_behalf_of": "mallory"})),
-    "no acting user": (Sent(), LIST(**{**BASE, "on_behalf_of": None})),
-    "app": (Sent("other"), LIST(**BASE)),
-    "filter": (Sent(), LIST(**{**BASE, "query": MessageQuery(tags=("a",), affix="append")})),
-    "way": (Sent(), LIST(**{**BASE, "query": MessageQuery(tags=("a", "b"), affix="prepend")})),
-    "start": (Sent(), LIST(**{**BASE, "query": MessageQuery(tags=("a", "b"), affix="append", id="5")})),
-    "no filter": (Sent(), LIST(**{**BASE, "query": None})),
+FOREIGN: dict[str, tuple[Sender, Call[Any]]] = {
+    "operation": (Sender(), list_endpoint("messages.list_other")(**BASE)),
+    "uid": (Sender(), LIST(**{**BASE, "uid": "bob2"})),
+    "acting user": (Sender(), LIST(**{**BASE, "on_behalf_of": "mallory"})),
+    "no acting user": (Sender(), LIST(**{**BASE, "on_behalf_of": None})),
+    "app": (Sender(app_id="other"), LIST(**BASE)),
+    "filter": (Sender(), LIST(**{**BASE, "query": MessageQuery(tags=("a",), affix="append")})),
+    "direction": (Sender(), LIST(**{**BASE, "query": MessageQuery(tags=("a", "b"), affix="prepend")})),
+    "start": (Sender(), LIST(**{**BASE, "query": MessageQuery(tags=("a", "b"), affix="append", id="5")})),
+    "no filter": (Sender(), LIST(**{**BASE, "query": None})),
 }
 
 
-@pytest.mark.parametrize("what", FOREIGN)
+@pytest.mark.parametrize("difference", FOREIGN)
 @pytest.mark.parametrize("as_token", [True, False])
-def test_a_cursor_of_another_query_is_refused_before_anything_is_sent(what: str, as_token: bool) -> None:
-    cursor = made(Sent(), LIST(**BASE)).cursor
-    send, call = FOREIGN[what]
+def test_a_cursor_of_another_query_is_refused_before_anything_is_sent(
+    difference: str, as_token: bool
+) -> None:
+    cursor = made(Sender(), LIST(**BASE)).cursor
+    send, call = FOREIGN[difference]
     with pytest.raises(CursorError, match="of another query"):
         made(send, call, str(cursor) if as_token else cursor)
     assert send.calls == []
@@ -74,7 +67,7 @@ def test_a_cursor_of_another_query_is_refused_before_anything_is_sent(what: str,
 
 @pytest.mark.parametrize("token", ["", "x", "é", 5, b"abc"])
 def test_a_damaged_token_is_refused_before_anything_is_sent(token: Any) -> None:
-    send = Sent()
+    send = Sender()
     with pytest.raises(CursorError):
         made(send, LIST(uid="bob"), token)
     assert send.calls == []
@@ -89,65 +82,181 @@ def test_a_damaged_token_is_refused_before_anything_is_sent(token: Any) -> None:
     ],
 )
 def test_a_token_goes_with_another_page_size(query: MessageQuery) -> None:
-    cursor = made(Sent(), LIST(**BASE)).cursor
-    assert made(Sent(), LIST(**{**BASE, "query": query}), str(cursor)).cursor == cursor
+    cursor = made(Sender(), LIST(**BASE)).cursor
+    assert made(Sender(), LIST(**{**BASE, "query": query}), str(cursor)).cursor == cursor
 
 
 def test_the_views_own_user_and_the_calls_are_one() -> None:
-    cursor = made(Sent(), LIST(**BASE)).cursor
-    assert made(Sent(acting_user="eve"), LIST(**{**BASE, "on_behalf_of": None}), cursor).cursor == cursor
-    assert made(Sent(acting_user="mallory"), LIST(**BASE), cursor).cursor == cursor
+    cursor = made(Sender(), LIST(**BASE)).cursor
+    assert made(Sender(acting_user="eve"), LIST(**{**BASE, "on_behalf_of": None}), cursor).cursor == cursor
+    assert made(Sender(acting_user="mallory"), LIST(**BASE), cursor).cursor == cursor
 
 
-def test_a_token_holds_neither_the_uid_nor_the_acting_user() -> None:
-    cursor = made(Sent(), LIST(uid="bob-the-uid", on_behalf_of="eve-the-acting_user")).cursor
-    assert "bob" not in repr(cursor)
-    assert "eve" not in repr(cursor)
+def test_an_operation_that_never_acts_as_a_user_is_one_list_for_all_views() -> None:
+    endpoint = list_endpoint("users.list", acting="never")
+    cursor = made(Sender(acting_user="eve"), endpoint(uid="bob")).cursor
+    assert made(Sender(), endpoint(uid="bob"), str(cursor)).cursor == cursor
+
+
+def test_a_token_holds_neither_the_uid_nor_the_acting_user_nor_a_key() -> None:
+    call = LIST(uid="bob-the-uid", on_behalf_of="eve-the-user", query=MessageQuery(search_key="secret"))
+    cursor = made(Sender(key=b"k3y" * 9), call).cursor
+    for text in ("bob", "eve", "secret", "k3y"):
+        assert text not in repr(cursor)
+
+
+# ── what is asked ──
 
 
 async def test_a_walk_asks_for_the_largest_page_where_nobody_says_less() -> None:
-    send = Sent()
+    send = Sender(EMPTY)
     await made(send, LIST(uid="bob")).collect()
-    assert asked(send) == {"limit": str(LARGEST_PAGE)}
+    assert send.asked() == {"perPage": str(LARGEST_PAGE)}
+    await made(send, LIST(uid="bob", on_behalf_of="eve")).collect()
+    assert send.asked() == {"limit": str(LARGEST_PAGE)}
+
+
+async def test_a_walk_asks_for_no_larger_page_than_its_list_has() -> None:
+    send = Sender(EMPTY)
+    await made(send, list_endpoint("x.list", Paging(size="count", largest=50))(uid="bob")).collect()
+    assert send.asked() == {"count": "50"}
 
 
 @pytest.mark.parametrize("name", ["limit", "per_page"])
 async def test_a_page_size_of_the_callers_is_kept(name: str) -> None:
-    send = Sent()
+    send = Sender(EMPTY)
     await made(send, LIST(uid="bob", query=MessageQuery(**{name: 7}))).limit(3).collect()
-    assert asked(send) == {"limit" if name == "limit" else "perPage": "7"}
+    assert send.asked() == {"limit" if name == "limit" else "perPage": "7"}
 
 
 async def test_a_walk_begins_where_its_query_says() -> None:
-    send = Sent()
+    send = Sender(EMPTY)
     query = MessageQuery(id="5", affix="prepend", search_key="x")
-    found = made(send, LIST(uid="bob", query=query))
-    assert (found.cursor.at, found.cursor.way) == ((("affix", "prepend"), ("id", "5")), "prepend")
-    await found.collect()
-    assert asked(send) == {"searchKey": "x", "affix": "prepend", "id": "5", "limit": "1000"}
+    messages = made(send, LIST(uid="bob", query=query))
+    cursor = messages.cursor
+    assert (dict(cursor.position), cursor.direction) == ({"affix": "prepend", "id": "5"}, "prepend")
+    await messages.collect()
+    assert send.asked() == {"searchKey": "x", "affix": "prepend", "id": "5", "perPage": "1000"}
 
 
 async def test_a_comma_in_a_filter_is_no_error_of_the_walk() -> None:
     """Where the deployment reads repeated keys, it is sent as such; the session's own encoding judges."""
-    send = Sent()
+    send = Sender(EMPTY)
     await made(send, LIST(uid="bob", query=MessageQuery(tags=("a,b",)))).collect()
-    assert asked(send, "repeat")["tags"] == "a,b"
+    assert send.asked("repeat")["tags"] == "a,b"
 
 
 def test_one_tag_with_a_comma_and_two_tags_are_two_queries() -> None:
-    cursor = made(Sent(), LIST(uid="bob", query=MessageQuery(tags=("a,b",)))).cursor
+    cursor = made(Sender(), LIST(uid="bob", query=MessageQuery(tags=("a,b",)))).cursor
     with pytest.raises(CursorError):
-        made(Sent(), LIST(uid="bob", query=MessageQuery(tags=("a", "b"))), cursor)
+        made(Sender(), LIST(uid="bob", query=MessageQuery(tags=("a", "b"))), cursor)
 
 
 def test_a_filter_that_cannot_be_sent_is_an_error_of_ours() -> None:
     with pytest.raises(ChatRestError):
-        made(Sent(), LIST(uid="bob", query=MessageQuery(search_key="\ud800")))
+        made(Sender(), LIST(uid="bob", query=MessageQuery(search_key="\ud800")))
 
 
-def test_a_filter_of_another_list_is_refused() -> None:
-    check_query(None, MessageQuery)
-    check_query(MessageQuery(), MessageQuery)
-    for query in (UserQuery(), {"limit": 5}, "x", Cursor("q")):
-        with pytest.raises(RequestInvalidError, match="allowed is a MessageQuery, or None"):
-            check_query(query, MessageQuery)
+def users(*uids: str, **meta: Any) -> Listing[User]:
+    return Listing([User(uid) for uid in uids], Meta(**meta), b"{}")
+
+
+@pytest.mark.parametrize("paging", [BY_PAGE, BY_UPDATED])
+async def test_records_are_told_apart_by_their_own_field(paging: Paging) -> None:
+    endpoint: Endpoint[Any] = Endpoint("users.list", "GET", "/users", many(User), paging=paging)
+    cursor = Position("append", updated_at=9)
+    send = Sender(users("a", "b", cursor=cursor), users("b", "c", cursor=cursor))
+    uids: list[str] = []
+    walking = made(send, endpoint())
+    async for user in walking:
+        uids.append(user.uid)
+        if len(uids) == 3:
+            break
+    assert uids == ["a", "b", "c"]
+
+
+async def test_a_short_page_is_measured_by_the_pages_that_the_session_was_served() -> None:
+    def answer(call: Call[Any]) -> Listing[User]:
+        uids = [f"{call.path}-{number}" for number in range(3 if call.path == "/users/large/x" else 2)]
+        is_first = "page" not in dict(call.position)
+        return users(*(uids if is_first else ()), pagination=Pagination(0, 2, 1000, 1, 1))
+
+    endpoint: Endpoint[Any] = Endpoint("x.list", "GET", "/users/{uid}/x", many(User), paging=BY_PAGE)
+    other: Endpoint[Any] = Endpoint("y.list", "GET", "/users/{uid}/x", many(User), paging=BY_PAGE)
+    send = Sender(answer)
+    requests: list[int] = []
+    for call in (endpoint(uid="a"), endpoint(uid="large"), endpoint(uid="b"), other(uid="b")):
+        before = len(send.calls)
+        await made(send, call).collect()
+        requests.append(len(send.calls) - before)
+    assert requests == [2, 2, 1, 2]
+
+
+# ── signed tokens ──
+
+
+def messages(call: Call[Any]) -> Listing[Any]:
+    """Twenty messages, by their ids."""
+    place = int(dict(call.position).get("id", "0"))
+    ids = range(place + 1, min(place + 6, 21))
+    body = b'{"data":[' + b",".join(b'{"id":"%d"}' % number for number in ids) + b"]}"
+    page: Listing[Any] = call.endpoint.reply(body)
+    return Listing(page.items, Meta(cursor=Position("append", ids[-1] if ids else place)), body)
+
+
+async def test_a_signed_token_goes_on_in_a_session_with_the_same_key_alone() -> None:
+    walking = made(Sender(messages, key=b"shared"), LIST(uid="bob"))
+    async for message in walking:
+        if message.id == "7":
+            break
+    token = str(walking.cursor)
+    rest = await made(Sender(messages, key=b"shared"), LIST(uid="bob"), token).collect()
+    assert [message.id for message in rest] == [str(number) for number in range(8, 21)]
+    unsigned = made(Sender(messages), LIST(uid="bob"), token).cursor
+    for key, cursor in ((b"other", token), (b"shared", str(unsigned))):
+        send = Sender(messages, key=key)
+        with pytest.raises(CursorError, match="not signed"):
+            made(send, LIST(uid="bob"), cursor)
+        assert send.calls == []
+
+
+async def test_every_cursor_of_a_session_with_a_key_is_signed() -> None:
+    send = Sender(messages, key=b"shared")
+    walking = made(send, LIST(uid="bob"))
+    cursors: list[Callable[[], Cursor]] = [
+        lambda: walking.cursor,
+        lambda: walking.limit(3).cursor,
+        lambda: walking.thorough().cursor,
+        lambda: walking.at(walking.cursor).cursor,
+    ]
+    for cursor in cursors:
+        made(send, LIST(uid="bob"), str(cursor()))
+    async for page in walking.pages():
+        made(send, LIST(uid="bob"), str(page.cursor))
+    for cursor in cursors:
+        made(send, LIST(uid="bob"), str(cursor()))
+
+
+async def test_a_token_goes_from_one_signing_session_to_another_against_the_emulator() -> None:
+    async with Emulator(users=3, messages=40) as emulator:
+        async with AsyncSession(emulator.app, cursor_key=b"k" * 32) as session:
+            walking = session.messages.list()
+            head = await walking.limit(15).collect()
+            limited = walking.limit(15)
+            assert [message.id for message in await limited.collect()] == [message.id for message in head]
+            token = str(limited.cursor)
+        async with AsyncSession(emulator.app, cursor_key=b"k" * 32) as session:
+            everything = await session.messages.list().collect()
+            rest = await session.messages.list(cursor=token).collect()
+        assert [message.id for message in (*head, *rest)] == [message.id for message in everything]
+        async with AsyncSession(emulator.app, cursor_key=b"another") as session:
+            with pytest.raises(CursorError, match="not signed with this session's cursor_key"):
+                session.messages.list(cursor=token)
+
+
+@pytest.mark.parametrize("key", ["k" * 32, b"", 5, ["k"]])
+def test_a_key_that_is_not_bytes_is_refused_and_never_shown(key: Any) -> None:
+    app = App("app-1", "k" * 20, base_url="http://127.0.0.1:9")
+    with pytest.raises(RequestInvalidError, match=r"^cursor_key: allowed are bytes") as caught:
+        AsyncSession(app, cursor_key=key)
+    assert "kkkk" not in str(caught.value)

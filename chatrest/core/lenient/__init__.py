@@ -19,5 +19,6 @@ from .scanner import (
     is_too_deep as is_too_deep,
     members as members,
     read_record as read_record,
+    reply_parts as reply_parts,
     whole as whole,
 )

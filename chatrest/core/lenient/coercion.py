@@ -192,9 +192,12 @@ def _scalar(value: Any, kind: type) -> Any:
     if kind is str:
         return str(value) if type(value) is int else None
     number = whole_number(value)
-    return number if number is None or kind is int else float(number)
+    if number is None or kind is int:
+        return number
+    return float(number) if abs(number) < _LARGEST_FLOAT else None
 
 
+_LARGEST_FLOAT: Final = 10**308
 _BOOLEANS: Final[dict[Any, bool]] = {0: False, 1: True, "true": True, "false": False}
 
 

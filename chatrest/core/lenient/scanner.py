@@ -109,12 +109,21 @@ def members(body: bytes | Raw) -> dict[str, bytes]:
     try:
         return {name: bytes(raw) for name, raw in _MEMBERS.decode(body).items()}
     except REFUSED:
-        pass
+        return _scanned(bytes(body).removeprefix(_BOM), None)
+
+
+def reply_parts(body: bytes) -> tuple[dict[str, bytes], list[bytes] | None]:
+    """Return the members of a reply, and the elements of its `data`; None where that is no array.
+
+    Raises `ReplyUnreadableError` where the body is not a JSON object.
+    """
     try:
-        return _split_object(bytes(body).removeprefix(_BOM))
-    except (ValueError, IndexError, RecursionError) as error:
-        fault = _unreadable(error)
-    raise fault
+        parts = {name: bytes(raw) for name, raw in _MEMBERS.decode(body).items()}
+    except REFUSED:
+        records: list[bytes] = []
+        parts = _scanned(body.removeprefix(_BOM), records)
+        return parts, records if parts.get("data", b"").startswith(b"[") else None
+    return parts, elements(parts["data"]) if parts.get("data", b"").startswith(b"[") else None
 
 
 def elements(array: bytes) -> list[bytes]:
@@ -124,34 +133,49 @@ def elements(array: bytes) -> list[bytes]:
     except REFUSED:
         pass
     try:
-        return _split_array(array)
+        parts, end = _split_array(array, _skip(array, 0))
+        _refuse_rest(array, end)
+        return parts
     except (ValueError, IndexError) as error:
         fault = _unreadable(error)
     raise fault
 
 
-def _split_object(body: bytes) -> dict[str, bytes]:
+def _scanned(body: bytes, records: list[bytes] | None) -> dict[str, bytes]:
+    try:
+        return _split_object(body, records)
+    except (ValueError, IndexError, RecursionError) as error:
+        fault = _unreadable(error)
+    raise fault
+
+
+def _split_object(body: bytes, records: list[bytes] | None) -> dict[str, bytes]:
+    """Return the members of an object; where `records` is a list, the elements of `data` are put into it."""
     parts: dict[str, bytes] = {}
     at = _expect(body, 0, b"{")
     while body[at : at + 1] != b"}":
-        name = _matched(_STRING, body, at)
-        begin = _expect(body, name, b":")
-        end = _end_of(body, begin)
-        parts[str(read_value(body[at:name]))] = body[begin:end]
+        end = _matched(_STRING, body, at)
+        name = str(read_value(body[at:end]))
+        begin = _expect(body, end, b":")
+        if records is not None and name == "data" and body[begin : begin + 1] == b"[":
+            records[:], end = _split_array(body, begin)
+        else:
+            end = _end_of(body, begin)
+        parts[name] = body[begin:end]
         at = _comma(body, end, b"}")
     _refuse_rest(body, at + 1)
     return parts
 
 
-def _split_array(body: bytes) -> list[bytes]:
+def _split_array(body: bytes, at: int) -> tuple[list[bytes], int]:
+    """Return the elements of the array that begins at `at`, and the place behind it."""
     parts: list[bytes] = []
-    at = _expect(body, 0, b"[")
+    at = _expect(body, at, b"[")
     while body[at : at + 1] != b"]":
         end = _end_of(body, at)
         parts.append(body[at:end])
         at = _comma(body, end, b"]")
-    _refuse_rest(body, at + 1)
-    return parts
+    return parts, at + 1
 
 
 def _end_of(body: bytes, at: int) -> int:

@@ -1,0 +1,70 @@
+"""Checked structs: each field follows its own rule, whether it is needed, optional or nullable."""
+
+from typing import Any
+
+import pytest
+from msgspec import UNSET, UnsetType, structs
+
+from chatrest.core.encode import query_pairs
+from chatrest.core.wire import json_body
+from chatrest.errors import RequestInvalidError
+from chatrest.queries.checked import Body, Filter, Flag, Ordinal, Stamp, Text, Texts
+
+
+class Letter(Body, frozen=True, kw_only=True, rename="camel"):
+    """A member of every kind."""
+
+    subject_line: Text
+    copies: Ordinal = 1
+    reply_to: Text | UnsetType = UNSET
+    expires_at: Stamp | UnsetType | None = UNSET
+    labels: Texts | UnsetType = UNSET
+
+
+class Search(Filter, frozen=True, kw_only=True, rename="camel"):
+    """A field of every kind."""
+
+    is_open: Flag | None = None
+    since: Stamp | None = None
+
+
+@pytest.mark.parametrize(
+    ("members", "body"),
+    [
+        ({}, b'{"subjectLine":"s","copies":1}'),
+        ({"reply_to": None}, b'{"subjectLine":"s","copies":1}'),
+        ({"reply_to": UNSET, "expires_at": UNSET}, b'{"subjectLine":"s","copies":1}'),
+        ({"expires_at": None}, b'{"subjectLine":"s","copies":1,"expiresAt":null}'),
+        ({"expires_at": 5, "labels": ["x"]}, b'{"subjectLine":"s","copies":1,"expiresAt":5,"labels":["x"]}'),
+    ],
+)
+def test_none_is_not_sent_but_where_null_is_a_value(members: Any, body: bytes) -> None:
+    assert json_body(Letter(subject_line="s", **members)) == body
+
+
+@pytest.mark.parametrize("name", ["subject_line", "copies"])
+@pytest.mark.parametrize("nothing", [None, UNSET])
+def test_a_member_that_is_no_optional_one_is_refused_where_it_is_none(name: str, nothing: Any) -> None:
+    with pytest.raises(RequestInvalidError, match=f"^{name} = {nothing}: allowed is "):
+        Letter(**{"subject_line": "s", name: nothing})
+
+
+@pytest.mark.parametrize("nothing", [None, UNSET])
+def test_a_filter_that_is_none_is_not_asked_for(nothing: Any) -> None:
+    assert list(query_pairs(Search(is_open=nothing, since=nothing), "comma")) == []
+    assert list(query_pairs(Search(is_open=False, since=0), "comma")) == [("isOpen", "false"), ("since", "0")]
+
+
+def test_what_was_checked_stays_so() -> None:
+    labels = ["x"]
+    letter = Letter(subject_line="s", labels=labels)
+    labels.append("")
+    assert letter.labels == ("x",)
+    assert structs.replace(letter, copies=2).copies == 2
+    with pytest.raises(RequestInvalidError, match=r"^copies = 0: allowed is a whole number from 1$"):
+        structs.replace(letter, copies=0)
+
+
+def test_a_repr_shows_what_was_given_alone() -> None:
+    assert repr(Letter(subject_line="s", reply_to=None)) == "Letter(subject_line='s')"
+    assert repr(Search()) == "Search()"

@@ -1,0 +1,237 @@
+"""What all collections do alike: the acting user, the structs that an operation takes, and the one table."""
+
+import inspect
+from typing import Any, get_args
+
+import pytest
+from msgspec import UNSET, Struct, UnsetType
+from msgspec.structs import fields
+
+from chatrest import App, AsyncManagement, AsyncSession
+from chatrest.core.decode import ACK, JSON, many
+from chatrest.core.endpoint import Acting, Endpoint
+from chatrest.core.paging import BY_ID
+from chatrest.errors import RequestInvalidError
+from chatrest.models.message import Message
+from chatrest.queries.checked import Body, Filter, Size, Text
+from chatrest.resources import OPERATIONS
+from chatrest.resources.collection import Collection, Start, collection
+from chatrest.walk import Walk
+from tests.sending import Sender
+from tests.small_service import SmallService
+
+REPLY = b'{"data":{"success":true}}'
+
+
+class Note(Body, frozen=True, kw_only=True, rename="camel"):
+    """A body that needs a member."""
+
+    text: Text
+
+
+class Hints(Body, frozen=True, kw_only=True, rename="camel"):
+    """A body that may have nothing in it."""
+
+    text: Text | UnsetType = UNSET
+
+
+class NoteQuery(Filter, frozen=True, kw_only=True, rename="camel"):
+    """A filter."""
+
+    limit: Size | None = None
+
+
+def write(acting: Acting, body: type[Struct] | None = None) -> Endpoint[Any]:
+    return Endpoint("notes.write", "POST", "/notes/{id}", ACK, "never", acting=acting, body=body)
+
+
+class Notes(Collection):
+    """Notes."""
+
+    async def write(
+        self, endpoint: Endpoint[Any], body: Any = None, *, query: Any = None, on_behalf_of: str | None = None
+    ) -> Any:
+        return await self._call(endpoint, body, query=query, on_behalf_of=on_behalf_of, id="5")
+
+    def list(self, acting: Acting, *, on_behalf_of: str | None = None, cursor: Start = None) -> Walk[Any]:
+        endpoint = Endpoint(
+            "notes.list", "GET", "/notes", many(Message), query=NoteQuery, paging=BY_ID, acting=acting
+        )
+        return self._walk(endpoint, NoteQuery(limit=9), cursor, on_behalf_of=on_behalf_of)
+
+
+# ── the acting user ──
+
+
+@pytest.mark.parametrize("acting", ["optional", "required"])
+@pytest.mark.parametrize(("of_view", "of_call"), [(None, "eve"), ("bob", "eve")])
+async def test_the_calls_own_user_goes_with_it(acting: Any, of_view: Any, of_call: Any) -> None:
+    sender = Sender(REPLY, acting_user=of_view)
+    await Notes(sender).write(write(acting), on_behalf_of=of_call)
+    assert sender.call.acting_user == of_call
+
+
+async def test_where_a_user_is_required_that_of_the_view_is_enough() -> None:
+    sender = Sender(REPLY, acting_user="bob")
+    await Notes(sender).write(write("required"))
+    assert len(sender.calls) == 1
+
+
+async def test_where_a_user_is_required_and_none_is_given_nothing_is_sent() -> None:
+    sender = Sender(REPLY)
+    with pytest.raises(RequestInvalidError, match=r"^notes\.write acts as a user: give on_behalf_of"):
+        await Notes(sender).write(write("required"))
+    with pytest.raises(RequestInvalidError, match=r"^notes\.list acts as a user"):
+        Notes(sender).list("required")
+    assert sender.calls == []
+
+
+@pytest.mark.parametrize("acting", ["never", "optional"])
+async def test_where_none_is_required_none_is_needed(acting: Any) -> None:
+    sender = Sender(REPLY)
+    await Notes(sender).write(write(acting))
+    assert sender.call.acting_user is None
+
+
+@pytest.mark.parametrize(
+    ("acting", "of_view", "of_call", "header"),
+    [("never", "bob", None, None), ("optional", "bob", None, "bob"), ("optional", None, "eve", "eve"),
+     ("required", "bob", "eve", "eve"), ("required", "bob", None, "bob"), ("optional", None, None, None)],
+)  # fmt: skip
+async def test_the_header_is_sent_by_what_the_operation_says(
+    acting: Any, of_view: Any, of_call: Any, header: Any
+) -> None:
+    headers: list[Any] = []
+
+    def keep(request: Any, reply: Any) -> Any:
+        headers.append(request.headers.get("onBehalfOf"))
+        return reply
+
+    service = SmallService([])
+    service.spoil = keep
+    endpoint = Endpoint("notes.list", "GET", "/messages", JSON, acting=acting)
+
+    class Raw(Collection):
+        async def ask(self) -> Any:
+            return await self._call(endpoint, on_behalf_of=of_call)
+
+    async with service.session() as session:
+        view = session if of_view is None else session.as_user(of_view)
+        await Raw(view.sender).ask()
+    assert headers == [header]
+
+
+# ── what an operation takes ──
+
+
+@pytest.mark.parametrize(
+    ("kind", "body", "allowed"),
+    [
+        (Note, None, "a Note"),
+        (Note, {"text": "x"}, "a Note"),
+        (Note, Hints(), "a Note"),
+        (Note, Note, "a Note"),
+        (Hints, {"text": "x"}, "a Hints, or None"),
+        (None, Note(text="x"), "None"),
+        (None, {}, "None"),
+    ],
+)
+async def test_a_body_of_another_kind_is_refused(kind: Any, body: Any, allowed: str) -> None:
+    sender = Sender(REPLY)
+    with pytest.raises(RequestInvalidError, match=rf"^body = .*: allowed is {allowed}$"):
+        await Notes(sender).write(write("never", kind), body)
+    assert sender.calls == []
+
+
+@pytest.mark.parametrize(
+    ("kind", "body"), [(Note, Note(text="x")), (Hints, None), (Hints, Hints()), (None, None)]
+)
+async def test_a_body_of_the_operations_kind_is_sent(kind: Any, body: Any) -> None:
+    sender = Sender(REPLY)
+    await Notes(sender).write(write("never", kind), body)
+    assert sender.call.body == body
+
+
+@pytest.mark.parametrize("query", [NoteQuery(), {}, "x"])
+async def test_a_query_is_refused_where_there_is_none(query: Any) -> None:
+    with pytest.raises(RequestInvalidError, match=r"^query = .*: allowed is None$"):
+        await Notes(Sender(REPLY)).write(write("never"), query=query)
+
+
+# ── the attribute ──
+
+
+def test_a_collection_is_made_once_for_a_session() -> None:
+    class Session:
+        """A session."""
+
+        sender = Sender()
+        notes = collection(Notes)
+
+    first, second = Session(), Session()
+    assert isinstance(first.notes, Notes)
+    assert first.notes is first.notes
+    assert first.notes is not second.notes
+    assert Session.notes.__doc__ == "Notes."
+
+
+# ── the one table ──
+
+APP = App("app-1", "k" * 20, base_url="http://127.0.0.1:9")
+DOORS: dict[str, Any] = {
+    "chat": AsyncSession(APP),
+    "calls": AsyncSession(APP),
+    "management": AsyncManagement("http://127.0.0.1:9", key="k" * 20, secret="s" * 20),
+}
+operations = pytest.mark.parametrize("endpoint", OPERATIONS.values(), ids=OPERATIONS.keys())
+
+
+def arguments_of(endpoint: Endpoint[Any]) -> dict[str, inspect.Parameter]:
+    """The arguments of the method by which a caller reaches an operation."""
+    collection_name, operation = endpoint.name.split(".")
+    method = getattr(getattr(DOORS[endpoint.interface], collection_name), operation)
+    return dict(inspect.signature(method).parameters)
+
+
+def is_reachable(struct: type[Struct], arguments: dict[str, inspect.Parameter]) -> bool:
+    """Return True where an argument takes the struct, or every field of it is an argument."""
+    takers = [argument for argument in arguments.values() if struct in typed(argument.annotation)]
+    return bool(takers) or {field.name for field in fields(struct)} <= arguments.keys()
+
+
+def typed(annotation: Any) -> tuple[Any, ...]:
+    return (annotation, *get_args(annotation))
+
+
+@operations
+def test_an_operation_is_reached_by_a_method_of_its_name(endpoint: Endpoint[Any]) -> None:
+    assert ("cursor" in arguments_of(endpoint)) is (endpoint.paging is not None)
+
+
+@operations
+def test_the_parameters_of_the_path_are_the_first_arguments_in_their_order(endpoint: Endpoint[Any]) -> None:
+    arguments = list(arguments_of(endpoint).values())[: len(endpoint.parameters)]
+    assert len(arguments) == len(endpoint.parameters)
+    for argument, name in zip(arguments, endpoint.parameters, strict=True):
+        assert argument.name == name or argument.name.endswith(f"_{name}")
+        assert argument.kind is argument.POSITIONAL_OR_KEYWORD
+        assert argument.default is argument.empty
+
+
+@operations
+def test_every_filter_and_every_member_of_a_body_can_be_given(endpoint: Endpoint[Any]) -> None:
+    for struct in (endpoint.query, endpoint.body):
+        assert struct is None or is_reachable(struct, arguments_of(endpoint))
+
+
+@operations
+def test_a_user_can_be_named_where_the_operation_acts_as_one(endpoint: Endpoint[Any]) -> None:
+    assert ("on_behalf_of" in arguments_of(endpoint)) is (endpoint.acting != "never")
+
+
+@operations
+def test_an_operations_query_has_the_parameters_by_which_its_list_is_paged(endpoint: Endpoint[Any]) -> None:
+    """A caller who names a page's size by them must not be overruled."""
+    if endpoint.paging is not None and endpoint.query is not None:
+        names = {field.encode_name for field in fields(endpoint.query)}
+        assert set(endpoint.paging.sizes) <= names
