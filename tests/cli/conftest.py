@@ -73,6 +73,8 @@ class Front:
 
     def __init__(self, port: int, answer: Callable[[int, str], tuple[int, bytes] | None]) -> None:
         self.heard = 0
+        self.headers: list[dict[str, str]] = []
+        """Those of each request, names in lower case."""
         front = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -80,6 +82,7 @@ class Front:
 
             def do_GET(self) -> None:
                 front.heard += 1
+                front.headers.append({name.lower(): value for name, value in self.headers.items()})
                 status, body = answer(front.heard, self.path) or self.through()
                 self.send_response(status)
                 self.send_header("Content-Length", str(len(body)))
@@ -137,7 +140,7 @@ def front(service: Served) -> Callable[[Callable[[int, str], tuple[int, bytes] |
 @pytest.fixture(autouse=True)
 def clean_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     """No test sees what the developer's own shell has."""
-    for name in ("APP_ID", "API_KEY", "REGION", "SERVICE_DOMAIN", "BASE_URL"):
+    for name in ("APP_ID", "API_KEY", "REGION", "SERVICE_DOMAIN", "BASE_URL", "HEADERS"):
         monkeypatch.delenv(f"CHATREST_{name}", raising=False)
     for name in ("URL", "KEY", "SECRET"):
         monkeypatch.delenv(f"CHATREST_MANAGEMENT_{name}", raising=False)
