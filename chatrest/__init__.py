@@ -1,7 +1,7 @@
-"""chatrest: the asyncio client library of a hosted chat platform's REST service.
+"""chatrest: an asyncio client library for the REST service of a hosted chat platform.
 
-The public names are here, and load when they are first used (PEP 562): `import chatrest` alone is cheap,
-and the structs, filters and errors never bring in the network.
+The public names are imported when they are first used (PEP 562): `import chatrest` is fast, and the structs,
+filters and errors do not import aiohttp.
 """
 
 from importlib import import_module

@@ -1,13 +1,13 @@
-"""The service's own error codes, grouped by what they mean for a caller: data, and nothing else.
+"""The service's error codes, grouped by their meaning for a caller.
 
-From the published error guide and the operations table; `ERR_NO_AUTH` and `ERR_MESSAGE_NOT_FOUND` were seen
-on a compatible server. The guide names few statuses, so the group follows the meaning of a code:
+From the published error guide and the operations table; `ERR_NO_AUTH` and `ERR_MESSAGE_NOT_FOUND` are
+from a compatible server. The guide names few statuses, so the group follows the meaning of a code:
 
-- `conflict`: the thing is so already, is full, or is in a state that the call does not fit;
-- `permission_denied`: somebody else may, or might under another plan, scope or relation;
-- `not_found`: the call names something that is not there, a membership or a friendship included;
-- `server`: the service tried and failed; the caller did nothing wrong;
-- `unspecified`: something failed, and the code does not say what: a status of 4xx says more.
+- `conflict`: the change is already made, a limit is reached, or the state does not allow the call;
+- `permission_denied`: the call needs another user, plan, scope or relation;
+- `not_found`: something that the call names does not exist, also a membership or a friendship;
+- `server`: the service failed to process a valid call;
+- `unspecified`: the code names no cause, so the status determines the class.
 """
 
 from collections.abc import Mapping

@@ -1,9 +1,9 @@
-"""Every error that chatrest raises, and the rule that turns a service's reply into one.
+"""All errors of chatrest, and the rule that gives a service's reply its error class.
 
 ```
 ChatRestError                               operation
-├── RequestInvalidError (also ValueError)   the caller's fault; nothing was sent
-├── ApiError                                the service refused or failed; by its code, else by the status
+├── RequestInvalidError (also ValueError)   a wrong argument; nothing was sent
+├── ApiError                                the service's error, by its code, else by the status
 │   ├── BadRequestError                     400, 422; ERR_BAD_REQUEST, ERR_EMPTY_…, ERR_INVALID_…
 │   ├── AuthenticationError                 401; AUTH_ERR_…, ERR_NO_AUTH
 │   ├── PermissionDeniedError               403; …_DENIED, …_NOT_ALLOWED, …_NO_ACCESS, …_RESTRICTION
@@ -19,18 +19,18 @@ ChatRestError                               operation
 ├── OutcomeUnknownError                     a call that must not be repeated may have been applied
 ├── DeadlineExceededError (also TimeoutError)   attempts, reason, retry_after
 │   └── DeadlineOutcomeUnknownError (also OutcomeUnknownError)
-└── CursorError                             a walk cannot honestly go on
+└── CursorError                             a walk cannot continue without a gap or repetition
 ```
 
-A service code that is known (`chatrest.error_codes`) decides the class, whatever the status: services of this
-kind answer 400 for a message that is not there, and 417 for domain errors. An unknown code, or none, leaves
-it to the status, and so do `ERR_EXCEPTION` and `ERR_BAD_ERROR_RESPONSE`, which say only that something
-failed: they are a `ServerError` where the status has no class of its own. An unknown code that ends in
-`_NOT_FOUND` is a `NotFoundError` where the status has none.
+A known service code (`chatrest.error_codes`) determines the class, for any status: services of this kind
+answer 400 for a missing message, and 417 for domain errors. Without a known code the status determines the
+class. This is also so for `ERR_EXCEPTION` and `ERR_BAD_ERROR_RESPONSE`, which do not name a cause: they are a
+`ServerError` if the status has no class. An unknown code that ends in `_NOT_FOUND` is a `NotFoundError` if
+the status has no class.
 
-The class does not decide alone what is repeated, see `core.retry`: a status of 4xx says that the request
-was not applied, though its code makes it a `ServerError`; and a code that refuses (bad request, not found,
-conflict …) is final, though it came with a status of 5xx.
+Class and status together decide about repetition, see `core.retry`: a status of 4xx means that the request
+was not applied, even if its code makes it a `ServerError`; and a code of a refusal (bad request, not found,
+conflict …) is final, even with a status of 5xx.
 """
 
 from collections.abc import Mapping
@@ -63,27 +63,28 @@ __all__ = [
 
 
 class ChatRestError(Exception):
-    """The root: `except ChatRestError` catches all that chatrest raises on purpose."""
+    """The base class of all errors of chatrest."""
 
     operation: str = ""
-    """The endpoint's name, such as `messages.list_user`; empty where no operation was called yet."""
+    """The endpoint's name, such as `messages.list_user`; empty if no operation was called."""
 
 
 class RequestInvalidError(ChatRestError, ValueError):
-    """An argument, an address or an environment variable is wrong. Nothing was sent."""
+    """A wrong argument, address or environment variable. Nothing was sent."""
 
 
 class ApiError(ChatRestError):
-    """The service answered with an error.
+    """An error reply of the service.
 
-    `status` is the HTTP status; `code`, `message` and `details` are the service's own (`code` and
-    `details` are None where it gave none); `headers` are the reply's, without secrets; `attempts` counts
-    what was sent. `retry_after` is in seconds, for a rate limit or a 503 that names a time; else None.
+    `status` is the HTTP status; `code`, `message` and `details` are from the reply's body (`code` and
+    `details` are None if it has none); `headers` are the reply's headers without secrets; `attempts` is the
+    number of requests that were sent. `retry_after` is in seconds for a rate limit or a 503 with a time, else
+    None.
     """
 
     retry_after: float | None = None
 
-    # All but the text have defaults: an exception is unpickled from its text and its __dict__.
+    # Only the text is required, as an exception is unpickled from its text and its __dict__.
     def __init__(
         self,
         text: str,
@@ -107,43 +108,43 @@ class ApiError(ChatRestError):
 
 
 class BadRequestError(ApiError):
-    """The service refuses the request as it is; `details` names the fields where the service says them."""
+    """The request is invalid; `details` names the wrong fields if the service does."""
 
 
 class AuthenticationError(ApiError):
-    """The API key is missing, wrong, or of another app or region."""
+    """The API key is missing, wrong, or for another app or region."""
 
 
 class PermissionDeniedError(ApiError):
-    """The key's scope is too small, or a rule of the app, of its plan or of a group forbids it."""
+    """The key's scope, or a rule of the app, its plan or a group, does not permit the call."""
 
 
 class NotFoundError(ApiError):
-    """No such user, group, message, membership or operation."""
+    """The user, group, message, membership or operation does not exist."""
 
 
 class ConflictError(ApiError):
-    """The thing is so already, or is in a state that the call does not fit."""
+    """The change is already made, or the state does not allow the call."""
 
 
 class RateLimitError(ApiError):
-    """Too many requests: not processed. `retry_after` is None where the service named no time."""
+    """Too many requests; this one was not processed. `retry_after` is None if the service names no time."""
 
 
 class ServerError(ApiError):
-    """The service failed: a status of 5xx, or a code that says so."""
+    """A failure of the service: a status of 5xx, or a code of such a failure."""
 
 
 class TransportError(ChatRestError):
-    """No usable reply came. `sent` is False where surely no byte of the request left."""
+    """No usable reply came. `sent` is False if certainly no byte of the request was sent."""
 
     sent: bool = True
 
 
 class ConnectError(TransportError):
-    """No connection could be made, so nothing was sent.
+    """No connection could be made, and nothing was sent.
 
-    `retry_after` is in seconds until the next probe where the region counts as down; else None.
+    `retry_after` is in seconds until the next attempt is possible while the region is down, else None.
     """
 
     sent = False
@@ -151,7 +152,7 @@ class ConnectError(TransportError):
 
 
 class RequestTimeoutError(TransportError, TimeoutError):
-    """One attempt took longer than its `Timeouts` allow."""
+    """An attempt took longer than its `Timeouts`."""
 
 
 class ReplyUnreadableError(TransportError):
@@ -159,19 +160,19 @@ class ReplyUnreadableError(TransportError):
 
 
 class OutcomeUnknownError(ChatRestError):
-    """A call that must not be repeated was sent, and no reply says whether it was applied."""
+    """A call that must not be repeated was sent, and it is unknown if it was applied."""
 
 
 DeadlineReason: TypeAlias = Literal["rate limit", "place", "network", "wait"]
 
 
 class DeadlineExceededError(ChatRestError, TimeoutError):
-    """The call's deadline has passed, or what is left of it cannot be enough.
+    """The call's deadline has passed, or is sooner than the end of a necessary wait.
 
-    `reason` says what the call was waiting for: its slot of the `rate limit`, a `place` in the
-    pool, the `network`, or the `wait` before the next attempt. `retry_after` is in seconds: how long that
-    wait would have taken, where it is known; else None. `attempts` counts what was sent;
-    `__cause__` is the error of the last one that failed, if any did.
+    `reason` is the stage of the call: `rate limit` for its slot, `place` for a place in the pool, `network`,
+    or `wait` before the next attempt. `retry_after` is the length of that wait in seconds, None if it is
+    unknown. `attempts` is the number of requests that were sent; `__cause__` is the error of the last failed
+    attempt.
     """
 
     def __init__(
@@ -191,15 +192,15 @@ class DeadlineExceededError(ChatRestError, TimeoutError):
 
 
 class ServerOutcomeUnknownError(ServerError, OutcomeUnknownError):
-    """A 5xx to a call that must not be repeated: the service failed, before or after it applied the call."""
+    """A 5xx for a call that must not be repeated, which the service may have applied before it failed."""
 
 
 class DeadlineOutcomeUnknownError(DeadlineExceededError, OutcomeUnknownError):
-    """The deadline passed while a call that must not be repeated was under way."""
+    """The deadline passed after a call that must not be repeated was sent."""
 
 
 class CursorError(ChatRestError):
-    """A walk cannot honestly go on: a damaged or foreign token, or cursors that go round in a circle."""
+    """A walk cannot continue: a damaged token, a token of another list, or cursors that repeat."""
 
 
 _BY_STATUS: Final[Mapping[int, type[ApiError]]] = {
@@ -223,7 +224,7 @@ _BY_KIND: Final[Mapping[Kind, type[ApiError]]] = {
 
 
 def api_error_class(status: int, code: str | None) -> type[ApiError]:
-    """The class for an HTTP status and a service code (None where the body had none)."""
+    """Return the class for an HTTP status and a service code (None if the body has none)."""
     kind = None if code is None else KINDS.get(code)
     if kind is not None and kind != "unspecified":
         return _BY_KIND[kind]

@@ -1,4 +1,4 @@
-"""The management interface: the same client, another address, other keys (Authentication 6)."""
+"""The management interface: calls with an account's address and keys (Authentication 6)."""
 
 from typing import Any, Final, Self, Unpack, final
 
@@ -12,17 +12,16 @@ from .resources.apps import Apps
 from .resources.collection import collection
 
 NAME: Final = "management"
-"""The name of its pool, and what stands for the app id in records and cursors."""
+"""The name of the pool, and the app id in records and cursors."""
 _CONCURRENCY: Final = 10
 
 
 @final
 class AsyncManagement(ClientView):
-    """Calls to the management interface at `url`, with its two keys. Use it with `async with`.
+    """Calls to the management interface at `url` with its two keys, used with `async with`.
 
     `url` is https, or http to loopback. The other arguments are those of `AsyncSession`; `concurrency` is 10
-    where none is given. Raises `RequestInvalidError` where an argument is wrong; no error and no repr shows
-    a key.
+    by default. Raises `RequestInvalidError` if an argument is wrong; errors and reprs never contain a key.
     """
 
     @hides_arguments

@@ -1,7 +1,7 @@
-"""Spans for OpenTelemetry (extra `otel`): one a call, with an event an attempt.
+"""Spans for OpenTelemetry (extra `otel`): one for each call, with one event for each attempt.
 
-Names and attributes follow the HTTP semantic conventions for client spans; a span is named by method and
-template, never by an address: no uid, query or key stands in it.
+Names and attributes follow the HTTP semantic conventions for client spans. The name of a span is the method
+and the path's template; a span contains no uid, query or key.
 """
 
 import time
@@ -11,7 +11,7 @@ from .telemetry import Attempt, Outcome, Record
 
 try:
     from opentelemetry import trace
-except ModuleNotFoundError as error:  # the extra is not there: say which, not which module
+except ModuleNotFoundError as error:  # name the missing extra instead of the missing module
     raise ModuleNotFoundError("chatrest.otel needs the extra: pip install 'chatrest[otel]'") from error
 
 _NANO: Final = 1_000_000_000
@@ -19,10 +19,10 @@ _NANO: Final = 1_000_000_000
 
 @final
 class OpenTelemetryListener:
-    """A listener for `AsyncSession(telemetry=…)`. `tracer` is the global provider's where none is given.
+    """A listener for `AsyncSession(telemetry=…)`; `tracer` is the global provider's by default.
 
-    A span is a child of the one that is current where the call is awaited. It is made when the call is
-    over, with the times that the call took.
+    A span is a child of the current span of the task that awaits the call. It is created after the call, with
+    the call's start and end time.
     """
 
     def __init__(self, tracer: trace.Tracer | None = None) -> None:
@@ -30,7 +30,7 @@ class OpenTelemetryListener:
         self._attempts: dict[int, list[tuple[int, Attempt]]] = {}
 
     def __call__(self, record: Record) -> None:
-        """Take a record of chatrest.telemetry."""
+        """Add a record of `chatrest.telemetry`."""
         if isinstance(record, Attempt):
             self._attempts.setdefault(record.call, []).append((time.time_ns(), record))
         else:

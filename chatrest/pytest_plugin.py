@@ -1,4 +1,4 @@
-"""Fixtures for pytest: a running emulator and a session on it, in which no wait takes any time.
+"""Fixtures for pytest: a running emulator and a session on it, whose waits take no real time.
 
     async def test_of_mine(chatrest_emulator, chatrest_session):
         sent = await chatrest_session.messages.send(NewMessage.text("user-02", "hi"), on_behalf_of="user-01")
@@ -7,8 +7,8 @@
     @pytest.mark.chatrest(messages=500, weather=[Status(503, when=First(2))])
     async def test_of_bad_weather(chatrest_session): ...
 
-Loaded by pytest itself where chatrest is installed. The fixtures need pytest-asyncio, in either mode, and
-say so where it is missing. Nothing is imported, aiohttp least of all, before one of them is used.
+pytest loads this plugin if chatrest is installed. The fixtures need pytest-asyncio in either mode, and fail
+with a message without it. chatrest and aiohttp are imported only when a fixture is used.
 """
 
 from collections.abc import AsyncIterator
@@ -22,31 +22,31 @@ if TYPE_CHECKING:
     from .session import AsyncSession
 
 SMALL: Final = {"users": 5, "messages": 100, "groups": 1, "seed": 0}
-"""The emulator's data where neither options nor marker say otherwise."""
+"""The default size of the emulator's data."""
 START: Final = 1_700_000_000.0
-"""Epoch seconds at which `ChatRestTime` begins."""
+"""The start of `ChatRestTime` in epoch seconds."""
 _NAMES: Final = ("asyncio", "pytest_asyncio", "pytest_asyncio.plugin")
 
 
 @final
 class ChatRestTime:
-    """The time of emulator and session: it passes by being slept, and sleeping takes none.
+    """The clock of emulator and session, which advances only when code sleeps, so tests do not wait.
 
-    A limit's window is over, and a late reply there, once somebody has slept for it.
+    A rate limit's window ends, and a late reply comes, when some code has slept for as long.
     """
 
     def __init__(self) -> None:
         self.now = START
-        """Epoch seconds; a test may set it on."""
+        """The time in epoch seconds; a test may increase it."""
         self.slept: list[float] = []
-        """The sleeps in seconds, the oldest first."""
+        """The length of every sleep in seconds, the oldest first."""
 
     def clock(self) -> float:
-        """`now`."""
+        """Return `now`."""
         return self.now
 
     async def sleep(self, seconds: float) -> None:
-        """Move `now` on by `seconds`, and let the event loop turn once."""
+        """Advance `now` by `seconds`, and run the event loop once."""
         import asyncio
 
         self.slept.append(seconds)
@@ -56,7 +56,7 @@ class ChatRestTime:
 
 @pytest.fixture
 def chatrest_time() -> ChatRestTime:
-    """The clock that `chatrest_emulator` and `chatrest_session` share; `slept` holds all waits."""
+    """The clock that `chatrest_emulator` and `chatrest_session` share; `slept` lists all waits."""
     return ChatRestTime()
 
 
@@ -75,10 +75,10 @@ def chatrest_session_options() -> dict[str, Any]:
 async def _chatrest_emulator(
     request: pytest.FixtureRequest, chatrest_time: ChatRestTime, chatrest_emulator_options: dict[str, Any]
 ) -> AsyncIterator["Emulator"]:
-    """A running `chatrest.emulator.Emulator` with a little data, fresh for every test.
+    """A new running `chatrest.emulator.Emulator` with a few messages for each test.
 
-    What `@pytest.mark.chatrest(users=…, messages=…, weather=…, limit=…)` says goes before what the fixture
-    `chatrest_emulator_options` says; the nearest mark goes before those of class and module.
+    Arguments of `@pytest.mark.chatrest(users=…, messages=…, weather=…, limit=…)` override the fixture
+    `chatrest_emulator_options`; a mark of the test overrides those of its class and module.
     """
     from .emulator import Emulator
 
@@ -86,7 +86,7 @@ async def _chatrest_emulator(
     options |= chatrest_emulator_options
     for mark in reversed(list(request.node.iter_markers("chatrest"))):
         if mark.args:
-            raise pytest.UsageError(f"@pytest.mark.chatrest takes keywords alone, not {mark.args!r}")
+            raise pytest.UsageError(f"@pytest.mark.chatrest takes only keyword arguments, not {mark.args!r}")
         options |= mark.kwargs
     async with Emulator(**options) as emulator:
         yield emulator
@@ -95,7 +95,7 @@ async def _chatrest_emulator(
 async def _chatrest_session(
     chatrest_emulator: "Emulator", chatrest_time: ChatRestTime, chatrest_session_options: dict[str, Any]
 ) -> AsyncIterator["AsyncSession"]:
-    """An open `AsyncSession` on `chatrest_emulator` whose waits take no time and whose dice are even."""
+    """An open `AsyncSession` on `chatrest_emulator`; waits take no real time, and dice always give 0.5."""
     from .session import AsyncSession
 
     defaults: dict[str, Any] = {
@@ -107,18 +107,18 @@ async def _chatrest_session(
         yield session
 
 
-def _without(name: str) -> Any:
+def _missing_fixture(name: str) -> Any:
     def fixture() -> None:
         pytest.fail(
-            f"the fixture {name} needs pytest-asyncio: install it, and do not disable it", pytrace=False
+            f"the fixture {name} needs pytest-asyncio, which is not installed or disabled", pytrace=False
         )
 
-    fixture.__doc__ = f"Not to be had: {name} needs pytest-asyncio."
+    fixture.__doc__ = f"Not available: {name} needs pytest-asyncio."
     return pytest.fixture(name=name)(fixture)
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Declare the mark, and the async fixtures now that it is known if pytest-asyncio is there."""
+    """Register the mark and the fixtures; at this point it is known if pytest-asyncio is loaded."""
     config.addinivalue_line(
         "markers", "chatrest(**options): arguments of chatrest.emulator.Emulator for chatrest_emulator"
     )
@@ -127,15 +127,16 @@ def pytest_configure(config: pytest.Config) -> None:
         "chatrest_session": _chatrest_session,
     }
     if any(config.pluginmanager.hasplugin(name) for name in _NAMES):
-        # Not before: a plugin that is imported ahead of its loading cannot have its asserts rewritten.
+        # Imported here, as pytest cannot rewrite the asserts of a plugin that was imported before it is
+        # loaded.
         from pytest_asyncio import fixture
 
         registered: dict[str, Any] = {
             name: fixture(name=name)(function) for name, function in fixtures.items()
         }
     else:
-        registered = {name: _without(name) for name in fixtures}
-    # pytest looks for fixtures in modules and classes; a class would hand them a `self`.
-    holder = ModuleType("chatrest_fixtures")
-    holder.__dict__.update(registered)
-    config.pluginmanager.register(holder, "chatrest-fixtures")
+        registered = {name: _missing_fixture(name) for name in fixtures}
+    # pytest finds fixtures in modules and classes; functions of a class would get `self`.
+    module = ModuleType("chatrest_fixtures")
+    module.__dict__.update(registered)
+    config.pluginmanager.register(module, "chatrest-fixtures")

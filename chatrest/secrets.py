@@ -1,8 +1,8 @@
-"""Secrets, and how they are hidden: API keys, management secrets, tokens, the secret of a `wsChannel`.
+"""Hiding of secrets: API keys, management secrets, tokens, the secret of a `wsChannel`.
 
-Two tools. `masked` makes a value fit for a repr: what goes under the name of a credential is hidden.
-`scrub` takes known secrets out of a text that somebody else wrote: a service's own error message may
-repeat the key that it refuses, as it is or escaped for a URL, for HTML or for JSON.
+`masked` prepares a value for a repr: it hides values with the name of a credential. `scrub` removes known
+secrets from a text of the service, whose error message may contain the rejected key, plain or escaped for a
+URL, for HTML or for JSON.
 """
 
 import re
@@ -13,15 +13,15 @@ from typing import Any, Final
 
 HIDDEN: Final = "[hidden]"
 DEEPEST: Final = 50
-"""Levels of decoded JSON that are shown; an error's details may be nested as deep as a decoder goes."""
+"""The number of levels of decoded JSON that are shown, as error details may be nested very deeply."""
 _TOO_DEEP: Final = "[nested too deeply]"
-_LONGEST_ESCAPE: Final = 12  # &#x00041; and a few backslashes
+_LONGEST_ESCAPE: Final = 12  # `&#x00041;` and a few backslashes
 _BACKSLASHES: Final = r"(?:\\|u005c|%5c|&#0*92;|&#x0*5c;)*+"
 
-# Names are compared without case, dashes and underscores: apiKey, api_key and apikey are one.
+# Names are compared without case, dashes and underscores: apiKey, api_key and apikey are equal.
 _CREDENTIALS = frozenset({"accesskey", "apikey", "apikeys", "authtoken", "password", "secret", "token"})
 _NAMES = "|".join("[-_]*".join(name) for name in sorted(_CREDENTIALS))
-# What stands beside a name: a quoted text, a list or an object, or a word. A closing mark may be cut off.
+# The value of a name: a quoted text, a list, an object, or a word; its closing character may be cut off.
 _VALUE = r"""\\*"(?:[^"\\]|\\.)*+"?|\\*'(?:[^'\\]|\\.)*+'?|\[[^\]]*+\]?|\{[^}]*+\}?|[^\s,;&}\]<>]+"""
 _ESCAPE = re.compile(r"[%&\\]")
 _PAIR = re.compile(
@@ -30,7 +30,7 @@ _PAIR = re.compile(
 
 
 def is_credential(name: str) -> bool:
-    """True if a field of this name holds something that must not be shown."""
+    """Return True if a field of this name holds a credential."""
     return name.replace("_", "").replace("-", "").lower() in _CREDENTIALS
 
 
@@ -42,7 +42,7 @@ class _Hidden:
 
 
 class _Bytes:
-    """The size in place of raw bytes: raw JSON may hold anything, a wsChannel secret included."""
+    """A repr with the size of raw bytes, as raw JSON may contain a secret."""
 
     __slots__ = ("size",)
 
@@ -54,7 +54,7 @@ class _Bytes:
 
 
 def masked(name: str, value: Any) -> Any:
-    """`value` as it may be shown under the field name `name`: every credential in it hidden."""
+    """Return `value` of the field `name` for a repr, with every credential in it hidden."""
     if value and is_credential(name):
         return _Hidden()
     if isinstance(value, dict):
@@ -65,7 +65,7 @@ def masked(name: str, value: Any) -> Any:
 
 
 def scrub(text: str, secrets: Iterable[str]) -> str:
-    """`text` without any of the `secrets`, and without what stands beside a credential's name."""
+    """Return `text` with `secrets` and the values of credential names hidden."""
     known = _known(tuple(secrets), _ESCAPE.search(text) is not None)
     if known is not None:
         text = known.sub(HIDDEN, text)
@@ -73,7 +73,7 @@ def scrub(text: str, secrets: Iterable[str]) -> str:
 
 
 def scrub_all(value: Any, secrets: Iterable[str], levels: int = DEEPEST) -> Any:
-    """Decoded JSON with every text in it scrubbed, and every credential hidden by its name."""
+    """Return decoded JSON with all texts scrubbed and all credentials hidden, down to `levels` levels."""
     secrets = tuple(secrets)
     if isinstance(value, str):
         return scrub(value, secrets)
@@ -91,7 +91,7 @@ def scrub_all(value: Any, secrets: Iterable[str], levels: int = DEEPEST) -> Any:
 
 @lru_cache(64)
 def _known(secrets: tuple[str, ...], escaped: bool) -> re.Pattern[str] | None:
-    """A pattern that finds any of `secrets`; one that is the beginning of another comes after it."""
+    """Return a pattern for any of `secrets`, longer ones first; None for no secrets."""
     patterns: list[str] = []
     for secret in sorted(filter(None, secrets), key=len, reverse=True):
         patterns += [re.escape(secret), _escaped(secret)] if escaped else [re.escape(secret)]
@@ -99,8 +99,8 @@ def _known(secrets: tuple[str, ...], escaped: bool) -> re.Pattern[str] | None:
 
 
 def _escaped(secret: str) -> str:
-    """A pattern for `secret` where any of its characters may be escaped for a URL, for HTML or for JSON."""
-    # Backslashes may stand before any character, so its own are left out: no text takes long to search.
+    """Return a pattern for `secret` with any of its characters escaped for a URL, for HTML or for JSON."""
+    # Any character may follow backslashes, so those of the secret are left out, which keeps the search fast.
     return _BACKSLASHES.join(_spellings(char) for char in secret if char != "\\") or re.escape(secret)
 
 
@@ -111,14 +111,14 @@ def _spellings(char: str) -> str:
 
 
 def longest(secrets: Iterable[str]) -> int:
-    """The most characters that a secret takes in a text, however it is escaped."""
+    """Return the largest number of characters that an escaped secret can have in a text."""
     return max((_LONGEST_ESCAPE * len(secret) for secret in secrets), default=0)
 
 
 def description(value: object) -> str:
-    """A refused argument as its error names it: a number, None or a boolean as it is, else the type alone.
+    """Return a wrong argument for its error text: a number, None or a boolean, else only its type.
 
-    Where arguments are swapped, the value that is refused is a key.
+    If a caller swaps arguments, the wrong argument may be a key.
     """
     if value is None or isinstance(value, bool | int | float):
         return shown(value)
@@ -126,7 +126,7 @@ def description(value: object) -> str:
 
 
 def shown(value: object) -> str:
-    """The repr of a refused value; Python writes none of an integer of more than 4300 digits."""
+    """Return the repr of a wrong value; of an integer with more than 4300 digits, only its type."""
     try:
         return repr(value)
     except ValueError:

@@ -1,4 +1,4 @@
-"""The session: the collections of one app, as one user, on one set of options."""
+"""The session: the collections of one app, with one acting user and one set of options."""
 
 from typing import Self, Unpack, final
 
@@ -18,22 +18,22 @@ from .resources.users import Users
 
 @final
 class AsyncSession(ClientView):
-    """Calls to the chat service. Use it with `async with`: leaving it closes every connection.
+    """Calls to the chat service, used with `async with`, whose end closes all connections.
 
-    - `concurrency` (100): how many requests run at once, per region.
-    - `timeouts` bound one attempt, `deadline` a call as a whole, in seconds.
-    - `retry`: how a failed attempt is repeated; `pace`: how fast calls go.
-    - `priority="bulk"` lets interactive calls go first.
-    - `headers` go with every request, and their values are secrets like the key; `max_reply_bytes` (64 MiB)
-      caps a reply, before and after decompression.
-    - `telemetry`: a listener, or several; see `chatrest.telemetry`.
-    - `arrays` ("comma"): how lists travel in a query, `comma`, `repeat` or `brackets`.
-    - `verify`: True, or an `ssl.SSLContext`; `proxy`: an address (the environment is not read).
-    - `cursor_key`: bytes that sign the tokens of cursors (32 random ones are best); other tokens are refused.
-    - `clock`, `sleep`, `dice`: time.monotonic, asyncio.sleep, random.random, for tests to replace.
+    - `concurrency` (100): the number of requests at the same time, per region.
+    - `timeouts` limit one attempt, `deadline` a whole call, in seconds.
+    - `retry`: the policy for failed attempts; `pace`: the rate of calls.
+    - `priority`: "interactive" (the default) or "bulk", which lets interactive calls go first.
+    - `headers` are sent with every request, and their values are secrets like the key; `max_reply_bytes` (64
+      MiB) limits the size of a reply, before and after decompression.
+    - `telemetry`: one listener or several, see `chatrest.telemetry`.
+    - `arrays` ("comma"): the form of lists in a query, `comma`, `repeat` or `brackets`.
+    - `verify`: True, or an `ssl.SSLContext`; `proxy`: a URL (the environment is not read).
+    - `cursor_key`: bytes that sign cursor tokens (32 random ones are best); other tokens are an error.
+    - `clock`, `sleep`, `dice`: by default time.monotonic, asyncio.sleep and random.random; tests replace
+      them.
 
-    A session belongs to the event loop that it was opened in. Raises `RequestInvalidError` where an argument
-    is wrong.
+    A session belongs to the event loop that opened it. Raises `RequestInvalidError` if an argument is wrong.
     """
 
     @hides_arguments
@@ -48,19 +48,19 @@ class AsyncSession(ClientView):
 
     @property
     def app(self) -> App:
-        """The app that calls go to."""
+        """The app of all calls of this view."""
         app = self._options.destination.app
         assert app is not None
         return app
 
     @hides_arguments
     def for_app(self, app: App) -> Self:
-        """Return a view that calls another app, in its own region's pool."""
+        """Return a view for another app, which uses the pool of that app's region."""
         return self._view(destination=_destination(app))
 
     @hides_arguments
     def as_user(self, uid: str) -> Self:
-        """Return a view whose calls act as `uid`: the header `onBehalfOf` (Authentication 8)."""
+        """Return a view whose calls act on behalf of `uid`: the header `onBehalfOf` (Authentication 8)."""
         if uid is None:
             raise RequestInvalidError("uid = None: allowed is a user's uid")
         return self._view(acting_user=check_acting_user(uid, "uid"))
@@ -77,7 +77,7 @@ def _destination(app: object) -> Destination:
     return Destination(
         app_id=app.app_id,
         region=app.region,
-        addresses={"chat": app.chat_url, "calls": app.calls_url},  # an app without an address is refused here
+        addresses={"chat": app.chat_url, "calls": app.calls_url},  # raises for an app without an address
         keys=Headers(apikey=app.api_key),
         app=app,
     )

@@ -1,11 +1,11 @@
-"""Telemetry: a frozen record per attempt, and one per call, for functions that listen.
+"""Telemetry: an immutable record of each attempt and of each call, for listeners.
 
-A listener is a function of one record: `AsyncSession(app, telemetry=print)`. It is called in the task that
-made the call, must be quick, and may not wait; what it raises is logged and does the call no harm. No
-record holds a key, a uid, a query or a body: an operation is named by its template.
+A listener is a function of one record: `AsyncSession(app, telemetry=print)`. It is called in the task of the
+call, must be fast, and must not block; its exceptions are logged and do not affect the call. Records contain
+no key, uid, query or body: the path is a template.
 
-Without listeners no record is made, and decoding is not timed. The logger `chatrest` writes attempts at
-DEBUG and repeats at INFO; it has no handler of its own.
+Without listeners no record is created, and decoding is not measured. The logger `chatrest` logs attempts at
+DEBUG and repetitions at INFO; it has no handler.
 """
 
 import logging
@@ -20,7 +20,7 @@ LOGGER.addHandler(logging.NullHandler())
 
 class _CallRecord(Struct, frozen=True, kw_only=True):
     call: int
-    """The call's number in its process: its attempts and its `Outcome` share it."""
+    """The number of the call in its process, the same in its attempts and its `Outcome`."""
     operation: str
     """The endpoint's name, such as `messages.list_user`."""
     method: str
@@ -32,25 +32,25 @@ class _CallRecord(Struct, frozen=True, kw_only=True):
 
 @final
 class Attempt(_CallRecord, frozen=True, kw_only=True):
-    """One request, sent or not. All durations are in seconds."""
+    """One attempt, whether or not its request was sent. All durations are in seconds."""
 
     number: int
-    """1 for the first."""
+    """The number of the attempt, from 1."""
     status: int | None
-    """The HTTP status; None where no reply came."""
+    """The HTTP status; None without a reply."""
     reply_bytes: int
     paced: float
-    """Held back by the rate limit."""
+    """Waiting for the rate limit."""
     queued: float
     """Waiting for a place in the region's pool."""
     network: float
-    """From the place in the pool to the reply's last byte; making a connection is part of it."""
+    """From the place in the pool to the last byte of the reply, with the time to connect."""
     decoded: float
-    """Making the result of the reply."""
+    """Decoding the reply."""
     error: str | None
-    """The class of the error that the attempt ended in."""
+    """The class name of the attempt's error; None for a success."""
     cause: str | None
-    """The class of the error that the attempt before ended in; None for a first attempt."""
+    """The class name of the previous attempt's error; None for a first attempt."""
 
 
 @final
@@ -60,9 +60,9 @@ class Outcome(_CallRecord, frozen=True, kw_only=True):
     attempts: int
     seconds: float
     status: int | None
-    """Of the last attempt's reply; None where it brought none."""
+    """The HTTP status of the last attempt; None without a reply."""
     error: str | None
-    """The class of the error that was raised; None for a success."""
+    """The class name of the raised error; None for a success."""
 
 
 Record: TypeAlias = Attempt | Outcome
@@ -70,7 +70,7 @@ Listener: TypeAlias = Callable[[Record], None]
 
 
 def notify(listeners: Sequence[Listener], record: Record) -> None:
-    """Hand a record to every listener."""
+    """Call every listener with `record`; log their exceptions."""
     for listener in listeners:
         try:
             listener(record)
@@ -79,7 +79,7 @@ def notify(listeners: Sequence[Listener], record: Record) -> None:
 
 
 def log_attempt(record: Record) -> None:
-    """Write attempts to the logger `chatrest`: the listener that is always there."""
+    """Log an attempt to the logger `chatrest` at DEBUG."""
     if isinstance(record, Attempt):
         LOGGER.debug(
             "%s %s: attempt %d: %s, %d bytes in %.3f s",

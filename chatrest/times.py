@@ -1,9 +1,8 @@
-"""Timestamps and datetimes: the service counts seconds or milliseconds since 1970, callers think in
-datetimes.
+"""Conversion between datetimes and the service's timestamps in seconds or milliseconds since 1970.
 
 The specification does not show the unit. Services of this kind send epoch seconds in chat records and epoch
 milliseconds in some others (operations table, oddities), so the size of a number decides: from
-100,000,000,000 on it is milliseconds (1973 as milliseconds, the year 5138 as seconds).
+100,000,000,000 on it is milliseconds (in milliseconds that is 1973, in seconds the year 5138).
 """
 
 from datetime import UTC, date, datetime, time, timedelta
@@ -19,10 +18,9 @@ _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def to_datetime(stamp: float | UnsetType | None) -> datetime | None:
-    """Return the aware UTC datetime of a service's timestamp, in seconds or milliseconds; None for None and
-    UNSET.
+    """Return the aware UTC datetime of a timestamp in seconds or milliseconds; None for None and UNSET.
 
-    Raises `RequestInvalidError` for what is no number, or lies beyond the years 1 to 9999.
+    Raises `RequestInvalidError` if it is not a number, or not in the years 1 to 9999.
     """
     if stamp is None or stamp is UNSET:
         return None
@@ -38,9 +36,9 @@ def to_datetime(stamp: float | UnsetType | None) -> datetime | None:
 
 
 def to_seconds(name: str, moment: date) -> int:
-    """Return epoch seconds of an aware datetime, or of a date's first second in UTC; fractions are cut off.
+    """Return the epoch seconds of an aware datetime, rounded down, or of the start of a date in UTC.
 
-    Raises `RequestInvalidError` under the field's `name` for a datetime without a time zone.
+    Raises `RequestInvalidError` with the field's `name` for a datetime without a time zone.
     """
     if not isinstance(moment, datetime):
         moment = datetime.combine(moment, time(), UTC)

@@ -1,4 +1,4 @@
-"""What the tests of the command `export` share: its result's types, the ids in a folder, and its summary."""
+"""Shared parts of the tests of the command `export`: types, the ids in a folder, and the parsed summary."""
 
 import json
 import subprocess
@@ -8,31 +8,31 @@ from pathlib import Path
 from click.testing import Result
 
 from chatrest.emulator import Emulator
-from tests.cli.conftest import Front, Served
+from tests.cli.conftest import EmulatorThread, Proxy
 
 Run = Callable[..., Result]
 Start = Callable[..., subprocess.Popen[bytes]]
-Fronted = Callable[[Callable[[int, str], tuple[int, bytes] | None]], Front]
+MakeProxy = Callable[[Callable[[int, str], tuple[int, bytes] | None]], Proxy]
 
 PATIENCE = 20.0
 
 
 def ids_of(out: Path) -> list[int]:
-    """The ids of all messages below a folder, each as often as it stands there."""
+    """Return the sorted ids of all messages in a folder, with duplicates."""
     lines = [line for path in out.glob("*.ndjson") for line in path.read_bytes().splitlines()]
     return sorted(int(json.loads(line)["id"]) for line in lines)
 
 
-def all_ids(service: Served) -> list[int]:
-    """What users' lists hold: not what the app itself has sent to a group."""
+def all_ids(service: EmulatorThread) -> list[int]:
+    """Return the sorted ids of all messages in users' lists, without those of the app to a group."""
 
-    def held(emulator: Emulator) -> set[int]:
+    def user_message_ids(emulator: Emulator) -> set[int]:
         store = emulator.store
         return {each for uid in store.people.uids() for each in store.ids(participant=uid)}
 
-    return sorted(service.ask(held))
+    return sorted(service.ask(user_message_ids))
 
 
-def told(result: Result) -> dict[str, str]:
-    """The summary: its lines by their first word."""
+def summary_of(result: Result) -> dict[str, str]:
+    """Return the lines of the summary by their first word."""
     return dict(line.split(maxsplit=1) for line in result.stdout.splitlines())

@@ -1,7 +1,7 @@
 """The command `chatrest`. It needs the extra `cli` (click and rich); nothing else in the package does.
 
-`root` is the command and what its failures look like; a file a subcommand, or a few that belong together;
-`demo` is a package of its own. All that is written goes through `streams`.
+`root` holds the command group and its error handling. Each other module holds a subcommand or a few related
+ones; `demo` is a package. All output goes through `streams`.
 """
 
 import sys
@@ -14,11 +14,11 @@ _NEEDED = ("click", "rich")
 
 
 def main() -> NoReturn:
-    """Runs the command with `sys.argv`, and ends the process with its exit status."""
+    """Run the command with `sys.argv`, and end the process with its exit status."""
     if any(find_spec(name) is None for name in _NEEDED):
         sys.exit("chatrest: the command needs the extra: pip install 'chatrest[cli]'")
     try:
         from .root import root
-    except KeyboardInterrupt:  # loading takes long enough for one
+    except KeyboardInterrupt:  # loading is slow enough for a user to press Ctrl-C
         sys.exit(130)
     root.main()

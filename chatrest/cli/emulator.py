@@ -1,4 +1,4 @@
-"""`emulator`: the documented service on this machine, until it is stopped."""
+"""`emulator`: run an emulator of the service on this machine until it is stopped."""
 
 import asyncio
 import os
@@ -13,37 +13,41 @@ from typing import Any
 import click
 
 from . import streams
-from .numbers import number
+from .numbers import number_option
 
 
-@click.command(short_help="Runs the service on this machine, with generated data.")
-@number("--port", 0, most=65_535, what="Where it listens; 0 for a free one.")
-@number("--users", 50, what="How many users it has.")
-@number("--messages", 1000, what="How many messages it has.")
-@number("--seed", 0, what="The same seed and sizes give the same data.")
+@click.command(short_help="Run an emulator of the service, with generated data.")
+@number_option("--port", 0, most=65_535, help_text="TCP port; 0 for any free one.")
+@number_option("--users", 50, help_text="Number of users.")
+@number_option("--messages", 1000, help_text="Number of messages.")
+@number_option("--seed", 0, help_text="The same seed and sizes generate the same data.")
 @click.option(
     "--database",
     type=click.Path(dir_okay=False, path_type=Path),
     metavar="FILE",
-    help="Keep everything in FILE; one that is filled already is served as it is.",
+    help="Keep all data in FILE; if FILE has data, serve it and generate none.",
 )
-@click.option("--until-eof", is_flag=True, help="End with standard input, too: for a program that starts it.")
+@click.option(
+    "--until-eof",
+    is_flag=True,
+    help="Also stop when standard input ends; for programs that start the emulator.",
+)
 def emulator(port: int, users: int, messages: int, seed: int, database: Path | None, until_eof: bool) -> None:
-    """Runs the documented service on 127.0.0.1, with generated data, until Ctrl-C or SIGTERM (status 0).
+    """Run an emulator of the service on 127.0.0.1 until Ctrl-C or SIGTERM (exit status 0).
 
-    Prints its address and keys on standard output as `export CHATREST_…=…` lines, once it listens.
+    When it is ready, prints its address and keys on standard output as `export CHATREST_…=…` lines.
 
     \b
     Examples:
-      chatrest emulator                      in one terminal; copy its lines to another
-      eval "$(chatrest emulator &)"          in the background of this shell, which then
-      chatrest users --limit 3               has it in its environment
+      chatrest emulator                      in one terminal; copy the printed lines to another
+      eval "$(chatrest emulator &)"          in the background, with its address and
+      chatrest users --limit 3               keys in the environment of this shell
       kill $CHATREST_EMULATOR_PID
       chatrest emulator --messages 100000 --port 8080 > emulator.env
     """
     if until_eof and not _can_wait_for_input():
         raise click.UsageError("--until-eof needs a pipe as standard input")
-    # While data is generated the event loop stands still, and could not receive a signal.
+    # The event loop does not run while data is generated, so it could not handle a signal.
     for each in _signals():
         signal.signal(each, _interrupt)
     with suppress(KeyboardInterrupt):
@@ -65,9 +69,9 @@ def _interrupt(*_: object) -> None:
 
 
 def _signals() -> list[signal.Signals]:
-    """The signals that end it; not those that the parent wants ignored, as a shell does with `&`."""
-    both = (signal.SIGINT, signal.SIGTERM)
-    return [each for each in both if signal.getsignal(each) is not signal.SIG_IGN]
+    """Return the signals that stop the emulator, except ignored ones: a shell ignores SIGINT for `&`."""
+    numbers = (signal.SIGINT, signal.SIGTERM)
+    return [each for each in numbers if signal.getsignal(each) is not signal.SIG_IGN]
 
 
 async def _serve(until_eof: bool, **options: Any) -> None:
@@ -93,9 +97,9 @@ async def _serve(until_eof: bool, **options: Any) -> None:
             }
         )
         users, messages = len(service.store.people.uids()), len(service.store.ids())
-        streams.complain(
+        streams.warn(
             f"emulator at {service.base_url} with {users:,} users and {messages:,} messages; "
-            f"end it with Ctrl-C or: kill {os.getpid()}"
+            f"stop it with Ctrl-C or: kill {os.getpid()}"
         )
         await stop.wait()
 
@@ -104,11 +108,11 @@ def _announce(values: dict[str, str]) -> None:
     text = "".join(f"export CHATREST_{name}={shlex.quote(value)}\n" for name, value in values.items())
     streams.write(text.encode())
     if not streams.is_terminal("stdout"):
-        streams.let_go()  # so that $(chatrest emulator &) comes to its end
+        streams.detach_stdout()  # so that $(chatrest emulator &) ends
 
 
 class _Eof(asyncio.Protocol):
-    """Sets an event when the stream ends."""
+    """A protocol that sets an event when its stream ends."""
 
     def __init__(self, stop: asyncio.Event) -> None:
         self._stop = stop

@@ -1,4 +1,4 @@
-"""Where the commands go and with which keys: the environment says it, and nothing else."""
+"""Sessions of the commands; addresses and keys come from the environment only."""
 
 import os
 from typing import TYPE_CHECKING
@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
 
 def session(telemetry: "Listener | tuple[()]" = ()) -> "AsyncSession":
-    """A session with the app that the environment names, as `App.from_env` reads it."""
-    from ..session import AsyncSession  # brings the network along, which no help text needs
+    """Return a session for the app in the environment; errors as `App.from_env`."""
+    from ..session import AsyncSession  # imports aiohttp, which a help text does not need
 
     return AsyncSession(App.from_env(), telemetry=telemetry, headers=headers())
 
@@ -30,7 +30,10 @@ def headers() -> dict[str, str]:
 
 
 def management() -> "AsyncManagement":
-    """The account that the environment names; all that is missing is in one `RequestInvalidError`."""
+    """Return the management account in the environment.
+
+    Raises one `RequestInvalidError` that names all missing variables.
+    """
     from ..management import AsyncManagement
 
     names = [f"CHATREST_MANAGEMENT_{part}" for part in ("URL", "KEY", "SECRET")]

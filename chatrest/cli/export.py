@@ -1,7 +1,7 @@
-"""`export`: a plan out of options, a run that is watched, and its end in plain words.
+"""`export`: build a plan from options, run it with a progress display, and print a summary.
 
-An export that is not whole is a failure, whatever it holds: the exit status says so, and each source that
-failed has a line. Wherever a run stops, its last line says how to go on.
+An incomplete export fails with status 1 and prints a line for each failed source. When a run stops early, its
+last line says how to continue.
 """
 
 import errno
@@ -19,18 +19,18 @@ from ..errors import AuthenticationError, ChatRestError, RequestInvalidError
 from ..queries.messages import MessageQuery
 from . import streams
 from .environment import session
-from .exporting.times import Ago, Moment
-from .exporting.words import Files, estimated, missing, summary
-from .filters import Listing, filtered_by, query_of
-from .invocation import typed
+from .exporting.format import FileTotals, estimate_lines, incomplete_message, summary_lines
+from .exporting.time_options import AgeOption, TimeOption
+from .filters import ListCommand, filter_options, query_of
+from .invocation import invocation
 from .running import run
 
 if TYPE_CHECKING:
     from ..export import Plan, Progress, Report
-    from .exporting.gauge import Gauge
+    from .exporting.snapshot import Monitor
     from .exporting.watch import Display
 
-# The plan's own, which a help text is not to wait for; the tests compare them.
+# Copies of the plan's constants: importing them would slow the help text down. A test compares them.
 FORMATS: Final = ("ndjson", "parquet", "sqlite")
 COMPRESS: Final = ("none", "gzip", "zstd")
 PARTITIONS: Final = ("source", "month")
@@ -39,11 +39,11 @@ NOT_A_FILTER: Final = (
     "from_timestamp", "to_timestamp",
 )  # fmt: skip
 WORKERS: Final = 32
-_MOST_WORKERS: Final = 90  # as many places as a session has for what is not urgent
-_FAILURES: Final = 20
+_MOST_WORKERS: Final = 90  # as many calls as a session runs at a time for bulk work
+_FAILURES_SHOWN: Final = 20
 
 
-@click.command(cls=Listing, short_help="Exports messages to files; continues after an interruption.")
+@click.command(cls=ListCommand, short_help="Export messages to files; continues after an interruption.")
 @click.argument("out", type=click.Path(path_type=Path))
 @click.option(
     "--all-users", is_flag=True, help="The messages of every user.  [default if no source is named]"
@@ -58,11 +58,11 @@ _FAILURES: Final = 20
     "--everything", is_flag=True, help="The app's own list of all messages, instead of other sources."
 )
 @click.option(
-    "--since", type=Moment(), metavar="T",
+    "--since", type=TimeOption(), metavar="T",
     help="Sent at T or later: 2026-11-01, 2026-11-01T12:00Z (UTC if no zone is given), or epoch seconds.",
 )  # fmt: skip
 @click.option(
-    "--until", type=Moment(end=True), metavar="T",
+    "--until", type=TimeOption(end=True), metavar="T",
     help="Sent at T or earlier. A date alone means the END of that day (UTC).",
 )  # fmt: skip
 @click.option(
@@ -76,21 +76,21 @@ _FAILURES: Final = 20
     help="A file per source, or per month.  [default: source; month for parquet]",
 )  # fmt: skip
 @click.option(
-    "--recheck", type=Ago(), metavar="AGO",
+    "--recheck", type=AgeOption(), metavar="AGO",
     help="Also read the last 12h, 7d or 2w again, to find edited and deleted messages.",
 )  # fmt: skip
 @click.option(
     "--workers", type=click.IntRange(1, _MOST_WORKERS), metavar="N", default=WORKERS, show_default=True,
-    help="How many sources are read at the same time.",
+    help="Number of sources that are read at the same time.",
 )  # fmt: skip
 @click.option("--dry-run", is_flag=True, help="Write nothing; estimate the number of messages and the time.")
 @click.option("--json", "as_json", is_flag=True, help="Print the summary as one JSON object.")
 @click.option("--quiet", is_flag=True, help="No progress on standard error.")
-@filtered_by(MessageQuery, without=NOT_A_FILTER)
+@filter_options(MessageQuery, without=NOT_A_FILTER)
 def export(
     out: Path, recheck: int | None, workers: int, dry_run: bool, as_json: bool, quiet: bool, **given: Any
 ) -> None:
-    """Exports messages to files in the folder OUT, exactly as the service sends them.
+    """Export messages to files in the folder OUT, exactly as the service sends them.
 
     If it is interrupted, run `chatrest export OUT` to continue; run later, the same command adds what is new.
     Sources, times, filters and format are set by the first run and cannot be changed; later runs do not need
@@ -120,24 +120,24 @@ def export(
         _estimate(out, plan, recheck=recheck, workers=workers, as_json=as_json)
         return
     from ..export import Progress
-    from .exporting.gauge import Gauge
+    from .exporting.snapshot import Monitor
     from .exporting.watch import display_of
 
     progress = Progress()
-    gauge = Gauge(progress)
-    with _going_on(out, progress):
+    monitor = Monitor(progress)
+    with _resume_hint(out, progress):
         with display_of(str(out), quiet=quiet) as display:
-            report = run(_run(out, plan, progress, gauge, display, recheck=recheck, workers=workers))
-        _tell(report, progress, out, gauge.elapsed, as_json=as_json)
+            report = run(_run(out, plan, progress, monitor, display, recheck=recheck, workers=workers))
+        _print_report(report, progress, out, monitor.elapsed, as_json=as_json)
 
 
 def _plan_of(given: dict[str, Any]) -> "Plan | None":
-    """What was asked for; None for nothing: then it is the folder's own plan."""
+    """Return the plan that the options give; None without any, which means the plan of the folder."""
     from ..export import Plan
 
     query = query_of(MessageQuery, given)
-    asked = {name.rstrip("_"): value for name, value in given.items() if not name.startswith("filter_")}
-    named = {name: value for name, value in asked.items() if value not in (None, (), False)}
+    options = {name.rstrip("_"): value for name, value in given.items() if not name.startswith("filter_")}
+    named = {name: value for name, value in options.items() if value not in (None, (), False)}
     return Plan(query=query, **named) if named or query != MessageQuery() else None
 
 
@@ -145,17 +145,17 @@ async def _run(
     out: Path,
     plan: "Plan | None",
     progress: "Progress",
-    gauge: "Gauge",
+    monitor: "Monitor",
     display: "Display",
     *,
     recheck: int | None,
     workers: int,
 ) -> "Report":
-    from ..export import export as exported
-    from .exporting.watch import watched
+    from ..export import export as run_export
+    from .exporting.watch import live_display
 
-    async with session(progress.heard) as chat, watched(gauge, display, chat):
-        return await exported(chat, out, plan, recheck=recheck, workers=workers, progress=progress)
+    async with session(progress.heard) as chat, live_display(monitor, display, chat):
+        return await run_export(chat, out, plan, recheck=recheck, workers=workers, progress=progress)
 
 
 def _estimate(out: Path, plan: "Plan | None", *, recheck: int | None, workers: int, as_json: bool) -> None:
@@ -171,85 +171,97 @@ def _estimate(out: Path, plan: "Plan | None", *, recheck: int | None, workers: i
         more = {"export": str(out), "workers": workers, "known": result.known}
         _write_json({**more, **structs.asdict(result), "plan": plan_json})
     else:
-        _write(estimated(result, str(out), workers))
+        _write(estimate_lines(result, str(out), workers))
 
 
-# ── the end ──
+# ── errors and the summary ──
 
 
 @contextmanager
-def _going_on(out: Path, progress: "Progress") -> Iterator[None]:
-    """Where a run stops before its end, the error says how to go on."""
+def _resume_hint(out: Path, progress: "Progress") -> Iterator[None]:
+    """Add to an error of the block a note that says how to continue the export."""
     try:
         yield
-    except _NotWholeError:
+    except _IncompleteError:
         raise
     except BaseException as error:
-        first = _first(error)
-        if advice := _advice(first, out, progress):
-            first.add_note(advice)
+        cause = _first_error(error)
+        if advice := _advice(cause, out, progress):
+            cause.add_note(advice)
         raise
 
 
 def _advice(error: BaseException, out: Path, progress: "Progress") -> str:
-    is_open = progress.phase != "beginning"  # before that its plan is nowhere but in the arguments
-    on = f"go on with: {typed()} export {shlex.quote(str(out))}" if is_open else "run the same command again"
+    is_open = progress.phase != "beginning"  # before that, the plan is not on disk yet
+    command = (
+        f"continue with: {invocation()} export {shlex.quote(str(out))}"
+        if is_open
+        else "run the same command again"
+    )
     match error:
         case RequestInvalidError():
-            return "wait until it has ended, and run this again" if "writing here" in str(error) else ""
+            return "wait until it ends, then run this command again" if "writing here" in str(error) else ""
         case AuthenticationError():
-            return f"nothing is lost; with a key that is allowed in CHATREST_API_KEY, {on}"
+            return f"no exported message is lost; set CHATREST_API_KEY to a valid key and {command}"
         case OSError(errno=errno.ENOSPC | errno.EDQUOT) if not isinstance(error, ChatRestError):
-            return f"make room, and {on}"
+            return f"free some space and {command}"
         case OSError() if not is_open:
             return ""
-    return on
+    return command
 
 
-def _first(error: BaseException) -> BaseException:
+def _first_error(error: BaseException) -> BaseException:
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     return error
 
 
-class _NotWholeError(ChatRestError):
-    """An export that came to its end, and lacks something."""
+class _IncompleteError(ChatRestError):
+    """An export that ran to its end, but is not complete."""
 
 
-class _Part(Struct):
+class _ManifestFile(Struct):
     bytes: int
 
 
-class _Told(Struct):
-    """What a summary takes from the manifest."""
+class _Manifest(Struct):
+    """The members of the manifest that the summary needs."""
 
     plan: Raw
-    parts: list[_Part]
+    parts: list[_ManifestFile]
 
 
-def _tell(report: "Report", progress: "Progress", out: Path, seconds: float, *, as_json: bool) -> None:
+def _print_report(
+    report: "Report", progress: "Progress", out: Path, seconds: float, *, as_json: bool
+) -> None:
     files = _files(out)
     try:
         if as_json:
-            of_files = {"format": files.format, "files": files.count, "bytes": files.bytes}
-            _write_json({"export": str(out), **structs.asdict(report), **of_files, "seconds": seconds})
+            totals = {"format": files.format, "files": files.count, "bytes": files.bytes}
+            _write_json({"export": str(out), **structs.asdict(report), **totals, "seconds": seconds})
         else:
-            _write(summary(report, progress, str(out), files, seconds))
-    except BrokenPipeError:  # nobody reads the summary: the exit status has to be right all the same
-        streams.let_go()
-    for failure in report.failed[:_FAILURES]:
-        streams.complain(f"{failure.source}: {failure.error}")
-    if len(report.failed) > _FAILURES:
-        streams.complain(f"and {len(report.failed) - _FAILURES:,} more: see {out / 'manifest.json'}")
+            _write(summary_lines(report, progress, str(out), files, seconds))
+    except BrokenPipeError:  # the reader of the summary is gone; the exit status must still be right
+        streams.detach_stdout()
+    for failure in report.failed[:_FAILURES_SHOWN]:
+        streams.warn(f"{failure.source}: {failure.error}")
+    if len(report.failed) > _FAILURES_SHOWN:
+        streams.warn(
+            f"and {len(report.failed) - _FAILURES_SHOWN:,} more failed sources: see {out / 'manifest.json'}"
+        )
     if not report.complete:
-        raise _NotWholeError(missing(report))
+        raise _IncompleteError(incomplete_message(report))
 
 
-def _files(out: Path) -> Files:
+def _files(out: Path) -> FileTotals:
     from ..export import Plan, manifest
 
-    told = msgspec.json.decode((out / manifest.NAME).read_bytes(), type=_Told)
-    return Files(Plan.parse(bytes(told.plan)).format, len(told.parts), sum(part.bytes for part in told.parts))
+    contents = msgspec.json.decode((out / manifest.NAME).read_bytes(), type=_Manifest)
+    return FileTotals(
+        Plan.parse(bytes(contents.plan)).format,
+        len(contents.parts),
+        sum(file.bytes for file in contents.parts),
+    )
 
 
 def _write_json(members: dict[str, Any]) -> None:

@@ -1,4 +1,4 @@
-"""Options out of a filter's fields: the struct says what is allowed, a table says what it means."""
+"""Options made from a filter's fields: types come from the struct, help texts from a table."""
 
 from collections.abc import Callable, Collection, Mapping
 from typing import Any, Final, TypeVar
@@ -15,7 +15,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 Q = TypeVar("Q", bound=Filter)
 
 _PREFIX: Final = "filter_"
-_NAMES: Final = {"limit": "page-limit"}  # --limit is how many there are to be in all
+_NAMES: Final = {"limit": "page-limit"}  # --limit is the total number of records
 
 MEANINGS: Final[Mapping[type[Filter], Mapping[str, str]]] = {
     MessageQuery: {
@@ -27,10 +27,10 @@ MEANINGS: Final[Mapping[type[Filter], Mapping[str, str]]] = {
         "mentioned_uids": "That mention this user.",
         "unread": "Not read by the user.",
         "undelivered": "Not delivered to the user.",
-        "count": "How many messages per user or group, in the place of messages.",
+        "count": "The number of messages per user or group, instead of messages.",
         "hide_replies": "Without the replies inside threads.",
-        "affix": "Go on after --id (append), or back from it (prepend).",
-        "id": "Begin at this message.",
+        "affix": "Messages after --id (append) or before it (prepend).",
+        "id": "Start at this message.",
         "category": "Of this category, such as message, custom, action, call.",
         "categories": "Of one of these categories.",
         "type": "Of this type, such as text, image, audio.",
@@ -38,10 +38,10 @@ MEANINGS: Final[Mapping[type[Filter], Mapping[str, str]]] = {
         "my_mentions_only": "That mention the user of --on-behalf-of.",
         "has_reactions": "With reactions.",
         "sender": "Sent by this user.",
-        "mentions_with_blocked_info": "With what is blocked between mentioned users and --on-behalf-of.",
+        "mentions_with_blocked_info": "With blocks between the mentioned users and --on-behalf-of.",
         "mentions_with_tag_info": "With the tags of mentioned users.",
-        "per_page": "Size of a page; goes without --on-behalf-of.",
-        "limit": "Size of a page; goes with --on-behalf-of.",
+        "per_page": "Size of a page; only without --on-behalf-of.",
+        "limit": "Size of a page; only with --on-behalf-of.",
         "from_timestamp": "Sent at this timestamp or later.",
         "to_timestamp": "Sent at this timestamp or earlier.",
         "with_tags": "With the tags of each message.",
@@ -49,36 +49,36 @@ MEANINGS: Final[Mapping[type[Filter], Mapping[str, str]]] = {
     },
     UserQuery: {
         "search_key": "Text that the name or uid begins with.",
-        "search_in": "Where to look for it.",
+        "search_in": "Fields in which to search.",
         "status": "Of this status.",
         "count": "",
         "per_page": "Size of a page.",
-        "page": "Begin at this page.",
+        "page": "Start at this page.",
         "role": "Of this role.",
         "roles": "Of one of these roles.",
         "tags": "With one of these tags.",
         "with_tags": "With the tags of each user.",
-        "only_deactivated": "Users that are switched off, and no others.",
-        "with_deactivated": "Users that are switched off, too.",
+        "only_deactivated": "Only deactivated users.",
+        "with_deactivated": "Also deactivated users.",
     },
     AppQuery: {
         "search_key": "Text that the name or id begins with.",
         "per_page": "Size of a page.",
-        "page": "Begin at this page.",
+        "page": "Start at this page.",
     },
 }
-"""What each filter means. A field with an empty text has no option: a count of users is not a list."""
+"""The help text of each filter. A field with an empty text has no option: a count of users is not a list."""
 
 
 class FilterOption(click.Option):
-    """An option that narrows a list; the help shows them by themselves."""
+    """An option that filters a list; the help shows these in a section."""
 
 
-class Listing(click.Command):
-    """A command whose help has its own options first, and then its filters."""
+class ListCommand(click.Command):
+    """A command whose help has a section for options and one for filters."""
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Writes both lists."""
+        """Write both sections."""
         options = [param for param in self.get_params(ctx) if isinstance(param, click.Option)]
         for title, shown in (("Options", False), ("Filters", True)):
             records = [
@@ -88,8 +88,8 @@ class Listing(click.Command):
                 formatter.write_dl([record for record in records if record is not None])
 
 
-def filtered_by(kind: type[Filter], *, without: Collection[str] = ()) -> Callable[[F], F]:
-    """Adds an option for every filter of `kind`, but for the fields that the command has no use for."""
+def filter_options(kind: type[Filter], *, without: Collection[str] = ()) -> Callable[[F], F]:
+    """Return a decorator that adds an option for every field of `kind`, except those in `without`."""
 
     def decorate(command: F) -> F:
         for field in reversed(_fields(kind)):
@@ -101,9 +101,9 @@ def filtered_by(kind: type[Filter], *, without: Collection[str] = ()) -> Callabl
 
 
 def query_of(kind: type[Q], given: Mapping[str, Any]) -> Q:
-    """The filter that was asked for; `RequestInvalidError` where a value is not allowed."""
-    asked = {name.removeprefix(_PREFIX): value for name, value in given.items() if name.startswith(_PREFIX)}
-    return kind(**{name: value for name, value in asked.items() if value is not None and value != ()})
+    """Return the filter of the parsed options `given`; `RequestInvalidError` if a value is not allowed."""
+    values = {name.removeprefix(_PREFIX): value for name, value in given.items() if name.startswith(_PREFIX)}
+    return kind(**{name: value for name, value in values.items() if value is not None and value != ()})
 
 
 def _fields(kind: type[Filter]) -> tuple[inspect.Field, ...]:
@@ -133,7 +133,7 @@ def _option(field: inspect.Field, meaning: str) -> Callable[[F], F]:
 
 
 def _plain(rule: inspect.Type) -> inspect.Type:
-    """The rule without its words, without None, and as a list where it may be one."""
+    """Return `rule` without metadata and None; of a union that allows a list, the list."""
     if isinstance(rule, inspect.Metadata):
         return _plain(rule.type)
     if isinstance(rule, inspect.UnionType):

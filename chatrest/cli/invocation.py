@@ -1,4 +1,4 @@
-"""How this command was called, and which version it is."""
+"""The text to type to run this command again, and its version."""
 
 import shlex
 import sys
@@ -11,16 +11,16 @@ NAME: Final = "chatrest"
 
 
 def version() -> str:
-    """The package's own."""
+    """Return the version of the package."""
     return str(import_module(__name__.partition(".")[0]).__version__)
 
 
-def typed() -> str:
-    """What to type to call it again: its name where that leads here, else the way that was taken."""
+def invocation() -> str:
+    """Return the shell text that runs this command: `chatrest` if that is on the PATH, else its path."""
     called = Path(sys.argv[0])
     if called.name == "__main__.py":
         return f"{shlex.quote(sys.executable)} -m {NAME}"
-    found = which(NAME)
-    if found is not None and called.exists() and called.samefile(found):
+    on_path = which(NAME)
+    if on_path is not None and called.exists() and called.samefile(on_path):
         return NAME
     return shlex.quote(str(called))

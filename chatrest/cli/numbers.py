@@ -1,4 +1,4 @@
-"""Options that are whole numbers, said the same way in every command."""
+"""Options that are whole numbers, in one form for all commands."""
 
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -8,10 +8,15 @@ import click
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-def number(
-    name: str, default: int, *, what: str, least: int = 0, most: int | None = None
+def number_option(
+    name: str, default: int, *, help_text: str, least: int = 0, most: int | None = None
 ) -> Callable[[F], F]:
-    """An option for a whole number from `least` to `most`."""
+    """Return a decorator that adds an option for a whole number from `least` to `most`."""
     return click.option(
-        name, type=click.IntRange(least, most), default=default, show_default=True, metavar="N", help=what
+        name,
+        type=click.IntRange(least, most),
+        default=default,
+        show_default=True,
+        metavar="N",
+        help=help_text,
     )

@@ -1,15 +1,15 @@
-"""The command's frame: what every subcommand has in common, and how each way to fail looks.
+"""The command group: common options, and the message and exit status of each error.
 
-| status | when                                                                     |
+| status | meaning                                                                  |
 |--------|--------------------------------------------------------------------------|
-| 0      | done; also where the reader of a pipe went away, and an emulator that was told to stop |
+| 0      | done; also if the reader of a pipe is gone, and for an emulator that was stopped |
 | 1      | failed: the service, the network, a file                                 |
 | 2      | wrong usage, argument or environment; nothing was sent                   |
 | 130    | interrupted (Ctrl-C); run it again                                       |
 | 143    | ended by SIGTERM                                                         |
 
-A failure is one line on standard error. What is no `ChatRestError`, `OSError` or interrupt is a bug of
-ours, and shows its traceback.
+A failure is one line on standard error. Any exception other than `ChatRestError`, `OSError` and interrupts is
+a bug in chatrest, and shows its traceback.
 """
 
 import asyncio
@@ -21,17 +21,18 @@ import click
 
 from ..errors import ChatRestError, RequestInvalidError
 from . import streams
+from .call import call
 from .demo.command import demo
 from .emulator import emulator
 from .export import export
 from .invocation import NAME, version
-from .reading import apps, messages, users
+from .lists import apps, messages, users
 from .verify import verify
 from .writing import send, token
 
 
-class EndedError(Exception):
-    """A command that did not come to its end: what is said of it, if anything, and its status."""
+class CommandError(Exception):
+    """A command that failed or was stopped: its message, empty for none, and its exit status."""
 
     def __init__(self, text: str, status: int) -> None:
         super().__init__(text)
@@ -39,84 +40,84 @@ class EndedError(Exception):
         self.status = status
 
 
-def ended(error: BaseException) -> EndedError:
-    """What a user is told of `error`, and the exit status."""
+def command_error(error: BaseException) -> CommandError:
+    """Return the message and exit status for `error`; of a group, for its first error."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     notes = "".join(f"; {note}" for note in getattr(error, "__notes__", ()))
     match error:
         case KeyboardInterrupt():
-            return EndedError(f"interrupted{notes}", 130)
+            return CommandError(f"interrupted{notes}", 130)
         case asyncio.CancelledError():
-            return EndedError(f"ended by a signal{notes}", 143)
+            return CommandError(f"ended by a signal{notes}", 143)
         case BrokenPipeError():
-            return EndedError("", 0)
+            return CommandError("", 0)
         case RequestInvalidError():
-            return EndedError(f"{error}{notes}", 2)
+            return CommandError(f"{error}{notes}", 2)
         case OSError() if not isinstance(error, ChatRestError):
-            return EndedError(f"{_told(error)}{notes}", 1)
-    return EndedError(f"{error}{notes}", 1)
+            return CommandError(f"{_os_error_text(error)}{notes}", 1)
+    return CommandError(f"{error}{notes}", 1)
 
 
-_ENDINGS: Final = (KeyboardInterrupt, asyncio.CancelledError, OSError, ChatRestError)
+_EXPECTED: Final = (KeyboardInterrupt, asyncio.CancelledError, OSError, ChatRestError)
 
 
-def _is_ending(error: BaseException) -> bool:
+def _is_expected(error: BaseException) -> bool:
     if isinstance(error, BaseExceptionGroup):
-        return all(map(_is_ending, error.exceptions))
-    return isinstance(error, _ENDINGS)
+        return all(map(_is_expected, error.exceptions))
+    return isinstance(error, _EXPECTED)
 
 
-def _told(error: OSError) -> str:
+def _os_error_text(error: OSError) -> str:
     reason = error.strerror or str(error) or errno.errorcode.get(error.errno or 0, type(error).__name__)
     return f"{error.filename}: {reason}" if error.filename is not None else reason
 
 
 class Root(click.Group):
-    """A group whose failures are one line."""
+    """A command group that prints each failure as one line."""
 
     def main(self, *args: Any, **extra: Any) -> NoReturn:
-        """Runs the command and ends the process with its status."""
-        streams.speak_utf8()
+        """Run the command and end the process with its status."""
+        streams.use_utf8()
         extra.setdefault("prog_name", self.name)
         try:
             status = super().main(*args, **extra | {"standalone_mode": False})
-        except EndedError as end:
-            status = _said(end)
-        except OSError as error:  # the first screen itself has nowhere to go
-            streams.let_go()
-            status = _said(ended(error))
+        except CommandError as end:
+            status = _report(end)
+        except OSError as error:  # the help text itself could not be written
+            streams.detach_stdout()
+            status = _report(command_error(error))
         except click.ClickException as error:
             status = error.exit_code
-            streams.complain(_explained(error))
+            streams.warn(_usage_text(error))
         except click.Abort:
             status = 130
         sys.exit(status or 0)
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Runs the subcommand; its failures come out as `EndedError`."""
+        """Run the subcommand; its failures are raised as `CommandError`."""
         try:
             super().invoke(ctx)
             if sys.stdout is not None:
                 sys.stdout.flush()
         except BaseException as error:
-            if not _is_ending(error):
+            if not _is_expected(error):
                 raise
             if isinstance(error, OSError):
-                streams.let_go()
-            failure = ended(error)
+                streams.detach_stdout()
+            failure = command_error(error)
         else:
             return
         raise failure
 
 
-def _said(end: EndedError) -> int:
+def _report(end: CommandError) -> int:
     if end.text:
-        streams.complain(end.text)
+        streams.warn(end.text)
     return end.status
 
 
-def _explained(error: click.ClickException) -> str:
+def _usage_text(error: click.ClickException) -> str:
     text = error.format_message()
     if isinstance(error, click.UsageError) and error.ctx is not None:
         return f"{text.rstrip('.')} (see '{error.ctx.command_path} --help')"
@@ -125,18 +126,19 @@ def _explained(error: click.ClickException) -> str:
 
 _EPILOG = """
 \b
-Credentials and address come from the environment, never from an argument:
+Credentials and addresses come from the environment, never from an argument:
   CHATREST_APP_ID, CHATREST_API_KEY      from the app's dashboard
   CHATREST_REGION                        us (the default), eu or in
   CHATREST_SERVICE_DOMAIN                or CHATREST_BASE_URL for an emulator or a proxy
   CHATREST_HEADERS                       further headers, a line `name: value` each
-  CHATREST_MANAGEMENT_URL, _KEY, _SECRET for `chatrest apps` alone
+  CHATREST_MANAGEMENT_URL, _KEY, _SECRET only for the management interface, such as `chatrest apps`
 
 \b
-Begin here:
-  chatrest demo                          all of it at once; needs no account
-  eval "$(chatrest emulator &)"          a service to play with, in the background
+Start here:
+  chatrest demo                          a tour of everything; needs no account
+  eval "$(chatrest emulator &)"          a test service in the background
   chatrest users --limit 3
+  chatrest call --list                   every operation; chatrest call NAME --help shows one
   chatrest messages user-02 --on-behalf-of user-01 --limit 3
   kill $CHATREST_EMULATOR_PID
 
@@ -155,13 +157,13 @@ Exit status: 0 done, 1 failed, 2 wrong usage (nothing was sent), 130 interrupted
 @click.version_option(version(), "--version", "-V", prog_name=NAME)
 @click.pass_context
 def root(ctx: click.Context) -> None:
-    """Messages, users and tokens of a hosted chat platform, a JSON line each.
+    """Messages, users and tokens of a hosted chat platform, as JSON lines.
 
-    Output is plain and complete in a pipe. An interrupted list can be taken up again where it stopped.
+    Output to a pipe is plain and not truncated. An interrupted list can be continued where it stopped.
     """
     if ctx.invoked_subcommand is None:
         click.echo(ctx.get_help())
 
 
-for command in (demo, emulator, export, messages, users, token, send, apps, verify):
+for command in (demo, emulator, export, messages, users, token, send, apps, call, verify):
     root.add_command(command)

@@ -1,4 +1,4 @@
-"""From a command's coroutine to its result, with both signals that end a command."""
+"""Run a command's coroutine, with handling of SIGINT and SIGTERM."""
 
 import asyncio
 import signal
@@ -10,13 +10,16 @@ T = TypeVar("T")
 
 
 def run(work: Coroutine[Any, Any, T]) -> T:
-    """Runs `work`; Ctrl-C ends it with KeyboardInterrupt, SIGTERM with CancelledError, after its cleanup."""
-    return asyncio.run(_until_told(work))
+    """Return the result of `work`.
+
+    After the cleanup of `work`, Ctrl-C raises `KeyboardInterrupt` and SIGTERM `asyncio.CancelledError`.
+    """
+    return asyncio.run(_cancel_on_sigterm(work))
 
 
-async def _until_told(work: Coroutine[Any, Any, T]) -> T:
+async def _cancel_on_sigterm(work: Coroutine[Any, Any, T]) -> T:
     task = asyncio.current_task()
     assert task is not None
-    with suppress(NotImplementedError):  # a platform without signals in its event loop
+    with suppress(NotImplementedError):  # the event loops of some platforms have no signal handlers
         asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
     return await work

@@ -1,4 +1,4 @@
-"""Standard output and error: UTF-8 whatever the locale says, whole lines, and no surprise at the end."""
+"""Standard output and standard error: UTF-8 in any locale, whole lines, and no error at exit."""
 
 import os
 import sys
@@ -7,20 +7,20 @@ from typing import BinaryIO, Final
 
 HIDDEN: Final = "[hidden]"
 _SECRETS: Final = ("CHATREST_API_KEY", "CHATREST_MANAGEMENT_KEY", "CHATREST_MANAGEMENT_SECRET")
-_SHORTEST = 6  # a "key" of a few letters would blot out a text that has nothing to do with it
+_SHORTEST_SECRET = 6  # hiding a "key" of a few letters would make other texts unreadable
 
 
-def speak_utf8() -> None:
-    """Both streams in UTF-8; what UTF-8 cannot say (a lone surrogate) is written as an escape."""
+def use_utf8() -> None:
+    """Set both streams to UTF-8; what UTF-8 cannot encode (a lone surrogate) becomes an escape."""
     for stream in (sys.stdout, sys.stderr):
-        # A stream is None where the process was started without it.
+        # A stream is None if the process was started without it.
         reconfigure = getattr(stream, "reconfigure", None)
         if reconfigure is not None:
             reconfigure(encoding="utf-8", errors="backslashreplace")
 
 
 def output() -> BinaryIO:
-    """Standard output for bytes; OSError where the process was started without one."""
+    """Return standard output for bytes; raise `OSError` if the process was started without one."""
     stream: BinaryIO | None = getattr(sys.stdout, "buffer", None)
     if stream is None:
         raise OSError("standard output is closed")
@@ -28,40 +28,49 @@ def output() -> BinaryIO:
 
 
 def write(data: bytes) -> None:
-    """Writes `data` to standard output, at once: a reader has it before the next request is made."""
+    """Write `data` to standard output and flush it, so that a reader has it before the next request."""
     stream = output()
-    left = memoryview(data)
-    while left:  # a signal that comes while the reader is slow ends a write in the midst, without an error
-        left = left[stream.write(left) :]
+    remaining = memoryview(data)
+    while remaining:  # a signal during a slow write can end it early without an error
+        remaining = remaining[stream.write(remaining) :]
     stream.flush()
 
 
-def let_go() -> None:
-    """Points standard output at nothing: what is left in its buffer has no reader any more.
+def write_reply(line: bytes, completed: str) -> None:
+    """Write the reply of a call as a line; a failure has the note that the call succeeded."""
+    try:
+        write(line + b"\n")
+    except OSError as error:
+        error.add_note(f"{completed}, but its reply could not be printed")
+        raise
 
-    Without it the interpreter would try once more as it ends, and complain. It also lets a reader that
-    waits for the end of the output (`$(…)`) go on while this process lives.
+
+def detach_stdout() -> None:
+    """Redirect standard output to the null device, as its reader is gone or needs no more.
+
+    Otherwise the interpreter would flush the buffer at exit and print an error. A reader that waits for the
+    end of the output (`$(…)`) can also continue while this process runs.
     """
     try:
         number = sys.stdout.fileno()
     except (AttributeError, UnsupportedOperation, ValueError):
         return
-    nothing = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nothing, number)
-    os.close(nothing)
+    null = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(null, number)
+    os.close(null)
 
 
 def is_terminal(name: str) -> bool:
-    """Whether `stdout` or `stderr` is a terminal."""
+    """Return True if the stream `name`, `stdout` or `stderr`, is a terminal."""
     stream = getattr(sys, name)
     return stream is not None and stream.isatty()
 
 
-def complain(text: str) -> None:
-    """One line on standard error: without control characters, and without any key of the environment."""
+def warn(text: str) -> None:
+    """Write one line to standard error, without control characters and without keys of the environment."""
     for name in _SECRETS:
         secret = os.environ.get(name, "")
-        if len(secret) >= _SHORTEST:
+        if len(secret) >= _SHORTEST_SECRET:
             text = text.replace(secret, HIDDEN)
     if sys.stderr is not None:
         sys.stderr.write(f"chatrest: {one_line(text)}\n")
@@ -69,9 +78,9 @@ def complain(text: str) -> None:
 
 
 def one_line(text: str) -> str:
-    """`text` as one line that does nothing to a terminal: some of it may be a server's own words."""
-    return "".join(c if c.isprintable() else _shown(c) for c in " ".join(text.split()))
+    """Return `text` as one line without control characters, as a part of it may come from a server."""
+    return "".join(c if c.isprintable() else _escaped(c) for c in " ".join(text.split()))
 
 
-def _shown(character: str) -> str:
+def _escaped(character: str) -> str:
     return character.encode("unicode_escape").decode("ascii")

@@ -1,4 +1,4 @@
-"""`verify`: whether an export is right; nothing is sent."""
+"""`verify`: check that an export is complete and undamaged, without network."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -17,44 +17,44 @@ if TYPE_CHECKING:
 
 Progress: TypeAlias = Callable[[int, int], None]
 
-_MOST: Final = 20
-"""Problems that are told: more of them say no more."""
+PROBLEMS_SHOWN: Final = 20
+"""The largest number of problems, and of notes, that are printed."""
 
 
-@click.command(short_help="Checks that an export is complete and undamaged.")
+@click.command(short_help="Check that an export is complete and undamaged.")
 @click.argument("out", type=click.Path(path_type=Path))
 @click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON object.")
-@click.option("--quiet", "-q", is_flag=True, help="Print nothing if all is right.")
+@click.option("--quiet", "-q", is_flag=True, help="Print nothing if the export is complete and undamaged.")
 def verify(out: Path, as_json: bool, quiet: bool) -> None:
-    """Checks the export in the folder OUT: reads all files again, and compares them with the manifest.
+    """Check the export in the folder OUT: reads all files and compares them with the manifest.
 
     Checks every checksum and record, that no message is missing or stored twice, and that no source has a
     gap. It needs neither network nor credentials, and changes nothing. Exit status: 0 the export is complete
-    and undamaged, 1 it is not; then each problem is a line on standard error, with the way to mend it.
+    and undamaged, 1 it is not. Each problem is a line on standard error that says how to repair it.
 
     \b
     Examples:
       chatrest verify out
       chatrest verify out --quiet && rsync -a out/ backup/
     """
-    from ..export import verify as verified  # brings the network along, which no help text needs
+    from ..export import verify as verify_export  # imports aiohttp, which a help text does not need
 
     with _bar(quiet=quiet) as progress:
-        verdict = verified(out, progress=progress)
-    for told in [*verdict.problems[:_MOST], *verdict.notes[:_MOST]]:
-        streams.complain(str(told))
+        verdict = verify_export(out, progress=progress)
+    for finding in [*verdict.problems[:PROBLEMS_SHOWN], *verdict.notes[:PROBLEMS_SHOWN]]:
+        streams.warn(str(finding))
     if as_json:
         members = {"export": str(out), **structs.asdict(verdict), "count": verdict.count}
         streams.write(msgspec.json.encode(members) + b"\n")
     if not verdict.ok:
-        raise ChatRestError(_failed(out, verdict))
+        raise ChatRestError(_failure_text(out, verdict))
     if not quiet and not as_json:
-        streams.write("".join(f"{line}\n" for line in _told(verdict)).encode())
+        streams.write("".join(f"{line}\n" for line in _summary(verdict)).encode())
 
 
 @contextmanager
 def _bar(*, quiet: bool) -> Iterator[Progress]:
-    """Shows how much is done, on standard error, where that is a terminal."""
+    """Show a progress bar on standard error if that is a terminal; yields its update function, in bytes."""
     if quiet or not streams.is_terminal("stderr"):
         yield lambda *_: None
         return
@@ -67,16 +67,16 @@ def _bar(*, quiet: bool) -> Iterator[Progress]:
         yield lambda done, total: bar.update(task, completed=done, total=total)
 
 
-def _failed(out: Path, verdict: "Verdict") -> str:
-    more = verdict.count - _MOST
-    untold = f", of which {more:,} are not told here" if more > 0 else ""
-    problems = "1 problem" if verdict.count == 1 else f"{verdict.count:,} problems{untold}"
-    return f"{out} is not right: {problems}; {verdict.messages:,} messages are undamaged"
+def _failure_text(out: Path, verdict: "Verdict") -> str:
+    more = verdict.count - PROBLEMS_SHOWN
+    hidden = f", of which {more:,} are not shown" if more > 0 else ""
+    problems = "1 problem" if verdict.count == 1 else f"{verdict.count:,} problems{hidden}"
+    return f"{out} is damaged or not complete: {problems}; {verdict.messages:,} messages are undamaged"
 
 
-def _told(verdict: "Verdict") -> Iterator[str]:
-    held = f", ids {verdict.first} to {verdict.last}" if verdict.first is not None else ""
-    yield f"{verdict.messages:,} messages{held}"
+def _summary(verdict: "Verdict") -> Iterator[str]:
+    id_range = f", ids {verdict.first} to {verdict.last}" if verdict.first is not None else ""
+    yield f"{verdict.messages:,} messages{id_range}"
     end = "" if verdict.until is None else f" up to id {verdict.until}"
-    parts = "1 part" if verdict.parts == 1 else f"{verdict.parts:,} parts"
-    yield f"{parts}, {verdict.bytes:,} bytes, {verdict.hashes:,} hashes: all right, and complete{end}"
+    files = "1 file" if verdict.parts == 1 else f"{verdict.parts:,} files"
+    yield f"{files}, {verdict.bytes:,} bytes, {verdict.hashes:,} hashes: all correct, and complete{end}"

@@ -1,4 +1,4 @@
-"""`send` and `token`: the two commands that make something."""
+"""`send` and `token`: the commands that change something on the service."""
 
 import json
 from typing import Any, Literal
@@ -13,7 +13,7 @@ from .environment import session
 from .running import run
 
 
-@click.command(short_help="Sends a text message.")
+@click.command(short_help="Send a text message.")
 @click.argument("receiver")
 @click.argument("text")
 @click.option("--on-behalf-of", metavar="UID", help="The sender.  [default: the app itself]")
@@ -22,12 +22,12 @@ from .running import run
     type=click.Choice(["user", "group"]),
     default="user",
     show_default=True,
-    help="Whether RECEIVER is a uid or a guid.",
+    help="RECEIVER is the uid of a user or the guid of a group.",
 )
 def send(receiver: str, text: str, on_behalf_of: str | None, receiver_type: Literal["user", "group"]) -> None:
-    """Sends TEXT to RECEIVER, and prints the message as the service stored it, as a JSON line.
+    """Send TEXT to RECEIVER, and prints the stored message as a JSON line.
 
-    It is sent once: where no reply came, the error says that it may or may not have been sent.
+    The request is never repeated. If no reply comes, the error says that the message may have been sent.
 
     \b
     Examples:
@@ -36,51 +36,42 @@ def send(receiver: str, text: str, on_behalf_of: str | None, receiver_type: Lite
       chatrest send bob -- "-5 °C today"
     """
     message = NewMessage.text(receiver, text, receiver_type=receiver_type)
-    streams.output()  # closed: better known before it is sent
-    _print(run(_sent(message, on_behalf_of)), "the message was sent")
+    streams.output()  # raises if it is closed, before the message is sent
+    streams.write_reply(run(_send(message, on_behalf_of)), "the message was sent")
 
 
-async def _sent(message: NewMessage, on_behalf_of: str | None) -> bytes:
+async def _send(message: NewMessage, on_behalf_of: str | None) -> bytes:
     async with session() as chat:
         view = chat if on_behalf_of is None else chat.as_user(on_behalf_of)
-        # Not messages.send: its struct would leave out the members that it does not know.
+        # Not messages.send: its struct leaves out unknown members.
         reply = await view.request("POST", "/messages", json=message)
     return _line(reply["data"] if isinstance(reply, dict) and "data" in reply else reply)
-
-
-def _print(line: bytes, done: str) -> None:
-    """Prints what came of a call; where it cannot be printed, the call is done all the same, and said so."""
-    try:
-        streams.write(line + b"\n")
-    except OSError as error:
-        error.add_note(f"{done}, but its reply could not be printed")
-        raise
 
 
 def _line(value: Any) -> bytes:
     try:
         return msgspec.json.encode(value)
-    except UnicodeEncodeError:  # a lone surrogate in it, which JSON says in ASCII
+    except UnicodeEncodeError:  # a lone surrogate, which ASCII JSON can express
         return json.dumps(value).encode()
 
 
-@click.command(short_help="Makes a login token for a user, and prints it.")
+@click.command(short_help="Create a login token for a user and prints it.")
 @click.argument("uid")
-@click.option("--force", is_flag=True, help="Ask for a fresh token, even where there is one.")
-@click.option("--json", "as_json", is_flag=True, help="Print the token's whole record, as a JSON line.")
+@click.option("--force", is_flag=True, help="Request a new token even if the user has one.")
+@click.option("--json", "as_json", is_flag=True, help="Print the whole record of the token as a JSON line.")
 def token(uid: str, force: bool, as_json: bool) -> None:
-    """Makes a login token for the user UID, and prints it: it is a credential of that user.
+    """Create a login token for the user UID and prints it. The token is a credential of that user.
 
     \b
     Example:
       TOKEN=$(chatrest token alice)
     """
     streams.output()
-    made = run(_token(uid, force=force))
-    text = _line(made) if as_json else made.auth_token.encode("utf-8", "backslashreplace")
-    _print(text, "the token was made")
+    record = run(_create_token(uid, force=force))
+    text = _line(record) if as_json else record.auth_token.encode("utf-8", "backslashreplace")
+    streams.write_reply(text, "the token was created")
 
 
-async def _token(uid: str, *, force: bool) -> AuthToken:
+async def _create_token(uid: str, *, force: bool) -> AuthToken:
     async with session() as chat:
         return await chat.auth_tokens.create(uid, force=force)

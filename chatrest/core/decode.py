@@ -137,11 +137,26 @@ class One(Struct, Generic[T], frozen=True):
         try:
             raw = _only(body, self.kind)
         except ReplyUnreadableError:
-            record = self.substitute(read_json(body)) if self.substitute is not None else None
+            record = self._substituted(body)
             if record is None:
                 raise
             raw = write_value(record)
         return _held(self.kind, raw, "data")
+
+    def _substituted(self, body: bytes) -> dict[str, Any] | None:
+        return None if self.substitute is None else self.substitute(read_json(body))
+
+    def record_bytes(self, body: bytes) -> bytes:
+        """Return the record's JSON as served, unknown members included; errors as for the record.
+
+        Of a reply that another record stands for, its `data`.
+        """
+        try:
+            return _only(body, self.kind)
+        except ReplyUnreadableError:
+            if self._substituted(body) is None:
+                raise
+        return members(_trimmed(body))["data"]
 
 
 @final
@@ -157,14 +172,22 @@ class Bare(Struct, Generic[T], frozen=True):
 
     def __call__(self, body: bytes, /) -> T:
         """Return the record; raises `ReplyUnreadableError` where the body is none."""
+        return _held(self.kind, *self._found(body))
+
+    def record_bytes(self, body: bytes) -> bytes:
+        """Return the record's JSON as served, unknown members included; errors as for the record."""
+        return self._found(body)[0]
+
+    def _found(self, body: bytes) -> tuple[bytes, str]:
+        """Return the record's JSON, and its place in the reply."""
         raw = _sole(_trimmed(body))
         parts = members(raw)
         _refuse_error(parts)
         wrapped = "data" in parts and "data" not in self.kind.wire_names
         if self.kind.is_record(parts) and not (wrapped and not self.kind.required):
-            return _held(self.kind, raw, "")
+            return raw, ""
         if wrapped:
-            return _held(self.kind, _only(raw, self.kind), "data")
+            return _only(raw, self.kind), "data"
         raise ReplyUnreadableError(f"expected a record, got an object without {self._missing(parts)}")
 
     def _missing(self, parts: dict[str, bytes]) -> str:

@@ -116,17 +116,17 @@ class View(Struct, frozen=True):
         return numbers.current_page < numbers.total_pages and not is_given
 
     @property
+    def has_lost_meta(self) -> bool:
+        """Whether the page has neither a position nor pagination, though a page before it had."""
+        return self.memory.has_meta and self.page.meta.pagination is None and not _positions(self.page)
+
+    @property
     def counts_too_few(self) -> bool:
         """Whether the pagination counts more pages, and fewer items than the walk has given: one is wrong."""
         numbers = self.pagination
         if numbers.current_page is None or numbers.total_pages is None or numbers.total is None:
             return False
         return numbers.current_page < numbers.total_pages and 0 < numbers.total < self.cursor.delivered
-
-    @property
-    def has_lost_meta(self) -> bool:
-        """Whether the page has neither a position nor pagination, though a page before it had."""
-        return self.memory.has_meta and self.page.meta.pagination is None and not _positions(self.page)
 
     @property
     def is_border_alone(self) -> bool:
@@ -338,7 +338,8 @@ def _empty_end(view: View) -> Onward:
     """The end at an empty page; asked for once more where pagination counts more, or where all of `meta` is
     gone.
     """
-    if (view.says_more or view.counts_too_few or view.has_lost_meta) and not view.memory.has_asked_again:
+    is_suspect = view.says_more or view.counts_too_few or view.has_lost_meta
+    if is_suspect and not view.memory.has_asked_again:
         return Onward(view.cursor.position, is_again=True)
     if not view.says_more:
         return END

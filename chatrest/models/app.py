@@ -1,4 +1,4 @@
-"""Applications of an account, as the management interface lists them."""
+"""Applications of an account, as listed by the management interface."""
 
 from typing import ClassVar, final
 
@@ -9,9 +9,9 @@ from .record import Json, Maybe, Record
 
 @final
 class AppInfo(Record, frozen=True, gc=False, rename="camel", omit_defaults=True):
-    """An application. `api_keys` holds credentials: it is readable, and never in a repr."""
+    """An application. `api_keys` holds credentials: the attribute shows them, the repr does not."""
 
-    fill_missing: ClassVar[bool] = False  # nobody is called ""
+    fill_missing: ClassVar[bool] = False  # no id is ""
 
     id: str
     name: str = ""

@@ -4,13 +4,13 @@ from typing import final
 
 from msgspec import UNSET, field
 
-from .entity import Entity, Parties, Wrapped
+from .entity import Entity, EntityWrapper, Parties
 from .record import Json, Maybe, Record
 
 
 @final
 class WsChannel(Record, frozen=True, gc=False, rename="camel"):
-    """The call's socket channel. `secret` is a credential: readable, and never in a repr."""
+    """The call's socket channel. `secret` is a credential: the attribute shows it, the repr does not."""
 
     identity: Maybe[str] = UNSET
     service: Maybe[str] = UNSET
@@ -19,7 +19,7 @@ class WsChannel(Record, frozen=True, gc=False, rename="camel"):
 
 @final
 class CallData(Record, frozen=True, gc=False, rename="camel"):
-    """A call's own data: the two parties, and `metadata` as the app's clients wrote it."""
+    """`data` of a call: its two parties, and `metadata` as written by the app's clients."""
 
     entities: Maybe[Parties] = UNSET
     metadata: Maybe[Json] = UNSET
@@ -27,9 +27,9 @@ class CallData(Record, frozen=True, gc=False, rename="camel"):
 
 @final
 class CallEntity(Record, frozen=True, gc=False, rename="camel"):
-    """The call itself. `status` is open: `initiated` and `ongoing` occur, and more may come.
+    """A call. `status` is any text: `initiated` and `ongoing` are known, others may come.
 
-    `started_at` is there once the call is ongoing. The wire's `sessionid` is `session_id` here.
+    `started_at` is set once the call is ongoing. `session_id` is `sessionid` in JSON.
     """
 
     session_id: str = field(name="sessionid")
@@ -48,16 +48,16 @@ class CallEntity(Record, frozen=True, gc=False, rename="camel"):
 
 @final
 class CallEntities(Record, frozen=True, gc=False, rename="camel"):
-    """`by` performed the action, `on` is the call, `for_` is whom the action was directed at."""
+    """The entities of a call message: `by` acted, `on` is the call, `for_` is the other party."""
 
-    by: Wrapped[Entity]
-    on: Wrapped[CallEntity]
-    for_: Wrapped[Entity] = field(name="for")
+    by: EntityWrapper[Entity]
+    on: EntityWrapper[CallEntity]
+    for_: EntityWrapper[Entity] = field(name="for")
 
 
 @final
 class CallContent(Record, frozen=True, gc=False, rename="camel"):
-    """`data` of a call message. `action` is open: `initiated` and `ongoing` occur."""
+    """`data` of a call message. `action` is any text: `initiated` and `ongoing` are known."""
 
     action: str
     entities: CallEntities

@@ -1,10 +1,10 @@
-"""The contents of messages: `data`, by category (the specification shows that of calls alone)."""
+"""The contents of messages: `data` by category (the specification shows only that of calls)."""
 
 from typing import TYPE_CHECKING, Any, TypeAlias, final
 
 from msgspec import UNSET, field
 
-from .entity import Entity, Parties, Wrapped
+from .entity import Entity, EntityWrapper, Parties
 from .record import Count, Json, Maybe, OfCount, Record
 
 
@@ -36,7 +36,7 @@ class ReactionCount(Record, frozen=True, gc=False, rename="camel"):
 
 @final
 class Content(Record, OfCount, frozen=True, gc=False, rename="camel", omit_defaults=True):
-    """`data` of a text or media message: the text, or a file's caption ("" where there is none)."""
+    """`data` of a text or media message: the text or caption ("" for none), and attachments."""
 
     text: str = ""
     attachments: Maybe[tuple[_Attachment, ...]] = UNSET
@@ -51,7 +51,7 @@ class Content(Record, OfCount, frozen=True, gc=False, rename="camel", omit_defau
 
 @final
 class CustomContent(Record, frozen=True, gc=False, rename="camel"):
-    """`data` of a custom message: `custom_data` is any JSON, as the app wrote it."""
+    """`data` of a custom message: `custom_data` is any JSON that the app wrote."""
 
     custom_data: Any = UNSET
     text: Maybe[str] = UNSET
@@ -65,17 +65,17 @@ class CustomContent(Record, frozen=True, gc=False, rename="camel"):
 class ActionEntities(Record, frozen=True, gc=False, rename="camel"):
     """The parties of an action: `by`, `on` and `for_`.
 
-    `on` is a whole message (edited, deleted) or a user, so it stays JSON.
+    `on` is a message (edited, deleted) or a user, so it is not typed but JSON.
     """
 
-    by: Maybe[Wrapped[Entity]] = UNSET
-    on: Maybe[Wrapped[Json]] = UNSET
-    for_: Maybe[Wrapped[Entity]] = field(default=UNSET, name="for")
+    by: Maybe[EntityWrapper[Entity]] = UNSET
+    on: Maybe[EntityWrapper[Json]] = UNSET
+    for_: Maybe[EntityWrapper[Entity]] = field(default=UNSET, name="for")
 
 
 @final
 class ActionContent(Record, frozen=True, gc=False, rename="camel"):
-    """`data` of an action message. `action` is open: edited, deleted, added, joined, kicked … occur."""
+    """`data` of an action message. `action` is any text, such as edited, deleted, added, joined or kicked."""
 
     action: str
     entities: Maybe[ActionEntities] = UNSET

@@ -1,4 +1,4 @@
-"""Counts of messages, as the message lists give them in place of messages where `count` is asked for."""
+"""Counts of messages, which message lists return instead of messages for `count=True`."""
 
 from typing import ClassVar, final
 
@@ -9,7 +9,7 @@ from .record import Record
 class MessageCount(Record, frozen=True, gc=False, rename="camel"):
     """The unread or undelivered messages of one conversation.
 
-    `entity_id` is the other user's uid or the group's guid, as `entity_type` (`user`, `group`) says.
+    `entity_id` is the other user's uid for `entity_type` `user`, the group's guid for `group`.
     """
 
     fill_missing: ClassVar[bool] = False
@@ -21,5 +21,5 @@ class MessageCount(Record, frozen=True, gc=False, rename="camel"):
 
     @property
     def key(self) -> str:
-        """The conversation's other side: a user and a group may have one id."""
+        """The identifier of the count: type and id, as a user and a group may have the same id."""
         return f"{self.entity_type}/{self.entity_id}"

@@ -1,4 +1,4 @@
-"""Entities: the users, groups and calls that a message's `data` points to, each in a typed wrapper."""
+"""Entities: the users, groups and calls in the `data` of a message, each in a wrapper with its type."""
 
 from typing import Generic, TypeVar, final
 
@@ -10,8 +10,8 @@ E = TypeVar("E")
 
 
 @final
-class Wrapped(Record, Generic[E], frozen=True, gc=False, rename="camel", omit_defaults=True):
-    """An entity wrapper (specification, Resources): `entity`, and `entity_type` such as user or call."""
+class EntityWrapper(Record, Generic[E], frozen=True, gc=False, rename="camel", omit_defaults=True):
+    """An entity wrapper (specification, Resources): `entity`, and its `entity_type` such as user or call."""
 
     entity: E
     entity_type: str = ""
@@ -46,5 +46,5 @@ class Entity(Record, frozen=True, gc=False, rename="camel"):
 class Parties(Record, frozen=True, gc=False, rename="camel"):
     """The sender and the receiver of a message or a call: `data.entities`."""
 
-    sender: Maybe[Wrapped[Entity]] = UNSET
-    receiver: Maybe[Wrapped[Entity]] = UNSET
+    sender: Maybe[EntityWrapper[Entity]] = UNSET
+    receiver: Maybe[EntityWrapper[Entity]] = UNSET

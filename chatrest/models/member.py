@@ -1,4 +1,4 @@
-"""Members of a group, and the outcomes of those that were added (operations table, members)."""
+"""Members of a group, and the outcomes of adding members (operations table, members)."""
 
 from typing import Any, ClassVar, final
 
@@ -10,10 +10,10 @@ from .user import UserFields
 
 @final
 class Member(UserFields, frozen=True, gc=False, rename="camel", omit_defaults=True):
-    """A user as a member of a group: the fields of a `User`, and these.
+    """A user as a member of a group, with the fields of a `User`.
 
-    `scope` is open: admin, moderator and participant occur. `joined_at` is in the service's unit (epoch
-    seconds on services of this kind).
+    `scope` is any text: admin, moderator and participant are known. `joined_at` is in the service's unit
+    (epoch seconds on services of this kind).
     """
 
     scope: Maybe[str] = UNSET
@@ -22,7 +22,7 @@ class Member(UserFields, frozen=True, gc=False, rename="camel", omit_defaults=Tr
 
 @final
 class MemberScope(Record, frozen=True, gc=False, rename="camel"):
-    """A member's scope, as it is after a change."""
+    """The scope of a member after a change."""
 
     fill_missing: ClassVar[bool] = False
     identified_by: ClassVar[str] = "uid"
@@ -35,8 +35,9 @@ class MemberScope(Record, frozen=True, gc=False, rename="camel"):
 
 @final
 class AddedMember(Record, frozen=True, gc=False, rename="camel"):
-    """The outcome of one uid that was to be added: `data` is the action message that tells the group, as
-    JSON. One that does not say `success` has failed.
+    """The outcome of adding one uid. `data` is the action message to the group, as JSON.
+
+    An outcome without `success` is a failure.
     """
 
     success: bool = False

@@ -1,7 +1,8 @@
-"""Messages: one struct a category, and one for whatever the others cannot hold.
+"""Messages: one struct for each category, and `UnknownMessage` for all other records.
 
-The categories and types are open: what is not known arrives as `UnknownMessage`, with its exact bytes.
-A text message and a media message are one category on the wire (`message`), distinguished by their `type`.
+The service may send other categories and types: such a record becomes an `UnknownMessage` with its exact
+bytes. Text and media messages have the same category in JSON (`message`) and are distinguished by their
+`type`.
 """
 
 from contextlib import suppress
@@ -18,7 +19,7 @@ from .record import Count, Id, Json, Maybe, OfId, OfIdAndCount, Record
 MEDIA_TYPES = frozenset({"image", "video", "audio", "file"})
 
 
-# Positional, in the order that the service writes: msgspec then finds each field at the first look.
+# In the order in which the service writes the fields, as msgspec decodes that order fastest.
 class _Message(Record, OfId, frozen=True, gc=False, rename="camel", tag_field="category"):
     id: Id
     conversation_id: str
@@ -52,7 +53,7 @@ class _Message(Record, OfId, frozen=True, gc=False, rename="camel", tag_field="c
 
     @property
     def category(self) -> str:
-        """The message's category on the wire: what its class was chosen by."""
+        """The category in the message's JSON, which determines its class."""
         return str(self.__struct_config__.tag)
 
 
@@ -66,9 +67,9 @@ else:
 
 @final
 class TextMessage(_ById, OfIdAndCount, frozen=True, gc=False, rename="camel", tag="message"):
-    """A message of category `message` that is a text: `data.text`.
+    """A text message (category `message`), with its text in `data.text`.
 
-    As every message: `id` is a text of digits, `sent_at` and `updated_at` are in the service's unit (not
+    As in every message, `id` is a text of digits; `sent_at` and `updated_at` are in the service's unit (not
     shown by the specification; epoch seconds on services of this kind).
     """
 
@@ -77,38 +78,38 @@ class TextMessage(_ById, OfIdAndCount, frozen=True, gc=False, rename="camel", ta
 
 @final
 class MediaMessage(_ById, OfIdAndCount, frozen=True, gc=False, rename="camel", tag="message"):
-    """A message of category `message` with files: `data.attachments`, and a caption in `data.text`."""
+    """A media message (category `message`), with files in `data.attachments` and a caption in `data.text`."""
 
     data: _Content
 
 
 @final
 class CustomMessage(_ById, frozen=True, gc=False, rename="camel", tag="custom"):
-    """A message of the app's own making: `data.custom_data`."""
+    """A message with content that the app defines, in `data.custom_data`."""
 
     data: CustomContent
 
 
 @final
 class ActionMessage(_ById, frozen=True, gc=False, rename="camel", tag="action"):
-    """An event of a message or a group: edited, deleted, joined … in `data.action`."""
+    """An event of a message or group, such as edited, deleted or joined, in `data.action`."""
 
     data: ActionContent
 
 
 @final
 class CallMessage(_ById, frozen=True, gc=False, rename="camel", tag="call"):
-    """A call between users (specification, Resources): `data.entities.on.entity` is the call."""
+    """A message about a call (specification, Resources), which is in `data.entities.on.entity`."""
 
     data: CallContent
 
 
 @final
 class UnknownMessage(Record, frozen=True, gc=False, kw_only=True, rename="camel"):
-    """A record that none of the others can hold: `raw` is its JSON, byte for byte.
+    """A record that no other message class can hold: `raw` is its JSON, byte for byte.
 
-    `reason` says why. The other fields hold what could be read of them: the common ones `""`, 0 or None where
-    nothing could, the optional ones `UNSET`. Look into `raw` for what was served.
+    `reason` is the reason. All readable fields have their values; unreadable ones are `""`, 0 or None if they
+    are common to all messages, and `UNSET` if they are optional. `raw` has everything that was served.
     """
 
     id: str = ""
@@ -147,7 +148,7 @@ class UnknownMessage(Record, frozen=True, gc=False, kw_only=True, rename="camel"
     def to_dict(self) -> Json:
         """Return the record as it was served, read from `raw`.
 
-        Raises `ReplyUnreadableError` where it is no object, or nested too deeply to be read whole.
+        Raises `ReplyUnreadableError` if it is not an object or nested too deeply.
         """
         try:
             record = read_value(self.raw)
@@ -158,18 +159,18 @@ class UnknownMessage(Record, frozen=True, gc=False, kw_only=True, rename="camel"
         return record
 
     def to_json(self) -> bytes:
-        """Return `raw`: the record's JSON, byte for byte as it was served."""
+        """Return `raw`, the record's JSON byte for byte as served."""
         return self.raw
 
 
 Message: TypeAlias = TextMessage | MediaMessage | CustomMessage | ActionMessage | CallMessage | UnknownMessage
-"""Any message. Every one has the common and the optional fields."""
+"""Any message; all classes have the common and the optional fields."""
 
 Typed: TypeAlias = TextMessage | CustomMessage | ActionMessage | CallMessage
-"""The types that one decode distinguishes, by `category`: a media message is a text message here."""
+"""The classes that one decode distinguishes by `category`; a media message is first a text message."""
 
 LooselyTyped: Any = Typed
-"""The same with ids and sizes as they were served, number or text; `tighten` gives them their types."""
+"""The same classes with ids and sizes as served, number or text; `tighten` converts them."""
 if not TYPE_CHECKING:
     _Loose: TypeAlias = int | str
     LooselyTyped = (
@@ -178,7 +179,7 @@ if not TYPE_CHECKING:
 
 
 def settle(messages: list[Any]) -> None:
-    """Put a `MediaMessage` where a decoded text message carries files. In place: this is the hot path."""
+    """Replace decoded text messages that are media messages by `MediaMessage`; in place, for speed."""
     for index, message in enumerate(messages):
         if message.type != "text" and type(message) is TextMessage and _is_media(message):
             # What pickle asks for: all fields in their order, at a quarter of the cost of asking for each.
@@ -190,7 +191,7 @@ def _is_media(message: TextMessage) -> bool:
 
 
 def unknown(record: Any, raw: bytes, reason: str) -> UnknownMessage:
-    """Return the `UnknownMessage` for a record that no typed message can hold; it has what is readable."""
+    """Return the `UnknownMessage` of a record, with its readable fields, its bytes `raw` and the `reason`."""
     members: dict[str, Any] = {"data": record}
     if isinstance(record, dict):
         for wire, (name, kind) in _FIELDS.items():

@@ -1,7 +1,7 @@
-"""The list envelope's `meta` (specification, Resources): where a list stands, in every dialect seen.
+"""The list envelope's `meta` (specification, Resources): the position in a list, in all known dialects.
 
-Values are taken as they come (`int | str | None`): a cursor is handed back, not reckoned with, and the
-numbers of `pagination` are hints (`total` is often 0).
+Values have the type that the service sends (`int | str | None`): a cursor is sent back unchanged, and the
+numbers of `pagination` may be wrong (`total` is often 0).
 """
 
 from typing import TypeAlias, final
@@ -15,7 +15,7 @@ Value: TypeAlias = int | str | UnsetType | None
 
 @final
 class Pagination(Record, frozen=True, gc=False, rename={}):
-    """`meta.pagination`, as served; None where a member is absent."""
+    """`meta.pagination` as served; absent members are None."""
 
     total: int | None = None
     count: int | None = None
@@ -26,7 +26,7 @@ class Pagination(Record, frozen=True, gc=False, rename={}):
 
 @final
 class Current(Record, frozen=True, gc=False):
-    """`meta.current`: how many records the service was asked for, and how many it gave."""
+    """`meta.current`: the requested (`limit`) and returned (`count`) number of records."""
 
     limit: int | None = None
     count: int | None = None
@@ -34,8 +34,9 @@ class Current(Record, frozen=True, gc=False):
 
 @final
 class Position(Record, frozen=True, gc=False, rename="camel"):
-    """From where, and in which direction, a list goes on: `meta.cursor`, `meta.next`, `meta.previous`, or a
-    `cursor` at the reply's top level. Which members are there depends on the list.
+    """The position and direction of the next page, with members that depend on the list.
+
+    It is `meta.cursor`, `meta.next`, `meta.previous`, or `cursor` at the reply's top level.
     """
 
     affix: Value = UNSET
@@ -53,7 +54,7 @@ class Position(Record, frozen=True, gc=False, rename="camel"):
 
 @final
 class Meta(Record, frozen=True, gc=False):
-    """`meta` of a list. A member that the service left out, or sent in a shape of its own, is None."""
+    """`meta` of a list; members that are absent or have an unknown shape are None."""
 
     pagination: Pagination | None = None
     cursor: Position | None = None

@@ -1,6 +1,4 @@
-"""Replies that acknowledge: one flag for a call, or one for each item of a batch (operations table, ack,
-ack_map).
-"""
+"""Acknowledgements: one for a call, or one for each item of a batch (operations table, ack, ack_map)."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar, Final, Generic, TypeVar, final
@@ -18,7 +16,7 @@ _LONGEST: Final = 100
 
 @final
 class Ack(Record, frozen=True, gc=False, rename="camel"):
-    """An acknowledgement: `success`, and the service's own words where it has any."""
+    """An acknowledgement: `success`, and the service's `message` if it sends one."""
 
     fill_missing: ClassVar[bool] = False
 
@@ -30,7 +28,7 @@ class Ack(Record, frozen=True, gc=False, rename="camel"):
 class Outcomes(Mapping[str, T], Generic[T]):
     """The outcome of each item of a batch by the item's key, in the service's order.
 
-    A 200 says that the batch was read, not that every item went well: `check()` raises where one failed.
+    A 200 means that the batch was read, not that every item succeeded: `check()` raises if one failed.
     """
 
     __slots__ = ("_by_key", "_operation", "raw")
@@ -55,18 +53,18 @@ class Outcomes(Mapping[str, T], Generic[T]):
 
     @property
     def succeeded(self) -> dict[str, T]:
-        """The outcomes that say success."""
+        """The outcomes with `success=True`."""
         return {key: outcome for key, outcome in self._by_key.items() if _is_success(outcome)}
 
     @property
     def failed(self) -> dict[str, T]:
-        """The outcomes that say otherwise, or nothing of success."""
+        """All other outcomes."""
         return {key: outcome for key, outcome in self._by_key.items() if not _is_success(outcome)}
 
     def check(self) -> "Outcomes[T]":
-        """Return itself, if every item succeeded.
+        """Return the outcomes if all items succeeded.
 
-        Raises an `ApiError` where one failed; its `details` are the failed outcomes by key.
+        Raises `ApiError` otherwise, with the failed outcomes by key in its `details`.
         """
         if failed := self.failed:
             shown = ", ".join(_words(*item) for item in list(failed.items())[:_SHOWN])

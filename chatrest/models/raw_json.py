@@ -1,9 +1,7 @@
-"""JSON as Python objects, however odd its bytes.
+"""JSON as Python objects, also for invalid JSON that the strict decoder rejects.
 
-What a strict decoder refuses is read by the standard library.
-
-A user may write a lone surrogate or NaN into the metadata of a message, and a service may send bytes that are
-not UTF-8: none of these may keep a record from being read.
+Users may write a lone surrogate or NaN into the metadata of a message, and a service may send bytes that are
+not UTF-8. Such records are read by the standard library's decoder.
 """
 
 import json
@@ -13,14 +11,14 @@ from typing import Any, Final
 import msgspec
 
 REFUSED: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
-"""The errors of a strict decoder for a body that it does not take."""
+"""The errors that the strict decoder raises."""
 _BOM: Final = "\ufeff"
 _LONGEST_NUMBER: Final = 4300
 _SURROGATE: Final = re.compile(r"[\ud800-\udfff]")
 
 
 def _whole_number(digits: str) -> int | str:
-    """Python refuses to read longer numbers, for it takes too long: they stay text."""
+    """Return the number, or the digits as text if Python refuses to convert so many."""
     return int(digits) if len(digits) < _LONGEST_NUMBER else digits
 
 
@@ -28,12 +26,12 @@ _LENIENT: Final = json.JSONDecoder(parse_int=_whole_number)
 
 
 def text_of(body: bytes) -> str:
-    """Return the body as text; what is not UTF-8 becomes surrogates, of which `bytes_of` makes it again."""
+    """Return the body as text; bytes that are not UTF-8 become surrogates, which `bytes_of` converts back."""
     return body.decode("utf-8", "surrogateescape").removeprefix(_BOM)
 
 
 def bytes_of(text: str) -> bytes:
-    """Return the bytes that `text_of` made this text of; any other half of a surrogate pair is escaped."""
+    """Return the bytes from which `text_of` made `text`; any other lone surrogate is escaped."""
     try:
         return text.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError:
@@ -41,8 +39,9 @@ def bytes_of(text: str) -> bytes:
 
 
 def read_value(raw: bytes) -> Any:
-    """Return a JSON value as Python objects; ValueError for what is none, RecursionError for what is nested
-    too deeply.
+    """Return a JSON value as Python objects.
+
+    Raises ValueError if it is not JSON, RecursionError if it is nested too deeply.
     """
     try:
         return msgspec.json.decode(raw)
@@ -51,9 +50,9 @@ def read_value(raw: bytes) -> Any:
 
 
 def write_value(value: Any) -> bytes:
-    """Return `value` as JSON that `read_value` reads again, also where it holds surrogates, NaN or infinity.
+    """Return `value` as JSON that `read_value` can read, also with surrogates, NaN or infinity.
 
-    TypeError for what JSON cannot hold.
+    Raises TypeError for an object that JSON cannot express.
     """
     try:
         raw = msgspec.json.encode(value)
@@ -65,7 +64,7 @@ def write_value(value: Any) -> bytes:
 
 
 def _same(raw: bytes, value: Any) -> bool:
-    """Return whether no number became null: msgspec writes null for NaN and infinity."""
+    """Return True if no number became null: msgspec writes null for NaN and infinity."""
     try:
         json.dumps(_builtins(value), allow_nan=False)
     except ValueError:

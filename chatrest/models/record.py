@@ -1,4 +1,4 @@
-"""The base of every record of the service: frozen, without cycles, silent about credentials."""
+"""The base class of all records of the service: immutable, with a repr that hides credentials."""
 
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeAlias, TypeVar
 
@@ -10,15 +10,15 @@ from .raw_json import read_value, write_value
 T = TypeVar("T")
 
 Maybe: TypeAlias = T | UnsetType | None
-"""A field that the service may leave out: `UNSET` where it is absent, None where it is null."""
+"""A field that the service may leave out: `UNSET` if it is absent, None if it is null."""
 
 Json: TypeAlias = dict[str, Any]
-"""A free-form JSON object, as it came."""
+"""A JSON object of any shape, as served."""
 
 
-# Some servers send numbers for ids, and digits for numbers. To msgspec these types are parameters:
-# `TextMessage` has text ids, and `TextMessage[int | str, int | str]` decodes into the same class, with ids as
-# they were served. What is handed out has the types below alone, so a type checker sees no parameters.
+# Some servers send numbers for ids, and digits for numbers. For msgspec these types are parameters:
+# `TextMessage` has text ids, and `TextMessage[int | str, int | str]` decodes into the same class with ids as
+# served. Callers only get objects with the types below, so type checkers see no parameters.
 if TYPE_CHECKING:
     Id: TypeAlias = str
     Count: TypeAlias = int
@@ -35,23 +35,23 @@ else:
 
 
 class Record(Struct, frozen=True, gc=False, rename="camel"):
-    """A record of the service. `gc=False`: decoded JSON has no cycles, so the collector may pass it by."""
+    """A record of the service. `gc=False`: decoded JSON has no reference cycles to collect."""
 
     fill_missing: ClassVar[bool] = True
-    """The lenient decoder may put "" or 0 where a required text or number is absent."""
+    """True if the lenient decoder may use "" or 0 for an absent required text or number."""
     identified_by: ClassVar[str] = "id"
     """The field that identifies a record in a list."""
 
     def to_dict(self) -> Json:
-        """Return the record under the wire's names: absent members are left out, null is None.
+        """Return the record with the names of its JSON; absent members are left out, null is None.
 
-        Credentials are in it: this is data, only a `repr` hides them.
+        The result contains credentials; only the `repr` of a record hides them.
         """
         record: Json = read_value(self.to_json())
         return record
 
     def to_json(self) -> bytes:
-        """Return the record as JSON, which `chatrest.parse` reads again; as `to_dict` in all else."""
+        """Return the record as JSON that `chatrest.parse` can read, with credentials like `to_dict`."""
         return write_value(self)
 
     def __repr__(self) -> str:
@@ -59,6 +59,6 @@ class Record(Struct, frozen=True, gc=False, rename="camel"):
         return f"{type(self).__name__}({inner})"
 
     def __rich_repr__(self) -> list[tuple[str, Any]]:
-        """The fields that the service sent, credentials hidden: for `repr` and for rich."""
+        """Return the names and values that the service sent, credentials hidden, for `repr` and rich."""
         pairs = ((name, getattr(self, name)) for name in self.__struct_fields__)
         return [(name, masked(name, value)) for name, value in pairs if value is not UNSET]

@@ -1,4 +1,4 @@
-"""Users, as the user collection lists them and as messages carry them, and their login tokens."""
+"""Users, and their login tokens."""
 
 from typing import ClassVar, final
 
@@ -8,9 +8,9 @@ from .record import Json, Maybe, Record
 
 
 class UserFields(Record, frozen=True, gc=False, rename="camel", omit_defaults=True):
-    """The fields of a user, and of what a user is in a group."""
+    """The fields that a user and a group member share."""
 
-    fill_missing: ClassVar[bool] = False  # nobody is called ""
+    fill_missing: ClassVar[bool] = False  # no id is ""
     identified_by: ClassVar[str] = "uid"
 
     uid: str
@@ -36,7 +36,7 @@ class UserFields(Record, frozen=True, gc=False, rename="camel", omit_defaults=Tr
 
 @final
 class User(UserFields, frozen=True, gc=False, rename="camel", omit_defaults=True):
-    """A user of the app (fields are not shown by the specification; these are the usual ones).
+    """A user of the app, with the usual fields (the specification shows none).
 
     Times are in the service's unit (epoch seconds on services of this kind).
     """
@@ -44,12 +44,12 @@ class User(UserFields, frozen=True, gc=False, rename="camel", omit_defaults=True
 
 @final
 class AuthToken(Record, frozen=True, gc=False, rename="camel"):
-    """A login token of one user, for the client library that the user runs (Authentication 7).
+    """A login token of one user, for the user's client library (Authentication 7).
 
-    `auth_token` is a credential: it is there to be handed on, and never in a repr.
+    `auth_token` is a credential: the attribute shows it, the repr does not.
     """
 
-    fill_missing: ClassVar[bool] = False  # nobody is called ""
+    fill_missing: ClassVar[bool] = False  # no id is ""
     identified_by: ClassVar[str] = "auth_token"
 
     uid: str

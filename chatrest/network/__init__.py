@@ -1,1 +1,1 @@
-"""From a call to the network and back: attempts under one deadline, pools, pacing, HTTP."""
+"""Execution of calls: attempts within a deadline, pools of connections, pacing, HTTP."""

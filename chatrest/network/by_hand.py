@@ -1,4 +1,4 @@
-"""Calls by hand: any method and path, as a `Call` like those of the collections."""
+"""Calls of operations without an endpoint: any method and path, as a `Call`."""
 
 import re
 from collections.abc import Mapping
@@ -17,9 +17,9 @@ _WORD: Final = re.compile(r"[A-Za-z0-9_-]+")
 def call_by_hand(
     method: Method, path: str, query: Mapping[str, Any] | None, json: Any, interface: Interface
 ) -> Call[Any]:
-    """The call of an operation that has no endpoint; `RequestInvalidError` where an argument is wrong.
+    """Return the call of an operation that has no endpoint; `RequestInvalidError` if an argument is wrong.
 
-    GET is repeated, PUT and DELETE are, POST and PATCH only where they surely were not processed.
+    GET, PUT and DELETE are repeated, POST and PATCH only if they were certainly not processed.
     """
     check_unquoted(method in _METHODS, "method", method, ", ".join(_METHODS))
     fits = query is None or is_mapping(query)
@@ -42,7 +42,7 @@ def _endpoint(method: Method, template: str, interface: Interface) -> Endpoint[A
 
 
 def _template(path: str) -> str:
-    """The path as errors and records show it: its first segment, for what follows may be a uid, or a key."""
+    """Return the path as errors and records show it: the first segment only, as others may hold uids."""
     _, first, *rest = path.split("/")
     if not _WORD.fullmatch(first):
         return "/…"

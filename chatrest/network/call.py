@@ -1,9 +1,9 @@
-"""One call under way: its attempts, one after another, until a reply or an error is the last word.
+"""One active call: its attempts, one after another, until a reply or a final error.
 
-The only place that waits between attempts. The first attempt is made plainly; tenacity is entered once it
-has failed, so a call that goes well does not pay for it. The loop is tenacity's, and reads one frozen value,
-`core.retry.Attempts`: after each failure `_plan_next` asks the policy, takes from the retry budget, and
-leaves the pause there; tenacity's `retry` and `wait` only look at it.
+Only this module waits between attempts. The first attempt is made without tenacity, which costs time only
+after a failure. The loop is tenacity's and reads one frozen value, `core.retry.Attempts`: after each failure
+`_plan_next` asks the policy, takes from the retry budget, and stores the pause there; tenacity's `retry` and
+`wait` only read it.
 """
 
 from typing import Any, Final, Generic, TypeVar
@@ -38,7 +38,7 @@ _NO_ATTEMPTS_PATIENT: Final = Attempts(patient=True)
 
 
 class ActiveCall(Generic[R]):
-    """One call."""
+    """One call, from its first attempt to its result or error."""
 
     __slots__ = ("_attempts", "_call", "_context", "_gate", "_options", "_pool", "_progress", "_request")
 
@@ -52,13 +52,13 @@ class ActiveCall(Generic[R]):
         self._attempts = _NO_ATTEMPTS if options.priority == "interactive" else _NO_ATTEMPTS_PATIENT
 
     async def result(self) -> R:
-        """Return what the endpoint reads in the reply; raise the last real error, with all attempts in it."""
+        """Return the endpoint's decoded reply; raise the last error, with a log of all attempts."""
         self._context.home.check()
         self._pool.budget.earn()
         try:
             if self._context.listeners:
                 return await self._attempt()
-            self._progress.number = 1  # nobody listens: the first attempt is spared all but the essential
+            self._progress.number = 1  # without listeners the first attempt skips all measurements
             return self._read(await self._exchange(self._progress))
         except (ApiError, TransportError) as error:
             first = error
@@ -110,7 +110,7 @@ class ActiveCall(Generic[R]):
         return reply
 
     async def _wait(self, spent: Durations) -> None:
-        """Wait for a slot of the rate limit and a place in the pool, and note how long for which."""
+        """Wait for a slot of the rate limit and a place in the pool; add their seconds to `spent`."""
         priority, now = self._options.priority, self._context.timing.now
         pace = self._gate.expected(priority)
         began = now()
@@ -124,7 +124,7 @@ class ActiveCall(Generic[R]):
             self._progress.stage = "place" if waited > pace or not pace else "rate limit"
 
     def _refuse_hopeless(self, now: float, deadline: float) -> None:
-        """Refuse to wait for a slot that cannot come within the deadline."""
+        """Raise `DeadlineExceededError` if the next slot comes only after the deadline."""
         wait, left = self._gate.expected(self._options.priority), deadline - (now - self._progress.began)
         if wait >= left > 0:
             raise self._late(no_room_text(wait, "rate limit", deadline, left), "rate limit", wait)
@@ -142,7 +142,7 @@ class ActiveCall(Generic[R]):
     # ── the attempts after the first ──
 
     async def _repeat(self, first: ApiError | TransportError) -> R:
-        """Go on after a first attempt that ended in `first`: the one loop over attempts."""
+        """Repeat the call after its first attempt raised `first`, as often as the policy allows."""
         self._plan_next(first)
         pending = [first]
 
@@ -170,9 +170,9 @@ class ActiveCall(Generic[R]):
         raise self._final(last)
 
     def _plan_next(self, error: ApiError | TransportError) -> None:
-        """Decide whether and when the call is repeated after `error`, and leave it in `_attempts`.
+        """Decide if and when the call is repeated after `error`, and store the decision in `_attempts`.
 
-        `DeadlineExceededError` where the deadline has no room for the pause.
+        Raises `DeadlineExceededError` if the pause ends after the deadline.
         """
         options, now = self._options, self._context.timing.now()
         error.operation = self._call.endpoint.name
@@ -202,7 +202,7 @@ class ActiveCall(Generic[R]):
     # ── errors ──
 
     def _final(self, error: ApiError | TransportError) -> ChatRestError:
-        """Return `error` as it is raised: with the log of the attempts, or as an unknown outcome."""
+        """Return the error to raise: `error` with the log of the attempts, or an unknown outcome."""
         name, count = self._call.endpoint.name, self._attempts.count
         final: ChatRestError = error
         if self._call.endpoint.replay == "never" and leaves_open(error):
@@ -217,7 +217,7 @@ class ActiveCall(Generic[R]):
         return final
 
     def deadline_passed(self) -> DeadlineExceededError:
-        """The error of a call whose deadline has just passed."""
+        """Return the error of a call whose deadline has just passed."""
         assert self._options.deadline is not None
         stage = self._progress.stage
         return self._late(passed_text(stage, self._options.deadline), stage, None)
@@ -262,7 +262,7 @@ class ActiveCall(Generic[R]):
         )
 
     def outcome(self, error_name: str | None) -> Outcome:
-        """The record of the whole call."""
+        """Return the telemetry record of the whole call."""
         reply = self._progress.reply
         return Outcome(
             **self._names(),

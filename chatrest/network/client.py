@@ -1,4 +1,4 @@
-"""The one client behind sessions and the management interface, and what sends the calls of one view."""
+"""The client that sessions and the management interface share, and the sender of one view."""
 
 import asyncio
 import logging
@@ -38,12 +38,12 @@ from .transport import Transport, Verify
 R = TypeVar("R")
 
 MAX_REPLY_BYTES: Final = 64 * 1024 * 1024
-_NUMBERS = count(1)  # of the process: one listener may serve several sessions
+_NUMBERS = count(1)  # process-wide, as one listener may serve several sessions
 
 
 @final
 class Client:
-    """All that the views of a session share: pools, time, listeners, and what was learnt of page sizes."""
+    """The state that all views of a session share: pools, clock, listeners, and known page sizes."""
 
     def __init__(
         self,
@@ -84,16 +84,16 @@ class Client:
         return MappingProxyType(self._pools)
 
     def open(self) -> None:
-        """Let calls through, by new connections, in the event loop that runs now."""
+        """Accept calls, with new connections, in the running event loop."""
         if self._context is None:
             self._pools.clear()
             self._context = self._make_context(home=Home())
         self._context.home.check()
 
     async def close(self) -> None:
-        """Close every pool; no call comes through any more until the client is opened again.
+        """Close every pool and refuse further calls until the client is opened again.
 
-        `RequestInvalidError` in another event loop or process than the one that it was opened in.
+        Raises `RequestInvalidError` in another event loop or process than the one that opened it.
         """
         if self._context is not None:
             self._context.home.check()
@@ -101,7 +101,7 @@ class Client:
         await asyncio.gather(*(pool.close() for pool in self._pools.values()))
 
     def pool(self, region: str) -> Pool:
-        """The region's pool; `RequestInvalidError` outside of the session's `async with`."""
+        """Return the pool of `region`; `RequestInvalidError` outside the session's `async with`."""
         if self._context is None:
             raise RequestInvalidError("the session is not open: use it inside `async with`")
         pool = self._pools.get(region)
@@ -110,7 +110,7 @@ class Client:
         return pool
 
     def start(self, call: Call[R], options: CallOptions, headers: Headers) -> Awaitable[R]:
-        """Return what makes the call when it is awaited; `RequestInvalidError` where an argument is wrong."""
+        """Return an awaitable that makes the call; `RequestInvalidError` if an argument is wrong."""
         destination = options.destination
         sent = request(call, destination.addresses[call.endpoint.interface], headers, options.arrays)
         pool, context = self.pool(destination.region), self._context
@@ -119,7 +119,7 @@ class Client:
 
 
 class Sender:
-    """The sender of one view, all that the resources know of it: `core.endpoint.Send`."""
+    """The sender of one view, the only part of it that the resources use: `core.endpoint.Send`."""
 
     def __init__(self, client: Client, options: CallOptions) -> None:
         self.app_id: Final = options.destination.app_id
@@ -130,16 +130,16 @@ class Sender:
 
     @property
     def page_sizes(self) -> PageSizes:
-        """The page sizes that the service has shown so far: one object for all views of a session."""
+        """The known page sizes of the service, shared by all views of a session."""
         return self._client.page_sizes
 
     @property
     def cursor_key(self) -> CursorKey | None:
-        """The key that signs cursor tokens; None where they are not signed."""
+        """The key that signs cursor tokens; None if they are not signed."""
         return self._client.cursor_key
 
     def __call__(self, call: Call[R], /) -> Awaitable[R]:
-        """Make the call, as the view's user where the call names none."""
+        """Return an awaitable that makes the call, as the view's user if the call names none."""
         name = call.endpoint.name
         if call.acting_user is None and self.acting_user is not None and call.endpoint.acting != "never":
             call = structs.replace(call, acting_user=self.acting_user)
@@ -155,31 +155,31 @@ class Sender:
 def run_call(
     call: Call[R], request: Request, pool: Pool, options: CallOptions, context: CallContext
 ) -> Awaitable[R]:
-    """Return what makes the call when it is awaited: with its deadline, and with records for listeners."""
+    """Return an awaitable that makes the call within its deadline, with records for listeners."""
     if LOGGER.isEnabledFor(logging.DEBUG):
         context = structs.replace(context, listeners=(log_attempt, *context.listeners))
     if context.listeners:
         context = structs.replace(context, number=next(_NUMBERS))
         return _observed(ActiveCall(call, request, pool, options, context), options.deadline, context)
     active = ActiveCall(call, request, pool, options, context)
-    # No coroutine of its own around the call: one that goes well pays for every layer.
+    # No further coroutine around the call, as each layer costs time.
     return active.result() if options.deadline is None else _bounded(active, options.deadline)
 
 
 async def _bounded(active: ActiveCall[R], deadline: float) -> R:
-    """The result of a call within `deadline` seconds."""
+    """Return the result of a call within `deadline` seconds; raise `DeadlineExceededError` after them."""
     limit = asyncio.timeout(deadline)
     try:
         async with limit:
             return await active.result()
     except TimeoutError:
         if not limit.expired():
-            raise  # an attempt's own timeout, or a wait that would not fit
+            raise  # the timeout of an attempt, or a wait longer than the deadline
     raise active.deadline_passed()
 
 
 async def _observed(active: ActiveCall[R], deadline: float | None, context: CallContext) -> R:
-    """The result of a call, with a record of its outcome for the listeners."""
+    """Return the result of a call, and send a record of its outcome to the listeners."""
     error_name: str | None = "CancelledError"
     try:
         result = await (active.result() if deadline is None else _bounded(active, deadline))

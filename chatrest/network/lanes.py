@@ -1,8 +1,7 @@
 """Queues with two lanes: a semaphore for the places in a pool, and a gate for the slots of a rate limit.
 
-A thousand bulk requests that wait do not keep an interactive one waiting: it is served before all of them.
-Everything here survives a cancel at any await: a place that was handed to a call that was cancelled is
-handed on, and so is the leadership of a lane.
+Interactive requests are served before all waiting bulk requests. Cancellation is safe at any await: a place
+that was given to a cancelled call goes to the next one, and so does the leadership of a lane.
 """
 
 import asyncio
@@ -15,12 +14,12 @@ from .timing import Timing
 Priority: TypeAlias = Literal["interactive", "bulk"]
 PRIORITIES: Final[tuple[Priority, ...]] = ("interactive", "bulk")
 
-_POLL_SECONDS: Final = 0.25  # while a limit's end is not known, a reply may show it at any moment
-_YIELD_SECONDS: Final = 0.01  # how soon bulk looks again while an interactive call is to go first
+_POLL_SECONDS: Final = 0.25  # while the end of a limit is unknown, any reply may show it
+_YIELD_SECONDS: Final = 0.01  # bulk checks again after this while an interactive call goes first
 
 
 class _Waiter:
-    """A call that waits: woken when it is served, or when it becomes the leader of its lane."""
+    """A waiting call: it is woken when it is served or becomes the leader of its lane."""
 
     __slots__ = ("_future", "dropped", "lane", "served")
 
@@ -31,28 +30,28 @@ class _Waiter:
         self._future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
     async def wait(self) -> None:
-        """Wait for `wake`."""
+        """Wait until `wake` is called."""
         await self._future
 
     def wake(self) -> None:
-        """End its `wait`."""
+        """End the call of `wait`."""
         if not self._future.done():
             self._future.set_result(None)
 
 
 class _LaneQueues:
-    """The waiters, lane by lane."""
+    """The waiting calls of each lane, in the order of arrival."""
 
     def __init__(self) -> None:
         self._queues: dict[Priority, deque[_Waiter]] = {lane: deque() for lane in PRIORITIES}
-        # Counted, not looked up: a thousand calls must not each look at the thousand others.
+        # Kept as numbers, as counting the queue for each of many calls would be slow.
         self._counts: dict[Priority, int] = dict.fromkeys(PRIORITIES, 0)
 
     def __len__(self) -> int:
         return self.ahead("bulk")
 
     def ahead(self, lane: Priority) -> int:
-        """The number of waiters that a newcomer in `lane` would wait for."""
+        """Return the number of waiters that are served before a new one in `lane`."""
         return self._counts["interactive"] + (self._counts["bulk"] if lane == "bulk" else 0)
 
     def join(self, lane: Priority) -> _Waiter:
@@ -63,7 +62,7 @@ class _LaneQueues:
         return waiter
 
     def serve(self, waiter: _Waiter) -> None:
-        """Give the waiter what it waits for."""
+        """Mark the waiter as served and wake it."""
         waiter.served = True
         self._counts[waiter.lane] -= 1
         waiter.wake()
@@ -75,20 +74,20 @@ class _LaneQueues:
             self._counts[waiter.lane] -= 1
 
     def first(self, lane: Priority) -> _Waiter | None:
-        """The waiter that has waited longest, without those that were served or gave up."""
+        """Return the oldest waiter of a lane that is neither served nor dropped."""
         queue = self._queues[lane]
         while queue and (queue[0].dropped or queue[0].served):
             queue.popleft()
         return queue[0] if queue else None
 
     def is_free(self, lane: Priority) -> bool:
-        """True if a newcomer in `lane` would overtake no waiter."""
+        """Return True if a new call in `lane` would overtake no waiter."""
         return not self._counts["interactive"] and not self._counts[lane]
 
 
 @final
 class PrioritySemaphore:
-    """The places of a pool: how many calls run at once. A tenth is kept for interactive calls."""
+    """The places of a pool: at most `count` calls run at once, bulk calls in nine tenths of the places."""
 
     def __init__(self, count: int) -> None:
         self.count = count
@@ -99,18 +98,18 @@ class PrioritySemaphore:
 
     @property
     def waiting(self) -> int:
-        """Calls that wait for a place."""
+        """The number of calls that wait for a place."""
         return len(self._lanes)
 
     def try_acquire(self, lane: Priority) -> bool:
-        """Take a place if one is free now."""
+        """Take a place if one is free; return False otherwise."""
         free = self._has_room(lane) and self._lanes.is_free(lane)
         if free:
             self._take(lane)
         return free
 
     async def acquire(self, lane: Priority) -> None:
-        """Wait for a place."""
+        """Wait for a place and take it."""
         if self.try_acquire(lane):
             return
         waiter = self._lanes.join(lane)
@@ -118,12 +117,12 @@ class PrioritySemaphore:
             await waiter.wait()
         except asyncio.CancelledError:
             self._lanes.drop(waiter)
-            if waiter.served:  # a place was handed over in the same moment
+            if waiter.served:  # it got a place at the same moment
                 self.release(lane)
             raise
 
     def release(self, lane: Priority) -> None:
-        """Give a place back, to the next waiter if there is one."""
+        """Free a place, or pass it to the next waiter."""
         self.active -= 1
         self._bulk -= lane == "bulk"
         for next_lane in PRIORITIES:
@@ -143,18 +142,18 @@ class PrioritySemaphore:
 
 @final
 class RateGate:
-    """The gate for requests of one app and rate class: at the pacer's rate, and with a place in the pool.
+    """The gate for requests of one app and rate class: it gives each one a slot of the pacer and a place.
 
-    Slot and place are taken in one moment. Neither is held while the other is waited for: paced calls of
-    one app would fill the pool for all, and slots would pile up before a full pool and go in one burst,
-    though the limit struck meanwhile. Leader and followers: in each lane one of the waiters is the leader,
-    sleeps until the next slot, and waits for the place, for all of them; there is no task to leave behind.
+    Slot and place are taken at the same moment, and neither is held while waiting for the other. Otherwise
+    the paced calls of one app would fill the pool for all apps, and unused slots would accumulate at a full
+    pool and be used in one burst. Waiters follow the leader–follower pattern: one waiter of each lane is the
+    leader, which sleeps until the next slot and waits for a place for the whole lane. No background task.
     """
 
     def __init__(self, pacer: Pacer, timing: Timing, places: PrioritySemaphore | None = None) -> None:
         self.pacer = pacer
         self.seeking = 0
-        """Leaders that wait in the pool's queue, each for the whole of its lane."""
+        """The number of leaders that wait for a place, each for its whole lane."""
         self._timing = timing
         self._semaphore = places
         self._lanes = _LaneQueues()
@@ -162,29 +161,29 @@ class RateGate:
 
     @property
     def waiting(self) -> int:
-        """Requests that wait."""
+        """The number of waiting requests."""
         return len(self._lanes)
 
     def delay(self, lane: Priority) -> float:
-        """Seconds until the next slot, for the first waiter of a lane."""
+        """Return the seconds until the next slot for the first waiter of a lane."""
         return self.pacer.delay(self._timing.now(), urgent=lane == "interactive")
 
     def expected(self, lane: Priority) -> float:
-        """Seconds that a request would wait for its slot from now on, as far as can be known."""
+        """Return the estimated seconds that a new request in `lane` would wait for its slot."""
         rate = self.pacer.rate
         queued = self._lanes.ahead(lane) * self.pacer.window / rate if rate else 0.0
         return self.delay(lane) + queued
 
     def observe(self, signal: Signal) -> None:
-        """Hand a reply's signal to the pacer."""
+        """Pass a reply's rate limit signal to the pacer."""
         self.pacer.observe(self._timing.now(), signal)
 
     def forget(self) -> None:
-        """Note that a request that was let through brought no reply."""
+        """Tell the pacer that a request brought no reply."""
         self.pacer.forget()
 
     def try_enter(self, lane: Priority, now: float) -> bool:
-        """Let a request through if there is nothing to wait for."""
+        """Take a slot and a place if both are free at `now`; return False otherwise."""
         if not self._lanes.is_free(lane) or self.pacer.delay(now, urgent=lane == "interactive") > 0:
             return False
         if self._semaphore is not None and not self._semaphore.try_acquire(lane):
@@ -193,7 +192,7 @@ class RateGate:
         return True
 
     async def enter(self, lane: Priority) -> None:
-        """Wait until the request is let through."""
+        """Wait for a slot and a place, and take both."""
         if self.try_enter(lane, self._timing.now()):
             return
         waiter = self._lanes.join(lane)
@@ -205,7 +204,7 @@ class RateGate:
                 else:
                     await waiter.wait()
         except asyncio.CancelledError:
-            if waiter.served:  # it was let through in the same moment
+            if waiter.served:  # it was served at the same moment
                 self._give_back(lane)
             raise
         finally:
@@ -214,7 +213,7 @@ class RateGate:
                 self._promote(lane)
 
     async def _lead(self, lane: Priority, own: _Waiter) -> None:
-        """Let the first of the lane through, again and again, until `own` has had its slot."""
+        """Serve the waiters of the lane in order until `own` is served."""
         while not own.served:
             delay = self.delay(lane)
             if delay > 0:
@@ -226,7 +225,7 @@ class RateGate:
                 self._lanes.serve(self._lanes.first(lane) or own)
 
     async def _wait_for_place(self, lane: Priority) -> bool:
-        """Wait for a place, and give it up again if the slot has passed meanwhile."""
+        """Wait for a place; release it and return False if there is no free slot by then."""
         if self._semaphore is None or self._semaphore.try_acquire(lane):
             return True
         self.seeking += 1
@@ -245,7 +244,7 @@ class RateGate:
             self._semaphore.release(lane)
 
     def _promote(self, lane: Priority) -> None:
-        """Make the next of the lane its leader."""
+        """Make the next waiter of the lane its leader."""
         self._leaders[lane] = first = self._lanes.first(lane)
         if first is not None:
             first.wake()

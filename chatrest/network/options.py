@@ -1,4 +1,4 @@
-"""The options of a session, of a view, and of a call, with the checks of those that a caller gives."""
+"""The options of a session, of a view and of a call, and their checks."""
 
 import ssl
 from collections.abc import Callable, Mapping, Sequence
@@ -24,7 +24,7 @@ from .transport import Verify
 Dice: TypeAlias = Callable[[], float]
 
 UNCHANGED: Final[Any] = type("Unchanged", (), {"__repr__": lambda _: "UNCHANGED"})()
-"""The default of a view's option: as it is."""
+"""The default of an option of `with_options`: keep its value."""
 
 _LEAST_SECRET: Final = 4
 _LEAST_WORD: Final = 8
@@ -52,10 +52,10 @@ class ClientOptions(TypedDict, total=False):
 
 
 class Destination(Struct, frozen=True, kw_only=True):
-    """The address that calls go to, and the keys that they carry."""
+    """The base addresses of calls, and the key headers that they send."""
 
     app_id: str
-    """The app's id, or `management`: the rate limit and records go by it."""
+    """The app's id, or `management`; names the rate limit and is in telemetry records."""
     region: str
     """The name of the pool."""
     addresses: Mapping[Interface, str]
@@ -77,9 +77,9 @@ class CallOptions(Struct, frozen=True, kw_only=True):
     destination: Destination
     acting_user: str | None
     headers: Headers
-    """The caller's own, beside the keys."""
+    """The caller's headers, without the keys."""
     deadline: float | None
-    """Seconds for a call as a whole."""
+    """Seconds for all attempts of a call together; None for no limit."""
     retry: RetryPolicy
     timeouts: Timeouts
     priority: Priority
@@ -94,10 +94,10 @@ class CallOptions(Struct, frozen=True, kw_only=True):
 
     @property
     def secrets(self) -> tuple[str, ...]:
-        """All that no error may repeat: the keys, and the values of the caller's headers.
+        """The texts to hide in errors: the keys, and the values of the caller's headers.
 
-        A header's value counts from 4 characters on, so that `X-Flag: 1` does not blot out every 1; of a
-        value of many words, such as `Bearer …`, each word counts from 8 characters on.
+        Values of less than 4 characters are left out, so that `X-Flag: 1` does not hide every 1. Of a value
+        of several words, such as `Bearer …`, each word of at least 8 characters is hidden, too.
         """
         values = [value for value in self.headers.values() if len(value) >= _LEAST_SECRET]
         words = [word for value in values for word in value.split() if len(word) >= _LEAST_WORD]
@@ -105,31 +105,31 @@ class CallOptions(Struct, frozen=True, kw_only=True):
 
 
 class CallContext(Struct, frozen=True, kw_only=True):
-    """The means of a call, whatever its options."""
+    """The clock, dice and listeners of a call, and the loop that it must run in."""
 
     home: Home
     timing: Timing
     dice: Dice
     listeners: tuple[Listener, ...]
     number: int = 0
-    """The call's, where anybody listens."""
+    """The call's number in the process; 0 without listeners."""
 
 
 def check_verify(verify: object) -> None:
-    """Refuse anything but True or a context: certificates are always verified."""
+    """Raise `RequestInvalidError` unless `verify` is True or an SSL context."""
     fits = verify is True or isinstance(verify, ssl.SSLContext)
     check_unquoted(fits, "verify", verify, "True, or an ssl.SSLContext")
 
 
 def check_timing(clock: Clock, sleep: Sleep, dice: Dice) -> Timing:
-    """Return the time of a session, made of functions that can be called."""
+    """Return the `Timing` of a session; `RequestInvalidError` if an argument is not a function."""
     for name, value in (("clock", clock), ("sleep", sleep), ("dice", dice)):
         check_unquoted(callable(value), name, value, "a function")
     return Timing(clock, sleep)
 
 
 def check_listeners(telemetry: object) -> tuple[Listener, ...]:
-    """Return one listener or several as a tuple."""
+    """Return one listener or several as a tuple; `RequestInvalidError` for anything else."""
     listeners = (telemetry,) if callable(telemetry) else telemetry
     fits = isinstance(listeners, Sequence) and all(map(callable, listeners))
     check_unquoted(fits, "telemetry", telemetry, "a function of one record, or a list of such")
@@ -138,7 +138,7 @@ def check_listeners(telemetry: object) -> tuple[Listener, ...]:
 
 
 def check_cursor_key(key: object) -> CursorKey | None:
-    """Return the key that signs cursor tokens, or None; the error never repeats it."""
+    """Return the key that signs cursor tokens, or None; the `RequestInvalidError` never contains it."""
     if key is None:
         return None
     if not isinstance(key, bytes) or not key:

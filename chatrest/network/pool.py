@@ -1,7 +1,7 @@
-"""One pool a region: its connections, its places, and its circuit breakers.
+"""The pool of a region: its connections, its places, and its circuit breakers.
 
-Regions share nothing: one that hangs fills its own pool and no other, one that is down opens its own
-breakers, host by host. This is the one place that limits concurrency.
+Regions share nothing: a slow region fills only its own pool, and a region that is down opens only its own
+breakers, one per host. Only this module limits concurrency.
 """
 
 from collections.abc import Callable
@@ -19,7 +19,7 @@ from .transport import Reply, Transport
 
 @final
 class Pool:
-    """The connections to one region."""
+    """The connections and places for calls to one region."""
 
     def __init__(
         self,
@@ -32,12 +32,12 @@ class Pool:
         self.region = region
         self.concurrency = concurrency
         self.sent = 0
-        """Requests handed to the network since the pool was made, with a connection or without."""
+        """The number of attempted exchanges, with and without a connection."""
         self._breakers: dict[str, Breaker] = {}
         self.budget = RetryBudget()
         self.places = PrioritySemaphore(concurrency)
         self.has_replied = False
-        """True once any reply came: until then, the region may not exist."""
+        """True once any reply has come; before that, the region may not exist."""
         self._gates: dict[tuple[str, str], RateGate] = {}
         self._pace = pace
         self._timing = timing
@@ -55,16 +55,16 @@ class Pool:
 
     @property
     def active(self) -> int:
-        """Calls that hold a place now."""
+        """The number of calls that hold a place."""
         return self.places.active
 
     @property
     def waiting(self) -> int:
-        """Calls that wait: for a place, or for their slot of a rate limit."""
+        """The number of calls that wait for a place or for a slot of a rate limit."""
         return self.places.waiting + sum(gate.waiting - gate.seeking for gate in self._gates.values())
 
     def gate(self, app_id: str, rate_class: str) -> RateGate:
-        """The rate gate of an app's rate class: one for all tasks and views of the session."""
+        """Return the rate gate of an app's rate class, which all tasks and views of the session share."""
         key = (app_id, rate_class)
         gate = self._gates.get(key)
         if gate is None:
@@ -72,11 +72,11 @@ class Pool:
         return gate
 
     def release(self, lane: Priority) -> None:
-        """Give a call's place back."""
+        """Free the place of a call."""
         self.places.release(lane)
 
     async def exchange(self, request: Request, timeouts: Timeouts) -> Reply:
-        """Send `request` once, with a place in hand; `ConnectError` at once while the region is down."""
+        """Send `request` once, with a place; raise `ConnectError` at once while the region is down."""
         if self._closed:
             raise RequestInvalidError("the session was closed before the request was sent")
         breaker = self._breaker(request)
@@ -100,13 +100,13 @@ class Pool:
         return reply
 
     async def close(self) -> None:
-        """Close the connections, for good."""
+        """Close all connections; later exchanges raise `RequestInvalidError`."""
         self._closed = True
         if self._transport is not None:
             await self._transport.close()
 
     def _breaker(self, request: Request) -> Breaker:
-        """The breaker of the request's host: an app id that does not exist says nothing about the others."""
+        """Return the breaker of the request's host, as a wrong app id must not affect other apps."""
         breaker = self._breakers.get(request.host)
         if breaker is None:
             breaker = self._breakers[request.host] = Breaker()

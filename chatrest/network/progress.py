@@ -1,4 +1,4 @@
-"""The progress of one call: its stage, its durations, and the text for a deadline that it misses."""
+"""The progress of one call: its stage, its durations, and the error texts of a missed deadline."""
 
 from typing import Final
 
@@ -6,7 +6,7 @@ from ..core.retry import Attempts, attempt_log
 from ..errors import DeadlineReason
 from .transport import Reply
 
-_SHOWN: Final = 0.05  # seconds: less would be written as 0.0
+_SHOWN: Final = 0.05  # seconds; less is formatted as 0.0 and left out
 _PASSED: Final[dict[DeadlineReason, str]] = {
     "rate limit": "held back by the rate limit for longer than the deadline of {} s",
     "place": "no place in the pool became free within the deadline of {} s",
@@ -16,7 +16,7 @@ _PASSED: Final[dict[DeadlineReason, str]] = {
 
 
 class Durations:
-    """Seconds of one attempt, or of all."""
+    """Durations of one attempt, or of all together, in seconds."""
 
     __slots__ = ("decoded", "network", "paced", "queued")
 
@@ -24,7 +24,7 @@ class Durations:
         self.paced = self.queued = self.network = self.decoded = 0.0
 
     def add(self, other: "Durations") -> None:
-        """Add those of another attempt."""
+        """Add the durations of another attempt."""
         self.paced += other.paced
         self.queued += other.queued
         self.network += other.network
@@ -32,36 +32,36 @@ class Durations:
 
 
 class Progress(Durations):
-    """The state of a call under way, and the durations of all its attempts."""
+    """The state of an active call, and the durations of all its attempts."""
 
     __slots__ = ("began", "number", "reply", "sent", "stage")
 
     def __init__(self, began: float) -> None:
         self.paced = self.queued = self.network = self.decoded = 0.0
         self.began = began
-        """The session's time at which the call was made."""
+        """Start of the call, in seconds of the session's clock."""
         self.number = 0
-        """Attempts begun."""
+        """The number of attempts so far."""
         self.stage: DeadlineReason = "place"
         self.sent = False
-        """True if the last exchange was broken off when something may have been sent."""
+        """True if the last exchange failed and may have sent something."""
         self.reply: Reply | None = None
-        """The reply of the attempt under way, or of the last one."""
+        """The reply of the current or last attempt."""
 
 
 def no_room_text(wait: float, stage: DeadlineReason, deadline: float, left: float) -> str:
-    """The reason why a wait of `wait` seconds is not begun: only `left` seconds of the deadline are."""
+    """Return the reason why a wait of `wait` seconds does not fit: the deadline leaves `left` seconds."""
     what = "the rate limit's next slot" if stage == "rate limit" else "the next attempt"
     return f"{what} is {wait:.1f} s away, and the deadline of {deadline} s leaves {left:.1f} s"
 
 
 def passed_text(stage: DeadlineReason, deadline: float) -> str:
-    """The reason why a deadline passed."""
+    """Return the reason why a deadline of `deadline` seconds passed in `stage`."""
     return _PASSED[stage].format(deadline)
 
 
 def spent_text(total: Durations, sent: int, attempts: Attempts) -> str:
-    """The time spent and what the attempts ended in, in brackets; empty where there is nothing to say."""
+    """Return the time spent and the errors of the attempts, in brackets; an empty text for neither."""
     pairs = (
         (total.paced, "held back by the rate limit"),
         (total.queued, "waiting for a place"),
@@ -70,7 +70,7 @@ def spent_text(total: Durations, sent: int, attempts: Attempts) -> str:
     )
     parts = [", ".join(f"{seconds:.1f} s {what}" for seconds, what in pairs if seconds >= _SHOWN)]
     log = attempts.log
-    if attempts.error is not None and attempts.pause is None:  # the one after which nothing was waited
+    if attempts.error is not None and attempts.pause is None:  # the last error, without a pause after it
         log = (*log, (str(attempts.error), None))
     parts.append(attempt_log(log))
     text = "; ".join(filter(None, parts))

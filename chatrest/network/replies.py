@@ -1,4 +1,4 @@
-"""From a reply to its error, and to what it shows of the rate limit."""
+"""The error and the rate limit signal of a reply."""
 
 import time
 from typing import Final
@@ -24,12 +24,12 @@ _LIMITED: Final = b"ERR_TOO_MANY_REQUESTS"
 
 
 def is_success(reply: Reply) -> bool:
-    """True for a status of 2xx but 206: nobody asks for a part."""
+    """Return True for a status of 2xx except 206, as no request asks for a part."""
     return 200 <= reply.status < 300 and reply.status != 206
 
 
 def refusal(reply: Reply, operation: str, secrets: tuple[str, ...]) -> ChatRestError:
-    """The error for a reply whose status is no success, or whose body holds an error."""
+    """Return the error for a reply without a success status, or with an error in its body."""
     if reply.status == 206:
         return ReplyUnreadableError("206 Partial Content: only a part came, though all of it was asked for")
     headers = plain_headers(reply.headers, secrets)
@@ -39,7 +39,7 @@ def refusal(reply: Reply, operation: str, secrets: tuple[str, ...]) -> ChatRestE
 def unreadable(
     reply: Reply, error: ReplyUnreadableError, operation: str, secrets: tuple[str, ...]
 ) -> ChatRestError:
-    """The error for a success that cannot be read, without the frames that hold its body."""
+    """Return the error for an unreadable success, without the frames that hold its body."""
     if error_of(reply.body):
         return refusal(reply, operation, secrets)
     kind = reply.headers.get("Content-Type", "").partition(";")[0].strip().lower()
@@ -49,7 +49,7 @@ def unreadable(
 
 
 def outcome_unknown(operation: str, error: ApiError | TransportError) -> ChatRestError:
-    """The error for a call that must not be repeated and may have been applied; `error` is its cause."""
+    """Return the error for a call that must not be repeated and may have been applied, caused by `error`."""
     text = f"{operation} is not repeated, and may or may not have been applied: {error}"
     unknown: ChatRestError = OutcomeUnknownError(text)
     if isinstance(error, ServerError):
@@ -61,9 +61,10 @@ def outcome_unknown(operation: str, error: ApiError | TransportError) -> ChatRes
 
 
 def limit_signal(reply: Reply, longest_wait: float) -> Signal:
-    """The state of the rate limit in a reply; a wait beyond `longest_wait` seconds is left out.
+    """Return the rate limit signal of a reply, without a `retry_after` above `longest_wait` seconds.
 
-    What is not waited for holds up nobody else. A rate limit counts by its code, too, as in `errors`.
+    A wait that this call refuses must not delay other calls. A rate limit is also recognized by its error
+    code, as in `errors`.
     """
     if reply.status != 429 and not (reply.status >= 400 and _LIMITED in reply.body):
         return signal(reply.status, reply.headers, 0.0)
@@ -74,6 +75,6 @@ def limit_signal(reply: Reply, longest_wait: float) -> Signal:
 
 
 def _service_time(reply: Reply) -> float:
-    """Epoch seconds on the service's own clock where it sends them: times that it names are on that clock."""
+    """Return the epoch seconds of the reply's `Date`, the clock of its other times; else the local time."""
     now = http_date(reply.headers.get("Date", ""))
     return time.time() if now is None else now

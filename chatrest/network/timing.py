@@ -1,4 +1,4 @@
-"""The session's time, a clock and a sleep that agree with each other, and the loop that it belongs to."""
+"""The clock and sleep of a session, and the event loop and process that it belongs to."""
 
 import asyncio
 import os
@@ -13,10 +13,10 @@ Sleep: TypeAlias = Callable[[float], Awaitable[None]]
 
 @final
 class Timing:
-    """A clock that has passed what was slept.
+    """A clock that is never behind the time that was slept.
 
-    A test gives a sleep that returns at once, and perhaps a clock that stands still: whoever has slept
-    until a moment must then find that moment reached, or it would wait for ever.
+    Tests replace the sleep by one that returns at once, often with a constant clock. After a sleep until some
+    time, the clock must show that time, or the caller would sleep forever.
     """
 
     def __init__(self, clock: Clock, sleep: Sleep) -> None:
@@ -25,21 +25,21 @@ class Timing:
         self._reached = clock()
 
     def now(self) -> float:
-        """Seconds; never goes back."""
+        """Return the time in seconds; it never decreases."""
         now = self._clock()
         if now > self._reached:
             self._reached = now
         return self._reached
 
     async def sleep(self, seconds: float) -> None:
-        """Sleeps; afterwards `now()` is at least so much later."""
+        """Sleep `seconds`; afterwards `now()` is at least that much later."""
         until = self.now() + seconds
         await self._sleep(seconds)
         self._reached = max(self._reached, until)
 
 
 class _Forks:
-    """The number of forks that led to this process: counted, as a system call for each call costs more."""
+    """The number of forks that led to this process; cheaper to compare than the process id."""
 
     count = 0
 
@@ -54,7 +54,7 @@ if hasattr(os, "register_at_fork"):
 
 @final
 class Home:
-    """The process and the event loop that a session was opened in: its sockets and timers belong to them."""
+    """The process and the event loop that a session was opened in, which own its sockets and timers."""
 
     __slots__ = ("_forks", "_loop")
 
@@ -63,7 +63,7 @@ class Home:
         self._forks = _Forks.count
 
     def check(self) -> None:
-        """Refuse a caller who is elsewhere, with a `RequestInvalidError`; well below a microsecond."""
+        """Raise `RequestInvalidError` in another process or event loop; takes less than a microsecond."""
         if self._forks != _Forks.count:
             raise RequestInvalidError(
                 "the session was opened before this process was forked: open a session of its own there"

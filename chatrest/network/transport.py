@@ -1,11 +1,11 @@
-"""One exchange over HTTP: the one file that imports aiohttp on the client's side.
+"""One HTTP exchange; the only module of the client that imports aiohttp.
 
-What aiohttp would do by itself, and must not here: follow redirects (it takes a custom key header along
-to another origin), read proxies and credentials from the environment, keep cookies, send a request again
-when a pooled connection turns out dead, take what a server sends on an idle connection for the next reply,
-and read a reply of any size. Its errors hold the request's headers and quote what the peer sent, and the
-frames that they pass hold more of both. So ours are made anew, outside of any `except`, and raised from a
-frame that holds neither: no error of ours leads back to a key.
+Some defaults of aiohttp are turned off: it follows redirects (and sends a custom key header to another
+origin), reads proxies and credentials from the environment, keeps cookies, repeats a request when a pooled
+connection is dead, accepts data of an idle connection as the next reply, and reads replies of any size. Its
+errors hold request headers and quote the peer, and the frames of their tracebacks hold more of both. So this
+module creates new errors outside of any `except` and raises them from a frame that holds neither: no error
+of chatrest leads to a key.
 """
 
 import asyncio
@@ -35,7 +35,7 @@ from ..errors import (
 )
 from ..secrets import scrub
 
-_READ_BUFFER: Final = 1 << 20  # a page of 1000 messages in few pauses; aiohttp's own default is 64 KiB
+_READ_BUFFER: Final = 1 << 20  # a page of 1000 messages in few reads; the default of aiohttp is 64 KiB
 _KEEPALIVE: Final = 15.0
 _LARGE: Final = 1 << 20
 _KNOWN_TIMEOUTS: Final = 64
@@ -44,28 +44,28 @@ Verify: TypeAlias = tls.SSLContext | bool
 
 
 class Reply(Struct, frozen=True):
-    """A reply: its body is unpacked, and whole unless an error's body was cut at the cap.
+    """A reply: the body is decompressed, and complete unless an error's body was cut at the cap.
 
-    Only status and size are shown: headers and body may repeat a key.
+    Its repr shows only status and size, as headers and body may contain a key.
     """
 
     status: int
     headers: Mapping[str, str]
-    """Names without case."""
+    """Header values by case-insensitive name."""
     body: bytes
 
     def __repr__(self) -> str:
         return f"<Reply {self.status}, {len(self.body)} bytes>"
 
     def __rich_repr__(self) -> list[tuple[str, int]]:
-        """Fields for rich, which would else show every one of a struct."""
+        """Return the fields for rich, which would otherwise show all fields of a struct."""
         return [("status", self.status), ("size", len(self.body))]
 
 
 class _Progress:
-    """The progress of one exchange: `connected` once it had a connection, and so may have sent something.
+    """The progress of one exchange: `connected` is True once it had a connection and may have sent something.
 
-    It is True as well before a connection is asked for: then nobody knows that nothing was sent.
+    It is also True before a connection is requested, as it is not known then that nothing was sent.
     """
 
     __slots__ = ("connected",)
@@ -74,22 +74,25 @@ class _Progress:
         self.connected = True
 
 
-# aiohttp hands its connector nothing of ours; the connector runs in the task of the exchange.
+# A context variable, as aiohttp passes no data to its connector, which runs in the task of the exchange.
 _PROGRESS: ContextVar[_Progress | None] = ContextVar("chatrest_progress", default=None)
 
 
 def was_sent(error: BaseException) -> bool:
-    """True if an exchange that ended in `error` may have sent something, or if nobody noted it."""
+    """Return True if the exchange that raised `error` may have sent something, or if that is unknown."""
     return bool(getattr(error, "sent", True))
 
 
 class Transport:
-    """A connector and its client session; made inside a running loop, closed with `close`."""
+    """A connector and its client session; created in a running event loop, closed with `close`.
+
+    `cap` is the largest body in bytes, before and after decompression.
+    """
 
     def __init__(self, *, verify: Verify = True, proxy: str | None = None, cap: int) -> None:
         self._cap = cap
         self._timeouts: dict[Timeouts, aiohttp.ClientTimeout] = {}
-        # limit=0: how many requests run at once is the pool's to say, and nobody else's.
+        # limit=0: only the pool limits the number of concurrent requests.
         self._connector = _Connector(limit=0, ssl=verify, keepalive_timeout=_KEEPALIVE)
         self._session = aiohttp.ClientSession(
             connector=self._connector,
@@ -108,9 +111,9 @@ class Transport:
         await self._session.close()
 
     async def exchange(self, request: Request, timeouts: Timeouts) -> Reply:
-        """Send `request` once and read its reply; a `TransportError` where no usable one came.
+        """Send `request` once and return its reply; raise `TransportError` without a usable reply.
 
-        A `CancelledError` that leaves here knows whether something was sent: see `was_sent`.
+        `was_sent` tells for a `CancelledError` raised here if something may have been sent.
         """
         if self._session.closed:
             raise RequestInvalidError("the session was closed before the request was sent")
@@ -129,7 +132,7 @@ class Transport:
             try:
                 return Reply(response.status, response.headers, await self._read(response))
             except BaseException:
-                response.close()  # what was not read to its end is no connection to use again
+                response.close()  # a connection with an unread rest cannot be used again
                 raise
         except asyncio.CancelledError as error:
             vars(error)["sent"] = progress.connected
@@ -138,13 +141,13 @@ class Transport:
             failure: ChatRestError = detach(error)
         except _FAILURES as error:
             failure = _failure(error, timeouts) if progress.connected else _no_connection(error, timeouts)
-        response = None  # its repr shows what the peer sent
+        response = None  # its repr quotes the peer
         raise failure
 
     async def _read(self, response: aiohttp.ClientResponse) -> bytes:
-        """The body in pieces: what passes the cap is not read on.
+        """Return the body, reading at most the cap.
 
-        A success that passes it is a `ReplyUnreadableError`; an error is cut there, and keeps its status.
+        Raises `ReplyUnreadableError` for a larger success; the body of a larger error reply is cut.
         """
         declared = response.content_length
         is_success = response.status < 300
@@ -181,7 +184,7 @@ class Transport:
         return b"".join(pieces)
 
     def _cut(self, response: aiohttp.ClientResponse, pieces: list[bytes]) -> bytes:
-        response.close()  # its rest is not the next reply
+        response.close()  # its rest must not be read as the next reply
         return b"".join(pieces)[: self._cap]
 
     def _too_large(self, reason: str) -> ReplyUnreadableError:
@@ -193,13 +196,15 @@ class Transport:
             known = aiohttp.ClientTimeout(
                 total=timeouts.total, connect=timeouts.connect, sock_read=timeouts.read
             )
-            if len(self._timeouts) < _KNOWN_TIMEOUTS:  # a caller may compute other ones for every call
+            if (
+                len(self._timeouts) < _KNOWN_TIMEOUTS
+            ):  # bounded, as a caller may use other values for every call
                 self._timeouts[timeouts] = known
         return known
 
 
 class _Connector(aiohttp.TCPConnector):
-    """A connector of connections on which nothing has arrived unasked; it notes that one was in hand."""
+    """A connector that drops connections with unrequested data, and notes in `_PROGRESS` that it has one."""
 
     async def connect(self, *args: Any, **kwargs: Any) -> Any:
         """Return a connection for a request."""
@@ -207,7 +212,7 @@ class _Connector(aiohttp.TCPConnector):
         if progress is not None:
             progress.connected = False
         connection = await super().connect(*args, **kwargs)
-        # A proxy or a server may have written a 408 to the idle connection; it is no reply to what comes.
+        # A proxy or server may have sent a 408 on the idle connection; it is not the reply to this request.
         while connection.protocol is not None and connection.protocol.should_close:
             connection.close()
             connection = await super().connect(*args, **kwargs)
@@ -217,21 +222,20 @@ class _Connector(aiohttp.TCPConnector):
 
 
 class _ConnectionLostError(Exception):
-    """A connection that died in use. None of aiohttp's own: those it would answer by sending again."""
+    """A connection that was lost in use. Not an aiohttp error, for which aiohttp would send again."""
 
 
-# Connections that die, timers that run out, and replies that are no HTTP.
+# Lost connections, timeouts, and replies that are not HTTP.
 _FAILURES: Final = (_ConnectionLostError, aiohttp.ClientError, TimeoutError, OSError, ValueError)
 
 
 async def _send_once(
     request: aiohttp.ClientRequest, handler: aiohttp.ClientHandlerType
 ) -> aiohttp.ClientResponse:
-    """Keep aiohttp from sending a request again behind the retry policy's back.
+    """Keep aiohttp from repeating a request, which is for the retry policy to decide.
 
-    It does so for GET, PUT, DELETE and others when a pooled connection dies; an error that is not one of
-    its own passes by that rule. It passes frames that hold the request's headers, too, so `exchange` makes
-    a new one of it.
+    aiohttp repeats GET, PUT, DELETE and others when a pooled connection is lost, but only for its own error
+    classes. The traceback of this error holds the request's headers, so `exchange` raises a new one.
     """
     try:
         return await handler(request)
@@ -242,12 +246,12 @@ async def _send_once(
 
 
 def _payload(body: bytes | None) -> bytes | io.BytesIO | None:
-    # aiohttp warns of large bodies that are bytes: it would write them in one go.
+    # aiohttp warns of large bodies as bytes, which it would write at once.
     return io.BytesIO(body) if body is not None and len(body) > _LARGE else body
 
 
 def _failure(error: Exception, timeouts: Timeouts) -> TransportError:
-    """The error of an exchange that had a connection, and may have sent something."""
+    """Return the error of an exchange that had a connection and may have sent something."""
     if isinstance(error, _ConnectionLostError):
         return TransportError(f"the connection was lost before a reply came{error}")
     if isinstance(error, aiohttp.SocketTimeoutError):
@@ -262,7 +266,7 @@ def _failure(error: Exception, timeouts: Timeouts) -> TransportError:
 
 
 def _no_connection(error: Exception, timeouts: Timeouts) -> ConnectError:
-    """The error of an exchange that never had a connection."""
+    """Return the error of an exchange that had no connection."""
     if isinstance(error, _ConnectionLostError):
         return ConnectError(f"no connection, nothing was sent{error}")
     if isinstance(error, aiohttp.ConnectionTimeoutError):
@@ -277,7 +281,7 @@ def _no_connection(error: Exception, timeouts: Timeouts) -> ConnectError:
 
 
 def _reason(error: Exception) -> str:
-    """The operating system's reason for `error`; never a peer's own words, which may repeat a key."""
+    """Return the operating system's reason for `error`, never text of the peer, which may contain a key."""
     certificate = getattr(error, "certificate_error", None)
     cause = certificate or getattr(error, "os_error", error)
     if isinstance(cause, tls.SSLCertVerificationError):
@@ -290,5 +294,5 @@ def _reason(error: Exception) -> str:
 
 
 def plain_headers(headers: Mapping[str, str], secrets: tuple[str, ...]) -> Mapping[str, str]:
-    """Copy reply headers without secrets, their names without case; unlike aiohttp's, it can be pickled."""
+    """Return a case-insensitive copy of reply headers without secrets, which can be pickled."""
     return CIMultiDict((name, scrub(value, secrets)) for name, value in headers.items())

@@ -22,7 +22,7 @@ from .pool import Pool
 
 
 class ClientView:
-    """Calls to one destination on one set of options. Use it with `async with`."""
+    """Calls to one destination with one set of options, used with `async with`."""
 
     def __init__(self, destination: Destination, options: ClientOptions) -> None:
         rest: dict[str, Any] = dict(options)
@@ -41,17 +41,17 @@ class ClientView:
         await self.close()
 
     async def close(self) -> None:
-        """Close every connection, of all views."""
+        """Close the connections of all views."""
         await self._client.close()
 
     @property
     def pools(self) -> Mapping[str, Pool]:
-        """The pools by region; one is made when its region is first used."""
+        """The pools by region; a pool is created when its region is first used."""
         return self._client.pools
 
     @cached_property
     def sender(self) -> Sender:
-        """The function that makes a `Call` of an endpoint: all collections stand on it, and any other may."""
+        """The function that makes a `Call` of an endpoint; collections use it, and other code may."""
         return Sender(self._client, self._options)
 
     @hides_arguments
@@ -65,11 +65,11 @@ class ClientView:
         priority: Priority = UNCHANGED,
         on_behalf_of: str | None = UNCHANGED,
     ) -> Self:
-        """Return a view with other options, that shares all else; an option that is not given stays as it is.
+        """Return a view with other options that shares the connections; an option not given keeps its value.
 
-        `deadline=None` and `on_behalf_of=None` clear what was set; `retry=None` and `timeouts=None` go back
-        to the defaults of `RetryPolicy` and `Timeouts`; `headers` are added to those that there are, None
-        removes them all. Raises `RequestInvalidError` where an argument is wrong.
+        `deadline` is in seconds for a whole call. `deadline=None` and `on_behalf_of=None` clear the option;
+        `retry=None` and `timeouts=None` restore the defaults of `RetryPolicy` and `Timeouts`. `headers` are
+        added to the present ones, None removes them all. Raises `RequestInvalidError` for a wrong argument.
         """
         given: dict[str, Any] = {
             "deadline": deadline, "retry": retry, "timeouts": timeouts, "headers": headers,
@@ -94,18 +94,19 @@ class ClientView:
         json: Any = None,
         interface: Interface = UNCHANGED,
     ) -> Any:
-        """Any operation, by hand: the decoded JSON of its reply, None for an empty one.
+        """Call any operation; return the decoded JSON of its reply, None for an empty one.
 
-        `path` is below the base address and begins with `/`; what is not allowed in a path is quoted.
-        `interface` is `chat` or `calls` for a session (`chat` where none is given). Protected as every call:
-        GET is repeated, PUT and DELETE are, POST and PATCH only where they surely were not processed.
+        `path` is relative to the base address and begins with `/`; characters that a path cannot have are
+        quoted. `interface` is `chat` (the default) or `calls` for a session. Deadline, rate limit and retries
+        apply as for every call: GET, PUT and DELETE are repeated, POST and PATCH only if they were certainly
+        not processed. Raises `RequestInvalidError` if an argument is wrong, else any `ChatRestError`.
         """
         failure: ChatRestError | None = None
         try:
             running = self.sender(call_by_hand(method, path, query, json, self._interface(interface)))
         except ChatRestError as error:
             failure = detach(error)
-        del method, path, query, json, interface  # no frame of an error holds what may be a key
+        del method, path, query, json, interface  # no frame of an error may hold a key
         if failure is not None:
             raise failure
         return await running
@@ -139,7 +140,7 @@ def _call_options(
     priority: Priority = "interactive",
     arrays: Arrays = "comma",
 ) -> CallOptions:
-    """The options of a new session's first view; `RequestInvalidError` where one is wrong."""
+    """Return the options of a new session's first view; `RequestInvalidError` if one is wrong."""
     check_unquoted(arrays in ARRAYS, "arrays", arrays, ", ".join(ARRAYS))
     return CallOptions(
         destination=destination,

@@ -1,1 +1,1 @@
-"""Filters of lists, and bodies of requests, a file a collection."""
+"""Filters of lists and bodies of requests, one module for each collection."""

@@ -1,4 +1,4 @@
-"""Filters of the app list, on the management interface."""
+"""The filter of the app list of the management interface."""
 
 from typing import final
 
@@ -7,7 +7,7 @@ from .checked import Filter, Ordinal, Size, Text
 
 @final
 class AppQuery(Filter, frozen=True, kw_only=True, rename="camel"):
-    """What GET {management_base_url}/apps can be narrowed to."""
+    """The filter of GET {management_base_url}/apps; a walk starts at `page`."""
 
     search_key: Text | None = None
     per_page: Size | None = None

@@ -1,4 +1,4 @@
-"""The body that asks for an auth token."""
+"""The request body for an auth token."""
 
 from typing import final
 
@@ -9,6 +9,6 @@ from .checked import Body, Flag
 
 @final
 class NewToken(Body, frozen=True, kw_only=True, rename="camel"):
-    """What a new token is to be: `force` asks for a fresh one where the user has one already."""
+    """The body of a request for an auth token; `force` requests a new one even if the user has one."""
 
     force: Flag | UnsetType = UNSET

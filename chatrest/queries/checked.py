@@ -1,6 +1,7 @@
-"""Checked structs: filters of lists and bodies of requests. Each field's type carries its rule and its words.
+"""Checked structs: filters of lists and bodies of requests.
 
-So what is documented, what is checked and what an error says are one and the same.
+The type of each field contains its rule and the description for errors, so documentation, check and error
+text cannot differ.
 """
 
 from collections.abc import Sequence
@@ -15,7 +16,7 @@ from ..errors import RequestInvalidError
 from ..secrets import shown
 from ..times import to_seconds
 
-# Patterns are searched for, and `$` would match before a newline at the end. A lone surrogate cannot be sent.
+# `\Z`, as `$` would also match before a final newline. A lone surrogate cannot be sent.
 _CONTROL: Final = r"\x00-\x1f\x7f-\x9f"
 _SURROGATE: Final = r"\ud800-\udfff"
 _TEXT: Final = Meta(min_length=1, pattern=rf"\A[^{_SURROGATE}]+\Z")
@@ -40,7 +41,9 @@ Scope: TypeAlias = Annotated[ScopeName, Meta(description="'admin', 'moderator' o
 Json: TypeAlias = Annotated[dict[str, Any], Meta(description="a JSON object, as a mapping with text keys")]
 
 
-if TYPE_CHECKING:  # what a caller may give: a checked struct makes tuples of lists, and seconds of datetimes
+if (
+    TYPE_CHECKING
+):  # the types of arguments: a checked struct converts lists to tuples and datetimes to seconds
     Texts: TypeAlias = Sequence[str]
     Uids: TypeAlias = Sequence[str]
     SearchIn: TypeAlias = Sequence[Literal["name", "uid"]]
@@ -73,10 +76,9 @@ else:
 
 
 class Checked(Struct, frozen=True, kw_only=True, rename="camel", repr_omit_defaults=True):
-    """A struct whose fields are checked when it is made: `RequestInvalidError` where one is wrong.
+    """A struct that checks its fields when it is created; raises `RequestInvalidError` if one is wrong.
 
-    An optional field that is `UNSET` is not sent. Nor is one that is None, unless its type says that null is
-    allowed.
+    An optional field is not sent if it is `UNSET`, or None and its type does not allow null.
     """
 
     def __post_init__(self) -> None:
@@ -86,22 +88,22 @@ class Checked(Struct, frozen=True, kw_only=True, rename="camel", repr_omit_defau
                 continue
             if is_optional and (value is None or value is UNSET):
                 value = UNSET
-            else:  # lists become tuples: a filter is a value, and what was checked stays so
+            else:  # lists become tuples, so that a checked filter cannot change
                 value = _checked(name, value, rule)
             msgspec.structs.force_setattr(self, name, value)
 
 
 class Filter(Checked, frozen=True, kw_only=True, rename="camel"):
-    """A filter of a list: every field optional, and None where it is not asked for."""
+    """A filter of a list; all fields are optional, None means no filter."""
 
 
 class Body(Checked, frozen=True, kw_only=True, rename="camel"):
-    """The body of a request: an optional field is `UNSET` where it is not given."""
+    """The body of a request; optional fields that are not given are `UNSET`."""
 
 
 @cache
 def _rules(kind: type[Checked]) -> dict[str, tuple[Any, bool]]:
-    """The rule of each field, and whether the field may be left out."""
+    """Return the rule of each field, and True if the field is optional."""
     hints = get_type_hints(kind, include_extras=True)
     return {name: _rule(hint) for name, hint in hints.items()}
 
@@ -129,10 +131,10 @@ def _checked(name: str, value: Any, rule: Any) -> Any:
 
 
 def _metas(rule: Any) -> list[Meta]:
-    """The metadata of an `Annotated[…]`, or of the members of a union."""
+    """Return the metadata of an `Annotated[…]`, or of the members of a union."""
     return [meta for part in (rule, *get_args(rule)) for meta in getattr(part, "__metadata__", ())]
 
 
 def _words(rule: Any) -> str:
-    """The description of what a field takes."""
+    """Return the description of the values that a field accepts."""
     return next(str(meta.description) for meta in _metas(rule) if meta.description)

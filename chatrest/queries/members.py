@@ -10,7 +10,7 @@ from .checked import Body, Filter, Ordinal, Presence, Scope, ScopeName as ScopeN
 
 @final
 class MemberQuery(Filter, frozen=True, kw_only=True, rename="camel"):
-    """What GET /groups/{guid}/members can be narrowed to. `page` is where a walk begins."""
+    """The filter of GET /groups/{guid}/members; a walk starts at `page`."""
 
     per_page: Size | None = None
     page: Ordinal | None = None
@@ -20,7 +20,10 @@ class MemberQuery(Filter, frozen=True, kw_only=True, rename="camel"):
 
 @final
 class NewMembers(Body, frozen=True, kw_only=True, rename="camel"):
-    """Who is to be added to a group, with which scope, and who is to be banned from it; one uid at least."""
+    """The uids to add to a group by scope, and the uids to ban from it.
+
+    Raises `RequestInvalidError` without any uid.
+    """
 
     admins: Uids | UnsetType = UNSET
     moderators: Uids | UnsetType = UNSET
@@ -37,6 +40,6 @@ class NewMembers(Body, frozen=True, kw_only=True, rename="camel"):
 
 @final
 class NewScope(Body, frozen=True, kw_only=True, rename="camel"):
-    """The scope that a member is to have."""
+    """The new scope of a member."""
 
     scope: Scope

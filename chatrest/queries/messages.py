@@ -17,10 +17,10 @@ SentCategory: TypeAlias = Annotated[Literal["message", "custom"], Meta(descripti
 class MessageQuery(Filter, frozen=True, kw_only=True, rename="camel"):
     """The 27 query parameters of GET /users/{uid}/messages (specification, Endpoints).
 
-    `limit` and `per_page` are page sizes (how many messages a walk gives is `walk.limit(n)`): `limit` goes
-    with an acting user, `per_page` without one; with neither given a walk asks for the largest page.
+    `limit` and `per_page` are page sizes (`walk.limit(n)` limits the number of messages): `limit` is for
+    calls with an acting user, `per_page` for calls without one; by default a walk requests the largest page.
     Timestamps are in the service's unit (not shown by the specification; epoch seconds on services of this
-    kind). A window that ends before it begins is refused.
+    kind). Raises `RequestInvalidError` for a wrong value, or if `to_timestamp` is before `from_timestamp`.
     """
 
     search_key: Text | None = None
@@ -56,7 +56,7 @@ class MessageQuery(Filter, frozen=True, kw_only=True, rename="camel"):
         start, end = self.from_timestamp, self.to_timestamp
         if (
             isinstance(start, int) and isinstance(end, int) and end < start
-        ):  # the check above made them numbers
+        ):  # `super().__post_init__()` made them numbers
             raise RequestInvalidError(
                 f"to_timestamp = {end}: the window ends before it begins; "
                 f"allowed is from_timestamp ({start}) or later"
@@ -67,9 +67,9 @@ class MessageQuery(Filter, frozen=True, kw_only=True, rename="camel"):
 class NewMessage(Body, frozen=True, kw_only=True, rename="camel"):
     """A message to send: the body of POST /messages (specification, Endpoints).
 
-    `receiver` is a uid or a guid, `receiver_type` says which. `data` is a JSON object: `{"text": …}` for a
-    text. `muid` is an id of the caller's own making that comes back with the message. Raises
-    `RequestInvalidError` where a member is wrong; the service checks the rest.
+    `receiver` is a uid for `receiver_type="user"`, a guid for `"group"`. `data` is a JSON object, `{"text":
+    …}` for a text. `muid` is an id that the caller chooses and the message keeps. Raises
+    `RequestInvalidError` if a member is wrong; the service checks the content of `data`.
     """
 
     receiver: Uid
@@ -91,7 +91,7 @@ class NewMessage(Body, frozen=True, kw_only=True, rename="camel"):
         muid: str | UnsetType | None = UNSET,
         tags: Sequence[str] | UnsetType | None = UNSET,
     ) -> Self:
-        """A text message."""
+        """Return a text message; `RequestInvalidError` if `text` is empty or another argument is wrong."""
         if not (text and isinstance(text, str)):
             raise RequestInvalidError(f"text = {shown(text)}: allowed is a text that is not empty")
         data: dict[str, Any] = {"text": text}

@@ -1,4 +1,4 @@
-"""Filters of the user list."""
+"""The filter of the user list."""
 
 from typing import final
 
@@ -7,7 +7,7 @@ from .checked import Filter, Flag, Ordinal, Presence, SearchIn, Size, Text, Text
 
 @final
 class UserQuery(Filter, frozen=True, kw_only=True, rename="camel"):
-    """What GET /users can be narrowed to. `page` is where a walk begins."""
+    """The filter of GET /users; a walk starts at `page`."""
 
     search_key: Text | None = None
     search_in: SearchIn | None = None

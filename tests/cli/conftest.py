@@ -1,6 +1,6 @@
-"""A service that the command talks to, and a front before it that can fail, hang and answer by a script.
+"""An emulator for tests of the command, and a proxy before it that can fail, hang or give fixed replies.
 
-The command starts event loops of its own, so the emulator has a thread of its own.
+The command starts its own event loops, so the emulator runs in a thread.
 """
 
 import asyncio
@@ -26,12 +26,12 @@ T = TypeVar("T")
 SECRETS = ("test-full-access-key", "test-management-key", "test-management-secret")
 
 
-class Served:
+class EmulatorThread:
     """An emulator in a thread."""
 
-    def __init__(self, **made: Any) -> None:
+    def __init__(self, **options: Any) -> None:
         self.emulator = Emulator(
-            api_key=SECRETS[0], management_key=SECRETS[1], management_secret=SECRETS[2], **made
+            api_key=SECRETS[0], management_key=SECRETS[1], management_secret=SECRETS[2], **options
         )
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever)
@@ -48,7 +48,7 @@ class Served:
         self._loop.close()
 
     def ask(self, question: Callable[[Emulator], T]) -> T:
-        """What `question` finds, in the thread that the store is used in."""
+        """Return the result of `question`, called in the emulator's thread."""
 
         async def answer() -> T:
             return question(self.emulator)
@@ -57,7 +57,7 @@ class Served:
 
     @property
     def env(self) -> dict[str, str]:
-        """The environment that leads to it."""
+        """The environment variables for this emulator."""
         return {
             "CHATREST_BASE_URL": self.emulator.base_url,
             "CHATREST_APP_ID": self.emulator.app.app_id,
@@ -68,22 +68,25 @@ class Served:
         }
 
 
-class Front:
-    """Stands before the service: `answer(number, path)` gives (status, body), or None to let it through."""
+class Proxy:
+    """An HTTP proxy: `answer(number, path)` gives (status, body) for a request, or None to forward it.
+
+    `number` counts requests from 1. Used as a context manager, which gives the base URL.
+    """
 
     def __init__(self, port: int, answer: Callable[[int, str], tuple[int, bytes] | None]) -> None:
-        self.heard = 0
+        self.requests = 0
         self.headers: list[dict[str, str]] = []
         """Those of each request, names in lower case."""
-        front = self
+        proxy = self
 
         class Handler(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
 
             def do_GET(self) -> None:
-                front.heard += 1
-                front.headers.append({name.lower(): value for name, value in self.headers.items()})
-                status, body = answer(front.heard, self.path) or self.through()
+                proxy.requests += 1
+                proxy.headers.append({name.lower(): value for name, value in self.headers.items()})
+                status, body = answer(proxy.requests, self.path) or self.forward()
                 self.send_response(status)
                 self.send_header("Content-Length", str(len(body)))
                 self.end_headers()
@@ -92,13 +95,16 @@ class Front:
             def do_POST(self) -> None:
                 self.do_GET()
 
-            def through(self) -> tuple[int, bytes]:
+            def do_DELETE(self) -> None:
+                self.do_GET()
+
+            def forward(self) -> tuple[int, bytes]:
                 connection = HTTPConnection("127.0.0.1", port)
                 connection.request(self.command, self.path, headers=dict(self.headers.items()))
                 reply = connection.getresponse()
-                found = reply.status, reply.read()
+                result = reply.status, reply.read()
                 connection.close()
-                return found
+                return result
 
             def log_message(self, *args: object) -> None:
                 pass
@@ -118,28 +124,28 @@ class Front:
 
 
 @pytest.fixture(scope="session")
-def service() -> Iterator[Served]:
-    """One emulator for all tests that do not mind what the others add to it."""
-    with Served(users=6, messages=400, seed=7) as served:
+def service() -> Iterator[EmulatorThread]:
+    """One emulator for all tests that accept the messages of other tests."""
+    with EmulatorThread(users=6, messages=400, seed=7) as served:
         yield served
 
 
 @pytest.fixture
-def fresh() -> Iterator[Served]:
+def fresh() -> Iterator[EmulatorThread]:
     """An empty emulator for one test."""
-    with Served(users=0, messages=0, groups=0) as served:
+    with EmulatorThread(users=0, messages=0, groups=0) as served:
         yield served
 
 
 @pytest.fixture
-def front(service: Served) -> Callable[[Callable[[int, str], tuple[int, bytes] | None]], Front]:
-    """Makes a front before the service."""
-    return lambda answer: Front(service.emulator.port, answer)
+def proxy(service: EmulatorThread) -> Callable[[Callable[[int, str], tuple[int, bytes] | None]], Proxy]:
+    """Return a function that makes a proxy before `service`."""
+    return lambda answer: Proxy(service.emulator.port, answer)
 
 
 @pytest.fixture(autouse=True)
 def clean_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No test sees what the developer's own shell has."""
+    """Remove the variables of the developer's own shell."""
     for name in ("APP_ID", "API_KEY", "REGION", "SERVICE_DOMAIN", "BASE_URL", "HEADERS"):
         monkeypatch.delenv(f"CHATREST_{name}", raising=False)
     for name in ("URL", "KEY", "SECRET"):
@@ -147,8 +153,8 @@ def clean_environment(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def command(service: Served) -> Callable[..., Result]:
-    """Runs the command in this process against the service; `env` overrides its environment."""
+def command(service: EmulatorThread) -> Callable[..., Result]:
+    """Return a function that runs the command in this process; `env` overrides its environment."""
 
     def run(*args: str, **env: str | None) -> Result:
         result = CliRunner().invoke(root, args, env={**service.env, **env})
@@ -160,8 +166,8 @@ def command(service: Served) -> Callable[..., Result]:
 
 
 @pytest.fixture
-def process(service: Served) -> Iterator[Callable[..., subprocess.Popen[bytes]]]:
-    """Starts the command in a process of its own, with all its streams as pipes; none outlives its test."""
+def process(service: EmulatorThread) -> Iterator[Callable[..., subprocess.Popen[bytes]]]:
+    """Return a function that starts the command as a process with pipes; the test's end kills it."""
     all_started: list[subprocess.Popen[bytes]] = []
 
     def start(*args: str, **env: str) -> subprocess.Popen[bytes]:
@@ -178,31 +184,31 @@ def process(service: Served) -> Iterator[Callable[..., subprocess.Popen[bytes]]]
     yield start
     for started in all_started:
         started.kill()
-        with started:  # closes its pipes, and waits for it
+        with started:  # closes its pipes and waits for its end
             pass
 
 
 @pytest.fixture
 def called(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The command was called by this path."""
+    """Set the path by which the command was called."""
     monkeypatch.setattr(sys, "argv", ["/of/a/venv/bin/chatrest"])
 
 
 @pytest.fixture
 def out(tmp_path: Path) -> Path:
-    """A folder for an export, that is not there yet."""
+    """The path of a folder for an export, which does not exist yet."""
     return tmp_path / "out"
 
 
 def rows(result: Result) -> list[dict[str, Any]]:
-    """The JSON lines of a command that went well."""
+    """Return the JSON lines of a command that succeeded."""
     assert result.exit_code == 0, result.stderr
     assert result.stderr == ""
     return [json.loads(line) for line in result.stdout_bytes.decode().splitlines()]
 
 
-def complaint(result: Result, status: int = 1) -> str:
-    """The one line of a command that did not."""
+def error_line(result: Result, status: int = 1) -> str:
+    """Return the error line of a command that failed with `status`."""
     assert result.exit_code == status, result.stderr
     [line] = result.stderr.splitlines()
     assert line.startswith("chatrest: ")

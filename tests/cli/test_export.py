@@ -1,4 +1,4 @@
-"""`export` from beginning to end: here, and in processes of its own."""
+"""`export` from start to end."""
 
 import json
 import time
@@ -7,61 +7,60 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from chatrest.cli import export as command_module
-from chatrest.cli.exporting.words import summary
+from chatrest.cli.exporting.format import FileTotals, summary_lines
 from chatrest.cli.root import root
 from chatrest.export import Progress, Report
-from tests.commands import Fronted, Run, all_ids, ids_of, told
+from tests.commands import MakeProxy, Run, all_ids, ids_of, summary_of
 
-from .conftest import SECRETS, Served, complaint
+from .conftest import SECRETS, EmulatorThread, error_line
 
 pytestmark = pytest.mark.usefixtures("called")
 
 
 def test_all_users_is_the_default_and_a_second_run_has_nothing_to_do(
-    service: Served, command: Run, out: Path
+    service: EmulatorThread, command: Run, out: Path
 ) -> None:
     first = command("export", str(out))
     assert first.exit_code == 0
     assert ids_of(out) == all_ids(service)
     count = len(all_ids(service))
-    found = told(first)
-    assert found["export"] == f"{out}, ndjson, whole"
-    assert found["messages"] == f"{count:,}, of them {count:,} new"
-    assert found["sources"] == "6"
-    assert found["requests"].endswith(", 0 answered 429")
-    assert "messages/s" in found["time"]
-    assert "MB" in found["files"]
+    summary = summary_of(first)
+    assert summary["export"] == f"{out}, ndjson, complete"
+    assert summary["messages"] == f"{count:,}, {count:,} of them new"
+    assert summary["sources"] == "6"
+    assert summary["requests"].endswith(", 0 answered 429")
+    assert "messages/s" in summary["time"]
+    assert "MB" in summary["files"]
     assert "\x1b" not in first.output
     again = command("export", str(out))
-    assert told(again)["messages"] == f"{count:,}, of them 0 new"
-    assert "messages/s" not in told(again)["time"]
+    assert summary_of(again)["messages"] == f"{count:,}, 0 of them new"
+    assert "messages/s" not in summary_of(again)["time"]
 
 
-def test_what_is_new_comes_with_the_next_run_and_the_plan_need_not_be_said_again(tmp_path: Path) -> None:
+def test_the_next_run_adds_new_messages_without_repeating_the_plan(tmp_path: Path) -> None:
     out = str(tmp_path / "out")
-    with Served(users=3, messages=40) as served:
+    with EmulatorThread(users=3, messages=40) as emulator:
 
         def run(*args: str) -> dict[str, str]:
-            result = CliRunner().invoke(root, args, env=served.env)
+            result = CliRunner().invoke(root, args, env=emulator.env)
             assert (result.exit_code, result.stderr) == (0, "")
-            return told(result) if args[0] == "export" else {}
+            return summary_of(result) if args[0] == "export" else {}
 
-        assert run("export", out, "--everything", "--quiet")["messages"] == "40, of them 40 new"
+        assert run("export", out, "--everything", "--quiet")["messages"] == "40, 40 of them new"
         run("send", "user-01", "one more", "--on-behalf-of", "user-02")
-        assert run("export", out, "--quiet")["messages"] == "41, of them 1 new"
-        assert run("export", out, "--quiet", "--everything")["messages"] == "41, of them 0 new"
+        assert run("export", out, "--quiet")["messages"] == "41, 1 of them new"
+        assert run("export", out, "--quiet", "--everything")["messages"] == "41, 0 of them new"
     assert ids_of(Path(out)) == list(range(1, 42))
 
 
 @pytest.mark.parametrize("args", [["--quiet"], []])
-def test_progress_elsewhere_is_plain_lines_and_quiet_is_none(
-    command: Run, front: Fronted, out: Path, args: list[str]
+def test_progress_without_a_terminal_is_plain_lines_and_quiet_prints_none(
+    command: Run, proxy: MakeProxy, out: Path, args: list[str]
 ) -> None:
-    def slow(number: int, _: str) -> None:
+    def delay_first(number: int, _: str) -> None:
         time.sleep(0.3 if number == 1 else 0)
 
-    with front(slow) as url:
+    with proxy(delay_first) as url:
         result = command("export", str(out), "--user", "user-01", *args, CHATREST_BASE_URL=url)
     lines = result.stderr.splitlines()
     assert result.exit_code == 0
@@ -70,7 +69,7 @@ def test_progress_elsewhere_is_plain_lines_and_quiet_is_none(
 
 
 def test_filters_and_times_reach_the_service(
-    service: Served, command: Run, out: Path, tmp_path: Path
+    service: EmulatorThread, command: Run, out: Path, tmp_path: Path
 ) -> None:
     result = command("export", str(out), "--user", "user-01", "--categories", "call", "--quiet")
     assert result.exit_code == 0
@@ -84,31 +83,33 @@ def test_filters_and_times_reach_the_service(
     assert 0 < len(ids_of(early)) < len(lines)
 
 
-def test_another_plan_is_refused_by_name(command: Run, out: Path) -> None:
+def test_another_plan_is_an_error_that_names_the_difference(command: Run, out: Path) -> None:
     assert command("export", str(out), "--user", "user-01", "--quiet").exit_code == 0
-    for more in ([], ["--dry-run"]):
-        line = complaint(command("export", str(out), "--user", "user-02", *more), 2)
+    for options in ([], ["--dry-run"]):
+        line = error_line(command("export", str(out), "--user", "user-02", *options), 2)
         assert "was exported with users=user-01, and this plan has users=user-02" in line
     assert command("export", str(out), "--user", "user-01", "--quiet").exit_code == 0
 
 
-def test_somebody_elses_folder_is_not_touched(command: Run, tmp_path: Path) -> None:
+def test_a_folder_with_other_files_is_not_changed(command: Run, tmp_path: Path) -> None:
     (tmp_path / "mine.txt").write_text("")
-    assert "is not touched" in complaint(command("export", str(tmp_path)), 2)
+    assert "is not touched" in error_line(command("export", str(tmp_path)), 2)
     assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
 
 
-def test_a_recheck_tells_what_it_found(service: Served, command: Run, out: Path) -> None:
+def test_the_summary_of_a_recheck_counts_changed_and_deleted_messages(
+    service: EmulatorThread, command: Run, out: Path
+) -> None:
     assert command("export", str(out), "--user", "user-01", "--quiet").exit_code == 0
     result = command("export", str(out), "--recheck", "520w", "--quiet")
     assert result.exit_code == 0
-    assert "changed" not in told(result)
+    assert "changed" not in summary_of(result)
     report = Report(complete=True, changed=3, vanished=1)
-    lines = list(summary(report, Progress(), "out", command_module.Files("ndjson", 1, 10**7), 1.0))
+    lines = list(summary_lines(report, Progress(), "out", FileTotals("ndjson", 1, 10**7), 1.0))
     assert any(line.startswith("changed   3;") for line in lines)
-    assert any(line.startswith("vanished  1 that") for line in lines)
+    assert any(line.startswith("deleted   1 that") for line in lines)
 
 
-def test_no_output_holds_a_key(command: Run, out: Path) -> None:
+def test_no_output_contains_a_key(command: Run, out: Path) -> None:
     result = command("export", str(out), "--group", "nowhere")
     assert not any(secret in result.output for secret in SECRETS)

@@ -1,4 +1,4 @@
-"""`export --dry-run`: what it tells, and that it writes nothing."""
+"""`export --dry-run`: its estimate, and that it writes nothing."""
 
 import json
 from pathlib import Path
@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from chatrest.cli.exporting.words import estimated
+from chatrest.cli.exporting.format import estimate_lines
 from chatrest.export import Failure, Plan
-from tests.commands import Run, told
+from tests.commands import Run, summary_of
 
 pytestmark = pytest.mark.usefixtures("called")
 
@@ -18,25 +18,25 @@ def test_a_dry_run_writes_nothing(command: Run, out: Path) -> None:
     result = command("export", str(out), "--dry-run")
     assert (result.exit_code, result.stderr) == (0, "")
     assert not out.exists()
-    found = told(result)
-    assert found["export"] == f"{out}, ndjson; nothing was written"
-    assert found["sources"] == "6"
-    assert found["messages"].startswith("about ")
-    assert found["requests"].startswith("about ")
-    assert "with 32 workers" in found["time"]
-    assert found["limit"] == "the service told of none"
+    summary = summary_of(result)
+    assert summary["export"] == f"{out}, ndjson; nothing was written"
+    assert summary["sources"] == "6"
+    assert summary["messages"].startswith("about ")
+    assert summary["requests"].startswith("about ")
+    assert "with 32 workers" in summary["time"]
+    assert summary["limit"] == "the service reported none"
 
 
-def test_a_dry_run_of_an_export_that_is_there(command: Run, out: Path) -> None:
+def test_a_dry_run_over_an_existing_export(command: Run, out: Path) -> None:
     assert command("export", str(out), "--quiet").exit_code == 0
     before = {path: path.read_bytes() for path in out.iterdir()}
     result = command("export", str(out), "--dry-run", "--recheck", "2w")
-    assert told(result)["sources"] == "6, of which 6 are up to date"
+    assert summary_of(result)["sources"] == "6, of which 6 are up to date"
     assert {path: path.read_bytes() for path in out.iterdir()} == before
-    assert "none to read" in told(command("export", str(out), "--dry-run"))["messages"]
+    assert "none to read" in summary_of(command("export", str(out), "--dry-run"))["messages"]
 
 
-def test_a_dry_run_as_json_says_how_well_its_numbers_are_known(command: Run, out: Path) -> None:
+def test_a_dry_run_as_json_states_the_certainty_of_its_numbers(command: Run, out: Path) -> None:
     result = command("export", str(out), "--dry-run", "--json", "--user", "user-01")
     assert (result.exit_code, result.stderr) == (0, "")
     members = json.loads(result.stdout)
@@ -54,23 +54,23 @@ def test_an_export_as_json_is_one_object(command: Run, out: Path) -> None:
     assert members["messages"] == members["written"] > 0
 
 
-def test_an_estimate_is_honest() -> None:
+def test_an_estimate_states_its_certainty() -> None:
     known: dict[str, Any] = {
         "plan": Plan(), "sources": 100, "sampled": 20, "whole": 0, "refused": [Failure("user x", "404")],
         "counted": 99, "reported": 0, "bounded": 0,
         "messages": 123_456, "written": 70_000, "bytes": 10**8, "requests": 345,
         "seconds": 7000.0, "latency": 0.05, "page_latency": 0.3, "asked": 24, "rate": 485.0, "window": 60.0,
     }  # fmt: skip
-    lines = dict(line.split(maxsplit=1) for line in estimated(SimpleNamespace(**known), "out", 32))  # type: ignore[arg-type]
+    lines = dict(line.split(maxsplit=1) for line in estimate_lines(SimpleNamespace(**known), "out", 32))  # type: ignore[arg-type]
     assert lines["refused"] == "user x: 404"
     assert lines["messages"].startswith("about 120,000 to read (100.0 MB), about 70,000 of them new")
     assert lines["time"] == "about 2 h, with 32 workers; a request took 50 ms, a page 300 ms"
     assert lines["limit"] == "about 485 requests in 60 s"
-    assert "20 sources speak for all" in lines["asked"]
-    some = SimpleNamespace(**known | {"bounded": 3})
-    lines = dict(line.split(maxsplit=1) for line in estimated(some, "out", 32))  # type: ignore[arg-type]
-    assert lines["messages"].startswith("at least about 120,000 to read; of 3 sources")
+    assert "extrapolated from 20 sources" in lines["basis"]
+    lower_bound = SimpleNamespace(**known | {"bounded": 3})
+    lines = dict(line.split(maxsplit=1) for line in estimate_lines(lower_bound, "out", 32))  # type: ignore[arg-type]
+    assert lines["messages"].startswith("at least about 120,000 to read; 3 sources have more")
     assert lines["requests"].startswith("at least about")
-    hints = SimpleNamespace(**known | {"reported": 7})
-    lines = dict(line.split(maxsplit=1) for line in estimated(hints, "out", 32))  # type: ignore[arg-type]
-    assert lines["messages"].endswith("7 sources by the service's own totals, which are hints")
+    by_totals = SimpleNamespace(**known | {"reported": 7})
+    lines = dict(line.split(maxsplit=1) for line in estimate_lines(by_totals, "out", 32))  # type: ignore[arg-type]
+    assert lines["messages"].endswith("7 sources counted by the service's totals, which may be wrong")

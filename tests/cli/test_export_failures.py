@@ -8,37 +8,37 @@ import pytest
 
 from chatrest.export.disk import Disk
 from chatrest.export.journal import Journal
-from tests.commands import PATIENCE, Run, Start, ids_of, told
+from tests.commands import PATIENCE, Run, Start, ids_of, summary_of
 
-from .conftest import Served, complaint
+from .conftest import EmulatorThread, error_line
 
 pytestmark = pytest.mark.usefixtures("called")
 
 
-def test_a_source_that_fails_is_a_line_and_the_rest_is_written(
-    service: Served, command: Run, out: Path
+def test_a_failed_source_is_one_error_line_and_the_others_are_exported(
+    service: EmulatorThread, command: Run, out: Path
 ) -> None:
     result = command("export", str(out), "--group", "nowhere", "--user", "user-01", "--quiet")
     assert result.exit_code == 1
     first, last = result.stderr.splitlines()
     assert first.startswith("chatrest: group nowhere: ")
     assert "404" in first
-    assert last == ("chatrest: the export is not whole: 1 of 2 sources failed; run the same command again")
-    assert told(result)["export"].endswith("NOT WHOLE")
-    assert told(result)["sources"] == "2, 1 of them failed"
+    assert last == ("chatrest: the export is not complete: 1 of 2 sources failed; run the same command again")
+    assert summary_of(result)["export"].endswith("NOT COMPLETE")
+    assert summary_of(result)["sources"] == "2, 1 of them failed"
     assert ids_of(out) == sorted(service.ask(lambda emulator: emulator.store.ids(participant="user-01")))
 
 
-def test_many_failures_are_cut_short(command: Run, out: Path) -> None:
+def test_only_the_first_20_failures_are_printed(command: Run, out: Path) -> None:
     groups = [word for each in range(25) for word in ("--group", f"nowhere-{each}")]
     result = command("export", str(out), *groups, "--quiet")
     lines = result.stderr.splitlines()
     assert result.exit_code == 1
     assert len(lines) == 22
-    assert lines[20] == f"chatrest: and 5 more: see {out / 'manifest.json'}"
+    assert lines[20] == f"chatrest: and 5 more failed sources: see {out / 'manifest.json'}"
 
 
-def test_nobody_reads_the_summary_and_the_status_is_right(process: Start, out: Path) -> None:
+def test_a_closed_standard_output_does_not_change_the_exit_status(process: Start, out: Path) -> None:
     for args, status in ((["--user", "user-01"], 0), (["--group", "nowhere"], 1)):
         started = process("export", str(out / args[1]), *args, "--quiet")
         assert started.stdout is not None
@@ -46,11 +46,11 @@ def test_nobody_reads_the_summary_and_the_status_is_right(process: Start, out: P
         assert started.wait(PATIENCE) == status
 
 
-def test_a_wrong_key_says_how_to_go_on(command: Run, out: Path) -> None:
-    line = complaint(command("export", str(out), "--quiet", CHATREST_API_KEY="quite-wrong-key"))
+def test_the_error_for_a_wrong_key_says_how_to_continue(command: Run, out: Path) -> None:
+    line = error_line(command("export", str(out), "--quiet", CHATREST_API_KEY="quite-wrong-key"))
     assert "401" in line
     assert line.endswith(
-        f"with a key that is allowed in CHATREST_API_KEY, go on with: /of/a/venv/bin/chatrest export {out}"
+        f"set CHATREST_API_KEY to a valid key and continue with: /of/a/venv/bin/chatrest export {out}"
     )
     assert command("export", str(out), "--quiet").exit_code == 0
 
@@ -59,33 +59,33 @@ def test_a_full_disk_is_one_line(command: Run, out: Path, monkeypatch: pytest.Mo
     def write(*_: object) -> int:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    with monkeypatch.context() as full:
-        full.setattr(Disk, "write", write)
-        line = complaint(command("export", str(out), "--quiet"))
+    with monkeypatch.context() as full_disk:
+        full_disk.setattr(Disk, "write", write)
+        line = error_line(command("export", str(out), "--quiet"))
     assert f"{out}/user-user-0" in line
-    assert ".ndjson: No space left on device; make room, and go on with: " in line
+    assert ".ndjson: No space left on device; free some space and continue with: " in line
     assert command("export", str(out), "--quiet").exit_code == 0
 
 
 def test_a_folder_in_use_is_one_line(process: Start, out: Path) -> None:
     out.mkdir()
-    kept = Journal(out / "journal.sqlite")
-    for more in ([], ["--dry-run"]):
-        started = process("export", str(out), "--quiet", *more)
+    journal = Journal(out / "journal.sqlite")
+    for options in ([], ["--dry-run"]):
+        started = process("export", str(out), "--quiet", *options)
         _, line = started.communicate(timeout=PATIENCE)
         assert started.returncode == 2
         assert b"another export is writing here" in line
         assert len(line.splitlines()) == 1
-    kept.close()
+    journal.close()
 
 
-def test_a_missing_environment_is_named_and_nothing_is_made(command: Run, out: Path) -> None:
-    assert "CHATREST_APP_ID" in complaint(command("export", str(out), CHATREST_APP_ID=None), 2)
+def test_a_missing_variable_is_named_and_no_folder_is_created(command: Run, out: Path) -> None:
+    assert "CHATREST_APP_ID" in error_line(command("export", str(out), CHATREST_APP_ID=None), 2)
     assert not out.exists()
 
 
-def test_a_folder_that_cannot_be_made(command: Run, tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_created(command: Run, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    assert "is no folder" in complaint(command("export", str(tmp_path / "file")), 2)
-    line = complaint(command("export", str(tmp_path / "file" / "deeper"), "--quiet"), 1)
-    assert "go on" not in line
+    assert "is no folder" in error_line(command("export", str(tmp_path / "file")), 2)
+    line = error_line(command("export", str(tmp_path / "file" / "deeper"), "--quiet"), 1)
+    assert "continue" not in line

@@ -12,26 +12,26 @@ from threading import Event
 
 import pytest
 
-from tests.commands import PATIENCE, Fronted, Start, all_ids, ids_of
+from tests.commands import PATIENCE, MakeProxy, Start, all_ids, ids_of
 
-from .conftest import Served
+from .conftest import EmulatorThread
 
 
 @pytest.fixture
-def stuck(front: Fronted, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[str, Event]]:
-    """A service whose ninth reply never comes."""
-    # It finds nobody there when it is let go, and would complain into whichever test comes next.
+def stuck(proxy: MakeProxy, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[str, Event]]:
+    """The URL of a service whose ninth reply never comes, and an event that its request sets."""
+    # Its late reply finds a closed connection; the error text would appear in the next test.
     monkeypatch.setattr(socketserver.BaseServer, "handle_error", lambda *_: None)
-    release, heard = Event(), Event()
+    end, requested = Event(), Event()
 
     def answer(number: int, _: str) -> None:
         if number == 9:
-            heard.set()
-            release.wait()
+            requested.set()
+            end.wait()
 
-    with front(answer) as url:
-        yield url, heard
-        release.set()
+    with proxy(answer) as url:
+        yield url, requested
+        end.set()
         for thread in threading.enumerate():
             if "process_request_thread" in thread.name:
                 thread.join(PATIENCE)
@@ -41,54 +41,54 @@ def stuck(front: Fronted, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[str
     ("number", "status", "word"),
     [(signal.SIGINT, 130, "interrupted"), (signal.SIGTERM, 143, "ended by a signal")],
 )
-def test_an_interrupted_export_goes_on(
+def test_an_interrupted_export_can_be_continued(
     process: Start,
-    service: Served,
+    service: EmulatorThread,
     stuck: tuple[str, Event],
     out: Path,
     number: signal.Signals,
     status: int,
     word: str,
 ) -> None:
-    url, heard = stuck
+    url, requested = stuck
     started = process("export", str(out), "--workers", "1", "--all-users", "--quiet", CHATREST_BASE_URL=url)
-    assert heard.wait(PATIENCE)
+    assert requested.wait(PATIENCE)
     started.send_signal(number)
     _, line = started.communicate(timeout=PATIENCE)
     assert started.returncode == status
-    assert line.decode() == (f"chatrest: {word}; go on with: {sys.executable} -m chatrest export {out}\n")
-    kept = ids_of(out)
-    assert 0 < len(kept) < len(all_ids(service))
+    assert line.decode() == (f"chatrest: {word}; continue with: {sys.executable} -m chatrest export {out}\n")
+    exported = ids_of(out)
+    assert 0 < len(exported) < len(all_ids(service))
     rest = process("export", str(out), "--quiet")
     assert rest.communicate(timeout=PATIENCE)[1] == b""
     assert rest.returncode == 0
     assert ids_of(out) == all_ids(service)
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="a terminal of its own")
-def test_a_terminal_shows_lines_that_are_gone_at_the_end(
-    service: Served, stuck: tuple[str, Event], out: Path
+@pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudoterminal")
+def test_the_lines_on_a_terminal_are_removed_at_the_end(
+    service: EmulatorThread, stuck: tuple[str, Event], out: Path
 ) -> None:
-    url, heard = stuck
-    terminal, end = os.openpty()
+    url, requested = stuck
+    terminal, child_end = os.openpty()
     started = subprocess.Popen(
         [sys.executable, "-m", "chatrest", "export", str(out), "--workers", "1"],
         env={**os.environ, **service.env, "TERM": "xterm", "CHATREST_BASE_URL": url, "COLUMNS": "80"},
         stdout=subprocess.PIPE,
-        stderr=end,
+        stderr=child_end,
     )
-    assert heard.wait(PATIENCE)
+    assert requested.wait(PATIENCE)
     shown = b""
     while b"of 6 sources" not in shown:
         shown += os.read(terminal, 1 << 16)
     started.send_signal(signal.SIGINT)
     written, _ = started.communicate(timeout=PATIENCE)
     shown += os.read(terminal, 1 << 16)
-    os.close(end)
+    os.close(child_end)
     os.close(terminal)
     assert started.returncode == 130
     assert written == b""
     assert b"walking" in shown
     assert b"user user-0" in shown
     assert shown.rstrip().endswith(f"export {out}".encode())
-    assert shown.count(b"\x1b[?25l") == shown.count(b"\x1b[?25h") == 1  # the cursor is there again
+    assert shown.count(b"\x1b[?25l") == shown.count(b"\x1b[?25h") == 1  # the cursor is visible again

@@ -1,4 +1,4 @@
-"""`export`'s options: the plan that they make, and what is refused."""
+"""The options of `export`: the plan that they make, and invalid values."""
 
 import subprocess
 import sys
@@ -15,13 +15,13 @@ from chatrest.cli.filters import FilterOption
 from chatrest.export import Plan, crew, plan as plans
 from tests.commands import Run
 
-from .conftest import complaint
+from .conftest import error_line
 
 pytestmark = pytest.mark.usefixtures("called")
 
 
 def planned(*args: str) -> Plan | None:
-    """The plan that some arguments make."""
+    """Return the plan that `args` make."""
     given = export.make_context("export", ["out", *args], help_option_names=["-h", "--help"]).params
     own = ("out", "recheck", "workers", "dry_run", "quiet")
     return command_module._plan_of({name: value for name, value in given.items() if name not in own})
@@ -31,16 +31,16 @@ def parsed(*args: str) -> dict[str, Any]:
     return export.make_context("export", ["out", *args], help_option_names=["-h", "--help"]).params
 
 
-def test_the_words_are_those_of_a_plan() -> None:
+def test_the_choices_are_those_of_a_plan() -> None:
     options = {param.name: param for param in export.params}
-    for name, words in (
+    for name, choices in (
         ("format_", plans.FORMATS),
         ("compress", plans.COMPRESS),
         ("partition", plans.PARTITIONS),
     ):
         choice = options[name].type
         assert isinstance(choice, click.Choice)
-        assert tuple(choice.choices) == words
+        assert tuple(choice.choices) == choices
     assert set(NOT_A_FILTER) == set(plans._NOT_A_FILTER)
     assert crew.WORKERS == WORKERS
 
@@ -89,7 +89,7 @@ def test_every_filter_that_a_plan_takes_is_an_option() -> None:
         ("2026-11-01T12:00:00.5Z", 1_793_534_401, 1_793_534_400),
     ],
 )
-def test_a_moment_is_a_number_or_a_date(text: str, since: int, until: int) -> None:
+def test_a_time_is_a_number_or_a_date(text: str, since: int, until: int) -> None:
     assert parsed("--since", text)["since"] == since
     assert parsed("--until", text)["until"] == until
 
@@ -98,12 +98,12 @@ def test_a_moment_is_a_number_or_a_date(text: str, since: int, until: int) -> No
     ("text", "seconds"),
     [("90s", 90), ("30m", 1800), ("12h", 43_200), ("7d", 604_800), ("2w", 1_209_600)],
 )
-def test_how_long_ago(text: str, seconds: int) -> None:
+def test_an_age_is_a_number_with_a_unit(text: str, seconds: int) -> None:
     assert parsed("--recheck", text)["recheck"] == seconds
 
 
 @pytest.mark.parametrize(
-    ("args", "words"),
+    ("args", "text"),
     [
         (["--since", "tomorrow"], "a whole number of seconds since 1970, a date such as 2026-11-01"),
         (["--since", "1969-12-31"], "'--since'"),
@@ -133,22 +133,22 @@ def test_how_long_ago(text: str, seconds: int) -> None:
         ([], "Missing argument 'OUT'"),
     ],
 )
-def test_wrong_values_are_one_line_and_2_and_nothing_is_made(
-    command: Run, out: Path, args: list[str], words: str
+def test_an_invalid_value_is_one_error_line_with_status_2_and_creates_nothing(
+    command: Run, out: Path, args: list[str], text: str
 ) -> None:
-    assert words in complaint(command("export", *([str(out)] if args else []), *args), 2)
+    assert text in error_line(command("export", *([str(out)] if args else []), *args), 2)
     assert not out.exists()
 
 
-def test_help_tells_how_it_goes_on_and_is_fast() -> None:
+def test_the_help_has_all_sections_and_imports_no_slow_modules() -> None:
     code = (
         "import sys; from chatrest.cli.root import root\n"
         "try: root.main(['export', '--help'])\n"
         "except SystemExit: assert not {'aiohttp', 'rich'} & {*sys.modules}"
     )
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
-    words = " ".join(done.stdout.split())
-    for each in (
+    text = " ".join(done.stdout.split())
+    for part in (
         "Examples:",
         "journal.sqlite",
         "manifest.json",
@@ -156,10 +156,10 @@ def test_help_tells_how_it_goes_on_and_is_fast() -> None:
         "END of that day",
         "Filters:",
     ):
-        assert each in words
+        assert part in text
 
 
-def test_a_plan_that_is_refused_says_what_is_allowed() -> None:
+def test_the_error_for_an_invalid_plan_says_what_is_allowed() -> None:
     with pytest.raises(RequestInvalidError, match="allowed is it alone"):
         planned("--everything", "--user", "a")
     assert FORMATS[0] == "ndjson"

@@ -1,4 +1,4 @@
-"""What `export` shows on the way: times, numbers, the terminal's lines and the log's."""
+"""The progress that `export` displays: times, numbers, the lines on a terminal and in the log."""
 
 import io
 from typing import Any
@@ -7,10 +7,10 @@ import pytest
 from rich.console import Console
 
 from chatrest.cli import streams
-from chatrest.cli.exporting.gauge import Figures
-from chatrest.cli.exporting.log import EVERY, Log
+from chatrest.cli.exporting.format import about, duration, progress_line, rounded
+from chatrest.cli.exporting.log import LOG_INTERVAL, LogDisplay
+from chatrest.cli.exporting.snapshot import Snapshot
 from chatrest.cli.exporting.terminal import rendered
-from chatrest.cli.exporting.words import about, lasted, moment, roughly
 from chatrest.export.progress import Active
 
 
@@ -25,8 +25,8 @@ from chatrest.export.progress import Active
         (180_000, "2 d 02:00:00"),
     ],
 )
-def test_a_time_that_has_passed(seconds: float, text: str) -> None:
-    assert lasted(seconds) == text
+def test_a_measured_time(seconds: float, text: str) -> None:
+    assert duration(seconds) == text
 
 
 @pytest.mark.parametrize(
@@ -42,18 +42,18 @@ def test_a_time_that_has_passed(seconds: float, text: str) -> None:
         (172_800, "about 2 d"),
     ],
 )
-def test_a_time_that_is_guessed(seconds: float, text: str) -> None:
+def test_an_estimated_time(seconds: float, text: str) -> None:
     assert about(seconds) == text
 
 
 @pytest.mark.parametrize(
     ("number", "text"), [(0, "0"), (7, "7"), (99, "99"), (123, "120"), (253_770, "250,000"), (999, "1,000")]
 )
-def test_a_number_that_is_guessed(number: int, text: str) -> None:
-    assert roughly(number) == text
+def test_an_estimated_number(number: int, text: str) -> None:
+    assert rounded(number) == text
 
 
-def figures(**changes: Any) -> Figures:
+def snapshot(**changes: Any) -> Snapshot:
     known: dict[str, Any] = {
         "phase": "walking", "messages": 1_234_567, "rate": 12_345.6, "received": 345_600_000,
         "requests": 2345, "limited": 3, "sources": 200, "done": 123, "failed": 2,
@@ -61,18 +61,18 @@ def figures(**changes: Any) -> Figures:
         "share": 0.63, "left": 250.0, "waits": "waits for the service's rate limit",
         "active": tuple(Active(f"user user-{each:03}", each / 40, each * 1000) for each in range(32)),
     }  # fmt: skip
-    return Figures(**known | changes)
+    return Snapshot(**known | changes)
 
 
-def lines_of(shown: Figures, width: int = 80, out: str = "out") -> list[str]:
+def lines_of(snapshot: Snapshot, width: int = 80, out: str = "out") -> list[str]:
     console = Console(width=width, file=io.StringIO(), force_terminal=False, color_system=None)
     with console.capture() as capture:
-        console.print(rendered(shown, out))
+        console.print(rendered(snapshot, out))
     return [line.rstrip() for line in capture.get().splitlines()]
 
 
 def test_the_lines_fit_into_80_columns() -> None:
-    lines = lines_of(figures())
+    lines = lines_of(snapshot())
     assert max(map(len, lines)) <= 80
     assert lines[0] == f"{'walking  out':<76}3:12"
     assert lines[1].endswith("63%  about 4 min left")
@@ -94,27 +94,33 @@ def test_the_lines_fit_into_80_columns() -> None:
     ],
 )
 @pytest.mark.parametrize("width", [80, 40])
-def test_whatever_comes_no_line_wraps_and_none_jumps(changes: dict[str, Any], width: int) -> None:
-    shown = figures(**changes)
-    lines = lines_of(shown, width, "a/very/long/path/" * 9)
-    assert len(lines) == 5 + min(8, len(shown.active)) + (len(shown.active) > 8)
+def test_no_line_wraps_and_their_number_is_constant(changes: dict[str, Any], width: int) -> None:
+    current = snapshot(**changes)
+    lines = lines_of(current, width, "a/very/long/path/" * 9)
+    assert len(lines) == 5 + min(8, len(current.active)) + (len(current.active) > 8)
     assert all(len(line) <= width for line in lines)
     assert "\x1b" not in "".join(lines)
 
 
-def test_a_line_of_the_log() -> None:
-    assert moment(figures()) == (
+def test_the_progress_as_one_line() -> None:
+    assert progress_line(snapshot()) == (
         "walking: 1,234,567 messages at 12,346/s, 345.6 MB, 2,345 requests (3 × 429), 123 of 200 sources, "
         "2 failed, 63%, about 4 min left, 3:12, waits for the service's rate limit"
     )
-    assert moment(figures(received=0, waits=None)) == "walking: 3:12"
+    assert progress_line(snapshot(received=0, waits=None)) == "walking: 3:12"
 
 
-def test_the_log_has_a_line_a_phase_and_one_every_ten_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_log_has_a_line_for_each_phase_and_every_ten_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
     lines: list[str] = []
-    monkeypatch.setattr(streams, "complain", lines.append)
-    with Log() as log:
-        for elapsed, phase in ((0.0, "beginning"), (0.1, "walking"), (5.0, "walking"), (EVERY + 1, "walking"),
-                               (EVERY + 2, "finishing"), (2 * EVERY + 1, "finishing")):  # fmt: skip
-            log.show(figures(elapsed=elapsed, phase=phase))
+    monkeypatch.setattr(streams, "warn", lines.append)
+    with LogDisplay() as log:
+        for elapsed, phase in (
+            (0.0, "beginning"),
+            (0.1, "walking"),
+            (5.0, "walking"),
+            (LOG_INTERVAL + 1, "walking"),
+            (LOG_INTERVAL + 2, "finishing"),
+            (2 * LOG_INTERVAL + 1, "finishing"),
+        ):
+            log.show(snapshot(elapsed=elapsed, phase=phase))
     assert [line.partition(":")[0] for line in lines] == ["walking", "walking", "finishing"]

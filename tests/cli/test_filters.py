@@ -1,11 +1,11 @@
-"""Every filter has its option, and what an option says reaches the query."""
+"""Every filter has an option, and the value of an option reaches the query."""
 
 import click
 import pytest
 
 import chatrest
 from chatrest.cli.filters import MEANINGS, FilterOption, query_of
-from chatrest.cli.reading import apps, messages, users
+from chatrest.cli.lists import apps, messages, users
 from chatrest.queries.checked import Filter
 
 COMMANDS = {chatrest.MessageQuery: messages, chatrest.UserQuery: users, chatrest.AppQuery: apps}
@@ -33,7 +33,7 @@ def test_an_option_reaches_its_field(kind: type[Filter], field: str) -> None:
 
 
 @pytest.mark.parametrize(("kind", "field"), CASES, ids=lambda value: getattr(value, "__name__", value))
-def test_an_option_can_say_no_or_several(kind: type[Filter], field: str) -> None:
+def test_an_option_can_be_negated_or_repeated(kind: type[Filter], field: str) -> None:
     option = _option(kind, field)
     if option.is_flag:
         assert query_of(kind, _parsed(kind, option.secondary_opts)) == kind(**{field: False})
@@ -43,26 +43,26 @@ def test_an_option_can_say_no_or_several(kind: type[Filter], field: str) -> None
 
 
 @pytest.mark.parametrize("kind", COMMANDS)
-def test_nothing_asked_is_an_empty_filter(kind: type[Filter]) -> None:
+def test_no_options_make_an_empty_filter(kind: type[Filter]) -> None:
     assert query_of(kind, _parsed(kind, [])) == kind()
 
 
-def test_what_the_filter_refuses_names_the_field() -> None:
+def test_the_error_for_an_invalid_filter_names_the_field() -> None:
     given = _parsed(chatrest.MessageQuery, ["--from-timestamp", "9", "--to-timestamp", "8"])
     with pytest.raises(chatrest.RequestInvalidError, match="to_timestamp"):
         query_of(chatrest.MessageQuery, given)
 
 
-def test_both_limits_have_a_name() -> None:
+def test_the_total_limit_and_the_page_limit_are_two_options() -> None:
     names = {name: param.name for param in messages.params for name in param.opts}
     assert names["--limit"] == "limit"
     assert names["--page-limit"] == "filter_limit"
 
 
 def _option(kind: type[Filter], field: str) -> click.Option:
-    [found] = [param for param in COMMANDS[kind].params if param.name == f"filter_{field}"]
-    assert isinstance(found, FilterOption)
-    return found
+    [option] = [param for param in COMMANDS[kind].params if param.name == f"filter_{field}"]
+    assert isinstance(option, FilterOption)
+    return option
 
 
 def _parsed(kind: type[Filter], args: list[str]) -> dict[str, object]:

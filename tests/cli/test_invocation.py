@@ -1,4 +1,4 @@
-"""What to type to call the command again."""
+"""The text to type to run the command again, and its version."""
 
 import os
 import sys
@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 import chatrest
-from chatrest.cli.invocation import typed, version
+from chatrest.cli.invocation import invocation, version
 
 
 @pytest.fixture
 def script(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The command's own file, called by its path."""
+    """The path of an executable file, which is also `sys.argv[0]`."""
     path = tmp_path / "a venv" / "chatrest"
     path.parent.mkdir()
     path.write_text("")
@@ -22,24 +22,24 @@ def script(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return path
 
 
-def test_its_name_where_that_leads_to_it(script: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_name_if_it_is_on_the_path(script: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(script.parent), prepend=os.pathsep)
-    assert typed() == "chatrest"
+    assert invocation() == "chatrest"
 
 
-def test_its_path_where_the_name_leads_nowhere_or_elsewhere(script: Path, tmp_path: Path) -> None:
-    assert typed() == f"'{script}'"
+def test_the_path_if_the_name_is_unknown_or_another_file(script: Path, tmp_path: Path) -> None:
+    assert invocation() == f"'{script}'"
     other = tmp_path / "chatrest"
     other.write_text("")
     other.chmod(0o755)
-    assert typed() == f"'{script}'"
+    assert invocation() == f"'{script}'"
 
 
-def test_as_a_module(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_call_as_a_module(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "argv", ["/x/chatrest/__main__.py"])
     monkeypatch.setattr(sys, "executable", "/x/bin/python")
-    assert typed() == "/x/bin/python -m chatrest"
+    assert invocation() == "/x/bin/python -m chatrest"
 
 
-def test_the_version_is_the_packages() -> None:
+def test_the_version_is_that_of_the_package() -> None:
     assert version() == chatrest.__version__

@@ -1,4 +1,4 @@
-"""The command as a process: pipes, signals, and the emulator that runs until it is told to stop."""
+"""The command as a process: pipes, signals, and the emulator that runs until it is error to stop."""
 
 import json
 import os
@@ -15,22 +15,22 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from .conftest import Front, Served
+from .conftest import EmulatorThread, Proxy
 
 Start = Callable[..., subprocess.Popen[bytes]]
-Fronted = Callable[[Callable[[int, str], tuple[int, bytes] | None]], Front]
+MakeProxy = Callable[[Callable[[int, str], tuple[int, bytes] | None]], Proxy]
 
 TALK = ("messages", "user-02", "--on-behalf-of", "user-01", "--page-limit", "10")
 PATIENCE = 20.0
 
 
-def ends(started: subprocess.Popen[bytes]) -> tuple[int, bytes, str]:
-    """Its status, and what was left of its output and of its complaints."""
-    out, told = started.communicate(timeout=PATIENCE)
-    return started.returncode, out, told.decode()
+def finish(started: subprocess.Popen[bytes]) -> tuple[int, bytes, str]:
+    """Its status, and what was left of its output and of its error_lines."""
+    out, error = started.communicate(timeout=PATIENCE)
+    return started.returncode, out, error.decode()
 
 
-def test_a_reader_that_goes_away_is_no_failure(process: Start, service: Served) -> None:
+def test_a_closed_pipe_is_no_failure(process: Start, service: EmulatorThread) -> None:
     started = process(*TALK)
     assert started.stdout is not None
     assert json.loads(started.stdout.readline())
@@ -41,9 +41,9 @@ def test_a_reader_that_goes_away_is_no_failure(process: Start, service: Served) 
     started.communicate()
 
 
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="a device that is always full")
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
 @pytest.mark.parametrize("args", [TALK, ("token", "user-01"), ("--help",), ("emulator",)])
-def test_a_full_disk_is_one_line(service: Served, args: tuple[str, ...]) -> None:
+def test_a_full_disk_is_one_error_line(service: EmulatorThread, args: tuple[str, ...]) -> None:
     with Path("/dev/full").open("wb") as full:
         done = subprocess.run(
             [sys.executable, "-m", "chatrest", *args],
@@ -58,17 +58,17 @@ def test_a_full_disk_is_one_line(service: Served, args: tuple[str, ...]) -> None
 
 
 @pytest.fixture
-def stuck(front: Fronted) -> Iterator[tuple[str, Event]]:
-    """A service whose third reply never comes."""
-    release, heard = Event(), Event()
+def stuck(proxy: MakeProxy) -> Iterator[tuple[str, Event]]:
+    """The URL of a service whose third reply never comes, and an event that its request sets."""
+    release, requested = Event(), Event()
 
     def answer(number: int, _: str) -> None:
         if number == 3:
-            heard.set()
+            requested.set()
             release.wait()
 
-    with front(answer) as url:
-        yield url, heard
+    with proxy(answer) as url:
+        yield url, requested
         release.set()
 
 
@@ -76,23 +76,23 @@ def stuck(front: Fronted) -> Iterator[tuple[str, Event]]:
     ("number", "status", "word"),
     [(signal.SIGINT, 130, "interrupted"), (signal.SIGTERM, 143, "ended by a signal")],
 )
-def test_an_interrupted_walk_says_how_to_go_on(
+def test_the_error_of_an_interrupted_walk_says_how_to_continue(
     process: Start,
-    service: Served,
+    service: EmulatorThread,
     stuck: tuple[str, Event],
     number: signal.Signals,
     status: int,
     word: str,
 ) -> None:
-    url, heard = stuck
+    url, requested = stuck
     started = process(*TALK, CHATREST_BASE_URL=url)
-    assert heard.wait(PATIENCE)
+    assert requested.wait(PATIENCE)
     started.send_signal(number)
-    returned, out, told = ends(started)
+    returned, out, error = finish(started)
     assert returned == status
-    [token] = re.findall(rf"^chatrest: {word}; go on with the same command and --cursor (\S+)\n$", told)
-    status, rest, told = ends(process(*TALK, "--cursor", token))
-    assert (status, told) == (0, "")
+    [token] = re.findall(rf"^chatrest: {word}; continue with the same command and --cursor (\S+)\n$", error)
+    status, rest, error = finish(process(*TALK, "--cursor", token))
+    assert (status, error) == (0, "")
     ids = [int(json.loads(line)["id"]) for line in (out + rest).splitlines()]
     stored = service.ask(lambda emulator: emulator.store.ids(conversation="user-01_user_user-02"))
     assert len(out.splitlines()) == 20
@@ -101,30 +101,30 @@ def test_an_interrupted_walk_says_how_to_go_on(
 
 def test_output_is_utf8_in_any_locale(process: Start) -> None:
     plain = {"LC_ALL": "C", "PYTHONIOENCODING": "ascii"}
-    status, out, told = ends(process("send", "user-03", "☃", "--on-behalf-of", "user-04", **plain))
-    assert (status, told) == (0, "")
+    status, out, error = finish(process("send", "user-03", "☃", "--on-behalf-of", "user-04", **plain))
+    assert (status, error) == (0, "")
     assert "☃" in out.decode()
-    assert ends(process("messages", "☃", **plain))[2].count("☃") == 1
+    assert finish(process("messages", "☃", **plain))[2].count("☃") == 1
 
 
 def test_a_missing_environment(process: Start) -> None:
-    status, out, told = ends(process("users", CHATREST_APP_ID=""))
+    status, out, error = finish(process("users", CHATREST_APP_ID=""))
     assert (status, out) == (2, b"")
-    assert told == "chatrest: the environment lacks CHATREST_APP_ID\n"
+    assert error == "chatrest: the environment lacks CHATREST_APP_ID\n"
 
 
 def test_a_wrong_key(process: Start) -> None:
-    status, out, told = ends(process("users", CHATREST_API_KEY="quite-wrong-key"))
+    status, out, error = finish(process("users", CHATREST_API_KEY="quite-wrong-key"))
     assert (status, out) == (1, b"")
-    assert "401" in told
-    assert "quite-wrong-key" not in told
+    assert "401" in error
+    assert "quite-wrong-key" not in error
 
 
 # ── the emulator ──
 
 
-def announced(started: subprocess.Popen[bytes]) -> dict[str, str]:
-    """What it exports: all that it ever writes to standard output."""
+def read_environment(started: subprocess.Popen[bytes]) -> dict[str, str]:
+    """Return the variables that the emulator prints; it must print nothing else on standard output."""
     assert started.stdout is not None
     words = [shlex.split(line) for line in started.stdout.read().decode().splitlines()]
     assert all(word == "export" and name.startswith("CHATREST_") for word, name in words)
@@ -142,28 +142,28 @@ def status_of(env: dict[str, str]) -> int:
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_the_emulator_runs_until_it_is_told_to_stop(process: Start, number: signal.Signals) -> None:
+def test_the_emulator_runs_until_a_signal_stops_it(process: Start, number: signal.Signals) -> None:
     started = process("emulator", "--users", "3", "--messages", "20")
-    env = announced(started)
+    env = read_environment(started)
     assert status_of(env) == 200
     assert env["CHATREST_EMULATOR_PID"] == str(started.pid)
     started.send_signal(number)
-    status, _, told = ends(started)
+    status, _, error = finish(started)
     assert status == 0
-    assert told.startswith(f"chatrest: emulator at {env['CHATREST_BASE_URL']} with 3 users and 20 messages")
-    assert len(told.splitlines()) == 1
+    assert error.startswith(f"chatrest: emulator at {env['CHATREST_BASE_URL']} with 3 users and 20 messages")
+    assert len(error.splitlines()) == 1
 
 
-def test_what_the_emulator_exports_is_what_the_command_reads(process: Start) -> None:
+def test_the_command_reads_the_variables_that_the_emulator_prints(process: Start) -> None:
     started = process("emulator", "--users", "3", "--messages", "20")
-    env = announced(started)
-    assert len(ends(process("users", **env))[1].splitlines()) == 3
-    assert len(ends(process("apps", **env))[1].splitlines()) == 1
+    env = read_environment(started)
+    assert len(finish(process("users", **env))[1].splitlines()) == 3
+    assert len(finish(process("apps", **env))[1].splitlines()) == 1
     started.terminate()
-    ends(started)
+    finish(started)
 
 
-def test_eval_of_a_background_emulator(tmp_path: Path) -> None:
+def test_eval_of_an_emulator_in_the_background(tmp_path: Path) -> None:
     script = """
         eval "$("$PYTHON" -m chatrest emulator --users 3 --messages 20 &)"
         "$PYTHON" -m chatrest users --limit 2
@@ -175,14 +175,14 @@ def test_eval_of_a_background_emulator(tmp_path: Path) -> None:
     assert len(done.stdout.splitlines()) == 2
 
 
-def test_the_emulator_can_end_with_its_input(process: Start) -> None:
+def test_the_emulator_stops_at_the_end_of_its_input(process: Start) -> None:
     started = process("emulator", "--users", "3", "--messages", "20", "--until-eof")
-    assert status_of(announced(started)) == 200
-    assert ends(started)[0] == 0  # communicate closes its input
+    assert status_of(read_environment(started)) == 200
+    assert finish(started)[0] == 0  # communicate closes its input
 
 
 @pytest.mark.parametrize("source", [Path(__file__), Path(os.devnull)])
-def test_an_input_that_has_no_end_to_wait_for_is_one_line(source: Path) -> None:
+def test_until_eof_with_a_file_as_input_is_one_error_line(source: Path) -> None:
     with source.open("rb") as file:
         done = subprocess.run(
             [sys.executable, "-m", "chatrest", "emulator", "--messages", "2", "--until-eof"],
@@ -198,32 +198,32 @@ def test_an_input_that_has_no_end_to_wait_for_is_one_line(source: Path) -> None:
 def test_the_emulator_keeps_a_database(process: Start, tmp_path: Path) -> None:
     args = ("emulator", "--users", "3", "--messages", "20", "--until-eof", "--database", str(tmp_path / "x"))
     started = process(*args)
-    env = announced(started)
-    assert ends(process("send", "user-01", "one more", **env))[0] == 0
-    ends(started)
-    assert "with 3 users and 21 messages" in ends(process(*args))[2]
+    env = read_environment(started)
+    assert finish(process("send", "user-01", "one more", **env))[0] == 0
+    finish(started)
+    assert "with 3 users and 21 messages" in finish(process(*args))[2]
 
 
-def test_a_port_that_is_taken_and_a_database_that_is_none_are_one_line(
-    process: Start, service: Served, tmp_path: Path
+def test_a_used_port_and_a_damaged_database_are_one_error_line(
+    process: Start, service: EmulatorThread, tmp_path: Path
 ) -> None:
-    taken = str(service.emulator.port)
-    wrong = tmp_path / "notes.txt"
-    wrong.write_text("not a database at all")
-    for args, status in ((("--port", taken), 1), (("--database", str(wrong)), 2)):
-        returned, out, told = ends(process("emulator", "--messages", "1", *args))
+    used_port = str(service.emulator.port)
+    no_database = tmp_path / "notes.txt"
+    no_database.write_text("not a database at all")
+    for args, status in ((("--port", used_port), 1), (("--database", str(no_database)), 2)):
+        returned, out, error = finish(process("emulator", "--messages", "1", *args))
         assert (returned, out) == (status, b"")
-        assert len(told.splitlines()) == 1
-        assert "Traceback" not in told
+        assert len(error.splitlines()) == 1
+        assert "Traceback" not in error
 
 
 # ── terminals ──
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="a terminal of its own")
+@pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudoterminal")
 @pytest.mark.parametrize("args", [TALK, ("demo", "--users", "3", "--messages", "9", "--out", "out")])
-def test_progress_is_for_a_terminal_and_the_output_stays_plain(
-    service: Served, tmp_path: Path, args: tuple[str, ...]
+def test_progress_goes_to_the_terminal_and_the_output_is_plain(
+    service: EmulatorThread, tmp_path: Path, args: tuple[str, ...]
 ) -> None:
     terminal, end = os.openpty()
     done = subprocess.run(

@@ -1,4 +1,4 @@
-"""The frame: first screen, exit statuses, one line per failure."""
+"""The command group: help, exit statuses, one line per failure."""
 
 import asyncio
 import subprocess
@@ -10,27 +10,27 @@ import pytest
 from click.testing import CliRunner, Result
 
 import chatrest
-from chatrest.cli.root import ended, root
+from chatrest.cli.root import command_error, root
 
-from .conftest import complaint
+from .conftest import error_line
 
-COMMANDS = ["apps", "demo", "emulator", "export", "messages", "send", "token", "users", "verify"]
+COMMANDS = ["apps", "call", "demo", "emulator", "export", "messages", "send", "token", "users", "verify"]
 
 
 @pytest.mark.parametrize("args", [[], ["-h"], ["--help"]])
-def test_the_first_screen_names_every_command_and_variable(args: list[str]) -> None:
+def test_the_help_names_every_command_and_variable(args: list[str]) -> None:
     result = CliRunner().invoke(root, args)
     assert result.exit_code == 0
     for word in [*COMMANDS, "CHATREST_APP_ID", "CHATREST_BASE_URL", "chatrest demo", "Exit status"]:
         assert word in result.stdout
 
 
-def test_these_are_all_the_commands() -> None:
+def test_the_commands() -> None:
     assert sorted(root.commands) == COMMANDS
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_a_commands_help_has_examples_and_all_its_options(name: str) -> None:
+def test_the_help_of_a_command_has_examples_and_all_options(name: str) -> None:
     result = CliRunner().invoke(root, [name, "-h"])
     assert result.exit_code == 0, result.output
     assert "Example" in result.stdout
@@ -40,7 +40,7 @@ def test_a_commands_help_has_examples_and_all_its_options(name: str) -> None:
             assert option in words
 
 
-def test_help_and_version_need_neither_network_nor_rich() -> None:
+def test_help_imports_neither_aiohttp_nor_rich() -> None:
     code = (
         "import sys; from chatrest.cli.root import root\n"
         "try: root.main(['messages', '--help'])\n"
@@ -54,7 +54,7 @@ def test_the_version() -> None:
 
 
 @pytest.mark.parametrize("missing", ["click", "rich"])
-def test_without_the_extra_one_line_says_what_to_install(missing: str) -> None:
+def test_without_the_extra_the_error_says_what_to_install(missing: str) -> None:
     code = f"import sys; sys.modules['{missing}'] = None; from chatrest.cli import main; main()"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.returncode == 1
@@ -72,14 +72,16 @@ def test_without_the_extra_one_line_says_what_to_install(missing: str) -> None:
         (["users", "--per-page", "1001"], "1<=x<=1000"),
     ],
 )
-def test_wrong_usage_is_one_line_and_2(command: Callable[..., Result], args: list[str], words: str) -> None:
-    assert words in complaint(command(*args), 2)
+def test_wrong_usage_is_one_error_line_with_status_2(
+    command: Callable[..., Result], args: list[str], words: str
+) -> None:
+    assert words in error_line(command(*args), 2)
 
 
-def test_a_missing_environment_is_named_at_once_and_2(command: Callable[..., Result]) -> None:
+def test_all_missing_variables_are_named_with_status_2(command: Callable[..., Result]) -> None:
     empty = dict.fromkeys(("CHATREST_APP_ID", "CHATREST_API_KEY", "CHATREST_BASE_URL"))
-    told = complaint(command("messages", "bob", **empty), 2)
-    assert "CHATREST_APP_ID, CHATREST_API_KEY, CHATREST_SERVICE_DOMAIN (or CHATREST_BASE_URL)" in told
+    error = error_line(command("messages", "bob", **empty), 2)
+    assert "CHATREST_APP_ID, CHATREST_API_KEY, CHATREST_SERVICE_DOMAIN (or CHATREST_BASE_URL)" in error
 
 
 @pytest.mark.parametrize(
@@ -96,18 +98,18 @@ def test_a_missing_environment_is_named_at_once_and_2(command: Callable[..., Res
         (ExceptionGroup("", [ExceptionGroup("", [chatrest.ServerError("down")])]), "down", 1),
     ],
 )
-def test_every_end_has_its_words_and_its_status(error: BaseException, text: str, status: int) -> None:
-    end = ended(error)
+def test_each_error_has_its_message_and_status(error: BaseException, text: str, status: int) -> None:
+    end = command_error(error)
     assert (end.text, end.status) == (text, status)
 
 
-def test_a_note_says_how_to_go_on() -> None:
+def test_a_note_is_part_of_the_message() -> None:
     error = KeyboardInterrupt()
-    error.add_note("go on with --cursor x")
-    assert ended(error).text == "interrupted; go on with --cursor x"
+    error.add_note("continue with --cursor x")
+    assert command_error(error).text == "interrupted; continue with --cursor x"
 
 
-def test_a_bug_is_not_hushed_up(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unexpected_exception_is_raised(monkeypatch: pytest.MonkeyPatch) -> None:
     @click.command()
     def broken() -> None:
         raise ZeroDivisionError

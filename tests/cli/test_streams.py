@@ -1,4 +1,4 @@
-"""What is written, and what never is."""
+"""Encoding, control characters and secrets in the output."""
 
 import io
 import sys
@@ -8,28 +8,28 @@ import pytest
 from chatrest.cli import streams
 
 
-class Odd(io.TextIOWrapper):
-    """A stream with the encoding of a locale that cannot say much."""
+class AsciiStream(io.TextIOWrapper):
+    """A text stream in ASCII, as in the C locale."""
 
     def __init__(self) -> None:
         self.bytes = io.BytesIO()
         super().__init__(self.bytes, encoding="ascii")
 
 
-def test_utf8_whatever_the_locale_says(monkeypatch: pytest.MonkeyPatch) -> None:
-    out = Odd()
+def test_output_is_utf8_in_any_locale(monkeypatch: pytest.MonkeyPatch) -> None:
+    out = AsciiStream()
     monkeypatch.setattr(sys, "stdout", out)
-    streams.speak_utf8()
+    streams.use_utf8()
     print("☃ \ud800", flush=True)
     assert out.bytes.getvalue() == "☃ \\ud800\n".encode()
 
 
-def test_a_process_without_streams_is_no_crash(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_streams_are_no_crash(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdout", None)
     monkeypatch.setattr(sys, "stderr", None)
-    streams.speak_utf8()
-    streams.complain("nobody hears it")
-    streams.let_go()
+    streams.use_utf8()
+    streams.warn("not printed")
+    streams.detach_stdout()
     assert not streams.is_terminal("stdout")
     with pytest.raises(OSError, match="standard output is closed"):
         streams.write(b"x")
@@ -46,14 +46,14 @@ def test_a_process_without_streams_is_no_crash(monkeypatch: pytest.MonkeyPatch) 
         ("наташа ☃", "наташа ☃"),
     ],
 )
-def test_a_complaint_is_one_line_that_does_nothing_to_a_terminal(text: str, line: str) -> None:
+def test_a_warning_is_one_line_without_control_characters(text: str, line: str) -> None:
     assert streams.one_line(text) == line
 
 
-def test_no_key_of_the_environment_is_in_a_complaint(
+def test_keys_of_the_environment_are_hidden_in_warnings(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("CHATREST_API_KEY", "abcdef")
     monkeypatch.setenv("CHATREST_MANAGEMENT_SECRET", "")
-    streams.complain("the key abcdef is wrong")
+    streams.warn("the key abcdef is wrong")
     assert capsys.readouterr().err == "chatrest: the key [hidden] is wrong\n"

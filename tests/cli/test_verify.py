@@ -1,4 +1,4 @@
-"""`verify`: a line or two where all is right, a line a problem where it is not."""
+"""`verify`: a summary of a correct export, and one line for each problem of another."""
 
 import asyncio
 import json
@@ -12,18 +12,18 @@ from click.testing import CliRunner, Result
 
 from chatrest.cli import streams
 from chatrest.cli.root import root
-from chatrest.cli.verify import _MOST
+from chatrest.cli.verify import PROBLEMS_SHOWN
 from chatrest.export import Plan, export
 from chatrest.export.journal import NAME as JOURNAL
 from chatrest.export.manifest import NAME as MANIFEST
 from tests.exporting import served
 
-from .conftest import complaint
+from .conftest import error_line
 
 
 @pytest.fixture
 def out(tmp_path: Path) -> Path:
-    """A small export."""
+    """The folder of a small export."""
 
     async def make() -> None:
         async with served(60) as service:
@@ -33,11 +33,11 @@ def out(tmp_path: Path) -> Path:
     return tmp_path / "out"
 
 
-def verified(*args: object) -> Result:
+def run_verify(*args: object) -> Result:
     return CliRunner().invoke(root, ["verify", *map(str, args)])
 
 
-def complaints(result: Result) -> list[str]:
+def error_lines(result: Result) -> list[str]:
     assert result.exit_code == 1
     assert result.stdout == ""
     assert "Traceback" not in result.stderr
@@ -46,101 +46,103 @@ def complaints(result: Result) -> list[str]:
     return [line.removeprefix("chatrest: ") for line in lines]
 
 
-def test_all_is_right(out: Path) -> None:
-    result = verified(out)
+def test_a_correct_export(out: Path) -> None:
+    result = run_verify(out)
     assert (result.exit_code, result.stderr) == (0, "")
     first, second = result.stdout.splitlines()
     assert first == "60 messages, ids 1 to 60"
-    assert second.startswith("4 parts, ")
-    assert second.endswith(" hashes: all right, and complete up to id 60")
+    assert second.startswith("4 files, ")
+    assert second.endswith(" hashes: all correct, and complete up to id 60")
 
 
-def test_the_result_as_json_is_one_object_whatever_it_is(out: Path) -> None:
-    result = verified(out, "--json")
+def test_the_result_as_json_is_one_object_for_success_and_failure(out: Path) -> None:
+    result = run_verify(out, "--json")
     members = json.loads(result.stdout)
     assert (result.exit_code, members["ok"], members["count"], members["problems"]) == (0, True, 0, [])
     (out / MANIFEST).unlink()
-    result = verified(out, "--json")
+    result = run_verify(out, "--json")
     members = json.loads(result.stdout)
     assert (result.exit_code, members["ok"], members["problems"][0]["where"]) == (1, False, MANIFEST)
 
 
-def test_quiet_says_nothing_but_what_is_wrong(out: Path) -> None:
+def test_quiet_prints_only_problems(out: Path) -> None:
     for option in ("--quiet", "-q"):
-        result = verified(out, option)
+        result = run_verify(out, option)
         assert (result.exit_code, result.output) == (0, "")
     (out / MANIFEST).unlink()
-    assert len(complaints(verified(out, "--quiet"))) == 2
+    assert len(error_lines(run_verify(out, "--quiet"))) == 2
 
 
-def test_a_note_is_told_and_is_no_failure(out: Path) -> None:
+def test_a_note_is_printed_and_is_no_failure(out: Path) -> None:
     (out / JOURNAL).unlink()
-    result = verified(out)
+    result = run_verify(out)
     assert result.exit_code == 0
     assert result.stderr.startswith(f"chatrest: {JOURNAL}: it is not there")
     assert len(result.stdout.splitlines()) == 2
 
 
-def test_each_problem_is_a_line_and_the_last_one_sums_up(out: Path) -> None:
+def test_each_problem_is_one_line_and_the_last_line_is_a_summary(out: Path) -> None:
     (out / "user-ann.ndjson").unlink()
     (out / "more.ndjson").write_bytes(b"x\n")
-    missing, unknown, note, summary = complaints(verified(out))
-    assert missing.startswith("user-ann.ndjson: it is not there: ")
-    assert f"run `chatrest export {out}` again" in missing
+    missing_file, unknown, note, summary = error_lines(run_verify(out))
+    assert missing_file.startswith("user-ann.ndjson: it is not there: ")
+    assert f"run `chatrest export {out}` again" in missing_file
     assert unknown.startswith("more.ndjson: ")
     assert note.startswith("journal.sqlite: ")
-    assert summary.startswith(f"{out} is not right: 2 problems; ")
+    assert summary.startswith(f"{out} is damaged or not complete: 2 problems; ")
 
 
-def test_one_problem_is_one(out: Path) -> None:
+def test_one_problem_is_in_the_singular(out: Path) -> None:
     (out / "more.ndjson").write_bytes(b"x\n")
-    assert complaints(verified(out))[-1].endswith("is not right: 1 problem; 60 messages are undamaged")
+    assert error_lines(run_verify(out))[-1].endswith(
+        "is damaged or not complete: 1 problem; 60 messages are undamaged"
+    )
 
 
 def test_many_problems_are_counted(out: Path) -> None:
-    for number in range(_MOST + 5):
+    for number in range(PROBLEMS_SHOWN + 5):
         (out / f"more-{number:02}.ndjson").write_bytes(b"x\n")
-    lines = complaints(verified(out))
-    assert len(lines) == _MOST + 1
-    assert f"{_MOST + 5} problems, of which 5 are not told here" in lines[-1]
+    lines = error_lines(run_verify(out))
+    assert len(lines) == PROBLEMS_SHOWN + 1
+    assert f"{PROBLEMS_SHOWN + 5} problems, of which 5 are not shown" in lines[-1]
 
 
-def test_an_export_that_is_not_complete(tmp_path: Path) -> None:
+def test_an_incomplete_export_is_a_failure(tmp_path: Path) -> None:
     async def make() -> None:
         async with served(20) as service:
             await export(service.session, tmp_path, Plan(users=["ann", "nobody"]))
 
     asyncio.run(make())
-    lines = complaints(verified(tmp_path))
+    lines = error_lines(run_verify(tmp_path))
     assert any("the export is not complete: user nobody" in line for line in lines)
 
 
-def test_what_is_no_export_is_wrong_usage(tmp_path: Path) -> None:
-    assert "is not an export: it has no manifest.json and no journal" in complaint(verified(tmp_path), 2)
-    assert "is not an export: it has no manifest.json and no journal" in complaint(
-        verified(tmp_path / "nowhere"), 2
+def test_a_folder_without_an_export_is_wrong_usage(tmp_path: Path) -> None:
+    assert "is not an export: it has no manifest.json and no journal" in error_line(run_verify(tmp_path), 2)
+    assert "is not an export: it has no manifest.json and no journal" in error_line(
+        run_verify(tmp_path / "nowhere"), 2
     )
-    assert "Missing argument 'OUT'" in complaint(verified(), 2)
+    assert "Missing argument 'OUT'" in error_line(run_verify(), 2)
 
 
-def test_names_do_nothing_to_a_terminal(out: Path) -> None:
+def test_control_characters_in_file_names_are_escaped(out: Path) -> None:
     (out / "\x1b[2J\n.ndjson").write_bytes(b"x")
-    first, _ = complaints(verified(out))
+    first, _ = error_lines(run_verify(out))
     assert first.startswith("\\x1b[2J .ndjson: ")
 
 
-def test_a_bar_on_a_terminal(out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_progress_bar_on_a_terminal(out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(streams, "is_terminal", lambda name: True)
     monkeypatch.setenv("TTY_COMPATIBLE", "1")
     monkeypatch.setenv("TERM", "xterm")
-    result = verified(out)
+    result = run_verify(out)
     assert result.exit_code == 0
     assert "verifying" in result.stderr
     assert "verifying" not in result.stdout
-    assert "verifying" not in verified(out, "--quiet").output
+    assert "verifying" not in run_verify(out, "--quiet").output
 
 
-def test_help_brings_no_network_along() -> None:
+def test_help_imports_neither_aiohttp_nor_rich() -> None:
     code = (
         "import sys; from chatrest.cli.root import root\n"
         "try: root.main(['verify', '--help'])\n"
@@ -149,7 +151,7 @@ def test_help_brings_no_network_along() -> None:
     subprocess.run([sys.executable, "-c", code], check=True, stdout=subprocess.DEVNULL)
 
 
-def test_ctrl_c_ends_it(out: Path) -> None:
+def test_ctrl_c_ends_the_check(out: Path) -> None:
     code = (
         "import sys, time\n"
         "from chatrest.cli import main\n"

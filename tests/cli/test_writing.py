@@ -5,13 +5,13 @@ from collections.abc import Callable
 import pytest
 from click.testing import Result
 
-from .conftest import Front, Served, complaint, rows
+from .conftest import EmulatorThread, Proxy, error_line, rows
 
 Run = Callable[..., Result]
-Fronted = Callable[[Callable[[int, str], tuple[int, bytes] | None]], Front]
+MakeProxy = Callable[[Callable[[int, str], tuple[int, bytes] | None]], Proxy]
 
 
-def test_send_prints_the_message_as_it_was_stored(service: Served, command: Run) -> None:
+def test_send_prints_the_message_as_it_was_stored(service: EmulatorThread, command: Run) -> None:
     [row] = rows(command("send", "user-02", "hé ☃", "--on-behalf-of", "user-01"))
     assert (row["sender"], row["receiver"], row["data"]["text"]) == ("user-01", "user-02", "hé ☃")
     stored = service.ask(lambda emulator: emulator.store.message(int(row["id"])))
@@ -25,18 +25,18 @@ def test_send_to_a_group_and_from_the_app_itself(command: Run) -> None:
     assert (row["conversationId"], row["sender"]) == ("group_group-01", "app_system")
 
 
-def test_a_text_that_begins_with_a_dash(command: Run) -> None:
+def test_a_text_can_begin_with_a_dash(command: Run) -> None:
     [row] = rows(command("send", "user-02", "--", "-5 °C"))
     assert row["data"]["text"] == "-5 °C"
 
 
-def test_members_that_no_struct_knows_are_printed(command: Run, front: Fronted) -> None:
-    with front(lambda *_: (200, b'{"data": {"id": "1", "novel": "\\ud800", "data": {}}}')) as url:
+def test_unknown_members_of_a_message_are_printed(command: Run, proxy: MakeProxy) -> None:
+    with proxy(lambda *_: (200, b'{"data": {"id": "1", "novel": "\\ud800", "data": {}}}')) as url:
         assert b'"novel": "\\ud800"' in command("send", "b", "x", CHATREST_BASE_URL=url).stdout_bytes
 
 
-def test_a_reply_without_an_envelope_is_printed_as_it_is(command: Run, front: Fronted) -> None:
-    with front(lambda *_: (200, b"[1]")) as url:
+def test_a_reply_without_an_envelope_is_printed_as_it_is(command: Run, proxy: MakeProxy) -> None:
+    with proxy(lambda *_: (200, b"[1]")) as url:
         assert command("send", "b", "x", CHATREST_BASE_URL=url).stdout == "[1]\n"
 
 
@@ -52,28 +52,28 @@ def test_a_reply_without_an_envelope_is_printed_as_it_is(command: Run, front: Fr
         (("user-01",), 2, "Missing argument 'TEXT'"),
     ],
 )
-def test_what_cannot_be_sent_is_one_line(
+def test_an_invalid_message_is_one_error_line(
     command: Run, args: tuple[str, ...], status: int, words: str
 ) -> None:
     result = command("send", *args)
-    assert words in complaint(result, status)
+    assert words in error_line(result, status)
     assert result.stdout == ""
 
 
-def test_send_is_not_repeated_and_says_that_it_may_have_been_applied(command: Run, front: Fronted) -> None:
-    heard: list[int] = []
+def test_send_is_not_repeated_and_says_that_it_may_have_been_applied(command: Run, proxy: MakeProxy) -> None:
+    requests: list[int] = []
 
     def answer(number: int, _: str) -> tuple[int, bytes]:
-        heard.append(number)
+        requests.append(number)
         return 500, b"{}"
 
-    with front(answer) as url:
-        told = complaint(command("send", "b", "x", CHATREST_BASE_URL=url))
-    assert "may or may not have been applied" in told
-    assert heard == [1]
+    with proxy(answer) as url:
+        error = error_line(command("send", "b", "x", CHATREST_BASE_URL=url))
+    assert "may or may not have been applied" in error
+    assert requests == [1]
 
 
-def test_token_prints_the_token_and_nothing_else(service: Served, command: Run) -> None:
+def test_token_prints_the_token_and_nothing_else(service: EmulatorThread, command: Run) -> None:
     first = command("token", "user-01")
     assert first.exit_code == 0
     assert first.stdout.startswith("user-01_")
@@ -88,7 +88,7 @@ def test_token_as_json(command: Run) -> None:
     assert row["authToken"] == plain
 
 
-def test_no_token_for_nobody(command: Run) -> None:
+def test_a_token_for_an_unknown_user_is_an_error(command: Run) -> None:
     result = command("token", "nobody")
-    assert "nobody" in complaint(result)
+    assert "nobody" in error_line(result)
     assert result.stdout == ""

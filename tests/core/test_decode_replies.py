@@ -185,6 +185,17 @@ def test_a_record_is_read_at_the_root_and_in_data(served: Any) -> None:
     assert bare(User)(b"\xef\xbb\xbf" + json.dumps(served, indent=1).encode()) == User("bob", "Bob")
 
 
+@pytest.mark.parametrize(
+    "body", [b"%b", b"[%b]", b'{"data": %b}', b'{"data": [%b]}', b'{"data": {"data": %b}}']
+)
+def test_a_records_bytes_are_those_that_were_served(body: bytes) -> None:
+    record = b'{"uid": "bob",\n "novel": 1.50, "n": {"a": [1]}}'
+    served = body % record
+    assert bare(User).record_bytes(served) == record
+    if body.startswith(b"{"):
+        assert one(User).record_bytes(served) == record
+
+
 def test_a_record_at_the_root_is_read_leniently() -> None:
     assert bare(User)(b'{"uid":5,"createdAt":[]}') == User("5")
     message = bare(Message)(json.dumps({**TEXT, "category": "poll"}).encode())

@@ -4,7 +4,7 @@ import json
 
 from rich.pretty import pretty_repr
 
-from chatrest.models.entity import Entity, Wrapped
+from chatrest.models.entity import Entity, EntityWrapper
 from chatrest.models.record import Record
 from chatrest.models.user import AuthToken
 
@@ -23,7 +23,7 @@ def test_a_repr_shows_what_was_served_by_its_names_here() -> None:
 
 def test_a_credential_is_hidden_however_deep_it_lies() -> None:
     inner = Entity(uid="b", metadata={"apiKey": "s3cr3t", "list": [{"token": "s3cr3t"}]})
-    thing = Thing("n", "s3cr3t", (Thing("m", "s3cr3t"), Wrapped(inner)))
+    thing = Thing("n", "s3cr3t", (Thing("m", "s3cr3t"), EntityWrapper(inner)))
     for shown in (repr(thing), str(thing), f"{thing}", pretty_repr(thing)):
         assert "s3cr3t" not in shown
         assert "[hidden]" in shown
@@ -32,7 +32,7 @@ def test_a_credential_is_hidden_however_deep_it_lies() -> None:
 def test_a_record_is_untracked_and_frozen_and_a_value() -> None:
     assert not Entity.__struct_config__.gc
     assert Entity.__struct_config__.frozen
-    assert Wrapped(Entity(uid="b"), "user") == Wrapped(Entity(uid="b"), "user")
+    assert EntityWrapper(Entity(uid="b"), "user") == EntityWrapper(Entity(uid="b"), "user")
 
 
 def test_a_record_goes_out_under_the_wires_names_without_what_was_absent() -> None:
@@ -41,8 +41,8 @@ def test_a_record_goes_out_under_the_wires_names_without_what_was_absent() -> No
     assert entity.to_dict() == served
     assert json.loads(entity.to_json()) == served
     assert Entity().to_dict() == {}
-    assert Wrapped(Entity(uid="b")).to_dict() == {"entity": {"uid": "b"}}
-    assert Wrapped(Entity(uid="b"), "user").to_dict() == {"entity": {"uid": "b"}, "entityType": "user"}
+    assert EntityWrapper(Entity(uid="b")).to_dict() == {"entity": {"uid": "b"}}
+    assert EntityWrapper(Entity(uid="b"), "user").to_dict() == {"entity": {"uid": "b"}, "entityType": "user"}
 
 
 def test_what_goes_out_holds_credentials_for_it_is_data() -> None:

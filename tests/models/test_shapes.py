@@ -16,7 +16,7 @@ from chatrest.models.content import (
     CustomContent,
     ReactionCount,
 )
-from chatrest.models.entity import Entity, Parties, Wrapped
+from chatrest.models.entity import Entity, EntityWrapper, Parties
 from chatrest.models.meta import Meta, Pagination, Position
 from chatrest.models.user import AuthToken, User
 
@@ -165,9 +165,9 @@ def test_a_call_message_holds_all_of_its_call() -> None:
 
 
 def test_a_wrapper_needs_its_entity_alone() -> None:
-    assert msgspec.convert({"entity": {}}, Wrapped[Entity]) == Wrapped(Entity())
+    assert msgspec.convert({"entity": {}}, EntityWrapper[Entity]) == EntityWrapper(Entity())
     with pytest.raises(msgspec.ValidationError):
-        msgspec.convert({"entityType": "user"}, Wrapped[Entity])
+        msgspec.convert({"entityType": "user"}, EntityWrapper[Entity])
 
 
 @pytest.mark.parametrize("value", [5, "5", None])

@@ -1,1 +1,1 @@
-"""`demo`: all of chatrest at once, against an emulator of its own. `command` tells the story."""
+"""`demo`: a tour of chatrest against its own emulator, in the order that `command` gives."""

@@ -1,4 +1,4 @@
-"""What a demo shows: its story on standard output, and bars on standard error where that is a terminal."""
+"""The demo's output: results on standard output, progress bars on standard error if that is a terminal."""
 
 import sys
 from collections.abc import Iterator
@@ -21,44 +21,47 @@ from .stages import Tick
 _WIDTH: Final = 17
 
 
-class _Story(Console):
-    """A console for which a pipe whose reader left is what it is for everybody else here."""
+class _PipeConsole(Console):
+    """A console that raises `BrokenPipeError` when the reader of its pipe is gone."""
 
     def on_broken_pipe(self) -> None:
-        """Rich ends the process here, with 1."""
+        """Raise `BrokenPipeError`; rich itself would end the process with status 1."""
         raise BrokenPipeError
 
 
 @final
-class Display:
-    """One line per thing done; styled on a terminal, plain elsewhere."""
+class DemoDisplay:
+    """One line per result; styled on a terminal, plain elsewhere."""
 
     def __init__(self) -> None:
-        self._story = _Story(file=sys.stdout, soft_wrap=True, highlight=False)
+        self._console = _PipeConsole(file=sys.stdout, soft_wrap=True, highlight=False)
         self._bars = Console(stderr=True)
 
     def head(self, text: str) -> None:
-        """A line in bold, with space above it."""
-        self._story.print()
-        self._story.print(Text(text, style="bold"))
+        """Print a bold line with an empty line above it."""
+        self._console.print()
+        self._console.print(Text(text, style="bold"))
 
     def row(self, name: str, text: str) -> None:
-        """Something by its name, and what it is."""
-        self._story.print(Text.assemble(("  " + _column(name), "cyan"), text))
+        """Print a name and its value."""
+        self._console.print(Text.assemble(("  " + _column(name), "cyan"), text))
 
     def done(self, title: str, first: str, *more: str) -> None:
-        """A thing done, and what is to be told of it, a line each."""
-        self._story.print(Text.assemble(("✓ ", "bold green"), (_column(title), "bold"), first))
+        """Print a finished stage: its title, and one line for each further text."""
+        self._console.print(Text.assemble(("✓ ", "bold green"), (_column(title), "bold"), first))
         for line in more:
-            self._story.print(Text.assemble("  " + _column(""), line))
+            self._console.print(Text.assemble("  " + _column(""), line))
 
     def command(self, line: str, why: str) -> None:
-        """What a command does, and the command to copy."""
-        self._story.print(Text.assemble("  ", (f"# {why}", "dim"), "\n  ", (line, "cyan")))
+        """Print a command to copy, below a comment that explains it."""
+        self._console.print(Text.assemble("  ", (f"# {why}", "dim"), "\n  ", (line, "cyan")))
 
     @contextmanager
     def bar(self, title: str, total: int | None = None) -> Iterator[Tick]:
-        """A bar while something is done, gone after it; without a total only that it goes on."""
+        """Show a progress bar during the block; without `total`, only a spinner and the elapsed time.
+
+        Yields a function that takes how many more items are done.
+        """
         if not self._bars.is_terminal:
             yield lambda _: None
             return

@@ -1,6 +1,6 @@
-"""The demo's folder: an export with a mark of its own, which the next demo may replace.
+"""The demo's folder: an export with a marker file, which the next demo may replace.
 
-Only what the export's own journal names is removed; whatever else lies in the folder stays.
+Only files that the export's journal names are removed; all other files in the folder stay.
 """
 
 from pathlib import Path
@@ -10,30 +10,29 @@ from ...errors import RequestInvalidError
 from ...export import journal, manifest
 
 MARK: Final = ".chatrest-demo"
-_WORDS: Final = "What lies here was made by `chatrest demo`, which replaces it when it is run again.\n"
+_MARK_TEXT: Final = "These files were written by `chatrest demo`, which replaces them when it is run again.\n"
 
 
 def claim(folder: Path) -> None:
-    """Makes the folder; refuses one that is neither empty nor of an earlier demo."""
+    """Create the folder; raise `RequestInvalidError` if it is neither empty nor from an earlier demo."""
     if folder.exists() and not folder.is_dir():
-        raise RequestInvalidError(f"{folder} is no directory: choose another with --out")
+        raise RequestInvalidError(f"{folder} is not a folder: choose another with --out")
     folder.mkdir(parents=True, exist_ok=True)
     if any(folder.iterdir()) and not (folder / MARK).exists():
         raise RequestInvalidError(
-            f"{folder} holds something else than a demo's export, and is not touched: "
-            "choose another with --out"
+            f"{folder} has files that are not from a demo, and is not changed: choose another with --out"
         )
 
 
 def clear(folder: Path) -> None:
-    """Removes what an earlier demo exported, and marks the folder as the demo's."""
+    """Remove the files of an earlier demo, and mark the folder as the demo's; errors as `claim`."""
     claim(folder)
-    (folder / MARK).write_text(_WORDS)
-    kept = folder / journal.NAME
-    if not kept.exists():
+    (folder / MARK).write_text(_MARK_TEXT)
+    journal_path = folder / journal.NAME
+    if not journal_path.exists():
         return
-    earlier = journal.Journal(kept)
+    earlier = journal.Journal(journal_path)
     names = [part.name for part in earlier.parts()]
     earlier.close()
-    for name in (*names, manifest.NAME, kept.name):
+    for name in (*names, manifest.NAME, journal_path.name):
         (folder / name).unlink(missing_ok=True)

@@ -1,4 +1,4 @@
-"""The demo's emulator, in a process of its own: client and service do not share a core, or a clock."""
+"""The demo's emulator, in another process, so that client and service share neither a core nor a clock."""
 
 import asyncio
 import os
@@ -11,42 +11,45 @@ from typing import Final
 
 from ...core.hosts import App
 
-_PATIENCE: Final = 5.0
-"""Seconds that it has to end in, once it is told to."""
+_STOP_TIMEOUT: Final = 5.0
+"""Seconds that the emulator has for stopping before it is killed."""
 
 
 @asynccontextmanager
-async def emulated(*, users: int, messages: int, seed: int) -> AsyncIterator[App]:
-    """An app on an emulator that lives as long as this context, and never longer than this process."""
-    process = await _started("--users", users, "--messages", messages, "--seed", seed)
+async def run_emulator(*, users: int, messages: int, seed: int) -> AsyncIterator[App]:
+    """Run an emulator during the block, and yield its app; it also ends when this process ends.
+
+    Raises `OSError` if the emulator does not start.
+    """
+    process = await _start("--users", users, "--messages", messages, "--seed", seed)
     try:
-        yield App.from_env(await _announced(process))
+        yield App.from_env(await _read_settings(process))
     finally:
         await _stop(process)
 
 
-async def _started(*options: object) -> asyncio.subprocess.Process:
+async def _start(*options: object) -> asyncio.subprocess.Process:
     home = str(Path(__file__).parents[3])
     path = os.pathsep.join(part for part in (home, os.environ.get("PYTHONPATH")) if part)
     return await asyncio.create_subprocess_exec(
         sys.executable,
-        "-P",  # whatever lies in the working directory is not ours to import
+        "-P",  # modules in the working directory must not be imported
         *("-m", "chatrest", "emulator", "--until-eof", *map(str, options)),
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,
         env=os.environ | {"PYTHONPATH": path},
-        start_new_session=True,  # Ctrl-C is for us; we end it
+        start_new_session=True,  # Ctrl-C reaches only this process, which then stops the emulator
     )
 
 
-async def _announced(process: asyncio.subprocess.Process) -> dict[str, str]:
+async def _read_settings(process: asyncio.subprocess.Process) -> dict[str, str]:
     assert process.stdout is not None
     assert process.stderr is not None
     text = (await process.stdout.read()).decode()
     if not text:
-        told = (await process.stderr.read()).decode().strip().splitlines() or ["it said nothing"]
-        raise OSError(f"the emulator did not start: {told[-1].removeprefix('chatrest: ')}")
+        messages = (await process.stderr.read()).decode().strip().splitlines() or ["it printed no error"]
+        raise OSError(f"the emulator did not start: {messages[-1].removeprefix('chatrest: ')}")
     words = (shlex.split(line)[1] for line in text.splitlines())
     return {name: value for name, _, value in (word.partition("=") for word in words)}
 
@@ -57,7 +60,7 @@ async def _stop(process: asyncio.subprocess.Process) -> None:
     with suppress(ProcessLookupError):
         process.terminate()
     try:
-        async with asyncio.timeout(_PATIENCE):
+        async with asyncio.timeout(_STOP_TIMEOUT):
             await process.wait()
     except TimeoutError:
         process.kill()

@@ -1,4 +1,4 @@
-"""What a demo does with the service: reads a conversation, and exports everything, interrupted on purpose."""
+"""The demo's stages: read a conversation, and export everything with an interruption on purpose."""
 
 import asyncio
 import time
@@ -15,66 +15,70 @@ if TYPE_CHECKING:
     from ...session import AsyncSession
 
 Tick: TypeAlias = Callable[[int], None]
-_LOOK: Final = 0.01
-"""Seconds between two looks at how far the export has come."""
+_POLL_INTERVAL: Final = 0.01
+"""Seconds between two readings of the export's progress."""
 
 
-class Talk(NamedTuple):
-    """A conversation that was read."""
+class ConversationStats(NamedTuple):
+    """The users of a conversation, its messages by category, and the seconds it took to read."""
 
     users: tuple[str, str]
     kinds: Counter[str]
     seconds: float
 
 
-class Exported(NamedTuple):
-    """Everything, in two runs."""
+class ExportStats(NamedTuple):
+    """Both runs of the export together."""
 
     interrupted: int | None
-    """How many messages were safe when the first run was stopped; None where it was too quick for that."""
+    """Messages on disk when the first run was interrupted; None if it finished before that."""
     report: Report
     seconds: float
     requests: int
     received: int
-    """Bytes of pages."""
+    """Bytes of all pages."""
 
 
-async def conversation(session: "AsyncSession") -> Talk:
-    """The messages between the first two users, typed: the operation that is specified in full."""
+async def read_conversation(session: "AsyncSession") -> ConversationStats:
+    """Read all messages between the first two users, oldest first, as typed objects."""
     began = time.perf_counter()
     users = [user.uid async for user in session.users.list().limit(2)]
     walk = session.messages.list_user(users[0], on_behalf_of=users[1], query=MessageQuery(affix="append"))
     kinds = Counter([message.category async for message in walk])
-    return Talk((users[0], users[1]), kinds, time.perf_counter() - began)
+    return ConversationStats((users[0], users[1]), kinds, time.perf_counter() - began)
 
 
-async def everything(session: "AsyncSession", folder: Path, half: int, tick: Tick) -> Exported:
-    """Exports all messages of all users; the first run is stopped at `half` of them, the second goes on."""
-    began, sent, received = time.perf_counter(), _sent(session), 0
+async def export_everything(session: "AsyncSession", folder: Path, half: int, tick: Tick) -> ExportStats:
+    """Export all messages of all users to `folder`, in two runs.
+
+    The first run is interrupted once `half` messages are written; the second continues it. `tick` takes how
+    many more messages are written.
+    """
+    began, sent = time.perf_counter(), _sent(session)
     first, second = Progress(), Progress()
     interrupted = None
-    stopped = asyncio.ensure_future(export(session, folder, Plan(), progress=first))
-    await _shown(stopped, first, tick, until=half)
-    if not stopped.done():
-        stopped.cancel()
+    first_run = asyncio.ensure_future(export(session, folder, Plan(), progress=first))
+    await _follow(first_run, first, tick, until=half)
+    if not first_run.done():
+        first_run.cancel()
         with suppress(asyncio.CancelledError):
-            await stopped
+            await first_run
         interrupted = first.written
-    work = asyncio.ensure_future(export(session, folder, progress=second))
-    await _shown(work, second, tick)
+    second_run = asyncio.ensure_future(export(session, folder, progress=second))
+    await _follow(second_run, second, tick)
     received = first.received + second.received
     seconds = time.perf_counter() - began
-    return Exported(interrupted, await work, seconds, _sent(session) - sent, received)
+    return ExportStats(interrupted, await second_run, seconds, _sent(session) - sent, received)
 
 
-async def _shown(work: Awaitable[Report], progress: Progress, tick: Tick, until: int | None = None) -> None:
-    """Waits for the end of `work`, or until so many messages are written; tells how many there are."""
-    told = 0
+async def _follow(work: Awaitable[Report], progress: Progress, tick: Tick, until: int | None = None) -> None:
+    """Wait until `work` ends or `until` messages are written; report new messages to `tick`."""
+    reported = 0
     while True:
-        ended, _ = await asyncio.wait([asyncio.ensure_future(work)], timeout=_LOOK)
-        tick(progress.written - told)
-        told = progress.written
-        if ended or (until is not None and told >= until):
+        ended, _ = await asyncio.wait([asyncio.ensure_future(work)], timeout=_POLL_INTERVAL)
+        tick(progress.written - reported)
+        reported = progress.written
+        if ended or (until is not None and reported >= until):
             return
 
 

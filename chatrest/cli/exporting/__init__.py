@@ -1,1 +1,4 @@
-"""What `export` says: `times` reads options, `gauge` reckons, `terminal` and `log` show, `words` tells."""
+"""Output of `export`: `snapshot` computes, `format` makes texts, `terminal` and `log` display them.
+
+`watch` updates the display during a run; `time_options` parses the options that are times.
+"""

@@ -1,21 +1,22 @@
-"""Progress where no terminal is: a line when the phase changes, and every ten seconds."""
+"""Progress without a terminal: a line on standard error when the phase changes and every ten seconds."""
 
 from typing import Final, Self, final
 
 from .. import streams
-from .gauge import Figures
-from .words import moment
+from .format import progress_line
+from .snapshot import Snapshot
 
-EVERY: Final = 10.0
+LOG_INTERVAL: Final = 10.0
+"""Seconds between two lines of one phase."""
 
 
 @final
-class Log:
-    """Plain lines on standard error."""
+class LogDisplay:
+    """A display that writes plain lines to standard error."""
 
     def __init__(self) -> None:
         self._phase = ""
-        self._at = 0.0
+        self._logged_at = 0.0
 
     def __enter__(self) -> Self:
         return self
@@ -23,10 +24,10 @@ class Log:
     def __exit__(self, *exc: object) -> None:
         pass
 
-    def show(self, figures: Figures) -> None:
-        """Writes a line where it is time for one."""
-        if figures.phase == "beginning":
+    def show(self, snapshot: Snapshot) -> None:
+        """Write a line if the phase is new or ten seconds have passed."""
+        if snapshot.phase == "beginning":
             return
-        if figures.phase != self._phase or figures.elapsed - self._at >= EVERY:
-            self._phase, self._at = figures.phase, figures.elapsed
-            streams.complain(moment(figures))
+        if snapshot.phase != self._phase or snapshot.elapsed - self._logged_at >= LOG_INTERVAL:
+            self._phase, self._logged_at = snapshot.phase, snapshot.elapsed
+            streams.warn(progress_line(snapshot))

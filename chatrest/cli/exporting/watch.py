@@ -1,4 +1,4 @@
-"""Who looks at a run, how often, and where it shows: on a terminal, in a log, or nowhere."""
+"""Updates of the progress display during a run: on a terminal, in a log, or nowhere."""
 
 import asyncio
 import os
@@ -8,26 +8,26 @@ from typing import Final, Protocol, Self, final
 
 from ...session import AsyncSession
 from .. import streams
-from .gauge import Figures, Gauge
+from .snapshot import Monitor, Snapshot
 
-_EVERY: Final = 0.25
-"""Seconds between two looks."""
+_INTERVAL: Final = 0.25
+"""Seconds between two updates."""
 
 
 class Display(Protocol):
-    """Where figures go. Used with `with`."""
+    """A progress display, used as a context manager."""
 
     def __enter__(self) -> Self: ...
 
     def __exit__(self, *exc: object) -> None: ...
 
-    def show(self, figures: Figures) -> None:
-        """Shows the figures of this moment."""
+    def show(self, snapshot: Snapshot) -> None:
+        """Show `snapshot` in place of the last one."""
 
 
 @final
-class Silence:
-    """Nowhere."""
+class NullDisplay:
+    """A display that shows nothing."""
 
     def __enter__(self) -> Self:
         return self
@@ -35,42 +35,42 @@ class Silence:
     def __exit__(self, *exc: object) -> None:
         pass
 
-    def show(self, figures: Figures) -> None:
-        """Does nothing."""
+    def show(self, snapshot: Snapshot) -> None:
+        """Ignore `snapshot`."""
 
 
 def display_of(out: str, *, quiet: bool) -> Display:
-    """A terminal's lines where standard error is one, a log elsewhere."""
+    """Return the display for standard error: lines on a terminal, else a log; with `quiet`, no output."""
     if quiet:
-        return Silence()
+        return NullDisplay()
     if streams.is_terminal("stderr") and os.environ.get("TERM", "dumb") != "dumb":
-        from .terminal import Terminal  # rich takes as long to load as all the rest
+        from .terminal import TerminalDisplay  # rich is slow to import
 
-        return Terminal(out)
-    from .log import Log
+        return TerminalDisplay(out)
+    from .log import LogDisplay
 
-    return Log()
+    return LogDisplay()
 
 
 @asynccontextmanager
-async def watched(gauge: Gauge, display: Display, session: AsyncSession) -> AsyncIterator[None]:
-    """Shows the figures four times a second, as long as the block runs."""
-    whole = asyncio.current_task()
-    assert whole is not None
+async def live_display(monitor: Monitor, display: Display, session: AsyncSession) -> AsyncIterator[None]:
+    """Update `display` four times a second during the block; a failing terminal does not stop the block."""
+    task = asyncio.current_task()
+    assert task is not None
 
-    def look() -> None:
-        display.show(gauge.look(session.pools.values(), stopping=whole.cancelling() > 0))
+    def update() -> None:
+        display.show(monitor.snapshot(session.pools.values(), stopping=task.cancelling() > 0))
 
-    async def look_on() -> None:
-        with suppress(OSError):  # who closed their terminal has not asked for the export to end
+    async def update_regularly() -> None:
+        with suppress(OSError):  # a closed terminal does not end the export
             while True:
-                look()
-                await asyncio.sleep(_EVERY)
+                update()
+                await asyncio.sleep(_INTERVAL)
 
-    watch = asyncio.create_task(look_on())
+    updates = asyncio.create_task(update_regularly())
     try:
         yield
     finally:
-        watch.cancel()
+        updates.cancel()
         with suppress(asyncio.CancelledError):
-            await watch
+            await updates

@@ -1,4 +1,4 @@
-"""The lists that go by page number: their two parameters, and their envelope."""
+"""Lists with numbered pages: their two parameters, and their envelope."""
 
 from typing import Any, NamedTuple
 
@@ -8,12 +8,12 @@ from .envelopes import list_reply, pagination
 
 
 class PageNumber(NamedTuple):
-    """Which part of a list is wanted."""
+    """The requested page of a list: its number and its size."""
 
     page: int
-    """From 1."""
+    """The number of the page, from 1."""
     size: int
-    """Records."""
+    """The number of records per page."""
 
 
 def page_number(query: Arguments, default_size: int = 100) -> PageNumber:

@@ -1,4 +1,4 @@
-"""`chatrest demo`, from the emulator's start to the last line."""
+"""`chatrest demo` from start to end."""
 
 import json
 import re
@@ -32,13 +32,13 @@ def ids(out: Path) -> list[int]:
     return sorted(int(json.loads(line)["id"]) for line in lines)
 
 
-def test_it_tells_what_it_did_and_running_it_again_replaces_it(tmp_path: Path) -> None:
+def test_the_demo_prints_its_results_and_a_second_run_replaces_the_files(tmp_path: Path) -> None:
     out = tmp_path / "chat-export"
     first = demo(out)
     assert (first.exit_code, first.stderr) == (0, "")
-    for words in ("300 messages among 5 users", "a conversation", "MB", "requests in", "messages/s"):
-        assert words in first.stdout
-    assert "300 messages, as many as the service holds" in first.stdout
+    for text in ("300 messages among 5 users", "a conversation", "MB", "requests in", "messages/s"):
+        assert text in first.stdout
+    assert "300 messages, as many as the service has" in first.stdout
     commands = re.findall(r"^  .*/bin/chatrest (\S+)", first.stdout, re.MULTILINE)
     assert commands == ["verify", "emulator", "export", "messages"]
     assert "\x1b" not in first.stdout
@@ -50,27 +50,29 @@ def test_it_tells_what_it_did_and_running_it_again_replaces_it(tmp_path: Path) -
     assert not (out / "user-user-04.ndjson").exists()
 
 
-def test_somebody_elses_directory_is_refused_before_anything_starts(
+def test_a_folder_with_other_files_is_an_error_before_anything_starts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(command, "emulated", None)
+    monkeypatch.setattr(command, "run_emulator", None)
     (tmp_path / "mine.txt").write_text("")
     result = demo(tmp_path)
     assert result.exit_code == 2
-    assert "is not touched" in result.stderr
+    assert "is not changed" in result.stderr
     assert len(result.stderr.splitlines()) == 1
 
 
-def test_an_emulator_that_does_not_start_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_emulator_that_does_not_start_is_one_error_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(sys, "executable", "/bin/false")
     result = demo(tmp_path / "out")
     assert result.exit_code == 1
-    assert result.stderr == "chatrest: the emulator did not start: it said nothing\n"
+    assert result.stderr == "chatrest: the emulator did not start: it printed no error\n"
 
 
-async def test_the_emulator_is_gone_afterwards() -> None:
+async def test_the_emulator_stops_at_the_end() -> None:
     async with (
-        service.emulated(users=2, messages=3, seed=0) as app,
+        service.run_emulator(users=2, messages=3, seed=0) as app,
         chatrest.AsyncSession(app) as session,
     ):
         assert len(await session.messages.list().collect()) == 3
@@ -79,18 +81,18 @@ async def test_the_emulator_is_gone_afterwards() -> None:
             await session.users.list().collect()
 
 
-def test_an_export_that_is_not_whole_is_a_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_incomplete_export_is_a_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from chatrest.cli.demo import stages
 
-    whole = stages.everything
+    export_everything = stages.export_everything
 
-    async def leaky(session: object, folder: Path, *args: object) -> object:
-        found = await whole(session, folder, *args)
+    async def export_and_delete_a_file(session: object, folder: Path, *args: object) -> object:
+        stats = await export_everything(session, folder, *args)
         (folder / "user-user-01.ndjson").unlink()
-        return found
+        return stats
 
-    monkeypatch.setattr(stages, "everything", leaky)
+    monkeypatch.setattr(stages, "export_everything", export_and_delete_a_file)
     result = demo(tmp_path / "out")
     assert result.exit_code == 1
-    assert "the export is not whole: " in result.stderr
+    assert "the export is not complete: " in result.stderr
     assert len(result.stderr.splitlines()) == 1

@@ -1,4 +1,4 @@
-"""What a demo does with the service."""
+"""The stages of the demo."""
 
 import json
 from pathlib import Path
@@ -10,12 +10,12 @@ from chatrest.cli.demo import stages
 from chatrest.emulator import Emulator
 
 
-async def test_a_conversation_is_read_whole() -> None:
+async def test_a_conversation_is_read_completely() -> None:
     async with Emulator(users=2, messages=300, groups=0) as emulator, AsyncSession(emulator.app) as session:
-        talk = await stages.conversation(session)
-    assert talk.users == ("user-01", "user-02")
-    assert sum(talk.kinds.values()) == 300
-    assert {"message", "call"} <= set(talk.kinds)
+        stats = await stages.read_conversation(session)
+    assert stats.users == ("user-01", "user-02")
+    assert sum(stats.kinds.values()) == 300
+    assert {"message", "call"} <= set(stats.kinds)
 
 
 def ids(out: Path) -> list[int]:
@@ -24,14 +24,14 @@ def ids(out: Path) -> list[int]:
 
 
 @pytest.mark.parametrize("half", [1, 10**9])
-async def test_everything_is_there_interrupted_or_not(tmp_path: Path, half: int) -> None:
+async def test_the_export_is_complete_with_and_without_an_interruption(tmp_path: Path, half: int) -> None:
     ticks: list[int] = []
     async with Emulator(users=6, messages=400) as emulator, AsyncSession(emulator.app) as session:
-        found = await stages.everything(session, tmp_path, half, ticks.append)
+        stats = await stages.export_everything(session, tmp_path, half, ticks.append)
         stored = emulator.store.ids()
     assert ids(tmp_path) == stored
-    assert found.report.complete
-    assert found.interrupted is None or 0 < found.interrupted <= 400
+    assert stats.report.complete
+    assert stats.interrupted is None or 0 < stats.interrupted <= 400
     assert sum(ticks) <= 400
-    assert found.requests > 0
-    assert found.received > 0
+    assert stats.requests > 0
+    assert stats.received > 0

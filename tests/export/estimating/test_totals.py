@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from chatrest.cli.exporting.words import estimated
+from chatrest.cli.exporting.format import estimate_lines
 from chatrest.core.rows import Row
 from chatrest.export import Plan
 from chatrest.export.estimating.estimate import Estimate, estimate
@@ -25,7 +25,7 @@ async def dry_run(
 
 
 def messages_line(result: Estimate) -> str:
-    lines = dict(line.split(maxsplit=1) for line in estimated(result, "out", 32))
+    lines = dict(line.split(maxsplit=1) for line in estimate_lines(result, "out", 32))
     return lines["messages"]
 
 
@@ -36,7 +36,7 @@ async def test_a_total_that_the_list_contradicts_is_not_believed(total: object, 
     assert (result.counted, result.reported, result.bounded) == (0, 0, 2)
     assert result.messages == 200, "both users' first pages"
     assert result.known == "at least"
-    assert messages_line(result).startswith("at least 200 to read; of 2 sources there is more than was seen")
+    assert messages_line(result).startswith("at least 200 to read; 2 sources have more than was read")
     assert result.requests >= 4
 
 
@@ -52,7 +52,7 @@ async def test_a_total_that_is_right_is_taken_as_a_hint() -> None:
     assert result.messages == 2 * COUNT
     assert result.written == COUNT
     assert messages_line(result).startswith("about 3,700 to read")
-    assert messages_line(result).endswith("2 sources by the service's own totals, which are hints")
+    assert messages_line(result).endswith("2 sources counted by the service's totals, which may be wrong")
     assert 2 * COUNT / 100 <= result.requests <= 2 * COUNT / 100 + 10
 
 
@@ -61,7 +61,7 @@ async def test_a_list_that_ends_with_its_page_is_counted_whatever_the_total(tota
     result = await dry_run(lambda _: total, count=50)
     assert (result.counted, result.reported, result.bounded) == (2, 0, 0)
     assert result.messages == 100
-    assert messages_line(result).endswith("every list that was asked for was read to its end")
+    assert messages_line(result).endswith("every sampled list was read to its end")
 
 
 async def test_a_total_of_more_than_the_plans_window_is_not_believed() -> None:

@@ -1,4 +1,4 @@
-"""`messages`, `users` and `apps`: what they print, how they go on, how they fail."""
+"""`messages`, `users` and `apps`: their output, their errors, and how to continue."""
 
 import json
 import re
@@ -9,21 +9,21 @@ from click.testing import CliRunner, Result
 
 from chatrest.cli.root import root
 
-from .conftest import SECRETS, Front, Served, complaint, rows
+from .conftest import SECRETS, EmulatorThread, Proxy, error_line, rows
 
 Run = Callable[..., Result]
-Fronted = Callable[[Callable[[int, str], tuple[int, bytes] | None]], Front]
+MakeProxy = Callable[[Callable[[int, str], tuple[int, bytes] | None]], Proxy]
 
 TALK = ("messages", "user-02", "--on-behalf-of", "user-01")
 FAILED = b'{"error": {"code": "ERR_PERMISSION_DENIED", "message": "Not any more."}}'
 
 
-def talk_ids(service: Served) -> list[str]:
-    found = service.ask(lambda emulator: emulator.store.ids(conversation="user-01_user_user-02"))
-    return [str(number) for number in found]
+def talk_ids(service: EmulatorThread) -> list[str]:
+    ids = service.ask(lambda emulator: emulator.store.ids(conversation="user-01_user_user-02"))
+    return [str(number) for number in ids]
 
 
-def test_messages_are_the_services_own_bytes_a_line_each(service: Served, command: Run) -> None:
+def test_messages_are_printed_as_served_one_line_each(service: EmulatorThread, command: Run) -> None:
     result = command(*TALK, "--affix", "append")
     ids = talk_ids(service)
     served = service.ask(lambda emulator: emulator.store.records([int(number) for number in ids]))
@@ -31,56 +31,58 @@ def test_messages_are_the_services_own_bytes_a_line_each(service: Served, comman
     assert len(served) > 50
 
 
-def test_without_an_affix_the_newest_come_first(service: Served, command: Run) -> None:
+def test_without_an_affix_the_newest_come_first(service: EmulatorThread, command: Run) -> None:
     assert [row["id"] for row in rows(command(*TALK))] == talk_ids(service)[::-1]
 
 
 @pytest.mark.parametrize(("limit", "count"), [("0", 0), ("1", 1), ("7", 7)])
-def test_limit_is_how_many_in_all(command: Run, limit: str, count: int) -> None:
+def test_limit_is_the_total_number_of_messages(command: Run, limit: str, count: int) -> None:
     assert len(rows(command(*TALK, "--limit", limit))) == count
 
 
-def test_limit_and_the_size_of_a_page_are_two_things(service: Served, command: Run, front: Fronted) -> None:
-    asked: list[str] = []
-    with front(lambda number, path: asked.append(path)) as url:
-        found = rows(command(*TALK, "--limit", "5", "--page-limit", "2", CHATREST_BASE_URL=url))
-    assert len(found) == 5
-    assert len(asked) == 3
-    assert all("limit=2" in path for path in asked)
+def test_limit_and_page_limit_are_independent(
+    service: EmulatorThread, command: Run, proxy: MakeProxy
+) -> None:
+    paths: list[str] = []
+    with proxy(lambda number, path: paths.append(path)) as url:
+        records = rows(command(*TALK, "--limit", "5", "--page-limit", "2", CHATREST_BASE_URL=url))
+    assert len(records) == 5
+    assert len(paths) == 3
+    assert all("limit=2" in path for path in paths)
 
 
-def test_filters_narrow_the_list(command: Run) -> None:
-    found = rows(command(*TALK, "--categories", "call", "--categories", "custom"))
-    assert {row["category"] for row in found} == {"call", "custom"}
+def test_filters_apply_to_the_list(command: Run) -> None:
+    records = rows(command(*TALK, "--categories", "call", "--categories", "custom"))
+    assert {row["category"] for row in records} == {"call", "custom"}
     assert {row["sender"] for row in rows(command(*TALK, "--sender", "user-02"))} == {"user-02"}
 
 
-def test_counts_are_printed_as_served(service: Served, command: Run) -> None:
+def test_counts_are_printed_as_served(service: EmulatorThread, command: Run) -> None:
     [row] = rows(command(*TALK, "--count"))
     assert row == {"entityType": "user", "entityId": "user-01", "count": len(talk_ids(service))}
 
 
-def test_a_failed_walk_says_how_to_go_on_and_nothing_is_lost(
-    service: Served, command: Run, front: Fronted
+def test_a_failed_walk_says_how_to_continue_without_a_gap(
+    service: EmulatorThread, command: Run, proxy: MakeProxy
 ) -> None:
     args = (*TALK, "--page-limit", "10")
-    with front(lambda number, _: (403, FAILED) if number == 3 else None) as url:
+    with proxy(lambda number, _: (403, FAILED) if number == 3 else None) as url:
         first = command(*args, CHATREST_BASE_URL=url)
-    told = complaint(first)
-    assert "Not any more." in told
-    [token] = re.findall(r"--cursor (\S+)$", told)
+    error = error_line(first)
+    assert "Not any more." in error
+    [token] = re.findall(r"--cursor (\S+)$", error)
     rest = rows(command(*args, "--cursor", token))
     assert len(first.stdout.splitlines()) == 20
     ids = [json.loads(line)["id"] for line in first.stdout.splitlines()] + [row["id"] for row in rest]
     assert ids == talk_ids(service)[::-1]
 
 
-def test_a_walk_that_fails_at_once_has_nowhere_to_go_on(command: Run, front: Fronted) -> None:
-    with front(lambda *_: (403, FAILED)) as url:
-        assert "--cursor" not in complaint(command(*TALK, CHATREST_BASE_URL=url))
+def test_a_walk_that_fails_at_once_names_no_cursor(command: Run, proxy: MakeProxy) -> None:
+    with proxy(lambda *_: (403, FAILED)) as url:
+        assert "--cursor" not in error_line(command(*TALK, CHATREST_BASE_URL=url))
 
 
-def test_odd_records_are_printed_as_they_are(fresh: Served) -> None:
+def test_odd_records_are_printed_as_they_are(fresh: EmulatorThread) -> None:
     odd = [
         b'{"id":"1","sender":"a","receiver":"b","conversationId":"a_user_b","text":"\\ud800"}',
         b'{"id":"2","conversationId":"a_user_b","category":"hologram", "n":1.50}',
@@ -123,38 +125,40 @@ def test_odd_records_are_printed_as_they_are(fresh: Served) -> None:
         ),
     ],
 )
-def test_what_is_wrong_is_one_line(command: Run, args: tuple[str, ...], status: int, words: str) -> None:
+def test_a_wrong_argument_is_one_error_line(
+    command: Run, args: tuple[str, ...], status: int, words: str
+) -> None:
     result = command(*args)
-    assert words in complaint(result, status)
+    assert words in error_line(result, status)
     assert result.stdout == ""
 
 
-def test_a_cursor_of_another_query_is_refused_before_anything_is_sent(command: Run, front: Fronted) -> None:
-    with front(lambda number, _: (403, FAILED) if number == 2 else None) as url:
-        told = complaint(command(*TALK, "--page-limit", "10", CHATREST_BASE_URL=url))
-    [token] = re.findall(r"--cursor (\S+)$", told)
-    asked: list[str] = []
-    with front(lambda _, path: asked.append(path)) as url:
+def test_a_cursor_of_another_query_is_an_error_before_any_request(command: Run, proxy: MakeProxy) -> None:
+    with proxy(lambda number, _: (403, FAILED) if number == 2 else None) as url:
+        error = error_line(command(*TALK, "--page-limit", "10", CHATREST_BASE_URL=url))
+    [token] = re.findall(r"--cursor (\S+)$", error)
+    paths: list[str] = []
+    with proxy(lambda _, path: paths.append(path)) as url:
         other = command("messages", "user-03", "--cursor", token, CHATREST_BASE_URL=url)
-    assert "another query" in complaint(other)
-    assert asked == []
+    assert "another query" in error_line(other)
+    assert paths == []
 
 
 @pytest.mark.parametrize("key", ["wrong-key", "x"])
-def test_a_wrong_key_is_never_shown(command: Run, key: str) -> None:
-    told = complaint(command("users", CHATREST_API_KEY=key))
-    assert "401" in told
-    assert "wrong-key" not in told
+def test_a_wrong_key_is_never_printed(command: Run, key: str) -> None:
+    error = error_line(command("users", CHATREST_API_KEY=key))
+    assert "401" in error
+    assert "wrong-key" not in error
 
 
-def test_an_answer_that_repeats_the_key_and_moves_the_cursor_is_tamed(command: Run, front: Fronted) -> None:
-    evil = f"bad \x1b[2J\nkey {SECRETS[0]}".encode().replace(b"\x1b", b"\\u001b").replace(b"\n", b"\\n")
-    with front(lambda *_: (401, b'{"error": {"message": "%b"}}' % evil)) as url:
-        told = complaint(command("users", CHATREST_BASE_URL=url))
-    assert "bad \\x1b[2J key [hidden]" in told
+def test_keys_and_control_characters_of_a_reply_are_removed(command: Run, proxy: MakeProxy) -> None:
+    message = f"bad \x1b[2J\nkey {SECRETS[0]}".encode().replace(b"\x1b", b"\\u001b").replace(b"\n", b"\\n")
+    with proxy(lambda *_: (401, b'{"error": {"message": "%b"}}' % message)) as url:
+        error = error_line(command("users", CHATREST_BASE_URL=url))
+    assert "bad \\x1b[2J key [hidden]" in error
 
 
-def test_users_are_printed_as_served(service: Served, command: Run) -> None:
+def test_users_are_printed_as_served(service: EmulatorThread, command: Run) -> None:
     result = command("users")
     uids = service.ask(lambda emulator: emulator.store.people.uids())
     served = service.ask(lambda emulator: [emulator.store.people.user(uid) or b"" for uid in uids])
@@ -169,25 +173,25 @@ def test_users_by_filter_and_limit(command: Run) -> None:
     ]
 
 
-def test_apps_are_listed_without_their_keys(command: Run, front: Fronted) -> None:
+def test_apps_are_listed_without_their_keys(command: Run, proxy: MakeProxy) -> None:
     assert [row["id"] for row in rows(command("apps"))] == ["emulated"]
     body = b'{"data":[{"id":"a1","name":"A","apiKeys":[{"apiKey":"deep-secret"}],"accessKey":"deep-secret"}]}'
-    with front(lambda *_: (200, body)) as url:
+    with proxy(lambda *_: (200, body)) as url:
         [row] = rows(command("apps", CHATREST_MANAGEMENT_URL=url))
     assert row == {"id": "a1", "name": "A", "apiKeys": "[hidden]", "accessKey": "[hidden]"}
 
 
-def test_apps_need_an_environment_of_their_own(command: Run) -> None:
-    told = complaint(command("apps", CHATREST_MANAGEMENT_URL=None, CHATREST_MANAGEMENT_SECRET=""), 2)
-    assert "lacks CHATREST_MANAGEMENT_URL, CHATREST_MANAGEMENT_SECRET" in told
-    assert "401" in complaint(command("apps", CHATREST_MANAGEMENT_SECRET="wrong"))
+def test_apps_need_the_management_variables(command: Run) -> None:
+    error = error_line(command("apps", CHATREST_MANAGEMENT_URL=None, CHATREST_MANAGEMENT_SECRET=""), 2)
+    assert "lacks CHATREST_MANAGEMENT_URL, CHATREST_MANAGEMENT_SECRET" in error
+    assert "401" in error_line(command("apps", CHATREST_MANAGEMENT_SECRET="wrong"))
 
 
 @pytest.mark.parametrize(
     "args",
     [("users",), TALK, ("apps",), ("send", "user-05", "hi"), ("messages", SECRETS[0]), (SECRETS[1],)],
 )
-def test_no_secret_in_what_is_printed(command: Run, args: tuple[str, ...]) -> None:
+def test_no_output_contains_a_secret(command: Run, args: tuple[str, ...]) -> None:
     output = command(*args).output
     assert output
     assert not any(secret in output for secret in SECRETS)

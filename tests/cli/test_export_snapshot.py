@@ -1,11 +1,11 @@
-"""The gauge: rates, what is left, and what an export waits for."""
+"""Snapshots: rates, the remaining time, and the reason for a wait."""
 
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from chatrest.cli.exporting.gauge import Gauge
+from chatrest.cli.exporting.snapshot import Monitor
 from chatrest.export import Progress
 
 
@@ -23,42 +23,42 @@ def pool(*, active: int = 0, waiting: int = 0, for_places: int = 0) -> Any:
     return SimpleNamespace(active=active, waiting=waiting, places=SimpleNamespace(waiting=for_places))
 
 
-def test_rates_and_what_is_left_need_something_to_go_by() -> None:
+def test_the_remaining_time_needs_some_seconds_of_data() -> None:
     clock, progress = _Clock(), Progress()
-    gauge = Gauge(progress, clock)
-    assert gauge.look().left is None
+    monitor = Monitor(progress, clock)
+    assert monitor.snapshot().left is None
     progress.phase, progress.ids, progress.received = "walking", 1000, 1
     for second in range(1, 31):
         clock.now += 1
         progress.written, progress.covered = 50 * second, 10 * second
-        seen = gauge.look()
-        assert (seen.left is None) == (second <= 5)
-    assert seen.rate == pytest.approx(50)
-    assert seen.share == 0.3
-    assert seen.left == pytest.approx(70)
-    assert seen.elapsed == 30
-    progress.trouble = "ConnectError"  # nobody knows for how long
-    assert [gauge.look().left is None for _ in range(2)] == [False, True]
+        snapshot = monitor.snapshot()
+        assert (snapshot.left is None) == (second <= 5)
+    assert snapshot.rate == pytest.approx(50)
+    assert snapshot.share == 0.3
+    assert snapshot.left == pytest.approx(70)
+    assert snapshot.elapsed == 30
+    progress.trouble = "ConnectError"  # of unknown duration
+    assert [monitor.snapshot().left is None for _ in range(2)] == [False, True]
     progress.trouble = None
-    for _ in range(20):  # a limit strikes: the last ten seconds count, and not the minute
+    for _ in range(20):  # with a rate limit the last ten seconds count, not the last minute
         clock.now += 1
-        seen = gauge.look()
-    assert seen.rate == 0
-    assert seen.left is None
+        snapshot = monitor.snapshot()
+    assert snapshot.rate == 0
+    assert snapshot.left is None
     progress.phase = "finishing"
-    assert gauge.look().left is None
+    assert monitor.snapshot().left is None
 
 
-def test_nothing_is_said_of_what_is_left_where_ids_are_not_known() -> None:
+def test_the_remaining_time_is_unknown_without_a_range_of_ids() -> None:
     clock, progress = _Clock(), Progress()
-    gauge = Gauge(progress, clock)
+    monitor = Monitor(progress, clock)
     progress.received = 1
     for _ in range(100):
         clock.now += 1
         progress.written += 1
-        seen = gauge.look()
-    assert (seen.share, seen.left) == (None, None)
-    assert seen.rate == pytest.approx(1)
+        snapshot = monitor.snapshot()
+    assert (snapshot.share, snapshot.left) == (None, None)
+    assert snapshot.rate == pytest.approx(1)
 
 
 @pytest.mark.parametrize(
@@ -76,26 +76,26 @@ def test_nothing_is_said_of_what_is_left_where_ids_are_not_known() -> None:
         (None, [], True, "waits for the disk"),
     ],
 )
-def test_what_it_waits_for_is_said_once_it_lasts(
+def test_the_reason_for_a_wait_is_shown_from_the_second_snapshot_on(
     trouble: str | None, pools: list[Any], disk: bool, text: str | None
 ) -> None:
     progress = Progress()
-    gauge = Gauge(progress, _Clock())
+    monitor = Monitor(progress, _Clock())
     progress.trouble, progress.waits_for_disk = trouble, disk
-    assert gauge.look(pools).waits is None
-    assert gauge.look(pools).waits == text
+    assert monitor.snapshot(pools).waits is None
+    assert monitor.snapshot(pools).waits == text
 
 
-def test_a_service_that_says_nothing_is_said_to() -> None:
+def test_a_silent_service_is_reported_with_the_seconds_of_silence() -> None:
     clock, progress = _Clock(), Progress()
-    gauge = Gauge(progress, clock)
+    monitor = Monitor(progress, clock)
     for _ in range(3):
         clock.now += 9
-        seen = gauge.look([pool(active=1)])
-    assert seen.waits == "waits for an answer of the service, 27 s by now"
+        snapshot = monitor.snapshot([pool(active=1)])
+    assert snapshot.waits == "has waited 27 s for the service's answer"
     progress.requests += 1
-    assert gauge.look([pool(active=1)]).waits is None
+    assert monitor.snapshot([pool(active=1)]).waits is None
 
 
-def test_while_it_stops_it_says_so() -> None:
-    assert Gauge(Progress()).look(stopping=True).phase.startswith("stopping")
+def test_the_phase_says_that_the_export_is_stopping() -> None:
+    assert Monitor(Progress()).snapshot(stopping=True).phase.startswith("stopping")

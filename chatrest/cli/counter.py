@@ -1,4 +1,4 @@
-"""Progress on standard error, and only where that is a terminal; elsewhere its silent twin."""
+"""A counter on standard error while a list is printed elsewhere; silent without a terminal."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -10,20 +10,20 @@ Count: TypeAlias = Callable[[int], None]
 
 
 @contextmanager
-def counting(what: str) -> Iterator[Count]:
-    """Shows how many `what` there are so far, while they go to a file or a pipe."""
-    # Where the output is on the same terminal, it is itself the progress.
+def counter(noun: str) -> Iterator[Count]:
+    """Show how many `noun` are printed so far; yields a function that takes how many more there are."""
+    # If the output is on the same terminal, it shows the progress itself.
     if not streams.is_terminal("stderr") or streams.is_terminal("stdout"):
         yield lambda _: None
         return
     from rich.console import Console
 
-    with Console(stderr=True).status(f"0 {what}") as status:
+    with Console(stderr=True).status(f"0 {noun}") as status:
         total = 0
 
         def count(more: int) -> None:
             nonlocal total
             total += more
-            status.update(f"{total:,} {what}")
+            status.update(f"{total:,} {noun}")
 
         yield count

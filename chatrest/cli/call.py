@@ -1,0 +1,195 @@
+"""`call`: any operation of the table, by its name; a subcommand an operation, made of its endpoint."""
+
+import sys
+from collections.abc import Mapping
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+from msgspec import structs
+
+from ..core.decode import Ack, Many, Outcomes
+from ..core.endpoint import Call, Endpoint
+from ..core.outcomes import outcomes_of
+from ..core.rows import AsRows
+from ..errors import ChatRestError, RequestInvalidError
+from ..models.raw_json import read_value, write_value
+from . import streams
+from .call_arguments import call_of
+from .call_help import describe, usage
+from .call_parameters import nearest
+from .environment import management, session
+from .lists import ListPrinter, cursor_option, limit_option
+from .running import run
+
+if TYPE_CHECKING:
+    from ..management import AsyncManagement
+    from ..session import AsyncSession
+
+_LINE_BREAKS: Final = bytes.maketrans(b"\r\n", b"  ")
+
+
+def operations() -> Mapping[str, Endpoint[Any]]:
+    """Return the table of operations; it is loaded when it is first needed."""
+    from ..resources import OPERATIONS
+
+    return OPERATIONS
+
+
+class OperationGroup(click.Group):
+    """A group with a subcommand for every operation of the table."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names of all operations, in the table's order."""
+        return list(operations())
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Return the command of an operation; None where there is no such operation."""
+        endpoint = operations().get(cmd_name)
+        return None if endpoint is None else OperationCommand(endpoint)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Return the command that `args` begin with; a usage error names the nearest operation."""
+        if args[0] not in operations():
+            hint = nearest(args[0], operations())
+            raise click.UsageError(
+                f"No such operation {args[0]!r}{hint}; '{ctx.command_path} --list' shows all"
+            )
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write nothing: there are too many of them for a help text."""
+
+
+class OperationCommand(click.Command):
+    """The command of one operation."""
+
+    def __init__(self, endpoint: Endpoint[Any]) -> None:
+        is_list = isinstance(endpoint.reply, Many)
+        super().__init__(
+            endpoint.name,
+            callback=partial(_call_list if is_list else _call_once, endpoint),
+            params=[click.Argument(["texts"], nargs=-1, metavar="KEY=VALUE")],
+            short_help=f"{endpoint.method} {endpoint.path}",
+        )
+        if is_list:
+            cursor_option(limit_option(self))
+        self._endpoint = endpoint
+
+    def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
+        """Return what has to be given, by its name."""
+        return usage(self._endpoint)
+
+    def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write what the operation is, and its parameters."""
+        describe(self._endpoint, formatter)
+
+
+def _call_list(
+    endpoint: Endpoint[Any], texts: tuple[str, ...], limit: int | None, cursor: str | None
+) -> None:
+    """Print the records of a list, a line each, as its pages come."""
+    from ..resources.listing import walk
+
+    call = call_of(endpoint, texts, _text_of)
+
+    async def work(printer: ListPrinter) -> None:
+        async with _client(endpoint) as client:
+            await printer.write(walk(AsRows(client.sender), call, cursor), limit)
+
+    ListPrinter("records").run(work)
+
+
+def _call_once(endpoint: Endpoint[Any], texts: tuple[str, ...]) -> None:
+    """Print the reply of a call as a line."""
+    call = call_of(endpoint, texts, _text_of)
+    streams.output()  # raises if it is closed, before anything is sent
+    reply = run(_send(endpoint, call))
+    streams.write_reply(_line(reply), "the call succeeded")
+    if isinstance(reply, Outcomes):
+        reply.check()
+    if isinstance(reply, Ack) and not reply.success:
+        raise ChatRestError(f"{endpoint.name}: the service says that it did not succeed")
+
+
+async def _send(endpoint: Endpoint[Any], call: Call[Any]) -> Any:
+    """Return the reply; a record as its bytes, because a struct would leave out unknown members."""
+    if (reader := getattr(endpoint.reply, "record_bytes", None)) is not None:
+        call = structs.replace(call, endpoint=structs.replace(endpoint, reply=reader))
+    async with _client(endpoint) as client:
+        return await client.sender(call)
+
+
+def _line(reply: Any) -> bytes:
+    if isinstance(reply, bytes):
+        return reply.translate(_LINE_BREAKS)
+    return write_value(outcomes_of(read_value(reply.raw)) if isinstance(reply, Outcomes) else reply)
+
+
+def _client(endpoint: Endpoint[Any]) -> "AsyncSession | AsyncManagement":
+    return management() if endpoint.interface == "management" else session()
+
+
+def _text_of(name: str) -> str:
+    """Return the text of a file, or of standard input for `-`, without the line break at its end."""
+    try:
+        data = sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise RequestInvalidError(f"@{name}: allowed is a file in UTF-8") from None
+    return text.removesuffix("\n").removesuffix("\r")
+
+
+def _print_list(ctx: click.Context, param: click.Parameter, is_asked: bool) -> None:
+    """Print the name, method and path of every operation, a line each."""
+    if not is_asked or ctx.resilient_parsing:
+        return
+    width = max(map(len, operations()))
+    for name, endpoint in operations().items():
+        click.echo(f"{name:{width}}  {endpoint.method:6}  {endpoint.path}")
+    ctx.exit()
+
+
+@click.group(
+    cls=OperationGroup,
+    short_help="Call any operation of the service.",
+    subcommand_metavar="NAME [KEY=VALUE]...",
+    invoke_without_command=True,
+)
+@click.option(
+    "--list", is_flag=True, is_eager=True, expose_value=False, callback=_print_list,
+    help="Print the name, method and path of every operation.",
+)  # fmt: skip
+@click.pass_context
+def call(ctx: click.Context) -> None:
+    """Call the operation NAME, and print its reply as JSON.
+
+    A list prints one line per record, exactly as the service sends it. Anything else prints one line: the
+    record, the acknowledgement, or the outcome of each item. Credentials in a reply are printed.
+
+    \b
+    KEY is the name of a parameter, in snake_case or as the service writes it. VALUE is
+      TEXT        the text as it is
+      N           a number
+      true|false  or 1 and 0
+      TIME        seconds since 1970, 2026-11-01, or 2026-11-01T12:00:00Z
+      LIST        items with commas between them, or a JSON array
+      JSON        any JSON value
+      @FILE       the value is read from a file, or from standard input (@-); @@ begins a text with @
+
+    body=JSON gives the whole body at once. If a parameter of the path and a member of the body have one name,
+    body.NAME is the member.
+
+    \b
+    Examples:
+      chatrest call --list
+      chatrest call users.list --help
+      chatrest call users.list status=available tags=a,b --limit 10
+      chatrest call messages.send receiver=bob type=text data='{"text": "hello"}' on_behalf_of=alice
+      chatrest call messages.send body=@message.json on_behalf_of=alice
+    """
+    if ctx.invoked_subcommand is None:
+        click.echo(ctx.get_help())

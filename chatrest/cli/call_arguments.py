@@ -1,0 +1,146 @@
+"""Arguments of `chatrest call`: from the texts `KEY=VALUE` to the call of an endpoint.
+
+All that is wrong with the names is one error, which says what is near and what is allowed. The values are
+checked by the structs that are made of them.
+"""
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any, TypeAlias
+
+from msgspec import Struct
+
+from ..core.endpoint import Call, Endpoint
+from ..errors import RequestInvalidError
+from ..secrets import shown
+from .call_parameters import ACTING, BODY, Parameter, Parameters
+from .call_values import convert, list_type, read_json
+
+ReadFile: TypeAlias = Callable[[str], str]
+"""Return the text of the file of this name."""
+
+
+class _Texts(Struct):
+    """The texts of a command line by parameter, and what is wrong with their names."""
+
+    by_name: dict[str, list[str]]
+    unknown: list[str]
+    bare: list[str]
+
+
+def call_of(endpoint: Endpoint[Any], texts: Sequence[str], read_file: ReadFile) -> Call[Any]:
+    """Return the call that the texts `KEY=VALUE` ask for.
+
+    Raises `RequestInvalidError` for a name that is unknown, missing or given twice, and for a value that is
+    not allowed; what `read_file` raises for a file that cannot be read.
+    """
+    parameters = Parameters(endpoint)
+    given = _by_name(parameters, texts)
+    _check_names(endpoint, parameters, given)
+    values: dict[str, dict[str, Any]] = {place: {} for place in ("acting", "path", "query", "body")}
+    for parameter in parameters.all:
+        if parameter.name in given.by_name and parameter.place != "whole body":
+            value = _value(parameter, given.by_name[parameter.name], read_file)
+            values[parameter.place][parameter.field] = value
+    whole = None
+    if BODY in given.by_name:
+        whole = read_json(BODY, _single(BODY, given.by_name[BODY], read_file))
+    return endpoint(
+        query=endpoint.query(**values["query"]) if endpoint.query and values["query"] else None,
+        body=_body(endpoint, parameters, whole, values["body"]),
+        on_behalf_of=values["acting"].get(ACTING),
+        **values["path"],
+    )
+
+
+def _by_name(parameters: Parameters, texts: Sequence[str]) -> _Texts:
+    given = _Texts({}, [], [])
+    for text in texts:
+        key, separator, value = text.partition("=")
+        if not separator:
+            given.bare.append(text)
+        elif (parameter := parameters.get(key)) is None:
+            given.unknown.append(key)
+        else:
+            given.by_name.setdefault(parameter.name, []).append(value)
+    return given
+
+
+def _check_names(endpoint: Endpoint[Any], parameters: Parameters, given: _Texts) -> None:
+    names: set[str] = set(given.by_name)
+    if BODY in names:  # it may hold any of them
+        names.update(parameter.name for parameter in parameters.of("body"))
+    missing = _missing(parameters, names)
+    faults = [f"no parameter {shown(name)}{parameters.hint(name)}" for name in given.unknown]
+    for index, text in enumerate(given.bare):
+        hint = f" (did you mean {shown(f'{missing[index]}={text}')}?)" if index < len(missing) else ""
+        faults.append(f"{shown(text)} is not KEY=VALUE{hint}")
+    _check(endpoint, parameters, faults, missing)
+
+
+def _missing(parameters: Parameters, names: Collection[str]) -> list[str]:
+    return [each.name for each in parameters.all if each.is_required and each.name not in names]
+
+
+def _check(
+    endpoint: Endpoint[Any], parameters: Parameters, faults: Sequence[str], missing: Sequence[str]
+) -> None:
+    """Refuse names that are wrong or missing, and say which are allowed."""
+    lacks = [f"missing {', '.join(missing)}"] if missing else []
+    if not faults and not lacks:
+        return
+    allowed = ", ".join(parameter.name for parameter in parameters.all)
+    rule = (f"allowed are {allowed}" if allowed else "it has no parameters",) if faults else ()
+    error = RequestInvalidError(f"{endpoint.name}: {'; '.join((*faults, *lacks, *rule))}")
+    error.add_note(f"see 'chatrest call {endpoint.name} --help'")
+    raise error
+
+
+def _value(parameter: Parameter, texts: Sequence[str], read_file: ReadFile) -> Any:
+    """Return the value of one parameter; a list takes the items of every text."""
+    if list_type(parameter.rule) is None or len(texts) == 1:
+        text = _single(parameter.name, texts, read_file)
+        if text == "null" and parameter.takes_null:
+            return None
+        return convert(parameter.name, text, parameter.rule)
+    lists = [convert(parameter.name, _content(text, read_file), parameter.rule) for text in texts]
+    return [item for items in lists for item in (items if isinstance(items, list) else [items])]
+
+
+def _single(name: str, texts: Sequence[str], read_file: ReadFile) -> str:
+    if len(texts) > 1:
+        raise RequestInvalidError(f"{name}: given {len(texts)} times, allowed is once")
+    return _content(texts[0], read_file)
+
+
+def _content(text: str, read_file: ReadFile) -> str:
+    """Return the text itself, or for `@file` that of the file; `@@` stands for `@`."""
+    if not text.startswith("@"):
+        return text
+    return text[1:] if text.startswith("@@") else read_file(text[1:])
+
+
+def _body(endpoint: Endpoint[Any], parameters: Parameters, whole: Any, fields: Mapping[str, Any]) -> Any:
+    """Return the struct of the body, of `body=…` and the single fields, which replace members of it."""
+    if endpoint.body is None:
+        return whole
+    fields = {**_fields(endpoint, parameters, whole), **fields}
+    names = {parameter.name for parameter in parameters.of("body") if parameter.field in fields}
+    outside = {parameter.name for parameter in parameters.all if parameter.place != "body"}
+    _check(endpoint, parameters, (), _missing(parameters, names | outside))
+    return endpoint.body(**fields)
+
+
+def _fields(endpoint: Endpoint[Any], parameters: Parameters, whole: Any) -> dict[str, Any]:
+    """Return the members of a whole body under the names of the struct's fields."""
+    if whole is None:
+        return {}
+    if not isinstance(whole, dict):
+        raise RequestInvalidError(f"{BODY} = {shown(whole)}: allowed is a JSON object")
+    by_member = {name: parameters.get(f"{BODY}.{name}") for name in whole}
+    unknown = [
+        f"no member {shown(name)} in the body{parameters.hint(f'{BODY}.{name}')}"
+        for name, parameter in by_member.items()
+        if parameter is None
+    ]
+    _check(endpoint, parameters, unknown, ())
+    return {each.field: whole[name] for name, each in by_member.items() if each is not None}

@@ -1,0 +1,83 @@
+"""The help text of an operation, read from its endpoint."""
+
+from typing import Any, Final
+
+import click
+
+from ..core.decode import ACK, Each, Many
+from ..core.endpoint import Endpoint, Replay
+from .call_parameters import Parameter, Parameters, Place
+
+_SECTIONS: Final[tuple[tuple[str, tuple[Place, ...]], ...]] = (
+    ("Path", ("path",)),
+    ("Query", ("query",)),
+    ("Body", ("whole body", "body")),
+    ("Acting user", ("acting",)),
+)
+_WIDEST: Final = 40
+"""Columns of a name and its type; a longer one has a line of its own."""
+_REPEATED: Final[dict[Replay, str]] = {
+    "never": "It is sent once: if the connection breaks, the error says that it may have been applied.",
+    "safe": "It changes nothing, and is repeated if no usable reply comes.",
+    "idempotent": "It is repeated if no usable reply comes: a second time it changes nothing more.",
+}
+
+
+def usage(endpoint: Endpoint[Any]) -> list[str]:
+    """Return the pieces of the usage line: the required parameters by name, and a place for the others."""
+    parameters = Parameters(endpoint).all
+    required = [parameter.label for parameter in parameters if parameter.is_required]
+    options = ["[OPTIONS]"]
+    return options + required + (["[KEY=VALUE]..."] if len(required) < len(parameters) else [])
+
+
+def describe(endpoint: Endpoint[Any], formatter: click.HelpFormatter) -> None:
+    """Write the operation's method and path, its reply, its repetition, and a section for each place."""
+    parameters = Parameters(endpoint)
+    with formatter.indentation():
+        formatter.write_paragraph()
+        formatter.write_text(f"{endpoint.method} {endpoint.path}")
+        formatter.write_paragraph()
+        formatter.write_text(" ".join(_sentences(endpoint)))
+    for title, places in _SECTIONS:
+        members = [parameter for place in places for parameter in parameters.of(place)]
+        if members:
+            with formatter.section(title):
+                formatter.write_dl(
+                    [(each.label, _words(endpoint, each)) for each in members], col_max=_WIDEST
+                )
+
+
+def _sentences(endpoint: Endpoint[Any]) -> list[str]:
+    sentences = [_printed(endpoint), _REPEATED[endpoint.replay]]
+    if endpoint.interface == "management":
+        sentences.append(
+            "Reads CHATREST_MANAGEMENT_URL, CHATREST_MANAGEMENT_KEY and CHATREST_MANAGEMENT_SECRET."
+        )
+    return sentences
+
+
+def _printed(endpoint: Endpoint[Any]) -> str:
+    if isinstance(endpoint.reply, Many):
+        return "Prints one JSON line per record."
+    if isinstance(endpoint.reply, Each):
+        return "Prints the outcome of each item by its key; the exit status is 1 if one failed."
+    if endpoint.reply is ACK:
+        return "Prints the acknowledgement; the exit status is 1 if it says that the call did not succeed."
+    return "Prints the reply as one JSON line."
+
+
+def _words(endpoint: Endpoint[Any], parameter: Parameter) -> str:
+    if parameter.place == "acting":
+        words = "the uid of the user that acts"
+    elif parameter.place == "whole body":
+        words = "the whole body at once" if endpoint.body else "a body, if the operation takes one"
+    else:
+        words = (parameter.description or "a text that is not empty").replace(
+            "True or False", "true or false"
+        )
+    if parameter.place == "query" and endpoint.paging and parameter.wire_name in endpoint.paging.sizes:
+        words += "; the size of a page (--limit is the number of records)"
+    if parameter.takes_null:
+        words += ", or null"
+    return f"{words}  [required]" if parameter.is_required else words

@@ -1,0 +1,210 @@
+"""Texts for numbers, for the progress, for the summary of a run and for an estimate."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final
+
+from msgspec import Struct
+
+from ..streams import one_line
+
+if TYPE_CHECKING:  # both import aiohttp, which a help text does not need
+    from ...export import Progress, Report
+    from ...export.estimating.estimate import Estimate
+    from .snapshot import Snapshot
+
+_MINUTE: Final = 60
+_HOUR: Final = 3600
+_DAY: Final = 86_400
+_NAMES_SHOWN: Final = 20
+"""The largest number of names in one line."""
+
+
+class FileTotals(Struct, frozen=True):
+    """The format, number and total bytes of the exported files."""
+
+    format: str
+    count: int
+    bytes: int
+
+
+def duration(seconds: float) -> str:
+    """A measured time: `4.2 s`, `3:12`, `1:02:03`, `2 d 01:02:03`."""
+    if seconds < _MINUTE:
+        return f"{seconds:.1f} s"
+    days, rest = divmod(round(seconds), _DAY)
+    hours, minutes = divmod(rest // _MINUTE, _MINUTE)
+    if days:
+        return f"{days:,} d {hours:02}:{minutes:02}:{rest % _MINUTE:02}"
+    return f"{hours}:{minutes:02}:{rest % _MINUTE:02}" if hours else f"{minutes}:{rest % _MINUTE:02}"
+
+
+def about(seconds: float) -> str:
+    """An estimated time, rounded: `about 40 s`, `about 3 h 20 min`."""
+    if seconds < 10:
+        return "a few seconds"
+    if seconds < 1.5 * _MINUTE:
+        return f"about {5 * round(seconds / 5)} s"
+    if seconds < 1.5 * _HOUR:
+        return f"about {round(seconds / _MINUTE)} min"
+    if seconds < _DAY:
+        hours, minutes = divmod(10 * round(seconds / 600), _MINUTE)
+        return f"about {hours} h {minutes} min" if minutes else f"about {hours} h"
+    days, hours = divmod(round(seconds / _HOUR), 24)
+    return f"about {days:,} d {hours} h" if hours else f"about {days:,} d"
+
+
+def size(count: int) -> str:
+    """A number of bytes: `12.3 MB`."""
+    return f"{count / 1e9:,.2f} GB" if count >= 1e9 else f"{count / 1e6:,.1f} MB"
+
+
+def plural(count: int, noun: str) -> str:
+    """A number and its noun: `1 source`, `2 sources`."""
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+
+
+def rounded(number: float) -> str:
+    """An estimated number, rounded to two digits: `250,000`."""
+    whole = round(number)
+    unit = 10 ** max(0, len(str(abs(whole))) - 2)
+    return f"{round(whole / unit) * unit:,}"
+
+
+# ── progress ──
+
+
+def progress_line(snapshot: "Snapshot") -> str:
+    """One line of the log."""
+    if not snapshot.received:
+        return f"{snapshot.phase}: {snapshot.waits or duration(snapshot.elapsed)}"
+    parts = [
+        f"{snapshot.messages:,} messages at {snapshot.rate:,.0f}/s",
+        size(snapshot.received),
+        f"{snapshot.requests:,} requests" + (f" ({snapshot.limited:,} × 429)" if snapshot.limited else ""),
+        *([f"{snapshot.done:,} of {plural(snapshot.sources, 'source')}"] if snapshot.sources else []),
+        *([f"{snapshot.failed:,} failed"] if snapshot.failed else []),
+        *([f"{snapshot.share:.0%}"] if snapshot.share is not None else []),
+        *([f"{about(snapshot.left)} left"] if snapshot.left is not None else []),
+        duration(snapshot.elapsed),
+        *([snapshot.waits] if snapshot.waits else []),
+    ]
+    return f"{snapshot.phase}: {', '.join(parts)}"
+
+
+# ── the summary ──
+
+
+def summary_lines(
+    report: "Report", progress: "Progress", out: str, files: FileTotals, seconds: float
+) -> Iterator[str]:
+    """The summary of a run that took `seconds`, one fact per line."""
+    status = "complete" if report.complete else "NOT COMPLETE"
+    yield _row("export", f"{out}, {files.format}, {status}")
+    yield _row("messages", f"{report.messages:,}, {report.written:,} of them new")
+    if report.lost:
+        reason = "from a missing file, and no longer on the service"
+        yield _row("missing", f"{report.lost:,} {reason}: see manifest.json")
+    if report.changed or report.vanished:
+        yield _row("changed", f"{report.changed:,}; their older versions are kept in the history")
+        yield _row(
+            "deleted", f"{report.vanished:,} that the service no longer returns; they stay in the export"
+        )
+    failed = f", {len(report.failed):,} of them failed" if report.failed else ""
+    yield _row("sources", f"{report.sources:,}{failed}")
+    if report.gone:
+        yield _row("users", f"deleted: {name_list(report.gone)}; their messages stay in the export")
+    if files.count:
+        yield _row("files", f"{files.count:,}, {size(files.bytes)}")
+    repeated = f", {progress.repeated:,} repeated" if progress.repeated else ""
+    yield _row("requests", f"{report.requests:,}, {progress.limited:,} answered 429{repeated}")
+    rate = f", {report.written / max(seconds, 1e-3):,.0f} messages/s" if report.written else ""
+    yield _row("time", f"{duration(seconds)}{rate}")
+
+
+def name_list(names: list[str]) -> str:
+    """The first names of `names`, and the number of the others."""
+    more = f" and {len(names) - _NAMES_SHOWN:,} more" if len(names) > _NAMES_SHOWN else ""
+    return f"{', '.join(names[:_NAMES_SHOWN])}{more}"
+
+
+def incomplete_message(report: "Report") -> str:
+    """The reasons why an export is not complete, and what to do."""
+    reasons = list(report.reasons)
+    if report.failed:
+        reasons.insert(0, f"{len(report.failed):,} of {plural(report.sources, 'source')} failed")
+    return f"the export is not complete: {'; '.join(reasons)}; run the same command again"
+
+
+# ── an estimate ──
+
+
+def estimate_lines(estimate: "Estimate", out: str, workers: int) -> Iterator[str]:
+    """The work of a run with this plan, one fact per line, each with its certainty."""
+    yield _row("export", f"{out}, {estimate.plan.format}; nothing was written")
+    complete = f", of which {estimate.whole:,} are up to date" if estimate.whole else ""
+    yield _row("sources", f"{estimate.sources:,}{complete}")
+    for failure in estimate.refused:
+        yield _row("refused", f"{failure.source}: {failure.error}")
+    yield _row("messages", _messages(estimate))
+    least = "at least " if estimate.bounded else ""
+    yield _row("requests", f"{least}about {rounded(estimate.requests)}")
+    yield _row(
+        "time", f"{least}{about(estimate.seconds)}, with {plural(workers, 'worker')}{_latency(estimate)}"
+    )
+    yield _row("limit", _limit(estimate))
+    yield _row("basis", f"{plural(estimate.asked, 'request')}; {_basis(estimate)}")
+
+
+def _messages(estimate: "Estimate") -> str:
+    if not estimate.messages:
+        return "none to read"
+    if estimate.bounded:
+        number = (
+            f"{estimate.messages:,}"
+            if _is_every_source_sampled(estimate)
+            else f"about {rounded(estimate.messages)}"
+        )
+        sources = plural(estimate.bounded, "source")
+        return f"at least {number} to read; {sources} have more than was read, and gave no plausible total"
+    new = f", about {rounded(estimate.written)} of them new, as a message of two sources is written once"
+    return (
+        f"about {rounded(estimate.messages)} to read ({size(estimate.bytes)})"
+        f"{new if estimate.written < estimate.messages else ''}; {_known(estimate)}"
+    )
+
+
+def _known(estimate: "Estimate") -> str:
+    """The certainty of the number of messages."""
+    if not estimate.reported:
+        return "every sampled list was read to its end"
+    return f"{plural(estimate.reported, 'source')} counted by the service's totals, which may be wrong"
+
+
+def _is_every_source_sampled(estimate: "Estimate") -> bool:
+    return estimate.sampled >= estimate.sources - estimate.whole
+
+
+def _latency(estimate: "Estimate") -> str:
+    if not estimate.latency:
+        return ""
+    return (
+        f"; a request took {estimate.latency * 1000:,.0f} ms, a page {estimate.page_latency * 1000:,.0f} ms"
+    )
+
+
+def _limit(estimate: "Estimate") -> str:
+    if estimate.rate is None:
+        return "the service reported none"
+    return f"about {estimate.rate:,.0f} requests in {estimate.window:,.0f} s"
+
+
+def _basis(estimate: "Estimate") -> str:
+    if not estimate.sampled:
+        return "there is nothing left to read"
+    if _is_every_source_sampled(estimate):
+        return "every source with something left was asked"
+    return f"extrapolated from {estimate.sampled} sources; far off if a few sources hold most messages"
+
+
+def _row(name: str, text: str) -> str:
+    return f"{name:<9} {one_line(text)}"

@@ -1,0 +1,158 @@
+"""Snapshots of an export's progress: rates, the remaining time, and the reason for a wait.
+
+The remaining time is computed from the covered ids at the speed of the last minute. It is unknown for the
+first seconds, as sources differ much in how many messages they have for their ids. Nothing here does I/O;
+the clock is injected.
+"""
+
+import time
+from collections import deque
+from collections.abc import Callable, Collection
+from typing import Final, NamedTuple, final
+
+from msgspec import Struct
+
+from ...export.progress import Active, Progress
+from ...network.pool import Pool
+
+_RATE_WINDOW: Final = 10.0
+_REMAINING_WINDOWS: Final = (10.0, 60.0)
+"""Windows in seconds; the slower of the two speeds counts, as a rate limit may have begun just now."""
+_SHORTEST_WINDOW: Final = 5.0
+"""Seconds of data without which no speed is computed."""
+_LEAST_SHARE: Final = 0.01
+_REPORTED_SILENCE: Final = 10.0
+"""Seconds without a reply after which the display says so."""
+_NO_ANSWER: Final = "the service does not answer"
+
+
+@final
+class Snapshot(Struct, frozen=True, kw_only=True):
+    """The progress of an export at one moment."""
+
+    phase: str
+    messages: int
+    rate: float
+    """Messages per second."""
+    received: int
+    """Bytes."""
+    requests: int
+    limited: int
+    sources: int
+    done: int
+    failed: int
+    changed: int
+    vanished: int
+    elapsed: float
+    """Seconds since the start."""
+    share: float | None = None
+    """The covered fraction of all ids, 0 to 1; None if unknown."""
+    left: float | None = None
+    """Estimated seconds to the end; None if unknown."""
+    waits: str | None = None
+    """The reason for a wait, as a sentence for users; None if the export does not wait."""
+    active: tuple[Active, ...] = ()
+
+
+class _Sample(NamedTuple):
+    at: float
+    written: int
+    covered: int
+
+
+@final
+class Monitor:
+    """Compute snapshots of `progress`; `clock` gives seconds that only increase."""
+
+    def __init__(self, progress: Progress, clock: Callable[[], float] = time.monotonic) -> None:
+        self._progress = progress
+        self._clock = clock
+        self._began = clock()
+        self._samples: deque[_Sample] = deque()
+        self._last_reply = (0, self._began)
+        self._last_waits: str | None = None
+
+    @property
+    def elapsed(self) -> float:
+        """Seconds since the start."""
+        return self._clock() - self._began
+
+    def snapshot(self, pools: Collection[Pool] = (), *, stopping: bool = False) -> Snapshot:
+        """Return the progress at this moment, with the reason for a wait taken from `pools`."""
+        progress, now = self._progress, self._clock()
+        self._add_sample(now)
+        share = min(1.0, progress.covered / progress.ids) if progress.ids else None
+        waits = self._if_repeated(self._waits(pools, now))
+        is_silent = waits is not None and waits.startswith(_NO_ANSWER)
+        return Snapshot(
+            phase="stopping: writing the fetched pages" if stopping else progress.phase,
+            messages=progress.written,
+            rate=self._rate(now),
+            received=progress.received,
+            requests=progress.requests,
+            limited=progress.limited,
+            sources=progress.sources,
+            done=progress.done,
+            failed=progress.failed,
+            changed=progress.changed,
+            vanished=progress.vanished,
+            elapsed=now - self._began,
+            share=share,
+            left=None if is_silent else self._left(now, share),
+            waits=waits,
+            active=tuple(progress.active.values()),
+        )
+
+    def _add_sample(self, now: float) -> None:
+        progress = self._progress
+        if progress.requests != self._last_reply[0]:
+            self._last_reply = progress.requests, now
+        if self._samples or progress.received:  # the time until the first page is not part of a rate
+            self._samples.append(_Sample(now, progress.written, progress.covered))
+        while self._samples and now - self._samples[0].at > _REMAINING_WINDOWS[-1]:
+            self._samples.popleft()
+
+    def _rate(self, now: float) -> float:
+        first = self._since(now - _RATE_WINDOW)
+        if first is None or now <= first.at:
+            return self._progress.written / max(now - self._began, 1e-3)
+        return (self._progress.written - first.written) / (now - first.at)
+
+    def _left(self, now: float, share: float | None) -> float | None:
+        if share is None or share < _LEAST_SHARE or self._progress.phase != "walking":
+            return None
+        speeds = [self._speed(now, over) for over in _REMAINING_WINDOWS]
+        slowest = min(speeds)
+        return max(0, self._progress.ids - self._progress.covered) / slowest if slowest > 0 else None
+
+    def _speed(self, now: float, over: float) -> float:
+        """Return ids per second over the last `over` seconds; 0 with too little data."""
+        first = self._since(now - over)
+        if first is None or now - first.at < _SHORTEST_WINDOW:
+            return 0.0
+        return (self._progress.covered - first.covered) / (now - first.at)
+
+    def _since(self, begin: float) -> _Sample | None:
+        return next((sample for sample in self._samples if sample.at >= begin), None)
+
+    # ── the reason for a wait ──
+
+    def _if_repeated(self, waits: str | None) -> str | None:
+        """Return `waits` if the last snapshot waited too, as a failure that is over at once is not shown."""
+        previous, self._last_waits = self._last_waits, waits
+        return waits if waits is not None and previous is not None else None
+
+    def _waits(self, pools: Collection[Pool], now: float) -> str | None:
+        trouble, silent = self._progress.trouble, now - self._last_reply[1]
+        # Calls that wait while their pool has free places wait for the rate limit.
+        if trouble == "RateLimitError" or any(each.waiting and not each.places.waiting for each in pools):
+            return "waits for the service's rate limit"
+        if trouble in ("ConnectError", "RequestTimeoutError", "ReplyUnreadableError"):
+            return f"{_NO_ANSWER}: {trouble}"
+        if trouble == "ServerError":
+            return f"the service fails: {trouble}"
+        if self._progress.waits_for_disk:
+            return "waits for the disk"
+        if silent > _REPORTED_SILENCE and any(each.active for each in pools):
+            return f"has waited {silent:.0f} s for the service's answer"
+        return None

@@ -1,0 +1,139 @@
+"""`messages`, `users`, `apps`: print lists, one JSON line per record."""
+
+import asyncio
+from collections.abc import Callable
+from typing import Any, Final
+
+import click
+import msgspec
+
+from ..core.cursor import Cursor
+from ..core.lenient import whole
+from ..core.rows import AsRows
+from ..errors import ChatRestError
+from ..queries.apps import AppQuery
+from ..queries.messages import MessageQuery
+from ..queries.users import UserQuery
+from ..resources.apps import Apps
+from ..resources.messages import Messages
+from ..resources.users import Users
+from ..secrets import scrub_all
+from ..walk import Walk
+from . import streams
+from .counter import counter
+from .environment import management, session
+from .filters import ListCommand, filter_options, query_of
+from .running import run
+
+limit_option: Final = click.option(
+    "--limit", type=click.IntRange(min=0), metavar="N", help="Print no more than N.  [default: all]"
+)
+cursor_option: Final = click.option(
+    "--cursor",
+    metavar="TOKEN",
+    help="Continue where an earlier run stopped, with the token that it printed. Use the same filters.",
+)
+_EARLY_ENDS: Final = (ChatRestError, OSError, KeyboardInterrupt, asyncio.CancelledError)
+
+
+class ListPrinter:
+    """Print a walk to standard output, and keep the cursor after the last page that was written."""
+
+    def __init__(self, noun: str, *, convert: Callable[[bytes], bytes] = bytes) -> None:
+        self._noun = noun
+        self._convert = convert
+        self._written: Cursor | None = None
+
+    def run(self, work: Callable[["ListPrinter"], Any]) -> None:
+        """Run `work`; if it fails or is interrupted, add to the error a note that says how to continue."""
+        try:
+            run(work(self))
+        except _EARLY_ENDS as error:
+            if self._written is not None:
+                error.add_note(f"continue with the same command and --cursor {self._written}")
+            raise
+
+    async def write(self, walk: Walk[Any], limit: int | None) -> None:
+        """Write at most `limit` records of the walk; the cursor advances only after a page is written."""
+        with counter(self._noun) as count:
+            async for page in (walk if limit is None else walk.limit(limit)).pages():
+                lines = [self._convert(bytes(row.raw)) for row in page.items]
+                streams.write(b"".join(b"%b\n" % line for line in lines))
+                self._written = page.cursor
+                count(len(lines))
+
+
+@click.command(cls=ListCommand, short_help="Print the messages of a user as JSON lines.")
+@click.argument("uid")
+@click.option("--on-behalf-of", metavar="UID", help="Print the messages between this user and UID.")
+@limit_option
+@cursor_option
+@filter_options(MessageQuery)
+def messages(uid: str, on_behalf_of: str | None, limit: int | None, cursor: str | None, **given: Any) -> None:
+    """Print the messages of UID, one JSON line each, exactly as the service sends them.
+
+    If a run is interrupted or fails, its last line on standard error says how to continue.
+
+    \b
+    Examples:
+      chatrest messages bob --on-behalf-of alice > talk.jsonl
+      chatrest messages bob --on-behalf-of alice --affix append --limit 10
+      chatrest messages bob --search-key invoice --has-attachments | jq .data.text
+    """
+
+    async def work(printer: ListPrinter) -> None:
+        query = query_of(MessageQuery, given)
+        async with session() as chat:
+            lists = Messages(AsRows(chat.sender))
+            walk = lists.list_user(uid, on_behalf_of=on_behalf_of, query=query, cursor=cursor)
+            await printer.write(walk, limit)
+
+    ListPrinter("messages").run(work)
+
+
+@click.command(cls=ListCommand, short_help="Print the users of the app as JSON lines.")
+@limit_option
+@cursor_option
+@filter_options(UserQuery)
+def users(limit: int | None, cursor: str | None, **given: Any) -> None:
+    """Print the users of the app, one JSON line each, exactly as the service sends them.
+
+    \b
+    Examples:
+      chatrest users > users.jsonl
+      chatrest users --status available --role moderator
+      chatrest users --search-key al --search-in name --limit 5
+    """
+
+    async def work(printer: ListPrinter) -> None:
+        query = query_of(UserQuery, given)
+        async with session() as chat:
+            await printer.write(Users(AsRows(chat.sender)).list(query, cursor=cursor), limit)
+
+    ListPrinter("users").run(work)
+
+
+@click.command(cls=ListCommand, short_help="Print the applications of the account as JSON lines.")
+@limit_option
+@cursor_option
+@filter_options(AppQuery)
+def apps(limit: int | None, cursor: str | None, **given: Any) -> None:
+    """Print the applications of the account, one JSON line each, with their keys hidden.
+
+    Reads CHATREST_MANAGEMENT_URL, CHATREST_MANAGEMENT_KEY and CHATREST_MANAGEMENT_SECRET.
+
+    \b
+    Example:
+      chatrest apps | jq -r .id
+    """
+
+    async def work(printer: ListPrinter) -> None:
+        query = query_of(AppQuery, given)
+        async with management() as account:
+            await printer.write(Apps(AsRows(account.sender)).list(query, cursor=cursor), limit)
+
+    ListPrinter("apps", convert=_without_keys).run(work)
+
+
+def _without_keys(record: bytes) -> bytes:
+    return msgspec.json.encode(scrub_all(whole(record), ()))

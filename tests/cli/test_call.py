@@ -1,0 +1,271 @@
+"""`call`: what it prints, how it goes on and how it fails."""
+
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from click.shell_completion import ShellComplete
+from click.testing import CliRunner, Result
+
+from chatrest.cli.call_parameters import Parameters
+from chatrest.cli.root import root
+from chatrest.resources import OPERATIONS
+
+from .conftest import SECRETS, EmulatorThread, Proxy, error_line, rows
+
+Run = Callable[..., Result]
+MakeProxy = Callable[[Callable[[int, str], tuple[int, bytes] | None]], Proxy]
+
+TALK = ("call", "messages.list_user", "uid=user-02", "on_behalf_of=user-01")
+HELLO = ("call", "messages.send", "receiver=user-02", "type=text", 'data={"text": "hé ☃"}')
+FAILURE = b'{"error": {"code": "ERR_PERMISSION_DENIED", "message": "Not any more."}}'
+
+
+# ── lists ──
+
+
+def test_a_list_prints_what_the_command_of_its_own_prints(command: Run) -> None:
+    result = command(*TALK, "affix=append")
+    assert (
+        result.stdout_bytes
+        == command("messages", "user-02", "--on-behalf-of", "user-01", "--affix", "append").stdout_bytes
+    )
+    assert len(rows(result)) > 50
+
+
+@pytest.mark.parametrize(("limit", "count"), [("0", 0), ("3", 3)])
+def test_limit_is_the_total_and_per_page_the_size_of_a_page(command: Run, limit: str, count: int) -> None:
+    assert len(rows(command("call", "users.list", "perPage=2", "--limit", limit))) == count
+
+
+def test_a_failed_list_says_how_to_continue_and_nothing_is_lost(command: Run, proxy: MakeProxy) -> None:
+    args = (*TALK, "limit=10")
+    with proxy(lambda number, _: (403, FAILURE) if number == 3 else None) as url:
+        first = command(*args, CHATREST_BASE_URL=url)
+    line = error_line(first)
+    assert "Not any more." in line
+    [token] = re.findall(r"--cursor (\S+)$", line)
+    rest = command(*args, "--cursor", token)
+    assert len(first.stdout.splitlines()) == 20
+    assert first.stdout_bytes + rest.stdout_bytes == command(*args).stdout_bytes
+
+
+def test_filters_of_a_list(command: Run) -> None:
+    records = rows(command(*TALK, "categories=call,custom", "hasMentions=false"))
+    assert {record["category"] for record in records} == {"call", "custom"}
+
+
+def test_the_management_interface_has_its_own_environment(command: Run) -> None:
+    assert [record["id"] for record in rows(command("call", "apps.list"))] == ["emulated"]
+    line = error_line(command("call", "apps.list", CHATREST_MANAGEMENT_URL=None), 2)
+    assert line == "the environment lacks CHATREST_MANAGEMENT_URL"
+
+
+# ── other replies ──
+
+
+def test_a_record_is_printed_as_it_is_stored(service: EmulatorThread, command: Run) -> None:
+    result = command(*HELLO, "on_behalf_of=user-01")
+    [record] = rows(result)
+    assert (record["sender"], record["receiver"], record["data"]["text"]) == ("user-01", "user-02", "hé ☃")
+    stored = service.ask(lambda emulator: emulator.store.message(int(record["id"])))
+    assert result.stdout_bytes == (stored or b"") + b"\n"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b'{"data": {"id": "1",\n "novel": 1.50, "data": {}}}',
+        b'{"data": [{"id": "1",\n "novel": 1.50, "data": {}}]}',
+    ],
+    ids=["record", "array of one"],
+)
+def test_unknown_members_of_a_record_are_printed_on_one_line(
+    command: Run, proxy: MakeProxy, body: bytes
+) -> None:
+    with proxy(lambda *_: (200, body)) as url:
+        result = command(*HELLO, CHATREST_BASE_URL=url)
+    assert result.stdout == '{"id": "1",  "novel": 1.50, "data": {}}\n'
+
+
+def test_a_token_is_printed(command: Run) -> None:
+    [record] = rows(command("call", "auth_tokens.create", "uid=user-01"))
+    assert record["authToken"] == command("token", "user-01").stdout.strip()
+    [fresh] = rows(command("call", "auth_tokens.create", "uid=user-01", "force=1"))
+    assert fresh["authToken"] != record["authToken"]
+
+
+def test_outcomes_are_printed_and_one_that_failed_is_a_failure(command: Run) -> None:
+    [removal] = rows(command("call", "members.kick", "guid=group-01", "uid=user-05"))
+    assert removal["success"] is True
+    [outcomes] = rows(command("call", "members.add", "guid=group-01", "participants=user-05"))
+    assert outcomes["user-05"]["success"] is True
+    result = command("call", "members.add", "guid=group-01", "admins=user-05", 'moderators=["nobody"]')
+    assert "2 of 2 items failed" in error_line(result)
+    assert {key: outcome["error"]["code"] for key, outcome in json.loads(result.stdout).items()} == {
+        "user-05": "ERR_ALREADY_JOINED",
+        "nobody": "ERR_UID_NOT_FOUND",
+    }
+
+
+def test_an_acknowledgement_without_success_is_printed_and_is_a_failure(
+    command: Run, proxy: MakeProxy
+) -> None:
+    with proxy(lambda *_: (200, b'{"data": {"success": false, "message": "Not today."}}')) as url:
+        result = command("call", "members.kick", "guid=group-01", "uid=user-05", CHATREST_BASE_URL=url)
+    assert json.loads(result.stdout) == {"success": False, "message": "Not today."}
+    assert "members.kick: the service says that it did not succeed" in error_line(result)
+
+
+def test_a_call_that_may_have_been_applied_is_sent_once(command: Run, proxy: MakeProxy) -> None:
+    numbers: list[int] = []
+
+    def answer(number: int, _: str) -> tuple[int, bytes]:
+        numbers.append(number)
+        return 500, b"{}"
+
+    with proxy(answer) as url:
+        assert "may or may not have been applied" in error_line(command(*HELLO, CHATREST_BASE_URL=url))
+    assert numbers == [1]
+
+
+# ── files ──
+
+
+def test_a_body_from_a_file_with_one_member_replaced(command: Run, tmp_path: Path) -> None:
+    file = tmp_path / "message.json"
+    file.write_text(
+        '{"receiver": "user-02", "receiverType": "user", "type": "text", "data": {"text": "x"}}\n'
+    )
+    [record] = rows(command("call", "messages.send", f"body=@{file}", "receiver=user-03"))
+    assert (record["receiver"], record["data"]["text"]) == ("user-03", "x")
+
+
+def test_values_from_files_and_from_standard_input(service: EmulatorThread, tmp_path: Path) -> None:
+    file = tmp_path / "receiver"
+    file.write_bytes(b"\xef\xbb\xbfuser-02\r\n")
+    args = ["call", "messages.send", f"receiver=@{file}", "type=text", "data=@-"]
+    result = CliRunner().invoke(root, args, input='{"text": "from a pipe"}', env=service.env)
+    [record] = rows(result)
+    assert (record["receiver"], record["data"]["text"]) == ("user-02", "from a pipe")
+
+
+def test_a_file_that_cannot_be_read(command: Run, tmp_path: Path) -> None:
+    (tmp_path / "binary").write_bytes(b"\xff")
+    missing = command("call", "messages.send", f"body=@{tmp_path / 'none'}")
+    assert "none: No such file" in error_line(missing)
+    assert "allowed is a file in UTF-8" in error_line(
+        command("call", "messages.send", f"body=@{tmp_path / 'binary'}"), 2
+    )
+
+
+# ── wrong arguments ──
+
+
+@pytest.mark.parametrize(
+    ("args", "words"),
+    [
+        (["users.lst"], "No such operation 'users.lst' (did you mean 'users.list'?); 'chatrest call --list'"),
+        (
+            ["members.add", "gid=a"],
+            "no parameter 'gid' (did you mean 'guid'?); missing guid; allowed are guid, ",
+        ),
+        (["members.change_scope", "guid=a"], "missing uid, scope; see 'chatrest call "),
+        (["messages.list_user", "bob"], "'bob' is not KEY=VALUE (did you mean 'uid=bob'?)"),
+        (["users.list", "per_page=1001"], "per_page = 1001: allowed is a whole number from 1 to 1000"),
+        (["users.list", "perPage=many"], "per_page = 'many': allowed is a whole number from 1 to 1000"),
+        (["users.list", "on_behalf_of=a"], "users.list: no parameter 'on_behalf_of'; allowed are search_key"),
+        (["messages.list", "on_behalf_of= a"], "on_behalf_of = ' a'"),
+        (["messages.list_user", "uid=.."], "uid = '..'"),
+        (["messages.list_user", "uid=a", "uid=b"], "uid: given 2 times, allowed is once"),
+        (["messages.list", "from_timestamp=2026-13-01"], "from_timestamp = '2026-13-01': allowed is a"),
+        (["members.add", "guid=a"], "one uid at least is needed"),
+        (["messages.send", "body=[1]"], "body = [1]: allowed is a JSON object"),
+        (["messages.send", "body={"], "body = '{': it is not JSON"),
+        (["messages.send", 'body={"typ": 1}'], "no member 'typ' in the body (did you mean 'type'?)"),
+        (["messages.send", 'body={"type": "text"}'], "missing receiver, data"),
+        (["messages.send", "receiver=b", "type=text", "data={x"], "data = '{x': it is not JSON"),
+        (["messages.send", "receiver=b", "type=text", "data=x"], "data = 'x': allowed is a JSON object"),
+        (["users.list", "search_key=\udcff"], "search_key = '\\udcff'"),
+        (["members.kick", "--limit", "1"], "No such option '--limit'"),
+    ],
+)
+def test_what_is_wrong_is_one_line_and_nothing_is_sent(
+    command: Run, proxy: MakeProxy, args: list[str], words: str
+) -> None:
+    paths: list[str] = []
+    with proxy(lambda _, path: paths.append(path)) as url:
+        result = command("call", *args, CHATREST_BASE_URL=url)
+    assert words in error_line(result, 2)
+    assert (result.stdout, paths) == ("", [])
+
+
+# ── help ──
+
+
+def test_the_list_has_every_operation_on_a_line() -> None:
+    result = CliRunner().invoke(root, ["call", "--list"])
+    assert result.exit_code == 0
+    lines = [tuple(line.split()) for line in result.stdout.splitlines()]
+    assert lines == [(name, each.method, each.path) for name, each in OPERATIONS.items()]
+
+
+@pytest.mark.parametrize("name", OPERATIONS)
+def test_the_help_of_an_operation_names_its_parameters(name: str) -> None:
+    result = CliRunner().invoke(root, ["call", name, "--help"])
+    assert result.exit_code == 0
+    usage, _, text = result.stdout.partition("\n\n")
+    assert f"{OPERATIONS[name].method} {OPERATIONS[name].path}" in text
+    for parameter in Parameters(OPERATIONS[name]).all:
+        assert f"  {parameter.name}=" in text
+        assert (f" {parameter.name}=" in usage) is parameter.is_required
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("messages.send", "It is sent once"),
+        ("users.list", "one JSON line per record"),
+        ("users.list", "the size of a page (--limit is the number of records)"),
+        ("users.list", "status=available|offline"),
+        ("members.add", "the outcome of each item"),
+        ("members.kick", "the acknowledgement"),
+        ("members.change_scope", "'admin', 'moderator' or 'participant'"),
+        ("apps.list", "CHATREST_MANAGEMENT_SECRET"),
+    ],
+)
+def test_the_help_says_what_happens(name: str, words: str) -> None:
+    text = CliRunner().invoke(root, ["call", name, "-h"]).stdout
+    assert words in " ".join(text.split())
+
+
+def test_without_an_operation_the_help_is_shown() -> None:
+    result = CliRunner().invoke(root, ["call"])
+    assert result.exit_code == 0
+    assert result.stdout.startswith("Usage: chatrest call")
+
+
+def test_a_shell_completes_the_names_of_operations() -> None:
+    completions = ShellComplete(root, {}, "chatrest", "_CHATREST_COMPLETE").get_completions(
+        ["call"], "members."
+    )
+    assert [item.value for item in completions] == [
+        name for name in OPERATIONS if name.startswith("members.")
+    ]
+
+
+def test_the_help_needs_no_network() -> None:
+    code = (
+        "import sys; from chatrest.cli.root import root\n"
+        "try: root.main(['call', 'messages.send', '--help'])\n"
+        "except SystemExit: assert not {'aiohttp', 'rich'} & {*sys.modules}"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, stdout=subprocess.DEVNULL)
+
+
+def test_no_secret_of_the_environment_in_an_error(command: Run) -> None:
+    assert "[hidden]" in error_line(command("call", "users.list", SECRETS[0]), 2)

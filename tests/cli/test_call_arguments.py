@@ -1,0 +1,221 @@
+"""The texts `KEY=VALUE` as the call of an endpoint, on endpoints that have every kind of parameter."""
+
+import json
+from collections.abc import Callable
+from typing import Annotated, Any, Literal
+
+import pytest
+from msgspec import UNSET, Meta, UnsetType, field
+
+from chatrest import RequestInvalidError
+from chatrest.cli.call_arguments import call_of
+from chatrest.cli.call_parameters import Parameters
+from chatrest.core.decode import JSON
+from chatrest.core.endpoint import Call, Endpoint
+from chatrest.queries.checked import Body, Filter, Flag, Json, Ordinal, Stamp, Text, Texts
+from chatrest.resources import OPERATIONS
+
+Ratio = Annotated[float, Meta(ge=0, description="a number from 0")]
+Level = Annotated[Literal[1, 2], Meta(description="1 or 2")]
+Anything = Annotated[Any, Meta(description="any JSON")]
+
+
+class Part(Body, frozen=True, kw_only=True, rename="camel"):
+    """A nested object."""
+
+    part_name: Text
+    size: Ordinal | UnsetType = UNSET
+
+
+class Query(Filter, frozen=True, kw_only=True, rename="camel"):
+    """A filter."""
+
+    uid: Text | None = None
+    mode: Text | None = None
+    sent_at_from: Stamp | None = field(default=None, name="sentAt[from]")
+    page_number: Ordinal | None = None
+
+
+class Content(Body, frozen=True, kw_only=True, rename="camel"):
+    """A body with a member of every kind."""
+
+    uid: Text
+    mode: Text | UnsetType = UNSET
+    body: Text | UnsetType = UNSET
+    is_open: Flag | UnsetType = UNSET
+    ratio: Ratio | UnsetType = UNSET
+    level: Level | UnsetType = UNSET
+    tags: Texts | UnsetType = UNSET
+    levels: Annotated[tuple[Ordinal, ...], Meta(description="a list of numbers")] | UnsetType = UNSET
+    meta_data: Json | UnsetType | None = UNSET
+    note: Text | UnsetType | None = UNSET
+    text_or_json: Annotated[str | dict[str, Any], Meta(description="a text or an object")] | UnsetType = UNSET
+    value: Anything | UnsetType = UNSET
+    first_part: Annotated[Part, Meta(description="a part")] | UnsetType = UNSET
+    parts: Annotated[tuple[Part, ...], Meta(description="a list of parts")] | UnsetType = UNSET
+    from_: Text | UnsetType = field(default=UNSET, name="from")
+
+
+FULL: Endpoint[Any] = Endpoint(
+    "things.change", "PUT", "/things/{uid}/{apiKey}", JSON, "idempotent",
+    query=Query, body=Content, acting="required",
+)  # fmt: skip
+PLAIN: Endpoint[Any] = Endpoint("things.make", "POST", "/things", JSON, "never")
+REQUIRED = ("uid=a", "api_key=k", "body.uid=b", "on_behalf_of=c")
+
+
+def no_file(name: str) -> str:
+    raise AssertionError(name)
+
+
+def call(*texts: str, endpoint: Endpoint[Any] = FULL, read_file: Callable[[str], str] = no_file) -> Call[Any]:
+    return call_of(endpoint, texts, read_file)
+
+
+def body(*texts: str) -> Any:
+    return call(*REQUIRED, *texts).body
+
+
+@pytest.mark.parametrize("key", ["apiKey", "api_key", "path.apiKey", "path.api_key"])
+def test_a_parameter_of_the_path_by_both_names(key: str) -> None:
+    made = call("uid=a/b", f"{key}=k", "body.uid=b", "onBehalfOf=c")
+    assert (made.path, made.acting_user, made.query) == ("/things/a%2Fb/k", "c", None)
+
+
+def test_the_path_wins_and_the_others_are_reached_by_their_place() -> None:
+    made = call(*REQUIRED, "query.uid=q")
+    assert (made.path, made.query, made.body) == ("/things/a/k", Query(uid="q"), Content(uid="b"))
+
+
+def test_a_name_of_the_filter_and_the_body_needs_its_place() -> None:
+    with pytest.raises(RequestInvalidError, match=r"'mode' \(did you mean 'query.mode' or 'body.mode'\?\)"):
+        call(*REQUIRED, "mode=x")
+    made = call(*REQUIRED, "query.mode=x", "body.mode=y")
+    assert (made.query.mode, made.body.mode) == ("x", "y")
+
+
+@pytest.mark.parametrize("key", ["sentAt[from]", "sent_at_from", "query.sentAt[from]"])
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [("1600000000", 1600000000), ("1970-01-02", 86400), ("1970-01-01T00:01:00+00:00", 60)],
+)
+def test_a_time_is_a_number_or_a_date(key: str, text: str, seconds: int) -> None:
+    assert call(*REQUIRED, f"{key}={text}").query.sent_at_from == seconds
+
+
+@pytest.mark.parametrize(
+    ("text", "member", "value"),
+    [
+        ("isOpen=true", "is_open", True),
+        ("is_open=0", "is_open", False),
+        ("is_open=FALSE", "is_open", False),
+        ("ratio=1.5", "ratio", 1.5),
+        ("level=2", "level", 2),
+        ("tags=a,b=c", "tags", ("a", "b=c")),
+        ('tags=["a,b"]', "tags", ("a,b",)),
+        ("levels=1,2", "levels", (1, 2)),
+        ("levels=[3]", "levels", (3,)),
+        ('meta_data={"a": [1]}', "meta_data", {"a": [1]}),
+        ("metaData=null", "meta_data", None),
+        ("note=null", "note", "null"),
+        ("note=a=b", "note", "a=b"),
+        ("note=@@all", "note", "@all"),
+        ("body.body=x", "body", "x"),
+        ("from=x", "from_", "x"),
+        ("from_=x", "from_", "x"),
+        ("text_or_json=12", "text_or_json", "12"),
+        ('text_or_json={"a": 1}', "text_or_json", {"a": 1}),
+        ("value=12", "value", 12),
+        ("value=twelve", "value", "twelve"),
+        ('first_part={"partName": "x"}', "first_part", Part(part_name="x")),
+        ('parts={"partName": "x", "size": 2}', "parts", (Part(part_name="x", size=2),)),
+    ],
+)
+def test_a_value_is_converted_by_the_type_of_its_field(text: str, member: str, value: object) -> None:
+    assert getattr(body(text), member) == value
+
+
+def test_a_list_that_is_given_twice_has_the_items_of_both() -> None:
+    assert body("tags=a", 'tags=["b,c"]').tags == ("a", "b,c")
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("is_open=yes", "is_open = 'yes': allowed is True or False"),
+        ("ratio=much", "ratio = 'much': allowed is a number from 0"),
+        ("level=3", "level = 3: allowed is 1 or 2"),
+        ("tags=a,,b", r"tags = \['a', '', 'b'\]: allowed is a list of texts"),
+        ("tags=", r"tags = \[\]: allowed is a list of texts"),
+        ("tags=[a]", r"tags = '\[a\]': it is not JSON"),
+        ("levels=1,x", r"levels = \[1, 'x'\]: allowed is a list of numbers"),
+        ("page_number=null", "page_number = 'null': allowed is a whole number"),
+        ('first_part={"size": 1}', "first_part = .*: allowed is a part"),
+    ],
+)
+def test_a_value_that_is_not_allowed_is_the_structs_own_error(text: str, words: str) -> None:
+    with pytest.raises(RequestInvalidError, match=words):
+        body(text)
+
+
+def test_single_members_replace_those_of_a_whole_body() -> None:
+    files = {"b.json": '{"uid": "b", "isOpen": true, "tags": ["x"], "note": null}'}
+    made = call(
+        "uid=a", "apiKey=k", "on_behalf_of=c", "body=@b.json", "tags=y,z", read_file=files.__getitem__
+    )
+    assert made.body == Content(uid="b", is_open=True, tags=("y", "z"), note=None)
+
+
+@pytest.mark.parametrize("value", [{"a": 1}, [1], "text", 5])
+def test_a_body_without_a_struct_is_any_json(value: object) -> None:
+    assert call(f"body={json.dumps(value)}", endpoint=PLAIN).body == value
+
+
+def test_without_a_body_nothing_is_sent() -> None:
+    assert call(endpoint=PLAIN).body is None
+
+
+@pytest.mark.parametrize("name", ["messages.list", "users.list"])
+def test_a_get_takes_no_body(name: str) -> None:
+    with pytest.raises(RequestInvalidError, match="no parameter 'body'"):
+        call("body={}", endpoint=OPERATIONS[name])
+
+
+def test_all_wrong_and_missing_names_are_in_one_error() -> None:
+    with pytest.raises(RequestInvalidError) as caught:
+        call("api_kye=k", "colour=red", "bob", "ISOPEN=1")
+    assert str(caught.value) == (
+        "things.change: no parameter 'api_kye' (did you mean 'api_key'?); no parameter 'colour'; "
+        "no parameter 'ISOPEN' (did you mean 'is_open'?); 'bob' is not KEY=VALUE (did you mean 'uid=bob'?); "
+        "missing uid, api_key, body.uid, on_behalf_of; "
+        f"allowed are {', '.join(parameter.name for parameter in Parameters(FULL).all)}"
+    )
+    assert caught.value.__notes__ == ["see 'chatrest call things.change --help'"]
+
+
+def test_an_operation_without_parameters_says_so() -> None:
+    endpoint: Endpoint[Any] = Endpoint("things.count", "GET", "/things", JSON)
+    with pytest.raises(RequestInvalidError, match="no parameter 'a'; it has no parameters"):
+        call("a=b", endpoint=endpoint)
+
+
+def test_a_long_value_is_not_repeated_in_full() -> None:
+    with pytest.raises(RequestInvalidError) as caught:
+        body("value=[" + "x" * 500)
+    assert len(str(caught.value)) < 200
+
+
+@pytest.mark.parametrize("name", OPERATIONS)
+def test_every_parameter_of_the_table_has_a_name_of_its_own(name: str) -> None:
+    endpoint, parameters = OPERATIONS[name], Parameters(OPERATIONS[name])
+    assert len({parameter.name for parameter in parameters.all}) == len(parameters.all)
+    for kind, place in ((endpoint.query, "query"), (endpoint.body, "body")):
+        fields = kind.__struct_encode_fields__ if kind is not None else ()
+        for wire_name in fields:
+            parameter = parameters.get(f"{place}.{wire_name}")
+            assert parameter is not None
+            assert parameters.get(parameter.name) is parameter
+    for path_name in endpoint.parameters:
+        parameter = parameters.get(path_name)
+        assert parameter is not None
+        assert parameter.place == "path"
