@@ -16,7 +16,17 @@ def session(telemetry: "Listener | tuple[()]" = ()) -> "AsyncSession":
     """Return a session for the app in the environment; errors as `App.from_env`."""
     from ..session import AsyncSession  # imports aiohttp, which a help text does not need
 
-    return AsyncSession(App.from_env(), telemetry=telemetry)
+    return AsyncSession(App.from_env(), telemetry=telemetry, headers=headers())
+
+
+def headers() -> dict[str, str]:
+    """The headers that a deployment wants with every request: `CHATREST_HEADERS`, a `name: value` a line."""
+    pairs = [
+        line.partition(":") for line in os.environ.get("CHATREST_HEADERS", "").splitlines() if line.strip()
+    ]
+    if not all(name.strip() and separator for name, separator, _ in pairs):  # their values are secrets
+        raise RequestInvalidError("CHATREST_HEADERS: allowed are lines of the form `name: value`")
+    return {name.strip(): value.strip() for name, _, value in pairs}
 
 
 def management() -> "AsyncManagement":

@@ -15,6 +15,7 @@ its page (specification, Resources: the values of `category` and `type` are open
 cannot be held is a `ReplyUnreadableError` that names its place: no record is dropped.
 """
 
+from collections.abc import Callable
 from types import UnionType
 from typing import Any, Final, Generic, TypeVar, final, get_args, overload
 
@@ -120,6 +121,8 @@ class One(Struct, Generic[T], frozen=True):
     """Reads a reply that is one record: `{"data": {…}}`."""
 
     kind: Kind[T]
+    substitute: Callable[[Any], dict[str, Any] | None] | None = None
+    """The record that stands for a reply of another form, of the reply's JSON; None for what has none."""
 
     @property
     def record(self) -> Any:
@@ -129,11 +132,31 @@ class One(Struct, Generic[T], frozen=True):
     def __call__(self, body: bytes, /) -> T:
         """Return the record; raises `ReplyUnreadableError` where the body is not its envelope."""
         item = self.kind.single(body)
-        return _held(self.kind, self.record_bytes(body), "data") if item is None else item
+        if item is not None:
+            return item
+        try:
+            raw = _only(body, self.kind)
+        except ReplyUnreadableError:
+            record = self._substituted(body)
+            if record is None:
+                raise
+            raw = write_value(record)
+        return _held(self.kind, raw, "data")
+
+    def _substituted(self, body: bytes) -> dict[str, Any] | None:
+        return None if self.substitute is None else self.substitute(read_json(body))
 
     def record_bytes(self, body: bytes) -> bytes:
-        """Return the record's JSON as served, unknown members included; errors as for the record."""
-        return _only(body, self.kind)
+        """Return the record's JSON as served, unknown members included; errors as for the record.
+
+        Of a reply that another record stands for, its `data`.
+        """
+        try:
+            return _only(body, self.kind)
+        except ReplyUnreadableError:
+            if self._substituted(body) is None:
+                raise
+        return members(_trimmed(body))["data"]
 
 
 @final

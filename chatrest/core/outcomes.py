@@ -55,9 +55,15 @@ def _has_verdicts(data: dict[str, Any]) -> bool:
 def _of_verdicts(data: dict[str, Any]) -> Iterator[tuple[str, str, dict[str, Any]]]:
     success, failed = data.get("success"), data.get("failed")
     scalar = success if not isinstance(success, dict | list) else None
-    yield from _entries("members", data.get("members"), succeeded=scalar is None or _is_true(scalar))
+    failures = list(_entries("failed", failed, succeeded=False))
+    if scalar is None or _is_true(scalar):
+        yield from _entries("members", data.get("members"), succeeded=True)
+    else:  # not all: where those that failed are named, the others did not
+        named = {key for _, key, _ in failures}
+        entries = _entries("members", data.get("members"), succeeded=bool(named))
+        yield from (entry for entry in entries if entry[1] not in named)
     yield from _entries("success", success, succeeded=True)
-    yield from _entries("failed", failed, succeeded=False)
+    yield from failures
     if isinstance(failed, int) and failed > 0:  # how many, and not which
         yield "failed", "failed", {"success": False, "error": failed}
 

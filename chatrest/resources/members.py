@@ -1,14 +1,26 @@
 """Members of groups."""
 
-from typing import Final, final
+from typing import Any, Final, final
+
+from msgspec import structs
 
 from ..core.decode import ACK, Ack, Outcomes, each, many, one
 from ..core.endpoint import Endpoint
+from ..core.outcomes import outcomes_of
 from ..core.paging import BY_PAGE
 from ..models.member import AddedMember, Member, MemberScope
 from ..queries.members import MemberQuery, NewMembers, NewScope, ScopeName
 from ..walk import Walk
 from .collection import Collection, Start
+
+
+def _acknowledged_scope(reply: Any) -> dict[str, Any] | None:
+    """The record for `{group, success: {uid: {success}}}`, as some services acknowledge a change (operations
+    table, compatible_servers): the scope itself is not in it.
+    """
+    (uid, outcome), *others = outcomes_of(reply).items()
+    return None if others or not outcome["success"] else {"guid": "", "uid": uid, "scope": ""}
+
 
 LIST: Final = Endpoint(
     "members.list", "GET", "/groups/{guid}/members", many(Member), query=MemberQuery, paging=BY_PAGE
@@ -18,7 +30,8 @@ ADD: Final = Endpoint(
     body=NewMembers, acting="optional",
 )  # fmt: skip
 CHANGE_SCOPE: Final = Endpoint(
-    "members.change_scope", "PUT", "/groups/{guid}/members/{uid}", one(MemberScope), "idempotent",
+    "members.change_scope", "PUT", "/groups/{guid}/members/{uid}",
+    structs.replace(one(MemberScope), substitute=_acknowledged_scope), "idempotent",
     body=NewScope, acting="optional",
 )  # fmt: skip
 KICK: Final = Endpoint(
@@ -49,10 +62,14 @@ class Members(Collection):
     async def change_scope(
         self, guid: str, uid: str, scope: ScopeName, *, on_behalf_of: str | None = None
     ) -> MemberScope:
-        """Give a member another scope; `ConflictError` where it is the same (`ERR_SAME_SCOPE`)."""
-        return await self._call(
+        """Give a member another scope; `ConflictError` where it is the same (`ERR_SAME_SCOPE`).
+
+        A service that only acknowledges the change has given the scope that was asked for.
+        """
+        changed = await self._call(
             CHANGE_SCOPE, NewScope(scope=scope), on_behalf_of=on_behalf_of, guid=guid, uid=uid
         )
+        return structs.replace(changed, guid=changed.guid or guid, scope=changed.scope or scope)
 
     async def kick(self, guid: str, uid: str, *, on_behalf_of: str | None = None) -> Ack:
         """Remove a member from a group; `NotFoundError` where the user is none (`ERR_NOT_A_MEMBER`)."""

@@ -76,6 +76,8 @@ class Proxy:
 
     def __init__(self, port: int, answer: Callable[[int, str], tuple[int, bytes] | None]) -> None:
         self.requests = 0
+        self.headers: list[dict[str, str]] = []
+        """Those of each request, names in lower case."""
         proxy = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -83,6 +85,7 @@ class Proxy:
 
             def do_GET(self) -> None:
                 proxy.requests += 1
+                proxy.headers.append({name.lower(): value for name, value in self.headers.items()})
                 status, body = answer(proxy.requests, self.path) or self.forward()
                 self.send_response(status)
                 self.send_header("Content-Length", str(len(body)))
@@ -143,7 +146,7 @@ def proxy(service: EmulatorThread) -> Callable[[Callable[[int, str], tuple[int, 
 @pytest.fixture(autouse=True)
 def clean_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     """Remove the variables of the developer's own shell."""
-    for name in ("APP_ID", "API_KEY", "REGION", "SERVICE_DOMAIN", "BASE_URL"):
+    for name in ("APP_ID", "API_KEY", "REGION", "SERVICE_DOMAIN", "BASE_URL", "HEADERS"):
         monkeypatch.delenv(f"CHATREST_{name}", raising=False)
     for name in ("URL", "KEY", "SECRET"):
         monkeypatch.delenv(f"CHATREST_MANAGEMENT_{name}", raising=False)

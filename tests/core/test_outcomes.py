@@ -108,6 +108,12 @@ def test_an_envelope_says_what_it_holds() -> None:
             {"bob": True, "carol": False},
         ),
         ({"members": [{"uid": "bob"}], "success": False}, {"bob": False}),
+        ({"members": [{"uid": "bob"}], "failed": [], "success": False}, {"bob": False}),
+        ({"members": [{"uid": "bob"}], "failed": ["eve"], "success": False}, {"bob": True, "eve": False}),
+        (
+            {"members": [{"uid": "bob"}, {"uid": "eve"}], "failed": ["eve"], "success": False},
+            {"bob": True, "eve": False},
+        ),
         ({"members": [{"uid": "bob"}], "failed": 2, "success": 1}, {"bob": True, "failed": False}),
         ({"members": [{"uid": 5}, {}], "success": True}, {"5": True, "1": True}),
         ({"failed": YES, "bob": NO}, {"failed": True, "bob": False}),

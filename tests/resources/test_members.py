@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 from chatrest.core.wire import json_body
-from chatrest.errors import RequestInvalidError
+from chatrest.errors import ReplyUnreadableError, RequestInvalidError
+from chatrest.models.member import MemberScope
 from chatrest.models.outcome import Ack
 from chatrest.queries.members import MemberQuery, NewMembers
 from chatrest.queries.users import UserQuery
@@ -56,6 +57,14 @@ async def test_a_change_of_scope_gives_the_scope_as_it_is_now(user: str | None) 
     assert sent(sender) == ("PUT", "/groups/g/members/b%2Fb", "idempotent", '{"scope":"admin"}')
     assert sender.call.acting_user == user
     assert (scope.guid, scope.uid, scope.scope, scope.joined_at) == ("g", "bob", "admin", 5)
+
+
+async def test_a_change_of_scope_that_is_only_acknowledged_gives_the_scope_that_was_asked_for() -> None:
+    sender = Sender(b'{"data":{"group":{"guid":"g","name":"G"},"success":{"bob":{"success":true}}}}')
+    assert await Members(sender).change_scope("g", "bob", "admin") == MemberScope("g", "bob", "admin")
+    refused = Sender(b'{"data":{"group":{"guid":"g"},"success":{"bob":{"success":false}}}}')
+    with pytest.raises(ReplyUnreadableError):
+        await Members(refused).change_scope("g", "bob", "admin")
 
 
 @pytest.mark.parametrize("user", [None, "eve"])

@@ -1,0 +1,35 @@
+"""What the commands take from the environment beside the app: headers that a deployment wants."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from click.testing import Result
+
+from .conftest import Proxy, error_line, rows
+
+
+def test_headers_go_with_every_request(command: Callable[..., Result], proxy: Callable[[Any], Proxy]) -> None:
+    before = proxy(lambda number, path: None)
+    with before as url:
+        lines = "authtoken: of bob: 1\n\n  X-Trace:7  \n"
+        assert len(rows(command("users", "--limit", "2", CHATREST_BASE_URL=url, CHATREST_HEADERS=lines))) == 2
+    assert before.headers
+    assert {(sent["authtoken"], sent["x-trace"]) for sent in before.headers} == {("of bob: 1", "7")}
+
+
+@pytest.mark.parametrize("lines", ["authtoken s3cret-value", ": s3cret-value", "a: 1\ns3cret-value"])
+def test_headers_that_cannot_be_read_are_refused_and_not_shown(
+    command: Callable[..., Result], lines: str
+) -> None:
+    line = error_line(command("users", CHATREST_HEADERS=lines), 2)
+    assert line == "CHATREST_HEADERS: allowed are lines of the form `name: value`"
+
+
+def test_the_value_of_a_header_is_a_secret(
+    command: Callable[..., Result], proxy: Callable[[Any], Proxy]
+) -> None:
+    body = b'{"error":{"code":"ERR_NO_AUTH","message":"s3cret-value is not valid"}}'
+    with proxy(lambda number, path: (401, body)) as url:
+        result = command("users", CHATREST_BASE_URL=url, CHATREST_HEADERS="authtoken: s3cret-value")
+    assert error_line(result) == "users.list: 401 ERR_NO_AUTH: [hidden] is not valid"
