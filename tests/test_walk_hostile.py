@@ -266,6 +266,41 @@ def test_a_list_that_goes_by_time_comes_in_that_order_and_is_resumable(
         assert rest == [each for each, _ in tokens[count:]]
 
 
+@few
+@given(st.permutations(range(1, 14)), st.integers(2, 6), st.sampled_from(["append", "prepend"]))
+def test_a_shuffled_page_whose_ids_follow_the_times_is_given_by_id(
+    ids: list[int], size: int, direction: Any
+) -> None:
+    async def fetch(position: tuple[tuple[str, str], ...]) -> Listing[Item]:
+        asked = dict(position).get("id")
+        sign = 1 if direction == "append" else -1
+        ahead = [each for each in ids if asked is None or sign * each > sign * int(asked)]
+        chosen = sorted(ahead, reverse=direction == "prepend")[:size]
+        shuffled = [Item(str(each), 1 + each // 3) for each in ids if each in chosen]
+        cursor = Position(direction, chosen[-1]) if chosen else None
+        return Listing(shuffled, Meta(cursor=cursor), b"{}")
+
+    start = Cursor("q", (("affix", direction),), direction)
+    expected = [str(each) for each in sorted(ids, reverse=direction == "prepend")]
+    assert all_of(walk_over(fetch, start, rules_for(size))) == expected
+
+
+def test_a_list_by_time_and_page_numbers_keeps_the_direction_that_was_asked_for() -> None:
+    """A service that pages by number only, and the other way where no affix is sent."""
+    ids = [3, 1, 4, 15, 9, 2, 6, 5]
+    rising = [Item(str(each), 100 + place) for place, each in enumerate(ids)]
+
+    async def fetch(position: tuple[tuple[str, str], ...]) -> Listing[Item]:
+        asked = dict(position)
+        items = rising if asked.get("affix") == "append" else rising[::-1]
+        place = 3 * (int(asked.get("page", 1)) - 1)
+        page = sorted(items[place : place + 3], key=lambda item: item.sent_at)
+        return Listing(page, Meta(pagination=Pagination(0, len(page), 3, 1, 1)), b"{}")
+
+    walk = walk_over(fetch, Cursor("q"), rules_for(3))
+    assert sorted(map(int, all_of(walk))) == sorted(ids)
+
+
 def test_two_records_of_one_id_that_differ_both_arrive_and_are_resumable() -> None:
     items = [Item("1"), Item("5", 7), Item("5", 8), Item("05", 7), Item("5", 7), Item("6")]
 
