@@ -47,11 +47,11 @@ def at(last: str | None, direction: Any = "append", **more: Any) -> Cursor:
         ({"cursor": Position("prepend", 1)}, (1, 2), "prepend", True),
         ({"next": Position("append", "1")}, (2, 1), "append", True),
         ({"cursor": Position("odd", 1), "next": Position("prepend", 1)}, (1,), "prepend", True),
-        ({"cursor": Position(id=2)}, (1, 2), "append", True),  # at the page's end
-        ({"cursor": Position(id=1)}, (1, 2), "prepend", True),
-        ({"cursor": Position(id=1)}, (2, 1), "prepend", True),
+        ({"cursor": Position(id=2)}, (1, 2), "append", False),  # at the page's end
+        ({"cursor": Position(id=1)}, (1, 2), "prepend", False),
+        ({"cursor": Position(id=1)}, (2, 1), "prepend", False),
         ({"cursor": Position(id=1)}, (1,), "append", False),
-        ({"cursor": Position(id=9)}, (1, 2), "append", True),  # beyond it
+        ({"cursor": Position(id=9)}, (1, 2), "append", False),  # beyond it
         ({"cursor": Position(id=2)}, (1, 2, 3), "append", False),  # in its midst
         ({}, (3, 2, 1), "prepend", False),
         ({}, (1, 2, 3), "append", False),
