@@ -52,7 +52,7 @@ def arrange(
     cursor: Cursor, page: Listing[T], ids: Sequence[str], rules: Rules, memory: Memory
 ) -> Arranged[T]:
     """Arrange a page; `CursorError` for an id behind the walk that was never seen, in a list by id."""
-    direction = cursor.direction or _told_direction(page, ids, rules)
+    direction = cursor.direction or _stated_direction(page, ids, rules)
     is_stated = cursor.direction is not None or any(map(affix_of, _positions_ahead(page)))
     if not cursor.by_id:
         served = page.items, ids
@@ -152,7 +152,7 @@ def _times(items: Sequence[Any]) -> list[int]:
     return [getattr(item, "sent_at", 0) for item in items]
 
 
-def _told_direction(page: Listing[Any], ids: Sequence[str], rules: Rules) -> Affix | None:
+def _stated_direction(page: Listing[Any], ids: Sequence[str], rules: Rules) -> Affix | None:
     """The direction that the service says, by an affix or by the end of the page that its position is at."""
     positions = _positions_ahead(page)
     for position in positions:
