@@ -71,7 +71,7 @@ class Parameters:
     def hint(self, name: str) -> str:
         """Return ` (did you mean …?)` for a name that is not known; empty where none is near."""
         lowered = {known.lower(): parameter for known, parameter in self._by_name.items()}
-        homonyms = [known for known in self._by_name if known.partition(".")[2] == name]
+        homonyms = [known for known in self._by_name if name and known.partition(".")[2] == name]
         matches = homonyms or get_close_matches(name.lower(), lowered, n=1)
         return _question([lowered[match.lower()].name for match in matches])
 
