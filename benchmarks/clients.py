@@ -1,7 +1,7 @@
-"""The same walk by four clients: every message of one user, oldest first, item by item, typed.
+"""The same typed walk by four clients: every message of one user, oldest first, item by item.
 
-Each is written as somebody would who knows the library well: one connection that is kept, decoders made
-once, the cursor followed until a page comes short. None but chatrest checks, repeats or survives anything.
+Each is written as an experienced user of its libraries would: one kept connection, decoders created once, the
+cursor followed until a short page. Only chatrest checks replies, repeats requests and handles errors.
 """
 
 import asyncio
@@ -21,7 +21,7 @@ from .pages import UID
 
 
 class HasId(Protocol):
-    """What all the clients' messages have in common."""
+    """A message of any client."""
 
     @property
     def id(self) -> str:
@@ -29,9 +29,9 @@ class HasId(Protocol):
 
 
 Walk: TypeAlias = Callable[[int], AsyncIterator[Any]]
-"""The messages, by pages of so many."""
+"""A function that walks all messages, in pages of the given size."""
 Client: TypeAlias = Callable[[App], AbstractAsyncContextManager[Walk]]
-"""Makes the walks of one client, and closes it afterwards."""
+"""A context manager that opens a client, gives its walk, and closes it."""
 
 _DECODER: Final = msgspec.json.Decoder(hand.TaggedPage)
 _BUFFER: Final = 1 << 21
@@ -39,7 +39,7 @@ _BUFFER: Final = 1 << 21
 
 @asynccontextmanager
 async def chatrest(app: App) -> AsyncIterator[Walk]:
-    """What is measured."""
+    """A walk with chatrest."""
     async with AsyncSession(app) as session:
 
         def walk(size: int) -> AsyncIterator[Any]:
@@ -51,35 +51,35 @@ async def chatrest(app: App) -> AsyncIterator[Walk]:
 
 @asynccontextmanager
 async def aiohttp_msgspec(app: App) -> AsyncIterator[Walk]:
-    """aiohttp and msgspec, by hand."""
+    """A hand-written walk with aiohttp and msgspec."""
     url, headers = f"{app.chat_url}/users/{UID}/messages", {"apikey": app.api_key}
     async with aiohttp.ClientSession(headers=headers) as session:
 
         async def walk(size: int) -> AsyncIterator[hand.TaggedMessage]:
-            asked = {"affix": "append", "perPage": str(size)}
+            params = {"affix": "append", "perPage": str(size)}
             while True:
-                async with session.get(url, params=asked) as response:
+                async with session.get(url, params=params) as response:
                     response.raise_for_status()
                     page = _DECODER.decode(await response.read())
                 for message in page.data:
                     yield message
                 if page.meta.cursor is None or len(page.data) < size:
                     return
-                asked["id"] = str(page.meta.cursor.id)
+                params["id"] = str(page.meta.cursor.id)
 
         yield walk
 
 
 @asynccontextmanager
 async def streams_msgspec(app: App) -> AsyncIterator[Walk]:
-    """asyncio's streams and msgspec: what no client can be much cheaper than."""
-    at = urlsplit(app.chat_url)
-    assert at.hostname is not None
-    reader, writer = await asyncio.open_connection(at.hostname, at.port, limit=_BUFFER)
-    rest = f" HTTP/1.1\r\nHost: {at.netloc}\r\napikey: {app.api_key}\r\nAccept: application/json\r\n\r\n"
+    """A hand-written walk with asyncio streams and msgspec, near the lower limit of the cost."""
+    url = urlsplit(app.chat_url)
+    assert url.hostname is not None
+    reader, writer = await asyncio.open_connection(url.hostname, url.port, limit=_BUFFER)
+    rest = f" HTTP/1.1\r\nHost: {url.netloc}\r\napikey: {app.api_key}\r\nAccept: application/json\r\n\r\n"
 
     async def walk(size: int) -> AsyncIterator[hand.TaggedMessage]:
-        target = base = f"GET {at.path}/users/{UID}/messages?affix=append&perPage={size}"
+        target = base = f"GET {url.path}/users/{UID}/messages?affix=append&perPage={size}"
         while True:
             writer.write((target + rest).encode())
             page = _DECODER.decode(await _body(reader))
@@ -106,21 +106,21 @@ async def _body(reader: asyncio.StreamReader) -> bytes:
 
 @asynccontextmanager
 async def httpx_pydantic(app: App) -> AsyncIterator[Walk]:
-    """httpx and pydantic, by hand."""
+    """A hand-written walk with httpx and pydantic."""
     url, headers = f"{app.chat_url}/users/{UID}/messages", {"apikey": app.api_key}
     async with httpx.AsyncClient(headers=headers, trust_env=False) as client:
 
         async def walk(size: int) -> AsyncIterator[pydantic_models.Message]:
-            asked = {"affix": "append", "perPage": str(size)}
+            params = {"affix": "append", "perPage": str(size)}
             while True:
-                response = await client.get(url, params=asked)
+                response = await client.get(url, params=params)
                 response.raise_for_status()
                 page = pydantic_models.Page.model_validate_json(response.content)
                 for message in page.data:
                     yield message
                 if page.meta.cursor is None or len(page.data) < size:
                     return
-                asked["id"] = str(page.meta.cursor.id)
+                params["id"] = str(page.meta.cursor.id)
 
         yield walk
 

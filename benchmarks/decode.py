@@ -1,8 +1,8 @@
-"""A page's bytes into typed messages: chatrest against other decoders, and against itself on odd pages.
+"""Decoding a page into typed messages: chatrest against other decoders, and against itself on odd pages.
 
-Two pages, as the emulator makes them: all kinds of messages, and calls alone, which nest deepest. Each
-also with numbers for ids, typed and as rows, and with a record that no type holds; those ratios are to what
-chatrest takes for the same page as documented.
+The emulator makes two pages: one with all kinds of messages, and one with calls only, which nest deepest.
+Each is also decoded with numbers for ids, typed and as rows, and with a record that fits no type; the ratios
+of these are to the time of chatrest for the same page as documented.
 """
 
 import json
@@ -24,17 +24,17 @@ Decode: TypeAlias = Callable[[bytes], Sequence[Any]]
 
 BASE: Final = "chatrest"
 ROWS: Final = "chatrest, as rows"
-TWINS: Final[Mapping[str, tuple[str, Callable[[bytes], bytes]]]] = {
+ODD_PAGES: Final[Mapping[str, tuple[str, Callable[[bytes], bytes]]]] = {
     "chatrest, number ids": (BASE, pages.with_number_ids),
     "chatrest, as rows, number ids": (ROWS, pages.with_number_ids),
-    "chatrest, record by record": (BASE, pages.with_a_stranger),
+    "chatrest, record by record": (BASE, pages.with_unknown_record),
 }
-"""Odd pages: whom each is compared with, and how the page is made."""
-_PASSES: Final = 5  # decodes in one turn
+"""Odd pages: the contestant that each is compared with, and the function that makes the page."""
+_PASSES: Final = 5  # decodes in one measurement
 
 
 def contestants(plain: type[Any]) -> dict[str, Decode]:
-    """Who decodes the page that was served; `plain` is the page as one class without a tag."""
+    """Return the decoders by name; `plain` is the type of the page as one class without a tag."""
     chatrest: Callable[[bytes], Any] = many(Message)
     untagged = msgspec.json.Decoder(plain)
     tagged: msgspec.json.Decoder[Any] = msgspec.json.Decoder(hand.TaggedPage)
@@ -49,63 +49,65 @@ def contestants(plain: type[Any]) -> dict[str, Decode]:
     }
 
 
-def measured(served: bytes, plain: type[Any], rounds: int, messages: int) -> Times:
-    """CPU seconds of everyone's turns over one page, and of chatrest's over its odd twins."""
-    everyone = contestants(plain)
+def measure_all(served: bytes, plain: type[Any], rounds: int, messages: int) -> Times:
+    """Return CPU seconds of all decoders for one page, and of chatrest for its odd variants."""
+    decoders = contestants(plain)
     served = pages.with_text_ids(served)
-    odd = {name: make(served) for name, (_, make) in TWINS.items()}
-    everyone |= {name: everyone[base] for name, (base, _) in TWINS.items()}
-    times: dict[str, list[float]] = {name: [] for name in everyone}
-    for name, counts in turns(everyone, rounds):
-        spent = _turn(everyone[name], odd.get(name, served), messages)
+    odd = {name: make(served) for name, (_, make) in ODD_PAGES.items()}
+    decoders |= {name: decoders[base] for name, (base, _) in ODD_PAGES.items()}
+    times: dict[str, list[float]] = {name: [] for name in decoders}
+    for name, counts in turns(decoders, rounds):
+        spent = _measure(decoders[name], odd.get(name, served), messages)
         if counts:
             times[name].append(spent)
     return times
 
 
-def _turn(decode: Decode, page: bytes, messages: int) -> float:
-    found = decode(page)  # not counted: the first one after another's turn has to find its memory anew
+def _measure(decode: Decode, page: bytes, messages: int) -> float:
+    items = decode(page)  # not measured: the first decode after another contestant allocates its memory
     began = process_time()
     for _ in range(_PASSES):
-        found = decode(page)
+        items = decode(page)
     spent = process_time() - began
-    assert len(found) == messages
+    assert len(items) == messages
     return spent
 
 
-def _lines(told: str, times: Times, messages: int) -> list[tuple[str, ...]]:
+def _rows(page_name: str, times: Times, messages: int) -> list[tuple[str, ...]]:
     each = {name: median(spent) * 1e6 / (_PASSES * messages) for name, spent in times.items()}
-    bases = {name: base for name, (base, _) in TWINS.items()}
+    bases = {name: base for name, (base, _) in ODD_PAGES.items()}
     return [
-        (name, told, f"{cost:.2f}", f"{ratio(times, name, bases.get(name, BASE)):.2f}")
+        (name, page_name, f"{cost:.2f}", f"{ratio(times, name, bases.get(name, BASE)):.2f}")
         for name, cost in each.items()
     ]
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    """Prints the table."""
+    """Print the table."""
     parser = arguments(__doc__, rounds=15)
     parser.add_argument("--messages", type=count, default=1000, help="messages on a page (1000)")
-    asked = parser.parse_args(argv)
-    size = asked.messages
+    args = parser.parse_args(argv)
+    size = args.messages
     served: Mapping[str, tuple[bytes, Any]] = {
         "mixed": (pages.mixed(size), hand.FlatPage),
         "calls": (pages.calls(size), hand.CallPage),
     }
-    lines: list[tuple[str, ...]] = []
-    for told, (page, plain) in served.items():
-        lines += _lines(told, measured(page, plain, asked.rounds, size), size)
-    sizes = ", ".join(f"{told} {len(page) // size} bytes a message" for told, (page, _) in served.items())
+    table_rows: list[tuple[str, ...]] = []
+    for page_name, (page, plain) in served.items():
+        table_rows += _rows(page_name, measure_all(page, plain, args.rounds, size), size)
+    sizes = ", ".join(
+        f"{page_name} {len(page) // size} bytes a message" for page_name, (page, _) in served.items()
+    )
     print(
         title(
             f"Decoding a page of {size} messages ({sizes})",
-            f"CPU time per message, medians of {asked.rounds} rounds; ratios are to {BASE}, "
+            f"CPU time per message, medians of {args.rounds} rounds; ratios are to {BASE}, "
             "of the odd pages to the same page as documented",
             "msgspec",
             "pydantic",
         )
     )
-    print(table(("decoder", "page", "µs a message", "ratio"), lines))
+    print(table(("decoder", "page", "µs a message", "ratio"), table_rows))
 
 
 if __name__ == "__main__":

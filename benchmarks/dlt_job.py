@@ -1,12 +1,12 @@
-"""An export as people make it today: dlt's `rest_api` source into local files, in a process of its own.
+"""An export with dlt: its `rest_api` source into local files, in a separate process.
 
-`python -m benchmarks.dlt_job --url … --key … --uid … --out DIR --format jsonl --least` writes a line of JSON
-when it is done: its CPU seconds, and the rows that lie in its files. Counted is one run, with all its threads
-and child processes; importing dlt, and a run over a single row that makes it import the rest, are not.
+`python -m benchmarks.dlt_job --url … --key … --uid … --out DIR --format jsonl --least` prints a line of JSON
+at its end: its CPU seconds, and the number of rows in its files. It measures one run with all threads and
+child processes, but not the import of dlt, nor a first run with a single row, which imports the rest.
 
-It is written as dlt's documentation shows: a cursor paginator, the filesystem destination, and nothing
-else that is set. `--least` is what costs dlt least: nested members stay JSON texts and do not become tables
-of their own (`max_table_nesting`), and its JSONL files are not compressed.
+It follows dlt's documentation: a cursor paginator, the filesystem destination, and no other settings.
+`--least` are the cheapest settings: nested members stay JSON texts instead of tables (`max_table_nesting`),
+and the JSONL files are not compressed.
 """
 
 import gzip
@@ -24,11 +24,11 @@ _QUIET: Final = {
     "RUNTIME__DLTHUB_TELEMETRY": "false",
     "RUNTIME__LOG_LEVEL": "CRITICAL",
 }
-_UNPACKED: Final = {"DATA_WRITER__DISABLE_COMPRESSION": "true"}
+_UNCOMPRESSED: Final = {"DATA_WRITER__DISABLE_COMPRESSION": "true"}
 
 
-def config(asked: Namespace) -> dict[str, Any]:
-    """What dlt is to read: one user's messages, oldest first, in pages of a thousand."""
+def config(args: Namespace) -> dict[str, Any]:
+    """Return dlt's configuration of the source: one user's messages, oldest first."""
     cursor = {
         "type": "cursor",
         "cursor_path": "meta.cursor.id",
@@ -36,37 +36,37 @@ def config(asked: Namespace) -> dict[str, Any]:
         "stop_after_empty_page": True,
     }
     endpoint = {
-        "path": f"users/{asked.uid}/messages",
-        "params": {"affix": "append", "perPage": asked.size},
+        "path": f"users/{args.uid}/messages",
+        "params": {"affix": "append", "perPage": args.size},
         "data_selector": "data",
         "paginator": cursor,
     }
-    client = {"base_url": f"{asked.url}/", "headers": {"apikey": asked.key}}
+    client = {"base_url": f"{args.url}/", "headers": {"apikey": args.key}}
     return {"client": client, "resources": [{"name": TABLE, "endpoint": endpoint}]}
 
 
-def run(asked: Namespace) -> tuple[float, int]:
-    """CPU seconds from the source's making to files that are in place, and the rows of these."""
+def run(args: Namespace) -> tuple[float, int]:
+    """Return the CPU seconds from the creation of the source to the finished files, and their rows."""
     rest_api_source = import_module("dlt.sources.rest_api").rest_api_source
-    _load([{"id": "1"}], "warm", asked)  # what it imports on its way is there from now on
-    began = _spent()
-    source = rest_api_source(config(asked))
-    if asked.least:
+    _load([{"id": "1"}], "warm", args)  # imports all that the measured run needs
+    began = _cpu_seconds()
+    source = rest_api_source(config(args))
+    if args.least:
         source.max_table_nesting = 0
-    _load(source, "out", asked)
-    return _spent() - began, sum(map(_rows, (Path(asked.out) / "out" / TABLE).iterdir()))
+    _load(source, "out", args)
+    return _cpu_seconds() - began, sum(map(_rows, (Path(args.out) / "out" / TABLE).iterdir()))
 
 
-def _load(data: Any, name: str, asked: Namespace) -> None:
-    dlt = import_module("dlt")  # by name: it is in no environment but the one that compares
-    files = dlt.destinations.filesystem(bucket_url=Path(asked.out).as_uri())
+def _load(data: Any, name: str, args: Namespace) -> None:
+    dlt = import_module("dlt")  # by name, as only the extra `compare` installs it
+    files = dlt.destinations.filesystem(bucket_url=Path(args.out).as_uri())
     with TemporaryDirectory() as work:
         pipeline = dlt.pipeline(name, pipelines_dir=work, destination=files, dataset_name=name)
-        done = pipeline.run(data, table_name=TABLE, loader_file_format=asked.format)
-        done.raise_on_failed_jobs()
+        load_info = pipeline.run(data, table_name=TABLE, loader_file_format=args.format)
+        load_info.raise_on_failed_jobs()
 
 
-def _spent() -> float:
+def _cpu_seconds() -> float:
     used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
     return sum(each.ru_utime + each.ru_stime for each in used)
 
@@ -79,15 +79,15 @@ def _rows(path: Path) -> int:
 
 
 def main() -> None:
-    """Runs it once."""
+    """Run the export once and print its result."""
     parser = ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     for name in ("url", "key", "uid", "out", "format"):
         parser.add_argument(f"--{name}", required=True)
     parser.add_argument("--size", type=int, default=1000)
     parser.add_argument("--least", action="store_true")
-    asked = parser.parse_args()
-    os.environ.update(_QUIET | (_UNPACKED if asked.least else {}))
-    cpu, rows = run(asked)
+    args = parser.parse_args()
+    os.environ.update(_QUIET | (_UNCOMPRESSED if args.least else {}))
+    cpu, rows = run(args)
     print(json.dumps({"cpu": cpu, "rows": rows}))
 
 

@@ -1,23 +1,22 @@
-"""What an export costs: against only receiving the same bytes, against dlt, and in memory.
+"""The cost of an export: against receiving the same bytes, against dlt, and in memory.
 
-Three tables; the server is a process of its own in each. Counted is CPU time of the exporter's process, with
-all its threads, from before the export to after it: an import is nobody's.
+Three tables; the server is a separate process in each. The CPU time is that of the exporter's process with
+all its threads, from before to after the export, without imports.
 
-Receiving: chatrest's NDJSON export, with its hashes, its journal and everything synced to the disk, against
-aiohttp by hand that is told every address beforehand. Once it reads the bodies and drops them; once it does
-what any export has to, however little it promises: it cuts each page into lines, hashes them, writes them
-and syncs the file. Both with plain replies and with gzip ones, as services of this kind send them; with one
-user, whose pages are full, and with many, whose messages come twice, for both of a conversation list them
-(by hand they are then written twice as well). What chatrest asks for beyond the fewest pages (how far the app
-is, where a list ends, what lies behind a guessed place that it splits a list at) is its own to pay for. The
-highest rate limit that is published for such a service is 20,000 requests a minute: so many pages a minute
-of CPU time keep one core busy and no more.
+Receiving: chatrest's NDJSON export, with its hashes, its journal and all files synced to disk, against
+hand-written aiohttp code that knows all URLs. One variant reads the bodies and drops them. The other does the
+minimum of any export: it splits each page into lines, hashes them, writes them and syncs the file. Replies
+are plain or gzip, which services of this kind send. The messages are of one user, whose pages are full, or of
+many users, where each message comes twice, as both users of a conversation list it (the hand-written code
+also writes it twice). The additional requests of chatrest (for the app's newest message, for the ends of
+lists, and for splitting a list) count for it. The highest published rate limit for such a service is 20,000
+requests a minute, so an export of that many pages per CPU minute uses one core.
 
-dlt: messages per CPU second of whole exports to local files, on gzip replies, chatrest's against those of
-dlt's `rest_api` source (`benchmarks.dlt_job`), which runs as it comes, and in the way that costs it least:
-the goal is for that.
+dlt: messages per CPU second of complete exports to local files with gzip replies, against dlt's `rest_api`
+source (`benchmarks.dlt_job`) with its default settings and with its cheapest ones; the goal is for the
+latter.
 
-Memory: the highest resident size of a process that exports, and of one that exports ten times as much.
+Memory: the largest resident size of a process that exports, and of one that exports ten times as much.
 """
 
 import asyncio
@@ -46,47 +45,47 @@ from chatrest.export import Plan, export
 from . import hand
 from .measure import Times, arguments, count, ratio, table, title, turns
 from .pages import UID
-from .server import KEY, Serving
+from .server import KEY, ServerProcess
 
 SIZE: Final = 1000
-"""Messages of a page: as many as the service allows."""
+"""Messages per page: the most that the service allows."""
 OURS: Final = "chatrest, NDJSON"
 PARQUET: Final = "chatrest, Parquet"
-BARE: Final = "aiohttp by hand, received and dropped"
-KEPT: Final = "aiohttp by hand, kept as hashed lines"
+RECEIVED: Final = "aiohttp by hand, received and dropped"
+WRITTEN: Final = "aiohttp by hand, written as hashed lines"
 MOST_TIMES: Final = 2.0
-"""Times receiving that an export may cost."""
+"""The largest allowed ratio of an export to receiving."""
 LEAST_TIMES: Final = 15.0
-"""Times dlt's messages per CPU second that chatrest's have to be."""
+"""The smallest allowed ratio of chatrest's messages per CPU second to dlt's."""
 MOST_GROWTH: Final = 1.1
-"""Times the memory that ten times the messages may take."""
-WITHOUT_DLT: Final = "dlt is not installed, and not compared: pip install 'chatrest[compare]'"
+"""The largest allowed ratio of memory for ten times the messages."""
+WITHOUT_DLT: Final = "no comparison with dlt, which is not installed: pip install 'chatrest[compare]'"
 DLT: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = {
     OURS: {
         "dlt, JSONL": ("--format", "jsonl"),
-        "dlt, JSONL, the least": ("--format", "jsonl", "--least"),
+        "dlt, JSONL, cheapest": ("--format", "jsonl", "--least"),
     },
     PARQUET: {
         "dlt, Parquet": ("--format", "parquet"),
-        "dlt, Parquet, the least": ("--format", "parquet", "--least"),
+        "dlt, Parquet, cheapest": ("--format", "parquet", "--least"),
     },
 }
-"""Like with like: the ways of dlt that each of ours is compared with, and what asks for them."""
+"""The variants of dlt that each export of chatrest is compared with, and their arguments."""
 
 _PAGE: Final = msgspec.json.Decoder(hand.TaggedPage)
 _SYNC_EVERY: Final = 32 << 20  # bytes
 _MEMORY_TIMES: Final = 10
-_ALONE: Final = (sys.executable, "-c", "from benchmarks.export import alone; alone()")
+_EXPORT_PROCESS: Final = (sys.executable, "-c", "from benchmarks.export import export_once; export_once()")
 
 Format: TypeAlias = Literal["ndjson", "parquet"]
-Turn: TypeAlias = Callable[[], Awaitable[float]]
-"""One turn: its CPU seconds."""
+Measurement: TypeAlias = Callable[[], Awaitable[float]]
+"""A function that runs a contestant once and returns its CPU seconds."""
 
 
 class Case(NamedTuple):
-    """What is exported."""
+    """The data of a comparison: its texts for the table, the app, the users and the number of messages."""
 
-    told: str
+    plan: str
     replies: str
     app: App
     uids: Sequence[str]
@@ -96,15 +95,15 @@ class Case(NamedTuple):
 # ── the contestants ──
 
 
-class _Lines(msgspec.Struct):
+class _RawPage(msgspec.Struct):
     data: list[msgspec.Raw]
 
 
-_LINES: Final = msgspec.json.Decoder(_Lines)
+_RAW_PAGE: Final = msgspec.json.Decoder(_RawPage)
 
 
-async def exported(session: AsyncSession, case: Case, format: Format = "ndjson") -> float:
-    """CPU seconds of an export into a folder that is new, which has to hold all that there is."""
+async def measure_export(session: AsyncSession, case: Case, format: Format = "ndjson") -> float:
+    """Return CPU seconds of an export into a new folder; it must be complete."""
     with TemporaryDirectory() as folder:
         began = process_time()
         report = await export(session, Path(folder) / "out", Plan(users=case.uids, format=format))
@@ -114,130 +113,130 @@ async def exported(session: AsyncSession, case: Case, format: Format = "ndjson")
     return spent
 
 
-async def received(session: aiohttp.ClientSession, addresses: Sequence[str], expected: int) -> float:
-    """CPU seconds of reading every page, and of nothing else; the bodies have so many bytes."""
-    began, found = process_time(), 0
+async def measure_receiving(session: aiohttp.ClientSession, addresses: Sequence[str], expected: int) -> float:
+    """Return CPU seconds of reading every page, whose bodies must have `expected` bytes."""
+    began, size = process_time(), 0
     for address in addresses:
         async with session.get(address) as response:
-            found += len(await response.read())
+            size += len(await response.read())
     spent = process_time() - began
-    assert found == expected, f"{found} bytes, {expected} expected"
+    assert size == expected, f"{size} bytes, {expected} expected"
     return spent
 
 
-async def kept(session: aiohttp.ClientSession, addresses: Sequence[str]) -> float:
-    """CPU seconds of reading every page into one file of lines, with a hash a page."""
+async def measure_writing(session: aiohttp.ClientSession, addresses: Sequence[str]) -> float:
+    """Return CPU seconds of writing every page as lines to one file, with a hash for each page."""
     hashes: list[bytes] = []
     with TemporaryFile(buffering=0) as file:
-        began, unsafe = process_time(), 0
+        began, unsynced = process_time(), 0
         for address in addresses:
             async with session.get(address) as response:
-                lines = b"\n".join([*_LINES.decode(await response.read()).data, b""])
+                lines = b"\n".join([*_RAW_PAGE.decode(await response.read()).data, b""])
             hashes.append(sha256(lines).digest())
-            unsafe += file.write(lines)
-            if unsafe > _SYNC_EVERY:
+            unsynced += file.write(lines)
+            if unsynced > _SYNC_EVERY:
                 os.fsync(file.fileno())
-                unsafe = 0
+                unsynced = 0
         os.fsync(file.fileno())
         return process_time() - began
 
 
-async def listed(session: aiohttp.ClientSession, case: Case) -> tuple[list[str], int]:
-    """The addresses of the fewest pages that hold everything, and how many bytes they have."""
+async def list_pages(session: aiohttp.ClientSession, case: Case) -> tuple[list[str], int]:
+    """Return the URLs of the fewest pages with all messages, and the total bytes of their bodies."""
     addresses: list[str] = []
     size = 0
     for uid in case.uids:
         base = f"{case.app.chat_url}/users/{uid}/messages?perPage={SIZE}&affix=append"
-        more: str | None = base
-        while more is not None:
-            async with session.get(more) as response:
+        url: str | None = base
+        while url is not None:
+            async with session.get(url) as response:
                 body = await response.read()
             messages = _PAGE.decode(body).data
             if messages:
-                addresses.append(more)
+                addresses.append(url)
                 size += len(body)
-            more = f"{base}&id={messages[-1].id}" if len(messages) == SIZE else None
+            url = f"{base}&id={messages[-1].id}" if len(messages) == SIZE else None
     return addresses, size
 
 
-def by_dlt(case: Case, way: Sequence[str]) -> float:
-    """CPU seconds of dlt over one user, in a process of its own; its rows have to be all that there are."""
+def measure_dlt(case: Case, variant: Sequence[str]) -> float:
+    """Return CPU seconds of an export by dlt in a separate process; it must have all messages."""
     with TemporaryDirectory() as folder:
-        asked = ("--url", case.app.chat_url, "--key", KEY, "--uid", case.uids[0], "--out", folder, *way)
-        command = (sys.executable, "-m", "benchmarks.dlt_job", "--size", str(SIZE), *asked)
-        told = json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE, timeout=3600).stdout)
-    assert told["rows"] == case.messages, f"{told['rows']} rows, {case.messages} expected"
-    return float(told["cpu"])
+        args = ("--url", case.app.chat_url, "--key", KEY, "--uid", case.uids[0], "--out", folder, *variant)
+        command = (sys.executable, "-m", "benchmarks.dlt_job", "--size", str(SIZE), *args)
+        result = json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE, timeout=3600).stdout)
+    assert result["rows"] == case.messages, f"{result['rows']} rows, {case.messages} expected"
+    return float(result["cpu"])
 
 
 def has_dlt() -> bool:
-    """Whether it is installed: it is in an extra of its own."""
+    """Return True if dlt is installed, which is in the extra `compare`."""
     return find_spec("dlt") is not None
 
 
 # ── against receiving ──
 
 
-class Received(NamedTuple):
-    """What came of one case."""
+class ReceivingResult(NamedTuple):
+    """The CPU seconds of all contestants in one case, and the number of its pages."""
 
     case: Case
     pages: int
     times: Times
 
 
-async def against_receiving(cases: Sequence[Case], rounds: int) -> list[Received]:
-    """CPU seconds of both, for every case."""
+async def against_receiving(cases: Sequence[Case], rounds: int) -> list[ReceivingResult]:
+    """Return the CPU seconds of all contestants, for every case."""
     return [await _against_receiving(case, rounds) for case in cases]
 
 
-async def _against_receiving(case: Case, rounds: int) -> Received:
+async def _against_receiving(case: Case, rounds: int) -> ReceivingResult:
     headers = {"apikey": KEY} | ({} if case.replies == "gzip" else {"Accept-Encoding": "identity"})
     async with AsyncSession(case.app) as session, aiohttp.ClientSession(headers=headers) as bare:
-        addresses, size = await listed(bare, case)
-        everyone: dict[str, Turn] = {
-            OURS: lambda: exported(session, case),
-            BARE: lambda: received(bare, addresses, size),
-            KEPT: lambda: kept(bare, addresses),
+        addresses, size = await list_pages(bare, case)
+        contestants: dict[str, Measurement] = {
+            OURS: lambda: measure_export(session, case),
+            RECEIVED: lambda: measure_receiving(bare, addresses, size),
+            WRITTEN: lambda: measure_writing(bare, addresses),
         }
-        return Received(case, len(addresses), await _taken(everyone, rounds))
+        return ReceivingResult(case, len(addresses), await _measure(contestants, rounds))
 
 
-async def _taken(everyone: Mapping[str, Turn], rounds: int) -> Times:
-    times: dict[str, list[float]] = {name: [] for name in everyone}
-    for name, counts in turns(everyone, rounds):
-        spent = await everyone[name]()
+async def _measure(contestants: Mapping[str, Measurement], rounds: int) -> Times:
+    times: dict[str, list[float]] = {name: [] for name in contestants}
+    for name, counts in turns(contestants, rounds):
+        spent = await contestants[name]()
         if counts:
             times[name].append(spent)
     return times
 
 
-def _cases(one: Serving, many: Serving, messages: int, users: int) -> Iterator[Case]:
+def _cases(single: ServerProcess, many: ServerProcess, messages: int, users: int) -> Iterator[Case]:
     uids = [f"user-{number:0{max(2, len(str(users)))}}" for number in range(1, users + 1)]
-    yield Case("one user", "plain", one.app, [UID], messages)
-    yield Case("one user", "gzip", one.packed, [UID], messages)
+    yield Case("one user", "plain", single.app, [UID], messages)
+    yield Case("one user", "gzip", single.packed, [UID], messages)
     yield Case(f"{users} users", "plain", many.app, uids, messages)
     yield Case(f"{users} users", "gzip", many.packed, uids, messages)
 
 
-def _receiving_rows(found: Received) -> Iterator[tuple[str, ...]]:
-    for name, spent in found.times.items():
-        each = median(spent) / found.pages
+def _receiving_rows(result: ReceivingResult) -> Iterator[tuple[str, ...]]:
+    for name, spent in result.times.items():
+        each = median(spent) / result.pages
         yield (
             name,
-            found.case.told,
-            found.case.replies,
-            str(found.pages),
+            result.case.plan,
+            result.case.replies,
+            str(result.pages),
             f"{each * 1e3:.2f}",
             f"{60 / each:,.0f}",
-            "" if name == OURS else f"{ratio(found.times, OURS, name):.2f}",
-            f"<= {MOST_TIMES}" if name == BARE else "",
+            "" if name == OURS else f"{ratio(result.times, OURS, name):.2f}",
+            f"<= {MOST_TIMES}" if name == RECEIVED else "",
         )
 
 
 def _print_receiving(messages: int, users: int, rounds: int) -> None:
-    with Serving(messages) as one, Serving(messages, users=users) as many:
-        found = asyncio.run(against_receiving(list(_cases(one, many, messages, users)), rounds))
+    with ServerProcess(messages) as single, ServerProcess(messages, users=users) as many:
+        results = asyncio.run(against_receiving(list(_cases(single, many, messages, users)), rounds))
     print(
         title(
             f"Exporting {messages} messages, against only receiving them",
@@ -251,34 +250,34 @@ def _print_receiving(messages: int, users: int, rounds: int) -> None:
         "plan",
         "replies",
         "pages",
-        "CPU ms a page",
-        "pages a CPU minute",
+        "CPU ms per page",
+        "pages per CPU minute",
         "chatrest to it",
         "goal",
     )
-    print(table(heads, (row for each in found for row in _receiving_rows(each))))
+    print(table(heads, (row for result in results for row in _receiving_rows(result))))
 
 
 # ── against dlt ──
 
 
 async def against_dlt(case: Case, rounds: int) -> Times:
-    """CPU seconds of chatrest and of dlt, over one user."""
+    """Return CPU seconds of chatrest and of dlt, for one user."""
     async with AsyncSession(case.app) as session:
-        everyone: dict[str, Turn] = {
-            OURS: lambda: exported(session, case),
-            PARQUET: lambda: exported(session, case, "parquet"),
+        contestants: dict[str, Measurement] = {
+            OURS: lambda: measure_export(session, case),
+            PARQUET: lambda: measure_export(session, case, "parquet"),
         }
-        for name, way in chain.from_iterable(ways.items() for ways in DLT.values()):
-            everyone[name] = partial(asyncio.to_thread, by_dlt, case, way)
-        return await _taken(everyone, rounds)
+        for name, variant in chain.from_iterable(variants.items() for variants in DLT.values()):
+            contestants[name] = partial(asyncio.to_thread, measure_dlt, case, variant)
+        return await _measure(contestants, rounds)
 
 
 def _dlt_rows(times: Times, messages: int) -> Iterator[tuple[str, ...]]:
-    for ours, ways in DLT.items():
+    for ours, variants in DLT.items():
         yield (ours, *_speed(times[ours], messages), "", "")
-        for name, way in ways.items():
-            goal = f">= {LEAST_TIMES:.0f}" if "--least" in way else ""
+        for name, variant in variants.items():
+            goal = f">= {LEAST_TIMES:.0f}" if "--least" in variant else ""
             yield (name, *_speed(times[name], messages), f"{ratio(times, name, ours):.1f}", goal)
 
 
@@ -288,18 +287,18 @@ def _speed(spent: Sequence[float], messages: int) -> tuple[str, str]:
 
 
 def _print_dlt(messages: int, rounds: int) -> None:
-    with Serving(messages) as server:
+    with ServerProcess(messages) as server:
         case = Case("one user", "gzip", server.packed, [UID], messages)
         times = asyncio.run(against_dlt(case, rounds))
     print(
         title(
             f"Exporting {messages} messages of one user to local files, against dlt; replies are gzip",
-            f"CPU time of the run, medians of {rounds} rounds; ratios are of messages a CPU second",
+            f"CPU time of the run, medians of {rounds} rounds; ratios are of messages per CPU second",
             "dlt",
             "pyarrow",
         )
     )
-    heads = ("exporter", "µs a message", "messages a CPU s", "chatrest to it", "goal")
+    heads = ("exporter", "µs per message", "messages per CPU s", "chatrest to it", "goal")
     print(table(heads, _dlt_rows(times, messages)))
 
 
@@ -307,21 +306,21 @@ def _print_dlt(messages: int, rounds: int) -> None:
 
 
 def peak(messages: int) -> float:
-    """The highest resident size, in MB, of a process that exports so many messages."""
-    with Serving(messages, endless=True) as server, TemporaryDirectory() as folder:
-        command = (*_ALONE, server.app.chat_url, folder, str(messages))
+    """Return the largest resident size in MB of a process that exports `messages` messages."""
+    with ServerProcess(messages, endless=True) as server, TemporaryDirectory() as folder:
+        command = (*_EXPORT_PROCESS, server.app.chat_url, folder, str(messages))
         return float(subprocess.run(command, check=True, stdout=subprocess.PIPE, timeout=36_000).stdout)
 
 
-def alone() -> None:
-    """Exports in this process, and writes its highest resident size."""
+def export_once() -> None:
+    """Export in this process as its arguments say, and print its largest resident size in MB."""
     url, folder, messages = sys.argv[1:]
     case = Case("one user", "plain", App("benchmark", KEY, base_url=url), [UID], int(messages))
-    asyncio.run(_alone(case, folder))
+    asyncio.run(_export_once(case, folder))
     print(resident())
 
 
-async def _alone(case: Case, folder: str) -> None:
+async def _export_once(case: Case, folder: str) -> None:
     async with AsyncSession(case.app) as session:
         report = await export(session, Path(folder) / "out", Plan(users=case.uids))
     assert report.complete, report
@@ -329,9 +328,9 @@ async def _alone(case: Case, folder: str) -> None:
 
 
 def resident() -> float:
-    """The highest resident size of this process until now, in MB."""
+    """Return the largest resident size of this process so far, in MB."""
     status = Path("/proc/self/status")
-    if status.exists():  # what getrusage says may be that of the process that started this one
+    if status.exists():  # getrusage may return the size of the parent process
         words = status.read_text().partition("VmHWM:")[2].split()
         return int(words[0]) / 1e3
     return getrusage(RUSAGE_SELF).ru_maxrss / (1e6 if sys.platform == "darwin" else 1e3)
@@ -339,36 +338,36 @@ def resident() -> float:
 
 def _print_memory(messages: int) -> None:
     sizes = (max(1, messages // _MEMORY_TIMES), messages)
-    found = {size: peak(size) for size in sizes}
-    few, many = found.values()
-    print(title("Exporting ever more", "The process's highest resident size", "aiohttp", "msgspec"))
+    peaks = {size: peak(size) for size in sizes}
+    few, many = peaks.values()
+    print(title("Memory of an export", "The largest resident size of the process", "aiohttp", "msgspec"))
     rows = [
         (f"{sizes[0]:,} messages", f"{few:.1f}", "", ""),
         (f"{sizes[1]:,} messages", f"{many:.1f}", f"{many / few:.2f}", f"<= {MOST_GROWTH}"),
     ]
-    print(table(("exported", "MB at most", "ratio", "goal"), rows))
+    print(table(("exported", "peak MB", "ratio", "goal"), rows))
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    """Prints the tables."""
+    """Print the tables."""
     parser = arguments(__doc__, rounds=9)
     sizes: Mapping[str, tuple[int, str]] = {
         "messages": (30_000, "messages of an export"),
-        "users": (50, "users of the plan that has many"),
+        "users": (50, "users of the plan with many"),
         "dlt-rounds": (3, "counted rounds against dlt"),
         "memory-messages": (2_000_000, "messages, 900 bytes each, of the export whose memory is measured"),
     }
-    for name, (default, told) in sizes.items():
-        parser.add_argument(f"--{name}", type=count, default=default, help=f"{told} ({default})")
-    asked: Any = parser.parse_args(argv)
-    _print_receiving(asked.messages, asked.users, asked.rounds)
+    for name, (default, description) in sizes.items():
+        parser.add_argument(f"--{name}", type=count, default=default, help=f"{description} ({default})")
+    args: Any = parser.parse_args(argv)
+    _print_receiving(args.messages, args.users, args.rounds)
     print()
     if has_dlt():
-        _print_dlt(asked.messages, asked.dlt_rounds)
+        _print_dlt(args.messages, args.dlt_rounds)
     else:
         print(WITHOUT_DLT)
     print()
-    _print_memory(asked.memory_messages)
+    _print_memory(args.memory_messages)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
-"""What one would write by hand with msgspec: the same fields as chatrest's, and nothing else.
+"""Hand-written msgspec models with the same fields as chatrest's.
 
-`TaggedPage` tells the messages apart by their category, as chatrest does. `FlatPage` and `CallPage` don't:
-one class holds whatever may come, or the one kind that does.
+`TaggedPage` has a class for each category of messages, like chatrest. `FlatPage` and `CallPage` have one
+class: for all messages, or for call messages only.
 """
 
 from typing import Any, Generic, TypeAlias, TypeVar
@@ -45,7 +45,7 @@ class Entity(Struct, rename="camel", gc=False):
 
 
 class Parties(Struct, gc=False):
-    """From whom, to whom."""
+    """The sender and the receiver."""
 
     sender: EntityWrapper[Entity] | None = None
     receiver: EntityWrapper[Entity] | None = None
@@ -62,7 +62,7 @@ class Attachment(Struct, rename="camel", gc=False):
 
 
 class ReactionCount(Struct, rename="camel", gc=False):
-    """How many reacted in one way."""
+    """The number of reactions of one kind."""
 
     reaction: str
     count: int
@@ -70,7 +70,7 @@ class ReactionCount(Struct, rename="camel", gc=False):
 
 
 class Content(Struct, rename="camel", gc=False):
-    """What a text or a media message carries."""
+    """`data` of a text or media message."""
 
     text: str = ""
     attachments: list[Attachment] | None = None
@@ -84,7 +84,7 @@ class Content(Struct, rename="camel", gc=False):
 
 
 class CustomContent(Struct, rename="camel", gc=False):
-    """What a custom message carries."""
+    """`data` of a custom message."""
 
     custom_data: Any = None
     text: str | None = None
@@ -95,7 +95,7 @@ class CustomContent(Struct, rename="camel", gc=False):
 
 
 class ActionEntities(Struct, gc=False):
-    """Who did what to whom."""
+    """The entities of an action."""
 
     by: EntityWrapper[Entity] | None = None
     on: EntityWrapper[Json] | None = None
@@ -103,7 +103,7 @@ class ActionEntities(Struct, gc=False):
 
 
 class ActionContent(Struct, rename="camel", gc=False):
-    """What an action carries."""
+    """`data` of an action."""
 
     action: str
     entities: ActionEntities | None = None
@@ -144,7 +144,7 @@ class CallEntity(Struct, rename="camel", gc=False):
 
 
 class CallEntities(Struct, gc=False):
-    """Who called whom."""
+    """The entities of a call."""
 
     by: EntityWrapper[Entity]
     on: EntityWrapper[CallEntity]
@@ -152,7 +152,7 @@ class CallEntities(Struct, gc=False):
 
 
 class CallContent(Struct, rename="camel", gc=False):
-    """What a call message carries."""
+    """`data` of a call message."""
 
     action: str
     entities: CallEntities
@@ -214,14 +214,14 @@ TaggedMessage: TypeAlias = ContentMessage | CustomMessage | ActionMessage | Call
 
 
 class PlainCall(_Message, rename="camel", gc=False):
-    """A call message where nothing else can come."""
+    """A call message without a tag, for pages of calls only."""
 
     data: CallContent
     category: str = ""
 
 
 class FlatParties(Struct, gc=False):
-    """All the parties there can be."""
+    """The entities of any message."""
 
     sender: EntityWrapper[Entity] | None = None
     receiver: EntityWrapper[Entity] | None = None
@@ -231,7 +231,7 @@ class FlatParties(Struct, gc=False):
 
 
 class FlatContent(Struct, rename="camel", gc=False):
-    """All that a message can carry."""
+    """`data` of any message."""
 
     text: str = ""
     attachments: list[Attachment] | None = None
@@ -247,7 +247,7 @@ class FlatContent(Struct, rename="camel", gc=False):
 
 
 class Target(Entity, rename="camel", gc=False):
-    """What something was done to: a user, a group, a call or a message."""
+    """The object of an action: a user, a group, a call or a message."""
 
     session_id: str | None = field(default=None, name="sessionid")
     id: str | None = None
@@ -271,7 +271,7 @@ class FlatMessage(_Message, rename="camel", gc=False):
 
 
 class Pagination(Struct, gc=False):
-    """Where a list stands."""
+    """The position in a list, as numbers."""
 
     total: int | None = None
     count: int | None = None
@@ -280,18 +280,18 @@ class Pagination(Struct, gc=False):
     total_pages: int | None = None
 
 
-class Place(Struct, gc=False):
-    """Where a list goes on."""
+class Position(Struct, gc=False):
+    """The position of the next page."""
 
     id: int | str | None = None
     affix: str | None = None
 
 
 class Meta(Struct, gc=False):
-    """What is said about a page."""
+    """`meta` of a page."""
 
     pagination: Pagination | None = None
-    cursor: Place | None = None
+    cursor: Position | None = None
 
 
 class Page(Struct, Generic[M], gc=False):

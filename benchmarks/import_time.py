@@ -1,6 +1,6 @@
-"""What `import chatrest` costs, each time in a fresh interpreter, against `import aiohttp`.
+"""The cost of `import chatrest` in a new interpreter, against `import aiohttp`.
 
-Counted within the interpreter, from before the import to after it: its own start is nobody's.
+Measured in the interpreter from before to after the import, without the start of the interpreter.
 """
 
 import subprocess
@@ -21,24 +21,24 @@ _BASE: Final = STATEMENTS[-1]
 _PROGRAM: Final = "import time; began = time.process_time(); {}; print(time.process_time() - began)"
 
 
-def imported(statement: str) -> float:
-    """CPU seconds that the statement takes in an interpreter of its own."""
+def import_seconds(statement: str) -> float:
+    """Return the CPU seconds of `statement` in a new interpreter."""
     command = (sys.executable, "-c", _PROGRAM.format(statement))
     return float(subprocess.run(command, check=True, capture_output=True, timeout=60).stdout)
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    """Prints the table."""
-    asked = arguments(__doc__, rounds=21).parse_args(argv)
+    """Print the table."""
+    args = arguments(__doc__, rounds=21).parse_args(argv)
     times: dict[str, list[float]] = {statement: [] for statement in STATEMENTS}
-    for statement, counts in turns(STATEMENTS, asked.rounds):
-        spent = imported(statement)
+    for statement, counts in turns(STATEMENTS, args.rounds):
+        spent = import_seconds(statement)
         if counts:
             times[statement].append(spent)
     print(
         title(
-            "Importing, from bytecode that is there",
-            f"CPU time in a fresh interpreter, medians of {asked.rounds} rounds",
+            "Importing, with compiled bytecode",
+            f"CPU time in a fresh interpreter, medians of {args.rounds} rounds",
             "chatrest",
             "msgspec",
             "aiohttp",

@@ -1,4 +1,4 @@
-"""Rounds, medians and tables: what the benchmarks have in common."""
+"""Rounds, medians and tables for all benchmarks."""
 
 import gc
 import platform
@@ -10,28 +10,28 @@ from statistics import median
 from typing import TypeAlias
 
 Times: TypeAlias = Mapping[str, Sequence[float]]
-"""CPU seconds of every contestant, a number a round."""
+"""CPU seconds of every contestant, one number per round."""
 
 
 def arguments(doc: str | None, rounds: int) -> ArgumentParser:
-    """A command line with `--rounds`; the module's docstring is its help."""
+    """Return a command line parser with `--rounds`; the first line of `doc` is its description."""
     parser = ArgumentParser(description=(doc or "").partition("\n")[0])
     parser.add_argument("--rounds", type=count, default=rounds, help=f"counted rounds ({rounds})")
     return parser
 
 
 def count(text: str) -> int:
-    """A whole number from 1, as an argument's type."""
+    """Return the whole number from 1 that `text` is: the type of an argument."""
     if not text.isdecimal() or not int(text):
         raise ArgumentTypeError(f"{text!r}: allowed is a whole number from 1")
     return int(text)
 
 
 def turns(names: Iterable[str], rounds: int) -> Iterator[tuple[str, bool]]:
-    """Whose turn it is, and whether it counts: the first round only warms up.
+    """Yield each contestant in each round, and True if the round counts: the first one only warms up.
 
-    Everyone has one turn a round, in random order, so that nobody always runs after the same other one;
-    and each begins without the garbage of the one before.
+    The order in a round is random, so that no contestant always runs after the same other one. Garbage is
+    collected before each of them.
     """
     dice, order = Random(1), list(names)
     for number in range(rounds + 1):
@@ -42,19 +42,21 @@ def turns(names: Iterable[str], rounds: int) -> Iterator[tuple[str, bool]]:
 
 
 def ratio(times: Times, name: str, base: str) -> float:
-    """How many times as much as `base` a contestant took: the median of the rounds' own ratios."""
-    return median(mine / its for mine, its in zip(times[name], times[base], strict=True))
+    """Return the time of `name` divided by that of `base`: the median of the ratios of each round."""
+    return median(
+        seconds / base_seconds for seconds, base_seconds in zip(times[name], times[base], strict=True)
+    )
 
 
-def title(what: str, counted: str, *packages: str) -> str:
-    """The lines above a table: what is measured, by which versions, and what is counted."""
+def title(subject: str, method: str, *packages: str) -> str:
+    """Return the lines above a table: the subject, the versions of Python and packages, and the method."""
     python = f"{platform.python_implementation()} {platform.python_version()}"
     versions = ", ".join(f"{package} {version(package)}" for package in packages)
-    return f"{what}\n{python}; {versions}\n{counted}\n"
+    return f"{subject}\n{python}; {versions}\n{method}\n"
 
 
 def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Aligned columns: the first one to the left, the others to the right."""
+    """Return a table of aligned columns, the first one to the left, the others to the right."""
     lines = [tuple(heads), *map(tuple, rows)]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     lines.insert(1, tuple("-" * width for width in widths))
@@ -63,7 +65,7 @@ def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 def _line(cells: Sequence[str], widths: Sequence[int]) -> str:
     first, *rest = (
-        cell.rjust(width) if place else cell.ljust(width)
-        for place, (cell, width) in enumerate(zip(cells, widths, strict=True))
+        cell.rjust(width) if index else cell.ljust(width)
+        for index, (cell, width) in enumerate(zip(cells, widths, strict=True))
     )
     return "  ".join((first, *rest)).rstrip()

@@ -1,8 +1,8 @@
-"""What a call costs above bare aiohttp and msgspec: pace, place, attempt, deadline, judgement and all.
+"""The cost of a call above plain aiohttp and msgspec, with pacing, pool, retries and decoding.
 
-The server is a process of its own and does next to nothing; CPU time is counted in the clients' process
-alone. Bare is a loop as one writes it by hand: a session that is kept, a decoder made once, a status that
-is looked at; it checks, repeats and survives nothing. All are asked for the same bytes in the same turn.
+The server is a separate process with fixed replies; only CPU time of the clients' process is measured. The
+plain client is hand-written code: a kept session, a decoder created once, a check of the status, no retries
+and no error handling. All clients get the same bytes in every round.
 """
 
 import asyncio
@@ -23,15 +23,15 @@ from chatrest.telemetry import Listener
 from . import hand, pages
 from .measure import Times, arguments, count, ratio, table, title, turns
 
-LATE: Final = 0.02
-"""Seconds that the server takes for `/late`."""
+LATENCY: Final = 0.02
+"""Seconds that the server waits before it replies to `/late`."""
 BARE: Final = "aiohttp + msgspec"
 OURS: Final = "chatrest"
-LISTENED: Final = "chatrest, with a listener"
-MOST_ABOVE: Final = 60.0
-"""µs that a call may cost above bare, one after another."""
+WITH_LISTENER: Final = "chatrest, with a listener"
+MOST_ADDED: Final = 60.0
+"""The largest allowed cost above plain aiohttp in µs per call, for calls one after another."""
 MOST_TIMES: Final = 1.3
-"""Times bare that a call may cost among many at once."""
+"""The largest allowed ratio to plain aiohttp, for many calls at once."""
 
 _TEXT: Final = {"receiver": "bob", "receiverType": "user", "type": "text", "data": {"text": "hello"}}
 _SENT: Final = NewMessage.text("bob", "hello")
@@ -43,28 +43,28 @@ _END: Final = b"\r\n\r\n"
 
 
 class Client(Protocol):
-    """Who is measured: the same four calls by each."""
+    """A measured client: four calls that every client makes."""
 
     async def request(self) -> Any:
-        """GET of a user, as plain JSON."""
+        """Get a user as plain JSON."""
 
     async def late(self) -> Any:
-        """The same, answered after `LATE` seconds."""
+        """Get a user; the reply comes after `LATENCY` seconds."""
 
     async def page(self) -> Any:
-        """GET of a page of one message, typed."""
+        """Get a page of one typed message."""
 
     async def send(self) -> Any:
-        """POST of a text message; the message that it became, typed."""
+        """Send a text message and return the stored message, typed."""
 
 
-class Bare:
-    """aiohttp and msgspec by hand."""
+class PlainClient:
+    """A hand-written client with aiohttp and msgspec."""
 
     def __init__(self, app: App) -> None:
         self._base = app.chat_url
         self._page = msgspec.json.Decoder(hand.TaggedPage)
-        self._one = msgspec.json.Decoder(_One)
+        self._envelope = msgspec.json.Decoder(_Envelope)
         connector = aiohttp.TCPConnector(limit=0)
         self._session = aiohttp.ClientSession(headers={"apikey": app.api_key}, connector=connector)
 
@@ -74,23 +74,23 @@ class Bare:
     async def __aexit__(self, *exc: object) -> None:
         await self._session.close()
 
-    async def _got(self, path: str) -> bytes:
+    async def _get(self, path: str) -> bytes:
         async with self._session.get(self._base + path) as response:
             response.raise_for_status()
             return await response.read()
 
     async def request(self) -> Any:
         """See `Client`."""
-        return msgspec.json.decode(await self._got("/users/bob"))
+        return msgspec.json.decode(await self._get("/users/bob"))
 
     async def late(self) -> Any:
         """See `Client`."""
-        return msgspec.json.decode(await self._got("/late"))
+        return msgspec.json.decode(await self._get("/late"))
 
     async def page(self) -> Any:
         """See `Client`."""
-        asked = {"perPage": "1"}
-        async with self._session.get(self._base + "/users/bob/messages", params=asked) as response:
+        params = {"perPage": "1"}
+        async with self._session.get(self._base + "/users/bob/messages", params=params) as response:
             response.raise_for_status()
             return self._page.decode(await response.read()).data
 
@@ -99,15 +99,15 @@ class Bare:
         body, headers = msgspec.json.encode(_TEXT), {"Content-Type": "application/json"}
         async with self._session.post(self._base + "/messages", data=body, headers=headers) as response:
             response.raise_for_status()
-            return self._one.decode(await response.read()).data
+            return self._envelope.decode(await response.read()).data
 
 
-class _One(msgspec.Struct, gc=False):
+class _Envelope(msgspec.Struct, gc=False):
     data: hand.TaggedMessage
 
 
-class Chatrest:
-    """What is measured."""
+class ChatrestClient:
+    """The client with chatrest."""
 
     def __init__(self, app: App, concurrency: int, *telemetry: Listener) -> None:
         self._session = AsyncSession(app, concurrency=concurrency, telemetry=telemetry)
@@ -140,8 +140,8 @@ class Chatrest:
 
 
 @contextmanager
-def serving() -> Iterator[App]:
-    """The server as a child process, for as long as the `with` lasts."""
+def run_server() -> Iterator[App]:
+    """Run the server as a child process during the block, and yield its app."""
     with subprocess.Popen(_SERVER, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:
         assert child.stdin is not None
         assert child.stdout is not None
@@ -149,11 +149,11 @@ def serving() -> Iterator[App]:
             port = int(child.stdout.readline())
             yield App("benchmark", "benchmark-key", base_url=f"http://127.0.0.1:{port}/v3")
         finally:
-            child.stdin.close()  # and so it ends
+            child.stdin.close()  # the server ends with its input
 
 
 def serve() -> None:
-    """Writes the port on a line, and serves on 127.0.0.1 until standard input ends."""
+    """Serve on 127.0.0.1 until standard input ends; print the port first."""
     asyncio.run(_serve())
 
 
@@ -166,9 +166,9 @@ async def _serve() -> None:
 
 
 def _replies() -> Mapping[bytes, bytes]:
-    """What is replied, by the last word of the path: made before anybody asks."""
+    """Return the fixed replies by method and last segment of the path."""
     with pages.talk(50) as store:
-        message = next(one for one in store.records(store.ids()) if b'"type":"text"' in one)
+        message = next(record for record in store.records(store.ids()) if b'"type":"text"' in record)
         user = store.people.user(pages.UID) or b"{}"
     numbers = b'{"total":9,"count":1,"per_page":1,"current_page":1,"total_pages":9}'
     meta = b'{"pagination":%b,"cursor":{"id":1,"affix":"append"}}' % numbers
@@ -179,114 +179,116 @@ def _replies() -> Mapping[bytes, bytes]:
         b"POST messages": b'{"data":%b}' % message,
     }
     head = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n"
-    return {asked: head % len(body) + body for asked, body in bodies.items()}
+    return {request: head % len(body) + body for request, body in bodies.items()}
 
 
 class _Connection(asyncio.Protocol):
-    """Requests, one after another."""
+    """A connection that answers its requests in order."""
 
     def __init__(self, replies: Mapping[bytes, bytes]) -> None:
         self._replies = replies
-        self._come = b""
+        self._buffer = b""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)
         self._transport = transport
 
     def data_received(self, data: bytes) -> None:
-        self._come += data
-        while (end := self._come.find(_END)) >= 0:
-            head = self._come[:end].lower()
-            rest = end + len(_END) + int(head.partition(b"\r\ncontent-length:")[2].partition(b"\r\n")[0] or 0)
-            if len(self._come) < rest:
+        self._buffer += data
+        while (end := self._buffer.find(_END)) >= 0:
+            head = self._buffer[:end].lower()
+            next_start = (
+                end + len(_END) + int(head.partition(b"\r\ncontent-length:")[2].partition(b"\r\n")[0] or 0)
+            )
+            if len(self._buffer) < next_start:
                 return
-            self._answer(self._come[:end])
-            self._come = self._come[rest:]
+            self._answer(self._buffer[:end])
+            self._buffer = self._buffer[next_start:]
 
     def _answer(self, head: bytes) -> None:
         method, target, _ = head.split(b" ", 2)
-        word = target.partition(b"?")[0].rpartition(b"/")[2]
-        reply = self._replies[b"%b %b" % (method, word)]
-        if word == b"late":
-            asyncio.get_running_loop().call_later(LATE, self._transport.write, reply)
+        name = target.partition(b"?")[0].rpartition(b"/")[2]
+        reply = self._replies[b"%b %b" % (method, name)]
+        if name == b"late":
+            asyncio.get_running_loop().call_later(LATENCY, self._transport.write, reply)
         else:
             self._transport.write(reply)
 
 
-# ── the turns ──
+# ── the measurement ──
 
-Ask: TypeAlias = Callable[[], Awaitable[Any]]
+MakeCall: TypeAlias = Callable[[], Awaitable[Any]]
 
 
 class Case(NamedTuple):
-    """One row group: what is called, and how."""
+    """A measured call: its text for the table, the call, and True for many at once."""
 
-    told: str
-    call: Callable[[Client], Ask]
+    name: str
+    call: Callable[[Client], MakeCall]
     at_once: bool = False
 
 
 def cases(at_once: int) -> list[Case]:
-    """What is measured."""
+    """Return the measured calls, with `at_once` concurrent calls in the last one."""
     return [
         Case("session.request(…)", lambda client: client.request),
         Case("messages.list_user(…).limit(1).collect()", lambda client: client.page),
         Case("messages.send(…)", lambda client: client.send),
         Case(
-            f"session.request(…), {at_once} at once, {LATE * 1e3:.0f} ms late",
+            f"session.request(…), {at_once} at once, {LATENCY * 1e3:.0f} ms late",
             lambda client: client.late,
             True,
         ),
     ]
 
 
-async def _turn(ask: Ask, calls: int, at_once: bool) -> float:
-    """CPU seconds a call."""
-    await ask()  # not counted: the first one after another's turn has to find its memory anew
+async def _measure(make_call: MakeCall, calls: int, at_once: bool) -> float:
+    """Return CPU seconds per call."""
+    await make_call()  # not measured: the first call after another contestant allocates its memory
     began = process_time()
     if at_once:
-        found = await asyncio.gather(*(ask() for _ in range(calls)))
+        results = await asyncio.gather(*(make_call() for _ in range(calls)))
     else:
-        found = [await ask() for _ in range(calls)]
+        results = [await make_call() for _ in range(calls)]
     spent = process_time() - began
-    assert all(found)
+    assert all(results)
     return spent / calls
 
 
-async def measured(app: App, rounds: int, calls: int, at_once: int) -> dict[Case, Times]:
-    """CPU seconds a call, by case and client."""
+async def measure_all(app: App, rounds: int, calls: int, at_once: int) -> dict[Case, Times]:
+    """Return CPU seconds per call, by case and client."""
     times: dict[Case, Times] = {}
     async with AsyncExitStack() as stack:
         clients: dict[str, Client] = {
-            BARE: await stack.enter_async_context(Bare(app)),
-            OURS: await stack.enter_async_context(Chatrest(app, at_once)),
-            LISTENED: await stack.enter_async_context(Chatrest(app, at_once, lambda _: None)),
+            BARE: await stack.enter_async_context(PlainClient(app)),
+            OURS: await stack.enter_async_context(ChatrestClient(app, at_once)),
+            WITH_LISTENER: await stack.enter_async_context(ChatrestClient(app, at_once, lambda _: None)),
         }
         for case in cases(at_once):
-            its: dict[str, list[float]] = {name: [] for name in clients}
+            case_times: dict[str, list[float]] = {name: [] for name in clients}
             for name, counts in turns(clients, rounds):
-                spent = await _turn(
+                spent = await _measure(
                     case.call(clients[name]), at_once if case.at_once else calls, case.at_once
                 )
                 if counts:
-                    its[name].append(spent)
-            times[case] = its
+                    case_times[name].append(spent)
+            times[case] = case_times
     return times
 
 
-def _above(times: Times, name: str) -> float:
-    """µs a call above bare: the median of the rounds' own differences."""
-    return median(mine - its for mine, its in zip(times[name], times[BARE], strict=True)) * 1e6
+def _added(times: Times, name: str) -> float:
+    """Return µs per call above plain aiohttp: the median of the differences of each round."""
+    return median(seconds - plain for seconds, plain in zip(times[name], times[BARE], strict=True)) * 1e6
 
 
 def _rows(case: Case, times: Times) -> list[tuple[str, ...]]:
-    goal = f"<= {MOST_TIMES} x" if case.at_once else f"<= +{MOST_ABOVE:.0f} µs"
+    goal = f"<= {MOST_TIMES} x" if case.at_once else f"<= +{MOST_ADDED:.0f} µs"
     return [
         (
-            case.told,
+            case.name,
             name,
             f"{median(spent) * 1e6:.1f}",
-            "" if name == BARE else f"{_above(times, name):+.1f}",
+            "" if name == BARE else f"{_added(times, name):+.1f}",
             "" if name == BARE else f"{ratio(times, name, BARE):.2f}",
             goal if name == OURS else "",
         )
@@ -295,23 +297,23 @@ def _rows(case: Case, times: Times) -> list[tuple[str, ...]]:
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    """Prints the table."""
+    """Print the table."""
     parser = arguments(__doc__, rounds=15)
-    parser.add_argument("--calls", type=count, default=500, help="calls one after another, a turn (500)")
-    parser.add_argument("--at-once", type=count, default=1000, help="calls at once, a turn (1000)")
-    asked = parser.parse_args(argv)
-    with serving() as app:
-        found = asyncio.run(measured(app, asked.rounds, asked.calls, asked.at_once))
+    parser.add_argument("--calls", type=count, default=500, help="calls one after another, per round (500)")
+    parser.add_argument("--at-once", type=count, default=1000, help="calls at once, per round (1000)")
+    args = parser.parse_args(argv)
+    with run_server() as app:
+        results = asyncio.run(measure_all(app, args.rounds, args.calls, args.at_once))
     print(
         title(
-            f"A call through the whole engine, above {BARE} by hand",
-            f"CPU time of the client a call, medians of {asked.rounds} rounds of {asked.calls} calls",
+            f"A call with all features, above hand-written {BARE}",
+            f"CPU time of the client per call, medians of {args.rounds} rounds of {args.calls} calls",
             "aiohttp",
             "msgspec",
         )
     )
-    heads = ("call", "client", "µs a call", "above bare", "ratio", "goal")
-    print(table(heads, (row for case, times in found.items() for row in _rows(case, times))))
+    heads = ("call", "client", "µs per call", "above plain", "ratio", "goal")
+    print(table(heads, (row for case, times in results.items() for row in _rows(case, times))))
 
 
 if __name__ == "__main__":

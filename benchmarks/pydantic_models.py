@@ -1,4 +1,4 @@
-"""What one would write by hand with pydantic: the same fields as chatrest's, and nothing else."""
+"""Hand-written pydantic models with the same fields as chatrest's."""
 
 from typing import Annotated, Any, Generic, Literal, TypeAlias, TypeVar
 
@@ -47,7 +47,7 @@ class Entity(Model):
 
 
 class Parties(Model):
-    """From whom, to whom."""
+    """The sender and the receiver."""
 
     sender: EntityWrapper[Entity] | None = None
     receiver: EntityWrapper[Entity] | None = None
@@ -64,7 +64,7 @@ class Attachment(Model):
 
 
 class ReactionCount(Model):
-    """How many reacted in one way."""
+    """The number of reactions of one kind."""
 
     reaction: str
     count: int
@@ -72,7 +72,7 @@ class ReactionCount(Model):
 
 
 class Content(Model):
-    """What a text or a media message carries."""
+    """`data` of a text or media message."""
 
     text: str = ""
     attachments: list[Attachment] | None = None
@@ -86,7 +86,7 @@ class Content(Model):
 
 
 class CustomContent(Model):
-    """What a custom message carries."""
+    """`data` of a custom message."""
 
     custom_data: Any = None
     text: str | None = None
@@ -97,7 +97,7 @@ class CustomContent(Model):
 
 
 class ActionEntities(Model):
-    """Who did what to whom."""
+    """The entities of an action."""
 
     by: EntityWrapper[Entity] | None = None
     on: EntityWrapper[Json] | None = None
@@ -105,7 +105,7 @@ class ActionEntities(Model):
 
 
 class ActionContent(Model):
-    """What an action carries."""
+    """`data` of an action."""
 
     action: str
     entities: ActionEntities | None = None
@@ -146,7 +146,7 @@ class CallEntity(Model):
 
 
 class CallEntities(Model):
-    """Who called whom."""
+    """The entities of a call."""
 
     by: EntityWrapper[Entity]
     on: EntityWrapper[CallEntity]
@@ -154,7 +154,7 @@ class CallEntities(Model):
 
 
 class CallContent(Model):
-    """What a call message carries."""
+    """`data` of a call message."""
 
     action: str
     entities: CallEntities
@@ -222,7 +222,7 @@ Message: TypeAlias = Annotated[
 
 
 class Pagination(BaseModel):
-    """Where a list stands."""
+    """The position in a list, as numbers."""
 
     total: int | None = None
     count: int | None = None
@@ -231,18 +231,18 @@ class Pagination(BaseModel):
     total_pages: int | None = None
 
 
-class Place(BaseModel):
-    """Where a list goes on."""
+class Position(BaseModel):
+    """The position of the next page."""
 
     id: int | str | None = None
     affix: str | None = None
 
 
 class Meta(BaseModel):
-    """What is said about a page."""
+    """`meta` of a page."""
 
     pagination: Pagination | None = None
-    cursor: Place | None = None
+    cursor: Position | None = None
 
 
 class Page(BaseModel):

@@ -1,12 +1,12 @@
-"""The service for walks and exports, in a process of its own: the emulator's rules behind the lightest HTTP.
+"""The service for walks and exports in a separate process: the emulator's rules with minimal HTTP.
 
-`python -m benchmarks.server --messages N` writes its port on a line, serves on 127.0.0.1, and ends when
-its standard input does: with the one who started it, however that one ends. A page is made once and then
-served from memory, so that the server keeps no client waiting.
+`python -m benchmarks.server --messages N` prints its port, serves on 127.0.0.1, and ends with its standard
+input, so also when its parent process ends in any way. A page is created once and then served from memory, so
+that clients do not wait for the server.
 
-Below `/packed` is the same service once more, which sends gzip to whoever accepts it, as services of this
-kind do; a page is compressed once. `--users` spreads the messages over many users. `--endless` is for
-messages by the million: one user's list that is spliced of few records, and kept nowhere.
+The paths below `/packed` are the same service with gzip for clients that accept it; a page is compressed
+once. `--users` distributes the messages over many users. `--endless` is for millions of messages: one user's
+list that is composed of few records and not stored.
 """
 
 import asyncio
@@ -29,16 +29,16 @@ from . import pages
 
 KEY: Final = "benchmark-key"
 _PACKED: Final = "/packed"
-_LEVEL: Final = 6  # what servers compress with by default
+_LEVEL: Final = 6  # the usual default of servers
 _END: Final = b"\r\n\r\n"
 
 Answer: TypeAlias = Callable[[Request], Reply]
 
 
-class Serving:
-    """The server as a child process, for as long as the `with` lasts; `app` is what clients need.
+class ServerProcess:
+    """The server as a child process, which ends with the `with` block.
 
-    `packed` is the same app where replies come as gzip.
+    `app` is the app for clients, `packed` the same app with gzip replies.
     """
 
     def __init__(self, messages: int, *, users: int = 2, endless: bool = False) -> None:
@@ -49,9 +49,9 @@ class Serving:
         port = self._child.stdout.readline()
         if not port:
             raise RuntimeError(f"the server ended with status {self._child.wait()}")
-        at = f"http://127.0.0.1:{int(port)}"
-        self.app = App("benchmark", KEY, base_url=f"{at}/v3")
-        self.packed = App("benchmark", KEY, base_url=f"{at}{_PACKED}/v3")
+        origin = f"http://127.0.0.1:{int(port)}"
+        self.app = App("benchmark", KEY, base_url=f"{origin}/v3")
+        self.packed = App("benchmark", KEY, base_url=f"{origin}{_PACKED}/v3")
 
     def __enter__(self) -> Self:
         return self
@@ -60,37 +60,37 @@ class Serving:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         try:
-            self._child.communicate(timeout=10)  # closes its standard input, and so ends it
+            self._child.communicate(timeout=10)  # closes its standard input, which ends it
         except subprocess.TimeoutExpired:
             self._child.kill()
             self._child.communicate()
 
 
 class _Pages:
-    """The replies by what they were asked with."""
+    """The replies of `answer` as bytes, stored by request if `store` is True."""
 
-    def __init__(self, answer: Answer, *, kept: bool) -> None:
+    def __init__(self, answer: Answer, *, store: bool) -> None:
         self._answer = answer
-        self._kept = kept
-        self._made: dict[tuple[bool, str, str], bytes] = {}
+        self._store = store
+        self._stored: dict[tuple[bool, str, str], bytes] = {}
 
     def reply(self, head: bytes) -> bytes:
-        """The reply to a GET's head, as it goes over the wire."""
+        """Return the bytes of the reply to a GET with this head."""
         first, _, rest = head.decode("latin-1").partition("\r\n")
         path, _, query = first.split(" ")[1].partition("?")
         packed = path.startswith(_PACKED) and _accepts_gzip(rest)
-        place = (packed, path, "&".join(sorted(query.split("&"))))
-        found = self._made.get(place)
-        if found is None:
+        key = (packed, path, "&".join(sorted(query.split("&"))))
+        reply = self._stored.get(key)
+        if reply is None:
             request = Request("GET", path.removeprefix(_PACKED), query, _headers(rest))
-            found = _written(self._answer(request), packed=packed)
-            if self._kept:
-                self._made[place] = found
-        return found
+            reply = _to_bytes(self._answer(request), packed=packed)
+            if self._store:
+                self._stored[key] = reply
+        return reply
 
 
-class Endless:
-    """One user's list of `last` messages, ids from 1 on, spliced of few records: made anew for every page."""
+class ComposedList:
+    """One user's list of `last` messages with ids from 1 on, composed of few records for every page."""
 
     def __init__(self, last: int) -> None:
         with pages.talk(100) as store:
@@ -99,17 +99,17 @@ class Endless:
         self._last = last
 
     def answer(self, request: Request) -> Reply:
-        """A page; whatever the list, it is the one."""
-        asked = dict(parse_qsl(request.query))
-        size = int(asked.get("perPage") or asked.get("limit") or 100)
-        after = int(asked.get("id", "0")) if asked.get("affix") == "append" else max(0, self._last - size)
+        """Return a page of the list, for the path of any list."""
+        params = dict(parse_qsl(request.query))
+        size = int(params.get("perPage") or params.get("limit") or 100)
+        after = int(params.get("id", "0")) if params.get("affix") == "append" else max(0, self._last - size)
         until = min(after + size, self._last)
-        place = b'{"id":%d,"affix":"append"}' % until
+        cursor = b'{"id":%d,"affix":"append"}' % until
         numbers = b'{"total":%d,"count":%d,"per_page":%d,"current_page":1,"total_pages":%d}'
         left = self._last - after
-        told = numbers % (left, until - after, size, max(1, -(-left // size)))
+        pagination = numbers % (left, until - after, size, max(1, -(-left // size)))
         data = b",".join(self._records(after, until))
-        return Reply(200, b'{"data":[%b],"meta":{"pagination":%b,"cursor":%b}}' % (data, told, place))
+        return Reply(200, b'{"data":[%b],"meta":{"pagination":%b,"cursor":%b}}' % (data, pagination, cursor))
 
     def _records(self, after: int, until: int) -> list[bytes]:
         tails, count = self._tails, len(self._tails)
@@ -117,18 +117,18 @@ class Endless:
 
 
 class _Connection(asyncio.Protocol):
-    """GETs, one after another."""
+    """A connection that answers its GET requests in order."""
 
-    def __init__(self, made: _Pages) -> None:
-        self._pages = made
-        self._come = b""
+    def __init__(self, replies: _Pages) -> None:
+        self._pages = replies
+        self._buffer = b""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)
         self._transport = transport
 
     def data_received(self, data: bytes) -> None:
-        *heads, self._come = (self._come + data).split(_END)
+        *heads, self._buffer = (self._buffer + data).split(_END)
         for head in heads:
             self._transport.write(self._pages.reply(head))
 
@@ -142,7 +142,7 @@ def _headers(lines: str) -> dict[str, str]:
     return {name.lower(): value.strip() for name, _, value in parted}
 
 
-def _written(reply: Reply, *, packed: bool) -> bytes:
+def _to_bytes(reply: Reply, *, packed: bool) -> bytes:
     body = gzip.compress(reply.body, _LEVEL, mtime=0) if packed else reply.body
     coding = "Content-Encoding: gzip\r\n" if packed else ""
     head = (
@@ -152,26 +152,26 @@ def _written(reply: Reply, *, packed: bool) -> bytes:
     return head.encode() + body
 
 
-async def _serve(asked: Namespace) -> None:
-    if asked.endless:
-        await _listen(_Pages(Endless(asked.messages).answer, kept=False))
+async def _serve(args: Namespace) -> None:
+    if args.endless:
+        await _listen(_Pages(ComposedList(args.messages).answer, store=False))
         return
     page_format = PageFormat("cursor")
-    with pages.talk(asked.messages, asked.users) as store:
+    with pages.talk(args.messages, args.users) as store:
         keys = Keys(KEY, "", "", "")
         service = Service(Context(store, {}, page_format, page_format, lambda: 0.0), keys)
-        await _listen(_Pages(service.answer, kept=True))
+        await _listen(_Pages(service.answer, store=True))
 
 
-async def _listen(made: _Pages) -> None:
-    server = await asyncio.get_running_loop().create_server(lambda: _Connection(made), "127.0.0.1", 0)
+async def _listen(replies: _Pages) -> None:
+    server = await asyncio.get_running_loop().create_server(lambda: _Connection(replies), "127.0.0.1", 0)
     async with server:
         print(server.sockets[0].getsockname()[1], flush=True)
         await asyncio.to_thread(sys.stdin.buffer.read)
 
 
 def main() -> None:
-    """Serves until standard input ends."""
+    """Serve until standard input ends."""
     parser = ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--messages", type=int, required=True)
     parser.add_argument("--users", type=int, default=2)

@@ -1,6 +1,6 @@
-"""A typed walk, item by item, over loopback HTTP: chatrest against clients written by hand.
+"""A typed walk, item by item, over loopback HTTP: chatrest against hand-written clients.
 
-The server is a process of its own; CPU time is counted in the clients' process alone.
+The server is a separate process; only CPU time of the clients' process is measured.
 """
 
 import asyncio
@@ -14,34 +14,34 @@ from chatrest.core.hosts import App
 
 from .clients import CHATREST, CLIENTS, Walk
 from .measure import Times, arguments, count, ratio, table, title, turns
-from .server import Serving
+from .server import ServerProcess
 
 SIZES: Final = (100, 1000)
 _HAND: Final = next(name for name in CLIENTS if name.startswith("(a)"))
 GOALS: Final[Mapping[str, str]] = dict(zip(CLIENTS, ("", "<= 1.15", "<= 1.40", "<= 0.14"), strict=True))
-"""What chatrest may take at most, as a ratio to each of the others."""
+"""The largest allowed ratio of chatrest's time to that of each other client."""
 
 
-async def _turn(walk: Walk, size: int, expected: list[str]) -> float:
-    """CPU seconds of one walk, which has to give just the messages that there are."""
+async def _measure(walk: Walk, size: int, expected: list[str]) -> float:
+    """Return the CPU seconds of one walk; it must return exactly the expected messages."""
     began = process_time()
-    found = [message.id async for message in walk(size)]
+    ids = [message.id async for message in walk(size)]
     spent = process_time() - began
-    assert found == expected, f"{len(found)} messages, {len(expected)} expected, or in another order"
+    assert ids == expected, f"{len(ids)} messages, {len(expected)} expected, or in another order"
     return spent
 
 
-async def measured(app: App, rounds: int, messages: int) -> dict[int, Times]:
-    """CPU seconds of everyone's walks, by page size."""
+async def measure_all(app: App, rounds: int, messages: int) -> dict[int, Times]:
+    """Return the CPU seconds of all clients' walks, by page size."""
     expected = [str(number) for number in range(1, messages + 1)]
     times = {size: {name: list[float]() for name in CLIENTS} for size in SIZES}
     async with AsyncExitStack() as stack:
         walks = {name: await stack.enter_async_context(client(app)) for name, client in CLIENTS.items()}
-        for size, its in times.items():
+        for size, size_times in times.items():
             for name, counts in turns(CLIENTS, rounds):
-                spent = await _turn(walks[name], size, expected)
+                spent = await _measure(walks[name], size, expected)
                 if counts:
-                    its[name].append(spent)
+                    size_times[name].append(spent)
     return dict(times)
 
 
@@ -60,16 +60,16 @@ def _rows(size: int, times: Times, messages: int) -> list[tuple[str, ...]]:
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    """Prints the table."""
+    """Print the table."""
     parser = arguments(__doc__, rounds=15)
     parser.add_argument("--messages", type=count, default=20_000, help="messages in the walk (20000)")
-    asked = parser.parse_args(argv)
-    with Serving(asked.messages) as server:
-        times = asyncio.run(measured(server.app, asked.rounds, asked.messages))
+    args = parser.parse_args(argv)
+    with ServerProcess(args.messages) as server:
+        times = asyncio.run(measure_all(server.app, args.rounds, args.messages))
     print(
         title(
-            f"A typed walk over {asked.messages} messages on loopback, item by item",
-            f"CPU seconds of the client per million messages, medians of {asked.rounds} rounds",
+            f"A typed walk over {args.messages} messages on loopback, item by item",
+            f"CPU seconds of the client per million messages, medians of {args.rounds} rounds",
             "aiohttp",
             "msgspec",
             "httpx",
@@ -77,7 +77,12 @@ def main(argv: Sequence[str] | None = None) -> None:
         )
     )
     heads = ("client", "page size", "CPU s per million", "ratio to (a)", "chatrest to it", "goal")
-    print(table(heads, (row for size, its in times.items() for row in _rows(size, its, asked.messages))))
+    print(
+        table(
+            heads,
+            (row for size, size_times in times.items() for row in _rows(size, size_times, args.messages)),
+        )
+    )
 
 
 if __name__ == "__main__":

@@ -119,14 +119,14 @@ def test_without_pytest_asyncio(tmp_path: Path) -> None:
     assert "the fixture chatrest_session needs pytest-asyncio" in output
 
 
-def test_the_fixtures_say_what_they_are_for(tmp_path: Path) -> None:
+def test_pytest_lists_the_fixtures_with_their_descriptions(tmp_path: Path) -> None:
     output = run(tmp_path, "", "--fixtures", "-p", "no:aiohttp")
-    for line in ("A running `chatrest.emulator.Emulator`", "An open `AsyncSession`", "`slept` holds"):
+    for line in ("A new running `chatrest.emulator.Emulator`", "An open `AsyncSession`", "`slept` lists"):
         assert line in output
     assert "@pytest.mark.chatrest(**options)" in run(tmp_path, "", "--markers", "-p", "no:aiohttp")
 
 
-def test_importing_it_costs_next_to_nothing() -> None:
+def test_importing_the_plugin_imports_no_other_module() -> None:
     program = (
         "import sys, pytest; before = set(sys.modules); import chatrest.pytest_plugin; "
         "print(sorted(set(sys.modules) - before))"

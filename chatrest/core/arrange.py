@@ -42,7 +42,7 @@ class Arranged(Struct, Generic[T], frozen=True):
     """The new ones, in the walk's order."""
     direction: Affix
     is_told: bool
-    """Whether the direction was asked for or said by the service, and not guessed from the page."""
+    """Whether the direction was asked for or said by an affix of the reply, not guessed from the page."""
     by_id: bool
     unordered_count: int = 0
     """How many of the first items are in the service's order, and not placed by their id."""
@@ -53,7 +53,7 @@ def arrange(
 ) -> Arranged[T]:
     """Arrange a page; `CursorError` for an id behind the walk that was never seen, in a list by id."""
     direction = cursor.direction or _told_direction(page, ids, rules)
-    is_told = direction is not None
+    is_told = cursor.direction is not None or any(map(affix_of, _positions_ahead(page)))
     if not cursor.by_id:
         served = page.items, ids
         if rules.paging.order == "id":  # documented to go by id, it goes by time
@@ -79,7 +79,7 @@ def _by_number(
     passed = passed_count(sorted_numbers, direction, cursor.last)
     strays = _strays(sorted_numbers[:passed], cursor, memory.ids)
     runs_by_id = not strays and ordered in (places, places[::-1])
-    if not runs_by_id and page.items and runs_by_time(_times(page.items), cursor.time, direction):
+    if not runs_by_id and page.items and _is_by_time(page.items, ordered, cursor, direction, strays):
         items = _in_service_order(*_along(page.items, ids, direction), cursor, memory)
         return Arranged(items, direction, is_told, by_id=False, unordered_count=len(items))
     if strays:
@@ -90,6 +90,17 @@ def _by_number(
     others = without_seen(ids, parts.others, _border(cursor, memory))[cursor.skip :]
     items = [page.items[place] for place in (*others, *ordered[passed:])]
     return Arranged(items, direction, is_told, by_id=True, unordered_count=len(others))
+
+
+def _is_by_time(
+    items: Sequence[Any], ordered: Sequence[int], cursor: Cursor, direction: Affix, strays: Sequence[int]
+) -> bool:
+    """Return True where a page goes by time and cannot go by id: ids that follow the times are in order."""
+    times = _times(items)
+    if not runs_by_time(times, cursor.time, direction):
+        return False
+    follows = runs_by_time([times[place] for place in ordered], cursor.time, direction)
+    return bool(strays) or len(ordered) < len(items) or not follows
 
 
 def _strays(passed: Sequence[int], cursor: Cursor, before: Sequence[str] | None) -> list[int]:
@@ -143,9 +154,7 @@ def _times(items: Sequence[Any]) -> list[int]:
 
 def _told_direction(page: Listing[Any], ids: Sequence[str], rules: Rules) -> Affix | None:
     """The direction that the service says, by an affix or by the end of the page that its position is at."""
-    positions = [
-        position for position in (page.meta.cursor, page.meta.next, page.cursor) if position is not None
-    ]
+    positions = _positions_ahead(page)
     for position in positions:
         if (affix := affix_of(position)) is not None:
             return affix
@@ -155,6 +164,10 @@ def _told_direction(page: Listing[Any], ids: Sequence[str], rules: Rules) -> Aff
         if numbers and min(numbers[:-1]) < max(numbers[:-1]) and numbers[-1] in (min(numbers), max(numbers)):
             return "prepend" if numbers[-1] == min(numbers) else "append"
     return None
+
+
+def _positions_ahead(page: Listing[Any]) -> list[Position]:
+    return [position for position in (page.meta.cursor, page.meta.next, page.cursor) if position is not None]
 
 
 def affix_of(position: Position) -> Literal["append", "prepend"] | None:

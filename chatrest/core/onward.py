@@ -121,6 +121,14 @@ class View(Struct, frozen=True):
         return self.memory.has_meta and self.page.meta.pagination is None and not _positions(self.page)
 
     @property
+    def counts_too_few(self) -> bool:
+        """Whether the pagination counts more pages, and fewer items than the walk has given: one is wrong."""
+        numbers = self.pagination
+        if numbers.current_page is None or numbers.total_pages is None or numbers.total is None:
+            return False
+        return numbers.current_page < numbers.total_pages and 0 < numbers.total < self.cursor.delivered
+
+    @property
     def is_border_alone(self) -> bool:
         """Whether a short page holds nothing but the item that was asked from: the service includes it."""
         return self.is_short and set(self.ids) == {self.asked.get("id")}
@@ -197,6 +205,11 @@ def _by_position(view: View, served: tuple[Pairs, bool]) -> Onward:
     if not is_ours:
         return _own_position(view, pairs) if view.page.items else _empty_end(view)
     before, after = place_of(view.cursor.position), place_of(pairs)
+    is_on_page = _is_on_page(view, after)
+    if view.ids and not view.asked and (is_on_page or not view.arranged.is_told):
+        return _asked_in_direction(view)
+    if is_on_page:
+        return _own_position(view, pairs)
     if before != after:
         error, landmark = _regress(view, before, after)
         return Onward(pairs, error, landmark=landmark)
@@ -208,6 +221,30 @@ def _by_position(view: View, served: tuple[Pairs, bool]) -> Onward:
         error=f"the cursor does not move: the walk stood at {_words(before)}, and its page's cursor was "
         f"{_words(after)}, though the page was not empty"
     )
+
+
+def _is_on_page(view: View, place: dict[str, str]) -> bool:
+    """Return True for a position in the midst of the page: the item at it came, and items ahead of it.
+
+    Some services always send the oldest id of a page, going `append` too (operations table,
+    compatible_servers): from there all items of the page but one would come again. Not so where the item at
+    it is the last by its time: then the list goes by time.
+    """
+    served, items = place.get("id"), view.arranged.items
+    if not (items and served and view.arranged.by_id and place.keys() <= {"id", "sentAt"}):
+        return False
+    last, direction = view.rules.identify(items[-1]), view.arranged.direction
+    if not _is_ahead(last, served, direction) or served not in view.ids:
+        return False
+    at = view.page.items[view.ids.index(served)]
+    times = getattr(at, "sent_at", 0), getattr(items[-1], "sent_at", 0)
+    return times[0] <= times[1] if direction == "append" else times[0] >= times[1]
+
+
+def _is_ahead(text: str, behind: str, direction: str) -> bool:
+    if text == behind or not (is_number(text) and is_number(behind)):
+        return False
+    return int(text) > int(behind) if direction == "append" else int(text) < int(behind)
 
 
 def _regress(view: View, before: dict[str, str], after: dict[str, str]) -> tuple[str | None, Hashable]:
@@ -301,7 +338,8 @@ def _empty_end(view: View) -> Onward:
     """The end at an empty page; asked for once more where pagination counts more, or where all of `meta` is
     gone.
     """
-    if (view.says_more or view.has_lost_meta) and not view.memory.has_asked_again:
+    is_suspect = view.says_more or view.counts_too_few or view.has_lost_meta
+    if is_suspect and not view.memory.has_asked_again:
         return Onward(view.cursor.position, is_again=True)
     if not view.says_more:
         return END

@@ -110,7 +110,8 @@ class LargestPage:
 
     def note(self, count: int) -> None:
         """Remember a page of `count` records."""
-        self.count = max(self.count, count)
+        if count > self.count:
+            self.count = count
 
 
 @final
@@ -127,4 +128,6 @@ class PageSizes:
 
     def of(self, *key: Hashable) -> LargestPage:
         """The largest page of one list; `key`: the app, the operation, the size's parameter, the size."""
-        return self._largest.setdefault(key, LargestPage())
+        if (largest := self._largest.get(key)) is None:
+            largest = self._largest[key] = LargestPage()
+        return largest

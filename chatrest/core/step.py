@@ -5,18 +5,25 @@ What a reply claims (last page, total, size, order) is a hint. The rules, first 
 
 | the page                     | where it leads                | the walk                                   |
 |------------------------------|-------------------------------|--------------------------------------------|
+| empty, asked for once more   | anywhere                      | `CursorError`, if it had items before      |
 | any                          | a position that is unreadable | `CursorError`                              |
 | short, said to be the last,  | anywhere                      | ends, but where it is `thorough`, or where |
 | and smaller than the largest |                               | "last" was wrong before in this walk       |
+| shows no direction           | a position that says none     | asks again in a direction                  |
 | empty                        | nowhere, or where it stands   | ends; asks again if pagination counts more |
+|                              |                               | or all of its `meta` is gone               |
 | the border's item, alone     | where the walk stands         | ends: the service includes the id          |
 | not empty                    | where the walk stands         | `CursorError`: it would ask for ever       |
 | any                          | back, or where it was before  | `CursorError`                              |
-| not empty                    | nowhere, or the other way     | goes on from its own last id               |
+| by id, not empty             | nowhere, or the other way     | goes on from its own last id               |
+| in the service's order       | nowhere, after a position     | asks again, then goes on from its last     |
+|                              |                               | item where that has what a position needs  |
 | any                          | further on                    | goes on                                    |
 
-By page numbers: a page that is not empty and brings something new leads to the next number; an empty one ends
-the list, but where pagination counts more pages; one that brings nothing new ends it.
+By page numbers: a page that is not empty and brings something new leads to the next number. An empty one ends
+the list; where pagination counts more pages it is asked for once more, and then passed. One that brings
+nothing new ends it, unless pagination counts more (`CursorError`), or the list goes by id and was not asked
+by it.
 
 Short: fewer records than were asked for, and than the service's own `per_page`. A short page alone is no end.
 """

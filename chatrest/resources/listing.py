@@ -23,17 +23,19 @@ def walk(send: Send, call: Call[Listing[T]], cursor: Cursor | str | None) -> Wal
     endpoint = call.endpoint
     # An operation that never acts as a user is the same list for every one of them.
     acting_user = None if endpoint.acting == "never" else call.acting_user or send.acting_user
-    call = structs.replace(call, query=given(call.query))
+    pairs: Pairs = ()
+    if call.query is not None:
+        call = structs.replace(call, query=given(call.query))
+        pairs = tuple(query_pairs(call.query, "repeat"))
     # Counts come in the place of messages, in one reply (operations table, messages.list).
     is_counted = bool((call.query or {}).get("count"))
     paging = UNPAGED if is_counted or endpoint.paging is None else endpoint.paging
-    pairs = tuple(query_pairs(call.query, "repeat"))
     sizes = [int(value) for name, value in pairs if name in paging.sizes]
-    filters = tuple(pair for pair in pairs if pair[0] not in paging.sizes)
+    filters = tuple([pair for pair in pairs if pair[0] not in paging.sizes])
     rules = Rules(
         paging=paging,
         identify=attrgetter(getattr(endpoint.reply, "identified_by", "id")),
-        size=min(sizes, default=min(LARGEST_PAGE, paging.largest)),
+        size=min(sizes) if sizes else paging.largest,
         size_name=paging.size_name(acting_user),
         size_asked=bool(sizes),
     )

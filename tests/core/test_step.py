@@ -75,6 +75,43 @@ def test_a_page_that_leads_nowhere_is_gone_on_from_by_its_last_id(ids: tuple[int
     assert onward(at(id="5"), page(*ids)) == further
 
 
+def test_a_position_on_the_page_itself_is_passed_by_the_last_id() -> None:
+    """A service that always sends a page's oldest id."""
+    assert onward(at(id="5"), page(6, 7, 8, cursor=position(6))) == {"affix": "append", "id": "8"}
+    going_down = position(8, "prepend")
+    further = {"affix": "prepend", "id": "6"}
+    assert onward(at(affix="prepend", id="9"), page(6, 7, 8, cursor=going_down)) == further
+
+
+def test_a_position_at_the_item_sent_last_is_followed_though_its_id_is_lower() -> None:
+    listing = Listing([Item("12", 7), Item("11", 8)], Meta(cursor=position(11, sent_at=8)), b"{}")
+    assert onward(at(id="5"), listing) == {"affix": "append", "id": "11", "sentAt": "8"}
+
+
+@pytest.mark.parametrize(
+    ("served", "direction"),
+    [(position(6, UNSET), "prepend"), (position(8, UNSET), "append"), (position(6), "append"),
+     (position(8, "prepend"), "prepend")],
+)  # fmt: skip
+def test_a_direction_that_the_first_page_leaves_open_is_asked_for(served: Position, direction: str) -> None:
+    result = taken(Cursor("q"), page(6, 7, 8, cursor=served))
+    assert result.items == []
+    assert result.next is not None
+    assert result.next.position == (("affix", direction),)
+
+
+def test_an_empty_first_page_that_is_asked_for_again_tells_no_direction() -> None:
+    result = taken(Cursor("q"), page(pagination=Pagination(900, 0, 2, 1, 2)))
+    assert result.next == Cursor("q")
+
+
+def test_an_empty_page_that_counts_more_pages_but_too_few_items_is_asked_for_again() -> None:
+    place = structs.replace(at(id="5"), delivered=5)
+    listing = page(pagination=Pagination(4, 0, 2, 1, 2))
+    assert onward(place, listing) == {"affix": "append", "id": "5"}
+    assert onward(place, listing, has_asked_again=True) is None
+
+
 def test_a_page_below_the_largest_that_leads_nowhere_ends() -> None:
     assert onward(at(id="5"), page(7), largest=2) is None
     more = Pagination(9, 1, 2, 1, 2)

@@ -15,6 +15,7 @@ from typing import Any, Final, Literal, NamedTuple, TypeAlias, TypeVar, final
 
 from msgspec import structs
 
+from ...core.paging import LARGEST_PAGE
 from ...core.rows import AsRows, Row
 from ...errors import AuthenticationError, ChatRestError
 from ...models.message import Message
@@ -158,7 +159,7 @@ class Survey:
         since, until = self._plan.window
         since = since if task.since is None else max(task.since, since or 0)
         rows = Window(since, until).within(page.items)
-        total = page.meta.pagination.total if page.meta.pagination is not None else None
+        total = _total(page)
         if not behind:
             left, known = round(len(rows) * task.share), COUNTED
         elif len(rows) == len(page.items) and is_plausible(total, rows, self._until):
@@ -171,6 +172,18 @@ class Survey:
         since, until = Window(*self._plan.window).asked(task.since)
         query = structs.replace(self._plan.query, from_timestamp=since, to_timestamp=until)
         return task.source.walk(Messages(AsRows(self._session.sender)), query, task.hole)
+
+
+def _total(page: Page[Row]) -> int | None:
+    """The service's total; None where it is made of the page's size, which services that do not count write
+    (operations table, compatible_servers).
+    """
+    pagination = page.meta.pagination
+    if pagination is None:
+        return None
+    sizes = (len(page.items), pagination.per_page, LARGEST_PAGE)
+    total = pagination.total
+    return None if total in sizes or any(size is not None and total == size + 1 for size in sizes) else total
 
 
 def is_plausible(total: object, page: Sequence[Row], until: int) -> bool:

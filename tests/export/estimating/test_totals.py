@@ -40,6 +40,12 @@ async def test_a_total_that_the_list_contradicts_is_not_believed(total: object, 
     assert result.requests >= 4
 
 
+@pytest.mark.parametrize("total", [101, 1000, 1001])
+async def test_a_total_that_is_made_of_a_pages_size_is_not_believed(total: int) -> None:
+    result = await dry_run(lambda _: total)
+    assert (result.reported, result.bounded, result.messages) == (0, 2, 200)
+
+
 async def test_a_total_that_is_right_is_taken_as_a_hint() -> None:
     result = await dry_run(lambda count: count)
     assert (result.counted, result.reported, result.bounded) == (0, 2, 0)
