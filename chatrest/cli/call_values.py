@@ -19,6 +19,7 @@ from .exporting.time_options import TimeOption
 _LISTS: Final = (inspect.CollectionType, inspect.TupleType)
 _OBJECTS: Final = (inspect.DictType, inspect.StructType, inspect.TypedDictType, inspect.DataclassType)
 _NOT_TEXT: Final = (
+    inspect.AnyType,
     *_LISTS,
     *_OBJECTS,
     inspect.NoneType,
