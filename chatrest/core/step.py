@@ -34,10 +34,12 @@ from typing import Generic, TypeVar
 from msgspec import Struct, structs
 
 from .arrange import arrange
+from .by_number import landmark_of
 from .cursor import Cursor
 from .decode import Listing
-from .onward import Onward, View, landmark_of, onward
+from .onward import onward
 from .order import is_number, last_id
+from .page_view import Onward, PageView
 from .walk_state import Memory, Rules
 
 T = TypeVar("T")
@@ -113,7 +115,7 @@ def step(
     start = cursor
     if cursor.direction != direction or cursor.by_id != arranged.by_id:
         start = structs.replace(cursor, direction=direction, by_id=arranged.by_id)
-    view = View(start, asked, page, ids, arranged, rules, memory, largest, is_repeated)
+    view = PageView(start, asked, page, ids, arranged, rules, memory, largest, is_repeated)
     target = onward(view)
     if target.is_again:  # the same page comes once more: nothing of this one counts
         retry = cursor
@@ -132,14 +134,14 @@ def step(
     return _led_on(result, view, target)
 
 
-def _led_on(result: Step[T], view: View, target: Onward) -> Step[T]:
+def _led_on(result: Step[T], view: PageView, target: Onward) -> Step[T]:
     """The step with the cursor of the page that comes next."""
     start, count, identify = result.start, len(result.items), view.rules.identify
     last = result.last_after(count, identify)
     goal = Cursor(
         start.query,
         target.position or (),
-        view.arranged.direction if "affix" in dict(target.position or ()) else start.direction,
+        view.ordered.direction if "affix" in dict(target.position or ()) else start.direction,
         last,
         # A resumed walk that asks for smaller pages may need several to come to where it stood.
         inside=start.inside and not count and bool(view.ids) and start.by_id and is_number(last),
@@ -155,9 +157,9 @@ def _led_on(result: Step[T], view: View, target: Onward) -> Step[T]:
     return Step(start, result.items, result.unordered_count, goal, memory)
 
 
-def _remembered(view: View, target: Onward) -> Memory:
+def _remembered(view: PageView, target: Onward) -> Memory:
     """The memory after a page."""
-    old, items, meta = view.memory, view.arranged.items, view.page.meta
+    old, items, meta = view.memory, view.ordered.items, view.page.meta
     parts = (meta.pagination, meta.cursor, meta.next, view.page.cursor)
     # Until something new has come, what is behind was delivered before the walk was resumed.
     knows_ids = bool(view.ids) and (bool(items) or old.ids is not None)

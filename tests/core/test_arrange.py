@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, strategies as st
 from msgspec import structs
 
-from chatrest.core.arrange import Arranged, arrange
+from chatrest.core.arrange import OrderedPage, arrange
 from chatrest.core.cursor import Cursor
 from chatrest.core.decode import Listing
 from chatrest.core.paging import BY_ID, BY_PAGE
@@ -25,12 +25,12 @@ def page(*ids: Any, cursor: Position | None = None, **meta: Any) -> Listing[Item
 
 def arranged(
     listing: Listing[Item], cursor: Cursor = START, before: list[str] | None = None
-) -> Arranged[Item]:
+) -> OrderedPage[Item]:
     rules = rules_for(paging=BY_ID if cursor.by_id else BY_PAGE)
     return arrange(cursor, listing, [item.id for item in listing.items], rules, Memory(ids=before))
 
 
-def ids_of(result: Arranged[Item]) -> list[str]:
+def ids_of(result: OrderedPage[Item]) -> list[str]:
     return [item.id for item in result.items]
 
 

@@ -5,11 +5,13 @@ from typing import Any
 import pytest
 from msgspec import structs
 
-from chatrest.core.arrange import Arranged
+from chatrest.core.arrange import OrderedPage
+from chatrest.core.by_number import landmark_of
 from chatrest.core.cursor import Cursor
 from chatrest.core.cycle import CycleGuard
 from chatrest.core.decode import Listing
-from chatrest.core.onward import END, Onward, View, landmark_of, onward, place_of
+from chatrest.core.onward import onward
+from chatrest.core.page_view import END, Onward, PageView, place_of
 from chatrest.core.paging import BY_ID, BY_NEXT, BY_PAGE, BY_THREAD, BY_UPDATED, Paging
 from chatrest.core.walk_state import Memory
 from chatrest.models.meta import Meta, Pagination, Position
@@ -29,22 +31,22 @@ def view(
     top_level: Position | None = None,
     size: int = 3,
     **meta: Any,
-) -> View:
+) -> PageView:
     """A page of these ids, the last `new` of them new to the walk."""
     texts = [str(each) for each in ids]
     items = [Item(text) for text in texts]
     fresh = items if new is None else items[len(items) - new :]
-    arranged = Arranged(fresh, place.direction or "append", told, place.by_id)
+    arranged = OrderedPage(fresh, place.direction or "append", told, place.by_id)
     listing = Listing(items, Meta(**meta), b"{}", cursor=top_level)
     rules = rules_for(size, paging.size_name(None), paging)
-    return View(place, dict(place.position), listing, texts, arranged, rules, memory, largest)
+    return PageView(place, dict(place.position), listing, texts, arranged, rules, memory, largest)
 
 
 def at(*position: tuple[str, str], direction: Any = "append", **more: Any) -> Cursor:
     return Cursor("q", position, direction, **more)
 
 
-def led(page: View) -> dict[str, str] | None:
+def led(page: PageView) -> dict[str, str] | None:
     way = onward(page)
     assert way.error is None
     assert not way.is_again

@@ -1,0 +1,150 @@
+"""The way on by positions: by the reply's own, or from the last id that the walk has seen.
+
+A list without any position is gone on with as the specification's own parameters say: from the last id that
+the walk has seen, in its direction; where the direction is not known, the list is asked for once more in the
+direction of its first page; where the service ignores an id, by page number.
+"""
+
+from collections.abc import Hashable
+from typing import Final
+
+from .by_number import next_number
+from .endpoint import Pairs
+from .order import is_number, last_id
+from .page_view import END, Onward, PageView, described, empty_end, place_of
+from .paging import POSITION_MEMBERS
+
+_COMPARED: Final = frozenset({"id", "sentAt", "updatedAt", "createdAt"})
+
+
+def by_position(view: PageView, served: tuple[Pairs, bool]) -> Onward:
+    """Return the reply's position, or why the walk cannot go on from it; see `served_position`."""
+    pairs, is_ours = served
+    if not is_ours:
+        return own_position(view, pairs) if view.page.items else empty_end(view)
+    before, after = place_of(view.cursor.position), place_of(pairs)
+    is_on_page = _is_on_page(view, after)
+    if view.ids and not view.asked and (is_on_page or not view.ordered.is_stated):
+        return ask_with_direction(view)
+    if is_on_page:
+        return own_position(view, pairs)
+    if before != after:
+        error, landmark = _regress(view, before, after)
+        return Onward(pairs, error, landmark=landmark)
+    if not view.ids:
+        return empty_end(view)
+    if view.is_border_alone:
+        return END
+    return Onward(
+        error=f"the cursor does not move: the walk stood at {described(before)}, and its page's cursor was "
+        f"{described(after)}, though the page was not empty"
+    )
+
+
+def _is_on_page(view: PageView, place: dict[str, str]) -> bool:
+    """Return True for a position in the midst of the page: the item at it came, and items ahead of it.
+
+    Some services always send the oldest id of a page, going `append` too (operations table,
+    compatible_servers): from there all items of the page but one would come again. Not so where the item at
+    it is the last by its time: then the list goes by time.
+    """
+    served, items = place.get("id"), view.ordered.items
+    if not (items and served and view.ordered.by_id and place.keys() <= {"id", "sentAt"}):
+        return False
+    last, direction = view.rules.identify(items[-1]), view.ordered.direction
+    if not _is_ahead(last, served, direction) or served not in view.ids:
+        return False
+    at = view.page.items[view.ids.index(served)]
+    times = getattr(at, "sent_at", 0), getattr(items[-1], "sent_at", 0)
+    return times[0] <= times[1] if direction == "append" else times[0] >= times[1]
+
+
+def _is_ahead(text: str, behind: str, direction: str) -> bool:
+    if text == behind or not (is_number(text) and is_number(behind)):
+        return False
+    return int(text) > int(behind) if direction == "append" else int(text) < int(behind)
+
+
+def _regress(view: PageView, before: dict[str, str], after: dict[str, str]) -> tuple[str | None, Hashable]:
+    """Return the fault of a walk that has been at `after` before, and what the next steps must recognise."""
+    if not before:  # no position leads back to the walk's start
+        return None, None
+    is_ahead, is_back = _movements(before, after, view.ordered.direction)
+    if is_ahead and not is_back:
+        return None, None
+    words = f"the walk stood at {described(before)}, and its page's cursor was {described(after)}"
+    if is_back and not is_ahead:
+        return f"the cursor goes back: going {view.ordered.direction}, {words}", None
+    here = tuple(before.items())
+    if tuple(after.items()) in view.memory.visited.having(here):
+        return f"the cursor comes back: {words}, where it had been before", None
+    return None, here
+
+
+def _movements(before: dict[str, str], after: dict[str, str], direction: str) -> tuple[bool, bool]:
+    """Return two flags: a number that both have has moved ahead; one has moved back."""
+    is_ahead = is_back = False
+    for name in _COMPARED & before.keys() & after.keys():
+        old, new = before[name], after[name]
+        if old != new and is_number(old) and is_number(new):
+            if (int(new) > int(old)) is (direction == "append"):
+                is_ahead = True
+            else:
+                is_back = True
+    return is_ahead, is_back
+
+
+def without_position(view: PageView) -> Onward:
+    """Return the way on of a list by id whose page has no position that leads on."""
+    if not view.ids:
+        return empty_end(view)
+    if view.is_below_largest and not view.says_more:
+        return END
+    if not view.rules.paging.positions:
+        return END  # documented as one reply
+    if not view.has_new:
+        return _without_news_error(view) if view.cursor.delivered > len(view.ids) else next_number(view)
+    if not view.ordered.by_id or not view.ordered.is_stated:
+        return next_number(view) if view.cursor.position else ask_with_direction(view)
+    return own_position(view, ())
+
+
+def ask_with_direction(view: PageView) -> Onward:
+    """The list's first page once more, in a direction that both sides know."""
+    return Onward((("affix", view.ordered.direction), *view.cursor.position), is_again=True)
+
+
+def lost_position(view: PageView) -> Onward:
+    """A page in the service's order that lost its position: once more, or from its last item."""
+    if view.is_below_largest and not view.says_more:
+        return END
+    if not view.memory.has_asked_again:
+        return Onward(view.cursor.position, is_again=True)
+    last = view.ordered.items[-1] if view.ordered.items else None
+    values = {wire: getattr(last, name, None) for wire, name in POSITION_MEMBERS if wire in view.asked}
+    place = [(wire, str(value)) for wire, value in values.items() if isinstance(value, int | str) and value]
+    if len(place) < len(values) or dict(place) == place_of(view.cursor.position):
+        words = described(place_of(view.cursor.position))
+        return Onward(error=f"the page at {words} has no position that leads on, asked for twice")
+    return Onward((("affix", view.ordered.direction), *place))
+
+
+def own_position(view: PageView, served: Pairs) -> Onward:
+    """The specification's own parameters: `affix`, and the `id` of the last item."""
+    last = last_id([view.rules.identify(item) for item in view.ordered.items[-1:]], view.cursor.last)
+    if not last:  # records without an id: there is nothing to go on from
+        return END if view.is_short else Onward(error="a full page of records without an id leads nowhere")
+    position: Pairs = (("affix", view.ordered.direction), ("id", last))
+    is_timed = "sentAt" in dict(served) or "sentAt" in view.asked
+    if is_timed and view.ordered.items and getattr(view.ordered.items[-1], "sent_at", 0) > 0:
+        position += (("sentAt", str(view.ordered.items[-1].sent_at)),)
+    if place_of(position) == place_of(view.cursor.position):
+        return _without_news_error(view)
+    return Onward(position, landmark=None if served else position)
+
+
+def _without_news_error(view: PageView) -> Onward:
+    if view.is_border_alone:
+        return END
+    place = described(place_of(view.cursor.position))
+    return Onward(error=f"the page at {place} holds nothing new, and no position that leads on")
