@@ -50,7 +50,7 @@ class Page(Struct, Generic[T], frozen=True):
 
 
 class WalkSource(Struct, Generic[T], frozen=True, kw_only=True):
-    """What a walk reads from: all that stays the same as it goes on."""
+    """The list that a walk reads, with all that stays the same as it goes on."""
 
     fetch: Fetch[T]
     rules: Rules
@@ -83,7 +83,7 @@ class _CurrentPage(Generic[T]):
 
     @property
     def delivered(self) -> int:
-        """How many items were handed over."""
+        """The count of items that were handed over."""
         return len(self.items) - length_hint(self.rest)
 
 
@@ -192,7 +192,7 @@ class Walk(Generic[T]):
 
     @property
     def _remaining(self) -> int | None:
-        """How many items a limited walk may still hand over."""
+        """The count of items that a limited walk may still hand over."""
         if self._left is None or self._page is None:
             return self._left
         return self._left + length_hint(self._page.rest)

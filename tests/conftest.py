@@ -1,4 +1,4 @@
-"""What all tests share: a mended aioresponses, and a check that a test has left nothing behind."""
+"""Fixtures of all tests: a fixed aioresponses, and a check for tasks that a test leaves behind."""
 
 import asyncio
 import gc
@@ -11,7 +11,7 @@ from aioresponses import aioresponses, core as aioresponses_core
 
 
 class _Response(ClientResponse):
-    """aioresponses 0.7.9 does not know the argument `stream_writer`, which aiohttp 3.14 asks for."""
+    """A response with the argument `stream_writer`, which aiohttp 3.14 needs and aioresponses 0.7.9 lacks."""
 
     def __init__(self, *args: object, **kwargs: object) -> None:
         super().__init__(*args, **{"stream_writer": Mock(output_size=0), **kwargs})  # type: ignore[arg-type]
@@ -19,7 +19,7 @@ class _Response(ClientResponse):
 
 @pytest.fixture
 def http(monkeypatch: pytest.MonkeyPatch) -> Iterator[aioresponses]:
-    """aiohttp without a network: what is sent is in `http.requests`."""
+    """Replace the network of aiohttp; `http.requests` has the requests."""
     monkeypatch.setattr(aioresponses_core, "ClientResponse", _Response)
     with aioresponses() as mock:
         yield mock
@@ -27,10 +27,10 @@ def http(monkeypatch: pytest.MonkeyPatch) -> Iterator[aioresponses]:
 
 @pytest.fixture
 async def tidy() -> AsyncIterator[None]:
-    """Fails the test that leaves a task behind, or something that warns when it is collected."""
+    """Fail a test that leaves a task behind, or an object that warns when it is collected."""
     yield
-    for _ in range(3):  # a closed transport says so to its protocol one turn of the loop later
+    for _ in range(3):  # a closed transport tells its protocol in the next iteration of the loop
         await asyncio.sleep(0)
     left = asyncio.all_tasks() - {asyncio.current_task()}
     assert not left, f"tasks left behind: {left}"
-    gc.collect(1)  # what a test made is young: a full collection of everything else takes 50 ms
+    gc.collect(1)  # objects of the test are in a young generation; a full collection takes 50 ms

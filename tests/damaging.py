@@ -1,4 +1,4 @@
-"""What the tests of `verify` share: plans, ways to damage an export, and to ask what was found."""
+"""Shared parts of the tests of `verify`: plans, functions that damage an export, and its problems."""
 
 import hashlib
 import sqlite3
@@ -27,13 +27,13 @@ COUNT = 280
 
 
 def told(verdict: Verdict) -> list[tuple[str, str]]:
-    """What kinds of problems there are, and where."""
+    """Return the kind and file of each problem."""
     assert verdict.ok == (not verdict.problems)
     return [(problem.kind, problem.where) for problem in verdict.problems]
 
 
 def the_problem(out: Path) -> Problem:
-    """The only one."""
+    """Return the only problem of an export."""
     verdict = verify(out)
     [problem] = verdict.problems
     assert not verdict.ok
@@ -41,12 +41,12 @@ def the_problem(out: Path) -> Problem:
 
 
 def claim(out: Path, **changed: Any) -> None:
-    """Edits the manifest by hand, with its checksum made anew."""
+    """Change the manifest and update its checksum."""
     (out / MANIFEST).write_bytes(_encoded(structs.replace(manifest_of(out), **changed)))
 
 
 def claim_part(out: Path, part: str, /, **changed: Any) -> None:
-    """Edits what the manifest says of a part."""
+    """Change the entry of a part in the manifest."""
     parts = [
         structs.replace(entry, **changed) if entry.name == part else entry for entry in manifest_of(out).parts
     ]
@@ -54,7 +54,7 @@ def claim_part(out: Path, part: str, /, **changed: Any) -> None:
 
 
 def rehashed(path: Path, frames: list[bytes], rows: list[int]) -> dict[str, Any]:
-    """Writes frames, and what a forger would say of them."""
+    """Write frames to `path`, and return matching members for its entry in the manifest."""
     path.write_bytes(b"".join(frames))
     hashes = [hashlib.sha256(frame) for frame in frames]
     return {
@@ -66,11 +66,11 @@ def rehashed(path: Path, frames: list[bytes], rows: list[int]) -> dict[str, Any]
 
 
 def frames_of(out: Path, entry: PartEntry) -> list[bytes]:
-    data, found = (out / entry.name).read_bytes(), list[bytes]()
+    data, frames = (out / entry.name).read_bytes(), list[bytes]()
     for size, _, _ in entry.frames:
-        found.append(data[:size])
+        frames.append(data[:size])
         data = data[size:]
-    return found
+    return frames
 
 
 def largest(out: Path) -> PartEntry:
@@ -85,7 +85,7 @@ def cut_journal(out: Path, sql: str, *values: Any) -> int:
 
 
 class flipped:  # noqa: N801
-    """One bit of a file is another one."""
+    """Invert one bit of a file during the block."""
 
     def __init__(self, path: Path, bit: int) -> None:
         self.path, self.bit = path, bit

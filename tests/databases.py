@@ -1,4 +1,4 @@
-"""What the tests of the database sink share: a sink without a service, records, and ways to ask a file."""
+"""Shared parts of the tests of the database sink: a sink without a service, records, and queries."""
 
 import json
 import sqlite3
@@ -26,7 +26,7 @@ VIEWS = (
 
 
 class Export:
-    """A sink over a folder, without a service; used with `with`."""
+    """A sink in a folder, without a service; used with `with`."""
 
     def __init__(self, folder: Path, disk: Disk | None = None) -> None:
         folder.mkdir(exist_ok=True)
@@ -56,21 +56,21 @@ class Export:
         self.files.close()
         self.journal.close()
 
-    def commit(self, found: list[Row], source: Source = ALL) -> int:
+    def commit(self, page_rows: list[Row], source: Source = ALL) -> int:
         with self.journal.transaction():
-            new = self.sink.add(self.journal.source_of(source.key), source, found)
+            new = self.sink.add(self.journal.source_of(source.key), source, page_rows)
             self.sink.flush()
         return new
 
-    def add(self, found: list[Row], source: Source = ALL) -> None:
-        """Without a flush."""
+    def add(self, page_rows: list[Row], source: Source = ALL) -> None:
+        """Add rows without a flush."""
         with self.journal.transaction():
-            self.sink.add(self.journal.source_of(source.key), source, found)
+            self.sink.add(self.journal.source_of(source.key), source, page_rows)
 
-    def tear(self, found: list[Row]) -> None:
-        """Commits in the database, and not in the journal."""
+    def tear(self, page_rows: list[Row]) -> None:
+        """Commit in the database, but not in the journal."""
         with suppress(ZeroDivisionError), self.journal.transaction():
-            self.sink.add(self.journal.source_of(ALL.key), ALL, found)
+            self.sink.add(self.journal.source_of(ALL.key), ALL, page_rows)
             self.sink.flush()
             raise ZeroDivisionError
 
@@ -79,7 +79,7 @@ class Export:
         return self.path
 
     def ask(self, sql: str, *values: Any) -> list[Any]:
-        """What another program gets, while this one has it open."""
+        """Query the database as another program, while it is open."""
         return asked(self.path, sql, *values)
 
     def ids(self, **where: int) -> list[str]:
@@ -113,7 +113,7 @@ def record(number: int, text: str | None = "hello", at: int = AT, **members: Any
 
 
 def page(*raws: bytes) -> list[Row]:
-    """Rows as a reply brings them."""
+    """Return the rows of a reply with these records."""
     return rows(b'{"data":[' + b",".join(raws) + b"]}").items
 
 

@@ -1,6 +1,6 @@
-"""Deaths of an export: at any call of the disk or of the journal, and with a loss of power.
+"""Simulated crashes of an export: at any call of the disk or the journal, and with a power failure.
 
-The folder is copied at the instant of death and put back afterwards: nothing done on the way out counts.
+The folder is copied at the moment of the crash and restored afterwards, so that later cleanup has no effect.
 """
 
 import os
@@ -19,15 +19,15 @@ from chatrest.export import Plan, Report, export, journal
 from chatrest.export.disk import Disk
 
 
-class Killed(BaseException):
-    """The process is no more."""
+class ProcessDeath(BaseException):
+    """The simulated crash of the process."""
 
 
 class Fate:
-    """Counts what a process asks of the disk and of the journal, and ends it at the `at`th time.
+    """A crash at call number `at` of the disk or the journal.
 
-    At that instant the folder is copied to `grave`: nothing that is done on the way out, closing and rolling
-    back included, changes what a process finds there that is started anew. Whatever is asked later raises.
+    At that moment the folder is copied to `grave`, so that cleanup, such as closing and rollback, does not
+    change the files that the next process finds. All later calls raise `ProcessDeath`.
     """
 
     def __init__(self, out: Path, at: int, *, seed: int = 0) -> None:
@@ -40,7 +40,7 @@ class Fate:
 
     def step(self, name: str, last_words: Callable[[], object] | None = None) -> None:
         if self.dead:
-            raise Killed
+            raise ProcessDeath
         self.count += 1
         self.asked.append(name)
         if self.count == self.at:
@@ -48,21 +48,21 @@ class Fate:
             if last_words is not None:
                 last_words()
             self.bury()
-            raise Killed(f"at {name}")
+            raise ProcessDeath(f"at {name}")
 
     def bury(self) -> None:
         if self.out.exists():
             shutil.copytree(self.out, self.grave)
 
     def rise(self) -> None:
-        """Puts what was there at the instant of death in the place of what came after it."""
+        """Restore the folder as it was at the moment of the crash."""
         shutil.rmtree(self.out, ignore_errors=True)
         if self.grave.exists():
             self.grave.rename(self.out)
 
 
 class DyingDisk(Disk):
-    """A disk whose every call may be the process's last; the last write may be written in part."""
+    """A disk on which any call may crash the process; the last write may be partial."""
 
     def __init__(self, fate: Fate) -> None:
         self.fate = fate
@@ -90,10 +90,10 @@ class DyingDisk(Disk):
 
 
 class ForgetfulFate(Fate):
-    """The computer loses its power: what was not synced is gone, be it bytes, names or renames.
+    """A power failure: bytes, names and renames that were not synced are lost.
 
-    Every other time names and sizes are kept, as file systems may do, and bytes not synced are zeros.
-    SQLite's own files are taken as they are: with `synchronous=FULL` a commit is on the disk.
+    In every other case names and sizes are kept, as on some file systems, and bytes not synced are zeros. The
+    files of SQLite stay as they are: with `synchronous=FULL` a commit is on the disk.
     """
 
     def __init__(self, out: Path, at: int, *, seed: int = 0) -> None:
@@ -130,7 +130,7 @@ class ForgetfulFate(Fate):
 
 
 class ForgetfulDisk(DyingDisk):
-    """A disk that keeps for sure only what was synced."""
+    """A disk that keeps only synced data."""
 
     fate: ForgetfulFate
 
@@ -140,9 +140,9 @@ class ForgetfulDisk(DyingDisk):
 
 
 class _DyingConnection:
-    """A connection of SQLite's whose every statement may be the process's last.
+    """An SQLite connection on which any statement may crash the process.
 
-    Counted is what makes a difference to the disk: a death inside of a transaction is one before its end.
+    Only statements that can change the disk count: a crash inside a transaction equals one before its end.
     """
 
     def __init__(self, db: sqlite3.Connection, fate: Fate) -> None:
@@ -169,10 +169,10 @@ class _DyingConnection:
 
 
 def dying_journal(monkeypatch: pytest.MonkeyPatch, fate: Fate) -> None:
-    """Journals that are opened from now on share the fate."""
+    """Let all journals that are opened from now on crash with `fate`."""
 
-    def connect(*asked: Any, **named: Any) -> Any:
-        return _DyingConnection(sqlite3.connect(*asked, **named), fate)
+    def connect(*args: Any, **options: Any) -> Any:
+        return _DyingConnection(sqlite3.connect(*args, **options), fate)
 
     own = {name: getattr(sqlite3, name) for name in dir(sqlite3) if not name.startswith("_")}
     monkeypatch.setattr(journal, "sqlite3", SimpleNamespace(**own | {"connect": connect}))
@@ -187,14 +187,14 @@ async def dies(
     statements: bool = True,
     **options: Any,
 ) -> Report | None:
-    """Exports until fate strikes; the report where it did not."""
+    """Export until the crash of `fate`, and return None; return the report if there was none."""
     disk = ForgetfulDisk(fate) if isinstance(fate, ForgetfulFate) else DyingDisk(fate)
     with monkeypatch.context() as patched:
         if statements:
             dying_journal(patched, fate)
         try:
             report = await export(session, fate.out, plan, disk=disk, **options)
-        except Killed:
+        except ProcessDeath:
             fate.rise()
             return None
     assert not fate.dead

@@ -1,4 +1,4 @@
-"""What the tests of the export share: a service with odd records, and ways to read an export back.
+"""Shared parts of the tests of the export: a service with odd records, and functions that read an export.
 
 An export is read back as its user would read it: every file of the folder that looks like a part counts,
 whether the manifest names it or not. The manifest is checked against the files beside that.
@@ -29,7 +29,7 @@ from chatrest.resources import listing
 from tests.faulty import no_wait
 
 USERS: Final = ("ann", "bob", "cat", "dan", "eve")
-"""The users of `fill`; eve says nothing, and nobody talks to her."""
+"""The users of `fill`; eve has no messages."""
 GROUPS: Final = ("den", "oak")
 START: Final = 1_600_000_000
 MONTH: Final = 30 * 86_400
@@ -50,7 +50,7 @@ class Served:
         return self.emulator.store
 
     def expected(self, ids: Iterable[int] | None = None) -> list[bytes]:
-        """What an export holds of these messages, all by default: the bytes as served, on one line."""
+        """Return the expected bytes of messages in an export, by default of all: as served, on one line."""
         return [
             on_one_line(raw) for raw in self.store.records(sorted(self.store.ids() if ids is None else ids))
         ]
@@ -63,7 +63,7 @@ class Served:
 async def served(
     messages: int = 0, fill_in: Callable[[Store], None] | None = None, **options: Any
 ) -> AsyncIterator[Served]:
-    """A service with `messages` messages of `fill`, or with what `fill_in` puts in."""
+    """Run a service with `messages` messages of `fill`, or filled by `fill_in`."""
     session_options, loose = options.pop("session", {}), options.pop("loose", True)
     async with Emulator(users=0, messages=0, groups=0, **options) as emulator:
         if fill_in is None:
@@ -148,12 +148,12 @@ def on_one_line(raw: bytes) -> bytes:
 
 
 def put_record(store: Store, number: int, raw: bytes) -> None:
-    """Changes what the service shows for a message, as an edit there does; any bytes will do."""
+    """Replace the served bytes of a message by any others, as an edit does."""
     store.replace_record(number, raw)
 
 
 def edit(store: Store, number: int, text: str) -> bytes:
-    """Edits a message's text; the bytes that are served from now on."""
+    """Edit a message's text, and return the bytes that are served from now on."""
     [raw] = store.records([number])
     record = json.loads(raw)
     record["data"] = {"text": text}
@@ -164,29 +164,29 @@ def edit(store: Store, number: int, text: str) -> bytes:
 
 
 def hide(store: Store, numbers: Iterable[int], *names: str) -> None:
-    """Takes messages out of the lists of these names (such as `u:ann`), of all where none is named."""
+    """Remove messages from the lists of these names (such as `u:ann`), from all lists without a name."""
     store.hide(numbers, *names)
 
 
 def show(store: Store, number: int, *names: str) -> None:
-    """Puts a message into lists again."""
+    """Add a hidden message to lists again."""
     store.show([number], *names)
 
 
 def forget_user(store: Store, uid: str) -> None:
-    """The service knows the user no more: not listed, and its messages are not found."""
+    """Remove a user from the service: not listed, and 404 for its messages."""
     store.people.remove_user(uid)
 
 
 @pytest.fixture
 def small_pages(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Walks ask for 25 messages a page."""
+    """Let walks request 25 messages per page."""
     monkeypatch.setattr(listing, "LARGEST_PAGE", 25)
 
 
 @pytest.fixture
 def fast_disk(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nobody waits for the disk: a death that is played does not take what the system has been given."""
+    """Turn off syncs: a simulated crash does not lose data that the system has."""
     monkeypatch.setattr(journal, "_SETTINGS", journal._SETTINGS.replace("FULL", "OFF"))
     monkeypatch.setattr(Disk, "sync", lambda self, file: None)
 
@@ -226,37 +226,37 @@ _OWN: Final = (MANIFEST, journal.NAME, f"{journal.NAME}-wal", f"{journal.NAME}-s
 
 
 def files_of(out: Path) -> list[Path]:
-    """The files with messages, as anybody who looks into the folder sees them; not the history's."""
-    found = [path for path in out.rglob("*") if path.is_file() and path.name not in _OWN]
-    return sorted(path for path in found if not path.name.startswith("history.") and path.suffix != ".new")
+    """Return the files with messages in the folder, without those of the history."""
+    paths = [path for path in out.rglob("*") if path.is_file() and path.name not in _OWN]
+    return sorted(path for path in paths if not path.name.startswith("history.") and path.suffix != ".new")
 
 
 def raws_of(out: Path) -> list[bytes]:
-    """Every record of the export, with repeats, as bytes: of any format."""
+    """Return the bytes of every record of the export, with duplicates, for any format."""
     return [raw for path in files_of(out) for raw in _read(path)]
 
 
 def ids_of(out: Path) -> list[str]:
-    """The ids of `raws_of`, in ascending order."""
+    """Return the ids of `raws_of` in ascending order."""
     return sorted((str(json.loads(raw)["id"]) for raw in raws_of(out)), key=lambda each: (len(each), each))
 
 
 def history_of(out: Path) -> list[bytes]:
-    """The older versions of messages that have changed, in the order in which they were replaced."""
+    """Return the older versions of changed messages, in the order of their replacement."""
     return [raw for path in sorted(out.glob("history.*")) for raw in _read(path)]
 
 
 def part_of(out: Path, name: str) -> Path:
-    """The one part whose name begins so."""
-    [found] = [path for path in files_of(out) if path.name.startswith(name)]
-    return found
+    """Return the only part whose name begins with `name`."""
+    [path] = [path for path in files_of(out) if path.name.startswith(name)]
+    return path
 
 
 def _read(path: Path) -> list[bytes]:
     for suffix, reader in _READERS.items():
         if path.name.endswith(suffix):
             return reader(path)
-    pytest.fail(f"{path} is no file of an export")
+    pytest.fail(f"{path} is not a file of an export")
 
 
 def manifest_of(out: Path) -> Manifest:
@@ -264,9 +264,9 @@ def manifest_of(out: Path) -> Manifest:
 
 
 def assert_whole(out: Path, expected: Iterable[bytes], *, dead: bool = False) -> None:
-    """The export holds exactly this, each record once and byte for byte, and says that it is complete.
+    """Assert that the export has exactly these records, each once and byte for byte, and is complete.
 
-    After a death, what was being made may lie beside it as `.new`.
+    After a crash, unfinished files with the suffix `.new` are allowed.
     """
     assert dead or not list(out.rglob("*.new"))
     assert_holds(out, expected)
@@ -276,18 +276,18 @@ def assert_whole(out: Path, expected: Iterable[bytes], *, dead: bool = False) ->
 
 
 def assert_holds(out: Path, expected: Iterable[bytes]) -> None:
-    """The export's files hold exactly this, each record once and byte for byte."""
-    found, wanted = Counter(raws_of(out)), Counter(expected)
-    assert not found - wanted, f"too much: {_told(found - wanted)}"
-    assert not wanted - found, f"too little: {_told(wanted - found)}"
+    """Assert that the export has exactly these records, each once and byte for byte."""
+    actual, wanted = Counter(raws_of(out)), Counter(expected)
+    assert not actual - wanted, f"unexpected: {_summary(actual - wanted)}"
+    assert not wanted - actual, f"missing: {_summary(wanted - actual)}"
 
 
-def _told(records: Counter[bytes]) -> str:
+def _summary(records: Counter[bytes]) -> str:
     return f"{records.total()} records, such as {list(records)[:3]}"
 
 
 def assert_proven(out: Path) -> Manifest:
-    """Sizes and hashes of the manifest are those of the files, and it names all files that there are."""
+    """Assert that the manifest names all files, with their sizes and hashes; return it."""
     manifest = manifest_of(out)
     parts = {entry.name for entry in manifest.parts if entry.role == "part"}
     there = {str(path.relative_to(out)) for path in files_of(out) if path.stat().st_size}

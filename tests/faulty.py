@@ -1,7 +1,7 @@
-"""A server on loopback with given answers, byte by byte: for what a bad server does.
+"""A server on loopback with scripted replies, byte by byte, for tests of bad servers.
 
-Every request that arrives takes the next step, whatever connection it came on; the last step repeats. A
-step is bytes to be sent, or a coroutine function that is handed the `Peer`.
+Every request takes the next step, on any connection; the last step repeats. A step is bytes to send, or a
+coroutine function of the `Peer`.
 """
 
 import asyncio
@@ -16,12 +16,12 @@ from typing import Any, Self, TypeAlias
 from chatrest import App, AsyncSession
 
 KEY = "k3y-0f-th3-app-9f2c"
-"""The key that must never be seen again."""
+"""The key that no output may contain."""
 
 
 @dataclass(frozen=True)
-class Arrived:
-    """A request as it came over the wire."""
+class ReceivedRequest:
+    """A request as received."""
 
     method: str
     target: str
@@ -41,15 +41,15 @@ class Peer:
         self.reader, self.writer = reader, writer
         self.open = True
 
-    async def request(self) -> Arrived | None:
-        """The next request; None where the client has gone."""
+    async def request(self) -> ReceivedRequest | None:
+        """Return the next request; None if the client has closed the connection."""
         try:
             head = (await self.reader.readuntil(b"\r\n\r\n")).decode("utf-8", "surrogateescape")
             first, *lines = head.rstrip("\r\n").split("\r\n")
             method, target, _ = first.split(" ")
             fields = tuple((name, value) for name, _, value in (line.partition(": ") for line in lines))
             sizes = [value for name, value in fields if name.lower() == "content-length"]
-            return Arrived(method, target, fields, await self.reader.readexactly(int(*sizes or "0")))
+            return ReceivedRequest(method, target, fields, await self.reader.readexactly(int(*sizes or "0")))
         except (asyncio.IncompleteReadError, ConnectionError):
             return None
 
@@ -58,12 +58,12 @@ class Peer:
         await self.writer.drain()
 
     def close(self) -> None:
-        """An orderly end of what is sent so far."""
+        """Close the connection after the data that is sent so far."""
         self.open = False
         self.writer.close()
 
     def reset(self) -> None:
-        """RST instead of FIN."""
+        """Close the connection with RST instead of FIN."""
         self.open = False
         linger = struct.pack("ii", 1, 0)
         self.writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
@@ -74,7 +74,7 @@ Step: TypeAlias = bytes | Callable[[Peer], Awaitable[None]]
 
 
 def reply(body: bytes | str | dict[str, Any] | list[Any] = b"{}", status: int = 200, **headers: str) -> bytes:
-    """A whole reply; a keyword such as `retry_after="3"` is a header, one that is empty is left out."""
+    """Return the bytes of a reply; keywords like `retry_after="3"` are headers, empty ones are left out."""
     if not isinstance(body, bytes | str):
         body = json.dumps(body)
     data = body.encode() if isinstance(body, str) else body
@@ -85,7 +85,7 @@ def reply(body: bytes | str | dict[str, Any] | list[Any] = b"{}", status: int = 
 
 
 def cut(data: bytes) -> Step:
-    """Sends `data`, and hangs up."""
+    """Return a step that sends `data` and closes the connection."""
 
     async def step(peer: Peer) -> None:
         await peer.send(data)
@@ -95,31 +95,31 @@ def cut(data: bytes) -> Step:
 
 
 async def reset(peer: Peer) -> None:
-    """Hangs up with a RST, and no word."""
+    """Close the connection with RST, without a reply."""
     peer.reset()
 
 
 async def hang(peer: Peer) -> None:
-    """Says nothing, until the client has gone."""
+    """Send nothing until the client closes the connection."""
     await peer.reader.read()
     peer.close()
 
 
 async def deaf(peer: Peer) -> None:
-    """Reads nothing at all: the client's writes pile up."""
+    """Read nothing, so that the client's writes fill the buffers."""
     peer.writer.transport.pause_reading()  # type: ignore[attr-defined]
     await asyncio.Event().wait()
 
 
 class Faulty:
-    """The server. `requests` are those that arrived, `most` is how many were under way at once."""
+    """The server; `requests` are the received ones, `most` is the largest number of concurrent requests."""
 
     def __init__(self, *steps: Step, greet: Step | None = None, tls: ssl.SSLContext | None = None) -> None:
         self.steps = list(steps)
         self.greet = greet
-        """The step that meets a connection, before any request."""
+        """The step for a new connection, before any request."""
         self.tls = tls
-        self.requests: list[Arrived] = []
+        self.requests: list[ReceivedRequest] = []
         self.connections = 0
         self.active = self.most = 0
         self.arrived = asyncio.Event()
@@ -146,7 +146,7 @@ class Faulty:
         return App(app_id, key, region, base_url=self.url)
 
     def session(self, **options: Any) -> AsyncSession:
-        """A session on this server that never waits; `retry` is as it is by default."""
+        """Return a session on this server that never waits, with the default `retry`."""
         return AsyncSession(self.app(), **{"sleep": no_wait, "dice": lambda: 0.5, **options})
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -182,18 +182,18 @@ class Faulty:
 
 
 async def no_wait(seconds: float) -> None:
-    """A sleep that takes no time."""
+    """Return at once: a sleep that takes no time."""
 
 
 async def until(condition: Callable[[], object]) -> None:
-    """Lets the loop turn until `condition` holds."""
+    """Run the event loop until `condition` is true."""
     async with asyncio.timeout(5):
         while not condition():  # noqa: ASYNC110 - the state of aiohttp sets no event
             await asyncio.sleep(0)
 
 
 class Time:
-    """A clock that only its own sleep moves on."""
+    """A clock that advances only by its own sleep."""
 
     def __init__(self) -> None:
         self.now = 1000.0
@@ -208,12 +208,12 @@ class Time:
 
 
 def chain(error: BaseException) -> list[BaseException]:
-    """The error, and all that its `__cause__` and `__context__` lead to."""
+    """Return the error and all errors in its `__cause__` and `__context__`, recursively."""
     errors: list[BaseException] = []
-    ahead: list[BaseException | None] = [error]
-    while ahead:
-        here = ahead.pop()
-        if here is not None and all(here is not known for known in errors):
-            errors.append(here)
-            ahead += [here.__cause__, here.__context__]
+    pending: list[BaseException | None] = [error]
+    while pending:
+        current = pending.pop()
+        if current is not None and all(current is not known for known in errors):
+            errors.append(current)
+            pending += [current.__cause__, current.__context__]
     return errors

@@ -1,4 +1,4 @@
-"""What the tests of the journal share: its sources, a place in memory, and a hand that edits its file."""
+"""Shared parts of the tests of the journal: its sources, a path in memory, and changes of its file."""
 
 import sqlite3
 from pathlib import Path
@@ -14,7 +14,7 @@ USERS = [Source("user", (name,)) for name in "abc"]
 
 
 def by_hand(path: Path, *statements: str) -> list[Any]:
-    """What somebody does to the file while no export runs; what the last statement gives."""
+    """Execute SQL statements on the file while no export runs; return the rows of the last one."""
     db = sqlite3.connect(path, isolation_level=None)
     try:
         return [db.execute(statement).fetchall() for statement in statements][-1]

@@ -1,4 +1,4 @@
-"""What the tests of the Parquet sink share: a sink without a service, records, and a disk that fails."""
+"""Shared parts of the tests of the Parquet sink: a sink without a service, records, a failing disk."""
 
 import json
 from collections.abc import Callable
@@ -16,7 +16,7 @@ from chatrest.export.journal import NAME, Journal
 from chatrest.export.sinks.parquet import ParquetSink
 from chatrest.export.sources import Source
 from chatrest.export.workspace import Workspace
-from tests.dying import Killed
+from tests.dying import ProcessDeath
 
 ALICE, BOB = Source("user", ("alice",)), Source("user", ("bob",))
 SEPTEMBER, OCTOBER = 1_600_000_000, 1_602_000_000
@@ -25,14 +25,14 @@ LARGE = 1 << 26
 
 
 class Quick(Disk):
-    """A disk that is not waited for: no test can tell, and it takes long."""
+    """A disk without syncs, which are slow and make no difference to a test."""
 
     def sync(self, file: int) -> None:
         pass
 
 
 class Export:
-    """A sink over a folder, without a service; used with `with`."""
+    """A sink in a folder, without a service; used with `with`."""
 
     def __init__(self, folder: Path, disk: Disk | None = None, *, largest: int = LARGE, **plan: Any) -> None:
         self.folder = folder
@@ -59,22 +59,22 @@ class Export:
         self.files.close()
         self.journal.close()
 
-    def commit(self, found: list[Row], source: Source = ALICE) -> None:
-        """A page."""
+    def commit(self, page_rows: list[Row], source: Source = ALICE) -> None:
+        """Add a page and flush it."""
         with self.journal.transaction():
-            self.sink.add(self.number(source), source, found)
+            self.sink.add(self.number(source), source, page_rows)
             self.sink.flush()
 
-    def change(self, found: list[Row]) -> None:
-        """Messages that were found to have changed."""
+    def change(self, page_rows: list[Row]) -> None:
+        """Record changed messages in the journal."""
         with self.journal.transaction():
-            self.journal.change(found)
+            self.journal.change(page_rows)
 
     def number(self, source: Source) -> int:
         return self.journal.source_of(source.key)
 
     def done(self) -> int:
-        """The end of a run; how many messages were amended."""
+        """Finish a run; return the number of amended messages."""
         amended = self.sink.amend()
         self.sink.finish()
         return amended
@@ -92,12 +92,12 @@ def page(first: int, count: int = 10, at: int = SEPTEMBER, **members: Any) -> li
 
 
 def served(*raws: bytes) -> list[Row]:
-    """Rows as a page brings them."""
+    """Return the rows of a page with these records."""
     return rows(b'{"data":[' + b",".join(raws) + b"]}").items
 
 
 def table(folder: Path) -> Any:
-    """Everything that is exported, as somebody reads it who knows nothing of this library."""
+    """Read all exported messages with pyarrow only."""
     return pa.concat_tables(pq.read_table(path) for path in sorted(folder.glob("*.parquet")))
 
 
@@ -106,12 +106,12 @@ def ids(folder: Path) -> list[str]:
 
 
 def files(folder: Path) -> list[str]:
-    found = (path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
-    return sorted(name for name in found if not name.startswith("journal.sqlite"))
+    names = (path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
+    return sorted(name for name in names if not name.startswith("journal.sqlite"))
 
 
 class Failing(Quick):
-    """A disk whose call of this number is the last one that does anything, or does half of it."""
+    """A disk that fails after `last` calls; with `half`, the failing call does half of its work."""
 
     def __init__(self, last: int, error: Callable[[], BaseException], *, half: bool = False) -> None:
         self._left = last
@@ -152,18 +152,18 @@ class Failing(Quick):
 
 
 def crashed(folder: Path, work: Callable[[Export], object], calls: int, error: Any, half: bool) -> bool:
-    """Does some work on a disk that fails; whether it has come to its end."""
+    """Run `work` on a disk that fails after `calls` calls; return True if it finished before."""
     disk = Failing(calls, error, half=half)
     try:
         with Export(folder, disk, largest=100) as out:
             work(out)
-    except (Killed, OSError):
+    except (ProcessDeath, OSError):
         assert disk.failed
     return not disk.failed
 
 
 def history(folder: Path) -> list[Any]:
-    """The older versions."""
+    """Return the older versions of messages."""
     packed = (folder / "history.jsonl.zst").read_bytes()
     lines = pa.CompressedInputStream(pa.BufferReader(packed), "zstd").read()
     return [json.loads(line) for line in lines.splitlines()]

@@ -1,4 +1,4 @@
-"""What the tests of export's runs share: a plan of many sources, plain messages, what happens meanwhile."""
+"""Shared parts of the tests of export runs: a plan of many sources, plain messages, and a hook."""
 
 import json
 from collections.abc import Callable
@@ -25,7 +25,7 @@ def fill_plain(store: Store, count: int) -> None:
 
 
 class Meanwhile(Change, frozen=True):
-    """The service's own answer; something else happens while it is made."""
+    """An unchanged reply; `act` is called while it is created."""
 
     act: Callable[[], object]
 

@@ -1,4 +1,4 @@
-"""A double of the session for tests of the resources: it keeps calls and answers them, without a network."""
+"""A test double of the session: it records calls and answers them without a network."""
 
 from collections.abc import Callable
 from typing import Any, TypeAlias
@@ -9,11 +9,11 @@ from chatrest.core.endpoint import Call
 from chatrest.core.paging import PageSizes
 
 Answer: TypeAlias = bytes | Callable[[Call[Any]], Any] | object
-"""A reply's body, which the operation's own envelope reads; a function of the call; or the result itself."""
+"""A reply's body, which the endpoint decodes; a function of the call; or the result itself."""
 
 
 class Sender:
-    """Gives one answer after the other, the last of them for ever."""
+    """A sender that returns its answers in order and repeats the last one."""
 
     def __init__(
         self, *answers: Answer, app_id: str = "app", acting_user: str | None = None, key: bytes | None = None
@@ -33,11 +33,11 @@ class Sender:
 
     @property
     def call(self) -> Call[Any]:
-        """The only call that was made."""
+        """The only recorded call."""
         [call] = self.calls
         return call
 
     def asked(self, arrays: Arrays = "comma") -> dict[str, str]:
-        """The query of the last call."""
+        """Return the query of the last call."""
         call = self.calls[-1]
         return {**dict(query_pairs(call.query, arrays)), **dict(call.position)}

@@ -1,6 +1,4 @@
-"""A small service on a real socket, with habits that the emulator does not have: at its windows' edges, in
-its totals, and in the replies that it spoils.
-"""
+"""A small service on a real socket, with windows, totals and damaged replies that the emulator lacks."""
 
 import json
 from collections.abc import AsyncIterator, Callable, Iterable
@@ -18,7 +16,7 @@ START = 1_600_000_000
 
 
 def talk(count: int, *, first: int = 1, seconds: int = 1) -> list[Record]:
-    """Messages that ann and bob send to each other in turn, one in so many seconds."""
+    """Return messages that ann and bob send to each other in turn, one every `seconds` seconds."""
     ends = ("ann", "bob")
     return [
         {
@@ -31,10 +29,10 @@ def talk(count: int, *, first: int = 1, seconds: int = 1) -> list[Record]:
 
 
 class SmallService:
-    """Users, and one list of messages in the order of their ids; a user's list holds what names the user.
+    """Users, and a list of messages ordered by id; a user's list has the messages from and to the user.
 
-    `window(record, since, until)` decides which records lie in a window, `total(count)` is the total that
-    a list of `count` records tells, and `spoil(request, reply)` may change a reply.
+    `window(record, since, until)` is True for a record in a window, `total(count)` is the total that a list
+    of `count` records reports, and `spoil(request, reply)` may change a reply.
     """
 
     def __init__(self, records: Iterable[Record], users: Iterable[str] = ("ann", "bob")) -> None:
@@ -45,9 +43,9 @@ class SmallService:
         self.total: Callable[[int], object] = lambda count: count
         self.spoil: Callable[[web.Request, Record], Record] = lambda _, reply: reply
         self.by_time = False
-        """Lists go by time, and their positions are places in them: ids come in any order."""
+        """True for lists ordered by time, whose positions are indexes: ids come in any order."""
         self.requests: list[dict[str, str]] = []
-        """The queries of the lists of messages, as they came."""
+        """The queries of all requests for message lists."""
 
     @asynccontextmanager
     async def session(self) -> AsyncIterator[AsyncSession]:

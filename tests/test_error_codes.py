@@ -76,7 +76,7 @@ STATUSES = {
 
 @pytest.mark.parametrize("code", STATUSES)
 @pytest.mark.parametrize("status", [200, 400, 404, 417, 500])
-def test_a_known_code_decides_whatever_the_status(code: str, status: int) -> None:
+def test_a_known_code_determines_the_class_for_any_status(code: str, status: int) -> None:
     assert api_error_class(status, code) is api_error_class(STATUSES[code], None)
 
 
@@ -94,14 +94,14 @@ PATTERNS: list[tuple[str, type[ApiError]]] = [
 
 
 @pytest.mark.parametrize(("pattern", "kind"), PATTERNS)
-def test_names_of_one_pattern_are_of_one_class(pattern: str, kind: type[ApiError]) -> None:
+def test_codes_of_one_pattern_have_one_class(pattern: str, kind: type[ApiError]) -> None:
     codes = [code for code in KINDS if re.match(pattern, code)]
     assert codes
     assert [code for code in codes if api_error_class(417, code) is not kind] == []
 
 
 @pytest.mark.parametrize("code", ["ERR_EXCEPTION", "ERR_BAD_ERROR_RESPONSE"])
-def test_a_code_that_does_not_say_what_failed_leaves_it_to_the_status(code: str) -> None:
+def test_an_unspecific_code_leaves_the_class_to_the_status(code: str) -> None:
     statuses = (200, 400, 401, 403, 404, 409, 417, 429, 500)
     assert [api_error_class(status, code) for status in statuses] == [
         ServerError, BadRequestError, AuthenticationError, PermissionDeniedError, NotFoundError,

@@ -56,7 +56,9 @@ PARENTS: dict[type[Exception], tuple[type[BaseException], ...]] = {
 
 
 @pytest.mark.parametrize(("kind", "parents"), PARENTS.items(), ids=lambda each: getattr(each, "__name__", ""))
-def test_the_tree_is_the_contracts(kind: type[Exception], parents: tuple[type[BaseException], ...]) -> None:
+def test_the_base_classes_of_every_error(
+    kind: type[Exception], parents: tuple[type[BaseException], ...]
+) -> None:
     assert all(issubclass(kind, parent) for parent in (*parents, ChatRestError))
     others = {other for other in PARENTS if issubclass(kind, other)} - {kind}
     assert others == {up for parent in parents for up in PARENTS if issubclass(parent, up)}
@@ -80,7 +82,7 @@ def test_every_error_survives_pickle_and_copy(kind: type[ChatRestError], again: 
 
 
 @pytest.mark.parametrize("kind", [ApiError, RateLimitError, ServerOutcomeUnknownError])
-def test_what_the_service_said_survives_pickle(kind: type[ApiError]) -> None:
+def test_an_api_error_survives_pickle_with_its_attributes(kind: type[ApiError]) -> None:
     attributes: dict[str, Any] = {
         "status": 429, "code": "ERR_X", "message": "m", "details": {"uid": ["bad"]},
         "headers": {"Retry-After": "3"}, "operation": "users.list", "attempts": 4,
@@ -94,7 +96,7 @@ def test_what_the_service_said_survives_pickle(kind: type[ApiError]) -> None:
 
 
 @pytest.mark.parametrize("kind", [DeadlineExceededError, DeadlineOutcomeUnknownError])
-def test_what_a_deadline_was_missed_by_survives_pickle(kind: type[DeadlineExceededError]) -> None:
+def test_a_deadline_error_survives_pickle_with_its_attributes(kind: type[DeadlineExceededError]) -> None:
     error = kind("text", operation="users.list", attempts=3, reason="rate limit", retry_after=48.3)
     twin = pickle.loads(pickle.dumps(error))
     assert (twin.operation, twin.attempts, twin.reason, twin.retry_after) == (
@@ -128,7 +130,7 @@ STATUSES = {
 
 @pytest.mark.parametrize(("status", "kind"), STATUSES.items())
 @pytest.mark.parametrize("code", [None, "ERR_OF_NO_KNOWN_KIND"])
-def test_the_status_decides_where_it_says_something(
+def test_the_status_determines_the_class_without_a_known_code(
     status: int, kind: type[ApiError], code: str | None
 ) -> None:
     assert api_error_class(status, code) is kind
@@ -150,7 +152,7 @@ def test_the_status_decides_where_it_says_something(
         ("", ApiError),
     ],
 )
-def test_the_code_decides_where_the_status_does_not(code: str, kind: type[ApiError]) -> None:
+def test_the_code_determines_the_class_for_other_statuses(code: str, kind: type[ApiError]) -> None:
     assert api_error_class(417, code) is kind
     assert api_error_class(200, code) is kind
 

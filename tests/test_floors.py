@@ -40,7 +40,7 @@ MODULES: Final = {module_of(file): file for file in FILES}
 
 
 def first_name(module: str) -> str:
-    """What `FLOORS` knows a module by."""
+    """Return the name of a module in `FLOORS`."""
     return module.split(".")[1] if "." in module else "__init__"
 
 
@@ -136,23 +136,23 @@ def test_a_file_imports_from_its_own_floor_and_below(module: str) -> None:
 
 
 @pytest.mark.parametrize("module", [module for module in MODULES if first_name(module) in GROUND])
-def test_the_ground_floor_knows_no_clock_no_dice_no_socket_and_no_loop(module: str) -> None:
+def test_the_ground_floor_imports_no_clock_random_socket_or_loop(module: str) -> None:
     wrong = {name.split(".")[0] for name in imports(module, MODULES[module])} & NOT_ON_THE_GROUND
     assert not wrong, f"{module} imports {', '.join(sorted(wrong))} on the ground floor"
 
 
 @pytest.mark.parametrize("module", [module for module in MODULES if FLOORS[first_name(module)] < 3])
-def test_the_transport_alone_knows_the_http_client(module: str) -> None:
+def test_only_the_transport_imports_aiohttp(module: str) -> None:
     wrong = {name.split(".")[0] for name in imports(module, MODULES[module])} & NETWORK
     assert not wrong or module == "chatrest.network.transport", f"{module} imports {', '.join(sorted(wrong))}"
 
 
-def test_no_files_import_each_other_in_a_circle() -> None:
+def test_no_modules_import_each_other_in_a_cycle() -> None:
     lines = [" → ".join(circle) for circle in circles(graph())]
     assert not lines, "files import each other in a circle:\n" + "\n".join(lines)
 
 
-def test_the_map_names_every_file() -> None:
+def test_the_table_of_floors_has_every_file() -> None:
     assert {first_name(module) for module in MODULES} <= set(FLOORS)
 
 
@@ -169,7 +169,7 @@ def test_the_map_names_every_file() -> None:
     ],
     ids=["none", "two", "two of three", "behind an entrance"],
 )
-def test_a_circle_is_shown_as_its_shortest_way(
+def test_a_cycle_is_shown_by_its_shortest_path(
     edges: Mapping[str, list[str]], expected: list[list[str]]
 ) -> None:
     assert circles(edges) == expected

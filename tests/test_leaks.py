@@ -84,14 +84,14 @@ async def _use(server: Faulty, how: str) -> None:
     await asyncio.gather(*calls, return_exceptions=True)
 
 
-async def test_a_session_that_was_never_used_leaves_nothing(transports: list[asyncio.BaseTransport]) -> None:
+async def test_an_unused_session_leaves_no_resources(transports: list[asyncio.BaseTransport]) -> None:
     async with Faulty(reply()) as server, server.session():
         pass
     server.session()
     assert transports == []
 
 
-async def test_a_walk_that_is_left_alone_leaves_nothing() -> None:
+async def test_an_abandoned_walk_leaves_no_resources() -> None:
     page = {"data": [{"uid": f"u{n}", "name": "n"} for n in range(5)]}
     async with Faulty(reply(page)) as server, server.session() as session:
         async for _ in session.users.list():
@@ -167,7 +167,7 @@ async def test_no_key_is_shown(name: str, method: Any, caplog: pytest.LogCapture
     assert "0ther-s3cret" not in everything
 
 
-async def test_no_key_is_shown_where_nothing_listens(caplog: pytest.LogCaptureFixture) -> None:
+async def test_no_key_is_shown_if_the_port_is_closed(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)
     async with Faulty(reply()) as server:
         pass
@@ -189,7 +189,7 @@ async def test_a_key_in_a_path_is_not_shown() -> None:
 
 
 @pytest.mark.parametrize("before", range(5980, 6000, 4))
-async def test_a_key_on_the_edge_of_what_is_quoted_is_not_shown_in_part(before: int) -> None:
+async def test_a_key_at_the_end_of_a_quoted_text_is_hidden_completely(before: int) -> None:
     async with (
         Faulty(reply(b"<" + b"p" * (before - 2) + b">" + RAW, 400)) as server,
         server.session(retry=ONCE) as session,
@@ -239,7 +239,7 @@ async def test_every_view_hides_its_own_key() -> None:
     assert other not in shown(caught.value)
 
 
-def test_nothing_that_is_printed_shows_a_key() -> None:
+def test_no_printed_text_shows_a_key() -> None:
     app = App("app-1", KEY, base_url="https://chat.example.com/v3")
     session = AsyncSession(app)
     for value in (app, session, session.app, session.messages.list_user("bob"), vars(session)):

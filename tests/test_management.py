@@ -92,7 +92,7 @@ async def test_it_goes_through_a_proxy() -> None:
     assert proxy.requests[0].target.startswith("http://127.0.0.1:1/apps")
 
 
-def test_nobody_acts_on_it() -> None:
+def test_the_management_interface_has_no_acting_user() -> None:
     account = AsyncManagement("https://management.example.com", key=NAME, secret=SECRET)
     with pytest.raises(RequestInvalidError, match="on_behalf_of"):
         account.with_options(on_behalf_of="bob")
@@ -121,7 +121,7 @@ async def test_its_options_are_kept_to() -> None:
             await account.apps.list().collect()
 
 
-async def test_no_more_at_once_than_concurrency_says() -> None:
+async def test_concurrency_limits_concurrent_requests() -> None:
     together = asyncio.Barrier(2)
 
     async def step(peer: Any) -> None:

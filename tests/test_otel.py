@@ -27,7 +27,7 @@ def everything(span: ReadableSpan) -> str:
     return span.to_json()
 
 
-async def test_a_call_is_a_span_with_an_event_an_attempt(
+async def test_a_call_is_a_span_with_an_event_for_each_attempt(
     tracer: trace.Tracer, exporter: InMemorySpanExporter
 ) -> None:
     async with Emulator(users=2, messages=5) as emulator:

@@ -33,7 +33,7 @@ NETWORK = ("aiohttp", "yarl", "multidict", "tenacity", "ssl", "asyncio")
 
 
 def fresh(code: str) -> str:
-    """What `code` prints in a Python of its own."""
+    """Return the output of `code` in a new Python process."""
     command = [sys.executable, "-W", "error", "-c", f"import sys\n{code}"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=30)
     assert done.returncode == 0, done.stderr
@@ -41,18 +41,18 @@ def fresh(code: str) -> str:
 
 
 @pytest.mark.parametrize("name", CONTRACT)
-def test_a_name_of_the_contract_is_there(name: str) -> None:
+def test_every_name_of_the_contract_exists(name: str) -> None:
     assert getattr(chatrest, name).__class__
     assert name in chatrest.__all__
     assert name in dir(chatrest)
 
 
 @pytest.mark.parametrize("name", TREE)
-def test_the_tree_of_errors_is_the_contracts(name: str) -> None:
+def test_the_tree_of_errors_is_that_of_the_contract(name: str) -> None:
     assert " ".join(base.__name__ for base in getattr(chatrest, name).__bases__) == TREE[name]
 
 
-def test_the_star_gives_all_of_the_names() -> None:
+def test_a_star_import_gives_all_names() -> None:
     scope: dict[str, object] = {}
     exec("from chatrest import *", scope)
     assert set(chatrest.__all__) <= set(scope)
@@ -61,15 +61,15 @@ def test_the_star_gives_all_of_the_names() -> None:
 def test_the_names_for_type_checkers_are_those_at_run_time() -> None:
     tree = ast.parse(Path(chatrest.__file__).read_text(encoding="utf-8"))
     block = next(node for node in tree.body if isinstance(node, ast.If))
-    found = [
+    imported = [
         (node.module, alias)
         for node in block.body
         if isinstance(node, ast.ImportFrom)
         for alias in node.names
     ]
-    assert sorted(alias.asname or "" for _, alias in found) == sorted(chatrest.__all__)
-    assert all(alias.asname == alias.name for _, alias in found)
-    for module, alias in found:
+    assert sorted(alias.asname or "" for _, alias in imported) == sorted(chatrest.__all__)
+    assert all(alias.asname == alias.name for _, alias in imported)
+    for module, alias in imported:
         assert chatrest._HOME[alias.name] == module
 
 
@@ -81,12 +81,12 @@ def test_an_unknown_name_is_an_attribute_error() -> None:
     assert not hasattr(chatrest, "__wrapped__")
 
 
-def test_a_name_is_looked_up_once() -> None:
-    told = fresh("import chatrest\na = chatrest.App\nprint('App' in vars(chatrest), a is chatrest.App)")
-    assert told == "True True"
+def test_a_name_is_stored_after_its_first_use() -> None:
+    output = fresh("import chatrest\na = chatrest.App\nprint('App' in vars(chatrest), a is chatrest.App)")
+    assert output == "True True"
 
 
-def test_an_import_alone_loads_next_to_nothing() -> None:
+def test_importing_chatrest_imports_no_large_module() -> None:
     loaded = fresh("import chatrest\nprint(*sys.modules)").split()
     assert not set(loaded) & {*NETWORK, "msgspec", "chatrest.session", "chatrest.errors"}
 
@@ -98,12 +98,12 @@ def test_an_import_alone_loads_next_to_nothing() -> None:
         "resources.auth_tokens", "resources.apps", "core.wire", "core.retry", "core.faults", "models.message",
     ],
 )  # fmt: skip
-def test_the_floors_below_the_network_load_without_it(module: str) -> None:
+def test_modules_below_the_network_do_not_import_it(module: str) -> None:
     loaded = fresh(f"import chatrest.{module}\nprint(*sys.modules)").split()
     assert not set(loaded) & {*NETWORK, "chatrest.transport"}
 
 
-def test_what_needs_no_network_loads_none() -> None:
+def test_names_without_network_do_not_import_aiohttp() -> None:
     names = (
         "App Cursor Page Walk MessageQuery UserQuery NewMessage RetryPolicy Timeouts Message User ApiError"
     )
@@ -122,13 +122,13 @@ def test_public_classes_are_final() -> None:
 
 
 def _is_final(kind: type) -> bool:
-    """`@final` marks what it can; a class without a place for the mark is asked in its source."""
+    """Return True for a final class; the source is read for classes that cannot store the mark."""
     if getattr(kind, "__final__", False) is True:
         return True
     tree = ast.parse(Path(sys.modules[kind.__module__].__file__ or "").read_text(encoding="utf-8"))
-    found = [node for node in tree.body if isinstance(node, ast.ClassDef) and node.name == kind.__name__]
+    classes = [node for node in tree.body if isinstance(node, ast.ClassDef) and node.name == kind.__name__]
     return any(
-        isinstance(mark, ast.Name) and mark.id == "final" for node in found for mark in node.decorator_list
+        isinstance(mark, ast.Name) and mark.id == "final" for node in classes for mark in node.decorator_list
     )
 
 

@@ -94,7 +94,7 @@ async def test_a_status_with_any_other_body(status: int, body: bytes) -> None:
         ("ERR_NEW_AND_STRANGE", ApiError),
     ],
 )  # fmt: skip
-async def test_where_the_status_says_little_the_code_decides(code: str, kind: type[ApiError]) -> None:
+async def test_the_code_determines_the_class_for_unspecific_statuses(code: str, kind: type[ApiError]) -> None:
     async with (
         Faulty(reply({"error": {"code": code, "message": "m"}}, 417)) as server,
         server.session(retry=ONCE) as session,
@@ -112,7 +112,7 @@ async def test_where_the_status_says_little_the_code_decides(code: str, kind: ty
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("method", ["GET", "POST"])
-async def test_a_known_code_goes_before_the_status_and_is_final(
+async def test_a_known_code_overrides_the_status_and_is_final(
     status: int, code: str, kind: type[ApiError], method: Any
 ) -> None:
     async with Faulty(reply({"error": {"code": code}}, status)) as server, server.session() as session:
@@ -130,7 +130,7 @@ async def test_a_rate_limit_by_its_code_is_repeated_like_a_429(method: Any) -> N
     assert len(server.requests) == 2
 
 
-async def test_a_part_that_nobody_asked_for_is_no_success() -> None:
+async def test_an_unrequested_partial_reply_is_an_error() -> None:
     async with Faulty(reply(b'{"data":[]}', 206)) as server, server.session() as session:
         with pytest.raises(ReplyUnreadableError, match="206 Partial Content") as caught:
             await session.request("GET", "/a")
@@ -140,7 +140,7 @@ async def test_a_part_that_nobody_asked_for_is_no_success() -> None:
     assert len(server.requests) == 6
 
 
-async def test_a_304_says_what_it_is() -> None:
+async def test_a_304_is_an_error_with_its_status() -> None:
     async with Faulty(reply(b"", 304)) as server, server.session() as session:
         with pytest.raises(ApiError, match=r"304: Not Modified \(the request set no condition") as caught:
             await session.request("GET", "/a")
@@ -187,7 +187,7 @@ async def test_a_200_that_is_not_json(body: bytes) -> None:
         (b'{"big":123456789012345678901234567890}', {"big": 123456789012345678901234567890}),
     ],
 )  # fmt: skip
-async def test_json_that_is_odd_is_read_all_the_same(body: bytes, read: Any) -> None:
+async def test_unusual_json_is_read(body: bytes, read: Any) -> None:
     async with Faulty(reply(body)) as server, server.session() as session:
         assert await session.request("GET", "/a") == read
 
@@ -200,7 +200,7 @@ async def test_nan_is_read() -> None:
 @pytest.mark.parametrize(
     "data", [{"uid": "bob"}, {"uid": "bob", "authToken": None}, {"id": "x"}, [{"uid": "bob"}]]
 )
-async def test_a_token_that_did_not_come_is_not_made_up(data: Any) -> None:
+async def test_a_missing_token_is_an_unknown_outcome(data: Any) -> None:
     async with Faulty(reply({"data": data})) as server, server.session() as session:
         with pytest.raises(OutcomeUnknownError):
             await session.auth_tokens.create("bob")

@@ -102,13 +102,13 @@ HOLDERS = {
     "show", [repr, str, "{}".format, "{!r}".format, "%s".__mod__, pretty_repr], ids=range(6)
 )
 @pytest.mark.parametrize("holder", HOLDERS)
-def test_no_way_of_showing_a_value_shows_its_credentials(holder: str, show: object) -> None:
+def test_no_representation_of_a_record_shows_its_credentials(holder: str, show: object) -> None:
     value = HOLDERS[holder]()
     assert SECRET not in show((value,))  # type: ignore[operator]
     assert SECRET not in show([{"k": value}])  # type: ignore[operator]
 
 
-def test_what_is_hidden_is_there_to_be_read() -> None:
+def test_hidden_credentials_are_readable_attributes() -> None:
     assert WsChannel(secret=SECRET).secret == SECRET
     assert AuthToken("bob", SECRET).auth_token == SECRET
     assert unknown({**MESSAGE_OF, "category": "x", "data": NESTED}).data == NESTED
@@ -160,7 +160,7 @@ KEYS = st.text("0123456789abcdefABC/+=.*$^()[]{}?\\|", min_size=8, max_size=40)
 
 @settings(max_examples=80, deadline=None, database=None)
 @given(KEYS, st.text(max_size=20), st.text(max_size=20))
-def test_a_known_key_leaves_no_trace_in_a_text(key: str, before: str, after: str) -> None:
+def test_a_known_key_is_removed_from_a_text(key: str, before: str, after: str) -> None:
     for text in (f"{before}{key}{after}", f"{before}{key.upper()}{key}{after}"):
         assert (
             key.lower() not in scrub(text, [key]).replace(HIDDEN, "").lower()
@@ -170,14 +170,14 @@ def test_a_known_key_leaves_no_trace_in_a_text(key: str, before: str, after: str
 
 @settings(max_examples=50, deadline=None, database=None)
 @given(KEYS, st.integers(0, 3))
-def test_a_known_key_leaves_no_trace_in_decoded_json(key: str, depth: int) -> None:
+def test_a_known_key_is_removed_from_decoded_json(key: str, depth: int) -> None:
     value: object = {f"the {key}": [f"bad {key}", 1, None, True, {"x": key}]}
     for _ in range(depth):
         value = [{"errors": value}]
     assert key not in str(scrub_all(value, [key]))
 
 
-def test_a_secret_that_begins_as_another_is_taken_out_whole() -> None:
+def test_a_secret_that_begins_with_another_is_removed_completely() -> None:
     assert "-tail" not in scrub("refused: 0123456789-tail", ["0123456789", "0123456789-tail"])
 
 
@@ -196,7 +196,7 @@ def test_a_secret_that_begins_as_another_is_taken_out_whole() -> None:
         f"accessKey={SECRET}",
     ],
 )
-def test_what_stands_beside_a_credentials_name_is_taken_out(text: str) -> None:
+def test_the_value_of_a_credential_name_is_removed(text: str) -> None:
     assert SECRET not in scrub(text, [])
     assert HIDDEN in scrub(text, [])
 
@@ -232,7 +232,7 @@ ODD = "k3y\"w/<i>&\\t'h%25+marks=="
         "".join(f"&#x{ord(char):x};" for char in ODD),
     ],
 )
-def test_a_key_is_found_however_it_is_escaped(spelt: str) -> None:
+def test_a_key_is_removed_in_any_escaping(spelt: str) -> None:
     scrubbed = scrub(f"no key {spelt} here", [ODD, "other"])
     assert "marks" not in scrubbed
     assert scrubbed.startswith("no key ")
@@ -266,7 +266,7 @@ def test_no_text_takes_long_to_search(key: str) -> None:
         f'api-keys={{"a": "b", "c": "{SECRET}"}}',
     ],
 )
-def test_the_whole_of_what_stands_beside_a_name_is_taken_out(text: str) -> None:
+def test_the_complete_value_of_a_credential_name_is_removed(text: str) -> None:
     scrubbed = scrub(text, [])
     assert SECRET not in scrubbed
     assert scrub(scrubbed, []) == scrubbed
@@ -294,6 +294,6 @@ def test_what_is_nested_too_deeply_becomes_a_short_text() -> None:
     assert str(scrub_all([[["x"]]], [])) == "[[['x']]]"
 
 
-def test_a_value_that_python_does_not_write_is_named_by_its_kind() -> None:
+def test_a_value_without_a_repr_is_shown_by_its_type() -> None:
     assert shown(10**5000) == "[int too long to be written]"
     assert shown("a") == "'a'"

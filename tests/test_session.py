@@ -43,7 +43,7 @@ def only(http: aioresponses) -> tuple[str, str, dict[str, Any]]:
 # ── what is sent ──
 
 
-async def test_a_list_is_asked_for_to_the_letter(http: aioresponses) -> None:
+async def test_the_exact_request_of_a_list(http: aioresponses) -> None:
     http.get(f"{BASE}/users/bob/messages?limit=1000", payload={"data": []})
     async with AsyncSession(APP) as session:
         assert await session.messages.list_user("bob", on_behalf_of="alice").collect() == []
@@ -56,7 +56,7 @@ async def test_a_list_is_asked_for_to_the_letter(http: aioresponses) -> None:
     assert sent["allow_redirects"] is False
 
 
-async def test_a_message_is_sent_to_the_letter(http: aioresponses) -> None:
+async def test_the_exact_request_of_a_sent_message(http: aioresponses) -> None:
     http.post(f"{BASE}/messages", payload={"data": {"id": "7", "category": "message", "type": "text"}})
     async with AsyncSession(APP) as session:
         stored = await session.messages.send(NewMessage.text("bob", "héllo"), on_behalf_of="alice")
@@ -80,7 +80,7 @@ async def test_each_interface_has_its_address(http: aioresponses, interface: Any
     assert only(http)[1] == f"https://{host}/v3/calls"
 
 
-async def test_a_base_url_stands_for_both_interfaces() -> None:
+async def test_a_base_url_is_the_address_of_both_interfaces() -> None:
     async with Faulty(reply()) as server, server.session() as session:
         await session.request("GET", "/a")
         await session.request("GET", "/a", interface="calls")
@@ -107,7 +107,7 @@ async def test_a_request_by_hand_arrives_byte_for_byte() -> None:
 
 
 @pytest.mark.parametrize("method", ["GET", "POST", "PUT", "PATCH", "DELETE"])
-async def test_every_method_travels_with_a_body_or_without(method: Any) -> None:
+async def test_every_method_is_sent_with_and_without_a_body(method: Any) -> None:
     async with Faulty(reply()) as server, server.session() as session:
         await session.request(method, "/a", json={"uidsToDeactivate": ["bob"]})
         await session.request(method, "/a")
@@ -117,7 +117,7 @@ async def test_every_method_travels_with_a_body_or_without(method: Any) -> None:
 
 
 @pytest.mark.parametrize("body", [{}, [], "", 0, False])
-async def test_a_body_that_is_empty_is_still_a_body(body: Any) -> None:
+async def test_an_empty_body_is_sent(body: Any) -> None:
     async with Faulty(reply()) as server, server.session() as session:
         await session.request("POST", "/a", json=body)
     assert json.loads(server.requests[0].body) == body
@@ -146,7 +146,7 @@ async def test_any_uid_is_one_segment(uid: str) -> None:
 @pytest.mark.parametrize(
     "uid", ["", ".", "..", "a\x00", "a\nb", "a\r\nX: y", "\x7f", "\x85", "\ud800", None, 7, b"bob"]
 )
-async def test_a_uid_that_cannot_be_a_segment_is_refused(uid: Any) -> None:
+async def test_a_uid_that_cannot_be_a_segment_is_an_error(uid: Any) -> None:
     async with Faulty(EMPTY) as server, server.session() as session:
         with pytest.raises(RequestInvalidError, match="uid"):
             session.messages.list_user(uid)
@@ -159,7 +159,7 @@ ACTING_USERS = ["alice", "ålice", "アリス", "😀", "two words", "a:b", "a,b
 
 
 @pytest.mark.parametrize("uid", ACTING_USERS)
-async def test_an_acting_user_travels_as_utf_8(uid: str) -> None:
+async def test_an_acting_user_is_sent_as_utf_8(uid: str) -> None:
     async with Faulty(EMPTY) as server, server.session() as session:
         await session.as_user(uid).request("GET", "/a")
         await session.with_options(on_behalf_of=uid).request("GET", "/a")
@@ -198,7 +198,7 @@ async def test_an_acting_user_that_a_header_cannot_hold_is_refused(uid: Any) -> 
     assert server.connections == 0
 
 
-async def test_as_user_wants_a_user() -> None:
+async def test_as_user_without_a_user_is_an_error() -> None:
     with pytest.raises(RequestInvalidError, match="uid"):
         AsyncSession(APP).as_user(None)  # type: ignore[arg-type]
 
@@ -211,7 +211,7 @@ async def test_as_user_wants_a_user() -> None:
         ("brackets", "tags%5B%5D=a&tags%5B%5D=b%20c"),
     ],
 )
-async def test_lists_in_a_query_travel_as_arrays_says(arrays: Any, tags: str) -> None:
+async def test_lists_in_a_query_have_the_form_of_the_option_arrays(arrays: Any, tags: str) -> None:
     query = MessageQuery(tags=("a", "b c"), mentioned_uids=("x", "y"), unread=False, per_page=5)
     async with Faulty(EMPTY) as server, server.session(arrays=arrays) as session:
         await session.messages.list_user("bob", query=query).collect()
@@ -221,7 +221,7 @@ async def test_lists_in_a_query_travel_as_arrays_says(arrays: Any, tags: str) ->
     assert set(listed.split("&")) == {*tags.split("&"), "mentionedUids=x,y", "unread=false", "perPage=5"}
 
 
-async def test_what_a_query_says_arrives_as_it_was_said() -> None:
+async def test_query_values_arrive_unchanged() -> None:
     hard = "a&b=c d+e#f?g/h;i%2Fj\u00e9😀\n\x00"
     async with Faulty(reply()) as server, server.session() as session:
         await session.request("GET", "/a", query={"q": hard, "k&=": "v", "f": 1.5, "empty": "", "none": None})
@@ -239,7 +239,7 @@ async def test_what_a_query_says_arrives_as_it_was_said() -> None:
         *((same, same) for same in ("/", "/a%20b", "/a/", "/a:b@c,d", "/a//b")),
     ],
 )
-async def test_a_path_by_hand_is_quoted_where_it_has_to_be(path: str, sent: str) -> None:
+async def test_a_path_by_hand_is_quoted_where_necessary(path: str, sent: str) -> None:
     async with Faulty(reply()) as server, server.session() as session:
         await session.request("GET", path)
     assert server.requests[0].target == sent
@@ -248,7 +248,7 @@ async def test_a_path_by_hand_is_quoted_where_it_has_to_be(path: str, sent: str)
 # ── views ──
 
 
-async def test_a_view_changes_what_it_says_and_shares_the_rest() -> None:
+async def test_a_view_has_its_options_and_shares_the_pools() -> None:
     async with Faulty(reply()) as server, server.session(headers={"X-A": "1"}) as session:
         view = session.as_user("alice").with_options(headers={"X-B": "2"})
         await view.request("GET", "/a")
@@ -260,16 +260,16 @@ async def test_a_view_changes_what_it_says_and_shares_the_rest() -> None:
 
 
 async def test_a_view_of_another_app_has_its_key_and_its_address() -> None:
-    async with Faulty(reply()) as one, Faulty(reply()) as two, one.session() as session:
-        other = session.for_app(two.app(app_id="app-2", key="key-2"))
+    async with Faulty(reply()) as first, Faulty(reply()) as second, first.session() as session:
+        other = session.for_app(second.app(app_id="app-2", key="key-2"))
         await other.request("GET", "/a")
         assert (other.app.app_id, session.app.app_id) == ("app-2", "app-1")
-    assert one.connections == 0
-    assert two.requests[0].header("apikey") == "key-2"
-    assert KEY not in str(two.requests)
+    assert first.connections == 0
+    assert second.requests[0].header("apikey") == "key-2"
+    assert KEY not in str(second.requests)
 
 
-async def test_a_later_header_takes_the_place_of_an_earlier_one_whatever_its_case() -> None:
+async def test_a_later_header_replaces_an_earlier_one_in_any_case() -> None:
     async with Faulty(reply()) as server, server.session(headers={"X-A": "1"}) as session:
         await session.with_options(headers={"x-a": "2", "accept": "text/plain"}).request("GET", "/a")
     assert (server.requests[0].header("X-A"), server.requests[0].header("Accept")) == ("2", "text/plain")
@@ -312,7 +312,7 @@ async def test_a_deadline_of_none_clears_it() -> None:
         assert await free.with_options(timeouts=None).request("GET", "/a") == {}
 
 
-async def test_none_takes_back_what_a_view_has_set() -> None:
+async def test_none_restores_the_default_of_an_option() -> None:
     async with Faulty(reply()) as server, server.session(headers={"X-A": "1"}) as session:
         view = session.as_user("alice").with_options(headers={"X-B": "2"})
         await view.with_options(on_behalf_of=None).request("GET", "/a")
@@ -329,7 +329,7 @@ async def test_a_retry_of_none_is_the_default() -> None:
     assert caught.value.attempts == RetryPolicy().attempts
 
 
-async def test_views_share_what_the_session_has_learnt_and_its_key() -> None:
+async def test_views_share_the_page_sizes_and_the_cursor_key() -> None:
     session = AsyncSession(APP, cursor_key=b"0123456789abcdef")
     for view in (session.as_user("bob"), session.for_app(APP), session.with_options(deadline=1.0)):
         assert view.sender.page_sizes is session.sender.page_sizes
@@ -358,7 +358,7 @@ async def test_a_views_timeouts_and_deadline_are_its_own() -> None:
             await session.with_options(deadline=0.03).request("GET", "/a")
 
 
-def test_a_repr_says_who_and_where_and_no_key() -> None:
+def test_the_repr_shows_app_and_user_and_no_key() -> None:
     session = AsyncSession(APP)
     assert repr(session) == "<AsyncSession of app-1: []>"
     assert repr(session.as_user("bob")) == "<AsyncSession of app-1 as bob: []>"
@@ -386,7 +386,7 @@ async def test_a_session_that_is_not_open_sends_nothing() -> None:
     assert len(server.requests) == 1
 
 
-async def test_a_session_opened_again_works_or_says_why_not() -> None:
+async def test_a_session_opened_again_works_or_is_an_error() -> None:
     async with Faulty(reply()) as server:
         session = server.session()
         async with session:
@@ -401,7 +401,7 @@ async def test_a_session_opened_again_works_or_says_why_not() -> None:
 
 
 @pytest.mark.parametrize("method", ["GET", "POST"])
-async def test_a_call_that_a_close_overtakes_ends_in_an_error_of_ours(method: Any) -> None:
+async def test_a_call_during_close_raises_a_chatrest_error(method: Any) -> None:
     async with Faulty(hang) as server:
         async with server.session(concurrency=1) as session:
             calls = [asyncio.create_task(session.request(method, "/a")) for _ in range(3)]

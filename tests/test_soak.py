@@ -1,4 +1,4 @@
-"""Ten minutes of bad weather, none of it slept: what is read stays whole, and nothing is left behind."""
+"""A session in ten minutes of simulated faults: all messages are read, and no resources are left."""
 
 import asyncio
 import gc
@@ -29,38 +29,38 @@ from chatrest.pytest_plugin import START, ChatRestTime
 pytestmark = pytest.mark.usefixtures("tidy")
 
 SECONDS = 600
-"""Of the virtual clock: chapters are added until so many have passed."""
+"""Seconds of the virtual clock; chapters are repeated until they have passed."""
 SENDER, RECEIVER = "user-01", "user-02"
 PAIRS = 100
 SENDS = 40
-MOST_KEPT = 2_000_000
-"""Bytes that may be kept of all chapters but the first; at their height they take above ten million."""
+MOST_ALLOCATED = 2_000_000
+"""Bytes that all chapters but the first may leave allocated; their peak is above ten million."""
 
 
 class Chapter(NamedTuple):
-    """The weather of all walks once: a storm, and a share of replies lost beyond what a storm spares."""
+    """The faults of one round of walks: a storm, and a share of replies that are lost in addition."""
 
     seed: int
     intensity: float
     lost: float = 0.0
 
 
-KEPT_TO = RateLimit(per_window=500, window=60.0, headers="b")
-STRUCK = RateLimit(per_window=200, window=60.0, headers="none")
-"""The storm's own 429s tell a higher limit, so that this one is struck again and again."""
-STORIES: list[tuple[RateLimit, list[Chapter]]] = [
-    (KEPT_TO, [Chapter(1, 0.05), Chapter(2, 0.6), Chapter(3, 0.3)]),
-    (STRUCK, [Chapter(4, 0.1), Chapter(5, 0.4), Chapter(6, 0.6, lost=0.3)]),
+RESPECTED_LIMIT = RateLimit(per_window=500, window=60.0, headers="b")
+EXCEEDED_LIMIT = RateLimit(per_window=200, window=60.0, headers="none")
+"""The storm's 429 replies name a higher limit, so that this one is exceeded repeatedly."""
+SCENARIOS: list[tuple[RateLimit, list[Chapter]]] = [
+    (RESPECTED_LIMIT, [Chapter(1, 0.05), Chapter(2, 0.6), Chapter(3, 0.3)]),
+    (EXCEEDED_LIMIT, [Chapter(4, 0.1), Chapter(5, 0.4), Chapter(6, 0.6, lost=0.3)]),
 ]
 
 
 @pytest.fixture(autouse=True)
 def sleepless(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Fails whoever really sleeps."""
+    """Fail on any real sleep."""
     sleep = asyncio.sleep
 
     async def zero(seconds: float, result: Any = None) -> Any:
-        assert seconds == 0, f"{seconds} s are really slept"
+        assert seconds == 0, f"a real sleep of {seconds} s"
         return await sleep(0, result)
 
     monkeypatch.setattr(asyncio, "sleep", zero)
@@ -68,7 +68,7 @@ def sleepless(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def transports(monkeypatch: pytest.MonkeyPatch) -> Iterator[WeakSet[Any]]:
-    """The transports that the client has opened and that are still there."""
+    """The client's transports that are still referenced."""
     made: WeakSet[Any] = WeakSet()
     before = asyncio.BaseEventLoop.create_connection
 
@@ -82,79 +82,79 @@ def transports(monkeypatch: pytest.MonkeyPatch) -> Iterator[WeakSet[Any]]:
     made.clear()
 
 
-class Talk(NamedTuple):
-    """A conversation, and the ids that are in it."""
+class Pair(NamedTuple):
+    """The two users of a conversation, and its message ids."""
 
     uids: tuple[str, str]
     ids: list[str]
 
 
-class Log:
-    """What has come of everything."""
+class Results:
+    """The results of all walks and sends."""
 
     def __init__(self) -> None:
-        self.taken_up: Counter[str] = Counter()
-        """Errors after which a walk was taken up again, by class."""
+        self.continued: Counter[str] = Counter()
+        """The number of errors after which a walk was continued, by class."""
         self.walks = 0
         self.sent: dict[str, str] = {}
-        """What a send ended in, by its muid."""
+        """The result of each send by its muid: sent, refused or unknown."""
 
 
-def talks(emulator: Emulator) -> list[Talk]:
-    """The conversations of two with the most messages."""
-    found: list[Talk] = []
+def busiest_pairs(emulator: Emulator) -> list[Pair]:
+    """Return the conversations of two users with the most messages."""
+    pairs: list[Pair] = []
     for name in emulator.store.conversations():
-        one, apart, other = name.partition("_user_")
-        if apart and {one, other} != {SENDER, RECEIVER}:
+        first, separator, second = name.partition("_user_")
+        if separator and {first, second} != {SENDER, RECEIVER}:
             numbers = emulator.store.ids(conversation=name)
-            found.append(Talk((one, other), [str(number) for number in numbers]))
-    return found[:PAIRS]
+            pairs.append(Pair((first, second), [str(number) for number in numbers]))
+    return pairs[:PAIRS]
 
 
-async def read(session: AsyncSession, talk: Talk, number: int, log: Log) -> None:
-    """One walk, as a caller makes it who does not give up."""
+async def read(session: AsyncSession, pair: Pair, number: int, results: Results) -> None:
+    """Read a conversation, and continue the walk after every error."""
     affix = "append" if number % 2 else "prepend"
     query = MessageQuery(affix=affix, limit=4 + number % 17)
-    walk = session.messages.list_user(talk.uids[0], on_behalf_of=talk.uids[1], query=query)
-    found: list[str] = []
+    walk = session.messages.list_user(pair.uids[0], on_behalf_of=pair.uids[1], query=query)
+    ids: list[str] = []
     while True:
         try:
             async for message in walk:
-                found.append(message.id)
+                ids.append(message.id)
             break
         except ChatRestError as error:
-            log.taken_up[type(error).__name__] += 1
-    assert found == (talk.ids if affix == "append" else talk.ids[::-1])
-    log.walks += 1
+            results.continued[type(error).__name__] += 1
+    assert ids == (pair.ids if affix == "append" else pair.ids[::-1])
+    results.walks += 1
 
 
-async def send(session: AsyncSession, muid: str, log: Log) -> None:
-    """One message, which is not sent again whatever comes of it."""
+async def send(session: AsyncSession, muid: str, results: Results) -> None:
+    """Send a message once, and record its result."""
     message = NewMessage.text(RECEIVER, muid, muid=muid)
     try:
         sent = await session.messages.send(message, on_behalf_of=SENDER)
     except (OutcomeUnknownError, RateLimitError) as error:
-        log.sent[muid] = "unknown" if isinstance(error, OutcomeUnknownError) else "refused"
+        results.sent[muid] = "unknown" if isinstance(error, OutcomeUnknownError) else "refused"
     else:
         assert sent.muid == muid
-        log.sent[muid] = "sent"
+        results.sent[muid] = "sent"
 
 
 async def all_at_once(
-    emulator: Emulator, session: AsyncSession, told: list[Talk], number: int, log: Log
+    emulator: Emulator, session: AsyncSession, pairs: list[Pair], number: int, results: Results
 ) -> None:
-    """Every conversation from both ends and some sends, a tenth of the walks before the others."""
+    """Read every conversation in both directions and send messages; a tenth of the walks is interactive."""
     bulk = session.with_options(priority="bulk")
     async with asyncio.TaskGroup() as group:
-        for index in range(2 * len(told)):
+        for index in range(2 * len(pairs)):
             view = session if index % 10 == 0 else bulk
-            group.create_task(read(view, told[index // 2], index, log))
+            group.create_task(read(view, pairs[index // 2], index, results))
         for index in range(SENDS):
-            group.create_task(send(session, f"{number}-{index}", log))
+            group.create_task(send(session, f"{number}-{index}", results))
 
 
-def becomes(emulator: Emulator, chapter: Chapter) -> None:
-    """The weather changes."""
+def change_weather(emulator: Emulator, chapter: Chapter) -> None:
+    """Replace the emulator's faults by those of `chapter`."""
     seed, share = chapter.seed, chapter.intensity
     emulator.weather.clear()
     emulator.weather.add(
@@ -167,59 +167,61 @@ def becomes(emulator: Emulator, chapter: Chapter) -> None:
     )
 
 
-def applied(emulator: Emulator) -> Counter[str]:
-    """How often each message that was sent stands in the store, by its muid."""
+def stored_counts(emulator: Emulator) -> Counter[str]:
+    """Return the number of stored copies of each sent message, by its muid."""
     name = conversation_id(SENDER, RECEIVER)
     records = map(msgspec.json.decode, emulator.store.records(emulator.store.ids(conversation=name)))
     return Counter(record["muid"] for record in records if "muid" in record)
 
 
-def kept() -> int:
-    """Bytes that were allocated since tracing began, and are still held."""
+def allocated_bytes() -> int:
+    """Return the bytes that were allocated since the start of tracing and are still in use."""
     gc.collect()
     return tracemalloc.get_traced_memory()[0]
 
 
 @pytest.fixture
 def tracing() -> Iterator[None]:
-    """Ends what the test has begun to trace, however it ends."""
+    """Stop tracing at the end of the test."""
     yield
     tracemalloc.stop()
 
 
 @pytest.mark.usefixtures("tracing")
-@pytest.mark.parametrize(("limit", "chapters"), STORIES, ids=["limit-kept-to", "limit-struck"])
-async def test_ten_minutes_of_bad_weather(
+@pytest.mark.parametrize(("limit", "chapters"), SCENARIOS, ids=["limit-respected", "limit-exceeded"])
+async def test_walks_and_sends_survive_ten_minutes_of_faults(
     transports: WeakSet[Any], limit: RateLimit, chapters: list[Chapter]
 ) -> None:
-    log, time = Log(), ChatRestTime()
+    results, time = Results(), ChatRestTime()
     times: dict[str, Any] = {"clock": time.clock, "sleep": time.sleep}
     async with Emulator(users=60, messages=4000, seed=5, limit=limit, **times) as emulator:
-        told = talks(emulator)
+        pairs = busiest_pairs(emulator)
         async with AsyncSession(emulator.app, dice=Random(0).random, **times) as session:
             number = 0
             while number < len(chapters) or time.now < START + SECONDS:
-                becomes(emulator, chapters[number % len(chapters)])
-                await all_at_once(emulator, session, told, number, log)
+                change_weather(emulator, chapters[number % len(chapters)])
+                await all_at_once(emulator, session, pairs, number, results)
                 number += 1
                 assert (session.pools["us"].active, session.pools["us"].waiting) == (0, 0)
                 emulator.requests.clear()
                 time.slept.clear()
                 if number == 1:
                     tracemalloc.start()
-            assert kept() < MOST_KEPT
-            assert log.walks == 2 * PAIRS * number
-            assert bool(log.taken_up) == bool(emulator.limited.refused) == (limit is STRUCK)
-            check_sends(log, applied(emulator))
+            assert allocated_bytes() < MOST_ALLOCATED
+            assert results.walks == 2 * PAIRS * number
+            assert bool(results.continued) == bool(emulator.limited.refused) == (limit is EXCEEDED_LIMIT)
+            check_sends(results, stored_counts(emulator))
         await asyncio.sleep(0)
         assert all(transport.is_closing() for transport in transports)
         assert all(transport.get_extra_info("socket").fileno() == -1 for transport in transports)
 
 
-def check_sends(log: Log, found: Counter[str]) -> None:
-    """What is said to be sent stands in the store once, what is said to be refused never."""
-    assert {muid for muid, end in log.sent.items() if end == "sent"} <= found.keys() <= log.sent.keys()
-    assert set(found.values()) == {1}
-    assert not [muid for muid, end in log.sent.items() if end == "refused" and muid in found]
-    # Both happen, and nobody can tell them apart: so it is said, and nothing is repeated.
-    assert {muid in found for muid, end in log.sent.items() if end == "unknown"} == {True, False}
+def check_sends(results: Results, counts: Counter[str]) -> None:
+    """Assert that sent messages are stored once, and refused ones never."""
+    assert (
+        {muid for muid, end in results.sent.items() if end == "sent"} <= counts.keys() <= results.sent.keys()
+    )
+    assert set(counts.values()) == {1}
+    assert not [muid for muid, end in results.sent.items() if end == "refused" and muid in counts]
+    # Both cases occur and cannot be distinguished, so the outcome is unknown and nothing is repeated.
+    assert {muid in counts for muid, end in results.sent.items() if end == "unknown"} == {True, False}

@@ -155,7 +155,7 @@ async def test_a_reply_that_cannot_be_read() -> None:
     assert stage.records == [attempt(**ending, reply_bytes=6), outcome(**ending)]
 
 
-async def test_a_wait_that_the_deadline_has_no_room_for() -> None:
+async def test_a_wait_beyond_the_deadline() -> None:
     stage = Stage(reply(429, b"", retry_after="30"))
     with pytest.raises(DeadlineExceededError):
         await stage.list(deadline=10.0)
@@ -207,7 +207,7 @@ async def test_the_time_waiting_for_a_place_is_recorded() -> None:
     assert [(attempts[n].queued, attempts[n].network) for n in (1, 2)] == [(0.0, 3.0), (3.0, 0.0)]
 
 
-async def test_calls_under_way_at_once_keep_their_numbers_apart() -> None:
+async def test_concurrent_calls_have_different_numbers() -> None:
     stage = Stage(reply(503, b""), reply())
     await asyncio.gather(
         *(stage.list() for _ in range(20)), (await stage.opened()).as_user("me").users.list().collect()
@@ -290,7 +290,7 @@ async def test_a_listener_that_raises_does_no_harm(answer: Reply, caplog: pytest
     assert stage.session.pools["us"].active == 0
 
 
-def test_notify_asks_every_listener_in_turn() -> None:
+def test_notify_calls_every_listener_in_order() -> None:
     heard: list[tuple[int, Record]] = []
     notify([lambda record, n=n: heard.append((n, record)) for n in range(3)], outcome())  # type: ignore[misc]
     assert heard == [(n, outcome()) for n in range(3)]
@@ -309,7 +309,7 @@ async def test_views_share_the_listeners() -> None:
 
 
 @pytest.mark.parametrize("wrong", [7, None, "print", [print, 7], {"a": print}])
-def test_what_cannot_listen_is_refused(wrong: Any) -> None:
+def test_a_listener_that_is_no_function_is_an_error(wrong: Any) -> None:
     with pytest.raises(ChatRestError, match="telemetry = "):
         Stage(reply(), telemetry=wrong)
 
@@ -317,7 +317,7 @@ def test_what_cannot_listen_is_refused(wrong: Any) -> None:
 @pytest.mark.parametrize(
     "answers", [[reply()], [reply(503), reply()], [ConnectError("no"), reply()]], ids=len
 )
-async def test_nothing_is_made_where_nobody_listens(
+async def test_no_record_is_created_without_listeners(
     answers: list[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def made(**_: object) -> None:
@@ -362,7 +362,7 @@ async def test_debug_shows_each_attempt(caplog: pytest.LogCaptureFixture) -> Non
     ]
 
 
-async def test_info_shows_repeats_alone(caplog: pytest.LogCaptureFixture) -> None:
+async def test_info_shows_only_repetitions(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO, "chatrest")
     await Stage(reply(503, b""), reply()).list()
     [line] = caplog.records

@@ -33,7 +33,7 @@ def test_a_stamp_is_an_aware_datetime_in_utc(stamp: float, moment: datetime) -> 
 
 
 @pytest.mark.parametrize("stamp", [None, UNSET])
-def test_no_stamp_is_no_datetime(stamp: Any) -> None:
+def test_none_and_unset_give_none(stamp: Any) -> None:
     assert to_datetime(stamp) is None
 
 
@@ -47,7 +47,7 @@ BEYOND = {"far": 10**18, "before": -(10**18), "huge": 10**5000, "inf": float("in
 
 
 @pytest.mark.parametrize("stamp", BEYOND.values(), ids=BEYOND)
-def test_what_no_calendar_holds_is_refused(stamp: Any) -> None:
+def test_a_timestamp_beyond_the_calendar_is_an_error(stamp: Any) -> None:
     with pytest.raises(RequestInvalidError, match="allowed are the years 1 to 9999"):
         to_datetime(stamp)
 

@@ -110,7 +110,9 @@ def options(**other: Any) -> dict[str, Any]:
 
 @pytest.mark.parametrize("call", CALLS)
 @pytest.mark.parametrize("step", STEPS)
-async def test_whatever_comes_of_a_call(step: str, call: str, caplog: pytest.LogCaptureFixture) -> None:
+async def test_no_error_of_a_call_leads_to_a_key(
+    step: str, call: str, caplog: pytest.LogCaptureFixture
+) -> None:
     caplog.set_level(logging.DEBUG)
     asyncio.get_running_loop().set_debug(True)
     async with Faulty(STEPS[step]) as server, server.session(**options()) as session:
@@ -122,7 +124,7 @@ async def test_whatever_comes_of_a_call(step: str, call: str, caplog: pytest.Log
 
 
 @pytest.mark.parametrize("step", STEPS)
-async def test_whatever_comes_of_a_call_to_the_management_interface(step: str) -> None:
+async def test_no_error_of_a_management_call_leads_to_a_key(step: str) -> None:
     async with Faulty(STEPS[step]) as server:
         account = AsyncManagement(server.url, key=KEY, secret=MANAGEMENT[1], sleep=no_wait, **options())
         async with account:
@@ -146,7 +148,7 @@ async def failed(session: AsyncSession, call: str, **changes: Any) -> ChatRestEr
 
 
 async def test_every_class_of_error_was_seen() -> None:
-    """What `STEPS` bring, class by class, with those that a pool, a deadline or a closed session bring."""
+    """Every error class is raised by `STEPS`, a pool, a deadline or a closed session."""
     async with Faulty(reply()) as gone:
         pass
     classes = [type(await failed(gone.session(**options()), "post"))]
@@ -182,7 +184,7 @@ async def test_a_proxy_that_refuses() -> None:
         assert isinstance(await failed(session, "send"), ConnectError)
 
 
-async def test_a_session_that_is_not_open_or_closed_meanwhile() -> None:
+async def test_a_session_that_is_not_open_or_is_closed_during_the_call() -> None:
     async with Faulty(hang) as server:
         session = server.session(**options(timeouts=Timeouts()))
         for call in CALLS.values():

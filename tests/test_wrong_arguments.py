@@ -15,14 +15,14 @@ KEYS = {"key": KEY, "secret": SECRET}
 SECONDS = (0, -1, True, "1", math.nan, math.inf, 10**400)
 
 
-class Nothing:
+class WrongType:
     """A value that JSON cannot hold; its repr is the same in every process."""
 
     def __repr__(self) -> str:
         return "<nothing>"
 
 
-NOTHING = Nothing()
+WRONG_TYPE = WrongType()
 
 
 def each(table: dict[str, tuple[Any, ...]]) -> Any:
@@ -128,7 +128,7 @@ def test_of_the_management_interface(name: str, value: Any) -> None:
         "path ": ("/../a", "/a/./b", "/a/..", "/%2e%2e/a", "/.%2E", "https://evil.example/"),
         "query": ([("a", 1)], "a=1", {1: "a"}, {"a": {}}, {"a": b"x"}, {"a": ["x,y"]}, {"a": "\ud800"}),
         "interface": ("management", "", None),
-        "json": (NOTHING, {1j: 2}, {"a": {NOTHING}}, "\ud800"),
+        "json": (WRONG_TYPE, {1j: 2}, {"a": {WRONG_TYPE}}, "\ud800"),
     }
 )
 async def test_of_a_request_by_hand(name: str, value: Any) -> None:

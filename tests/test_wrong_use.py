@@ -76,7 +76,7 @@ def test_another_loop_after_the_first_has_ended() -> None:
             asyncio.run(use(session))
 
 
-async def test_a_call_handed_to_the_sessions_own_loop_from_a_thread() -> None:
+async def test_a_call_in_the_loop_of_the_session_from_a_thread() -> None:
     async with Faulty(reply()) as server, server.session() as session:
         loop = asyncio.get_running_loop()
 

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 from msgspec import structs
 
-from ..core.decode import Ack, Many, Outcomes
+from ..core.decode import Ack, Many, Outcomes, read_json
 from ..core.endpoint import Call, Endpoint
 from ..core.outcomes import outcomes_of
 from ..core.rows import AsRows
-from ..errors import ChatRestError, RequestInvalidError
-from ..models.raw_json import read_value, write_value
+from ..errors import ChatRestError, ReplyUnreadableError, RequestInvalidError
+from ..models.raw_json import write_value
 from . import streams
 from .call_arguments import call_of
 from .call_help import describe, usage
@@ -126,7 +126,16 @@ async def _send(endpoint: Endpoint[Any], call: Call[Any]) -> Any:
 def _line(reply: Any) -> bytes:
     if isinstance(reply, bytes):
         return reply.translate(_LINE_BREAKS)
-    return write_value(outcomes_of(read_value(reply.raw)) if isinstance(reply, Outcomes) else reply)
+    return write_value(_outcomes(reply) if isinstance(reply, Outcomes) else reply)
+
+
+def _outcomes(reply: Outcomes[Any]) -> dict[str, Any]:
+    """Return the outcomes by key, each as served where the reply can be taken apart so."""
+    try:
+        served = outcomes_of(read_json(reply.raw))
+    except ReplyUnreadableError:
+        served = {}
+    return {key: served.get(key, outcome) for key, outcome in reply.items()}
 
 
 def _client(endpoint: Endpoint[Any]) -> "AsyncSession | AsyncManagement":
@@ -135,6 +144,8 @@ def _client(endpoint: Endpoint[Any]) -> "AsyncSession | AsyncManagement":
 
 def _text_of(name: str) -> str:
     """Return the text of a file, or of standard input for `-`, without the line break at its end."""
+    if name == "-" and sys.stdin is None:
+        raise OSError("standard input is closed")
     try:
         data = sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
         text = data.decode("utf-8-sig")

@@ -13,7 +13,7 @@ from ..core.endpoint import Call, Endpoint
 from ..errors import RequestInvalidError
 from ..secrets import shown
 from .call_parameters import ACTING, BODY, Parameter, Parameters
-from .call_values import convert, list_type, read_json
+from .call_values import convert, list_type, read_json, takes_text
 
 ReadFile: TypeAlias = Callable[[str], str]
 """Return the text of the file of this name."""
@@ -99,7 +99,7 @@ def _value(parameter: Parameter, texts: Sequence[str], read_file: ReadFile) -> A
     """Return the value of one parameter; a list takes the items of every text."""
     if list_type(parameter.rule) is None or len(texts) == 1:
         text = _single(parameter.name, texts, read_file)
-        if text == "null" and parameter.takes_null:
+        if text == "null" and parameter.takes_null and not takes_text(parameter.rule):
             return None
         return convert(parameter.name, text, parameter.rule)
     lists = [convert(parameter.name, _content(text, read_file), parameter.rule) for text in texts]

@@ -7,6 +7,7 @@ import click
 from ..core.decode import ACK, Each, Many
 from ..core.endpoint import Endpoint, Replay
 from .call_parameters import Parameter, Parameters, Place
+from .call_values import takes_text
 
 _SECTIONS: Final[tuple[tuple[str, tuple[Place, ...]], ...]] = (
     ("Path", ("path",)),
@@ -79,5 +80,5 @@ def _words(endpoint: Endpoint[Any], parameter: Parameter) -> str:
     if parameter.place == "query" and endpoint.paging and parameter.wire_name in endpoint.paging.sizes:
         words += "; the size of a page (--limit is the number of records)"
     if parameter.takes_null:
-        words += ", or null"
+        words += ", or null" if not takes_text(parameter.rule) else ", or null (in body=JSON alone)"
     return f"{words}  [required]" if parameter.is_required else words

@@ -12,7 +12,7 @@ from typing import Any, Final, Literal, TypeAlias
 from msgspec import Struct, inspect, structs
 
 from ..core.endpoint import Endpoint
-from .call_values import alternatives, description, takes_text, type_label
+from .call_values import alternatives, description, type_label
 
 Place: TypeAlias = Literal["acting", "whole body", "path", "query", "body"]
 
@@ -36,7 +36,7 @@ class Parameter(Struct, frozen=True):
     rule: inspect.Type
     is_required: bool = False
     takes_null: bool = False
-    """Whether `null` is sent as null; a text field takes the text `null` as it is."""
+    """True if it may be sent as null."""
 
     @property
     def label(self) -> str:
@@ -71,7 +71,7 @@ class Parameters:
     def hint(self, name: str) -> str:
         """Return ` (did you mean …?)` for a name that is not known; empty where none is near."""
         lowered = {known.lower(): parameter for known, parameter in self._by_name.items()}
-        homonyms = [known for known in self._by_name if known.partition(".")[2] == name]
+        homonyms = [known for known in self._by_name if name and known.partition(".")[2] == name]
         matches = homonyms or get_close_matches(name.lower(), lowered, n=1)
         return _question([lowered[match.lower()].name for match in matches])
 
@@ -132,7 +132,7 @@ def _fields(place: Place, kind: type[Struct] | None) -> Iterable[Parameter]:
             rule=field.type,
             is_required=field.required,
             # A filter's field is None if it is absent; a body's field is UNSET, which has no default here.
-            takes_null=takes_none and field.default is not None and not takes_text(field.type),
+            takes_null=takes_none and field.default is not None,
         )
 
 

@@ -19,6 +19,7 @@ from .exporting.time_options import TimeOption
 _LISTS: Final = (inspect.CollectionType, inspect.TupleType)
 _OBJECTS: Final = (inspect.DictType, inspect.StructType, inspect.TypedDictType, inspect.DataclassType)
 _NOT_TEXT: Final = (
+    inspect.AnyType,
     *_LISTS,
     *_OBJECTS,
     inspect.NoneType,
@@ -83,8 +84,8 @@ def read_json(name: str, text: str) -> Any:
 
 def type_label(rule: inspect.Type) -> str:
     """The type as a help text names it: TEXT, N, TIME, `true|false`, or the values that are allowed."""
-    if list_type(rule) is not None:
-        return "LIST"
+    if (several := list_type(rule)) is not None:
+        return "JSON" if _has_objects(getattr(several, "item_type", None)) else "LIST"
     if _is_time(rule):
         return "TIME"
     labels = [_label(kind) for kind in alternatives(rule) if not isinstance(kind, inspect.NoneType)]
@@ -132,9 +133,13 @@ def _items(name: str, text: str, several: inspect.Type) -> Any:
     rule = getattr(several, "item_type", None) or inspect.AnyType()
     if text.startswith("["):
         return read_json(name, text)
-    if text.startswith("{") and any(isinstance(kind, _OBJECTS) for kind in alternatives(rule)):
+    if text.startswith("{") and _has_objects(rule):
         return [read_json(name, text)]
     return [convert(name, item, rule) for item in text.split(",")] if text else []
+
+
+def _has_objects(rule: inspect.Type | None) -> bool:
+    return rule is not None and any(isinstance(kind, _OBJECTS) for kind in alternatives(rule))
 
 
 def _seconds(text: str) -> Any:

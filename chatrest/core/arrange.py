@@ -41,7 +41,7 @@ class Arranged(Struct, Generic[T], frozen=True):
     items: list[T]
     """The new ones, in the walk's order."""
     direction: Affix
-    is_told: bool
+    is_stated: bool
     """Whether the direction was asked for or said by an affix of the reply, not guessed from the page."""
     by_id: bool
     unordered_count: int = 0
@@ -52,26 +52,26 @@ def arrange(
     cursor: Cursor, page: Listing[T], ids: Sequence[str], rules: Rules, memory: Memory
 ) -> Arranged[T]:
     """Arrange a page; `CursorError` for an id behind the walk that was never seen, in a list by id."""
-    direction = cursor.direction or _told_direction(page, ids, rules)
-    is_told = cursor.direction is not None or any(map(affix_of, _positions_ahead(page)))
+    direction = cursor.direction or _stated_direction(page, ids, rules)
+    is_stated = cursor.direction is not None or any(map(affix_of, _positions_ahead(page)))
     if not cursor.by_id:
         served = page.items, ids
         if rules.paging.order == "id":  # documented to go by id, it goes by time
             served = _along(*served, direction or "append")
         items = _in_service_order(*served, cursor, memory)
-        return Arranged(items, direction or "append", is_told, by_id=False, unordered_count=len(items))
+        return Arranged(items, direction or "append", is_stated, by_id=False, unordered_count=len(items))
     if not ids:
-        return Arranged(page.items, direction or "append", is_told, by_id=True)
+        return Arranged(page.items, direction or "append", is_stated, by_id=True)
     if are_ascending(ids):  # as pages are served: no id has to become a number
         direction = direction or "append"
         if are_ahead(ids, direction, cursor.last):
             items = page.items if direction == "append" else page.items[::-1]
-            return Arranged(items, direction, is_told, by_id=True)
-    return _by_number(cursor, page, ids, memory, direction or _falling(ids), is_told=is_told)
+            return Arranged(items, direction, is_stated, by_id=True)
+    return _by_number(cursor, page, ids, memory, direction or _falling(ids), is_stated=is_stated)
 
 
 def _by_number(
-    cursor: Cursor, page: Listing[T], ids: Sequence[str], memory: Memory, direction: Affix, *, is_told: bool
+    cursor: Cursor, page: Listing[T], ids: Sequence[str], memory: Memory, direction: Affix, *, is_stated: bool
 ) -> Arranged[T]:
     parts = split(page.items, ids)
     numbers, places = list(parts.numbered), list(parts.numbered.values())
@@ -81,7 +81,7 @@ def _by_number(
     runs_by_id = not strays and ordered in (places, places[::-1])
     if not runs_by_id and page.items and _is_by_time(page.items, ordered, cursor, direction, strays):
         items = _in_service_order(*_along(page.items, ids, direction), cursor, memory)
-        return Arranged(items, direction, is_told, by_id=False, unordered_count=len(items))
+        return Arranged(items, direction, is_stated, by_id=False, unordered_count=len(items))
     if strays:
         raise CursorError(
             f"going {direction}, the service served id {strays[0]} after id {cursor.last}, and not before: "
@@ -89,7 +89,7 @@ def _by_number(
         )
     others = without_seen(ids, parts.others, _border(cursor, memory))[cursor.skip :]
     items = [page.items[place] for place in (*others, *ordered[passed:])]
-    return Arranged(items, direction, is_told, by_id=True, unordered_count=len(others))
+    return Arranged(items, direction, is_stated, by_id=True, unordered_count=len(others))
 
 
 def _is_by_time(
@@ -152,7 +152,7 @@ def _times(items: Sequence[Any]) -> list[int]:
     return [getattr(item, "sent_at", 0) for item in items]
 
 
-def _told_direction(page: Listing[Any], ids: Sequence[str], rules: Rules) -> Affix | None:
+def _stated_direction(page: Listing[Any], ids: Sequence[str], rules: Rules) -> Affix | None:
     """The direction that the service says, by an affix or by the end of the page that its position is at."""
     positions = _positions_ahead(page)
     for position in positions:

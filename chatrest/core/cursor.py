@@ -140,7 +140,7 @@ def resumed(cursor: Cursor | str, start: Cursor, paging: Paging, key: CursorKey 
 
 
 def _fault(place: Cursor, start: Cursor, paging: Paging) -> str | None:
-    """Why a cursor is no place of the list; None where it is one."""
+    """Return the reason why a cursor is no place of the list; None where it is one."""
     position, begun = dict(place.position), dict(start.position)
     if unknown := position.keys() - paging.position_names:
         return f"{min(unknown)[:40]!r} is no name by which this list is paged"

@@ -25,7 +25,10 @@ ALWAYS_COMMA: Final = frozenset({"mentionedUids"})
 
 
 def given(query: Struct | None) -> dict[str, Any] | None:
-    """What a filter asks for, by wire names: a walk looks its filter through once, not for every page."""
+    """The fields of a filter that are asked for, by wire names.
+
+    A walk looks its filter through once, not for every page.
+    """
     if query is None:
         return None
     named = zip(_names(type(query)), astuple(query), strict=True)

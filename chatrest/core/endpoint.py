@@ -217,5 +217,5 @@ def any_path(path: object) -> str:
 
 
 def is_mapping(value: object) -> bool:
-    """Whether `value` is a mapping with text keys, as a query given by hand must be."""
+    """Return True for a mapping with text keys, as a query given by hand must be."""
     return isinstance(value, Mapping) and all(isinstance(key, str) for key in value)

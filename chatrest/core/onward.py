@@ -29,7 +29,7 @@ _MOST_EMPTY: Final = 100
 
 
 class Onward(Struct, frozen=True):
-    """Where a walk goes on: at `position`, or nowhere."""
+    """The next page of a walk: the one at `position`, or none."""
 
     position: Pairs | None = None
     error: str | None = None
@@ -41,7 +41,7 @@ class Onward(Struct, frozen=True):
 
     @property
     def is_numbered(self) -> bool:
-        """Whether the walk goes on by page number."""
+        """True where the walk goes on by page number."""
         return self.position is not None and "page" in dict(self.position)
 
 
@@ -72,24 +72,24 @@ class View(Struct, frozen=True):
 
     @property
     def is_numbered(self) -> bool:
-        """Whether the walk goes by page numbers."""
+        """True where the page was asked for by its number."""
         return "page" in self.asked
 
     @property
     def is_resting_on_position(self) -> bool:
-        """Whether the page was asked for at a position that the service gave."""
+        """True where the page was asked for at a position that the service gave."""
         return not self.is_numbered and self.cursor.last is not None and bool(place_of(self.cursor.position))
 
     @property
     def is_short(self) -> bool:
-        """Whether the page holds fewer records than were asked for, and than the service's own page size."""
+        """True where the page holds fewer records than were asked for, and than its own `per_page`."""
         served, count = self.pagination.per_page, len(self.ids)
         return count < self.rules.size and (served is None or count < served)
 
     @property
     def is_below_largest(self) -> bool:
-        """Whether a short page can be believed to be the last: no cap cut it off, and no "last" was wrong so
-        far.
+        """True where a short page can be believed to be the last: no cap cut it off, and no "last" was
+        wrong so far.
         """
         if self.rules.thorough or self.is_doubted:
             return False
@@ -97,18 +97,18 @@ class View(Struct, frozen=True):
 
     @property
     def is_doubted(self) -> bool:
-        """Whether the service said "last" before in this walk, and more came."""
-        return self.memory.is_doubted or (self.memory.said_last and bool(self.arranged.items))
+        """True where the service said "last" before in this walk, and more came."""
+        return self.memory.is_doubted or (self.memory.claimed_last and bool(self.arranged.items))
 
     @property
     def says_last(self) -> bool:
-        """Whether the pagination shows the end."""
+        """True where the pagination shows the end."""
         current, pages = self.pagination.current_page, self.pagination.total_pages
         return current is not None and pages is not None and current >= pages > 0
 
     @property
     def says_more(self) -> bool:
-        """Whether the pagination counts more pages, and more items than the walk has given."""
+        """True where the pagination counts more pages, and more items than the walk has given."""
         numbers = self.pagination
         if numbers.current_page is None or numbers.total_pages is None:
             return False
@@ -117,7 +117,7 @@ class View(Struct, frozen=True):
 
     @property
     def has_lost_meta(self) -> bool:
-        """Whether the page has neither a position nor pagination, though a page before it had."""
+        """True where the page has neither a position nor pagination, though a page before it had."""
         return self.memory.has_meta and self.page.meta.pagination is None and not _positions(self.page)
 
     @property
@@ -130,12 +130,12 @@ class View(Struct, frozen=True):
 
     @property
     def is_border_alone(self) -> bool:
-        """Whether a short page holds nothing but the item that was asked from: the service includes it."""
+        """True where a short page holds nothing but the item that was asked from: the service includes it."""
         return self.is_short and set(self.ids) == {self.asked.get("id")}
 
     @property
     def has_new(self) -> bool:
-        """Whether the page brought something new, or a resumed walk knows it already."""
+        """True where the page brought something new, or a resumed walk knows it already."""
         return bool(self.arranged.items) or not self.ids or (self.cursor.inside and not self.is_repeated)
 
 
@@ -154,7 +154,7 @@ def onward(view: View) -> Onward:
     if is_end:
         return END
     arranged = view.arranged
-    if served is not None and arranged.by_id and not arranged.is_told and "affix" not in view.asked:
+    if served is not None and arranged.by_id and not arranged.is_stated and "affix" not in view.asked:
         return _asked_in_direction(view)  # the position says no direction, and the page shows none
     if served is None and view.is_resting_on_position and not arranged.by_id:
         return _lost_position(view) if view.ids else _empty_end(view)
@@ -206,7 +206,7 @@ def _by_position(view: View, served: tuple[Pairs, bool]) -> Onward:
         return _own_position(view, pairs) if view.page.items else _empty_end(view)
     before, after = place_of(view.cursor.position), place_of(pairs)
     is_on_page = _is_on_page(view, after)
-    if is_on_page and not view.asked:
+    if view.ids and not view.asked and (is_on_page or not view.arranged.is_stated):
         return _asked_in_direction(view)
     if is_on_page:
         return _own_position(view, pairs)
@@ -248,7 +248,7 @@ def _is_ahead(text: str, behind: str, direction: str) -> bool:
 
 
 def _regress(view: View, before: dict[str, str], after: dict[str, str]) -> tuple[str | None, Hashable]:
-    """Why the walk has been at `after` already, if so; and what to remember for the next time."""
+    """Return the fault of a walk that has been at `after` before, and what the next steps must recognise."""
     if not before:  # no position leads back to the walk's start
         return None, None
     is_ahead, is_back = _movements(before, after, view.arranged.direction)
@@ -264,7 +264,7 @@ def _regress(view: View, before: dict[str, str], after: dict[str, str]) -> tuple
 
 
 def _movements(before: dict[str, str], after: dict[str, str], direction: str) -> tuple[bool, bool]:
-    """Whether a number that both have has moved ahead, and whether one has moved back."""
+    """Return two flags: a number that both have has moved ahead; one has moved back."""
     is_ahead = is_back = False
     for name in _COMPARED & before.keys() & after.keys():
         old, new = before[name], after[name]
@@ -288,7 +288,7 @@ def _without_position(view: View) -> Onward:
         return END  # documented as one reply
     if not view.has_new:
         return _nothing_new(view) if view.cursor.delivered > len(view.ids) else _next_number(view)
-    if not view.arranged.by_id or not view.arranged.is_told:
+    if not view.arranged.by_id or not view.arranged.is_stated:
         return _next_number(view) if view.cursor.position else _asked_in_direction(view)
     return _own_position(view, ())
 
@@ -413,7 +413,7 @@ def _next_number(view: View) -> Onward:
 
 
 def landmark_of(page: Listing[Any], ids: Sequence[str]) -> Hashable:
-    """What tells a page from another one of its list: its ids, and the bytes of records that have none."""
+    """A page's own mark among those of its list: its ids, and the bytes of records that have none."""
     if not ids:
         return None
     items = zip(ids, page.items, strict=True)
@@ -425,7 +425,7 @@ def _number(view: View) -> int:
 
 
 def place_of(position: Pairs) -> dict[str, str]:
-    """What tells one position from another: not the direction, nor the page's size."""
+    """A position without the direction and the page's size: positions are compared by it."""
     return {name: value for name, value in position if name not in _NO_PLACE}
 
 

@@ -101,7 +101,7 @@ _NOWHERE: Final = (None, 0, "", "0")
 
 @final
 class LargestPage:
-    """How many records the largest page had that one list gave, asked in one way."""
+    """The count of records of the largest page that one list gave, asked in one way."""
 
     __slots__ = ("count",)
 

@@ -15,7 +15,7 @@ What a reply claims (last page, total, size, order) is a hint. The rules, first 
 | the border's item, alone     | where the walk stands         | ends: the service includes the id          |
 | not empty                    | where the walk stands         | `CursorError`: it would ask for ever       |
 | any                          | back, or where it was before  | `CursorError`                              |
-| by id, not empty             | nowhere, or the other way     | goes on from its own last id               |
+| by id, not empty             | nowhere, or another direction | goes on from its own last id               |
 | in the service's order       | nowhere, after a position     | asks again, then goes on from its last     |
 |                              |                               | item where that has what a position needs  |
 | any                          | further on                    | goes on                                    |
@@ -46,7 +46,7 @@ _NOTHING = Memory()
 
 
 class Step(Struct, Generic[T], frozen=True):
-    """What a page means for a walk."""
+    """A page as its walk takes it: the new items, and where the walk goes on."""
 
     start: Cursor
     """The page itself, with the direction that the walk goes."""
@@ -77,7 +77,7 @@ class Step(Struct, Generic[T], frozen=True):
         )
 
     def time_after(self, count: int) -> int | None:
-        """When the last of the first `count` items was sent."""
+        """The time at which the last of the first `count` items was sent."""
         return getattr(self.items[count - 1], "sent_at", None) if count else self.start.time
 
     def last_after(self, count: int, identify: Callable[[T], str]) -> str | None:
@@ -109,51 +109,53 @@ def step(
     if is_repeated:
         arranged = structs.replace(arranged, items=[], unordered_count=0)
     # An empty page shows no direction.
-    direction = arranged.direction if ids or arranged.is_told else None
+    direction = arranged.direction if ids or arranged.is_stated else None
     start = cursor
     if cursor.direction != direction or cursor.by_id != arranged.by_id:
         start = structs.replace(cursor, direction=direction, by_id=arranged.by_id)
     view = View(start, asked, page, ids, arranged, rules, memory, largest, is_repeated)
-    way = onward(view)
-    if way.is_again:  # the same page comes once more: nothing of this one counts
+    target = onward(view)
+    if target.is_again:  # the same page comes once more: nothing of this one counts
         retry = cursor
-        if way.position != cursor.position:  # from now on the direction is asked for
-            retry = structs.replace(start, position=way.position or (), direction=arranged.direction)
+        if target.position != cursor.position:  # from now on the direction is asked for
+            retry = structs.replace(start, position=target.position or (), direction=arranged.direction)
         return Step(start, [], 0, retry, structs.replace(memory, has_asked_again=True, is_withheld=bool(ids)))
-    taken = Step(start, arranged.items, arranged.unordered_count, None, _remembered(view, way), way.error)
-    if way.error is not None:
-        return taken
-    if way.position is None:
+    result = Step(
+        start, arranged.items, arranged.unordered_count, None, _remembered(view, target), target.error
+    )
+    if target.error is not None:
+        return result
+    if target.position is None:
         # What is new may come behind the last items, and not on the page that showed the end.
-        is_past_end = not taken.items and memory.last_place is not None
-        return structs.replace(taken, start=memory.last_place) if is_past_end else taken
-    return _led_on(taken, view, way)
+        is_past_end = not result.items and memory.last_place is not None
+        return structs.replace(result, start=memory.last_place) if is_past_end else result
+    return _led_on(result, view, target)
 
 
-def _led_on(taken: Step[T], view: View, way: Onward) -> Step[T]:
+def _led_on(result: Step[T], view: View, target: Onward) -> Step[T]:
     """The step with the cursor of the page that comes next."""
-    start, count, identify = taken.start, len(taken.items), view.rules.identify
-    last = taken.last_after(count, identify)
+    start, count, identify = result.start, len(result.items), view.rules.identify
+    last = result.last_after(count, identify)
     goal = Cursor(
         start.query,
-        way.position or (),
-        view.arranged.direction if "affix" in dict(way.position or ()) else start.direction,
+        target.position or (),
+        view.arranged.direction if "affix" in dict(target.position or ()) else start.direction,
         last,
         # A resumed walk that asks for smaller pages may need several to come to where it stood.
         inside=start.inside and not count and bool(view.ids) and start.by_id and is_number(last),
-        time=taken.time_after(count),
+        time=result.time_after(count),
         by_id=start.by_id,
         delivered=start.delivered + count,
     )
-    memory = taken.memory
-    if not way.is_numbered:  # what is new comes behind the position
+    memory = result.memory
+    if not target.is_numbered:  # what is new comes behind the position
         memory = memory if memory.last_place is None else structs.replace(memory, last_place=None)
     elif view.ids:
-        memory = structs.replace(memory, last_place=taken.cursor_after(count, identify))
-    return Step(start, taken.items, taken.unordered_count, goal, memory)
+        memory = structs.replace(memory, last_place=result.cursor_after(count, identify))
+    return Step(start, result.items, result.unordered_count, goal, memory)
 
 
-def _remembered(view: View, way: Onward) -> Memory:
+def _remembered(view: View, target: Onward) -> Memory:
     """The memory after a page."""
     old, items, meta = view.memory, view.arranged.items, view.page.meta
     parts = (meta.pagination, meta.cursor, meta.next, view.page.cursor)
@@ -161,9 +163,9 @@ def _remembered(view: View, way: Onward) -> Memory:
     knows_ids = bool(view.ids) and (bool(items) or old.ids is not None)
     return Memory(
         ids=view.ids if knows_ids else old.ids,
-        visited=old.visited if way.landmark is None else old.visited.having(way.landmark),
+        visited=old.visited if target.landmark is None else old.visited.having(target.landmark),
         has_meta=old.has_meta or any(part is not None for part in parts),
-        said_last=view.says_last,
+        claimed_last=view.says_last,
         is_doubted=view.is_doubted,
         last_place=old.last_place,
         empty_pages=0 if view.ids else old.empty_pages + 1,

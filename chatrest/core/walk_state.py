@@ -1,4 +1,4 @@
-"""What a step of a walk is told: the rules of its list, and what the steps before it remembered."""
+"""The input of a step beside its page: the rules of its list, and what the steps before it remembered."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -11,7 +11,7 @@ from .paging import Paging
 
 
 class Rules(Struct, frozen=True, kw_only=True):
-    """What a walk knows of its list before it asks."""
+    """The facts of a list that a walk knows before it asks."""
 
     paging: Paging
     identify: Callable[[Any], str]
@@ -27,7 +27,7 @@ class Rules(Struct, frozen=True, kw_only=True):
 
 
 class Memory(Struct, frozen=True):
-    """What a walk remembers within a process.
+    """The memory of a walk within a process.
 
     A resumed walk begins with an empty one, and loses nothing by it.
     """
@@ -38,7 +38,7 @@ class Memory(Struct, frozen=True):
     """Positions that cannot be compared, and pages by number, that the walk has been at."""
     has_meta: bool = False
     """Whether a page had a position or pagination."""
-    said_last: bool = False
+    claimed_last: bool = False
     """Whether the page before said that it was the last."""
     is_doubted: bool = False
     """Whether a page said that it was the last, and more came."""

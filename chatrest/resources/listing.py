@@ -11,7 +11,7 @@ from ..core.cursor import Cursor, beginning, fingerprint, resumed
 from ..core.decode import Listing
 from ..core.encode import given, query_pairs
 from ..core.endpoint import Call, Pairs, Send
-from ..core.paging import LARGEST_PAGE as LARGEST_PAGE, UNPAGED
+from ..core.paging import LARGEST_PAGE, UNPAGED
 from ..core.walk_state import Rules
 from ..walk import Walk, WalkSource
 
@@ -35,7 +35,7 @@ def walk(send: Send, call: Call[Listing[T]], cursor: Cursor | str | None) -> Wal
     rules = Rules(
         paging=paging,
         identify=attrgetter(getattr(endpoint.reply, "identified_by", "id")),
-        size=min(sizes) if sizes else paging.largest,
+        size=min(sizes) if sizes else min(LARGEST_PAGE, paging.largest),
         size_name=paging.size_name(acting_user),
         size_asked=bool(sizes),
     )

@@ -41,7 +41,7 @@ KICK: Final = Endpoint(
 
 @final
 class Members(Collection):
-    """Who is in a group, and with which scope: `session.members`."""
+    """The members of groups, each with a scope: `session.members`."""
 
     def list(self, guid: str, query: MemberQuery | None = None, *, cursor: Start = None) -> Walk[Member]:
         """The members of a group, in the service's order.

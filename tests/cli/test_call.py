@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.shell_completion import ShellComplete
@@ -13,6 +14,11 @@ from click.testing import CliRunner, Result
 
 from chatrest.cli.call_parameters import Parameters
 from chatrest.cli.root import root
+from chatrest.core.decode import ACK, JSON, bare, each
+from chatrest.core.endpoint import Endpoint
+from chatrest.models.member import AddedMember
+from chatrest.models.outcome import Outcomes
+from chatrest.models.user import User
 from chatrest.resources import OPERATIONS
 
 from .conftest import SECRETS, EmulatorThread, Proxy, error_line, rows
@@ -133,6 +139,50 @@ def test_a_call_that_may_have_been_applied_is_sent_once(command: Run, proxy: Mak
     assert numbers == [1]
 
 
+# ── an operation that is added to the table ──
+
+
+@pytest.fixture
+def table(monkeypatch: pytest.MonkeyPatch) -> dict[str, Endpoint[Any]]:
+    """The table of operations, to which a test may add."""
+    endpoints = dict(OPERATIONS)
+    monkeypatch.setattr("chatrest.resources.OPERATIONS", endpoints)
+    return endpoints
+
+
+@pytest.mark.parametrize(
+    ("envelope", "body", "output"),
+    [
+        (JSON, b'{"data": [1, {"a": null}]}', '{"data":[1,{"a":null}]}\n'),
+        (JSON, b"", "null\n"),
+        (bare(User), b'{"uid": "a", "novel": 1}', '{"uid": "a", "novel": 1}\n'),
+        (
+            each(AddedMember),
+            b'{"data": {"a": {"success": true, "novel": 1}}}',
+            '{"a":{"success":true,"novel":1}}\n',
+        ),
+        (ACK, b'{"success": true, "message": "ok"}', '{"success":true,"message":"ok"}\n'),
+        (lambda body: Outcomes({"a": AddedMember(True)}, body), b"{}", '{"a":{"success":true}}\n'),
+    ],
+    ids=["JSON", "nothing", "bare", "each", "acknowledgement", "outcomes of another form"],
+)
+def test_any_operation_of_the_table_can_be_called(
+    table: dict[str, Endpoint[Any]], command: Run, proxy: MakeProxy, envelope: Any, body: bytes, output: str
+) -> None:
+    table["things.make"] = Endpoint("things.make", "POST", "/things/{thingId}", envelope, "never")
+    paths: list[str] = []
+
+    def answer(_: int, path: str) -> tuple[int, bytes]:
+        paths.append(path)
+        return 200, body
+
+    with proxy(answer) as url:
+        result = command("call", "things.make", "thing_id=a b", "body=[1]", CHATREST_BASE_URL=url)
+    assert (result.exit_code, result.stdout) == (0, output)
+    assert paths == ["/v3/things/a%20b"]
+    assert "things.make" in command("call", "--list").stdout
+
+
 # ── files ──
 
 
@@ -175,6 +225,7 @@ def test_a_file_that_cannot_be_read(command: Run, tmp_path: Path) -> None:
             "no parameter 'gid' (did you mean 'guid'?); missing guid; allowed are guid, ",
         ),
         (["members.change_scope", "guid=a"], "missing uid, scope; see 'chatrest call "),
+        (["users.list", "=x"], "no parameter ''; allowed are search_key"),
         (["messages.list_user", "bob"], "'bob' is not KEY=VALUE (did you mean 'uid=bob'?)"),
         (["users.list", "per_page=1001"], "per_page = 1001: allowed is a whole number from 1 to 1000"),
         (["users.list", "perPage=many"], "per_page = 'many': allowed is a whole number from 1 to 1000"),

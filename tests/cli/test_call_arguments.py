@@ -166,6 +166,26 @@ def test_single_members_replace_those_of_a_whole_body() -> None:
     assert made.body == Content(uid="b", is_open=True, tags=("y", "z"), note=None)
 
 
+def test_labels_and_descriptions_of_parameters() -> None:
+    by_name = {parameter.name: parameter for parameter in Parameters(FULL).all}
+    names = [
+        "uid",
+        "sent_at_from",
+        "is_open",
+        "ratio",
+        "level",
+        "tags",
+        "text_or_json",
+        "parts",
+        "page_number",
+    ]
+    assert [by_name[name].label for name in names] == [
+        "uid=TEXT", "sent_at_from=TIME", "is_open=true|false", "ratio=NUMBER", "level=1|2", "tags=LIST",
+        "text_or_json=TEXT|JSON", "parts=JSON", "page_number=N",
+    ]  # fmt: skip
+    assert by_name["parts"].description == "a list of parts; members: partName, size"
+
+
 @pytest.mark.parametrize("value", [{"a": 1}, [1], "text", 5])
 def test_a_body_without_a_struct_is_any_json(value: object) -> None:
     assert call(f"body={json.dumps(value)}", endpoint=PLAIN).body == value

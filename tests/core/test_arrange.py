@@ -42,7 +42,7 @@ def at(last: str | None, direction: Any = "append", **more: Any) -> Cursor:
 
 
 @pytest.mark.parametrize(
-    ("meta", "ids", "direction", "is_told"),
+    ("meta", "ids", "direction", "is_stated"),
     [
         ({"cursor": Position("prepend", 1)}, (1, 2), "prepend", True),
         ({"next": Position("append", "1")}, (2, 1), "append", True),
@@ -62,17 +62,17 @@ def at(last: str | None, direction: Any = "append", **more: Any) -> Cursor:
     ],
 )
 def test_a_walk_that_asked_for_no_direction_takes_that_of_the_page(
-    meta: dict[str, Any], ids: tuple[Any, ...], direction: str, is_told: bool
+    meta: dict[str, Any], ids: tuple[Any, ...], direction: str, is_stated: bool
 ) -> None:
     result = arranged(page(*ids, **meta))
-    assert (result.direction, result.is_told) == (direction, is_told)
+    assert (result.direction, result.is_stated) == (direction, is_stated)
 
 
 @pytest.mark.parametrize("direction", ["append", "prepend"])
 def test_a_walk_that_has_a_direction_keeps_it(direction: Any) -> None:
     other = "append" if direction == "prepend" else "prepend"
     result = arranged(page(1, 2, cursor=Position(other, 2)), at(None, direction))
-    assert (result.direction, result.is_told) == (direction, True)
+    assert (result.direction, result.is_stated) == (direction, True)
 
 
 # ── by id ──

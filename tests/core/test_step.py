@@ -135,8 +135,8 @@ def test_a_short_page_that_says_it_is_the_last_ends_below_the_largest(
 def test_a_last_page_that_was_not_the_last_makes_all_others_doubtful() -> None:
     last = page(7, cursor=position(7), pagination=Pagination(0, 1, 2, 1, 1))
     assert onward(at(id="5"), last, largest=2) is None
-    assert onward(at(id="5"), last, largest=2, said_last=True) == {"affix": "append", "id": "7"}
-    assert taken(at(id="5"), last, largest=2, said_last=True).memory.is_doubted
+    assert onward(at(id="5"), last, largest=2, claimed_last=True) == {"affix": "append", "id": "7"}
+    assert taken(at(id="5"), last, largest=2, claimed_last=True).memory.is_doubted
     assert onward(at(id="5"), last, largest=2, is_doubted=True) == {"affix": "append", "id": "7"}
 
 

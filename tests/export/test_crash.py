@@ -12,7 +12,7 @@ import pytest
 from chatrest.export import Plan, backlog, export
 from chatrest.export.manifest import NAME as MANIFEST
 from chatrest.export.sinks.lines import Lines
-from tests.dying import Fate, ForgetfulFate, Killed, dies
+from tests.dying import Fate, ForgetfulFate, ProcessDeath, dies
 from tests.exporting import (
     GROUPS,
     Served,
@@ -236,6 +236,6 @@ async def test_a_death_is_a_death(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     async with served(75) as service:
         assert await dies(service.session, fate, Plan(**MIXED), monkeypatch) is None
     assert fate.dead
-    with pytest.raises(Killed):
+    with pytest.raises(ProcessDeath):
         fate.step("any")
     assert not says_complete(fate.out)

@@ -92,7 +92,7 @@ def test_messages_are_frozen_and_untracked(kind: type) -> None:
         ("action", ActionMessage, {"action": "joined"}),
     ],
 )
-def test_the_category_chooses_the_class_and_is_its_category(category: str, kind: type, data: Any) -> None:
+def test_the_category_determines_the_class(category: str, kind: type, data: Any) -> None:
     decoded = message(category=category, data=data)
     assert type(decoded) is kind
     assert decoded.category == category
@@ -125,7 +125,7 @@ def test_settling_touches_no_other_message() -> None:
     assert all(left is right for left, right in zip(decoded, before, strict=True))
 
 
-def test_what_the_service_left_out_is_unset_and_what_is_null_is_none() -> None:
+def test_absent_members_are_unset_and_null_members_are_none() -> None:
     decoded = message(muid=None)
     assert decoded.muid is None
     assert decoded.parent_id is UNSET
@@ -136,7 +136,7 @@ def test_a_message_encodes_to_the_record_that_it_came_from() -> None:
     assert json.loads(msgspec.json.encode(message(**MORE))) == {**RECORD, **MORE}
 
 
-def test_an_unknown_message_is_as_much_of_the_record_as_can_be_read() -> None:
+def test_an_unknown_message_has_all_readable_fields() -> None:
     decoded = unknown({**RECORD, "id": 5, "category": "poll"}, b"raw", "why")
     assert decoded == UnknownMessage(
         id="5",
@@ -155,7 +155,7 @@ def test_an_unknown_message_is_as_much_of_the_record_as_can_be_read() -> None:
 
 
 @pytest.mark.parametrize("record", [None, 5, "x", [1], True])
-def test_an_unknown_message_of_no_object_holds_it_as_its_data(record: Any) -> None:
+def test_an_unknown_message_has_a_record_that_is_no_object_as_its_data(record: Any) -> None:
     decoded = unknown(record, b"raw", "why")
     assert decoded == UnknownMessage(data=record, raw=b"raw", reason="why")
 
@@ -174,7 +174,7 @@ def test_a_common_field_of_another_type_is_left_empty() -> None:
     assert (decoded.sent_at, decoded.updated_at) == (0, 0)
 
 
-def test_an_unknown_message_gives_back_its_bytes_and_what_they_say() -> None:
+def test_an_unknown_message_returns_its_bytes_and_its_dict() -> None:
     raw = b'{"id": 5,  "a":[1, NaN], "b":"\\ud800\xff"}'
     decoded = unknown({"id": 5}, raw, "why")
     assert decoded.to_json() == raw
@@ -202,7 +202,7 @@ def test_every_message_has_the_same_optional_fields() -> None:
         assert optional <= {field.name for field in structs.fields(kind)}
 
 
-def test_an_unknown_message_shows_how_long_its_bytes_are_and_not_what() -> None:
+def test_the_repr_of_an_unknown_message_shows_only_the_size_of_its_bytes() -> None:
     shown = repr(unknown({"secret": "s3cr3t"}, b'{"secret":"s3cr3t"}', "why"))
     assert "<19 bytes>" in shown
     assert "s3cr3t" not in shown

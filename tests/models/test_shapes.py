@@ -126,7 +126,7 @@ NAMES = [f"{kind.__name__} {len(served)}" for kind, served, _ in SHAPES]
 
 
 @pytest.mark.parametrize(("kind", "served", "_"), SHAPES, ids=NAMES)
-def test_a_record_reads_every_name_of_the_wire_and_writes_it_back(
+def test_a_record_reads_and_writes_every_json_name(
     kind: type[Any], served: dict[str, Any], _: set[str]
 ) -> None:
     record = msgspec.convert(served, kind)
@@ -135,14 +135,14 @@ def test_a_record_reads_every_name_of_the_wire_and_writes_it_back(
 
 
 def _same(back: Any, served: Any) -> bool:
-    """Whether `back` holds all that was served; it may hold null where nothing was."""
+    """Return True if `back` has all that was served; absent members may be null."""
     if isinstance(served, dict):
         return all(name in back and _same(back[name], value) for name, value in served.items())
     return bool(back == served)
 
 
 @pytest.mark.parametrize(("kind", "served", "required"), SHAPES, ids=NAMES)
-def test_a_record_needs_its_required_members_alone(
+def test_a_record_needs_only_its_required_members(
     kind: type[Any], served: dict[str, Any], required: set[str]
 ) -> None:
     msgspec.convert({name: served[name] for name in required}, kind)
@@ -152,11 +152,11 @@ def test_a_record_needs_its_required_members_alone(
 
 
 @pytest.mark.parametrize(("kind", "served", "_"), SHAPES, ids=NAMES)
-def test_a_member_not_known_is_passed_over(kind: type[Any], served: dict[str, Any], _: set[str]) -> None:
+def test_unknown_members_are_ignored(kind: type[Any], served: dict[str, Any], _: set[str]) -> None:
     assert msgspec.convert({**served, "from the future": 1}, kind) == msgspec.convert(served, kind)
 
 
-def test_a_call_message_holds_all_of_its_call() -> None:
+def test_a_call_message_has_all_fields_of_its_call() -> None:
     entities = {"by": PARTY, "on": {"entity": CALL, "entityType": "call"}, "for": PARTY}
     content = msgspec.convert({"action": "initiated", "entities": entities}, CallContent)
     assert content.entities.on.entity.session_id == "s"
@@ -164,7 +164,7 @@ def test_a_call_message_holds_all_of_its_call() -> None:
     assert json.loads(msgspec.json.encode(content)) == {"action": "initiated", "entities": entities}
 
 
-def test_a_wrapper_needs_its_entity_alone() -> None:
+def test_a_wrapper_needs_only_its_entity() -> None:
     assert msgspec.convert({"entity": {}}, EntityWrapper[Entity]) == EntityWrapper(Entity())
     with pytest.raises(msgspec.ValidationError):
         msgspec.convert({"entityType": "user"}, EntityWrapper[Entity])

@@ -39,8 +39,8 @@ def reply(status: int = 200, after: str = "", body: bytes = b"{}") -> Reply:
 OK, BUSY, LIMITED, GONE = reply(), reply(503, body=b""), reply(429, body=b""), reply(404, body=b"")
 
 
-class World:
-    """A pool in virtual time; its transport answers in turn after `slow` seconds, the last one repeats."""
+class VirtualPool:
+    """A pool in virtual time; its transport gives each answer after `slow` seconds and repeats the last."""
 
     def __init__(
         self,
@@ -88,7 +88,7 @@ class World:
         )  # fmt: skip
 
     async def fails_beside(self, *args: Any, **options: Any) -> ChatRestError:
-        """The error of a call while others are under way."""
+        """Return the error of a call while other calls are active."""
         with pytest.raises(ChatRestError) as caught:
             await self.call(*args, **options)
         return caught.value
@@ -100,7 +100,7 @@ class World:
 
 
 def in_time(main: Callable[[], Any]) -> Callable[[], None]:
-    """The test in virtual time."""
+    """Return a test that runs `main` in virtual time."""
 
     def test() -> None:
         virtually(main())
@@ -113,25 +113,25 @@ def in_time(main: Callable[[], Any]) -> Callable[[], None]:
 
 
 @in_time
-async def test_429s_are_counted_apart_from_failures() -> None:
-    world = World(LIMITED, BUSY, LIMITED, BUSY, LIMITED, OK)
-    assert await world.call(attempts=3, limited=4) == {}
-    assert len(world.sent) == 6
+async def test_429_replies_are_counted_separately_from_failures() -> None:
+    harness = VirtualPool(LIMITED, BUSY, LIMITED, BUSY, LIMITED, OK)
+    assert await harness.call(attempts=3, limited=4) == {}
+    assert len(harness.sent) == 6
 
 
 @in_time
-async def test_the_last_failure_is_raised_whatever_was_limited_in_between() -> None:
-    world = World(BUSY, LIMITED, LIMITED, BUSY, LIMITED, BUSY)
-    error = await world.fails(attempts=3, limited=9)
+async def test_the_last_failure_is_raised_also_after_429_replies() -> None:
+    harness = VirtualPool(BUSY, LIMITED, LIMITED, BUSY, LIMITED, BUSY)
+    error = await harness.fails(attempts=3, limited=9)
     assert isinstance(error, ServerError)
-    assert (error.attempts, len(world.sent)) == (6, 6)
+    assert (error.attempts, len(harness.sent)) == (6, 6)
 
 
 @in_time
-async def test_repeats_beyond_the_budget_are_put_off_one_by_one() -> None:
-    world = World(*[BUSY] * 120, OK, concurrency=200, dice=0.0)
-    assert await asyncio.gather(*(world.call() for _ in range(120))) == [{}] * 120
-    repeated = world.sent[120:]
+async def test_repetitions_beyond_the_budget_are_delayed_one_by_one() -> None:
+    harness = VirtualPool(*[BUSY] * 120, OK, concurrency=200, dice=0.0)
+    assert await asyncio.gather(*(harness.call() for _ in range(120))) == [{}] * 120
+    repeated = harness.sent[120:]
     assert sum(time <= STEP for time in repeated) == 100
     assert [time for time in repeated if time > STEP] == pytest.approx(
         [n / 10 for n in range(1, 21)], abs=STEP
@@ -139,12 +139,12 @@ async def test_repeats_beyond_the_budget_are_put_off_one_by_one() -> None:
 
 
 @in_time
-async def test_a_budget_that_is_spent_refuses_what_a_deadline_has_no_room_for() -> None:
-    world = World(*[BUSY] * 150, OK, concurrency=200, dice=0.0)
-    done = await asyncio.gather(*(world.call(deadline=2.0) for _ in range(150)), return_exceptions=True)
+async def test_a_delay_by_the_budget_beyond_the_deadline_is_an_error() -> None:
+    harness = VirtualPool(*[BUSY] * 150, OK, concurrency=200, dice=0.0)
+    done = await asyncio.gather(*(harness.call(deadline=2.0) for _ in range(150)), return_exceptions=True)
     late = [each for each in done if isinstance(each, DeadlineExceededError)]
     assert (done.count({}), len(late)) == (119, 31)
-    assert world.now <= 2
+    assert harness.now <= 2
 
 
 # ── the rate limit ──
@@ -154,78 +154,78 @@ BY_CODE = reply(400, "10", b'{"error":{"code":"ERR_TOO_MANY_REQUESTS"}}')
 
 
 @pytest.mark.parametrize("limited", [reply(429, "10"), BY_CODE], ids=["status", "code"])
-def test_a_limit_that_has_struck_holds_back_every_call(limited: Reply) -> None:
+def test_a_rate_limit_delays_every_call(limited: Reply) -> None:
     virtually(_held_back_after(limited))
 
 
 async def _held_back_after(limited: Reply) -> None:
-    world = World(limited, OK, dice=0.0)
-    first = asyncio.create_task(world.call())
+    harness = VirtualPool(limited, OK, dice=0.0)
+    first = asyncio.create_task(harness.call())
     await asyncio.sleep(1)
-    assert await asyncio.gather(*(world.call() for _ in range(5))) == [{}] * 5
+    assert await asyncio.gather(*(harness.call() for _ in range(5))) == [{}] * 5
     assert await first == {}
-    assert world.sent[1] >= 10
+    assert harness.sent[1] >= 10
 
 
 @pytest.mark.parametrize("lane", ["interactive", "bulk"])
-def test_a_call_that_waits_for_a_place_does_not_go_while_the_limit_holds(lane: Priority) -> None:
-    """More workers than places: those in the queue had their turn before the limit struck."""
+def test_a_call_that_waited_for_a_place_is_not_sent_during_a_rate_limit(lane: Priority) -> None:
+    """More workers than places: calls in the queue got their slot before the rate limit."""
 
     async def main() -> None:
-        world = World(*[reply(429, "10")] * 2, OK, slow=0.1, concurrency=2)
-        assert await asyncio.gather(*(world.call(lane=lane) for _ in range(50))) == [{}] * 50
-        assert [time for time in world.sent if 0 < time < 10] == []
+        harness = VirtualPool(*[reply(429, "10")] * 2, OK, slow=0.1, concurrency=2)
+        assert await asyncio.gather(*(harness.call(lane=lane) for _ in range(50))) == [{}] * 50
+        assert [time for time in harness.sent if 0 < time < 10] == []
 
     virtually(main())
 
 
 @in_time
-async def test_a_given_rate_is_kept_after_a_time_without_free_places() -> None:
-    world = World(OK, slow=0.0, pace=Pace(rate=60), concurrency=1)
-    assert world.pool.places.try_acquire("interactive")
-    calls = [asyncio.create_task(world.call()) for _ in range(60)]
+async def test_unused_slots_do_not_accumulate_while_the_pool_is_full() -> None:
+    harness = VirtualPool(OK, slow=0.0, pace=Pace(rate=60), concurrency=1)
+    assert harness.pool.places.try_acquire("interactive")
+    calls = [asyncio.create_task(harness.call()) for _ in range(60)]
     await asyncio.sleep(30)
-    world.pool.release("interactive")
+    harness.pool.release("interactive")
     await asyncio.gather(*calls)
-    for first in world.sent:
-        assert sum(first <= time < first + 10 for time in world.sent) <= 10 + 2
+    for first in harness.sent:
+        assert sum(first <= time < first + 10 for time in harness.sent) <= 10 + 2
 
 
 @in_time
-async def test_no_service_dictates_a_wait_of_a_day_to_the_next_call() -> None:
-    world = World(reply(429, "86400"), OK)
-    error = await world.fails()
-    assert (type(error), world.now) == (RateLimitError, 0)
+async def test_a_retry_after_of_a_day_does_not_delay_the_next_call() -> None:
+    harness = VirtualPool(reply(429, "86400"), OK)
+    error = await harness.fails()
+    assert (type(error), harness.now) == (RateLimitError, 0)
     with suppress(ChatRestError):
-        assert await world.call() == {}
-    assert world.now <= 121
+        assert await harness.call() == {}
+    assert harness.now <= 121
 
 
 @in_time
-async def test_a_wait_that_is_hopeless_is_refused_at_once() -> None:
-    world = World(reply(429, "30"), OK, dice=0.0)
-    first = asyncio.create_task(world.call())
+async def test_a_wait_beyond_the_deadline_is_an_error_at_once() -> None:
+    harness = VirtualPool(reply(429, "30"), OK, dice=0.0)
+    first = asyncio.create_task(harness.call())
     await asyncio.sleep(1)
-    error = await world.fails_beside(deadline=28.5)
+    error = await harness.fails_beside(deadline=28.5)
     assert type(error) is DeadlineExceededError
-    assert (world.now, len(world.sent)) == (1, 1)
+    assert (harness.now, len(harness.sent)) == (1, 1)
     assert str(error) == (
         "x.do: the rate limit's next slot is 29.0 s away, and the deadline of 28.5 s leaves 28.5 s"
     )
     assert (error.operation, error.attempts, error.reason, error.retry_after) == ("x.do", 0, "rate limit", 29)
-    assert await world.call(deadline=29.9) == {}
+    assert await harness.call(deadline=29.9) == {}
     assert await first == {}
 
 
 @in_time
-async def test_a_queue_that_is_too_long_for_the_deadline_is_not_joined() -> None:
-    world = World(OK, pace=Pace(rate=60))
-    bulk = [asyncio.create_task(world.call(lane="bulk")) for _ in range(30)]
+async def test_a_queue_longer_than_the_deadline_is_an_error_at_once() -> None:
+    harness = VirtualPool(OK, pace=Pace(rate=60))
+    bulk = [asyncio.create_task(harness.call(lane="bulk")) for _ in range(30)]
     await asyncio.sleep(0.5)
-    assert type(await world.fails_beside(lane="bulk", deadline=20.0)) is DeadlineExceededError
-    assert world.now == 0.5
-    assert await world.call(deadline=2.0) == {}  # an interactive one overtakes them
-    assert world.now <= 2
+    assert type(await harness.fails_beside(lane="bulk", deadline=20.0)) is DeadlineExceededError
+    assert harness.now == 0.5
+    assert await harness.call(deadline=2.0) == {}  # an interactive one overtakes them
+    assert harness.now <= 2
     await asyncio.gather(*bulk)
 
 
@@ -235,21 +235,21 @@ async def test_a_queue_that_is_too_long_for_the_deadline_is_not_joined() -> None
 @pytest.mark.parametrize("lane", ["interactive", "bulk"])
 @pytest.mark.parametrize("workers", [1, 10])
 @pytest.mark.parametrize("struck", [False, True])
-def test_an_app_that_fills_the_pool_does_not_starve_one_that_is_paced(
+def test_an_app_that_fills_the_pool_does_not_starve_a_paced_app(
     struck: bool, workers: int, lane: Priority
 ) -> None:
     async def main() -> None:
-        busy = World(OK, slow=0.2, concurrency=5)
-        paced = World(OK, app_id="app-2")
+        busy = VirtualPool(OK, slow=0.2, concurrency=5)
+        paced = VirtualPool(OK, app_id="app-2")
         paced.pool = busy.pool
         paced.gate.pacer = Pacer(Pace(rate=60))
         done: list[float] = []
 
-        async def work(world: World, lane: Priority) -> None:
+        async def work(harness: VirtualPool, lane: Priority) -> None:
             while True:
-                await world.call(lane=lane)
-                if world is paced:
-                    done.append(world.now)
+                await harness.call(lane=lane)
+                if harness is paced:
+                    done.append(harness.now)
 
         tasks = [asyncio.create_task(work(busy, "bulk")) for _ in range(20)]
         if struck:
@@ -269,31 +269,31 @@ def test_an_app_that_fills_the_pool_does_not_starve_one_that_is_paced(
 
 
 @in_time
-async def test_a_late_call_says_where_its_time_went() -> None:
-    world = World(BUSY, forever, slow=1.0, pace=Pace(rate=60), concurrency=1)
-    while world.gate.delay("interactive") <= 0:
-        world.gate.pacer.take(world.timing.now())
-    paced = world.gate.expected("interactive")
-    assert world.pool.places.try_acquire("interactive")
-    call = asyncio.create_task(world.fails_beside(deadline=9.0, first_wait=4.0))
+async def test_the_error_of_a_missed_deadline_lists_all_durations() -> None:
+    harness = VirtualPool(BUSY, forever, slow=1.0, pace=Pace(rate=60), concurrency=1)
+    while harness.gate.delay("interactive") <= 0:
+        harness.gate.pacer.take(harness.timing.now())
+    paced = harness.gate.expected("interactive")
+    assert harness.pool.places.try_acquire("interactive")
+    call = asyncio.create_task(harness.fails_beside(deadline=9.0, first_wait=4.0))
     await asyncio.sleep(2.0)
-    world.pool.release("interactive")
+    harness.pool.release("interactive")
     assert str(await call) == (
         f"x.do: no reply came within the deadline of 9.0 s ({paced:.1f} s held back by the rate limit, "
         f"{2 - paced:.1f} s waiting for a place, 5.0 s on the network in 2 attempts, "
         "2.0 s waiting between attempts; attempt 1: x.do: 503: Service Unavailable; waited 2.0 s)"
     )
-    assert world.now == pytest.approx(9.0)
+    assert harness.now == pytest.approx(9.0)
 
 
 @pytest.mark.parametrize("replay", ["safe", "idempotent", "never"])
-def test_a_deadline_passes_on_the_minute_wherever_the_call_stands(replay: Replay) -> None:
+def test_a_deadline_ends_a_call_in_any_stage_at_the_exact_time(replay: Replay) -> None:
     async def main() -> None:
-        world = World(forever, concurrency=1)
-        on_network = asyncio.create_task(world.fails_beside(replay, deadline=3.0))
+        harness = VirtualPool(forever, concurrency=1)
+        on_network = asyncio.create_task(harness.fails_beside(replay, deadline=3.0))
         await asyncio.sleep(0)
-        queued = await world.fails_beside(replay, deadline=2.0)
-        assert world.now == pytest.approx(2.0)
+        queued = await harness.fails_beside(replay, deadline=2.0)
+        assert harness.now == pytest.approx(2.0)
         assert type(queued) is DeadlineExceededError
         assert str(queued) == (
             "x.do: no place in the pool became free within the deadline of 2.0 s (2.0 s waiting for a place)"
@@ -301,32 +301,32 @@ def test_a_deadline_passes_on_the_minute_wherever_the_call_stands(replay: Replay
         assert (queued.reason, queued.retry_after, queued.__cause__) == ("place", None, None)
         assert isinstance(await on_network, DeadlineExceededError)
         assert isinstance(await on_network, OutcomeUnknownError) == (replay == "never")
-        assert world.now == pytest.approx(3.0)
-        assert (world.pool.active, world.pool.waiting) == (0, 0)
+        assert harness.now == pytest.approx(3.0)
+        assert (harness.pool.active, harness.pool.waiting) == (0, 0)
 
     virtually(main())
 
 
 @in_time
-async def test_a_deadline_that_passes_between_attempts_leaves_no_doubt() -> None:
+async def test_a_deadline_between_attempts_is_no_unknown_outcome() -> None:
     for answer in (ConnectError("refused"), reply(429, "5")):
-        error = await World(answer).fails("never", deadline=4.0, first_wait=20.0)
+        error = await VirtualPool(answer).fails("never", deadline=4.0, first_wait=20.0)
         assert type(error) is DeadlineExceededError
         assert "may have been applied" not in str(error)
 
 
 @in_time
-async def test_a_deadline_bounds_the_call_and_not_an_attempt() -> None:
-    world = World(BUSY, slow=1.0, dice=1.0)
-    error = await world.fails(deadline=10.0, attempts=9)
+async def test_a_deadline_limits_the_call_and_not_an_attempt() -> None:
+    harness = VirtualPool(BUSY, slow=1.0, dice=1.0)
+    error = await harness.fails(deadline=10.0, attempts=9)
     assert isinstance(error, DeadlineExceededError)
-    assert world.sent == pytest.approx([0.0, 1.5, 3.5, 6.5])  # after 7.5 s a wait of 4 s has no room
+    assert harness.sent == pytest.approx([0.0, 1.5, 3.5, 6.5])  # after 7.5 s a wait of 4 s has no room
     assert str(error).startswith(
         "x.do: the next attempt is 4.0 s away, and the deadline of 10.0 s leaves 2.5 s (4.0 s on the network"
     )
     assert (error.attempts, error.reason, error.retry_after) == (4, "wait", 4.0)
     assert isinstance(error.__cause__, ServerError)
-    assert world.now == pytest.approx(7.5)
+    assert harness.now == pytest.approx(7.5)
 
 
 # ── an unknown outcome ──
@@ -336,23 +336,25 @@ async def test_a_deadline_bounds_the_call_and_not_an_attempt() -> None:
     "before", [[], [LIMITED], [ConnectError("refused")]], ids=["first", "429", "refused"]
 )
 @pytest.mark.parametrize("lost", [TransportError("lost"), RequestTimeoutError("slow"), BUSY], ids=str)
-def test_what_must_not_be_repeated_and_was_lost_has_an_unknown_outcome(before: list[Any], lost: Any) -> None:
+def test_a_lost_call_that_must_not_be_repeated_has_an_unknown_outcome(before: list[Any], lost: Any) -> None:
     async def main() -> None:
-        world = World(*before, lost)
-        error = await world.fails("never")
+        harness = VirtualPool(*before, lost)
+        error = await harness.fails("never")
         assert isinstance(error, OutcomeUnknownError)
         assert isinstance(error, ServerError) == isinstance(lost, Reply)
         assert str(error).startswith("x.do is not repeated, and may or may not have been applied: ")
-        assert len(world.sent) == len(before) + 1
+        assert len(harness.sent) == len(before) + 1
 
     virtually(main())
 
 
 @pytest.mark.parametrize("answer", [reply(404), reply(501), LIMITED, ConnectError("refused")], ids=str)
-def test_what_surely_was_not_applied_is_no_unknown_outcome(answer: Any) -> None:
+def test_a_call_that_was_certainly_not_applied_has_no_unknown_outcome(answer: Any) -> None:
     async def main() -> None:
         for attempts in (1, 3):
-            assert not isinstance(await World(answer).fails("never", attempts=attempts), OutcomeUnknownError)
+            assert not isinstance(
+                await VirtualPool(answer).fails("never", attempts=attempts), OutcomeUnknownError
+            )
 
     virtually(main())
 
@@ -361,8 +363,10 @@ def test_what_surely_was_not_applied_is_no_unknown_outcome(answer: Any) -> None:
 
 
 @in_time
-async def test_the_log_of_the_attempts_is_exact_and_names_like_ones_once() -> None:
-    error = await World(ConnectError("refused"), reply(429, "7", b""), BUSY, BUSY, GONE, dice=0.0).fails()
+async def test_the_log_of_attempts_names_equal_errors_once() -> None:
+    error = await VirtualPool(
+        ConnectError("refused"), reply(429, "7", b""), BUSY, BUSY, GONE, dice=0.0
+    ).fails()
     assert isinstance(error, NotFoundError)
     assert error.attempts == 5
     assert str(error) == (
@@ -373,27 +377,27 @@ async def test_the_log_of_the_attempts_is_exact_and_names_like_ones_once() -> No
 
 
 @in_time
-async def test_a_log_of_attempts_is_as_short_as_it_can_be() -> None:
-    error = await World(TransportError("lost"), dice=1.0).fails()
+async def test_a_single_attempt_has_no_log_and_equal_attempts_one_entry() -> None:
+    error = await VirtualPool(TransportError("lost"), dice=1.0).fails()
     assert str(error) == "x.do: lost (after 5 attempts; attempts 1-4: the same; waited 0.5, 1.0, 2.0, 4.0 s)"
-    assert str(await World(GONE).fails()) == "x.do: 404: Not Found"
-    assert str(await World(ConnectError("refused")).fails(attempts=1)) == "x.do: refused"
+    assert str(await VirtualPool(GONE).fails()) == "x.do: 404: Not Found"
+    assert str(await VirtualPool(ConnectError("refused")).fails(attempts=1)) == "x.do: refused"
 
 
 # ── cancels ──
 
 
 @pytest.mark.parametrize("moment", [0.0, 0.05, 0.5, 0.99, 1.0, 1.5, 2.0, 2.05, 3.0])
-def test_a_cancel_at_any_moment_leaves_nothing_taken(moment: float) -> None:
+def test_a_cancelled_call_leaves_no_place_and_no_slot_taken(moment: float) -> None:
     async def main() -> None:
-        world = World(BUSY, reply(429, "1"), OK, slow=0.5, concurrency=1, pace=Pace(rate=60))
-        calls = [asyncio.create_task(world.call(attempts=9)) for _ in range(4)]
+        harness = VirtualPool(BUSY, reply(429, "1"), OK, slow=0.5, concurrency=1, pace=Pace(rate=60))
+        calls = [asyncio.create_task(harness.call(attempts=9)) for _ in range(4)]
         await asyncio.sleep(moment)
         for call in calls[:3]:
             call.cancel()
         await asyncio.gather(*calls[:3], return_exceptions=True)
         assert await calls[3] == {}
-        assert (world.pool.active, world.pool.waiting, world.gate.waiting) == (0, 0, 0)
-        assert await world.call() == {}
+        assert (harness.pool.active, harness.pool.waiting, harness.gate.waiting) == (0, 0, 0)
+        assert await harness.call() == {}
 
     virtually(main())

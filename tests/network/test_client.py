@@ -49,13 +49,13 @@ def answer(status: int, body: Any = b"", **headers: str) -> Reply:
     return Reply(status, CIMultiDict({k.replace("_", "-"): v for k, v in headers.items()}), data)
 
 
-class Bench:
+class SessionHarness:
     """A session whose transport gives the answers in turn; the last one repeats."""
 
-    latest: ClassVar["Bench"]
+    latest: ClassVar["SessionHarness"]
 
     def __init__(self, *answers: Answer, concurrency: int = 5, dice: float = 0.5) -> None:
-        Bench.latest = self
+        SessionHarness.latest = self
         self.answers = list(answers)
         self.time = Time()
         self.session = AsyncSession(
@@ -101,7 +101,7 @@ class Bench:
 
 @pytest.fixture(autouse=True)
 def no_network(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(client_module, "Transport", lambda **_: Bench.latest)
+    monkeypatch.setattr(client_module, "Transport", lambda **_: SessionHarness.latest)
 
 
 def listing(session: AsyncSession) -> Awaitable[Any]:
@@ -115,23 +115,23 @@ def sending(session: AsyncSession) -> Awaitable[Any]:
 # ── the first attempt ──
 
 
-async def test_a_call_that_goes_well_waits_for_nothing() -> None:
-    bench = Bench(OK)
+async def test_a_successful_call_does_not_sleep() -> None:
+    bench = SessionHarness(OK)
     assert await bench.call() == {"a": 1}
     assert (bench.slept, bench.pool.sent, bench.pool.active) == ([], 1, 0)
 
 
 @pytest.mark.parametrize("status", [200, 201, 202, 204, 299])
 async def test_every_2xx_is_a_success(status: int) -> None:
-    assert await Bench(Reply(status, CIMultiDict(), b"")).call() is None
+    assert await SessionHarness(Reply(status, CIMultiDict(), b"")).call() is None
 
 
 @pytest.mark.parametrize(
     "status", [100, 199, 300, 302, 304, 400, 401, 403, 404, 409, 410, 413, 417, 422, 451]
 )
 @pytest.mark.parametrize("method", REPEATED + ONCE)
-async def test_an_answer_that_will_not_change_is_raised_at_once(method: Method, status: int) -> None:
-    bench = Bench(answer(status))
+async def test_a_permanent_error_is_raised_at_once(method: Method, status: int) -> None:
+    bench = SessionHarness(answer(status))
     error = await bench.fails(method)
     assert isinstance(error, ApiError)
     assert (error.status, error.attempts, error.operation) == (status, 1, f"{method} /x")
@@ -157,8 +157,8 @@ NOT_PROCESSED: list[Answer] = [
 
 @pytest.mark.parametrize("fault", PASSING, ids=str)
 @pytest.mark.parametrize("method", REPEATED)
-async def test_what_passes_is_asked_again(method: Method, fault: Answer) -> None:
-    bench = Bench(fault, fault, OK)
+async def test_a_temporary_error_is_repeated(method: Method, fault: Answer) -> None:
+    bench = SessionHarness(fault, fault, OK)
     assert await bench.call(method) == {"a": 1}
     assert bench.pool.sent == 3
     assert len(bench.slept) == 2
@@ -167,7 +167,7 @@ async def test_what_passes_is_asked_again(method: Method, fault: Answer) -> None
 @pytest.mark.parametrize("fault", PASSING, ids=str)
 @pytest.mark.parametrize("method", ONCE)
 async def test_a_call_that_must_not_be_repeated_is_not(method: Method, fault: Answer) -> None:
-    bench = Bench(fault, OK)
+    bench = SessionHarness(fault, OK)
     error = await bench.fails(method)
     assert isinstance(error, OutcomeUnknownError)
     assert "may or may not have been applied" in str(error)
@@ -176,16 +176,16 @@ async def test_a_call_that_must_not_be_repeated_is_not(method: Method, fault: An
 
 @pytest.mark.parametrize("fault", NOT_PROCESSED, ids=str)
 @pytest.mark.parametrize("method", REPEATED + ONCE)
-async def test_what_surely_was_not_processed_is_always_sent_again(method: Method, fault: Answer) -> None:
-    bench = Bench(fault, OK)
+async def test_a_request_that_was_not_processed_is_always_repeated(method: Method, fault: Answer) -> None:
+    bench = SessionHarness(fault, OK)
     assert await bench.call(method) == {"a": 1}
     assert bench.pool.sent == 2
 
 
 @pytest.mark.parametrize("status", [501, 505, 507, 511, 599])
-async def test_a_5xx_that_does_not_pass_is_raised_at_once(status: int) -> None:
+async def test_a_permanent_5xx_is_raised_at_once(status: int) -> None:
     for method in REPEATED + ONCE:
-        bench = Bench(answer(status))
+        bench = SessionHarness(answer(status))
         error = await bench.fails(method)
         is_sure = method in REPEATED or status in (501, 505)
         assert type(error) is (ServerError if is_sure else ServerOutcomeUnknownError)
@@ -193,9 +193,9 @@ async def test_a_5xx_that_does_not_pass_is_raised_at_once(status: int) -> None:
 
 
 @pytest.mark.parametrize("status", [500, 502, 503, 504])
-async def test_a_5xx_to_a_post_is_both(status: int) -> None:
+async def test_a_5xx_for_a_post_is_a_server_error_and_an_unknown_outcome(status: int) -> None:
     body = {"error": {"code": "ERR_X", "message": "no", "details": {"a": ["b"]}}}
-    error = await Bench(answer(status, body, X_Id="7")).fails("POST")
+    error = await SessionHarness(answer(status, body, X_Id="7")).fails("POST")
     assert isinstance(error, ServerError)
     assert isinstance(error, OutcomeUnknownError)
     assert (error.status, error.code, error.message, error.details) == (status, "ERR_X", "no", {"a": ["b"]})
@@ -203,8 +203,8 @@ async def test_a_5xx_to_a_post_is_both(status: int) -> None:
     assert "ERR_X" in str(error)
 
 
-async def test_a_post_lost_after_one_that_was_refused_counts_both() -> None:
-    bench = Bench(answer(429), ConnectError("refused"), answer(502))
+async def test_a_lost_post_after_a_refused_one_counts_both_attempts() -> None:
+    bench = SessionHarness(answer(429), ConnectError("refused"), answer(502))
     error = await bench.fails("POST")
     assert isinstance(error, ServerError)
     assert isinstance(error, OutcomeUnknownError)
@@ -213,9 +213,9 @@ async def test_a_post_lost_after_one_that_was_refused_counts_both() -> None:
     assert "attempt 2: refused" in str(error)
 
 
-async def test_the_unknown_outcome_of_a_lost_reply_leads_to_its_cause() -> None:
+async def test_the_unknown_outcome_of_a_lost_reply_has_its_cause() -> None:
     lost = TransportError("lost")
-    error = await Bench(lost).fails("POST")
+    error = await SessionHarness(lost).fails("POST")
     assert type(error) is OutcomeUnknownError
     assert error.__cause__ is lost
 
@@ -224,15 +224,17 @@ async def test_the_unknown_outcome_of_a_lost_reply_leads_to_its_cause() -> None:
 
 
 @pytest.mark.parametrize("attempts", [1, 2, 5])
-async def test_no_more_attempts_than_the_policy_says(attempts: int) -> None:
-    bench = Bench(answer(503))
+async def test_the_policy_limits_the_number_of_attempts(attempts: int) -> None:
+    bench = SessionHarness(answer(503))
     error = await bench.fails(attempts=attempts)
     assert isinstance(error, ServerError)
     assert (error.attempts, bench.pool.sent, len(bench.slept)) == (attempts, attempts, attempts - 1)
 
 
 async def test_the_error_raised_is_the_last_one_with_a_log_of_all() -> None:
-    bench = Bench(ConnectError("refused"), answer(503), answer(404, {"error": {"code": "ERR_UID_NOT_FOUND"}}))
+    bench = SessionHarness(
+        ConnectError("refused"), answer(503), answer(404, {"error": {"code": "ERR_UID_NOT_FOUND"}})
+    )
     error = await bench.fails()
     assert isinstance(error, NotFoundError)
     assert error.attempts == bench.pool.sent == 3
@@ -241,21 +243,21 @@ async def test_the_error_raised_is_the_last_one_with_a_log_of_all() -> None:
 
 
 async def test_a_single_attempt_has_no_log() -> None:
-    error = await Bench(answer(503)).fails(attempts=1)
+    error = await SessionHarness(answer(503)).fails(attempts=1)
     assert str(error) == "GET /x: 503: Service Unavailable"
 
 
-async def test_waits_double_up_to_a_bound_below_which_the_dice_fall() -> None:
-    bench = Bench(answer(503), dice=1.0)
+async def test_waits_double_up_to_a_maximum_and_are_randomized() -> None:
+    bench = SessionHarness(answer(503), dice=1.0)
     await bench.fails(attempts=6, first_wait=1.0, longest_wait=5.0)
     assert bench.slept == [1.0, 2.0, 4.0, 5.0, 5.0]
-    bench = Bench(answer(503), dice=0.0)
+    bench = SessionHarness(answer(503), dice=0.0)
     await bench.fails(attempts=4)
     assert bench.slept == [0.0, 0.0, 0.0]
 
 
-async def test_the_time_that_the_service_names_is_kept_to() -> None:
-    bench = Bench(answer(429, retry_after="7"), OK, dice=0.0)
+async def test_a_retry_after_is_waited_for() -> None:
+    bench = SessionHarness(answer(429, retry_after="7"), OK, dice=0.0)
     assert await bench.call("POST") == {"a": 1}
     assert bench.time.now == 1007.0
 
@@ -263,36 +265,36 @@ async def test_the_time_that_the_service_names_is_kept_to() -> None:
 @pytest.mark.parametrize("name", ["Retry-After", "RETRY-AFTER"])
 async def test_a_date_is_measured_on_the_services_own_clock(name: str) -> None:
     times = {"Date": "Wed, 01 Jan 2020 00:00:00 GMT", name: "Wed, 01 Jan 2020 00:00:09 GMT"}
-    bench = Bench(Reply(429, CIMultiDict(times), b""), OK, dice=0.0)
+    bench = SessionHarness(Reply(429, CIMultiDict(times), b""), OK, dice=0.0)
     await bench.call()
     assert bench.time.now == 1009.0
 
 
 async def test_a_reset_is_measured_on_the_services_own_clock() -> None:
     times = {"Date": "Thu, 01 Jan 1970 00:01:00 GMT", "X-RateLimit-Reset": "65"}
-    bench = Bench(Reply(429, CIMultiDict(times), b""), OK, dice=0.0)
+    bench = SessionHarness(Reply(429, CIMultiDict(times), b""), OK, dice=0.0)
     await bench.call()
     assert bench.time.now == 1005.0
 
 
 @pytest.mark.parametrize("date", ["", "soon", "Wed, 99 Jan 99999 00:00:00 GMT", "-1"])
-async def test_a_date_that_is_none_is_passed_over(date: str) -> None:
-    bench = Bench(Reply(429, CIMultiDict({"Date": date, "Retry-After": "3"}), b""), OK, dice=0.0)
+async def test_an_invalid_date_is_ignored(date: str) -> None:
+    bench = SessionHarness(Reply(429, CIMultiDict({"Date": date, "Retry-After": "3"}), b""), OK, dice=0.0)
     await bench.call()
     assert bench.time.now == 1003.0
 
 
 @pytest.mark.parametrize("method", REPEATED + ONCE)
-async def test_a_wait_that_is_too_long_is_not_waited(method: Method) -> None:
-    bench = Bench(answer(429, retry_after="121"))
+async def test_a_longer_wait_than_allowed_is_an_error(method: Method) -> None:
+    bench = SessionHarness(answer(429, retry_after="121"))
     error = await bench.fails(method)
     assert isinstance(error, RateLimitError)
     assert (error.retry_after, error.attempts, bench.pool.sent) == (121.0, 1, 1)
     assert not isinstance(error, OutcomeUnknownError)
 
 
-async def test_a_429_that_names_no_time_is_given_up_in_the_end() -> None:
-    bench = Bench(answer(429), dice=1.0)
+async def test_repeated_429_replies_without_a_time_are_raised_in_the_end() -> None:
+    bench = SessionHarness(answer(429), dice=1.0)
     error = await bench.fails()
     assert isinstance(error, RateLimitError)
     assert error.retry_after is None
@@ -303,49 +305,51 @@ async def test_a_429_that_names_no_time_is_given_up_in_the_end() -> None:
 # ── a success that is none ──
 
 
-async def test_a_200_that_tells_of_an_error_is_that_error() -> None:
+async def test_a_200_with_an_error_body_raises_that_error() -> None:
     body = {"error": {"code": "ERR_UID_NOT_FOUND", "message": f"no such user, key {KEY}"}}
     for call in (listing, sending):
-        bench = Bench(answer(200, body))
+        bench = SessionHarness(answer(200, body))
         error = await bench.fails(call)
         assert isinstance(error, NotFoundError)
         assert (error.status, error.code, bench.pool.sent) == (200, "ERR_UID_NOT_FOUND", 1)
         assert KEY not in str(error)
 
 
-async def test_a_200_that_tells_of_an_error_is_one_by_hand_too() -> None:
-    error = await Bench(answer(200, {"error": {"code": "ERR_UID_NOT_FOUND", "message": "no"}})).fails()
+async def test_a_200_with_an_error_body_raises_it_for_requests_by_hand_too() -> None:
+    error = await SessionHarness(
+        answer(200, {"error": {"code": "ERR_UID_NOT_FOUND", "message": "no"}})
+    ).fails()
     assert isinstance(error, NotFoundError)
 
 
 @pytest.mark.parametrize("body", [b"", b"[]", b"{}", b'{"data":7}', b'{"error":{}}', b"<html>", b"\xff"])
 async def test_a_200_of_another_shape_is_unreadable(body: bytes) -> None:
-    bench = Bench(answer(200, body))
+    bench = SessionHarness(answer(200, body))
     assert isinstance(await bench.fails(listing), ReplyUnreadableError)
     assert bench.pool.sent == 5
-    bench = Bench(answer(200, body))
+    bench = SessionHarness(answer(200, body))
     assert isinstance(await bench.fails(sending), OutcomeUnknownError)
     assert bench.pool.sent == 1
 
 
 @pytest.mark.parametrize("depth", [100, 450, 900, 100_000])
 @pytest.mark.parametrize("status", [200, 400, 503])
-async def test_an_error_body_nested_deeply_is_an_error_all_the_same(status: int, depth: int) -> None:
+async def test_a_deeply_nested_error_body_raises_an_error(status: int, depth: int) -> None:
     body = b'{"error":{"code":"ERR_X","details":' + b"[" * depth + b"]" * depth + b"}}"
-    error = await Bench(answer(status, body)).fails(listing)
+    error = await SessionHarness(answer(status, body)).fails(listing)
     assert isinstance(error, ApiError | ReplyUnreadableError)
 
 
 @pytest.mark.parametrize("status", [200, 500])
-async def test_a_number_of_many_digits_is_an_error_of_ours(status: int) -> None:
-    await Bench(answer(status, b'{"error":{"code":' + b"1" * 9999 + b"}}")).fails(listing)
+async def test_a_number_of_many_digits_is_a_chatrest_error(status: int) -> None:
+    await SessionHarness(answer(status, b'{"error":{"code":' + b"1" * 9999 + b"}}")).fails(listing)
 
 
 # ── one deadline over all ──
 
 
-async def test_a_wait_that_cannot_fit_fails_at_once() -> None:
-    bench = Bench(answer(429, retry_after="30"))
+async def test_a_wait_beyond_the_deadline_fails_at_once() -> None:
+    bench = SessionHarness(answer(429, retry_after="30"))
     error = await bench.fails("POST", deadline=10.0)
     assert isinstance(error, DeadlineExceededError)
     assert isinstance(error, TimeoutError)
@@ -361,13 +365,13 @@ async def test_a_wait_that_cannot_fit_fails_at_once() -> None:
     assert isinstance(error.__cause__, RateLimitError)
 
 
-async def test_what_was_not_waited_is_not_in_the_log() -> None:
-    error = await Bench(answer(429, retry_after="30"), dice=0.0).fails(deadline=10.0)
+async def test_a_skipped_wait_is_not_in_the_log() -> None:
+    error = await SessionHarness(answer(429, retry_after="30"), dice=0.0).fails(deadline=10.0)
     assert "waited 30.0 s" not in str(error)
 
 
-async def test_waits_that_fit_are_waited_until_one_does_not() -> None:
-    bench = Bench(answer(429, retry_after="4"), dice=0.0)
+async def test_attempts_are_repeated_until_a_wait_exceeds_the_deadline() -> None:
+    bench = SessionHarness(answer(429, retry_after="4"), dice=0.0)
     error = await bench.fails(deadline=10.0)
     assert bench.time.now == 1008.0
     assert isinstance(error, DeadlineExceededError)
@@ -375,8 +379,8 @@ async def test_waits_that_fit_are_waited_until_one_does_not() -> None:
     assert error.attempts == bench.pool.sent == 2
 
 
-async def test_a_wait_as_long_as_what_is_left_does_not_fit() -> None:
-    bench = Bench(answer(429, retry_after="10"), dice=0.0)
+async def test_a_wait_as_long_as_the_remaining_time_is_an_error() -> None:
+    bench = SessionHarness(answer(429, retry_after="10"), dice=0.0)
     assert isinstance(await bench.fails(deadline=10.0), DeadlineExceededError)
     assert bench.slept == []
 
@@ -388,22 +392,24 @@ async def forever() -> Reply:
 
 @pytest.mark.parametrize("method", REPEATED + ONCE)
 async def test_a_hang_ends_at_the_deadline(method: Method) -> None:
-    error = await Bench(forever).fails(method, deadline=0.03)
+    error = await SessionHarness(forever).fails(method, deadline=0.03)
     assert isinstance(error, DeadlineExceededError)
     assert "no reply came within the deadline of 0.03 s" in str(error)
     assert (error.reason, error.attempts) == ("network", 1)
     assert isinstance(error, OutcomeUnknownError) == (method in ONCE)
 
 
-async def test_a_post_that_was_refused_before_and_now_hangs_has_an_unknown_outcome() -> None:
-    error = await Bench(ConnectError("refused"), forever).fails("POST", deadline=0.03, first_wait=1e-9)
+async def test_a_hanging_post_after_a_refused_one_has_an_unknown_outcome() -> None:
+    error = await SessionHarness(ConnectError("refused"), forever).fails(
+        "POST", deadline=0.03, first_wait=1e-9
+    )
     assert isinstance(error, DeadlineExceededError)
     assert isinstance(error, OutcomeUnknownError)
     assert "attempt 1: refused" in str(error)
 
 
-async def test_the_deadline_holds_while_queueing_and_nothing_was_sent() -> None:
-    bench = Bench(forever, concurrency=1)
+async def test_a_deadline_in_the_queue_sends_nothing() -> None:
+    bench = SessionHarness(forever, concurrency=1)
     first = asyncio.create_task(bench.call())
     await until(lambda: bench.session.pools and bench.pool.active == 1)
     with pytest.raises(DeadlineExceededError, match=r"no place .* within the deadline of 0\.03 s") as caught:
@@ -421,7 +427,7 @@ async def test_the_time_spent_queueing_is_in_the_error() -> None:
         await free.wait()
         return OK
 
-    bench = Bench(slow, answer(429, retry_after="90"), concurrency=1)
+    bench = SessionHarness(slow, answer(429, retry_after="90"), concurrency=1)
     first = asyncio.create_task(bench.call())
     await until(lambda: bench.session.pools and bench.pool.active == 1)
     late = asyncio.create_task(bench.fails(deadline=10.0))
@@ -432,18 +438,18 @@ async def test_the_time_spent_queueing_is_in_the_error() -> None:
     assert await first == {"a": 1}
 
 
-async def test_an_attempts_own_timeout_is_not_the_deadline() -> None:
-    error = await Bench(RequestTimeoutError("slow")).fails(deadline=1000.0, attempts=1)
+async def test_a_timeout_of_an_attempt_is_not_the_deadline() -> None:
+    error = await SessionHarness(RequestTimeoutError("slow")).fails(deadline=1000.0, attempts=1)
     assert type(error) is RequestTimeoutError
 
 
-async def test_a_deadline_that_is_kept_changes_nothing() -> None:
-    assert await Bench(answer(503), OK).call(deadline=1000.0) == {"a": 1}
+async def test_a_call_within_its_deadline_returns_its_result() -> None:
+    assert await SessionHarness(answer(503), OK).call(deadline=1000.0) == {"a": 1}
 
 
-async def test_a_cancel_stays_a_cancel() -> None:
+async def test_a_cancelled_call_raises_cancelled_error() -> None:
     for deadline in (None, 1000.0):
-        bench = Bench(forever)
+        bench = SessionHarness(forever)
         task = asyncio.create_task(bench.call("POST", deadline=deadline))
         await until(lambda bench=bench: bench.session.pools and bench.pool.active == 1)
         task.cancel()
@@ -452,9 +458,9 @@ async def test_a_cancel_stays_a_cancel() -> None:
         assert bench.pool.active == 0
 
 
-async def test_an_error_that_is_none_of_ours_passes_as_it_is() -> None:
+async def test_an_unknown_exception_is_not_changed() -> None:
     for answers in ([KeyError("a bug")], [answer(503), KeyError("a bug")]):
-        bench = Bench(*answers)
+        bench = SessionHarness(*answers)
         with pytest.raises(KeyError):
             await bench.call()
         assert bench.pool.active == 0

@@ -21,8 +21,8 @@ def spawn(*works: Coroutine[Any, Any, None]) -> list[Task]:
     return [asyncio.create_task(work) for work in works]
 
 
-async def turns(number: int) -> None:
-    """Lets the loop turn, without any time passing."""
+async def run_loop(number: int) -> None:
+    """Run iterations of the event loop without passing time."""
     for _ in range(number):
         await asyncio.sleep(0)
 
@@ -34,7 +34,7 @@ async def ended(tasks: list[Task]) -> None:
 
 @dataclass(frozen=True)
 class Visit:
-    """One that comes, stays, leaves, and may be cancelled; in half seconds and turns of the loop."""
+    """A call that arrives, stays, ends, and may be cancelled; in half seconds and loop iterations."""
 
     lane: Priority
     comes: int
@@ -59,7 +59,7 @@ visits = st.lists(
 async def cancel(task: Task, visit: Visit) -> None:
     if visit.cancelled is not None:
         await asyncio.sleep(visit.cancelled / 2)
-        await turns(visit.turns)
+        await run_loop(visit.turns)
         task.cancel()
 
 
@@ -71,8 +71,8 @@ async def played(visits: list[Visit], work: Callable[[int, Visit], Coroutine[Any
 # ── places ──
 
 
-class Hall:
-    """PrioritySemaphore with an eye on them: `order` is who was let in, `inside` who is there now."""
+class MonitoredSemaphore:
+    """A `PrioritySemaphore` with a record of its calls: `order` of all, `inside` for the active ones."""
 
     def __init__(self, count: int) -> None:
         self.places = PrioritySemaphore(count)
@@ -108,48 +108,50 @@ class Hall:
 @settings(max_examples=150, deadline=None, database=None)
 @given(visits, st.sampled_from([1, 2, 3, 9, 10, 11]))
 @example([Visit("bulk", 0, 1, None, 0), Visit("bulk", 0, 1, 1, 0), Visit("bulk", 0, 1, None, 0)], 1)
-def test_no_place_is_lost_and_nobody_waits_for_ever(visits: list[Visit], count: int) -> None:
+def test_no_place_is_lost_and_every_waiter_is_served(visits: list[Visit], count: int) -> None:
     async def main() -> None:
-        hall = Hall(count)
+        semaphore = MonitoredSemaphore(count)
 
         async def work(number: int, visit: Visit) -> None:
             await asyncio.sleep(visit.comes / 2)
-            await hall.visit(visit.lane, number, visit.stays / 2)
+            await semaphore.visit(visit.lane, number, visit.stays / 2)
 
         await played(visits, work)
-        assert all(visit.cancelled is not None or number in hall.order for number, visit in enumerate(visits))
-        assert hall.is_empty()
-        assert all(hall.places.try_acquire("interactive") for _ in range(count))
-        assert not hall.places.try_acquire("interactive")
+        assert all(
+            visit.cancelled is not None or number in semaphore.order for number, visit in enumerate(visits)
+        )
+        assert semaphore.is_empty()
+        assert all(semaphore.places.try_acquire("interactive") for _ in range(count))
+        assert not semaphore.places.try_acquire("interactive")
 
     virtually(main())
 
 
 @settings(max_examples=100, deadline=None, database=None)
 @given(visits, st.integers(1, 4))
-def test_places_are_given_in_order_and_to_interactive_calls_first(visits: list[Visit], count: int) -> None:
+def test_places_go_to_interactive_calls_first_in_order_of_arrival(visits: list[Visit], count: int) -> None:
     async def main() -> None:
-        hall = Hall(count)
-        first = spawn(*(hall.visit("interactive", "first", 5) for _ in range(count)))
-        await turns(2)
-        tasks = spawn(*(hall.visit(visit.lane, number, 1) for number, visit in enumerate(visits)))
-        await turns(2)
-        assert hall.places.waiting == len(visits)
+        semaphore = MonitoredSemaphore(count)
+        first = spawn(*(semaphore.visit("interactive", "first", 5) for _ in range(count)))
+        await run_loop(2)
+        tasks = spawn(*(semaphore.visit(visit.lane, number, 1) for number, visit in enumerate(visits)))
+        await run_loop(2)
+        assert semaphore.places.waiting == len(visits)
         gone = [number for number, visit in enumerate(visits) if visit.cancelled is not None]
         for number in gone:
             tasks[number].cancel()
-        await turns(2)
-        assert hall.places.waiting == len(visits) - len(gone)
+        await run_loop(2)
+        assert semaphore.places.waiting == len(visits) - len(gone)
         await ended(first + tasks)
         left = [number for number in range(len(visits)) if number not in gone]
-        assert hall.order[count:] == sorted(left, key=lambda number: visits[number].lane == "bulk")
-        assert hall.is_empty()
+        assert semaphore.order[count:] == sorted(left, key=lambda number: visits[number].lane == "bulk")
+        assert semaphore.is_empty()
 
     virtually(main())
 
 
 @pytest.mark.parametrize(("count", "bulk"), [(1, 1), (9, 9), (10, 9), (25, 23), (100, 90)])
-def test_a_tenth_of_the_places_is_kept_for_interactive_calls(count: int, bulk: int) -> None:
+def test_a_tenth_of_the_places_is_reserved_for_interactive_calls(count: int, bulk: int) -> None:
     places = PrioritySemaphore(count)
     assert [places.try_acquire("bulk") for _ in range(count)].count(True) == bulk
     assert [places.try_acquire("interactive") for _ in range(count)].count(True) == count - bulk
@@ -160,37 +162,37 @@ def test_a_tenth_of_the_places_is_kept_for_interactive_calls(count: int, bulk: i
 
 def test_a_thousand_bulk_calls_do_not_delay_an_interactive_one() -> None:
     async def main() -> None:
-        hall, loop = Hall(10), asyncio.get_running_loop()
-        tasks = spawn(*(hall.visit("bulk", number, 1.0) for number in range(1000)))
+        semaphore, loop = MonitoredSemaphore(10), asyncio.get_running_loop()
+        tasks = spawn(*(semaphore.visit("bulk", number, 1.0) for number in range(1000)))
         await asyncio.sleep(0.5)
-        assert (hall.places.active, hall.places.waiting) == (9, 991)
+        assert (semaphore.places.active, semaphore.places.waiting) == (9, 991)
         began = loop.time()
-        await hall.visit("interactive", "first")
+        await semaphore.visit("interactive", "first")
         assert loop.time() == began  # on the place that was kept
-        tasks += spawn(*(hall.visit("interactive", f"i{number}", 1.0) for number in range(4)))
+        tasks += spawn(*(semaphore.visit("interactive", f"i{number}", 1.0) for number in range(4)))
         await asyncio.sleep(0.6)
-        assert [str(name)[0] for name in hall.order].count("i") == 4
+        assert [str(name)[0] for name in semaphore.order].count("i") == 4
         for task in tasks:
             task.cancel()
         await ended(tasks)
-        assert hall.is_empty()
+        assert semaphore.is_empty()
 
     virtually(main())
 
 
 @pytest.mark.parametrize("late", [0, 1, 2])
-def test_a_place_handed_to_a_call_that_is_cancelled_in_that_moment_is_handed_on(late: int) -> None:
+def test_the_place_of_a_cancelled_waiter_goes_to_the_next_one(late: int) -> None:
     async def main() -> None:
-        hall = Hall(1)
-        assert hall.places.try_acquire("bulk")
-        tasks = spawn(*(hall.visit("bulk", number) for number in range(4)))
-        await turns(1)
-        hall.places.release("bulk")  # to the first, which does not know it yet
+        semaphore = MonitoredSemaphore(1)
+        assert semaphore.places.try_acquire("bulk")
+        tasks = spawn(*(semaphore.visit("bulk", number) for number in range(4)))
+        await run_loop(1)
+        semaphore.places.release("bulk")  # to the first, which does not know it yet
         for task in tasks[: late + 1]:
             task.cancel()
         await ended(tasks)
-        assert hall.order == list(range(late + 1, 4))
-        assert hall.is_empty()
+        assert semaphore.order == list(range(late + 1, 4))
+        assert semaphore.is_empty()
 
     virtually(main())
 
@@ -198,8 +200,8 @@ def test_a_place_handed_to_a_call_that_is_cancelled_in_that_moment_is_handed_on(
 # ── slots ──
 
 
-class Door:
-    """A gate with an eye on it: `order` is who went, and when."""
+class MonitoredGate:
+    """A `RateGate` with a record of its calls and their times in `order`."""
 
     def __init__(self, rate: float | None = None, window: float = 60.0) -> None:
         self.gate = RateGate(Pacer(Pace(rate=rate, window=window)), timing())
@@ -210,8 +212,8 @@ class Door:
         await self.gate.enter(lane)
         self.order.append((name, asyncio.get_running_loop().time() - self.began))
 
-    def spend(self) -> "Door":
-        """Take every slot that can be had now."""
+    def spend(self) -> "MonitoredGate":
+        """Take every available slot."""
         while self.gate.try_enter("bulk", self.began):
             pass
         return self
@@ -226,19 +228,19 @@ class Door:
 
 @settings(max_examples=150, deadline=None, database=None)
 @given(visits, st.sampled_from([60.0, 120.0, 600.0]))
-def test_no_turn_is_lost_and_nobody_waits_for_one_for_ever(visits: list[Visit], rate: float) -> None:
+def test_no_slot_is_lost_and_every_waiter_gets_one(visits: list[Visit], rate: float) -> None:
     async def main() -> None:
-        door = Door(rate)
+        monitored = MonitoredGate(rate)
 
         async def work(number: int, visit: Visit) -> None:
             await asyncio.sleep(visit.comes / 2)
-            await door.go(visit.lane, number)
+            await monitored.go(visit.lane, number)
 
         await played(visits, work)
         stayed = {number for number, visit in enumerate(visits) if visit.cancelled is None}
-        assert stayed <= set(door.names)
-        assert door.is_free()
-        times = [time for _, time in door.order]
+        assert stayed <= set(monitored.names)
+        assert monitored.is_free()
+        times = [time for _, time in monitored.order]
         assert times == sorted(times)
         gap, ahead = 60 / rate, max(1.0, 0.02 * rate - 1)
         for first, last in combinations(range(len(times)), 2):
@@ -251,100 +253,100 @@ def test_no_turn_is_lost_and_nobody_waits_for_one_for_ever(visits: list[Visit], 
 
 @settings(max_examples=100, deadline=None, database=None)
 @given(visits)
-def test_turns_come_in_order_and_to_interactive_calls_first(visits: list[Visit]) -> None:
+def test_slots_go_to_interactive_calls_first_in_order_of_arrival(visits: list[Visit]) -> None:
     async def main() -> None:
-        door = Door(60.0).spend()
-        tasks = spawn(*(door.go(visit.lane, number) for number, visit in enumerate(visits)))
-        await turns(2)
-        assert door.gate.waiting == len(visits)
+        monitored = MonitoredGate(60.0).spend()
+        tasks = spawn(*(monitored.go(visit.lane, number) for number, visit in enumerate(visits)))
+        await run_loop(2)
+        assert monitored.gate.waiting == len(visits)
         gone = [number for number, visit in enumerate(visits) if visit.cancelled is not None]
         for number in gone:
             tasks[number].cancel()
-        await turns(2)
+        await run_loop(2)
         left = [number for number in range(len(visits)) if number not in gone]
-        assert door.gate.waiting == len(left)
+        assert monitored.gate.waiting == len(left)
         await ended(tasks)
-        assert door.names == sorted(left, key=lambda number: visits[number].lane == "bulk")
-        times = [time for _, time in door.order]
+        assert monitored.names == sorted(left, key=lambda number: visits[number].lane == "bulk")
+        times = [time for _, time in monitored.order]
         assert all(abs(b - a - 1.0) < 1e-3 for a, b in pairwise(times))
         assert not times or 0 < times[0] <= 1.001
-        assert door.is_free()
+        assert monitored.is_free()
 
     virtually(main())
 
 
-def test_a_thousand_bulk_requests_delay_an_interactive_one_by_no_more_than_a_turn() -> None:
+def test_a_thousand_bulk_requests_delay_an_interactive_one_by_at_most_one_slot() -> None:
     async def main() -> None:
-        door, loop = Door(60.0), asyncio.get_running_loop()
-        tasks = spawn(*(door.go("bulk", number) for number in range(1000)))
+        monitored, loop = MonitoredGate(60.0), asyncio.get_running_loop()
+        tasks = spawn(*(monitored.go("bulk", number) for number in range(1000)))
         await asyncio.sleep(10.5)
         began = loop.time()
-        assert door.gate.waiting > 980
-        await door.go("interactive", "me")
+        assert monitored.gate.waiting > 980
+        await monitored.go("interactive", "me")
         assert loop.time() - began <= 1.001
         for task in tasks:
             task.cancel()
         await ended(tasks)
-        assert door.is_free()
+        assert monitored.is_free()
 
     virtually(main())
 
 
-def test_the_leader_of_a_lane_may_be_cancelled_again_and_again() -> None:
+def test_the_leader_of_a_lane_can_be_cancelled_repeatedly() -> None:
     async def main() -> None:
-        door = Door(60.0)
-        tasks = spawn(*(door.go("bulk", number) for number in range(200)))
+        monitored = MonitoredGate(60.0)
+        tasks = spawn(*(monitored.go("bulk", number) for number in range(200)))
         for task in tasks[:190]:
             await asyncio.sleep(0.01)
-            await turns(1)
+            await run_loop(1)
             task.cancel()
-        await turns(3)
-        assert door.gate.waiting <= 10
+        await run_loop(3)
+        assert monitored.gate.waiting <= 10
         await ended(tasks)
-        assert set(range(190, 200)) <= set(door.names)
-        assert door.order[-1][1] <= 13
-        assert door.is_free()
+        assert set(range(190, 200)) <= set(monitored.names)
+        assert monitored.order[-1][1] <= 13
+        assert monitored.is_free()
 
     virtually(main())
 
 
 @pytest.mark.parametrize("late", [0, 1, 2])
-def test_a_new_leader_cancelled_in_the_moment_of_its_waking_is_followed_by_the_next(late: int) -> None:
+def test_a_leader_cancelled_while_it_wakes_up_is_replaced_by_the_next(late: int) -> None:
     async def main() -> None:
-        door = Door(60.0).spend()
-        tasks = spawn(*(door.go("bulk", number) for number in range(4)))
-        await turns(2)
+        monitored = MonitoredGate(60.0).spend()
+        tasks = spawn(*(monitored.go("bulk", number) for number in range(4)))
+        await run_loop(2)
         for task in tasks[: late + 1]:
             task.cancel()
-            await turns(1)
+            await run_loop(1)
         await ended(tasks)
-        assert door.names == list(range(late + 1, 4))
-        assert door.is_free()
+        assert monitored.names == list(range(late + 1, 4))
+        assert monitored.is_free()
 
     virtually(main())
 
 
-def test_a_turn_handed_to_a_call_that_is_cancelled_in_that_moment_stops_nobody() -> None:
+def test_the_slot_of_a_cancelled_waiter_does_not_block_the_others() -> None:
     async def main() -> None:
-        door = Door(60.0)
-        tasks = spawn(*(door.go("bulk", number) for number in range(6)))
+        monitored = MonitoredGate(60.0)
+        tasks = spawn(*(monitored.go("bulk", number) for number in range(6)))
         await asyncio.sleep(1.5)
-        last = door.order[-1][1]
+        last = monitored.order[-1][1]
 
         def cancel_all_but_the_last() -> None:
             for task in tasks[:5]:
                 task.cancel()
 
-        asyncio.get_running_loop().call_at(door.began + last + 1.0 + 1e-6, cancel_all_but_the_last)
+        asyncio.get_running_loop().call_at(monitored.began + last + 1.0 + 1e-6, cancel_all_but_the_last)
         await ended(tasks)
-        assert door.names[-1] == 5
-        assert door.order[-1][1] <= last + 2.001
-        assert door.is_free()
+        assert monitored.names[-1] == 5
+        assert monitored.order[-1][1] <= last + 2.001
+        assert monitored.is_free()
 
     virtually(main())
 
 
-def test_a_sleep_that_fails_fails_its_own_call_alone() -> None:
+def test_a_failing_sleep_fails_only_its_own_call() -> None:
     async def main() -> None:
         loop, broken = asyncio.get_running_loop(), [True]
 
@@ -363,34 +365,34 @@ def test_a_sleep_that_fails_fails_its_own_call_alone() -> None:
     virtually(main())
 
 
-def test_a_reply_that_shows_the_end_of_a_limit_lets_the_waiting_go_within_a_moment() -> None:
+def test_a_reply_that_shows_the_end_of_a_limit_releases_the_waiters() -> None:
     async def main() -> None:
-        door = Door()
+        monitored = MonitoredGate()
         for _ in range(6000):
-            door.gate.observe(Signal(False))
-        door.gate.observe(Signal(True))
+            monitored.gate.observe(Signal(False))
+        monitored.gate.observe(Signal(True))
         await asyncio.sleep(20)  # the hold is over; the next to go is a probe
-        tasks = spawn(*(door.go("bulk", number) for number in range(3)))
+        tasks = spawn(*(monitored.go("bulk", number) for number in range(3)))
         await asyncio.sleep(0.5)
-        assert door.names == [0]
-        door.gate.observe(Signal(False))
+        assert monitored.names == [0]
+        monitored.gate.observe(Signal(False))
         await ended(tasks)
-        assert door.order[-1][1] <= 22.5
+        assert monitored.order[-1][1] <= 22.5
 
     virtually(main())
 
 
-def test_what_a_request_would_wait_is_known_beforehand() -> None:
+def test_the_expected_wait_of_a_request_is_known_before_it_waits() -> None:
     async def main() -> None:
-        door = Door(60.0)
-        assert (door.gate.expected("bulk"), door.gate.expected("interactive")) == (0, 0)
-        door.spend()
-        tasks = spawn(*(door.go("bulk", number) for number in range(10)))
-        await turns(2)
-        seconds = door.gate.expected("bulk")
-        assert seconds - door.gate.expected("interactive") == pytest.approx(10)
-        await door.go("bulk", "me")
-        assert door.order[-1] == ("me", pytest.approx(seconds, abs=1e-3))
+        monitored = MonitoredGate(60.0)
+        assert (monitored.gate.expected("bulk"), monitored.gate.expected("interactive")) == (0, 0)
+        monitored.spend()
+        tasks = spawn(*(monitored.go("bulk", number) for number in range(10)))
+        await run_loop(2)
+        seconds = monitored.gate.expected("bulk")
+        assert seconds - monitored.gate.expected("interactive") == pytest.approx(10)
+        await monitored.go("bulk", "me")
+        assert monitored.order[-1] == ("me", pytest.approx(seconds, abs=1e-3))
         await ended(tasks)
 
     virtually(main())

@@ -36,7 +36,7 @@ def at_rest(pool: Pool) -> bool:
 # ── regions ──
 
 
-async def test_a_pool_is_made_when_its_region_is_first_used() -> None:
+async def test_a_pool_is_created_when_its_region_is_first_used() -> None:
     async with Faulty(reply()) as server, server.session() as session:
         assert dict(session.pools) == {}
         eu = session.for_app(server.app("eu", "app-2", "key-2"))
@@ -48,13 +48,13 @@ async def test_a_pool_is_made_when_its_region_is_first_used() -> None:
         assert eu.pools == session.pools
 
 
-async def test_apps_of_one_region_share_its_pool_and_send_their_own_key() -> None:
-    async with Faulty(reply()) as one, Faulty(reply()) as two, one.session() as session:
-        other = session.for_app(two.app("us", "app-2", "key-2"))
+async def test_apps_of_one_region_share_a_pool_and_send_different_keys() -> None:
+    async with Faulty(reply()) as first, Faulty(reply()) as second, first.session() as session:
+        other = session.for_app(second.app("us", "app-2", "key-2"))
         for view in (session, other, session):
             await view.request("GET", "/a")
-        assert [request.header("apikey") for request in one.requests] == [KEY, KEY]
-        assert [request.header("apikey") for request in two.requests] == ["key-2"]
+        assert [request.header("apikey") for request in first.requests] == [KEY, KEY]
+        assert [request.header("apikey") for request in second.requests] == ["key-2"]
         assert (list(session.pools), session.pools["us"].sent) == (["us"], 3)
 
 
@@ -80,7 +80,7 @@ async def test_a_region_that_hangs_does_not_delay_another() -> None:
         assert at_rest(session.pools["us"])
 
 
-async def test_replies_of_a_bad_shape_are_replies_and_no_region_is_down_for_them() -> None:
+async def test_unreadable_replies_do_not_open_the_breaker() -> None:
     """A query whose page is over the cap, asked again and again, is no reason to refuse all other calls."""
     async with (
         Faulty(reply(bytes(200))) as server,
@@ -97,7 +97,7 @@ async def test_replies_of_a_bad_shape_are_replies_and_no_region_is_down_for_them
 
 
 @pytest.mark.parametrize("concurrency", [1, 3, 8])
-async def test_as_many_at_once_as_concurrency_says_and_no_more(concurrency: int) -> None:
+async def test_concurrency_limits_the_number_of_concurrent_requests(concurrency: int) -> None:
     together = asyncio.Barrier(concurrency)
 
     async def step(peer: Peer) -> None:
@@ -130,7 +130,7 @@ async def test_a_wait_between_attempts_holds_no_place() -> None:
         assert await first == {}
 
 
-async def test_places_come_back_after_every_kind_of_end() -> None:
+async def test_every_kind_of_end_frees_the_place() -> None:
     ends: list[Step] = [reply(), reply(b"", 404), reply(b"<"), reset, reply(b"", 302), hang]
     async with Faulty(*ends) as server, server.session(concurrency=1, retry=ONCE, deadline=0.1) as session:
         await asyncio.gather(*(session.request("GET", "/a") for _ in ends), return_exceptions=True)
@@ -139,7 +139,7 @@ async def test_places_come_back_after_every_kind_of_end() -> None:
         assert await session.with_options(deadline=5.0).request("GET", "/b") == {}
 
 
-async def test_sent_counts_what_arrives() -> None:
+async def test_sent_is_the_number_of_requests() -> None:
     async with Faulty(reply(), reset, reply(b"", 503), reply()) as server, server.session() as session:
         for method in ("GET", "PUT", "DELETE", "GET"):
             await session.request(method, "/a")  # type: ignore[arg-type]
@@ -148,7 +148,7 @@ async def test_sent_counts_what_arrives() -> None:
 
 
 @pytest.mark.parametrize("method", ["GET", "PUT", "DELETE", "POST"])
-async def test_sent_counts_what_arrives_where_kept_connections_die(method: Any) -> None:
+async def test_sent_is_the_number_of_requests_also_with_lost_connections(method: Any) -> None:
     async def last_word(peer: Peer) -> None:
         await peer.send(reply())
         peer.close()
@@ -164,7 +164,7 @@ async def test_sent_counts_what_arrives_where_kept_connections_die(method: Any) 
             assert session.pools["us"].sent == 6
 
 
-async def test_a_repr_tells_the_truth() -> None:
+async def test_the_repr_shows_places_waiters_and_failures() -> None:
     async with Faulty(hang) as server, server.session(concurrency=2, retry=ONCE) as session:
         tasks = [asyncio.create_task(session.request("GET", "/a")) for _ in range(3)]
         await until(lambda: len(server.requests) == 2 and session.pools["us"].waiting == 1)
@@ -245,7 +245,7 @@ async def test_a_cancel_while_queued() -> None:
         assert [request.target for request in server.requests] == ["/0", "/1", "/3"]
 
 
-async def test_a_cancel_in_the_moment_in_which_a_place_is_handed_over() -> None:
+async def test_a_cancel_at_the_moment_of_getting_a_place() -> None:
     async with Faulty(hang) as server, server.session(concurrency=1) as session:
         tasks = [asyncio.create_task(session.request("GET", f"/{n}")) for n in range(3)]
         await until(lambda: session.pools and session.pools["us"].waiting == 2)
@@ -286,7 +286,7 @@ async def in_pieces(peer: Peer) -> None:
 
 
 @pytest.mark.parametrize("turns", range(30))
-async def test_a_cancel_after_any_number_of_turns(turns: int) -> None:
+async def test_a_cancel_after_any_number_of_loop_iterations(turns: int) -> None:
     async with Faulty(reply(b"", 503), in_pieces) as server, server.session(concurrency=2) as session:
         tasks = [asyncio.create_task(session.request("GET", f"/{n}")) for n in range(4)]
         for _ in range(turns):
@@ -300,7 +300,7 @@ async def test_a_cancel_after_any_number_of_turns(turns: int) -> None:
         assert await session.request("GET", "/b") == {"data": []}
 
 
-async def test_every_call_gets_its_own_reply_whatever_is_cancelled() -> None:
+async def test_every_call_gets_its_own_reply_despite_cancelled_calls() -> None:
     """The server repeats what it was asked; half of the calls are cut off at all sorts of moments."""
     async with _Echo() as server, server.session(concurrency=5) as session:
         tasks = [asyncio.create_task(session.request("GET", f"/{n}")) for n in range(60)]
@@ -342,7 +342,7 @@ async def test_a_deadline_while_queued_sends_nothing() -> None:
         await ended(first)
 
 
-async def test_a_deadline_while_a_connection_is_made_leaves_no_doubt() -> None:
+async def test_a_deadline_while_connecting_is_no_unknown_outcome() -> None:
     async with Faulty(reply(), greet=deaf) as server:
         app = App("app-1", KEY, base_url=f"https://127.0.0.1:{server.port}")  # and TLS is never answered
         async with AsyncSession(app, deadline=0.05, retry=ONCE) as session:
@@ -353,7 +353,7 @@ async def test_a_deadline_while_a_connection_is_made_leaves_no_doubt() -> None:
     assert "it was sent" not in str(caught.value)
 
 
-async def test_the_pool_stands_after_a_region_was_not_there() -> None:
+async def test_the_pool_works_again_after_its_region_was_unreachable() -> None:
     async with Faulty(reply()) as gone:
         pass
     async with Faulty(reply()) as server, AsyncSession(gone.app(), retry=ONCE) as session:

@@ -79,7 +79,7 @@ class Clock:
         max_size=30,
     )
 )
-def test_it_never_goes_back_and_has_passed_what_was_slept(steps: list[tuple[float, float | None]]) -> None:
+def test_the_time_never_decreases_and_includes_all_sleeps(steps: list[tuple[float, float | None]]) -> None:
     async def main() -> None:
         clock = Clock()
         time = Timing(clock, clock.sleep)
@@ -96,7 +96,7 @@ def test_it_never_goes_back_and_has_passed_what_was_slept(steps: list[tuple[floa
     asyncio.run(main())
 
 
-async def test_it_is_the_clocks_time_where_nobody_has_slept() -> None:
+async def test_without_sleeps_the_time_is_that_of_the_clock() -> None:
     clock = Clock(5.0)
     time = Timing(clock, clock.sleep)
     seen = []
@@ -105,7 +105,7 @@ async def test_it_is_the_clocks_time_where_nobody_has_slept() -> None:
     assert seen == [5.0, 7.5, 7.5, 7.5, 8.0]
 
 
-async def test_a_sleep_that_returns_at_once_is_counted_where_the_clock_stands_still() -> None:
+async def test_an_instant_sleep_counts_with_a_constant_clock() -> None:
     clock = Clock(100.0)
     time = Timing(clock, clock.sleep)
     for _ in range(3):
@@ -114,7 +114,7 @@ async def test_a_sleep_that_returns_at_once_is_counted_where_the_clock_stands_st
     assert clock.slept == [2.5, 2.5, 2.5]
 
 
-async def test_a_clock_that_moves_as_well_is_not_counted_twice() -> None:
+async def test_a_sleep_with_an_advancing_clock_does_not_count_twice() -> None:
     clock = Clock(100.0)
 
     async def sleep(seconds: float) -> None:
@@ -125,7 +125,7 @@ async def test_a_clock_that_moves_as_well_is_not_counted_twice() -> None:
     assert time.now() == 103.0
 
 
-async def test_a_sleep_that_was_too_long_is_seen() -> None:
+async def test_a_longer_sleep_than_requested_counts_in_full() -> None:
     clock = Clock(100.0)
 
     async def sleep(seconds: float) -> None:
@@ -136,7 +136,7 @@ async def test_a_sleep_that_was_too_long_is_seen() -> None:
     assert time.now() == 143.0
 
 
-async def test_sleeps_of_one_moment_do_not_add_up() -> None:
+async def test_concurrent_sleeps_do_not_add_up() -> None:
     clock, go_on = Clock(), asyncio.Event()
 
     async def sleep(seconds: float) -> None:
@@ -152,7 +152,7 @@ async def test_sleeps_of_one_moment_do_not_add_up() -> None:
 
 
 @pytest.mark.parametrize("how", ["cancel", "error"])
-async def test_a_sleep_that_came_to_no_end_is_not_counted(how: str) -> None:
+async def test_a_cancelled_sleep_does_not_count(how: str) -> None:
     async def sleep(seconds: float) -> None:
         if how == "error":
             raise KeyError
@@ -166,7 +166,7 @@ async def test_a_sleep_that_came_to_no_end_is_not_counted(how: str) -> None:
     assert time.now() == 0.0
 
 
-def test_in_a_real_loop_nothing_is_added() -> None:
+def test_in_a_real_loop_the_time_is_that_of_the_clock() -> None:
     async def main() -> None:
         time, loop = timing(), asyncio.get_running_loop()
         await asyncio.gather(time.sleep(1.0), time.sleep(2.0))
@@ -176,7 +176,7 @@ def test_in_a_real_loop_nothing_is_added() -> None:
     virtually(main())
 
 
-def test_the_loop_in_virtual_time_tells_of_a_deadlock_and_of_a_livelock() -> None:
+def test_the_virtual_loop_detects_deadlocks_and_livelocks() -> None:
     async def stuck() -> None:
         await asyncio.Event().wait()
 

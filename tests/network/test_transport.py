@@ -45,7 +45,7 @@ def chunked(*pieces: bytes, end: bytes = b"0\r\n\r\n") -> bytes:
 # ── what comes back ──
 
 
-async def test_a_reply_comes_back_whole(transport: Transport) -> None:
+async def test_a_reply_has_status_headers_and_body(transport: Transport) -> None:
     async with Faulty(reply(b'{"a":1}', 201, x_rate_limit="7")) as server:
         got = await transport.exchange(asked(server), TIMES)
     assert (got.status, got.body, got.headers["X-RATE-LIMIT"]) == (201, b'{"a":1}', "7")
@@ -70,7 +70,7 @@ async def test_bodies_of_every_framing(transport: Transport, answer: Step, body:
 
 
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
-async def test_a_redirect_is_not_followed_and_no_key_goes_elsewhere(
+async def test_a_redirect_is_not_followed_and_the_key_not_sent_elsewhere(
     transport: Transport, status: int
 ) -> None:
     async with Faulty(reply()) as other:
@@ -89,7 +89,9 @@ async def test_cookies_are_not_kept(transport: Transport) -> None:
     assert server.requests[1].header("Cookie") is None
 
 
-async def test_the_environment_is_not_asked(transport: Transport, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_proxies_and_credentials_of_the_environment_are_ignored(
+    transport: Transport, monkeypatch: pytest.MonkeyPatch
+) -> None:
     async with Faulty(reply()) as server:
         for name in ("http_proxy", "HTTP_PROXY", "all_proxy"):
             monkeypatch.setenv(name, "http://127.0.0.1:1")
@@ -124,7 +126,7 @@ async def test_a_name_that_does_not_resolve(transport: Transport, monkeypatch: p
 
 
 @pytest.mark.parametrize("host", ["a..b", "a" * 64 + ".b"])
-async def test_a_name_that_no_resolver_takes_was_not_sent_to(transport: Transport, host: str) -> None:
+async def test_an_invalid_host_name_sends_nothing(transport: Transport, host: str) -> None:
     with pytest.raises(ConnectError):
         await transport.exchange(Request("POST", f"https://{host}/v3", {}, b"{}"), TIMES)
 
@@ -140,7 +142,7 @@ async def test_a_connection_that_takes_too_long(transport: Transport) -> None:
             await transport.exchange(to_tls(server), Timeouts(connect=0.05))
 
 
-async def test_the_total_time_can_end_before_anything_was_sent(transport: Transport) -> None:
+async def test_the_total_timeout_before_a_connection_sends_nothing(transport: Transport) -> None:
     async with Faulty(reply(), greet=deaf) as server:
         with pytest.raises(ConnectError):
             await transport.exchange(to_tls(server), Timeouts(total=0.05))
@@ -168,7 +170,7 @@ async def test_tls_is_verified_by_the_context_given() -> None:
     assert len(server.requests) == 2
 
 
-async def test_a_proxy_is_asked() -> None:
+async def test_a_proxy_is_used() -> None:
     async with Faulty(reply(b'{"by":"proxy"}')) as proxy:
         transport = Transport(cap=CAP, proxy=proxy.url)
         got = await transport.exchange(Request("GET", "http://127.0.0.1:1/v3/a", {}, None), TIMES)
@@ -194,7 +196,7 @@ async def test_a_proxy_that_refuses_the_tunnel_sent_nothing() -> None:
 # ── was anything sent? ──
 
 
-async def test_an_error_says_whether_anything_was_sent(transport: Transport) -> None:
+async def test_an_error_shows_if_the_request_was_sent(transport: Transport) -> None:
     async with Faulty(reset) as server:
         with pytest.raises(TransportError) as lost:
             await transport.exchange(asked(server, "POST"), TIMES)
@@ -203,7 +205,7 @@ async def test_an_error_says_whether_anything_was_sent(transport: Transport) -> 
     assert (lost.value.sent, refused.value.sent) == (True, False)
 
 
-async def test_a_cancel_knows_whether_anything_was_sent(transport: Transport) -> None:
+async def test_a_cancelled_error_shows_if_the_request_was_sent(transport: Transport) -> None:
     async with Faulty(hang) as server:
         task = asyncio.create_task(transport.exchange(asked(server, "POST"), TIMES))
         await server.arrived.wait()
@@ -253,7 +255,7 @@ async def test_a_server_that_falls_silent_inside_the_body(transport: Transport) 
             await transport.exchange(asked(server), Timeouts(read=0.05))
 
 
-async def test_a_reply_that_drips(transport: Transport) -> None:
+async def test_a_slow_reply_in_small_pieces(transport: Transport) -> None:
     async with Faulty(drip) as server:
         with pytest.raises(RequestTimeoutError, match=r"no whole reply within 0\.08 s") as caught:
             await transport.exchange(asked(server), Timeouts(read=None, total=0.08))
@@ -267,7 +269,7 @@ async def test_a_large_body_is_sent_without_a_warning(transport: Transport) -> N
 
 
 @pytest.mark.filterwarnings("ignore:Sending a large body:ResourceWarning")
-async def test_a_request_that_nobody_reads(transport: Transport) -> None:
+async def test_a_server_that_does_not_read_the_request(transport: Transport) -> None:
     """The connection is made before the clock starts: a slow machine could not connect in the time given."""
     stopped = asyncio.Event()
 
@@ -334,8 +336,8 @@ async def test_a_reply_that_cannot_be_read(transport: Transport, method: str, st
 
 
 @pytest.mark.parametrize("kept", [8, 12, -9, -1])
-async def test_a_gzip_stream_that_ends_early_is_no_whole_reply(transport: Transport, kept: int) -> None:
-    """Where the end of the connection is the end of the body, nothing else shows that it was cut off."""
+async def test_a_truncated_gzip_stream_is_unreadable(transport: Transport, kept: int) -> None:
+    """Only the gzip stream shows a cut if the end of the connection is the end of the body."""
     data = gzip.compress(b'{"data":[]}')[:kept]
     async with Faulty(cut(reply(data, content_encoding="gzip", content_length=""))) as server:
         with pytest.raises(ReplyUnreadableError):
@@ -375,7 +377,7 @@ async def test_an_error_that_is_too_large_keeps_its_status(
         assert (await transport.exchange(asked(server), TIMES)).body == b'{"next":1}'
 
 
-async def test_after_a_reply_that_was_too_large_its_rest_is_not_the_next_reply(transport: Transport) -> None:
+async def test_the_rest_of_a_too_large_reply_is_not_the_next_reply(transport: Transport) -> None:
     async with Faulty(chunked(bytes(3 * CAP)), reply(b'{"next":1}')) as server:
         with pytest.raises(ReplyUnreadableError):
             await transport.exchange(asked(server), TIMES)
@@ -383,7 +385,7 @@ async def test_after_a_reply_that_was_too_large_its_rest_is_not_the_next_reply(t
     assert server.connections == 2
 
 
-async def test_an_announcement_alone_is_not_waited_for(transport: Transport) -> None:
+async def test_a_content_length_above_the_cap_is_an_error_at_once(transport: Transport) -> None:
     async def step(peer: Peer) -> None:
         await peer.send(b"HTTP/1.1 200 OK\r\nContent-Length: 99999999999\r\n\r\n")
         await hang(peer)
@@ -400,7 +402,7 @@ def bomb(megabytes: int) -> bytes:
     return b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03" + block * megabytes
 
 
-async def test_a_bomb_is_refused_in_little_memory(transport: Transport) -> None:
+async def test_a_gzip_bomb_is_an_error_with_little_memory(transport: Transport) -> None:
     data = bomb(200)
     assert len(data) < 250_000
     async with Faulty(reply(data, content_encoding="gzip")) as server:
@@ -418,7 +420,7 @@ async def test_a_bomb_is_refused_in_little_memory(transport: Transport) -> None:
 
 
 @pytest.mark.parametrize("method", METHODS)
-async def test_a_kept_connection_that_dies_when_used_is_not_replaced_in_silence(
+async def test_a_lost_kept_connection_is_an_error_and_not_replaced_silently(
     transport: Transport, method: str
 ) -> None:
     async with Faulty(reply(), cut(b""), reply()) as server:
@@ -430,9 +432,7 @@ async def test_a_kept_connection_that_dies_when_used_is_not_replaced_in_silence(
 
 
 @pytest.mark.parametrize("method", METHODS)
-async def test_a_kept_connection_that_was_closed_before_is_used_once_at_most(
-    transport: Transport, method: str
-) -> None:
+async def test_a_closed_kept_connection_is_used_at_most_once(transport: Transport, method: str) -> None:
     async with Faulty(cut(reply(b'{"n":1}'))) as server:
         answered = 0
         for _ in range(8):
@@ -442,7 +442,7 @@ async def test_a_kept_connection_that_was_closed_before_is_used_once_at_most(
         assert 1 <= answered <= len(server.requests) <= 8
 
 
-async def test_a_connection_seen_to_be_closed_is_not_used_again(transport: Transport) -> None:
+async def test_a_connection_that_is_known_to_be_closed_is_not_used_again(transport: Transport) -> None:
     closed = asyncio.Event()
 
     async def step(peer: Peer) -> None:
@@ -470,7 +470,7 @@ async def test_two_replies_to_one_request(transport: Transport) -> None:
 
 @pytest.mark.parametrize("method", ["GET", "POST"])
 @pytest.mark.parametrize("stray", [reply(b"stray"), reply(b"", 408, connection="close")], ids=["200", "408"])
-async def test_a_stray_reply_on_an_idle_connection_is_nobodys(
+async def test_an_unrequested_reply_on_an_idle_connection_is_ignored(
     transport: Transport, stray: bytes, method: str
 ) -> None:
     """Balancers write a 408 to a connection that was idle for too long: it answers no request."""
@@ -489,6 +489,6 @@ async def test_a_stray_reply_on_an_idle_connection_is_nobodys(
         assert (await transport.exchange(asked(server, method), TIMES)).body == b"2"
 
 
-def test_plain_headers_are_without_case_and_without_secrets() -> None:
+def test_plain_headers_are_case_insensitive_and_have_no_secrets() -> None:
     headers = plain_headers(CIMultiDict({"X-Echo": f"your {KEY.upper()}", "Date": "now"}), (KEY,))
     assert (headers["x-echo"], headers["DATE"]) == ("your [hidden]", "now")

@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 
 from chatrest.export.sinks.columns import raws_of
-from tests.dying import Killed
+from tests.dying import ProcessDeath
 from tests.parquets import ALICE, OCTOBER, Export, crashed, files, history, ids, page, table
 
 ENDS = pytest.mark.parametrize(
     ("error", "half"),
     [
-        pytest.param(Killed, False, id="killed"),
-        pytest.param(Killed, True, id="killed-right-after"),
+        pytest.param(ProcessDeath, False, id="killed"),
+        pytest.param(ProcessDeath, True, id="killed-right-after"),
         pytest.param(lambda: OSError(28, "No space left on device"), False, id="disk-full"),
     ],
 )
@@ -56,7 +56,7 @@ def test_a_crash_at_any_step_of_a_crashed_conversions_repair_costs_nothing(
     for calls in range(0, 15, 2):
         for more in range(8):
             folder = shutil.copytree(begin, tmp_path / f"{calls}-{more}")
-            crashed(folder, Export.done, calls, Killed, half)
+            crashed(folder, Export.done, calls, ProcessDeath, half)
             crashed(folder, Export.done, more, error, half)
             with Export(folder) as out:
                 assert out.lost == []
@@ -99,9 +99,9 @@ def test_what_was_not_committed_never_happened(tmp_path: Path) -> None:
             with out.journal.transaction():
                 out.sink.add(1, ALICE, page(11))
                 out.sink.flush()
-                raise Killed
+                raise ProcessDeath
 
-        with pytest.raises(Killed):
+        with pytest.raises(ProcessDeath):
             half()
         out.sink.forget()
         out.files.close()

@@ -8,7 +8,7 @@ import pytest
 from chatrest import ChatRestError
 from chatrest.export.journal import NAME
 from chatrest.export.workspace import MissingIds
-from tests.dying import Killed
+from tests.dying import ProcessDeath
 from tests.parquets import ALICE, BOB, OCTOBER, Export, crashed, files, ids, page, record
 
 
@@ -101,7 +101,7 @@ def test_a_half_made_part_goes_with_its_spool(tmp_path: Path) -> None:
         folder = tmp_path / str(calls)
         with Export(folder) as out:
             out.commit(page(1))
-        assert not crashed(folder, Export.done, calls, Killed, True)
+        assert not crashed(folder, Export.done, calls, ProcessDeath, True)
         for path in folder.glob("spool/*"):
             path.unlink()
         with Export(folder) as out:
