@@ -10,7 +10,7 @@ from chatrest.models.member import MemberScope
 from chatrest.models.outcome import Ack
 from chatrest.queries.members import MemberQuery, NewMembers
 from chatrest.queries.users import UserQuery
-from chatrest.resources.members import Members
+from chatrest.resources.members import CHANGE_SCOPE, Members
 from tests.sending import Sender
 
 ACK = b'{"data":{"success":true,"message":"gone"}}'
@@ -62,6 +62,9 @@ async def test_a_change_of_scope_gives_the_scope_as_it_is_now(user: str | None) 
 async def test_a_change_of_scope_that_is_only_acknowledged_gives_the_scope_that_was_asked_for() -> None:
     sender = Sender(b'{"data":{"group":{"guid":"g","name":"G"},"success":{"bob":{"success":true}}}}')
     assert await Members(sender).change_scope("g", "bob", "admin") == MemberScope("g", "bob", "admin")
+    assert CHANGE_SCOPE.reply.record_bytes(b'{"data":{"success":{"bob":{"success":true}}}}') == (
+        b'{"success":{"bob":{"success":true}}}'
+    )
     refused = Sender(b'{"data":{"group":{"guid":"g"},"success":{"bob":{"success":false}}}}')
     with pytest.raises(ReplyUnreadableError):
         await Members(refused).change_scope("g", "bob", "admin")

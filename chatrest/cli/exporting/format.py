@@ -164,8 +164,8 @@ def _messages(estimate: "Estimate") -> str:
             if _is_every_source_sampled(estimate)
             else f"about {rounded(estimate.messages)}"
         )
-        sources = plural(estimate.bounded, "source")
-        return f"at least {number} to read; {sources} have more than was read, and gave no plausible total"
+        sources = f"{plural(estimate.bounded, 'source')} {'has' if estimate.bounded == 1 else 'have'}"
+        return f"at least {number} to read; {sources} more than was read, and gave no plausible total"
     new = f", about {rounded(estimate.written)} of them new, as a message of two sources is written once"
     return (
         f"about {rounded(estimate.messages)} to read ({size(estimate.bytes)})"

@@ -69,6 +69,7 @@ async def test_a_total_of_more_than_the_plans_window_is_not_believed() -> None:
     result = await dry_run(lambda count: count, plan=plan)
     assert result.bounded == 1
     assert result.messages == 40, "a service that heeds no window: those of its first page are counted"
+    assert messages_line(result).startswith("at least 40 to read; 1 source has more than was read")
 
 
 @pytest.mark.parametrize(
