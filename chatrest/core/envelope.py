@@ -38,14 +38,14 @@ class Envelope(Struct, frozen=True):
     position_fault: str | None
 
 
-class _Served(Struct, gc=False):
+class _ListReply(Struct, gc=False):
     """The members of a reply that may hold a position, as they were served."""
 
     meta: Any = None
     cursor: Any = None
 
 
-_SERVED: Final = msgspec.json.Decoder(_Served)
+_SERVED: Final = msgspec.json.Decoder(_ListReply)
 
 
 def read_envelope(
@@ -81,7 +81,7 @@ def position_fault(meta: Meta, cursor: Position | None, body: bytes) -> str | No
                 served = _SERVED.decode(body)
             except REFUSED:  # a decoder is stricter with what it reads than with what it passes over
                 parts = members(body)
-                served = _Served(_read(parts.get("meta")), _read(parts.get("cursor")))
+                served = _ListReply(_read(parts.get("meta")), _read(parts.get("cursor")))
             return _fault(served.meta, served.cursor)
     return None
 

@@ -121,7 +121,7 @@ class PageView(Struct, frozen=True):
 
     @property
     def counts_too_few(self) -> bool:
-        """Whether the pagination counts more pages, and fewer items than the walk has given: one is wrong."""
+        """True where pagination counts more pages, but fewer items than the walk has given: one is wrong."""
         numbers = self.pagination
         if numbers.current_page is None or numbers.total_pages is None or numbers.total is None:
             return False

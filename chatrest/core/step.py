@@ -160,13 +160,13 @@ def _led_on(result: Step[T], view: PageView, target: Onward) -> Step[T]:
 def _remembered(view: PageView, target: Onward) -> Memory:
     """The memory after a page."""
     old, items, meta = view.memory, view.ordered.items, view.page.meta
-    parts = (meta.pagination, meta.cursor, meta.next, view.page.cursor)
+    has_meta = (meta.pagination, meta.cursor, meta.next, view.page.cursor) != (None, None, None, None)
     # Until something new has come, what is behind was delivered before the walk was resumed.
     knows_ids = bool(view.ids) and (bool(items) or old.ids is not None)
     return Memory(
         ids=view.ids if knows_ids else old.ids,
         visited=old.visited if target.landmark is None else old.visited.having(target.landmark),
-        has_meta=old.has_meta or any(part is not None for part in parts),
+        has_meta=old.has_meta or has_meta,
         claimed_last=view.says_last,
         is_doubted=view.is_doubted,
         last_place=old.last_place,
