@@ -28,11 +28,6 @@ class Onward(Struct, frozen=True):
     landmark: Hashable = None
     """What the next steps must recognise, where positions or pages cannot be compared."""
 
-    @property
-    def is_numbered(self) -> bool:
-        """True where the walk goes on by page number."""
-        return self.position is not None and "page" in dict(self.position)
-
 
 END: Final = Onward()
 

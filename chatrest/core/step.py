@@ -137,11 +137,12 @@ def step(
 def _led_on(result: Step[T], view: PageView, target: Onward) -> Step[T]:
     """The step with the cursor of the page that comes next."""
     start, count, identify = result.start, len(result.items), view.rules.identify
-    last = result.last_after(count, identify)
+    last, position = result.last_after(count, identify), target.position or ()
+    names = [name for name, _ in position]
     goal = Cursor(
         start.query,
-        target.position or (),
-        view.ordered.direction if "affix" in dict(target.position or ()) else start.direction,
+        position,
+        view.ordered.direction if "affix" in names else start.direction,
         last,
         # A resumed walk that asks for smaller pages may need several to come to where it stood.
         inside=start.inside and not count and bool(view.ids) and start.by_id and is_number(last),
@@ -150,7 +151,7 @@ def _led_on(result: Step[T], view: PageView, target: Onward) -> Step[T]:
         delivered=start.delivered + count,
     )
     memory = result.memory
-    if not target.is_numbered:  # what is new comes behind the position
+    if "page" not in names:  # what is new comes behind the position
         memory = memory if memory.last_place is None else structs.replace(memory, last_place=None)
     elif view.ids:
         memory = structs.replace(memory, last_place=result.cursor_after(count, identify))
