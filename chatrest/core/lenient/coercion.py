@@ -58,6 +58,8 @@ class Coercions:
 
     def lines(self) -> tuple[str, ...]:
         """The coercions: `data[3].sentAt: expected …`, or `data[*].id: expected … (1000 records)`."""
+        if not (self._records or self._others):  # nearly every page
+            return ()
         fields: dict[str, list[tuple[int, str]]] = {}
         for text, indexes in self._records.items():
             field = _INDEX.sub("[*]", text)
