@@ -24,14 +24,14 @@ ARRAYS: Final = ("comma", "repeat", "brackets")
 ALWAYS_COMMA: Final = frozenset({"mentionedUids"})
 
 
-def given(query: Struct | None) -> dict[str, Any] | None:
+def filter_values(query: Struct | None) -> dict[str, Any] | None:
     """The fields of a filter that are asked for, by wire names.
 
     A walk looks its filter through once, not for every page.
     """
     if query is None:
         return None
-    named = zip(_names(type(query)), astuple(query), strict=True)
+    named = zip(_wire_names(type(query)), astuple(query), strict=True)
     return {wire: value for wire, value in named if value is not None and value is not UNSET}
 
 
@@ -39,14 +39,14 @@ def query_pairs(query: Struct | Mapping[str, Any] | None, arrays: Arrays) -> Ite
     """The pairs of `query` in its order; what is None or UNSET is not asked for."""
     if query is None:
         return
-    named = query if isinstance(query, Mapping) else given(query) or {}
+    named = query if isinstance(query, Mapping) else filter_values(query) or {}
     for wire, value in named.items():
         if value is None or value is UNSET:
             continue
         if isinstance(value, list | tuple | set | frozenset):
-            yield from _several(wire, [_one(wire, item) for item in value], arrays)
+            yield from _list_pairs(wire, [_text(wire, item) for item in value], arrays)
         else:
-            yield wire, _one(wire, value)
+            yield wire, _text(wire, value)
 
 
 def query_string(pairs: Iterable[tuple[str, str]], position: Pairs = ()) -> str:
@@ -67,11 +67,11 @@ def _quoted(text: str) -> str:
 
 
 @cache
-def _names(kind: type[Struct]) -> tuple[str, ...]:
+def _wire_names(kind: type[Struct]) -> tuple[str, ...]:
     return tuple(field.encode_name for field in fields(kind))
 
 
-def _one(name: str, value: Any) -> str:
+def _text(name: str, value: Any) -> str:
     if type(value) is str:
         return value
     if isinstance(value, bool):
@@ -84,7 +84,7 @@ def _one(name: str, value: Any) -> str:
     )
 
 
-def _several(name: str, values: list[str], arrays: Arrays) -> Iterator[tuple[str, str]]:
+def _list_pairs(name: str, values: list[str], arrays: Arrays) -> Iterator[tuple[str, str]]:
     if arrays == "comma" or name in ALWAYS_COMMA:
         if torn := [value for value in values if "," in value]:
             raise RequestInvalidError(

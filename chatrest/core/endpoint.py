@@ -105,10 +105,10 @@ class Endpoint(Struct, Generic[R], frozen=True, dict=True):
         Raises `RequestInvalidError` for a path parameter that is missing, not known, or not one segment, and
         for an acting user that cannot stand in a header.
         """
-        return Call(self, self.filled(path), query, body, check_acting_user(on_behalf_of))
+        return Call(self, self.build_path(path), query, body, check_acting_user(on_behalf_of))
 
-    def filled(self, path: Mapping[str, str]) -> str:
-        """The path below the base address, percent-encoded."""
+    def build_path(self, path: Mapping[str, str]) -> str:
+        """Return the path below the base address, percent-encoded, with `path` for its parameters."""
         if path.keys() != set(self.parameters):
             missing = [name for name in self.parameters if name not in path]
             unknown = [name for name in path if name not in self.parameters]

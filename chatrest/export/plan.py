@@ -10,7 +10,7 @@ import msgspec
 from msgspec import Struct, structs
 
 from ..core.arguments import check
-from ..core.encode import given
+from ..core.encode import filter_values
 from ..core.endpoint import check_acting_user, segment
 from ..errors import RequestInvalidError
 from ..queries.messages import MessageQuery
@@ -138,7 +138,7 @@ class Plan(Struct, frozen=True, kw_only=True, dict=True, forbid_unknown_fields=T
 
     def encoded(self) -> bytes:
         """Return the plan as JSON, from which `Plan.parse` gives it back."""
-        return msgspec.json.encode({**structs.asdict(self), "query": given(self.query)})
+        return msgspec.json.encode({**structs.asdict(self), "query": filter_values(self.query)})
 
     @classmethod
     def parse(cls, encoded: bytes | str) -> "Plan":

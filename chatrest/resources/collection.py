@@ -1,4 +1,4 @@
-"""What every collection stands on: a call of an endpoint, and a walk over a list."""
+"""The ground of every collection: the call of an endpoint, and the walk over a list."""
 
 from collections.abc import Awaitable
 from functools import cache
@@ -40,7 +40,7 @@ class Collection:
         **path: str,
     ) -> Awaitable[R]:
         """One call; `RequestInvalidError` before anything is sent where an argument is wrong."""
-        return self._send(self._made(endpoint, body, query, on_behalf_of, path))
+        return self._send(self._build_call(endpoint, body, query, on_behalf_of, path))
 
     def _walk(
         self,
@@ -52,9 +52,9 @@ class Collection:
         **path: str,
     ) -> Walk[T]:
         """A walk over a list; `CursorError` where `cursor` is not one of it."""
-        return walk(self._send, self._made(endpoint, None, query, on_behalf_of, path), cursor)
+        return walk(self._send, self._build_call(endpoint, None, query, on_behalf_of, path), cursor)
 
-    def _made(
+    def _build_call(
         self,
         endpoint: Endpoint[R],
         body: Struct | None,

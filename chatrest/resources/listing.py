@@ -9,7 +9,7 @@ from msgspec import structs
 
 from ..core.cursor import Cursor, beginning, fingerprint, resumed
 from ..core.decode import Listing
-from ..core.encode import given, query_pairs
+from ..core.encode import filter_values, query_pairs
 from ..core.endpoint import Call, Pairs, Send
 from ..core.paging import LARGEST_PAGE, UNPAGED
 from ..core.walk_state import Rules
@@ -25,7 +25,7 @@ def walk(send: Send, call: Call[Listing[T]], cursor: Cursor | str | None) -> Wal
     acting_user = None if endpoint.acting == "never" else call.acting_user or send.acting_user
     pairs: Pairs = ()
     if call.query is not None:
-        call = structs.replace(call, query=given(call.query))
+        call = structs.replace(call, query=filter_values(call.query))
         pairs = tuple(query_pairs(call.query, "repeat"))
     # Counts come in the place of messages, in one reply (operations table, messages.list).
     is_counted = bool((call.query or {}).get("count"))
