@@ -17,7 +17,7 @@ cannot be held is a `ReplyUnreadableError` that names its place: no record is dr
 
 from collections.abc import Callable
 from types import UnionType
-from typing import Any, Final, Generic, TypeVar, final, get_args, overload
+from typing import Any, Final, Generic, TypeAlias, TypeVar, final, get_args, overload
 
 from msgspec import UNSET, Struct, structs
 
@@ -317,13 +317,17 @@ def many(record: Any) -> Many[Any]:
     return Many(kind_of(record))
 
 
+Substitute: TypeAlias = Callable[[Any], dict[str, Any] | None]
+"""Makes the record of a reply's JSON that has another form; None where it cannot."""
+
+
 @overload
-def one(record: type[T]) -> One[T]: ...
+def one(record: type[T], substitute: Substitute | None = None) -> One[T]: ...
 @overload
-def one(record: UnionType) -> One[Message]: ...
-def one(record: Any) -> One[Any]:
-    """Return the envelope of one record: `{"data": record}`."""
-    return One(kind_of(record))
+def one(record: UnionType, substitute: Substitute | None = None) -> One[Message]: ...
+def one(record: Any, substitute: Substitute | None = None) -> One[Any]:
+    """Return the envelope of one record: `{"data": record}`, or what `substitute` makes of the reply."""
+    return One(kind_of(record), substitute)
 
 
 @overload

@@ -2,8 +2,6 @@
 
 from typing import Any, Final, final
 
-from msgspec import structs
-
 from ..core.decode import ACK, Ack, Outcomes, each, many, one
 from ..core.endpoint import Endpoint
 from ..core.outcomes import outcomes_of
@@ -30,9 +28,8 @@ ADD: Final = Endpoint(
     body=NewMembers, acting="optional",
 )  # fmt: skip
 CHANGE_SCOPE: Final = Endpoint(
-    "members.change_scope", "PUT", "/groups/{guid}/members/{uid}",
-    structs.replace(one(MemberScope), substitute=_acknowledged_scope), "idempotent",
-    body=NewScope, acting="optional",
+    "members.change_scope", "PUT", "/groups/{guid}/members/{uid}", one(MemberScope, _acknowledged_scope),
+    "idempotent", body=NewScope, acting="optional",
 )  # fmt: skip
 KICK: Final = Endpoint(
     "members.kick", "DELETE", "/groups/{guid}/members/{uid}", ACK, "idempotent", acting="optional"
