@@ -2,6 +2,8 @@
 
 from typing import Any, Final, final
 
+from msgspec import structs
+
 from ..core.decode import ACK, Ack, Outcomes, each, many, one
 from ..core.endpoint import Endpoint
 from ..core.outcomes import outcomes_of
