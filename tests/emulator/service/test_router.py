@@ -91,7 +91,7 @@ def test_the_further_operations_are_none_of_the_clients() -> None:
 def test_every_operation_is_reached_by_its_own_path(name: str) -> None:
     served = SERVED[name]
     base = "management" if served.interface == "management" else "v3"
-    path = f"/{base}{served.filled(dict.fromkeys(served.parameters, 'x y'))}"
+    path = f"/{base}{served.build_path(dict.fromkeys(served.parameters, 'x y'))}"
     route = Router(SERVED.values()).route(served.method, path)
     assert route is not None
     assert route.endpoint is served
