@@ -23,10 +23,11 @@ def onward(view: PageView) -> Onward:
         return ask_with_direction(view)  # the position says no direction, and the page shows none
     if served is None and view.was_asked_at_position and not ordered.by_id:
         return lost_position(view) if view.ids else empty_end(view)
-    goes_by_number = _goes_by_number(view)
-    if served is not None and (view.rules.paging.positions or view.cursor.position or not goes_by_number):
+    if served is not None and (view.rules.paging.positions or view.cursor.position):
         return by_position(view, served)
-    return by_number(view) if goes_by_number else without_position(view)
+    if _goes_by_number(view):
+        return by_number(view)
+    return without_position(view) if served is None else by_position(view, served)
 
 
 def _goes_by_number(view: PageView) -> bool:
