@@ -6,15 +6,12 @@ direction of its first page; where the service ignores an id, by page number.
 """
 
 from collections.abc import Hashable
-from typing import Final
 
 from .by_number import next_number
 from .endpoint import Pairs
-from .order import is_number, last_id
-from .page_view import END, Onward, PageView, described, empty_end, place_of
-from .paging import POSITION_MEMBERS
-
-_COMPARED: Final = frozenset({"id", "sentAt", "updatedAt", "createdAt"})
+from .order import Affix, is_ahead, last_id
+from .page_view import END, Onward, PageView, describe, empty_end, place_of
+from .paging import COMPARED_MEMBERS, POSITION_MEMBERS
 
 
 def by_position(view: PageView, served: tuple[Pairs, bool]) -> Onward:
@@ -36,8 +33,8 @@ def by_position(view: PageView, served: tuple[Pairs, bool]) -> Onward:
     if view.is_border_alone:
         return END
     return Onward(
-        error=f"the cursor does not move: the walk stood at {described(before)}, and its page's cursor was "
-        f"{described(after)}, though the page was not empty"
+        error=f"the cursor does not move: the walk stood at {describe(before)}, and its page's cursor was "
+        f"{describe(after)}, though the page was not empty"
     )
 
 
@@ -52,28 +49,22 @@ def _is_on_page(view: PageView, place: dict[str, str]) -> bool:
     if not (items and served and view.ordered.by_id and place.keys() <= {"id", "sentAt"}):
         return False
     last, direction = view.rules.identify(items[-1]), view.ordered.direction
-    if not _is_ahead(last, served, direction) or served not in view.ids:
+    if not is_ahead(last, served, direction) or served not in view.ids:
         return False
     at = view.page.items[view.ids.index(served)]
     times = getattr(at, "sent_at", 0), getattr(items[-1], "sent_at", 0)
     return times[0] <= times[1] if direction == "append" else times[0] >= times[1]
 
 
-def _is_ahead(text: str, behind: str, direction: str) -> bool:
-    if text == behind or not (is_number(text) and is_number(behind)):
-        return False
-    return int(text) > int(behind) if direction == "append" else int(text) < int(behind)
-
-
 def _regress(view: PageView, before: dict[str, str], after: dict[str, str]) -> tuple[str | None, Hashable]:
     """Return the fault of a walk that has been at `after` before, and what the next steps must recognise."""
     if not before:  # no position leads back to the walk's start
         return None, None
-    is_ahead, is_back = _movements(before, after, view.ordered.direction)
-    if is_ahead and not is_back:
+    has_advanced, is_back = _movements(before, after, view.ordered.direction)
+    if has_advanced and not is_back:
         return None, None
-    words = f"the walk stood at {described(before)}, and its page's cursor was {described(after)}"
-    if is_back and not is_ahead:
+    words = f"the walk stood at {describe(before)}, and its page's cursor was {describe(after)}"
+    if is_back and not has_advanced:
         return f"the cursor goes back: going {view.ordered.direction}, {words}", None
     here = tuple(before.items())
     if tuple(after.items()) in view.memory.visited.having(here):
@@ -81,17 +72,11 @@ def _regress(view: PageView, before: dict[str, str], after: dict[str, str]) -> t
     return None, here
 
 
-def _movements(before: dict[str, str], after: dict[str, str], direction: str) -> tuple[bool, bool]:
+def _movements(before: dict[str, str], after: dict[str, str], direction: Affix) -> tuple[bool, bool]:
     """Return two flags: a number that both have has moved ahead; one has moved back."""
-    is_ahead = is_back = False
-    for name in _COMPARED & before.keys() & after.keys():
-        old, new = before[name], after[name]
-        if old != new and is_number(old) and is_number(new):
-            if (int(new) > int(old)) is (direction == "append"):
-                is_ahead = True
-            else:
-                is_back = True
-    return is_ahead, is_back
+    pairs = [(before[name], after[name]) for name in COMPARED_MEMBERS & before.keys() & after.keys()]
+    has_advanced = any(is_ahead(new, old, direction) for old, new in pairs)
+    return has_advanced, any(is_ahead(old, new, direction) for old, new in pairs)
 
 
 def without_position(view: PageView) -> Onward:
@@ -103,7 +88,7 @@ def without_position(view: PageView) -> Onward:
     if not view.rules.paging.positions:
         return END  # documented as one reply
     if not view.has_new:
-        return _without_news_error(view) if view.cursor.delivered > len(view.ids) else next_number(view)
+        return _nothing_new(view) if view.cursor.delivered > len(view.ids) else next_number(view)
     if not view.ordered.by_id or not view.ordered.is_stated:
         return next_number(view) if view.cursor.position else ask_with_direction(view)
     return own_position(view, ())
@@ -124,7 +109,7 @@ def lost_position(view: PageView) -> Onward:
     values = {wire: getattr(last, name, None) for wire, name in POSITION_MEMBERS if wire in view.asked}
     place = [(wire, str(value)) for wire, value in values.items() if isinstance(value, int | str) and value]
     if len(place) < len(values) or dict(place) == place_of(view.cursor.position):
-        words = described(place_of(view.cursor.position))
+        words = describe(place_of(view.cursor.position))
         return Onward(error=f"the page at {words} has no position that leads on, asked for twice")
     return Onward((("affix", view.ordered.direction), *place))
 
@@ -139,12 +124,13 @@ def own_position(view: PageView, served: Pairs) -> Onward:
     if is_timed and view.ordered.items and getattr(view.ordered.items[-1], "sent_at", 0) > 0:
         position += (("sentAt", str(view.ordered.items[-1].sent_at)),)
     if place_of(position) == place_of(view.cursor.position):
-        return _without_news_error(view)
+        return _nothing_new(view)
     return Onward(position, landmark=None if served else position)
 
 
-def _without_news_error(view: PageView) -> Onward:
+def _nothing_new(view: PageView) -> Onward:
+    """Return the end for the item alone that was asked from; for other pages, why the walk cannot go on."""
     if view.is_border_alone:
         return END
-    place = described(place_of(view.cursor.position))
+    place = describe(place_of(view.cursor.position))
     return Onward(error=f"the page at {place} holds nothing new, and no position that leads on")

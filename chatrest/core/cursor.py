@@ -21,14 +21,13 @@ from msgspec import Struct, structs
 from ..errors import CursorError
 from .cursor_key import MAC_BYTES, CursorKey
 from .endpoint import Pairs
-from .order import Affix, is_number
-from .paging import LARGEST_PAGE, Paging
+from .order import Affix, is_ahead, is_number
+from .paging import COMPARED_MEMBERS, LARGEST_PAGE, Paging
 
 _VERSION: Final = b"\x02"
 _SUM: Final = 6
 # The standard library's: an id may hold a lone surrogate, which only an escape can carry.
 _ENCODER: Final = json.JSONEncoder(separators=(",", ":"), sort_keys=True)
-_COMPARED: Final = frozenset({"id", "sentAt", "updatedAt", "createdAt"})
 _DAMAGED: Final = "the cursor token is damaged: it was not made by str(cursor)"
 
 
@@ -154,7 +153,7 @@ def _fault(place: Cursor, start: Cursor, paging: Paging) -> str | None:
         is_number(position["page"]) and int(position["page"]) >= int(begun.get("page", 1))
     ):
         return "its page lies before the query's first one"
-    for name in _COMPARED & begun.keys() & position.keys():
+    for name in COMPARED_MEMBERS & begun.keys() & position.keys():
         if not _is_onward(position[name], begun[name], place.direction):
             return f"it lies before the query's own {name}"
     last = place.last
@@ -173,11 +172,7 @@ def _is_onward(place: str, begun: str, direction: Affix | None) -> bool:
 
     Ids that are no numbers cannot be compared.
     """
-    if place == begun or not is_number(begun):
-        return True
-    if not is_number(place):
-        return False
-    return int(place) < int(begun) if direction == "prepend" else int(place) > int(begun)
+    return place == begun or not is_number(begun) or is_ahead(place, begun, direction or "append")
 
 
 def _json(value: Any) -> bytes:

@@ -38,6 +38,13 @@ def is_number(text: str | None) -> bool:
     return text is not None and text.isascii() and text.isdecimal() and len(text) <= _LONGEST
 
 
+def is_ahead(text: str, behind: str, direction: Affix) -> bool:
+    """Return True where both are plain numbers, and `text` lies further on in the direction."""
+    if text == behind or not (is_number(text) and is_number(behind)):
+        return False
+    return int(text) > int(behind) if direction == "append" else int(text) < int(behind)
+
+
 def are_ascending(ids: Sequence[str]) -> bool:
     """Return True for numbers of one length that ascend: such texts compare as their numbers do.
 

@@ -96,13 +96,17 @@ class PageView(Struct, frozen=True):
         return current is not None and pages is not None and current >= pages > 0
 
     @property
+    def counts_more_pages(self) -> bool:
+        """True where the pagination counts pages after this one."""
+        current, pages = self.pagination.current_page, self.pagination.total_pages
+        return current is not None and pages is not None and current < pages
+
+    @property
     def says_more(self) -> bool:
         """True where the pagination counts more pages, and more items than the walk has given."""
-        numbers = self.pagination
-        if numbers.current_page is None or numbers.total_pages is None:
-            return False
-        is_given = numbers.total is not None and 0 < numbers.total <= self.cursor.delivered
-        return numbers.current_page < numbers.total_pages and not is_given
+        total = self.pagination.total
+        is_given = total is not None and 0 < total <= self.cursor.delivered
+        return self.counts_more_pages and not is_given
 
     @property
     def page_of_pages(self) -> str:
@@ -117,10 +121,8 @@ class PageView(Struct, frozen=True):
     @property
     def counts_too_few(self) -> bool:
         """True where pagination counts more pages, but fewer items than the walk has given: one is wrong."""
-        numbers = self.pagination
-        if numbers.current_page is None or numbers.total_pages is None or numbers.total is None:
-            return False
-        return numbers.current_page < numbers.total_pages and 0 < numbers.total < self.cursor.delivered
+        total = self.pagination.total
+        return total is not None and 0 < total < self.cursor.delivered and self.counts_more_pages
 
     @property
     def is_border_alone(self) -> bool:
@@ -134,6 +136,7 @@ class PageView(Struct, frozen=True):
 
 
 def positions_of(page: Listing[Any]) -> list[Position]:
+    """The positions that a reply holds, the likeliest first."""
     meta = page.meta
     return [
         position for position in (meta.cursor, meta.next, page.cursor, meta.previous) if position is not None
@@ -172,5 +175,6 @@ def place_of(position: Pairs) -> dict[str, str]:
     return {name: value for name, value in position if name not in _NO_PLACE}
 
 
-def described(place: dict[str, str]) -> str:
+def describe(place: dict[str, str]) -> str:
+    """Return a position in words, for an error: `id=5 sentAt=70`."""
     return " ".join(f"{name}={value}" for name, value in place.items()) or "its start"

@@ -34,6 +34,9 @@ POSITION_MEMBERS: Final = (
 )  # fmt: skip
 """The members of a position that lead on: (on the wire, in `Position`)."""
 
+COMPARED_MEMBERS: Final = frozenset({"id", "sentAt", "updatedAt", "createdAt"})
+"""The members whose numbers rise with `append` and fall with `prepend`."""
+
 
 class Paging(Struct, frozen=True, kw_only=True, dict=True):
     """One dialect."""
