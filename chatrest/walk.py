@@ -57,7 +57,7 @@ class WalkSource(Struct, Generic[T], frozen=True, kw_only=True):
     name: str
     """The operation's name."""
     largest: LargestPage
-    """Of this list in this session, asked in the same way."""
+    """Of this list in this session, asked with the same size; a limited walk is measured by it, too."""
     cursor_key: CursorKey | None = None
     """Signs the walk's cursors."""
 
