@@ -1,105 +1,27 @@
-"""Waits of calls, in real time: for the service's rate limit, for other calls, and with a region that hangs.
+"""Waits of calls, in real time: interactive calls beside a thousand bulk calls, and a region that hangs.
 
-Three tables. Limits: tasks call without pause, against emulators with every kind of limit and every spelling
-of its headers, all at the same time. The table shows the requests that the emulator allowed and refused after
-the first window, in which the client learns the limit. Fairness: the wait of an interactive call while a
-thousand bulk calls wait. Bulkheads: the duration of calls to one region while another region hangs.
-
-A limit's window is a minute on services of this kind, and a quarter of that here. It cannot be much shorter:
-Retry-After is in whole seconds, so a 429 stops all calls for up to a second too long. That is little of a
-minute, but a third of a window of 3 s.
+Two tables. Fairness: the wait of an interactive call while a thousand bulk calls wait. Bulkheads: the
+duration of calls to one region while another region hangs. The use of rate limits is in `pace`.
 """
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from statistics import median
-from typing import Any, Final, NamedTuple, get_args
+from typing import Any, Final, NamedTuple
 
-from chatrest import App, AsyncSession
-from chatrest.core.pacer import Pace
+from chatrest import App, AsyncSession, Pace
 from chatrest.emulator import Emulator
-from chatrest.emulator.limits import SPELLINGS, Kind, RateLimit, Spelling
 from chatrest.emulator.weather import HalfOpen, Latency
-from chatrest.network.lanes import Priority
 from chatrest.telemetry import Attempt, Record
 
 from .measure import arguments, count, table, title
 
-MOST_REFUSED: Final = 0.01
-LEAST_USED: Final = 0.95
-KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
 LATENCY: Final = 0.02
 """Seconds until the emulator's reply, in the benchmark of waits for a place."""
-_EPOCH: Final = 1_700_000_000
 _USER: Final = "/users/user-01"
 _PAUSE: Final = 0.05  # seconds between the interactive calls
-
-
-# ── limits ──
-
-
-class Sizes(NamedTuple):
-    """The sizes of the benchmark of limits; `window` is in seconds."""
-
-    window: int
-    windows: int
-    per_window: int
-    tasks: int
-    priority: Priority
-
-
-class LimitResult(NamedTuple):
-    """The use of a limit after its first window."""
-
-    used: float
-    """The share of the limit that was used."""
-    refused: float
-    """The share of requests that were answered 429."""
-    first: int
-    """The number of requests that were answered 429 in the first window."""
-
-
-async def measure_limits(sizes: Sizes) -> dict[tuple[Kind, Spelling], LimitResult]:
-    """Return the use of every limit, all measured at the same time."""
-    pairs: list[tuple[Kind, Spelling]] = [(kind, spelling) for kind in KINDS for spelling in SPELLINGS]
-    results = await asyncio.gather(*(_measure_limit(kind, spelling, sizes) for kind, spelling in pairs))
-    return dict(zip(pairs, results, strict=True))
-
-
-async def _measure_limit(kind: Kind, spelling: Spelling, sizes: Sizes) -> LimitResult:
-    limit = RateLimit(kind=kind, per_window=sizes.per_window, window=sizes.window, headers=spelling)
-    pace = Pace(window=sizes.window)
-    # A separate clock, so that the first window begins with the first request.
-    clock, length = _clock_from(_EPOCH // sizes.window * sizes.window), sizes.window * (sizes.windows + 1)
-    async with (
-        Emulator(users=2, messages=0, limit=limit, clock=clock) as emulator,
-        AsyncSession(emulator.app, pace=pace, priority=sizes.priority) as session,
-    ):
-        await _call_repeatedly(length - 0.01, session, sizes.tasks)
-        first, *rest = emulator.limited.windows
-    allowed, refused = sum(each.allowed for each in rest), sum(each.refused for each in rest)
-    share = refused / (allowed + refused) if rest else 0.0
-    return LimitResult(allowed / (sizes.windows * sizes.per_window), share, first.refused)
-
-
-def _clock_from(epoch: float) -> Callable[[], float]:
-    began = time.monotonic()
-    return lambda: epoch + time.monotonic() - began
-
-
-async def _call_repeatedly(seconds: float, session: AsyncSession, tasks: int, path: str = _USER) -> None:
-    """Call `path` without pause in `tasks` tasks for `seconds` seconds."""
-
-    async def call() -> None:
-        while True:
-            await session.request("GET", path)
-
-    with suppress(TimeoutError):
-        async with asyncio.timeout(seconds), asyncio.TaskGroup() as group:
-            for _ in range(tasks):
-                group.create_task(call())
 
 
 # ── fairness ──
@@ -115,7 +37,7 @@ class Waits(NamedTuple):
 async def wait_for_slot(seconds: int, waiting: int) -> Waits:
     """Return the waits while `waiting` bulk tasks wait for slots at a rate of 200 calls per second."""
     async with Emulator(users=2, messages=0) as emulator:
-        return await _waits(emulator.app, seconds, waiting, pace=Pace(rate=12_000))
+        return await _waits(emulator.app, seconds, waiting, pace=Pace(rate=200, window=1))
 
 
 async def wait_for_place(seconds: int, waiting: int) -> Waits:
@@ -142,6 +64,19 @@ async def _waits(app: App, seconds: int, waiting: int, **options: Any) -> Waits:
         await _call_repeatedly(seconds, session.with_options(priority="bulk"), waiting)
         await _cancel(interactive)
     return waits
+
+
+async def _call_repeatedly(seconds: float, session: AsyncSession, tasks: int) -> None:
+    """Call without pause in `tasks` tasks for `seconds` seconds."""
+
+    async def call() -> None:
+        while True:
+            await session.request("GET", _USER)
+
+    with suppress(TimeoutError):
+        async with asyncio.timeout(seconds), asyncio.TaskGroup() as group:
+            for _ in range(tasks):
+                group.create_task(call())
 
 
 # ── bulkheads ──
@@ -194,22 +129,6 @@ async def _cancel(*tasks: asyncio.Task[Any]) -> None:
 # ── tables ──
 
 
-def _limits_table(sizes: Sizes) -> str:
-    results = asyncio.run(measure_limits(sizes))
-    rows = [
-        (
-            f"{kind}, {spelling}",
-            f"{result.used:.1%}",
-            f">= {LEAST_USED:.0%}",
-            f"{result.refused:.2%}",
-            f"<= {MOST_REFUSED:.0%}",
-            str(result.first),
-        )
-        for (kind, spelling), result in results.items()
-    ]
-    return table(("limit, headers", "used", "goal", "answered 429", "goal", "429 in the first window"), rows)
-
-
 def _waits_table(seconds: int, waiting: int) -> str:
     rows = []
     for name, measure in (("a slot, 200 per second", wait_for_slot), ("a place, 20 in all", wait_for_place)):
@@ -233,25 +152,12 @@ def _bulkheads_table(rounds: int, calls: int, waiting: int) -> str:
 def main(argv: Sequence[str] | None = None) -> None:
     """Print the tables."""
     parser = arguments(__doc__, rounds=5)
-    parser.add_argument("--window", type=count, default=15, help="seconds of a limit's window (15)")
-    parser.add_argument("--windows", type=count, default=4, help="windows counted, after the first (4)")
-    parser.add_argument("--per-window", type=count, default=900, help="requests per window (900)")
-    parser.add_argument("--tasks", type=count, default=100, help="tasks that call without pause (100)")
-    parser.add_argument(
-        "--priority", choices=("bulk", "interactive"), default="bulk", help="their priority (bulk)"
-    )
     parser.add_argument("--waiting", type=count, default=1000, help="calls that wait or hang (1000)")
     parser.add_argument("--seconds", type=count, default=6, help="seconds of a fairness run (6)")
     parser.add_argument("--calls", type=count, default=100, help="calls to a region, per round (100)")
     args = parser.parse_args(argv)
-    sizes = Sizes(args.window, args.windows, args.per_window, args.tasks, args.priority)
-    subject = (
-        f"{sizes.tasks} {sizes.priority} tasks call without pause; the limit is {sizes.per_window} requests"
-    )
-    method = f"requests counted by the emulator in {sizes.windows} windows after the first"
-    print(title(f"{subject} in {sizes.window} s", method, "aiohttp"))
-    print(_limits_table(sizes))
-    print(f"\nWaits before sending, while {args.waiting} bulk tasks call without pause\n")
+    subject = f"Waits before sending, while {args.waiting} bulk tasks call without pause"
+    print(title(subject, "wall clock time", "aiohttp"))
     print(_waits_table(args.seconds, args.waiting))
     print(f"\nA call to one region while {args.waiting} calls to another one are never answered\n")
     print(_bulkheads_table(args.rounds, args.calls, args.waiting))
