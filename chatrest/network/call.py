@@ -106,7 +106,7 @@ class ActiveCall(Generic[R]):
         finally:
             self._pool.release(options.priority)
             spent.network = now() - began
-        self._gate.observe(limit_signal(reply, options.retry.longest_server_wait))
+        self._gate.observe(limit_signal(reply, options.retry.longest_server_wait), began)
         return reply
 
     async def _wait(self, spent: Durations) -> None:

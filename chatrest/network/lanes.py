@@ -171,12 +171,12 @@ class RateGate:
     def expected(self, lane: Priority) -> float:
         """Return the estimated seconds that a new request in `lane` would wait for its slot."""
         rate = self.pacer.rate
-        queued = self._lanes.ahead(lane) * self.pacer.window / rate if rate else 0.0
+        queued = self._lanes.ahead(lane) / rate if rate else 0.0
         return self.delay(lane) + queued
 
-    def observe(self, signal: Signal) -> None:
-        """Pass a reply's rate limit signal to the pacer."""
-        self.pacer.observe(self._timing.now(), signal)
+    def observe(self, signal: Signal, sent: float) -> None:
+        """Pass the rate limit signal of the reply to a request that was sent at `sent` to the pacer."""
+        self.pacer.observe(self._timing.now(), signal, sent)
 
     def forget(self) -> None:
         """Tell the pacer that a request brought no reply."""
@@ -188,7 +188,7 @@ class RateGate:
             return False
         if self._semaphore is not None and not self._semaphore.try_acquire(lane):
             return False
-        self.pacer.take(now)
+        self.pacer.take(now, urgent=lane == "interactive")
         return True
 
     async def enter(self, lane: Priority) -> None:
@@ -221,7 +221,7 @@ class RateGate:
             elif lane == "bulk" and self._lanes.ahead("interactive"):
                 await self._timing.sleep(_YIELD_SECONDS)
             elif await self._wait_for_place(lane):
-                self.pacer.take(self._timing.now())
+                self.pacer.take(self._timing.now(), urgent=lane == "interactive")
                 self._lanes.serve(self._lanes.first(lane) or own)
 
     async def _wait_for_place(self, lane: Priority) -> bool:

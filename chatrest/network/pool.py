@@ -8,7 +8,8 @@ from collections.abc import Callable
 from typing import final
 
 from ..core.breaker import Breaker, RetryBudget
-from ..core.pacer import Pace, Pacer
+from ..core.endpoint import RateClass
+from ..core.pacer import DOCUMENTED_RATES, Pace, Pacer
 from ..core.timeouts import Timeouts
 from ..core.wire import Request
 from ..errors import ConnectError, ReplyUnreadableError, RequestInvalidError, TransportError
@@ -63,12 +64,14 @@ class Pool:
         """The number of calls that wait for a place or for a slot of a rate limit."""
         return self.places.waiting + sum(gate.waiting - gate.seeking for gate in self._gates.values())
 
-    def gate(self, app_id: str, rate_class: str) -> RateGate:
+    def gate(self, app_id: str, rate_class: RateClass) -> RateGate:
         """Return the rate gate of an app's rate class, which all tasks and views of the session share."""
         key = (app_id, rate_class)
         gate = self._gates.get(key)
         if gate is None:
-            gate = self._gates[key] = RateGate(Pacer(self._pace), self._timing, self.places)
+            gate = self._gates[key] = RateGate(
+                Pacer(self._pace, DOCUMENTED_RATES[rate_class]), self._timing, self.places
+            )
         return gate
 
     def release(self, lane: Priority) -> None:
