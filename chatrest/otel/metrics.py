@@ -9,8 +9,8 @@
 | `chatrest.pool.wait_time`      | histogram, s     | call that waited for a place in the region's pool      |
 | `chatrest.retry.wait_time`     | histogram, s     | call that waited between attempts                      |
 
-The first one, its attributes and its buckets follow the semantic conventions for HTTP client metrics, with the
-attribute `url.template`; its count is the number of requests. The others have the attributes
+The first one, its attributes and its buckets follow the semantic conventions for HTTP client metrics, with
+the attribute `url.template`; its count is the number of requests. The others have the attributes
 `chatrest.operation` and `chatrest.region`; `chatrest.call.duration` also has `error.type` after an error. The
 value of `error.type` is the name of a class of `chatrest.errors`, or `CancelledError`.
 

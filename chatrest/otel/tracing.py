@@ -3,11 +3,11 @@
 Names and attributes follow the semantic conventions for HTTP client spans. The name of a span is the method
 and the path's template. A span contains no uid, query, body or key, therefore `url.full` is left out.
 
-There is no span for each attempt. The conventions prefer one for each request on the network, and allow one for
-the whole operation of a client instead. Here the call is what the caller waits for: it may spend most of its
-time waiting for the rate limit, for a place or between attempts, when there is no request to make a span of.
-Almost all calls have one attempt, so a second span would double the cost and show nothing new. All requests of
-a call send the same `traceparent`. `OpenTelemetryMetrics` has the durations of single requests.
+There is no span for each attempt. The conventions prefer one for each request on the network, and allow one
+for the whole operation of a client instead. Here the call is what the caller waits for: it may spend most of
+its time waiting for the rate limit, for a place or between attempts, when there is no request to make a span
+of. Almost all calls have one attempt, so a second span would double the cost and show nothing new. All requests
+of a call send the same `traceparent`. `OpenTelemetryMetrics` has the durations of single requests.
 """
 
 from collections.abc import Mapping
@@ -33,8 +33,8 @@ class OpenTelemetryListener:
     - `tracer`: by default the global provider's.
     - `propagate`: True sends the headers `traceparent` and `tracestate` of W3C Trace Context with each
       request, and never baggage, as that may hold data of users. A propagator in its place, such as
-      `opentelemetry.propagate.get_global_textmap()`, sends what it injects. False, the default, sends nothing.
-      Headers that the request already has are not replaced.
+      `opentelemetry.propagate.get_global_textmap()`, sends what it injects. False, the default, sends
+      nothing. Headers that the request already has are not replaced.
 
     Raises `RequestInvalidError` if `propagate` is something else.
     """
