@@ -22,6 +22,7 @@ from chatrest import (
 )
 from chatrest.core.pacer import Pace
 from chatrest.network.transport import Reply
+from chatrest.resources import users
 from chatrest.telemetry import Attempt, Outcome, Record, notify
 from tests.faulty import KEY
 from tests.stage import PAGE, UID, Stage, forever, reply
@@ -248,7 +249,7 @@ async def test_an_attempt_on_a_region_that_is_down_did_not_reach_the_network() -
 
 async def test_a_call_begins_when_it_is_awaited() -> None:
     stage = Stage(reply(), slow=0.25)
-    running = (await stage.opened()).request("GET", "/users")
+    running = (await stage.opened()).sender(users.LIST())
     stage.time.now += 100
     await running
     [*_, last] = stage.records

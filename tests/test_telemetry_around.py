@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from chatrest import ChatRestError, ConnectError, DeadlineExceededError, NotFoundError
+from chatrest.resources import users
 from chatrest.telemetry import CallStart, Record
 from tests.faulty import KEY
 from tests.stage import UID, Stage, forever, reply
@@ -95,7 +96,7 @@ async def test_a_cancelled_call_is_left() -> None:
 async def test_it_is_entered_in_the_task_that_awaits_the_call() -> None:
     log: list[tuple[str, str]] = []
     stage = Stage(reply(), telemetry=Surrounding(log))
-    running = (await stage.opened()).request("GET", "/users")
+    running = (await stage.opened()).sender(users.LIST())
 
     async def await_it() -> str:
         CURRENT.set("another task")
@@ -103,7 +104,7 @@ async def test_it_is_entered_in_the_task_that_awaits_the_call() -> None:
         return CURRENT.get()
 
     assert await asyncio.create_task(await_it()) == "another task"
-    assert log[0] == ("a enter GET /users", "another task")
+    assert log[0] == ("a enter users.list", "another task")
     assert CURRENT.get() == "outside"
 
 
