@@ -26,7 +26,7 @@ LISTENER_FAILED: Final = "a telemetry listener failed"
 """The log message for an exception of a listener."""
 
 
-class _CallRecord(Struct, frozen=True, kw_only=True):
+class _CallRecord(Struct, frozen=True, kw_only=True, gc=False):
     call: int
     """The number of the call in its process, the same in all of its records."""
     operation: str
@@ -42,12 +42,12 @@ class _CallRecord(Struct, frozen=True, kw_only=True):
 
 
 @final
-class CallStart(_CallRecord, frozen=True, kw_only=True):
+class CallStart(_CallRecord, frozen=True, kw_only=True, gc=False):
     """One call, before its first attempt."""
 
 
 @final
-class Attempt(_CallRecord, frozen=True, kw_only=True):
+class Attempt(_CallRecord, frozen=True, kw_only=True, gc=False):
     """One attempt, whether or not its request was sent. All durations are in seconds.
 
     The record is sent when the attempt has ended and the pause after it is planned, before that pause.
@@ -77,7 +77,7 @@ class Attempt(_CallRecord, frozen=True, kw_only=True):
 
 
 @final
-class Outcome(_CallRecord, frozen=True, kw_only=True):
+class Outcome(_CallRecord, frozen=True, kw_only=True, gc=False):
     """One call, after its last attempt.
 
     Durations are in seconds. `paced`, `queued`, `network` and `decoded` are the sums of all attempts.

@@ -1,11 +1,12 @@
-"""Telemetry of one call: its records, and the context managers that listeners put around it."""
+"""Telemetry of one call: its records, and the context managers that listeners put around it.
+
+The records are made with all their fields written out, as a call with `**` takes five times as long.
+"""
 
 from contextlib import AbstractContextManager
 from functools import lru_cache
 from typing import Any, final
 from urllib.parse import urlsplit
-
-from msgspec import structs
 
 from ..core.endpoint import Call
 from ..core.retry import Attempts
@@ -106,7 +107,14 @@ def attempt_record(
         is_planned and isinstance(attempts.error, ConnectError) and attempts.error.retry_after is not None
     )
     return Attempt(
-        **structs.asdict(start),
+        call=start.call,
+        operation=start.operation,
+        method=start.method,
+        template=start.template,
+        app_id=start.app_id,
+        region=start.region,
+        server_address=start.server_address,
+        server_port=start.server_port,
         number=progress.number,
         status=None if reply is None else reply.status,
         reply_bytes=0 if reply is None else len(reply.body),
@@ -125,7 +133,14 @@ def outcome_record(start: CallStart, progress: Progress, now: float, error_name:
     """Return the record of a call that ended at `now`."""
     reply = progress.reply
     return Outcome(
-        **structs.asdict(start),
+        call=start.call,
+        operation=start.operation,
+        method=start.method,
+        template=start.template,
+        app_id=start.app_id,
+        region=start.region,
+        server_address=start.server_address,
+        server_port=start.server_port,
         attempts=progress.number,
         seconds=now - progress.began,
         paced=progress.paced,

@@ -6,8 +6,8 @@ and the path's template. A span contains no uid, query, body or key, therefore `
 There is no span for each attempt. The conventions prefer one for each request on the network, and allow one
 for the whole operation of a client instead. Here the call is what the caller waits for: it may spend most of
 its time waiting for the rate limit, for a place or between attempts, when there is no request to make a span
-of. Almost all calls have one attempt, so a second span would double the cost and show nothing new. All requests
-of a call send the same `traceparent`. `OpenTelemetryMetrics` has the durations of single requests.
+of. Almost all calls have one attempt, so a second span would double the cost and show nothing new. All
+requests of a call send the same `traceparent`. `OpenTelemetryMetrics` has the durations of single requests.
 """
 
 from collections.abc import Mapping
@@ -132,13 +132,9 @@ def _of_start(start: CallStart) -> _Attributes:
 
 
 def _of_outcome(outcome: Outcome) -> _Attributes:
-    attributes: _Attributes = {
-        "chatrest.paced": outcome.paced,
-        "chatrest.queued": outcome.queued,
-        "chatrest.network": outcome.network,
-        "chatrest.decoded": outcome.decoded,
-        "chatrest.waited": outcome.waited,
-    }
+    attributes: _Attributes = {"chatrest.network": outcome.network, "chatrest.decoded": outcome.decoded}
+    waits = (("paced", outcome.paced), ("queued", outcome.queued), ("waited", outcome.waited))
+    attributes.update((f"chatrest.{name}", seconds) for name, seconds in waits if seconds > 0)
     if outcome.attempts > 1:
         attributes["http.request.resend_count"] = outcome.attempts - 1
     _add_ending(attributes, outcome)
