@@ -15,7 +15,7 @@ from contextvars import ContextVar, Token
 from typing import Final, TypeAlias, final
 
 from ..core.arguments import check_unquoted
-from ..telemetry import LOGGER, Attempt, CallStart, Outcome, Record
+from ..telemetry import LOGGER, Attempt, CallListener, CallStart, Outcome, Record
 from .api import TextMapPropagator, TraceContextTextMapPropagator, context, trace
 
 _Attributes: TypeAlias = dict[str, str | int | float]
@@ -24,7 +24,7 @@ _ENTERED: Final[ContextVar[bool]] = ContextVar("chatrest_call_span_entered")
 
 
 @final
-class OpenTelemetryListener:
+class OpenTelemetryListener(CallListener):
     """A `CallListener` for `AsyncSession(telemetry=…)` that makes spans.
 
     The span is current while the call runs, so logs of that time belong to it. Its parent is the current span
