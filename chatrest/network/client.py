@@ -32,6 +32,7 @@ from .options import (
     check_verify,
 )
 from .pool import Pool
+from .records import CallScope, call_start
 from .timing import Clock, Home, Sleep
 from .transport import Transport, Verify
 
@@ -159,7 +160,7 @@ def run_call(
     if LOGGER.isEnabledFor(logging.DEBUG):
         context = structs.replace(context, listeners=(log_attempt, *context.listeners))
     if context.listeners:
-        context = structs.replace(context, number=next(_NUMBERS))
+        context = structs.replace(context, start=call_start(next(_NUMBERS), call, request, options))
         return _observed(ActiveCall(call, request, pool, options, context), options.deadline, context)
     active = ActiveCall(call, request, pool, options, context)
     # No further coroutine around the call, as each layer costs time.
@@ -179,14 +180,17 @@ async def _bounded(active: ActiveCall[R], deadline: float) -> R:
 
 
 async def _observed(active: ActiveCall[R], deadline: float | None, context: CallContext) -> R:
-    """Return the result of a call, and send a record of its outcome to the listeners."""
+    """Return the result of a call, with the listeners' context managers around it and a record of it."""
+    assert context.start is not None
     error_name: str | None = "CancelledError"
-    try:
-        result = await (active.result() if deadline is None else _bounded(active, deadline))
-        error_name = None
-        return result
-    except Exception as error:
-        error_name = type(error).__name__
-        raise
-    finally:
-        notify(context.listeners, active.outcome(error_name))
+    with CallScope(context.listeners, context.start) as headers:
+        try:
+            active.begin(headers)
+            result = await (active.result() if deadline is None else _bounded(active, deadline))
+            error_name = None
+            return result
+        except Exception as error:
+            error_name = type(error).__name__
+            raise
+        finally:
+            notify(context.listeners, active.outcome(error_name))
