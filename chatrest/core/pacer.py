@@ -137,22 +137,23 @@ class _Hold:
         self._wait = (
             min(self._LONGEST_FIRST, max(self._SHORTEST, 3 / rate)) if rate is not None else self._FIRST
         )
-        self._until = now + self._wait
+        self.until = now + self._wait
+        """When the next request may go."""
 
     def delay(self, now: float) -> float:
         """Return the seconds until the next request may go."""
-        return _POLL if self.is_probing else self._until - now
+        return _POLL if self.is_probing else self.until - now
 
     def refuse(self, sent: float, now: float, seconds: float | None) -> None:
         """Note a further 429, which named `seconds` or no time."""
         if seconds is not None:
-            self._until = max(self._until, now + seconds) if self.is_named else now + seconds
+            self.until = max(self.until, now + seconds) if self.is_named else now + seconds
             self.is_named = True
         if sent > self.began:  # it was a probe
             self.is_probing = False
             self._refused = max(self._refused, sent)
             self._wait = min(self._LONGEST, self._GROWTH * self._wait)
-            self._until = max(self._until, now + self._wait)
+            self.until = max(self.until, now + self._wait)
 
     def unneeded(self, end: float) -> float:
         """Return the seconds before `end`, the hold's end, that may not have been needed."""
@@ -214,7 +215,7 @@ class Pacer:
             if not self._hold.is_named:
                 self._hold.is_probing = True
                 return
-            self._resume(now, now)
+            self._resume(now, self._hold.until)
         if urgent:
             self._urgent_at = now
         curve = self._curve or (None if urgent else self._start)
@@ -248,7 +249,7 @@ class Pacer:
         if self._hold is None:
             (self._curve or self._start).use(self._slots.confirm(sent), now)
         elif sent > self._hold.began:
-            self._resume(now, sent)
+            self._resume(now, min(sent, self._hold.until))
 
     def _is_spread(self, urgent: bool) -> bool:
         if not urgent:
@@ -276,7 +277,10 @@ class Pacer:
         self._hold.refuse(sent, now, signal.retry_after)
 
     def _resume(self, now: float, end: float) -> None:
-        """Go on after a hold that ended at `end`, as seen at `now`."""
+        """Go on after a hold that ended at `end`, as seen at `now`.
+
+        After `end` a request was allowed but not wanted, and that time says nothing about a limit.
+        """
         hold, self._hold, self._resumed_at = self._hold, None, now
         assert hold is not None
         if not isinstance(self._curve, _GivenRate):
