@@ -98,7 +98,7 @@ class _Slots:
         self.next = -inf
         self.used_since = -inf
         self.late = late
-        self._confirmed = -inf
+        self._taken_at = self._confirmed = -inf
 
     def begin(self, at: float) -> None:
         """Set the next slot to `at`; what was confirmed before it does not count."""
@@ -107,13 +107,19 @@ class _Slots:
     def take(self, now: float, interval: float) -> None:
         if self.next < now - self.late - interval:  # one was left unused
             self.used_since = now
+        self._taken_at = now
         self.next = max(self.next, now - self.late) + interval
 
     def confirm(self, sent: float) -> float:
-        """Return the further seconds of full use that an accepted request shows."""
-        seconds = sent - max(self._confirmed, self.used_since)
-        self._confirmed = max(self._confirmed, sent)
-        return max(0.0, seconds)
+        """Return the further seconds of full use that an accepted request shows.
+
+        Requests that went without a slot, after the last slot that was taken, show nothing.
+        """
+        until, since = min(sent, self._taken_at), max(self._confirmed, self.used_since)
+        if until <= since:
+            return 0.0
+        self._confirmed = until
+        return until - since
 
 
 class _Hold:
