@@ -188,8 +188,11 @@ class RateSearch:
         self._step = self._STEP
 
     def slow_down(self, now: float) -> None:
-        """Lower the rate by 3 %: a 429 came with too few accepted requests to learn from."""
-        self._change(self._BELOW * self.rate, now)
+        """Lower the rate by 3 %: a 429 came with too few accepted requests to learn from.
+
+        Half of the low end is the least, however long a service refuses everything.
+        """
+        self._change(max(self._BELOW * self.rate, min(self.rate, self._low / 2)), now)
 
     def use(self, seconds: float, now: float) -> None:
         """Note that the rate was in full use, and that everything was accepted, for further `seconds`."""
