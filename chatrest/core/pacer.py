@@ -87,7 +87,7 @@ class _GivenRate:
     def rate_at(self, sent: float) -> float:
         return self.rate
 
-    def use(self, seconds: float, now: float) -> None:
+    def use(self, seconds: float, sent: float, now: float) -> None:
         pass
 
 
@@ -253,7 +253,7 @@ class Pacer:
             self._run = AcceptedRun(sent)
         self._run.add(sent)
         if self._hold is None:
-            (self._curve or self._start).use(self._slots.confirm(sent), now)
+            (self._curve or self._start).use(self._slots.confirm(sent), sent, now)
         elif sent > self._hold.began:
             self._resume(now, min(sent, self._hold.until))
 

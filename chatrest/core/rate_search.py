@@ -40,8 +40,8 @@ class RateCurve(Protocol):
     def rate_at(self, sent: float) -> float:
         """Return the rate at the time when a recent request was sent."""
 
-    def use(self, seconds: float, now: float) -> None:
-        """Note that the rate was in full use, and that everything was accepted, for further `seconds`."""
+    def use(self, seconds: float, sent: float, now: float) -> None:
+        """Note a further `seconds` of full use in which everything was accepted, the last at `sent`."""
 
 
 @final
@@ -61,8 +61,8 @@ class Ramp:
         """Return the present rate."""
         return self.rate
 
-    def use(self, seconds: float, now: float) -> None:
-        """Note that the rate was in full use, and that everything was accepted, for further `seconds`."""
+    def use(self, seconds: float, sent: float, now: float) -> None:
+        """Note a further `seconds` of full use in which everything was accepted, the last at `sent`."""
         self._used += seconds
 
     def halve(self) -> None:
@@ -194,9 +194,9 @@ class RateSearch:
         """
         self._change(max(self._BELOW * self.rate, min(self.rate, self._low / 2)), now)
 
-    def use(self, seconds: float, now: float) -> None:
-        """Note that the rate was in full use, and that everything was accepted, for further `seconds`."""
-        self._used += seconds
+    def use(self, seconds: float, sent: float, now: float) -> None:
+        """Note a further `seconds` of full use in which everything was accepted, the last at `sent`."""
+        self._used += min(seconds, max(0.0, sent - self._changed_at))
         if self._used >= self._trial:
             self._pass(now)
 
