@@ -13,7 +13,8 @@ evenly keep within all of these, so only their rate has to be found; `core.rate_
 |        | named none, one probe at a time, after waits  | search, or ramp, or given again               |
 |        | that grow                                     |                                               |
 | ramp   | at the rate of a `Ramp`: too few requests had | a 429: held                                   |
-|        | been accepted to learn a limit from them      |                                               |
+|        | been accepted, or at too low a rate, to learn |                                               |
+|        | a limit from them                             |                                               |
 | search | at the rate of a `RateSearch`                 | a 429: held                                   |
 | given  | at the rate that the caller gave              | a 429: held                                   |
 
@@ -297,7 +298,9 @@ class Pacer:
     def _learn(self, hold: _Hold, now: float, end: float) -> None:
         accepted, seconds = (0, 0.0) if self._run is None else self._run.until(end)
         search = self._curve if isinstance(self._curve, RateSearch) else None
-        if accepted >= EVIDENCE:
+        # A few calls a minute say nothing about a limit: a 429 among them may have any cause.
+        is_sparse = self._curve is None and accepted < FIRST_RATE * (seconds - (end - hold.began))
+        if accepted >= EVIDENCE and not is_sparse:
             strike = Strike(
                 rate=hold.rate,
                 at_rate=seconds if search is None else min(seconds, hold.began - search.changed_at),
@@ -316,4 +319,4 @@ class Pacer:
         elif isinstance(self._curve, Ramp):
             self._curve.halve()
         else:
-            self._curve = Ramp(FIRST_RATE, inf)
+            self._curve, self._run = Ramp(FIRST_RATE, inf), None
