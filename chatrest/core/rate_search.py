@@ -17,10 +17,13 @@ Both together bracket the rate that the service allows, whatever the kind of its
 
 So the lower end of the bracket is the average over run and hold. The upper end is the same average without
 the part of the hold that may not have been needed, but no more than the rate at which the 429 came.
+
+If less than a quarter of that rate was in use, the average shows how much was wanted, not what is allowed.
+Then the lower end is at least half of the upper one.
 """
 
 from math import inf, sqrt
-from typing import Final, Protocol, final
+from typing import ClassVar, Final, Protocol, final
 
 from msgspec import Struct
 
@@ -109,6 +112,8 @@ class AcceptedRun:
 class Strike(Struct, frozen=True, kw_only=True):
     """The facts of a 429 and of the hold after it; all times in seconds."""
 
+    _IN_USE: ClassVar[float] = 0.25
+
     rate: float | None
     """The rate in force when the refused request was sent; None without a bound."""
     at_rate: float
@@ -132,6 +137,8 @@ class Strike(Struct, frozen=True, kw_only=True):
         at_rate = max(self.at_rate, _INSTANT)
         last = self.rate * at_rate / (at_rate + self.held - self.unneeded)
         high = min(self.rate, max(high, last))
+        if self.accepted < self._IN_USE * self.rate * (self.seconds - self.held):
+            low = max(low, high / 2)
         return min(low, high), high
 
 
