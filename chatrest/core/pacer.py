@@ -99,17 +99,26 @@ class _Slots:
         self.next = -inf
         self.used_since = -inf
         self.late = late
+        self._credit = 0.0
         self._taken_at = self._confirmed = -inf
 
-    def begin(self, at: float) -> None:
-        """Set the next slot to `at`; what was confirmed before it does not count."""
-        self.next = self.used_since = at
+    def begin(self, at: float, credit: float = 0.0) -> None:
+        """Set the next slot to `at`, and `credit` seconds of slots before it that may be used at any time.
+
+        What was confirmed before `at` does not count.
+        """
+        self.next, self.used_since, self._credit = at - credit, at, credit
 
     def take(self, now: float, interval: float) -> None:
         if self.next < now - self.late - interval:  # one was left unused
             self.used_since = now
         self._taken_at = now
-        self.next = max(self.next, now - self.late) + interval
+        self.next = max(self.next, now - max(self.late, self._credit)) + interval
+        self._credit -= interval
+
+    def give_back(self, interval: float) -> None:
+        self.next -= interval
+        self._credit += interval
 
     def confirm(self, sent: float) -> float:
         """Return the further seconds of full use that an accepted request shows.
@@ -184,7 +193,7 @@ class Pacer:
         self._hold: _Hold | None = None
         self._run: AcceptedRun | None = None
         self._resumed_at = self._urgent_at = -inf
-        self._last_cost = 0.0
+        self._last_interval = 0.0
 
     @property
     def rate(self) -> float | None:
@@ -215,7 +224,7 @@ class Pacer:
 
     def take(self, now: float, *, urgent: bool) -> None:
         """Note that a request goes now."""
-        self._last_cost = 0.0
+        self._last_interval = 0.0
         if self.remaining is not None:
             self.remaining -= 1
         if self._hold is not None:
@@ -234,7 +243,7 @@ class Pacer:
         self.forget()
         if self.remaining is not None:
             self.remaining += 1
-        self._slots.next -= self._last_cost
+        self._slots.give_back(self._last_interval)
 
     def forget(self) -> None:
         """Note that a request that was let go brought no reply."""
@@ -269,11 +278,10 @@ class Pacer:
 
     def _take_slot(self, now: float, interval: float, *, urgent: bool) -> None:
         if self._slots.next == -inf:
-            self._slots.begin(now if self._curve is not None else now - _FIRST_REQUESTS * interval)
+            self._slots.begin(now, (_FIRST_REQUESTS - 1) * interval if self._curve is None else 0.0)
         leaves_room = not urgent and now - self._urgent_at < _URGENT_SECONDS
-        before = self._slots.next
-        self._slots.take(now, interval / _BULK_SHARE if leaves_room else interval)
-        self._last_cost = self._slots.next - max(before, now - self._slots.late)
+        self._last_interval = interval / _BULK_SHARE if leaves_room else interval
+        self._slots.take(now, self._last_interval)
 
     def _observe_refused(self, now: float, signal: Signal, sent: float) -> None:
         if self._hold is None:
