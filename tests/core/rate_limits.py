@@ -215,3 +215,20 @@ class Simulation:
     def times(self) -> Iterator[float]:
         """Yield the times at which a request was accepted, in order."""
         yield from sorted(time for client in self.clients for time in client.accepted)
+
+
+def exchange(pacer: Pacer, now: float, *, urgent: bool = True) -> None:
+    """Let a request go at `now` that is accepted at once."""
+    pacer.take(now, urgent=urgent)
+    pacer.observe(now, Signal(False), now)
+
+
+def exchange_all(pacer: Pacer, now: float, number: int, *, urgent: bool = True) -> list[float]:
+    """Return the times of `number` requests that go as soon as they may and are accepted at once."""
+    times: list[float] = []
+    while len(times) < number:
+        while delay := pacer.delay(now, urgent=urgent):
+            now += delay
+        exchange(pacer, now, urgent=urgent)
+        times.append(now)
+    return times
