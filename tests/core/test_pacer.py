@@ -378,12 +378,12 @@ def test_whatever_happens_waits_are_bounded_and_the_pacer_recovers(
         for urgent in (True, False):
             delay = pacer.delay(session.now, urgent=urgent)
             assert isfinite(delay)
-            assert 0 <= delay <= max(120.0, 3 * slot)
+            assert 0 <= delay <= max(120.0, 3 * slot) + 1e-6
         assert isfinite(slot)
     pacer.forget()
     times = exchange_all(pacer, session.now, 200)
     assert not pacer.is_probing
-    assert times[-1] - session.now <= 300
+    assert times[-1] - session.now <= 3000  # eight times the longest hold, before the rate is raised
 
 
 # ── a 429 that no limit explains ──
