@@ -250,12 +250,12 @@ _LOST: Final = (_ConnectionLostError, aiohttp.ClientOSError, aiohttp.ServerDisco
 
 
 def _skipped(request: Request) -> tuple[str, ...] | None:
-    """Return the header that aiohttp must not add: the type of a body that has none.
+    """Return the header that aiohttp must not add: a type where the request has none.
 
     It is not named for every request, as aiohttp then copies all headers to look for it.
     """
-    has_type = request.method == "GET" or "Content-Type" in request.headers
-    return None if has_type else _WITHOUT_TYPE
+    adds_none = "Content-Type" in request.headers or (request.method == "GET" and request.body is None)
+    return None if adds_none else _WITHOUT_TYPE
 
 
 def _payload(body: bytes | None) -> bytes | io.BytesIO | None:
