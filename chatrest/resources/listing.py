@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from msgspec import structs
 
-from ..core.cursor import Cursor, beginning, fingerprint, resumed
+from ..core.cursor import Cursor, beginning, resumed
 from ..core.decode import Listing
 from ..core.encode import filter_values, query_pairs
 from ..core.endpoint import Call, Pairs, Send
@@ -39,19 +39,18 @@ def walk(send: Send, call: Call[Listing[T]], cursor: Cursor | str | None) -> Wal
         size_name=paging.size_name(acting_user),
         size_asked=bool(sizes),
     )
-    start = beginning(
-        fingerprint(endpoint.name, call.path, acting_user, send.app_id, filters), filters, paging
-    )
-    if cursor is not None:
-        start = resumed(cursor, start, paging, send.cursor_key)
     source = WalkSource(
         fetch=partial(_fetch, send, call),
         rules=rules,
         name=endpoint.name,
         largest=send.page_sizes.of(send.app_id, endpoint.name, rules.size_name, rules.size),
         cursor_key=send.cursor_key,
+        identity=(endpoint.name, call.path, acting_user, send.app_id, filters),
     )
-    return Walk(source, start)
+    if cursor is None:
+        return Walk(source, beginning("", filters, paging))
+    start = beginning(source.query, filters, paging)
+    return Walk(source, resumed(cursor, start, paging, send.cursor_key))
 
 
 def _fetch(send: Send, call: Call[Listing[Any]], position: Pairs) -> Awaitable[Listing[Any]]:
