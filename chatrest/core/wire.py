@@ -56,8 +56,10 @@ class Request(Struct, frozen=True):
 def request(call: Call[Any], base: str, headers: Headers, arrays: Arrays) -> Request:
     """The request of `call` below the address `base`; `headers` hold the credentials already."""
     query = ""
-    if call.query is not None or call.position:
+    if call.query is not None:
         query = query_string(query_pairs(call.query, arrays), call.position)
+    elif call.position:
+        query = query_string(call.position)
     sent: dict[str, str] = dict(headers)
     if call.endpoint.headers:
         sent.update(call.endpoint.headers)

@@ -1,7 +1,7 @@
 """From the call of a list to a walk over it."""
 
 from collections.abc import Awaitable
-from functools import partial
+from functools import cache, partial
 from operator import attrgetter
 from typing import Any, TypeVar
 
@@ -24,17 +24,18 @@ def walk(send: Send, call: Call[Listing[T]], cursor: Cursor | str | None) -> Wal
     # An operation that never acts as a user is the same list for every one of them.
     acting_user = None if endpoint.acting == "never" else call.acting_user or send.acting_user
     pairs: Pairs = ()
+    paging = UNPAGED if endpoint.paging is None else endpoint.paging
     if call.query is not None:
         call = structs.replace(call, query=filter_values(call.query))
         pairs = tuple(query_pairs(call.query, "repeat"))
-    # Counts come in the place of messages, in one reply (operations table, messages.list).
-    is_counted = bool((call.query or {}).get("count"))
-    paging = UNPAGED if is_counted or endpoint.paging is None else endpoint.paging
+        if call.query.get("count"):
+            # Counts come in the place of messages, in one reply (operations table, messages.list).
+            paging = UNPAGED
     sizes = [int(value) for name, value in pairs if name in paging.sizes]
     filters = tuple([pair for pair in pairs if pair[0] not in paging.sizes])
     rules = Rules(
         paging=paging,
-        identify=attrgetter(getattr(endpoint.reply, "identified_by", "id")),
+        identify=_identifier(getattr(endpoint.reply, "identified_by", "id")),
         size=min(sizes) if sizes else min(LARGEST_PAGE, paging.largest),
         size_name=paging.size_name(acting_user),
         size_asked=bool(sizes),
@@ -51,6 +52,10 @@ def walk(send: Send, call: Call[Listing[T]], cursor: Cursor | str | None) -> Wal
         return Walk(source, beginning("", filters, paging))
     start = beginning(source.query, filters, paging)
     return Walk(source, resumed(cursor, start, paging, send.cursor_key))
+
+
+_identifier = cache(attrgetter)
+"""The function that gives the field of this name, by which records are identified."""
 
 
 def _fetch(send: Send, call: Call[Listing[Any]], position: Pairs) -> Awaitable[Listing[Any]]:
