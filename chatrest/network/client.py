@@ -113,9 +113,9 @@ class Client:
         """Return an awaitable that makes the call; `RequestInvalidError` if an argument is wrong."""
         destination = options.destination
         sent = request(call, destination.addresses[call.endpoint.interface], headers, options.arrays)
-        pool, context = self.pool(destination.region), self._context
-        assert context is not None
-        return run_call(call, sent, pool, options, context)
+        pool = self.pool(destination.region)
+        assert self._context is not None
+        return run_call(call, sent, pool, options, self._context)
 
 
 class Sender:

@@ -47,6 +47,8 @@ class ExpiryTimer:
         self._loop = asyncio.get_running_loop()
         self._active: set[Expiry] = set()
         self._handle: asyncio.TimerHandle | None = None
+        self._first = inf
+        """The earliest end, for which the timer was set."""
         self._goes_off = inf
 
     def start(self, seconds: float) -> Expiry:
@@ -55,7 +57,7 @@ class ExpiryTimer:
         assert task is not None
         expiry = Expiry(task, self._loop.time() + seconds)
         self._active.add(expiry)
-        if expiry.ends < self._goes_off:
+        if expiry.ends < self._first:
             self._set(expiry.ends, seconds)
         return expiry
 
@@ -69,15 +71,14 @@ class ExpiryTimer:
         """Cancel the timer."""
         if self._handle is not None:
             self._handle.cancel()
-        self._handle, self._goes_off = None, inf
+        self._handle, self._first, self._goes_off = None, inf, inf
 
     def _set(self, ends: float, seconds: float) -> None:
-        """Let the timer go off at `ends`, which is `seconds` away, if it does not go off before."""
+        """Let the timer go off at `ends`, which is `seconds` away."""
+        self.close()
         # Long limits end at whole seconds, as aiohttp's do, so that the timer ends many of them at once.
         at = ceil(ends) if seconds >= _LONG else ends
-        if at < self._goes_off:
-            self.close()
-            self._handle, self._goes_off = self._loop.call_at(at, self._expire), at
+        self._handle, self._first, self._goes_off = self._loop.call_at(at, self._expire), ends, at
 
     def _expire(self) -> None:
         # The event loop may be early by the resolution of its clock.

@@ -99,6 +99,7 @@ class Transport:
         self._cap = cap
         self._timeouts: dict[Timeouts, aiohttp.ClientTimeout] = {}
         self._timer = ExpiryTimer()
+        self._closed = False
         # limit=0: only the pool limits the number of concurrent requests.
         self._connector = _Connector(limit=0, ssl=verify, keepalive_timeout=_KEEPALIVE)
         self._session = aiohttp.ClientSession(
@@ -116,6 +117,7 @@ class Transport:
 
     async def close(self) -> None:
         """Close every connection."""
+        self._closed = True
         self._timer.close()
         await self._session.close()
 
@@ -124,7 +126,7 @@ class Transport:
 
         `was_sent` tells for a `CancelledError` raised here if something may have been sent.
         """
-        if self._session.closed:
+        if self._closed:
             raise RequestInvalidError("the session was closed before the request was sent")
         progress = _Progress()
         _PROGRESS.set(progress)
@@ -141,7 +143,10 @@ class Transport:
                 timeout=self._client_timeout(timeouts),
             )
             try:
-                return Reply(response.status, response.headers, await self._read(response))
+                body = self._whole(response)
+                if body is None:
+                    body = await self._read(response)
+                return Reply(response.status, response.headers, body)
             except BaseException:
                 response.close()  # a connection with an unread rest cannot be used again
                 raise
@@ -159,6 +164,13 @@ class Transport:
                 self._timer.stop(expiry)
         response = None  # its repr quotes the peer
         raise failure
+
+    def _whole(self, response: aiohttp.ClientResponse) -> bytes | None:
+        """Return the body of a short reply, which came at once; None if there is more to be done."""
+        content = response.content
+        if not content.is_eof() or content.total_bytes > self._cap:
+            return None
+        return None if hdrs.CONTENT_ENCODING in response.headers else content.read_nowait()
 
     async def _read(self, response: aiohttp.ClientResponse) -> bytes:
         """Return the body, reading at most the cap.
