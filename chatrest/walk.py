@@ -175,11 +175,12 @@ class Walk(Generic[T]):
         """A walk from here that ends after `count` items, and asks for no larger page than that."""
         if type(count) is not int or count < 0:
             raise RequestInvalidError(f"limit = {count!r}: allowed is a whole number, 0 or more")
-        left = count if self._remaining is None else min(count, self._remaining)
-        rules, place = self._rules, self._place
+        rules, place, left = self._rules, self._place, self._remaining
+        left = count if left is None else min(count, left)
         # In the midst of a page its size stays, and so it does by page numbers: the place is counted in pages
         # of that size.
-        if not (rules.size_asked or place.inside or "page" in dict(place.position)):
+        is_bound = rules.size_asked or place.inside or (place.position and "page" in dict(place.position))
+        if not is_bound:
             rules = structs.replace(rules, size=max(1, min(rules.size, left)))
         return Walk(self._source, place, left, rules)
 
