@@ -9,7 +9,7 @@ from msgspec import structs
 
 from ..core.cursor import Cursor, beginning, resumed
 from ..core.decode import Listing
-from ..core.encode import filter_values, query_pairs
+from ..core.encode import WalkQuery, filter_values, query_pairs
 from ..core.endpoint import Call, Pairs, Send
 from ..core.paging import LARGEST_PAGE, UNPAGED, Paging
 from ..core.walk_state import Rules
@@ -27,7 +27,7 @@ def walk(send: Send, call: Call[Listing[T]], cursor: Cursor | str | None) -> Wal
     acting_user = None if endpoint.acting == "never" else call.acting_user or send.acting_user
     paging = UNPAGED if endpoint.paging is None else endpoint.paging
     if call.query is not None:
-        call = structs.replace(call, query=filter_values(call.query))
+        call = structs.replace(call, query=WalkQuery(filter_values(call.query) or {}))
         if call.query.get("count"):
             # Counts come in the place of messages, in one reply (operations table, messages.list).
             paging = UNPAGED
