@@ -223,8 +223,8 @@ class Walk(Generic[T]):
         if self._left == 0:
             return False
         page = self._page
-        # Its bytes go only after those of the new page have come. Were they freed before, their memory would go
-        # back to the operating system, and to get it again costs a tenth of a large page's time.
+        # Its bytes go only after those of the new page have come. Were they freed before, their memory would
+        # go back to the operating system, and to get it again costs a tenth of a large page's time.
         raw = None if page is None else page.listing.raw
         if page is not None:
             error = page.step.error

@@ -37,9 +37,7 @@ def walk(send: Send, call: Call[Listing[T]], cursor: Cursor | str | None) -> Wal
     identify = _identifier(getattr(endpoint.reply, "identified_by", "id"))
     source = WalkSource(
         fetch=partial(_fetch, send, call),
-        rules=Rules(
-            paging=paging, identify=identify, size=size, size_name=size_name, size_asked=bool(sizes)
-        ),
+        rules=Rules(paging=paging, identify=identify, size=size, size_name=size_name, size_asked=bool(sizes)),
         name=endpoint.name,
         largest=send.page_sizes.of(send.app_id, endpoint.name, size_name, size),
         cursor_key=send.cursor_key,
