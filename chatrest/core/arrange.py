@@ -155,24 +155,20 @@ def _times(items: Sequence[Any]) -> list[int]:
 
 def _stated_direction(page: Listing[Any]) -> Affix | None:
     """The direction that the service says by an affix."""
-    for position in _positions_ahead(page):
-        if (affix := affix_of(position)) is not None:
+    for position in (page.meta.cursor, page.meta.next, page.cursor):
+        if position is not None and (affix := affix_of(position)) is not None:
             return affix
     return None
 
 
 def _direction_by_position(page: Listing[Any], ids: Sequence[str], rules: Rules) -> Affix | None:
     """The direction that the service shows by the end of the page that its position is at."""
-    for position in _positions_ahead(page):
+    for position in filter(None, (page.meta.cursor, page.meta.next, page.cursor)):
         edge = dict(position_pairs(position, rules.paging)).get("id")
         numbers = numbers_of([*ids, edge]) if ids and edge is not None else None
         if numbers and min(numbers[:-1]) < max(numbers[:-1]) and numbers[-1] in (min(numbers), max(numbers)):
             return "prepend" if numbers[-1] == min(numbers) else "append"
     return None
-
-
-def _positions_ahead(page: Listing[Any]) -> list[Position]:
-    return [position for position in (page.meta.cursor, page.meta.next, page.cursor) if position is not None]
 
 
 def affix_of(position: Position) -> Literal["append", "prepend"] | None:

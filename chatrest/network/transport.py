@@ -244,7 +244,7 @@ class _Connector(aiohttp.TCPConnector):
             progress.asked, progress.connected = True, False
         connection = await super().connect(*args, **kwargs)
         # A proxy or server may have sent a 408 on the idle connection; it is not the reply to this request.
-        while connection.protocol is not None and connection.protocol.should_close:
+        while (protocol := connection.protocol) is not None and protocol.should_close:
             connection.close()
             connection = await super().connect(*args, **kwargs)
         if progress is not None:
