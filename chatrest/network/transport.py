@@ -266,8 +266,9 @@ def _skipped(request: Request) -> tuple[str, ...] | None:
 
     It is not named for every request, as aiohttp then copies all headers to look for it.
     """
-    adds_none = "Content-Type" in request.headers or (request.method == "GET" and request.body is None)
-    return None if adds_none else _WITHOUT_TYPE
+    if request.method == "GET" and request.body is None:
+        return None
+    return None if "Content-Type" in request.headers else _WITHOUT_TYPE
 
 
 def _payload(body: bytes | None) -> bytes | io.BytesIO | None:
