@@ -37,7 +37,7 @@ DOCUMENTED_RATES: Final[Mapping[str, float]] = MappingProxyType(
     {"core": 10_000 / 60, "standard": 20_000 / 60, "import": 60 / 60}
 )
 """Requests a second by rate class (operations table, limits: rate). No bulk ramp goes beyond them."""
-FIRST_RATE: Final = 5.0
+FIRST_RATE: Final = 10.0
 """Requests a second at which a ramp begins."""
 
 LimitSource: TypeAlias = Literal["none", "given", "learnt"]
@@ -47,7 +47,9 @@ _LATE: Final = 0.02  # seconds that a request may be woken after its slot withou
 _COMFORT: Final = 0.5
 _BULK_SHARE: Final = 0.95
 _URGENT_SECONDS: Final = 10.0
-_FIRST_REQUESTS: Final = 10.0  # of a ramp, at once
+_FIRST_SECONDS: Final = (
+    2.0  # of the first rate: so many bulk requests need no slot, as small jobs should be quick
+)
 _POLL: Final = 0.25  # seconds between two looks whether a probe was answered
 _INSTANT: Final = 1e-6  # seconds: less cannot be slept, and a clock may not even show it
 
@@ -92,26 +94,51 @@ class _GivenRate:
 
 
 class _Slots:
-    """Slots at even distances; also the time since when all of them have been used (a GCRA)."""
+    """Slots at even distances (a GCRA), and for how long all of them have been used.
 
-    def __init__(self, late: float) -> None:
+    Requests may run `late` seconds ahead of an unused slot. The first `free` requests need no slot.
+    """
+
+    def __init__(self, late: float, free: int) -> None:
         self.next = -inf
-        self.used_since = -inf
-        self.late = late
-        self._confirmed = -inf
+        """When the next slot is."""
+        self.free = free
+        self._late = late
+        self._used_since, self._confirmed = inf, -inf
+        self._urgent_at = -inf
+        self._before = -inf
 
     def begin(self, at: float) -> None:
-        """Set the next slot to `at`; what was confirmed before it does not count."""
-        self.next = self.used_since = at
+        """Set the next slot to `at`; what was used before does not count."""
+        self.next = self._before = self._used_since = at
+        self.free = 0
 
-    def take(self, now: float, interval: float) -> None:
-        if self.next < now - self.late - interval:  # one was left unused
-            self.used_since = now
-        self.next = max(self.next, now - self.late) + interval
+    def take(self, now: float, interval: float, *, urgent: bool) -> None:
+        """Take a slot of `interval` seconds; a bulk request takes a little more while urgent ones come."""
+        if self.free:
+            self.free -= 1
+            return
+        if not urgent and now - self._urgent_at < _URGENT_SECONDS:
+            interval /= _BULK_SHARE
+        if self.next < now - self._late - interval:  # one was left unused
+            self._used_since = now
+        self.next = max(self.next, now - self._late) + interval
+
+    def mark(self) -> None:
+        """Remember the next slot for `give_back`."""
+        self._before = self.next
+
+    def give_back(self) -> None:
+        """Take back the slot that was taken since the mark."""
+        self.next = self._before
+
+    def record_urgent(self, now: float) -> None:
+        """Note an urgent request, with or without a slot."""
+        self._urgent_at = now
 
     def confirm(self, sent: float) -> float:
         """Return the further seconds of full use that an accepted request shows."""
-        seconds = sent - max(self._confirmed, self.used_since)
+        seconds = sent - max(self._confirmed, self._used_since)
         self._confirmed = max(self._confirmed, sent)
         return max(0.0, seconds)
 
@@ -172,11 +199,10 @@ class Pacer:
         """The requests that remain, as the last reply stated it, less those since."""
         self._curve: RateCurve | None = None if given is None else _GivenRate(given)
         self._start = Ramp(min(FIRST_RATE, documented), documented)
-        self._slots = _Slots(late)
+        self._slots = _Slots(late, 0 if given is not None else int(_FIRST_SECONDS * self._start.rate))
         self._hold: _Hold | None = None
         self._run: AcceptedRun | None = None
-        self._resumed_at = self._urgent_at = -inf
-        self._last_cost = 0.0
+        self._resumed_at = -inf
 
     @property
     def rate(self) -> float | None:
@@ -207,7 +233,7 @@ class Pacer:
 
     def take(self, now: float, *, urgent: bool) -> None:
         """Note that a request goes now."""
-        self._last_cost = 0.0
+        self._slots.mark()
         if self.remaining is not None:
             self.remaining -= 1
         if self._hold is not None:
@@ -216,17 +242,17 @@ class Pacer:
                 return
             self._resume(now, now)
         if urgent:
-            self._urgent_at = now
+            self._slots.record_urgent(now)
         curve = self._curve or (None if urgent else self._start)
         if curve is not None:
-            self._take_slot(now, 1 / curve.rate, urgent=urgent)
+            self._slots.take(now, 1 / curve.rate, urgent=urgent)
 
     def give_back(self) -> None:
         """Take back the request that was let go last: it is not sent."""
         self.forget()
         if self.remaining is not None:
             self.remaining += 1
-        self._slots.next -= self._last_cost
+        self._slots.give_back()
 
     def forget(self) -> None:
         """Note that a request that was let go brought no reply."""
@@ -258,14 +284,6 @@ class Pacer:
         return (
             self.told_limit is None or self.remaining is None or self.remaining <= _COMFORT * self.told_limit
         )
-
-    def _take_slot(self, now: float, interval: float, *, urgent: bool) -> None:
-        if self._slots.next == -inf:
-            self._slots.begin(now if self._curve is not None else now - _FIRST_REQUESTS * interval)
-        leaves_room = not urgent and now - self._urgent_at < _URGENT_SECONDS
-        before = self._slots.next
-        self._slots.take(now, interval / _BULK_SHARE if leaves_room else interval)
-        self._last_cost = self._slots.next - max(before, now - self._slots.late)
 
     def _observe_refused(self, now: float, signal: Signal, sent: float) -> None:
         if self._hold is None:
