@@ -182,10 +182,11 @@ def test_the_use_of_a_limit_is_what_the_emulator_allowed() -> None:
 
 
 def test_waits_prints_its_tables(capsys: pytest.CaptureFixture[str]) -> None:
-    waits.main(["--rounds=1", "--waiting=30", "--seconds=1", "--calls=2"])
+    waits.main(["--rounds=1", "--waiting=30", "--hanging=110", "--seconds=1", "--calls=2"])
     output = capsys.readouterr().out
     assert [output.count(f"  {lane} ") for lane in ("interactive", "       bulk")] == [2, 2]
-    assert all(f"\n{other} " in output for other in ("idle", "hanging"))
+    names = ("a region", "1 app", *(f"{number} apps" for number in waits.HANGING_APPS[1:]))
+    assert all(f"\n{name}, {other} " in output for name in names for other in ("idle", "hanging"))
 
 
 async def test_a_walk_without_all_messages_is_an_error() -> None:

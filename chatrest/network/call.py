@@ -24,10 +24,10 @@ from ..errors import (
     TransportError,
 )
 from ..telemetry import LOGGER, Outcome, notify
-from .lanes import RateGate
 from .options import CallContext, CallOptions
 from .pool import Pool
 from .progress import Durations, Progress, no_room_text, passed_text, spent_text
+from .rate_gate import RateGate
 from .records import attempt_record, outcome_record
 from .replies import is_success, limit_signal, outcome_unknown, refusal, unreadable
 from .transport import Reply, was_sent
@@ -119,7 +119,7 @@ class ActiveCall(Generic[R]):
             progress.sent = was_sent(error)
             raise
         finally:
-            self._pool.release(options.priority)
+            self._gate.release(options.priority)
             spent.network = now() - began
         self._gate.observe(limit_signal(reply, options.retry.longest_server_wait), began)
         return reply

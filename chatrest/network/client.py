@@ -32,6 +32,7 @@ from .options import (
     check_verify,
 )
 from .pool import Pool
+from .pool_state import PoolState
 from .records import CallScope, call_start
 from .timing import Clock, Home, Sleep
 from .transport import Transport, Verify
@@ -80,9 +81,9 @@ class Client:
         self._context: CallContext | None = None
 
     @property
-    def pools(self) -> Mapping[str, Pool]:
-        """The pools by region; one is made when its region is first used."""
-        return MappingProxyType(self._pools)
+    def pools(self) -> Mapping[str, PoolState]:
+        """The states of the pools by region; a pool is made when its region is first used."""
+        return MappingProxyType({region: pool.state for region, pool in self._pools.items()})
 
     def open(self) -> None:
         """Accept calls, with new connections, in the running event loop."""
