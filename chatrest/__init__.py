@@ -8,6 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from .core.breaker import HostState as HostState
     from .core.cursor import Cursor as Cursor
     from .core.decode import parse as parse
     from .core.hosts import App as App
@@ -54,6 +55,7 @@ if TYPE_CHECKING:
     )
     from .models.outcome import Ack as Ack, Outcomes as Outcomes
     from .models.user import AuthToken as AuthToken, User as User
+    from .network.pool_state import LimitState as LimitState, PoolState as PoolState
     from .queries.apps import AppQuery as AppQuery
     from .queries.members import MemberQuery as MemberQuery, NewMembers as NewMembers
     from .queries.messages import MessageQuery as MessageQuery, NewMessage as NewMessage
@@ -65,6 +67,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
+    "core.breaker": "HostState",
     "core.cursor": "Cursor",
     "core.decode": "parse",
     "core.hosts": "App",
@@ -86,6 +89,7 @@ _HOMES = {
     ),
     "models.outcome": "Ack Outcomes",
     "models.user": "AuthToken User",
+    "network.pool_state": "LimitState PoolState",
     "queries.apps": "AppQuery",
     "queries.members": "MemberQuery NewMembers",
     "queries.messages": "MessageQuery NewMessage",

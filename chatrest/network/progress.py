@@ -38,6 +38,8 @@ class Progress(Durations):
     number = 0
     """The number of attempts so far."""
     stage: DeadlineReason = "place"
+    waited = 0.0
+    """Seconds really waited between attempts."""
     sent = False
     """True if the last exchange failed and may have sent something."""
     reply: Reply | None = None
