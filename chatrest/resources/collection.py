@@ -62,8 +62,11 @@ class Collection:
         on_behalf_of: str | None,
         path: dict[str, str],
     ) -> Call[R]:
-        _check("query", query, endpoint.query, is_optional=True)
-        _check("body", body, endpoint.body, is_optional=endpoint.body is None or _is_optional(endpoint.body))
+        if query is not None:
+            _check("query", query, endpoint.query, is_optional=True)
+        if body is not None or endpoint.body is not None:
+            is_optional = endpoint.body is None or _is_optional(endpoint.body)
+            _check("body", body, endpoint.body, is_optional=is_optional)
         if endpoint.acting == "required" and on_behalf_of is None and self._send.acting_user is None:
             raise RequestInvalidError(
                 f"{endpoint.name} acts as a user: give on_behalf_of, or use session.as_user(uid)"
