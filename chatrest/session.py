@@ -15,6 +15,7 @@ if TYPE_CHECKING:  # a collection's module is loaded when its attribute is first
     from .resources.auth_tokens import AuthTokens
     from .resources.members import Members
     from .resources.messages import Messages
+    from .resources.metrics import Metrics
     from .resources.users import Users
 
 
@@ -71,6 +72,7 @@ class AsyncSession(ClientView):
     auth_tokens: "collection[AuthTokens]" = collection()
     members: "collection[Members]" = collection()
     messages: "collection[Messages]" = collection()
+    metrics: "collection[Metrics]" = collection()
     users: "collection[Users]" = collection()
 
 

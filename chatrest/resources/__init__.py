@@ -18,6 +18,7 @@ COLLECTIONS: Final = (
     "auth_tokens",
     "members",
     "messages",
+    "metrics",
     "users",
 )
 """The names of all collections, in the order of the alphabet."""

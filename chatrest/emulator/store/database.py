@@ -12,7 +12,7 @@ from typing import Final
 from ...errors import RequestInvalidError
 from .message_index import COLUMNS
 
-_VERSION = 2
+_VERSION = 3
 _SETTINGS: Final = "PRAGMA locking_mode=EXCLUSIVE; PRAGMA journal_mode=TRUNCATE; PRAGMA synchronous=OFF"
 _SCHEMA: Final = f"""
 BEGIN;
@@ -25,6 +25,8 @@ CREATE TABLE bans(guid TEXT, uid TEXT, PRIMARY KEY(guid, uid)) WITHOUT ROWID;
 CREATE TABLE blocks(uid TEXT, blocked TEXT, PRIMARY KEY(uid, blocked)) WITHOUT ROWID;
 CREATE TABLE tokens(number INTEGER PRIMARY KEY, uid TEXT, scope TEXT, record BLOB);
 CREATE INDEX tokens_of_user ON tokens(uid);
+CREATE TABLE documents(number INTEGER PRIMARY KEY AUTOINCREMENT, kind TEXT, parent TEXT, key TEXT,
+    record BLOB, UNIQUE(kind, parent, key));
 CREATE TABLE messages({", ".join(COLUMNS)});
 CREATE TABLE records(id INTEGER PRIMARY KEY, record BLOB);
 CREATE TABLE positions(list TEXT, id INTEGER, position INTEGER, PRIMARY KEY(list, id)) WITHOUT ROWID;

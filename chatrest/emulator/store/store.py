@@ -9,6 +9,7 @@ from msgspec.json import encode
 
 from .database import open_database
 from .directory import Directory
+from .documents import Documents
 from .members import Member, Memberships
 from .message_index import COLUMNS, IndexedMessage, conversation_id, index_message
 from .message_lists import MessageLists
@@ -31,6 +32,8 @@ class Store(MessageLists):
         """The users, groups and auth tokens."""
         self.members = Memberships(self._db, self.people)
         """The members of the groups."""
+        self.documents = Documents(self._db)
+        """Settings, and small collections of documents."""
 
     def __enter__(self) -> Self:
         return self
