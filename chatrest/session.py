@@ -16,6 +16,7 @@ if TYPE_CHECKING:  # a collection's module is loaded when its attribute is first
     from .resources.members import Members
     from .resources.messages import Messages
     from .resources.metrics import Metrics
+    from .resources.moderation import Moderation
     from .resources.users import Users
 
 
@@ -73,6 +74,7 @@ class AsyncSession(ClientView):
     members: "collection[Members]" = collection()
     messages: "collection[Messages]" = collection()
     metrics: "collection[Metrics]" = collection()
+    moderation: "collection[Moderation]" = collection()
     users: "collection[Users]" = collection()
 
 

@@ -51,6 +51,7 @@ if (
     Scopes: TypeAlias = Sequence[ScopeName]
     Stamp: TypeAlias = int | date
     Millis: TypeAlias = int | date
+    TextOrTexts: TypeAlias = str | Sequence[str]
 else:
     Stamp: TypeAlias = Annotated[int, Meta(ge=0, description=_TIME, extra={"time": True})]
     Millis: TypeAlias = Annotated[
@@ -59,6 +60,11 @@ else:
     Texts: TypeAlias = Annotated[
         tuple[Annotated[str, _TEXT], ...],
         Meta(min_length=1, description="a list of texts, none of them empty, and all valid Unicode"),
+    ]
+    # No pattern: msgspec 0.22 frees one twice in a union with an array or an object, and Python crashes.
+    TextOrTexts: TypeAlias = Annotated[
+        Annotated[str, Meta(min_length=1)] | Annotated[tuple[str, ...], Meta(min_length=1)],
+        Meta(description="a text that is not empty, or a list of texts"),
     ]
     Uids: TypeAlias = Annotated[
         tuple[Annotated[str, _UID_IN_LIST], ...],

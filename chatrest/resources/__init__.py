@@ -19,6 +19,7 @@ COLLECTIONS: Final = (
     "members",
     "messages",
     "metrics",
+    "moderation",
     "users",
 )
 """The names of all collections, in the order of the alphabet."""
