@@ -1,8 +1,11 @@
 """Lists with numbered pages: their two parameters, and their envelope."""
 
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from ..store.directory import UserPage
+from msgspec.json import encode
+
+from ..store.directory import RecordPage
 from .arguments import Arguments
 from .envelopes import list_reply, pagination
 
@@ -27,8 +30,20 @@ def numbered_reply(records: list[bytes], total: int, number: PageNumber) -> byte
     return list_reply(records, {"meta": {"pagination": _pagination(records, total, number)}})
 
 
-def user_page_reply(page: UserPage, number: PageNumber, *, count_only: bool = False) -> bytes:
-    """Return a page of users, with `cursor {updatedAt, affix}` beside `meta`; `count_only`: no records."""
+def documents_reply(documents: Sequence[Mapping[str, Any]], query: Arguments) -> bytes:
+    """Return the requested page of `documents`, with `meta.pagination`; 400 for wrong parameters."""
+    number = page_number(query)
+    query.check()
+    start = (number.page - 1) * number.size
+    records = [encode(document) for document in documents[start : start + number.size]]
+    return numbered_reply(records, len(documents), number)
+
+
+def record_page_reply(page: RecordPage, number: PageNumber, *, count_only: bool = False) -> bytes:
+    """Return a page of users, members or groups, with `cursor {updatedAt, affix}` beside `meta`.
+
+    `count_only`: without records.
+    """
     records = [] if count_only else page.records
     members: dict[str, Any] = {"meta": {"pagination": _pagination(records, page.total, number)}}
     if records:

@@ -9,13 +9,13 @@ from ..store.directory import spliced
 from ..store.message_index import conversation_id
 from .arguments import Arguments
 from .bodies import Body, Name, Tags, read_body
+from .conditions import Conditions
 from .context import Call, Context, Handler
 from .envelopes import one_reply
-from .numbered_pages import page_number, user_page_reply
+from .numbered_pages import page_number, record_page_reply
 from .refusals import bad_request, no_user
 
 _SEARCHED: Final = {"uid": "folded_uid", "name": "folded_name"}
-_TAGGED: Final = "EXISTS (SELECT 1 FROM json_each(tags) WHERE value IN (MARKS))"
 
 
 class UserBody(Body, omit_defaults=True):
@@ -49,11 +49,11 @@ def list_users(context: Context, call: Call) -> bytes:
     shape).
     """
     query = call.query
-    where, values = _condition(query)
+    conditions = _conditions(query)
     number, with_tags, count = page_number(query), query.flag("withTags"), query.flag("count")
     query.check()
-    page = context.store.people.list_users(where, values, *number, with_tags=with_tags)
-    return user_page_reply(page, number, count_only=count)
+    page = context.store.people.list_users(conditions.sql, conditions.values, *number, with_tags=with_tags)
+    return record_page_reply(page, number, count_only=count)
 
 
 def create_user(context: Context, call: Call) -> bytes:
@@ -81,28 +81,21 @@ def get_user(context: Context, call: Call) -> bytes:
     return one_reply(record)
 
 
-def _condition(query: Arguments) -> tuple[str, tuple[Any, ...]]:
-    """The SQL condition of a user list, and its values."""
-    terms: list[tuple[str, tuple[Any, ...]]] = [("1", ())]
+def _conditions(query: Arguments) -> Conditions:
+    """Return which users a list shows."""
+    conditions = Conditions(query)
     if query.flag("onlyDeactivated"):
-        terms.append(("deactivated", ()))
+        conditions.add("deactivated")
     elif not query.flag("withDeactivated"):
-        terms.append(("NOT deactivated", ()))
-    if status := query.choice("status", ("available", "offline")):
-        terms.append(("status = ?", (status,)))
-    if role := query.text("role"):
-        terms.append(("role = ?", (role,)))
-    if roles := query.texts("roles"):
-        terms.append((f"role IN ({','.join('?' * len(roles))})", roles))
-    if tags := query.texts("tags"):
-        terms.append((_TAGGED.replace("MARKS", ",".join("?" * len(tags))), tags))
-    names = query.texts("searchIn", tuple(_SEARCHED)) or tuple(_SEARCHED)
-    if text := query.text("searchKey"):
-        # Not LIKE: an underscore in a uid is no wildcard.
-        columns = [_SEARCHED[name] for name in names if name in _SEARCHED]
-        matches = " OR ".join(f"instr({column}, ?) = 1" for column in columns)
-        terms.append((f"({matches or 0})", (text.casefold(),) * len(columns)))
-    return " AND ".join(sql for sql, _ in terms), tuple(value for _, values in terms for value in values)
+        conditions.add("NOT deactivated")
+    conditions.any_of("status", "status", ("available", "offline"))
+    conditions.equals("role", "role")
+    conditions.any_of("roles", "role")
+    conditions.tagged("tags", "tags")
+    conditions.search(_SEARCHED)
+    conditions.bounds("createdAt", "created_at")
+    conditions.bounds("updatedAt", "updated_at")
+    return conditions
 
 
 HANDLERS: Final[dict[str, Handler]] = {
