@@ -1,8 +1,16 @@
-"""The ground of every collection: the call of an endpoint, and the walk over a list."""
+"""The ground of every collection: the call of an endpoint, and the walk over a list.
+
+A method is `async def` and returns `await self._call(…)`, or gives a walk and is a plain `def`. There are two
+exceptions, both a plain `def` that returns `self._call(…)`, an awaitable:
+
+- a method with an argument that is a credential (an API key, an auth token, a provider's password): the frame
+  of a coroutine keeps its arguments, and a traceback with locals would show them;
+- a method of a deprecated operation: the call is made in the caller's own line, which the warning names.
+"""
 
 from collections.abc import Awaitable
 from functools import cache
-from typing import Any, Generic, Protocol, TypeAlias, TypeVar, overload
+from typing import TypeAlias, TypeVar
 
 from msgspec import Struct
 
@@ -16,7 +24,6 @@ from .listing import walk
 
 R = TypeVar("R")
 T = TypeVar("T")
-C = TypeVar("C", bound="Collection")
 
 Start: TypeAlias = Cursor | str | None
 """Where a walk begins: a cursor or its token; None for the list's own beginning."""
@@ -88,33 +95,3 @@ def _is_optional(kind: type[Struct]) -> bool:
     except (TypeError, RequestInvalidError):
         return False
     return True
-
-
-class _Session(Protocol):
-    @property
-    def sender(self) -> Send: ...
-
-
-class collection(Generic[C]):  # noqa: N801, used as a function: `members = collection(Members)`
-    """An attribute of a session that is a collection, made when it is first used and kept for the session's
-    life.
-    """
-
-    def __init__(self, kind: type[C]) -> None:
-        self._kind = kind
-        self.__doc__ = kind.__doc__
-
-    def __set_name__(self, owner: type[Any], name: str) -> None:
-        self._name = name
-
-    @overload
-    def __get__(self, session: None, owner: type[Any]) -> "collection[C]": ...
-
-    @overload
-    def __get__(self, session: _Session, owner: type[Any]) -> C: ...
-
-    def __get__(self, session: _Session | None, owner: type[Any]) -> "collection[C] | C":
-        if session is None:
-            return self
-        made = session.__dict__[self._name] = self._kind(session.sender)
-        return made

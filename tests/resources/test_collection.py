@@ -15,7 +15,7 @@ from chatrest.errors import RequestInvalidError
 from chatrest.models.message import Message
 from chatrest.queries.checked import Body, Filter, Size, Text
 from chatrest.resources import OPERATIONS
-from chatrest.resources.collection import Collection, Start, collection
+from chatrest.resources.collection import Collection, Start
 from chatrest.walk import Walk
 from tests.sending import Sender
 from tests.small_service import SmallService
@@ -156,23 +156,6 @@ async def test_a_body_of_the_operations_kind_is_sent(kind: Any, body: Any) -> No
 async def test_a_query_is_refused_where_there_is_none(query: Any) -> None:
     with pytest.raises(RequestInvalidError, match=r"^query = .*: allowed is None$"):
         await Notes(Sender(REPLY)).write(write("never"), query=query)
-
-
-# ── the attribute ──
-
-
-def test_a_collection_is_made_once_for_a_session() -> None:
-    class Session:
-        """A session."""
-
-        sender = Sender()
-        notes = collection(Notes)
-
-    first, second = Session(), Session()
-    assert isinstance(first.notes, Notes)
-    assert first.notes is first.notes
-    assert first.notes is not second.notes
-    assert Session.notes.__doc__ == "Notes."
 
 
 # ── the one table ──
