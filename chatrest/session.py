@@ -13,6 +13,7 @@ from .resources.lazy import collection
 
 if TYPE_CHECKING:  # a collection's module is loaded when its attribute is first used
     from .resources.auth_tokens import AuthTokens
+    from .resources.groups import Groups
     from .resources.members import Members
     from .resources.messages import Messages
     from .resources.users import Users
@@ -69,6 +70,7 @@ class AsyncSession(ClientView):
 
     # One line a collection, in the order of the alphabet: the attribute has the name of its module.
     auth_tokens: "collection[AuthTokens]" = collection()
+    groups: "collection[Groups]" = collection()
     members: "collection[Members]" = collection()
     messages: "collection[Messages]" = collection()
     users: "collection[Users]" = collection()

@@ -58,3 +58,17 @@ class AuthToken(Record, frozen=True, gc=False, rename="camel"):
     platform: Maybe[str] = UNSET
     user_agent: Maybe[str] = UNSET
     app_info: Maybe[str | Json] = UNSET
+
+
+@final
+class DeactivatedUsers(Record, frozen=True, gc=False, rename="camel"):
+    """The uids of the users that were switched off."""
+
+    deactivated_uids: tuple[str, ...]
+
+
+@final
+class ReactivatedUsers(Record, frozen=True, gc=False, rename="camel"):
+    """The uids of the users that are switched on."""
+
+    non_deactivated_uids: tuple[str, ...]

@@ -16,6 +16,7 @@ from ..core.endpoint import Endpoint
 COLLECTIONS: Final = (
     "apps",
     "auth_tokens",
+    "groups",
     "members",
     "messages",
     "users",

@@ -2,8 +2,6 @@
 
 from typing import Final, final
 
-from msgspec import structs
-
 from ..core.decode import ACK, Ack, many, one
 from ..core.endpoint import Endpoint
 from ..core.paging import BY_PAGE

@@ -5,7 +5,6 @@ from typing import Any, Final, TypeAlias
 
 from msgspec.json import encode
 
-
 Envelope: TypeAlias = Callable[[Any], bytes]
 """Makes a reply's body of what an operation gives: a document, or a list of documents."""
 

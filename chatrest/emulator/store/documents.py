@@ -15,7 +15,8 @@ from msgspec.json import decode, encode
 Document: TypeAlias = dict[str, Any]
 
 _PUT: Final = """
-INSERT INTO documents VALUES(NULL,?,?,?,?) ON CONFLICT(kind, parent, key) DO UPDATE SET record = excluded.record
+INSERT INTO documents VALUES(NULL,?,?,?,?)
+ON CONFLICT(kind, parent, key) DO UPDATE SET record = excluded.record
 """
 _LIST: Final = "SELECT record FROM documents WHERE kind = ? AND parent = ? ORDER BY number"
 

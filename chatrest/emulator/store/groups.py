@@ -13,7 +13,8 @@ from .directory import RecordPage
 
 _COUNT: Final = "SELECT count(*) FROM groups WHERE CONDITION"
 _LIST: Final = """
-SELECT record, coalesce(updated_at, created_at) FROM groups WHERE CONDITION ORDER BY ORDER_TERM LIMIT ? OFFSET ?
+SELECT record, coalesce(updated_at, created_at) FROM groups WHERE CONDITION ORDER BY ORDERING
+LIMIT ? OFFSET ?
 """
 
 
@@ -27,7 +28,7 @@ class Groups:
     def list(self, where: str, values: tuple[Any, ...], order: str, page: int, size: int) -> RecordPage:
         """Return page `page` (from 1) of the groups that match an SQL condition, in an SQL order."""
         [total] = self._db.execute(_COUNT.replace("CONDITION", where), values).fetchone()
-        sql = _LIST.replace("CONDITION", where).replace("ORDER_TERM", order)
+        sql = _LIST.replace("CONDITION", where).replace("ORDERING", order)
         rows = self._db.execute(sql, (*values, size, (page - 1) * size)).fetchall()
         return RecordPage([record for record, _ in rows], total, rows[-1][1] if rows else None)
 

@@ -23,7 +23,7 @@ class Relations:
         self._db = db
 
     def add(self, kind: Relation, owner: str, uid: str, at: int = 0) -> None:
-        """Put `uid` into a relation to `owner`, since `at` (epoch seconds); one that exists stays as it is."""
+        """Put `uid` into a relation to `owner` at a time, epoch seconds; one that exists stays as it is."""
         with self._db:
             self._db.execute("INSERT OR IGNORE INTO relations VALUES(NULL,?,?,?,?)", (kind, owner, uid, at))
 

@@ -7,6 +7,7 @@ from typing import Any, Final, Self, final
 
 from msgspec.json import encode
 
+from .auth_tokens import AuthTokens
 from .database import open_database
 from .directory import Directory
 from .documents import Documents
@@ -38,6 +39,8 @@ class Store(MessageLists):
         """Users in relation to others: blocked, friends, banned."""
         self.documents = Documents(self._db)
         """Settings, and small collections of documents."""
+        self.auth_tokens = AuthTokens(self.documents)
+        """The login tokens of users."""
         self.members = Memberships(self._db, self.people)
         """The members of the groups."""
 
