@@ -16,6 +16,7 @@ if TYPE_CHECKING:  # a collection's module is loaded when its attribute is first
     from .resources.groups import Groups
     from .resources.members import Members
     from .resources.messages import Messages
+    from .resources.metrics import Metrics
     from .resources.users import Users
 
 
@@ -73,6 +74,7 @@ class AsyncSession(ClientView):
     groups: "collection[Groups]" = collection()
     members: "collection[Members]" = collection()
     messages: "collection[Messages]" = collection()
+    metrics: "collection[Metrics]" = collection()
     users: "collection[Users]" = collection()
 
 

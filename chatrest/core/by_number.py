@@ -75,7 +75,9 @@ def next_number(view: PageView) -> Onward:
     size_name = view.rules.size_name
     # Page numbers count pages of one size and direction: those that the walk began with.
     size = view.asked.get(size_name, str(view.rules.size))
-    position: Pairs = (("page", str(page_number(view) + 1)), (size_name, size))
+    position: Pairs = (("page", str(page_number(view) + 1)),)
+    if size_name:
+        position += ((size_name, size),)
     if "affix" in view.asked:
         position = (("affix", view.asked["affix"]), *position)
     return Onward(position, landmark=landmark_of(view.page, view.ids))

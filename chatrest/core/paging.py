@@ -8,6 +8,7 @@
 | `BY_UPDATED` | `cursor {updatedAt, affix}`, in `meta` or not | `updatedAt`, `affix`    | the service's |
 | `BY_PAGE`    | `meta.pagination`, or nothing                 | `page`                  | the service's |
 | `UNPAGED`    | nothing                                       | nothing                 | the service's |
+| `ONE_REPLY`  | nothing                                       | nothing, and no size    | the service's |
 
 The dialect says what is documented, the reply decides: services of this kind send `meta.cursor` where
 `meta.next` is documented, and positions at the top level (operations table, cursors.conflict).
@@ -47,7 +48,7 @@ class Paging(Struct, frozen=True, kw_only=True, dict=True):
     `service`: as the service gives them.
     """
     size: str = "perPage"
-    """The query parameter that asks for a page's size, in records."""
+    """The query parameter that asks for a page's size, in records; "" where the list has none."""
     acting_size: str | None = None
     """The one that does where a user acts (specification, Endpoints, `limit`); None: the same."""
     largest: int = LARGEST_PAGE
@@ -63,7 +64,7 @@ class Paging(Struct, frozen=True, kw_only=True, dict=True):
     @cached_property
     def sizes(self) -> tuple[str, ...]:
         """The parameters that ask for a page's size."""
-        return (self.size,) if self.acting_size is None else (self.size, self.acting_size)
+        return tuple(name for name in (self.size, self.acting_size) if name)
 
     @cached_property
     def sent_names(self) -> tuple[str, ...]:
@@ -88,7 +89,7 @@ class Paging(Struct, frozen=True, kw_only=True, dict=True):
         return structs.replace(self, filters=frozenset(filters)) if filters else self
 
     def size_name(self, acting_user: str | None) -> str:
-        """The parameter that asks for a page's size, with or without an acting user."""
+        """The parameter that asks for a page's size, with or without an acting user; "" for none."""
         return self.acting_size if acting_user is not None and self.acting_size is not None else self.size
 
 
@@ -97,6 +98,8 @@ BY_NEXT: Final = Paging(order="id", size="limit")
 BY_UPDATED: Final = Paging(size="limit")
 BY_PAGE: Final = Paging(positions=False, numbered=True)
 UNPAGED: Final = Paging(positions=False)
+ONE_REPLY: Final = Paging(positions=False, size="")
+"""All in one reply, without a size: what an operation without any paging has."""
 BY_THREAD: Final = Paging(order="id", numbered=True)
 """Replies to a message: `page` in the query, `meta.next` in the reply (operations table,
 messages.list_thread).

@@ -19,6 +19,7 @@ COLLECTIONS: Final = (
     "groups",
     "members",
     "messages",
+    "metrics",
     "users",
 )
 """The names of all collections, in the order of the alphabet."""

@@ -1,5 +1,6 @@
 """Checked structs: each field follows its own rule, whether it is needed, optional or nullable."""
 
+from traceback import TracebackException
 from typing import Any
 
 import pytest
@@ -8,7 +9,7 @@ from msgspec import UNSET, UnsetType, structs
 from chatrest.core.encode import query_pairs
 from chatrest.core.wire import json_body
 from chatrest.errors import RequestInvalidError
-from chatrest.queries.checked import Body, Filter, Flag, Ordinal, Stamp, Text, Texts
+from chatrest.queries.checked import Body, Filter, Flag, Json, Ordinal, Stamp, Text, Texts
 
 
 class Letter(Body, frozen=True, kw_only=True, rename="camel"):
@@ -68,3 +69,27 @@ def test_what_was_checked_stays_so() -> None:
 def test_a_repr_shows_what_was_given_alone() -> None:
     assert repr(Letter(subject_line="s", reply_to=None)) == "Letter(subject_line='s')"
     assert repr(Search()) == "Search()"
+
+
+class Access(Body, frozen=True, kw_only=True, rename="camel"):
+    """A member that is a credential, in the struct and in an object of it."""
+
+    basic_auth_password: Text
+    credentials: Json | UnsetType = UNSET
+
+
+def test_no_repr_and_no_error_shows_a_credential() -> None:
+    access = Access(basic_auth_password="pass-5f", credentials={"private_key": "key-7a", "name": "n"})
+    assert (
+        repr(access)
+        == "Access(basic_auth_password=[hidden], credentials={'private_key': [hidden], 'name': 'n'})"
+    )
+    for members in ({"basic_auth_password": ["pass-5f"]}, {"credentials": [{"privateKey": "pass-5f"}]}):
+        with pytest.raises(RequestInvalidError) as caught:
+            structs.replace(access, **members)
+        report = TracebackException.from_exception(caught.value, capture_locals=True)
+        own = [frame for frame in report.stack if frame.filename.endswith("queries/checked.py")]
+        assert own
+        assert "pass-5f" not in str(caught.value) + "".join(str(frame.locals) for frame in own)
+    with pytest.raises(RequestInvalidError, match=r"^basic_auth_password = '': allowed is a text"):
+        Access(basic_auth_password="")
