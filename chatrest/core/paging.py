@@ -7,6 +7,7 @@
 | `BY_THREAD`  | the same, or page numbers                     | the same, or `page`     | by id         |
 | `BY_UPDATED` | `cursor {updatedAt, affix}`, in `meta` or not | `updatedAt`, `affix`    | the service's |
 | `BY_PAGE`    | `meta.pagination`, or nothing                 | `page`                  | the service's |
+| `BY_REPLY_PAGE` | the same                                   | `page`, and no size     | the service's |
 | `UNPAGED`    | nothing                                       | nothing                 | the service's |
 | `ONE_REPLY`  | nothing                                       | nothing, and no size    | the service's |
 
@@ -98,6 +99,8 @@ BY_NEXT: Final = Paging(order="id", size="limit")
 BY_UPDATED: Final = Paging(size="limit")
 BY_PAGE: Final = Paging(positions=False, numbered=True)
 UNPAGED: Final = Paging(positions=False)
+BY_REPLY_PAGE: Final = Paging(positions=False, numbered=True, size="")
+"""By page numbers, without a size: `meta.pagination` is in the reply, and no parameter in the query."""
 ONE_REPLY: Final = Paging(positions=False, size="")
 """All in one reply, without a size: what an operation without any paging has."""
 BY_THREAD: Final = Paging(order="id", numbered=True)

@@ -59,7 +59,7 @@ class GroupChanges(Body):
     metadata: dict[str, Any] | UnsetType = UNSET
     owner: str | UnsetType = UNSET
     tags: Tags | UnsetType = UNSET
-    unset: list[Literal["icon", "description", "metadata"]] = []
+    unset: tuple[Literal["icon", "description", "metadata"], ...] = ()
 
 
 def group_record(context: Context, guid: str) -> bytes:
@@ -203,10 +203,12 @@ def _make_admin(context: Context, guid: str, uid: str) -> None:
 
 
 def delete_group(context: Context, call: Call) -> bytes:
-    """Remove a group with its members and bans; its messages are no longer listed as its own."""
+    """Remove a group with its members, bans and permissions; its messages stay in the lists of users."""
     guid = call.path["guid"]
     group_record(context, guid)
     context.store.groups.remove(guid)
+    for scope in filter(None, LISTS.values()):
+        context.store.documents.of("rbac.scope", f"{guid}/{scope}").clear()
     return ack_reply(f"The group with GUID {guid} has been deleted.")
 
 

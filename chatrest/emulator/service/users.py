@@ -42,7 +42,7 @@ class UserChanges(Body):
     status_message: str | UnsetType = UNSET
     metadata: dict[str, Any] | UnsetType = UNSET
     tags: Tags | UnsetType = UNSET
-    unset: list[Literal["avatar", "link", "metadata"]] = []
+    unset: tuple[Literal["avatar", "link", "metadata"], ...] = ()
 
 
 class Deletion(Body):

@@ -15,8 +15,10 @@ from ...errors import RequestInvalidError
 SYSTEM: Final = {"uid": "app_system", "name": "System", "role": "default", "status": "available"}
 """The app itself, as a sender (operations table, `on_behalf_of`)."""
 
-_COLUMNS: Final = "uid, folded_uid, folded_name, status, role, deactivated, updated_at, tags, record"
-_UPDATE: Final = f"UPDATE users SET ({_COLUMNS}) = (?,?,?,?,?,?,?,?,?) WHERE uid = ?"
+_UPDATE: Final = """
+UPDATE users SET (uid, folded_uid, folded_name, status, role, deactivated, updated_at, tags, record)
+    = (?,?,?,?,?,?,?,?,?) WHERE uid = ?
+"""
 _COUNT: Final = "SELECT count(*) FROM users WHERE CONDITION"
 _LIST: Final = "SELECT record, tags, updated_at FROM users WHERE CONDITION ORDER BY number LIMIT ? OFFSET ?"
 
