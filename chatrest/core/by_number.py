@@ -35,6 +35,11 @@ def _repeated(view: PageView, number: int, pages: int) -> Onward:
     if view.has_lost_meta and not view.memory.has_asked_again:
         return Onward(view.cursor.position, is_again=True)
     served = served_position(view)
+    if served is not None and view.pagination.total_pages is None and view.rules.paging.filters:
+        return Onward(
+            error=f"page {number} holds nothing but what the page before it held, and the service goes on by "
+            f"what the list is filtered by ({', '.join(sorted(view.rules.paging.filters))})"
+        )
     if (
         served is not None
         and served[1]

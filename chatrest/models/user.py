@@ -1,5 +1,6 @@
 """Users, and their login tokens."""
 
+from hashlib import sha256
 from typing import ClassVar, final
 
 from msgspec import UNSET
@@ -50,7 +51,7 @@ class AuthToken(Record, frozen=True, gc=False, rename="camel"):
     """
 
     fill_missing: ClassVar[bool] = False  # no id is ""
-    identified_by: ClassVar[str] = "auth_token"
+    identified_by: ClassVar[str] = "digest"  # a cursor has the identity of the last record in it
 
     uid: str
     auth_token: str
@@ -58,3 +59,22 @@ class AuthToken(Record, frozen=True, gc=False, rename="camel"):
     platform: Maybe[str] = UNSET
     user_agent: Maybe[str] = UNSET
     app_info: Maybe[str | Json] = UNSET
+
+    @property
+    def digest(self) -> str:
+        """The SHA-256 digest of `auth_token`: it identifies the token and does not show it."""
+        return sha256(self.auth_token.encode(errors="surrogatepass")).hexdigest()
+
+
+@final
+class DeactivatedUsers(Record, frozen=True, gc=False, rename="camel"):
+    """The uids of the users that were switched off."""
+
+    deactivated_uids: tuple[str, ...]
+
+
+@final
+class ReactivatedUsers(Record, frozen=True, gc=False, rename="camel"):
+    """The uids of the users that are switched on."""
+
+    non_deactivated_uids: tuple[str, ...]

@@ -30,6 +30,7 @@ def walk(send: Send, call: Call[Listing[T]], cursor: Cursor | str | None) -> Wal
     # Counts come in the place of messages, in one reply (operations table, messages.list).
     is_counted = bool((call.query or {}).get("count"))
     paging = UNPAGED if is_counted else endpoint.paging or ONE_REPLY
+    paging = paging.filtered_by(name for name, _ in pairs)
     sizes = [int(value) for name, value in pairs if name in paging.sizes]
     filters = tuple([pair for pair in pairs if pair[0] not in paging.sizes])
     rules = Rules(

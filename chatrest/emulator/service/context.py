@@ -36,6 +36,8 @@ class Call(NamedTuple):
     acting_user: str | None
     """A user that exists; None where nobody acts, or where the operation knows no acting user."""
     body: bytes
+    key: str = ""
+    """The API key of the request."""
 
 
 Handler: TypeAlias = Callable[[Context, Call], bytes]
