@@ -36,13 +36,12 @@ if TYPE_CHECKING:
         TransportError as TransportError,
     )
     from .management import AsyncManagement as AsyncManagement
+    from .models.api_key import ApiKey as ApiKey
     from .models.app import AppInfo as AppInfo
     from .models.count import MessageCount as MessageCount
-    from .models.member import (
-        AddedMember as AddedMember,
-        Member as Member,
-        MemberScope as MemberScope,
-    )
+    from .models.group import Group as Group
+    from .models.item_ack import ItemAck as ItemAck
+    from .models.member import AddedMember as AddedMember, Member as Member, MemberScope as MemberScope
     from .models.message import (
         ActionMessage as ActionMessage,
         CallMessage as CallMessage,
@@ -53,12 +52,39 @@ if TYPE_CHECKING:
         UnknownMessage as UnknownMessage,
     )
     from .models.outcome import Ack as Ack, Outcomes as Outcomes
-    from .models.user import AuthToken as AuthToken, User as User
+    from .models.role import (
+        Feature as Feature,
+        Permission as Permission,
+        PermissionMap as PermissionMap,
+        PermissionOutcomes as PermissionOutcomes,
+        Role as Role,
+        RoleSettings as RoleSettings,
+    )
+    from .models.user import (
+        AuthToken as AuthToken,
+        DeactivatedUsers as DeactivatedUsers,
+        ReactivatedUsers as ReactivatedUsers,
+        User as User,
+    )
+    from .queries.api_keys import (
+        ApiKeyChanges as ApiKeyChanges,
+        ApiKeyQuery as ApiKeyQuery,
+        NewApiKey as NewApiKey,
+    )
     from .queries.apps import AppQuery as AppQuery
+    from .queries.auth_tokens import TokenChanges as TokenChanges
     from .queries.files import File as File
+    from .queries.friends import FriendQuery as FriendQuery
+    from .queries.groups import GroupChanges as GroupChanges, GroupQuery as GroupQuery, NewGroup as NewGroup
     from .queries.members import MemberQuery as MemberQuery, NewMembers as NewMembers
     from .queries.messages import MessageQuery as MessageQuery, NewMessage as NewMessage
-    from .queries.users import UserQuery as UserQuery
+    from .queries.pages import PageQuery as PageQuery
+    from .queries.roles import (
+        NewRole as NewRole,
+        NewRoleSettings as NewRoleSettings,
+        RoleChanges as RoleChanges,
+    )
+    from .queries.users import NewUser as NewUser, UserChanges as UserChanges, UserQuery as UserQuery
     from .session import AsyncSession as AsyncSession
     from .times import to_datetime as to_datetime
     from .walk import Page as Page, Walk as Walk
@@ -73,25 +99,36 @@ _HOMES = {
     "core.retry": "RetryPolicy",
     "core.timeouts": "Timeouts",
     "errors": (
-        "ApiError AuthenticationError BadRequestError ChatRestError ConflictError ConnectError CursorError "
-        "DeadlineExceededError DeadlineOutcomeUnknownError NotFoundError OutcomeUnknownError "
-        "PermissionDeniedError RateLimitError ReplyUnreadableError RequestInvalidError RequestTimeoutError "
-        "ServerError ServerOutcomeUnknownError TransportError"
+        "ApiError AuthenticationError BadRequestError ChatRestError ConflictError ConnectError "
+        "CursorError DeadlineExceededError DeadlineOutcomeUnknownError NotFoundError "
+        "OutcomeUnknownError PermissionDeniedError RateLimitError ReplyUnreadableError "
+        "RequestInvalidError RequestTimeoutError ServerError ServerOutcomeUnknownError "
+        "TransportError"
     ),
     "management": "AsyncManagement",
+    "models.api_key": "ApiKey",
     "models.app": "AppInfo",
     "models.count": "MessageCount",
+    "models.group": "Group",
+    "models.item_ack": "ItemAck",
     "models.member": "AddedMember Member MemberScope",
     "models.message": (
         "ActionMessage CallMessage CustomMessage MediaMessage Message TextMessage UnknownMessage"
     ),
     "models.outcome": "Ack Outcomes",
-    "models.user": "AuthToken User",
+    "models.role": "Feature Permission PermissionMap PermissionOutcomes Role RoleSettings",
+    "models.user": "AuthToken DeactivatedUsers ReactivatedUsers User",
+    "queries.api_keys": "ApiKeyChanges ApiKeyQuery NewApiKey",
     "queries.apps": "AppQuery",
     "queries.files": "File",
+    "queries.auth_tokens": "TokenChanges",
+    "queries.friends": "FriendQuery",
+    "queries.groups": "GroupChanges GroupQuery NewGroup",
     "queries.members": "MemberQuery NewMembers",
     "queries.messages": "MessageQuery NewMessage",
-    "queries.users": "UserQuery",
+    "queries.pages": "PageQuery",
+    "queries.roles": "NewRole NewRoleSettings RoleChanges",
+    "queries.users": "NewUser UserChanges UserQuery",
     "session": "AsyncSession",
     "times": "to_datetime",
     "walk": "Page Walk",

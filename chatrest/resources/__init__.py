@@ -14,10 +14,20 @@ from typing import Any, Final, final
 from ..core.endpoint import Endpoint
 
 COLLECTIONS: Final = (
+    "api_keys",
     "apps",
     "auth_tokens",
+    "banned_users",
+    "blocked_users",
+    "friends",
+    "groups",
     "members",
     "messages",
+    "metrics",
+    "moderation",
+    "rbac",
+    "restricted_features",
+    "roles",
     "users",
 )
 """The names of all collections, in the order of the alphabet."""

@@ -11,7 +11,7 @@ from ..core.cursor import Cursor, beginning, fingerprint, resumed
 from ..core.decode import Listing
 from ..core.encode import filter_values, query_pairs
 from ..core.endpoint import Call, Pairs, Send
-from ..core.paging import LARGEST_PAGE, UNPAGED
+from ..core.paging import LARGEST_PAGE, ONE_REPLY, UNPAGED
 from ..core.walk_state import Rules
 from ..walk import Walk, WalkSource
 
@@ -29,7 +29,8 @@ def walk(send: Send, call: Call[Listing[T]], cursor: Cursor | str | None) -> Wal
         pairs = tuple(query_pairs(call.query, "repeat"))
     # Counts come in the place of messages, in one reply (operations table, messages.list).
     is_counted = bool((call.query or {}).get("count"))
-    paging = UNPAGED if is_counted or endpoint.paging is None else endpoint.paging
+    paging = UNPAGED if is_counted else endpoint.paging or ONE_REPLY
+    paging = paging.filtered_by(name for name, _ in pairs)
     sizes = [int(value) for name, value in pairs if name in paging.sizes]
     filters = tuple([pair for pair in pairs if pair[0] not in paging.sizes])
     rules = Rules(

@@ -8,6 +8,7 @@ from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import fields
 
 from chatrest import App, AsyncManagement, AsyncSession
+from chatrest.cli.call_parameters import snake_case
 from chatrest.core.decode import ACK, JSON, many
 from chatrest.core.endpoint import Acting, Endpoint
 from chatrest.core.paging import BY_ID
@@ -196,7 +197,7 @@ def test_the_parameters_of_the_path_are_the_first_arguments_in_their_order(endpo
     arguments = list(arguments_of(endpoint).values())[: len(endpoint.parameters)]
     assert len(arguments) == len(endpoint.parameters)
     for argument, name in zip(arguments, endpoint.parameters, strict=True):
-        assert argument.name == name or argument.name.endswith(f"_{name}")
+        assert argument.name == snake_case(name) or argument.name.endswith(f"_{name}")
         assert argument.kind is argument.POSITIONAL_OR_KEYWORD
         assert argument.default is argument.empty
 

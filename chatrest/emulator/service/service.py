@@ -11,11 +11,13 @@ from urllib.parse import parse_qsl
 
 from ...core.endpoint import Acting
 from ..store.directory import Directory
+from .api_keys import key_scope, set_keys
 from .arguments import Arguments
 from .context import Call, Context
 from .handlers import HANDLERS
 from .refusals import Refusal, bad_request, no_operation, no_user
 from .request import Reply, Request
+from .roles import add_default_role
 from .router import ROUTER
 
 _AUTH_ONLY: Final = frozenset({"users.create", "auth_tokens.create"})
@@ -37,6 +39,8 @@ class Service:
     def __init__(self, context: Context, keys: Keys) -> None:
         self._context = context
         self._keys = keys
+        set_keys(context.store, keys.full_access, keys.auth_only)
+        add_default_role(context.store)
 
     def answer(self, request: Request) -> Reply:
         """Return the reply; a refusal is a reply too."""
@@ -62,7 +66,8 @@ class Service:
             raise Refusal(403, "AUTH_ERR_NO_ACCESS", "The scope of this API key does not allow this.")
         acting_user = read_acting_user(endpoint.acting, request, self._context.store.people)
         query = Arguments(parse_qsl(request.query, keep_blank_values=True, errors="replace"))
-        call = Call(route.parameters, query, acting_user, request.body, request.headers)
+        key = request.headers.get("apikey", "")
+        call = Call(route.parameters, query, acting_user, request.body, request.headers, key)
         return HANDLERS[endpoint.name](self._context, call)
 
     def _check_management(self, request: Request) -> None:
@@ -80,9 +85,10 @@ class Service:
         key = request.headers.get("apikey")
         if not key:
             raise Refusal(401, "AUTH_ERR_EMPTY_APIKEY", "The header apikey is missing.")
-        if key not in (self._keys.full_access, self._keys.auth_only):
+        scope = key_scope(self._context.store, key)
+        if scope is None:
             raise Refusal(401, "AUTH_ERR_APIKEY_NOT_FOUND", "The API key is wrong.")
-        return key == self._keys.full_access
+        return scope == "fullAccess"
 
 
 def read_acting_user(acting: Acting, request: Request, directory: Directory) -> str | None:

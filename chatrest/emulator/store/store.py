@@ -7,11 +7,15 @@ from typing import Any, Final, Self, final
 
 from msgspec.json import encode
 
+from .auth_tokens import AuthTokens
 from .database import open_database
 from .directory import Directory
+from .documents import Documents
+from .groups import Groups
 from .members import Member, Memberships
 from .message_index import COLUMNS, IndexedMessage, conversation_id, index_message
 from .message_lists import MessageLists
+from .relations import Relations
 
 _BATCH: Final = 5_000
 _INSERT: Final = f"INSERT INTO messages VALUES({','.join('?' * len(COLUMNS))})"
@@ -28,7 +32,15 @@ class Store(MessageLists):
     def __init__(self, database: str | PathLike[str] | None = None) -> None:
         super().__init__(open_database(database))
         self.people = Directory(self._db)
-        """The users, groups and auth tokens."""
+        """The users, and what members and messages need of groups."""
+        self.groups = Groups(self._db)
+        """The groups: their list and their changes."""
+        self.relations = Relations(self._db)
+        """Users in relation to others: blocked, friends, banned."""
+        self.documents = Documents(self._db)
+        """Settings, and small collections of documents."""
+        self.auth_tokens = AuthTokens(self.documents)
+        """The login tokens of users."""
         self.members = Memberships(self._db, self.people)
         """The members of the groups."""
 
