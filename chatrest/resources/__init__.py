@@ -19,6 +19,7 @@ COLLECTIONS: Final = (
     "auth_tokens",
     "banned_users",
     "blocked_users",
+    "data_import",
     "friends",
     "groups",
     "members",
@@ -28,7 +29,9 @@ COLLECTIONS: Final = (
     "rbac",
     "restricted_features",
     "roles",
+    "triggers",
     "users",
+    "webhooks",
 )
 """The names of all collections, in the order of the alphabet."""
 
