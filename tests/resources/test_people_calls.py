@@ -312,6 +312,12 @@ WRONG: list[tuple[str, Ask]] = [
     ("type", lambda c: NewGroup(guid="g", name="G", type="protected")),  # type: ignore[arg-type]
     ("description", lambda c: NewGroup(guid="g", name="G", type="public", description="d" * 256)),
     ("members", lambda c: NewGroup(guid="g", name="G", type="public", members={"admins": []})),  # type: ignore[arg-type]
+    (
+        "members",
+        lambda c: NewGroup(
+            guid="g", name="G", type="public", members={"admins": ["a"], "users_to_ban": ["b"]}
+        ),
+    ),
     ("password", lambda c: GroupChanges(password="s3cret" * 20)),
     ("role", lambda c: NewRole(role="r" * 101, name="R")),
     ("settings", lambda c: NewRole(role="r", name="R", settings={"listUsers": "none"})),  # type: ignore[arg-type]
