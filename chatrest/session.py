@@ -21,6 +21,7 @@ if TYPE_CHECKING:  # a collection's module is loaded when its attribute is first
     from .resources.members import Members
     from .resources.messages import Messages
     from .resources.metrics import Metrics
+    from .resources.moderation import Moderation
     from .resources.rbac import Rbac
     from .resources.restricted_features import RestrictedFeatures
     from .resources.roles import Roles
@@ -86,6 +87,7 @@ class AsyncSession(ClientView):
     members: "collection[Members]" = collection()
     messages: "collection[Messages]" = collection()
     metrics: "collection[Metrics]" = collection()
+    moderation: "collection[Moderation]" = collection()
     rbac: "collection[Rbac]" = collection()
     restricted_features: "collection[RestrictedFeatures]" = collection()
     roles: "collection[Roles]" = collection()

@@ -15,6 +15,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 from ..errors import RequestInvalidError
 from ..secrets import HIDDEN, is_credential, masked, shown
 from ..times import to_milliseconds, to_seconds
+from .files import file_of
 
 # `\Z`, as `$` would also match before a final newline. A lone surrogate cannot be sent.
 _CONTROL: Final = r"\x00-\x1f\x7f-\x9f"
@@ -51,6 +52,7 @@ if (
     Scopes: TypeAlias = Sequence[ScopeName]
     Stamp: TypeAlias = int | date
     Millis: TypeAlias = int | date
+    TextOrTexts: TypeAlias = str | Sequence[str]
 else:
     Stamp: TypeAlias = Annotated[int, Meta(ge=0, description=_TIME, extra={"time": True})]
     Millis: TypeAlias = Annotated[
@@ -59,6 +61,11 @@ else:
     Texts: TypeAlias = Annotated[
         tuple[Annotated[str, _TEXT], ...],
         Meta(min_length=1, description="a list of texts, none of them empty, and all valid Unicode"),
+    ]
+    # No pattern: msgspec 0.22 frees one twice in a union with an array or an object, and Python crashes.
+    TextOrTexts: TypeAlias = Annotated[
+        Annotated[str, Meta(min_length=1)] | Annotated[tuple[str, ...], Meta(min_length=1)],
+        Meta(description="a text that is not empty, or a list of texts"),
     ]
     Uids: TypeAlias = Annotated[
         tuple[Annotated[str, _UID_IN_LIST], ...],
@@ -159,12 +166,18 @@ def _shown(name: str, value: Any) -> str:
 def _converted(name: str, value: Any, rule: Any) -> Any:
     if isinstance(value, date) and (extra := _extra(rule)):
         value = extra.get("convert", to_seconds)(name, value)
-    return msgspec.convert(sorted(value) if isinstance(value, set | frozenset) else value, rule)
+    ordered = sorted(value) if isinstance(value, set | frozenset) else value
+    return msgspec.convert(ordered, rule, dec_hook=_read_custom)
 
 
 def _extra(rule: Any) -> dict[str, Any]:
     """Return the notes of a rule on the conversion of times; none for a rule that takes no time."""
     return next((meta.extra for meta in _metas(rule) if meta.extra), {})
+
+
+def _read_custom(kind: type, value: Any) -> Any:
+    """Return `value` as a type that msgspec does not know: a file."""
+    return file_of(value)
 
 
 def _metas(rule: Any) -> list[Meta]:

@@ -24,6 +24,7 @@ COLLECTIONS: Final = (
     "members",
     "messages",
     "metrics",
+    "moderation",
     "rbac",
     "restricted_features",
     "roles",

@@ -1,15 +1,19 @@
 """Checked structs: each field follows its own rule, whether it is needed, optional or nullable."""
 
+from collections.abc import Iterator
+from importlib import import_module
+from pkgutil import iter_modules
 from traceback import TracebackException
 from typing import Any
 
 import pytest
-from msgspec import UNSET, UnsetType, structs
+from msgspec import UNSET, UnsetType, inspect, structs
 
+from chatrest import queries
 from chatrest.core.encode import query_pairs
 from chatrest.core.wire import json_body
 from chatrest.errors import RequestInvalidError
-from chatrest.queries.checked import Body, Filter, Flag, Json, Ordinal, Stamp, Text, Texts
+from chatrest.queries.checked import Body, Checked, Filter, Flag, Json, Ordinal, Stamp, Text, Texts
 
 
 class Letter(Body, frozen=True, kw_only=True, rename="camel"):
@@ -93,3 +97,39 @@ def test_no_repr_and_no_error_shows_a_credential() -> None:
         assert "pass-5f" not in str(caught.value) + "".join(str(frame.locals) for frame in own)
     with pytest.raises(RequestInvalidError, match=r"^basic_auth_password = '': allowed is a text"):
         Access(basic_auth_password="")
+
+
+def checked_structs(kind: type[Any]) -> Iterator[type[Any]]:
+    for each in kind.__subclasses__():
+        yield from (each, *checked_structs(each))
+
+
+def has_pattern(rule: inspect.Type) -> bool:
+    inner = rule.type if isinstance(rule, inspect.Metadata) else rule
+    return getattr(inner, "pattern", None) is not None
+
+
+def unions(rule: inspect.Type) -> Iterator[inspect.UnionType]:
+    if isinstance(rule, inspect.Metadata):
+        yield from unions(rule.type)
+    elif isinstance(rule, inspect.UnionType):
+        yield rule
+
+
+def test_no_field_is_a_text_with_a_pattern_or_a_container() -> None:
+    """Such a union makes msgspec 0.22 free the pattern twice, and the interpreter crash."""
+    for module in iter_modules(queries.__path__):
+        import_module(f"{queries.__name__}.{module.name}")
+    containers = (inspect.CollectionType, inspect.DictType, inspect.StructType, inspect.TupleType)
+    kinds = [kind for kind in checked_structs(Checked) if kind.__module__.startswith("chatrest.")]
+    assert len(kinds) > 20
+    for kind in kinds:
+        described = inspect.type_info(kind)
+        assert isinstance(described, inspect.StructType)
+        for field in described.fields:
+            for union in unions(field.type):
+                inner = [part.type if isinstance(part, inspect.Metadata) else part for part in union.types]
+                has_container = any(isinstance(part, containers) for part in inner)
+                assert not (has_container and any(map(has_pattern, union.types))), (
+                    f"{kind.__name__}.{field.name}"
+                )

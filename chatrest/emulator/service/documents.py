@@ -18,7 +18,7 @@ from msgspec import Struct
 from ..store.documents import Document, DocumentSet
 from .bodies import read_document
 from .context import Call, Context, Handler
-from .envelopes import Envelope
+from .envelopes import Envelope, current_reply
 from .refusals import Refusal, bad_request
 
 Operation: TypeAlias = Callable[[Context, Call], Any]
@@ -34,6 +34,17 @@ def serve(operation: Operation, envelope: Envelope) -> Handler:
 
     def handle(context: Context, call: Call) -> bytes:
         return envelope(operation(context, call))
+
+    return handle
+
+
+def serve_list(operation: Operation, default_limit: int = 100) -> Handler:
+    """Return the handler of a list with `meta.current`, whose query may have a `limit` (1 to 1000)."""
+
+    def handle(context: Context, call: Call) -> bytes:
+        limit = call.query.number("limit", 1, 1000) or default_limit
+        call.query.check()
+        return current_reply(operation(context, call)[:limit], limit)
 
     return handle
 

@@ -12,6 +12,16 @@ root_reply: Final[Envelope] = encode
 """Gives the value itself, without `data`."""
 
 
+def acked(message: str) -> Envelope:
+    """Return the envelope of an acknowledgement with this message, whatever the operation gives."""
+    return lambda _: ack_reply(message)
+
+
+def root_acked(message: str) -> Envelope:
+    """Return the envelope of an acknowledgement at the root, without `data`."""
+    return lambda _: encode({"success": True, "message": message})
+
+
 def one_reply(record: bytes) -> bytes:
     """Return `{"data": record}`."""
     return b'{"data":%b}' % record

@@ -26,6 +26,8 @@ class PositionedPages(Struct, frozen=True, kw_only=True):
     """The document's member, and that of `meta.next`, by which the list goes on."""
     parameter: str
     """The query parameter that takes the position."""
+    beside: tuple[str, ...] = ()
+    """Members of the document that stand in a position beside it."""
     default_size: int = 10
     largest: int = 100
 
@@ -57,10 +59,13 @@ class PositionedPages(Struct, frozen=True, kw_only=True):
             meta["next"] = {"affix": affix, self.member: text or number}
         if page:
             opposite = "prepend" if affix == "append" else "append"
-            before = "" if position is None else page[0].get(self.member)
-            meta["previous"] = {"affix": opposite, self.member: before}
-            meta["next"] = {"affix": affix, self.member: page[-1].get(self.member)}
+            before = {self.member: ""} if position is None else self._position(page[0])
+            meta |= {"previous": {"affix": opposite, **before}}
+            meta |= {"next": {"affix": affix, **self._position(page[-1])}}
         return meta
+
+    def _position(self, document: Document) -> dict[str, Any]:
+        return {name: document.get(name) for name in (*self.beside, self.member)}
 
 
 def _order(value: object) -> tuple[int, str]:

@@ -83,3 +83,18 @@ def banned_member(uid: str, guid: str) -> Refusal:
 def same_scope(uid: str, scope: str) -> Refusal:
     """Return the 400 of a member that has the scope already (its status: not shown)."""
     return Refusal(400, "ERR_SAME_SCOPE", f"The user with UID {uid} has the scope {scope} already.")
+
+
+def no_rule(id: str) -> Refusal:
+    """Return the 404 of a moderation rule that does not exist (its status: not shown)."""
+    return Refusal(404, "ERR_RULE_NOT_FOUND", f"The rule with id {id} does not exist.")
+
+
+def no_keyword_list(id: str) -> Refusal:
+    """Return the 404 of a keyword list that does not exist (its status: not shown)."""
+    return Refusal(404, "ERR_KEYWORD_NOT_FOUND", f"The keyword list with id {id} does not exist.")
+
+
+def no_reason(id: str) -> Refusal:
+    """Return the 404 of a reason that does not exist (its status: not shown)."""
+    return Refusal(404, "ERR_REASON_NOT_FOUND", f"The reason with id {id} does not exist.")

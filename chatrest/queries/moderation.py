@@ -1,0 +1,186 @@
+"""The filters and bodies of moderation (operations table, moderation)."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias, final
+
+from msgspec import UNSET, Meta, UnsetType, field
+
+from .checked import Body, Checked, Filter, Flag, Json, Size, Stamp, Text, TextOrTexts, Texts, Uid
+
+ReceiverType: TypeAlias = Annotated[Literal["user", "group"], Meta(description="'user' or 'group'")]
+_Party: TypeAlias = Annotated[Literal["sender", "receiver"], Meta(description="'sender' or 'receiver'")]
+_Operand: TypeAlias = Annotated[
+    Literal["uid", "guid", "name", "role", "type", "tags", "createdAt"],
+    Meta(description="'uid', 'guid', 'name', 'role', 'type', 'tags' or 'createdAt'"),
+]
+_FilterOperator: TypeAlias = Annotated[
+    Literal[
+        "equals",
+        "not equals",
+        "in",
+        "not in",
+        "startsWith",
+        "notEquals",
+        "notIn",
+        "endsWith",
+        "lessThan",
+        "greaterThan",
+    ],
+    Meta(
+        description="'equals', 'not equals', 'in', 'not in' or 'startsWith' for users; 'equals', "
+        "'notEquals', 'in', 'notIn', 'startsWith', 'endsWith', 'lessThan' or 'greaterThan' for groups"
+    ),
+]
+_Content: TypeAlias = Annotated[
+    Literal["text", "image", "video", "custom"], Meta(description="'text', 'image', 'video' or 'custom'")
+]
+_Operator: TypeAlias = Annotated[Literal["contains", "equals"], Meta(description="'contains' or 'equals'")]
+_TermCategory: TypeAlias = Annotated[
+    Literal["word", "pattern", "toxicity"], Meta(description="'word', 'pattern' or 'toxicity'")
+]
+ListCategory: TypeAlias = Annotated[
+    Literal["word", "pattern", "sentence-similarity"],
+    Meta(description="'word', 'pattern' or 'sentence-similarity'"),
+]
+_Whole: TypeAlias = Annotated[int, Meta(description="a whole number")]
+SentType: TypeAlias = Annotated[
+    Literal["text", "image", "file", "audio", "video"],
+    Meta(description="'text', 'image', 'file', 'audio' or 'video'"),
+]
+FlagStatus: TypeAlias = Literal["approved", "disapproved"]
+BlockStatus: TypeAlias = Literal["approved", "rejected"]
+
+
+@final
+class RuleFilter(Checked, frozen=True, kw_only=True, rename="camel"):
+    """The users or groups that a rule is for, by their uid, role, tags and so on."""
+
+    type: _Party
+    entity: ReceiverType
+    operand: _Operand
+    operator: _FilterOperator
+    value: Text
+
+
+@final
+class RuleCondition(Checked, frozen=True, kw_only=True, rename="camel"):
+    """A condition of a rule; `value` is a text, or a list as the service's own examples show it."""
+
+    id: _Whole | UnsetType = UNSET
+    entity: Text | UnsetType = UNSET
+    operand: _Content | UnsetType = UNSET
+    operator: _Operator | UnsetType = UNSET
+    category: _TermCategory | UnsetType = UNSET
+    is_keyword_reference_present: Flag | UnsetType = UNSET
+    is_media_present: Flag | UnsetType = UNSET
+    value: TextOrTexts | UnsetType = UNSET
+
+
+if TYPE_CHECKING:
+    _Filters: TypeAlias = Sequence[RuleFilter]
+    _Conditions: TypeAlias = Sequence[RuleCondition]
+else:
+    _Filters: TypeAlias = Annotated[tuple[RuleFilter, ...], Meta(description="a list of RuleFilter")]
+    _Conditions: TypeAlias = Annotated[tuple[RuleCondition, ...], Meta(description="a list of RuleCondition")]
+
+
+@final
+class LimitQuery(Filter, frozen=True, kw_only=True, rename="camel"):
+    """The number of records of a list that comes in one reply."""
+
+    limit: Size | None = None
+
+
+@final
+class ModerationQuery(Filter, frozen=True, kw_only=True, rename="camel"):
+    """The filter of GET /moderation/messages."""
+
+    sender: Uid | None = None
+    receiver_uid: Uid | None = field(default=None, name="receiverUID")
+    receiver_guid: Uid | None = field(default=None, name="receiverGUID")
+    category: Annotated[Literal["message", "custom"], Meta(description="'message' or 'custom'")] | None = None
+    type: Text | None = None
+    moderation_status: (
+        Annotated[Literal["disapproved", "pending"], Meta(description="'disapproved' or 'pending'")] | None
+    ) = None
+
+
+@final
+class NewRule(Body, frozen=True, kw_only=True, rename="camel"):
+    """A rule: the body of a creation, and of an update, which needs the whole rule on some services."""
+
+    id: Text | UnsetType = UNSET
+    name: Text | UnsetType = UNSET
+    description: Text | UnsetType = UNSET
+    enabled: Flag | UnsetType = UNSET
+    action: Texts | UnsetType = UNSET
+    filters: _Filters | UnsetType = UNSET
+    conditions: _Conditions | UnsetType = UNSET
+
+
+@final
+class NewReason(Body, frozen=True, kw_only=True, rename="camel"):
+    """A reason for flagging a message."""
+
+    id: Text
+    name: Text
+    description: Text | UnsetType = UNSET
+
+
+@final
+class ReasonName(Body, frozen=True, kw_only=True, rename="camel"):
+    """The new name of a reason."""
+
+    name: Text
+
+
+@final
+class NewFlag(Body, frozen=True, kw_only=True, rename="camel"):
+    """A user's flag on a message: `id` is that of the reason."""
+
+    id: Text
+    remark: Text | UnsetType = UNSET
+
+
+@final
+class FlagReview(Body, frozen=True, kw_only=True, rename="camel"):
+    """The verdict on a flagged message."""
+
+    status: Annotated[FlagStatus, Meta(description="'approved' or 'disapproved'")]
+
+
+@final
+class BlockReview(Body, frozen=True, kw_only=True, rename="camel"):
+    """The verdict on a blocked message."""
+
+    status: Annotated[BlockStatus, Meta(description="'approved' or 'rejected'")]
+    reviewed: Flag = True
+
+
+@final
+class NewModeratedMessage(Body, frozen=True, kw_only=True, rename="camel"):
+    """A message that is handed in for moderation; its sender is in the body.
+
+    The details of users and groups are needed where the app does not have them yet: JSON objects as those of
+    a data import.
+    """
+
+    sender: Uid
+    receiver: Uid
+    receiver_type: ReceiverType
+    category: Annotated[Literal["message"], Meta(description="'message'")] | UnsetType = UNSET
+    type: SentType | UnsetType = UNSET
+    data: Json | UnsetType = UNSET
+    muid: Text | UnsetType = UNSET
+    tags: Texts | UnsetType = UNSET
+    sent_at: Stamp | UnsetType = UNSET
+    sender_user_details: Json | UnsetType = UNSET
+    receiver_user_details: Json | UnsetType = UNSET
+    receiver_group_details: Json | UnsetType = UNSET
+
+
+@final
+class MessageContent(Body, frozen=True, kw_only=True, rename="camel"):
+    """The new content of a message that was handed in for moderation."""
+
+    data: Json | UnsetType = UNSET
