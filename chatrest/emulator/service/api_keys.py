@@ -72,7 +72,7 @@ def create_key(context: Context, call: Call) -> Document:
     body = read_document(call.body, NewApiKey)
     number = context.store.documents.next_number()
     key = hashlib.sha256(f"api key {number}".encode()).hexdigest()[:40]
-    document = {"apiKey": key, "scope": "authOnly", **body, "createdAt": context.now}
+    document = {"scope": "authOnly", **body, "apiKey": key, "createdAt": context.now}
     KEYS.documents(context, call).put(document, key)
     return document
 
