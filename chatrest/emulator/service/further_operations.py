@@ -7,11 +7,9 @@ from typing import Any, Final
 
 from ...core.decode import one
 from ...core.endpoint import Endpoint
-from ...models.message import Message
 from ...models.user import User
 
 FURTHER_OPERATIONS: Final[tuple[Endpoint[Any], ...]] = (
     Endpoint("users.create", "POST", "/users", one(User), "never", rate_class="core"),
     Endpoint("users.get", "GET", "/users/{uid}", one(User), acting="optional"),
-    Endpoint("messages.get", "GET", "/messages/{id}", one(Message), acting="optional"),
 )
