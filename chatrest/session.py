@@ -10,7 +10,9 @@ from .errors import RequestInvalidError
 from .network.options import ClientOptions, Destination
 from .network.view import ClientView
 from .resources.auth_tokens import AuthTokens
+from .resources.calls import Calls
 from .resources.collection import collection
+from .resources.conversations import Conversations
 from .resources.members import Members
 from .resources.messages import Messages
 from .resources.users import Users
@@ -66,6 +68,8 @@ class AsyncSession(ClientView):
         return self._view(acting_user=check_acting_user(uid, "uid"))
 
     auth_tokens = collection(AuthTokens)
+    calls = collection(Calls)
+    conversations = collection(Conversations)
     members = collection(Members)
     messages = collection(Messages)
     users = collection(Users)

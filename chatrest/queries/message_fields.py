@@ -11,7 +11,7 @@ LONGEST_TAG: Final = 100
 """Characters of a tag (operations table, limits.lengths)."""
 
 ReceiverType: TypeAlias = Annotated[Literal["user", "group"], Meta(description="'user' or 'group'")]
-Switch: TypeAlias = Annotated[Literal[0, 1], Meta(description="0 or 1")]
+Switch: TypeAlias = Annotated[Literal[0, 1], Meta(description="the number 0 or 1")]
 _TAGS: Final = f"texts of at most {LONGEST_TAG} characters, none of them empty, and all valid Unicode"
 
 if TYPE_CHECKING:  # the types of arguments: a checked struct converts lists to tuples

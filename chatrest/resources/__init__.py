@@ -5,12 +5,12 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from ..core.endpoint import Endpoint
-from . import apps, auth_tokens, members, messages, users
+from . import apps, auth_tokens, calls, conversations, members, messages, users
 
 OPERATIONS: Final[Mapping[str, Endpoint[Any]]] = MappingProxyType(
     {
         endpoint.name: endpoint
-        for module in (apps, auth_tokens, members, messages, users)
+        for module in (apps, auth_tokens, calls, conversations, members, messages, users)
         for endpoint in vars(module).values()
         if isinstance(endpoint, Endpoint)
     }

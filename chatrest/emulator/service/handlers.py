@@ -4,13 +4,13 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
-from . import apps, auth_tokens, members, messages, users
+from . import apps, auth_tokens, calls, conversations, members, messages, users
 from .context import Handler
 
 HANDLERS: Final[Mapping[str, Handler]] = MappingProxyType(
     {
         name: handler
-        for module in (apps, auth_tokens, members, messages, users)
+        for module in (apps, auth_tokens, calls, conversations, members, messages, users)
         for name, handler in module.HANDLERS.items()
     }
 )

@@ -41,12 +41,12 @@ def message_number(id: str) -> int | None:
 
 def readable_message(context: Context, call: Call) -> StoredMessage:
     """Return the message of the path; 403 where the acting user has no part in its conversation."""
-    id, reader = call.path["id"], call.acting_user
-    record = parse_record(message_record(context, id))
-    if reader and record.get("receiverType") == "user":
-        if reader not in (record.get("sender"), record.get("receiver")):
-            raise no_access(id)
-    return StoredMessage(int(id), record)
+    name, reader = call.path["id"], call.acting_user
+    record = parse_record(message_record(context, name))
+    parties = (record.get("sender"), record.get("receiver"))
+    if reader and record.get("receiverType") == "user" and reader not in parties:
+        raise no_access(name)
+    return StoredMessage(int(name), record)
 
 
 def changeable_message(context: Context, call: Call) -> StoredMessage:

@@ -15,14 +15,14 @@ _DEFAULT_SIZE: Final = 10
 def list_reactions(context: Context, call: Call) -> bytes:
     """A page of the reactions to a message, by their ids; of one emoji where the path has one."""
     message, query = readable_message(context, call), call.query
-    size, id = query.number("limit", 1, 1000) or query.number("perPage", 1, 1000), query.number("id")
+    size, after = query.number("limit", 1, 1000) or query.number("perPage", 1, 1000), query.number("id")
     ascending = query.choice("affix", ("append", "prepend")) != "prepend"
     query.check()
     size = size or _DEFAULT_SIZE
     rows = context.store.reactions.page(
-        message.number, call.path.get("reaction"), id, size, ascending=ascending
+        message.number, call.path.get("reaction"), after, size, ascending=ascending
     )
-    edge = rows[-1].id if rows else id
+    edge = rows[-1].id if rows else after
     position = {"affix": "append" if ascending else "prepend"} | ({} if edge is None else {"id": str(edge)})
     meta = {"current": {"limit": size, "count": len(rows)}, "next": position}
     return list_reply([encode(_record(context, row)) for row in rows], {"meta": meta})

@@ -23,7 +23,8 @@ SELECT conversation, receiver_type, sender, receiver, min(sent_at) FROM messages
 WHERE id > ? AND conversation != '' AND receiver_type IN ('user', 'group') GROUP BY conversation
 """
 _VIEWS: Final = """
-SELECT s.uid, s.conversation, s.kind, s.party, s.created_at, coalesce(v.read_id, 0), coalesce(v.reset_id, 0),
+SELECT s.uid, s.conversation, s.kind, s.party, s.created_at, coalesce(v.read_id, 0),
+    coalesce(v.delivered_id, 0), coalesce(v.reset_id, 0),
     v.kept_at, v.tags, v.pinned_at
 FROM (
     SELECT sender AS uid, receiver AS party, conversation, kind, created_at FROM conversations WHERE kind =
@@ -43,6 +44,8 @@ _UNREAD: Final = f"SELECT count(*) {_OTHERS} AND NOT m.read AND NOT m.deleted AN
 _IDS: Final = f"SELECT m.id {_OTHERS} AND p.id <= ? AND NOT m.COLUMN ORDER BY p.id"
 _READ_IDS: Final = f"SELECT m.id {_OTHERS} AND m.read ORDER BY p.id"
 
+_STORED: Final = ("read_id", "delivered_id", "reset_id", "kept_at", "tags", "pinned_at")
+
 
 class View(NamedTuple):
     """A conversation as one of its users sees it."""
@@ -54,6 +57,7 @@ class View(NamedTuple):
     """The other user's uid, or the group's guid."""
     created_at: int = 0
     read_id: int = 0
+    delivered_id: int = 0
     reset_id: int = 0
     """The last message that the user has removed from the own view; 0 for none."""
     kept_at: int | None = None
@@ -103,6 +107,12 @@ class ConversationViews:
         count: int = self._db.execute(_UNREAD, (*_named(view, seen),)).fetchone()[0]
         return count
 
+    def last_of_others(self, view: View) -> int:
+        """Return the id of the last message of another user; 0 for none."""
+        sql = f"SELECT coalesce(max(m.id), 0) {_OTHERS} AND m.category != 'action'"
+        number: int = self._db.execute(sql, _named(view, 0)).fetchone()[0]
+        return number
+
     def unmarked(self, view: View, column: Literal["read", "delivered"], id: int) -> list[int]:
         """Return the messages of others up to `id` that are not marked as read, or as delivered."""
         sql = _IDS.replace("COLUMN", column)
@@ -125,14 +135,9 @@ class ConversationViews:
 
     def stored(self, view: View) -> View:
         """Return a view with what its user did with it so far."""
-        sql = (
-            "SELECT read_id, reset_id, kept_at, tags, pinned_at FROM views WHERE uid = ? AND conversation = ?"
-        )
+        sql = f"SELECT {', '.join(_STORED)} FROM views WHERE uid = ? AND conversation = ?"  # noqa: S608
         row = self._db.execute(sql, (view.uid, view.conversation)).fetchone()
-        if row is None:
-            return view
-        names = ("read_id", "reset_id", "kept_at", "tags", "pinned_at")
-        return view._replace(**dict(zip(names, row, strict=True)))
+        return view if row is None else view._replace(**dict(zip(_STORED, row, strict=True)))
 
     def pinned_count(self, uid: str) -> int:
         """Return how many conversations a user has pinned."""

@@ -15,7 +15,7 @@ from .message_index import COLUMNS, IndexedMessage, index_message
 from .message_lists import MessageLists
 
 _NAMES: Final = [column.split()[0] for column in COLUMNS]
-_UPDATE: Final = f"UPDATE messages SET {', '.join(f'{name} = ?' for name in _NAMES[1:])} WHERE id = ?"
+_UPDATE: Final = f"UPDATE messages SET {', '.join(f'{name} = ?' for name in _NAMES[1:])} WHERE id = ?"  # noqa: S608
 _CHANGE: Final = "INSERT OR REPLACE INTO changes VALUES(?,?,?)"
 _QUOTE: Final = "INSERT OR REPLACE INTO quotes VALUES(?)"
 _MOVE_UP: Final = "UPDATE positions SET position = position - 1 WHERE list = ? AND id > ?"
@@ -23,7 +23,7 @@ _TABLES: Final = (
     "messages", "records", "changes", "quotes", "pins", "saves", "subscriptions", "interactions"
 )  # fmt: skip
 _DELETIONS: Final = (
-    *(f"DELETE FROM {table} WHERE id = ?" for table in _TABLES),
+    *(f"DELETE FROM {table} WHERE id = ?" for table in _TABLES),  # noqa: S608
     "DELETE FROM reactions WHERE message = ?",
 )
 
