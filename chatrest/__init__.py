@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     from .models.outcome import Ack as Ack, Outcomes as Outcomes
     from .models.user import AuthToken as AuthToken, User as User
     from .queries.apps import AppQuery as AppQuery
+    from .queries.files import File as File
     from .queries.members import MemberQuery as MemberQuery, NewMembers as NewMembers
     from .queries.messages import MessageQuery as MessageQuery, NewMessage as NewMessage
     from .queries.users import UserQuery as UserQuery
@@ -87,6 +88,7 @@ _HOMES = {
     "models.outcome": "Ack Outcomes",
     "models.user": "AuthToken User",
     "queries.apps": "AppQuery",
+    "queries.files": "File",
     "queries.members": "MemberQuery NewMembers",
     "queries.messages": "MessageQuery NewMessage",
     "queries.users": "UserQuery",

@@ -1,6 +1,6 @@
 """The session: the collections of one app, with one acting user and one set of options."""
 
-from typing import Self, Unpack, final
+from typing import TYPE_CHECKING, Self, Unpack, final
 
 from .core.arguments import check_unquoted, hides_arguments
 from .core.endpoint import check_acting_user
@@ -9,13 +9,15 @@ from .core.wire import Headers
 from .errors import RequestInvalidError
 from .network.options import ClientOptions, Destination
 from .network.view import ClientView
-from .resources.auth_tokens import AuthTokens
-from .resources.calls import Calls
-from .resources.collection import collection
-from .resources.conversations import Conversations
-from .resources.members import Members
-from .resources.messages import Messages
-from .resources.users import Users
+from .resources.lazy import collection
+
+if TYPE_CHECKING:  # a collection's module is loaded when its attribute is first used
+    from .resources.auth_tokens import AuthTokens
+    from .resources.calls import Calls
+    from .resources.conversations import Conversations
+    from .resources.members import Members
+    from .resources.messages import Messages
+    from .resources.users import Users
 
 
 @final
@@ -67,12 +69,13 @@ class AsyncSession(ClientView):
             raise RequestInvalidError("uid = None: allowed is a user's uid")
         return self._view(acting_user=check_acting_user(uid, "uid"))
 
-    auth_tokens = collection(AuthTokens)
-    calls = collection(Calls)
-    conversations = collection(Conversations)
-    members = collection(Members)
-    messages = collection(Messages)
-    users = collection(Users)
+    # One line a collection, in the order of the alphabet: the attribute has the name of its module.
+    auth_tokens: "collection[AuthTokens]" = collection()
+    calls: "collection[Calls]" = collection()
+    conversations: "collection[Conversations]" = collection()
+    members: "collection[Members]" = collection()
+    messages: "collection[Messages]" = collection()
+    users: "collection[Users]" = collection()
 
 
 def _destination(app: object) -> Destination:

@@ -15,6 +15,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 from ..errors import RequestInvalidError
 from ..secrets import shown
 from ..times import to_seconds
+from .files import file_of
 
 # `\Z`, as `$` would also match before a final newline. A lone surrogate cannot be sent.
 _CONTROL: Final = r"\x00-\x1f\x7f-\x9f"
@@ -125,9 +126,14 @@ def _checked(name: str, value: Any, rule: Any) -> Any:
         value = to_seconds(name, value)
     try:
         ordered = sorted(value) if isinstance(value, set | frozenset) else value
-        return msgspec.convert(ordered, rule)
+        return msgspec.convert(ordered, rule, dec_hook=_read_custom)
     except (msgspec.ValidationError, TypeError):
         raise RequestInvalidError(f"{name} = {shown(value)}: allowed is {_words(rule)}") from None
+
+
+def _read_custom(kind: type, value: Any) -> Any:
+    """Return `value` as a type that msgspec does not know: a file."""
+    return file_of(value)
 
 
 def _metas(rule: Any) -> list[Meta]:

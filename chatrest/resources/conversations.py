@@ -33,11 +33,13 @@ LIST: Final = Endpoint(
     query=ConversationQuery, paging=BY_PAGE, acting="optional",
 )  # fmt: skip
 GET: Final = Endpoint(
-    "conversations.get", "GET", "/conversations/{conversationId}", one(Conversation), acting="required"
-)
+    "conversations.get", "GET", "/conversations/{conversationId}", one(Conversation),
+    acting="required", deprecated="conversations.get_user or conversations.get_group",
+)  # fmt: skip
 DELETE: Final = Endpoint(
-    "conversations.delete", "DELETE", "/conversations/{conversationId}", ACK, "idempotent", acting="required"
-)
+    "conversations.delete", "DELETE", "/conversations/{conversationId}", ACK, "idempotent",
+    acting="required", deprecated="conversations.reset_user or conversations.reset_group",
+)  # fmt: skip
 LIST_PINNED: Final = Endpoint("conversations.list_pinned", "GET", "/conversations/pinned", many(Conversation))
 REPLACE_PINNED: Final = Endpoint(
     "conversations.replace_pinned", "PUT", "/conversations/pinned", many(Conversation), "idempotent",

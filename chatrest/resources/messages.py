@@ -23,14 +23,15 @@ from .collection import Collection, Start
 from .sent_messages import SentMessages, complete, first_message
 
 SEND: Final = Endpoint(
-    "messages.send", "POST", "/messages", one(Message), "never", body=NewMessage, acting="optional"
-)
+    "messages.send", "POST", "/messages", one(Message), "never",
+    body=NewMessage, acting="optional", acting_field="sender",
+)  # fmt: skip
 SEND_BOT: Final = Endpoint(
     "messages.send_bot", "POST", "/bots/{uid}/messages", one(Message), "never", body=NewBotMessage
 )
 SEND_THREAD: Final = Endpoint(
     "messages.send_thread", "POST", "/messages/{id}/thread", one(Message), "never",
-    body=NewThreadMessage, acting="required",
+    body=NewThreadMessage, acting="required", acting_field="sender",
 )  # fmt: skip
 LIST: Final = Endpoint(
     "messages.list", "GET", "/messages", many(Message), query=MessageQuery, paging=BY_NEXT, acting="optional"
@@ -223,7 +224,7 @@ class Messages(Collection):
         on_behalf_of: str | None = None,
         **path: str,
     ) -> Message:
-        call: Call[Any] = self._build_call(endpoint, message, None, on_behalf_of, path)
+        call: Call[Any] = self._build_call(endpoint, message, None, None, on_behalf_of, path)
         if message.multiple_receivers is UNSET:
             sent: Message = await self._send(call)
             return sent

@@ -62,7 +62,7 @@ class Service:
             raise Refusal(403, "AUTH_ERR_NO_ACCESS", "The scope of this API key does not allow this.")
         acting_user = read_acting_user(endpoint.acting, request, self._context.store.people)
         query = Arguments(parse_qsl(request.query, keep_blank_values=True, errors="replace"))
-        call = Call(route.parameters, query, acting_user, request.body)
+        call = Call(route.parameters, query, acting_user, request.body, request.headers)
         return HANDLERS[endpoint.name](self._context, call)
 
     def _check_management(self, request: Request) -> None:
