@@ -46,7 +46,10 @@ def list_conversations(context: Context, call: Call) -> bytes:
         tests.append(lambda row: not context.store.people.blocks(reader, row.view.party))
     rows = [row for row in _rows(context, reader) if all(test(row) for test in tests)]
     if unique and not reader:
-        rows = list({row.view.conversation: row for row in reversed(rows)}.values())[::-1]
+        first_views: dict[str, Row] = {}
+        for row in rows:
+            first_views.setdefault(row.view.conversation, row)
+        rows = list(first_views.values())
     begin = (number.page - 1) * number.size
     with_tags, with_party_tags, with_blocks = flags
     records = [
