@@ -15,9 +15,11 @@ from ..secrets import description, shown
 from .checked import Body, Flag, Json, Scope, Stamp, Text, Uid
 from .groups import GroupType
 from .limits import AnyText, Tags, Url
-from .messages import ReceiverType, SentCategory
+from .message_fields import ReceiverType
+from .new_messages import SentCategory
 
 B = TypeVar("B", bound=Body)
+
 
 MOST_ENTRIES: Final = 50
 """Records of one request (operations table, limits.counts.import_entries)."""
@@ -112,10 +114,20 @@ class MessageImport(Body, frozen=True, kw_only=True, rename="camel"):
     mentioned_user_details: UsersDetails | UnsetType = UNSET
 
 
-Users: TypeAlias = Iterable[UserImport] | Mapping[str, UserImport | Mapping[str, Any]]
-Groups: TypeAlias = Iterable[GroupImport] | Mapping[str, GroupImport | Mapping[str, Any]]
-Members: TypeAlias = Iterable[MemberImport] | Mapping[str, MemberImport | Mapping[str, Any]]
-Messages: TypeAlias = Iterable[MessageImport] | Mapping[str, MessageImport | Mapping[str, Any]]
+if TYPE_CHECKING:  # the types of arguments: a body of 1 to 50 makes a mapping by key of any of them
+    Users: TypeAlias = Iterable[UserImport] | Mapping[str, UserImport | Mapping[str, Any]]
+    Groups: TypeAlias = Iterable[GroupImport] | Mapping[str, GroupImport | Mapping[str, Any]]
+    Members: TypeAlias = Iterable[MemberImport] | Mapping[str, MemberImport | Mapping[str, Any]]
+    Messages: TypeAlias = Iterable[MessageImport] | Mapping[str, MessageImport | Mapping[str, Any]]
+else:
+    Users: TypeAlias = Annotated[dict[str, UserImport], Meta(description="users by their uids, 1 to 50")]
+    Groups: TypeAlias = Annotated[dict[str, GroupImport], Meta(description="groups by their guids, 1 to 50")]
+    Members: TypeAlias = Annotated[
+        dict[str, MemberImport], Meta(description="members by 'GUID_member_UID', 1 to 50")
+    ]
+    Messages: TypeAlias = Annotated[
+        dict[str, MessageImport], Meta(description="messages by their muids, 1 to 50")
+    ]
 
 
 class _Entries(Struct, frozen=True, kw_only=True):

@@ -38,7 +38,8 @@ def walk(send: Send, call: Call[Listing[T]], cursor: Cursor | str | None) -> Wal
         identify=attrgetter(getattr(endpoint.reply, "identified_by", "id")),
         size=min(sizes) if sizes else min(LARGEST_PAGE, paging.largest),
         size_name=paging.size_name(acting_user),
-        size_asked=bool(sizes),
+        # A list that knows no pages knows no size of them.
+        size_asked=bool(sizes) or endpoint.paging is None,
     )
     start = beginning(
         fingerprint(endpoint.name, call.path, acting_user, send.app_id, filters), filters, paging

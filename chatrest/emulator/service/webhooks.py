@@ -9,7 +9,7 @@ from .context import Call, Context, Handler
 from .documents import DocumentCollection, serve
 from .envelopes import acked, data_reply
 from .numbered_pages import serve_pages
-from .quota import limited
+from .quota import with_quota
 from .refusals import Refusal
 
 VERSION: Final = "2"
@@ -67,7 +67,7 @@ def _delete(context: Context, call: Call) -> Document:
 HANDLERS: Final[dict[str, Handler]] = {
     "webhooks.list": serve_pages(_search),
     "webhooks.get": serve(WEBHOOKS.get, data_reply),
-    "webhooks.create": serve(limited(WEBHOOKS.create, WEBHOOKS, _MOST), data_reply),
+    "webhooks.create": serve(with_quota(WEBHOOKS.create, WEBHOOKS, _MOST), data_reply),
     "webhooks.update": serve(WEBHOOKS.update, data_reply),
     "webhooks.delete": serve(_delete, acked("The webhook has been deleted.")),
 }
