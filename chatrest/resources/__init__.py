@@ -25,6 +25,7 @@ COLLECTIONS: Final = (
     "messages",
     "metrics",
     "moderation",
+    "notifications",
     "rbac",
     "restricted_features",
     "roles",
