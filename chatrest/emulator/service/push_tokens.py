@@ -64,7 +64,8 @@ def register_push_token(context: Context, call: Call) -> None:
     if name is None:
         raise bad_request({name: ["One of the tokens is required."] for name in _TOKENS})
     times = dict.fromkeys(("createdAt", "updatedAt"), as_iso_text(context))
-    token = {each: body[each] for each in ("authToken", "platform", "providerId") if each in body}
+    names = ("authToken", "platform", "providerId")
+    token: Document = {name: body[name] for name in names if name in body}
     token |= {"uid": uid, "pushToken": body[name], "pushTokenType": name.removesuffix("Token"), **times}
     _tokens(context, uid).put(token, token["pushToken"])
 
