@@ -73,6 +73,7 @@ if TYPE_CHECKING:
     )
     from .queries.apps import AppQuery as AppQuery
     from .queries.auth_tokens import TokenChanges as TokenChanges
+    from .queries.files import File as File
     from .queries.friends import FriendQuery as FriendQuery
     from .queries.groups import GroupChanges as GroupChanges, GroupQuery as GroupQuery, NewGroup as NewGroup
     from .queries.members import MemberQuery as MemberQuery, NewMembers as NewMembers
@@ -119,6 +120,7 @@ _HOMES = {
     "models.user": "AuthToken DeactivatedUsers ReactivatedUsers User",
     "queries.api_keys": "ApiKeyChanges ApiKeyQuery NewApiKey",
     "queries.apps": "AppQuery",
+    "queries.files": "File",
     "queries.auth_tokens": "TokenChanges",
     "queries.friends": "FriendQuery",
     "queries.groups": "GroupChanges GroupQuery NewGroup",

@@ -18,7 +18,7 @@ CONTRACT = [
     "NotFoundError", "ConflictError", "RateLimitError", "ServerError", "TransportError", "ConnectError",
     "RequestTimeoutError", "ReplyUnreadableError", "OutcomeUnknownError", "DeadlineExceededError",
     "CursorError", "parse", "to_datetime", "Ack", "Outcomes", "Member", "MemberScope", "AddedMember",
-    "MemberQuery", "NewMembers", "MessageCount",
+    "MemberQuery", "NewMembers", "MessageCount", "File",
 ]  # fmt: skip
 TREE = {
     "RequestInvalidError": "ChatRestError ValueError", "ApiError": "ChatRestError",

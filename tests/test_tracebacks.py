@@ -29,6 +29,7 @@ from chatrest import (
     ServerError,
     ServerOutcomeUnknownError,
     Timeouts,
+    TokenChanges,
     TransportError,
 )
 from chatrest.core.decode import read_json
@@ -96,6 +97,8 @@ CALLS: dict[str, Callable[[AsyncSession], Awaitable[Any]]] = {
     "send": lambda session: session.messages.send(NewMessage.text("bob", "hello"), on_behalf_of="me"),
     "get": lambda session: session.request("GET", f"/apikeys/{KEY}"),
     "post": lambda session: session.request("POST", f"/apikeys/{KEY}", json={"key": KEY}, query={"a": KEY}),
+    "key": lambda session: session.api_keys.get(KEY),
+    "token": lambda session: session.auth_tokens.update("bob", KEY, TokenChanges(platform="ios")),
 }
 
 

@@ -14,13 +14,13 @@ from msgspec import Struct, inspect, structs
 from ..core.endpoint import Endpoint
 from .call_values import alternatives, description, type_label
 
-Place: TypeAlias = Literal["acting", "whole body", "path", "query", "body"]
+Place: TypeAlias = Literal["acting", "whole body", "path", "query", "headers", "body"]
 
 ACTING: Final = "on_behalf_of"
 BODY: Final = "body"
 _TEXT: Final = inspect.StrType()
 _PREFIXED: Final = ("path", "query", "body")
-_SHOWN: Final[tuple[Place, ...]] = (*_PREFIXED, "whole body", "acting")
+_SHOWN: Final[tuple[Place, ...]] = (*_PREFIXED, "headers", "whole body", "acting")
 _HUMP: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
 
@@ -114,6 +114,7 @@ def _parameters(endpoint: Endpoint[Any]) -> Iterable[Parameter]:
     for name in endpoint.parameters:
         yield Parameter(snake_case(name), "path", name, name, _TEXT, is_required=True)
     yield from _fields("query", endpoint.query)
+    yield from _fields("headers", endpoint.headers)
     yield from _fields("body", endpoint.body)
 
 

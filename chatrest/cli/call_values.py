@@ -13,6 +13,7 @@ import msgspec
 from msgspec import inspect
 
 from ..errors import RequestInvalidError
+from ..queries.files import File
 from ..secrets import HIDDEN, is_credential, shown
 from .exporting.time_options import TimeOption
 
@@ -51,6 +52,11 @@ def list_type(rule: inspect.Type) -> inspect.Type | None:
 def takes_text(rule: inspect.Type) -> bool:
     """Return True if any text may be a value of the field as it is."""
     return any(_is_text(kind) for kind in alternatives(rule))
+
+
+def takes_file(rule: inspect.Type) -> bool:
+    """Return True if a value of the field is a file to upload."""
+    return any(isinstance(kind, inspect.CustomType) and kind.cls is File for kind in alternatives(rule))
 
 
 def convert(name: str, text: str, rule: inspect.Type) -> Any:
@@ -178,4 +184,6 @@ def _label(kind: inspect.Type) -> str:
         case inspect.LiteralType():
             choices = "|".join(map(str, kind.values))
             return choices if len(choices) <= _LONGEST_CHOICES else "TEXT"
+        case inspect.CustomType():
+            return "@FILE"
     return "JSON" if isinstance(kind, (*_OBJECTS, inspect.AnyType)) else "TEXT"

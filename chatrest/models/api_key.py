@@ -1,11 +1,10 @@
 """API keys of an app."""
 
-from hashlib import sha256
 from typing import ClassVar, final
 
 from msgspec import UNSET
 
-from .record import Maybe, Record
+from .record import Maybe, Record, digest
 
 
 @final
@@ -16,7 +15,7 @@ class ApiKey(Record, frozen=True, gc=False, rename="camel", omit_defaults=True):
     """
 
     fill_missing: ClassVar[bool] = False
-    identified_by: ClassVar[str] = "digest"  # a cursor has the identity of the last record in it
+    identified_by: ClassVar[str] = "identity"
 
     api_key: str
     name: str = ""
@@ -24,6 +23,6 @@ class ApiKey(Record, frozen=True, gc=False, rename="camel", omit_defaults=True):
     created_at: Maybe[int] = UNSET
 
     @property
-    def digest(self) -> str:
-        """The SHA-256 digest of `api_key`: it identifies the key and does not show it."""
-        return sha256(self.api_key.encode(errors="surrogatepass")).hexdigest()
+    def identity(self) -> str:
+        """A digest of the key, by which a cursor knows it."""
+        return digest(self.api_key)

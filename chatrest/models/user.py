@@ -1,11 +1,10 @@
 """Users, and their login tokens."""
 
-from hashlib import sha256
 from typing import ClassVar, final
 
 from msgspec import UNSET
 
-from .record import Json, Maybe, Record
+from .record import Json, Maybe, Record, digest
 
 
 class UserFields(Record, frozen=True, gc=False, rename="camel", omit_defaults=True):
@@ -51,7 +50,7 @@ class AuthToken(Record, frozen=True, gc=False, rename="camel"):
     """
 
     fill_missing: ClassVar[bool] = False  # no id is ""
-    identified_by: ClassVar[str] = "digest"  # a cursor has the identity of the last record in it
+    identified_by: ClassVar[str] = "identity"
 
     uid: str
     auth_token: str
@@ -61,9 +60,9 @@ class AuthToken(Record, frozen=True, gc=False, rename="camel"):
     app_info: Maybe[str | Json] = UNSET
 
     @property
-    def digest(self) -> str:
-        """The SHA-256 digest of `auth_token`: it identifies the token and does not show it."""
-        return sha256(self.auth_token.encode(errors="surrogatepass")).hexdigest()
+    def identity(self) -> str:
+        """A digest of the token, by which a cursor knows it."""
+        return digest(self.auth_token)
 
 
 @final

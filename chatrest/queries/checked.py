@@ -15,6 +15,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 from ..errors import RequestInvalidError
 from ..secrets import HIDDEN, is_credential, masked, shown
 from ..times import to_milliseconds, to_seconds
+from .files import file_of
 
 # `\Z`, as `$` would also match before a final newline. A lone surrogate cannot be sent.
 _CONTROL: Final = r"\x00-\x1f\x7f-\x9f"
@@ -165,12 +166,18 @@ def _shown(name: str, value: Any) -> str:
 def _converted(name: str, value: Any, rule: Any) -> Any:
     if isinstance(value, date) and (extra := _extra(rule)):
         value = extra.get("convert", to_seconds)(name, value)
-    return msgspec.convert(sorted(value) if isinstance(value, set | frozenset) else value, rule)
+    ordered = sorted(value) if isinstance(value, set | frozenset) else value
+    return msgspec.convert(ordered, rule, dec_hook=_read_custom)
 
 
 def _extra(rule: Any) -> dict[str, Any]:
     """Return the notes of a rule on the conversion of times; none for a rule that takes no time."""
     return next((meta.extra for meta in _metas(rule) if meta.extra), {})
+
+
+def _read_custom(kind: type, value: Any) -> Any:
+    """Return `value` as a type that msgspec does not know: a file."""
+    return file_of(value)
 
 
 def _metas(rule: Any) -> list[Meta]:

@@ -1,7 +1,7 @@
 """The filter of the group list, and the bodies that make and change groups (operations table, groups)."""
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias, final
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, final
 
 from msgspec import UNSET, Meta, UnsetType, field
 
@@ -20,14 +20,15 @@ GroupSort: TypeAlias = Annotated[
     Literal["name", "guid", "createdAt"], Meta(description="'name', 'guid' or 'createdAt'")
 ]
 SortOrder: TypeAlias = Annotated[Literal["asc", "desc"], Meta(description="'asc' or 'desc'")]
-FirstMembers: TypeAlias = Annotated[
-    NewMembers, Meta(description="a NewMembers: admins, moderators, participants and usersToBan")
-]
-
 if TYPE_CHECKING:
+    FirstMembers: TypeAlias = NewMembers | Mapping[str, Any]
     SearchGroupsIn: TypeAlias = Sequence[Literal["name", "guid"]]
     UnsetOfGroup: TypeAlias = Sequence[Literal["icon", "description", "metadata"]]
 else:
+    FirstMembers: TypeAlias = Annotated[
+        NewMembers,
+        Meta(description="a NewMembers, or a mapping with admins, moderators, participants, usersToBan"),
+    ]
     SearchGroupsIn: TypeAlias = Annotated[
         tuple[Literal["name", "guid"], ...], Meta(min_length=1, description="a list of 'name' and 'guid'")
     ]

@@ -1,7 +1,7 @@
 """The bodies that make and change roles (operations table, roles)."""
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias, final
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, final
 
 from msgspec import UNSET, Meta, UnsetType
 
@@ -12,20 +12,20 @@ Reach: TypeAlias = Annotated[Literal["all", "friendsOnly"], Meta(description="'a
 
 
 @final
-class NewRoleSettings(Body, frozen=True, kw_only=True, rename="camel"):
+class NewRoleSettings(Body, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
     """The rights of a role: whom its users see in lists, and to whom they may send messages."""
 
     list_users: Reach | UnsetType = UNSET
     send_messages_to: Reach | UnsetType = UNSET
 
 
-Settings: TypeAlias = Annotated[
-    NewRoleSettings, Meta(description="a NewRoleSettings: list_users and send_messages_to")
-]
-
 if TYPE_CHECKING:
+    Settings: TypeAlias = NewRoleSettings | Mapping[str, Any]
     UnsetOfRole: TypeAlias = Sequence[Literal["settings", "description", "metadata"]]
 else:
+    Settings: TypeAlias = Annotated[
+        NewRoleSettings, Meta(description="a NewRoleSettings, or a mapping with listUsers and sendMessagesTo")
+    ]
     UnsetOfRole: TypeAlias = Annotated[
         tuple[Literal["settings", "description", "metadata"], ...],
         Meta(description="a list of 'settings', 'description' and 'metadata'"),

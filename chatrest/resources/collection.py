@@ -10,7 +10,7 @@ exceptions, both a plain `def` that returns `self._call(…)`, an awaitable:
 
 from collections.abc import Awaitable
 from functools import cache
-from typing import TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 from msgspec import Struct
 
@@ -18,8 +18,9 @@ from ..core.cursor import Cursor
 from ..core.decode import Listing
 from ..core.endpoint import Call, Endpoint, Send
 from ..errors import RequestInvalidError
-from ..secrets import shown
+from ..secrets import description, shown
 from ..walk import Walk
+from .deprecation import warn_deprecated
 from .listing import walk
 
 R = TypeVar("R")
@@ -44,10 +45,11 @@ class Collection:
         *,
         on_behalf_of: str | None = None,
         query: Struct | None = None,
+        headers: Any = None,
         **path: str,
     ) -> Awaitable[R]:
         """One call; `RequestInvalidError` before anything is sent where an argument is wrong."""
-        return self._send(self._build_call(endpoint, body, query, on_behalf_of, path))
+        return self._send(self._build_call(endpoint, body, query, headers, on_behalf_of, path))
 
     def _walk(
         self,
@@ -56,26 +58,32 @@ class Collection:
         cursor: Start = None,
         *,
         on_behalf_of: str | None = None,
+        headers: Any = None,
         **path: str,
     ) -> Walk[T]:
         """A walk over a list; `CursorError` where `cursor` is not one of it."""
-        return walk(self._send, self._build_call(endpoint, None, query, on_behalf_of, path), cursor)
+        return walk(self._send, self._build_call(endpoint, None, query, headers, on_behalf_of, path), cursor)
 
     def _build_call(
         self,
         endpoint: Endpoint[R],
         body: Struct | None,
         query: Struct | None,
+        headers: Any,
         on_behalf_of: str | None,
         path: dict[str, str],
     ) -> Call[R]:
+        if endpoint.deprecated is not None:
+            warn_deprecated(endpoint.name, endpoint.deprecated)
         _check("query", query, endpoint.query, is_optional=True)
+        if headers is not None:
+            _check("headers", headers, endpoint.headers, is_optional=True)
         _check("body", body, endpoint.body, is_optional=endpoint.body is None or _is_optional(endpoint.body))
         if endpoint.acting == "required" and on_behalf_of is None and self._send.acting_user is None:
             raise RequestInvalidError(
                 f"{endpoint.name} acts as a user: give on_behalf_of, or use session.as_user(uid)"
             )
-        return endpoint(query=query, body=body, on_behalf_of=on_behalf_of, **path)
+        return endpoint(query=query, body=body, headers=headers, on_behalf_of=on_behalf_of, **path)
 
 
 def _check(name: str, value: object, kind: type[Struct] | None, *, is_optional: bool) -> None:
@@ -84,7 +92,9 @@ def _check(name: str, value: object, kind: type[Struct] | None, *, is_optional: 
         return
     allowed = [f"a {kind.__name__}"] if kind is not None else []
     allowed += ["None"] if is_optional else []
-    raise RequestInvalidError(f"{name} = {shown(value)}: allowed is {', or '.join(allowed)}")
+    # A text may be a key that was swapped in.
+    words = description(value) if isinstance(value, str | bytes) else shown(value)
+    raise RequestInvalidError(f"{name} = {words}: allowed is {', or '.join(allowed)}")
 
 
 @cache

@@ -1,9 +1,7 @@
 """An attribute of a session that is a collection, whose module is loaded when the attribute is first used."""
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, TypeVar, cast, final, overload
-
-from ..core.endpoint import Send
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar, cast, final, overload
 
 if TYPE_CHECKING:
     from .collection import Collection
@@ -13,17 +11,13 @@ C = TypeVar("C", bound="Collection")
 PACKAGE: Final = __name__.rpartition(".")[0]
 
 
-class _Session(Protocol):
-    @property
-    def sender(self) -> Send: ...
-
-
 @final
 class collection(Generic[C]):  # noqa: N801, used as a function: `collection()`
     """A collection, made when it is first used and kept for the session's life.
 
     The attribute has the name of the collection's module. Its annotation names the class for type checkers,
-    so nothing is imported before the attribute is used.
+    so nothing is imported before the attribute is used. The session has a `sender`; it is not a protocol, as
+    type checkers disagree on a `cached_property` in one.
     """
 
     def __set_name__(self, owner: type[Any], name: str) -> None:
@@ -33,9 +27,9 @@ class collection(Generic[C]):  # noqa: N801, used as a function: `collection()`
     def __get__(self, session: None, owner: type[Any]) -> "collection[C]": ...
 
     @overload
-    def __get__(self, session: _Session, owner: type[Any]) -> C: ...
+    def __get__(self, session: Any, owner: type[Any]) -> C: ...
 
-    def __get__(self, session: _Session | None, owner: type[Any]) -> "collection[C] | C":
+    def __get__(self, session: Any, owner: type[Any]) -> "collection[C] | C":
         if session is None:
             return self
         kind = collection_class(self._name)

@@ -31,8 +31,9 @@ LIST_THREAD: Final = Endpoint(
     query=MessageQuery, paging=BY_THREAD, acting="optional",
 )  # fmt: skip
 SEND: Final = Endpoint(
-    "messages.send", "POST", "/messages", one(Message), "never", body=NewMessage, acting="optional"
-)
+    "messages.send", "POST", "/messages", one(Message), "never",
+    body=NewMessage, acting="optional", acting_field="sender",
+)  # fmt: skip
 
 
 @final

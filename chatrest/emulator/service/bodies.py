@@ -1,11 +1,16 @@
-"""Request bodies, read and checked: what is wrong is refused with 400, field by field."""
+"""Request bodies, read and checked: what is wrong is refused with 400, field by field.
+
+`read_body` takes JSON, and `read_form` the form of an operation whose `media` is multipart.
+"""
 
 import re
-from typing import Annotated, Any, Final, TypeVar
+from typing import Annotated, Any, Final, TypeVar, get_args, get_origin
 
 import msgspec
 from msgspec import Meta, Struct, structs
 
+from .context import Call
+from .multipart import UploadedFile, read_parts
 from .refusals import bad_request
 
 _FIELD: Final = re.compile(r"`\$\.(\w+)")
@@ -31,6 +36,33 @@ def read_body(body: bytes, kind: type[B]) -> B:
         raise bad_request({_field(str(error), kind): [str(error).partition(" - at `")[0]]}) from None
     except (msgspec.DecodeError, RecursionError):
         raise bad_request({"body": ["The body must be a JSON object in UTF-8."]}) from None
+
+
+def read_form(call: Call, kind: type[B]) -> B:
+    """Return a form as `kind`, whose files are `UploadedFile`; a JSON body is taken, too.
+
+    A member whose type is a list gets every part of its name, any other the last one.
+    """
+    content_type = call.headers.get("content-type", "")
+    if not content_type.lower().startswith("multipart/form-data"):
+        return read_body(call.body, kind)
+    parts = read_parts(content_type, call.body)
+    lists = {field.encode_name for field in structs.fields(kind) if _is_list(field.type)}
+    members = {name: values if name in lists else values[-1] for name, values in parts.items()}
+    try:
+        return msgspec.convert(members, kind, strict=False, dec_hook=_refuse_text)
+    except msgspec.ValidationError as error:
+        raise bad_request({_field(str(error), kind): [str(error).partition(" - at `")[0]]}) from None
+
+
+def _refuse_text(kind: type, value: object) -> object:
+    if isinstance(value, UploadedFile):
+        return value
+    raise msgspec.ValidationError("Expected a file")
+
+
+def _is_list(rule: object) -> bool:
+    return get_origin(rule) is list or any(_is_list(part) for part in get_args(rule))
 
 
 def read_document(body: bytes, kind: type[Struct]) -> dict[str, Any]:

@@ -67,7 +67,7 @@ class Service:
         acting_user = read_acting_user(endpoint.acting, request, self._context.store.people)
         query = Arguments(parse_qsl(request.query, keep_blank_values=True, errors="replace"))
         key = request.headers.get("apikey", "")
-        call = Call(route.parameters, query, acting_user, request.body, key)
+        call = Call(route.parameters, query, acting_user, request.body, request.headers, key)
         return HANDLERS[endpoint.name](self._context, call)
 
     def _check_management(self, request: Request) -> None:
