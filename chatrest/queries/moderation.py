@@ -3,9 +3,11 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias, final
 
-from msgspec import UNSET, Meta, UnsetType, field
+from msgspec import UNSET, Meta, UnsetType, field, structs
 
+from ..errors import RequestInvalidError
 from .checked import Body, Checked, Filter, Flag, Json, Size, Stamp, Text, TextOrTexts, Texts, Uid
+from .files import Upload
 
 ReceiverType: TypeAlias = Annotated[Literal["user", "group"], Meta(description="'user' or 'group'")]
 _Party: TypeAlias = Annotated[Literal["sender", "receiver"], Meta(description="'sender' or 'receiver'")]
@@ -116,6 +118,31 @@ class NewRule(Body, frozen=True, kw_only=True, rename="camel"):
     action: Texts | UnsetType = UNSET
     filters: _Filters | UnsetType = UNSET
     conditions: _Conditions | UnsetType = UNSET
+
+
+@final
+class NewKeywordList(Body, frozen=True, kw_only=True, rename="camel"):
+    """A keyword list, for a creation and for an update: words, patterns or sentences, or a file of them.
+
+    The service wants `search_terms` for words and patterns, `disallowed_sentences` for sentences, or a CSV
+    `file` in their place. A list of terms travels as one comma list: a comma in a term is refused.
+    """
+
+    id: Text | UnsetType = UNSET
+    name: Text | UnsetType = UNSET
+    description: Text | UnsetType = UNSET
+    category: ListCategory
+    search_terms: TextOrTexts | UnsetType = UNSET
+    disallowed_sentences: Texts | UnsetType = UNSET
+    file: Upload | UnsetType = UNSET
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        terms = self.search_terms
+        if isinstance(terms, tuple):
+            if torn := [term for term in terms if "," in term]:
+                raise RequestInvalidError(f"search_terms = {torn[0]!r}: allowed are terms without a comma")
+            structs.force_setattr(self, "search_terms", ",".join(terms))
 
 
 @final
