@@ -51,6 +51,42 @@ if TYPE_CHECKING:
         TextMessage as TextMessage,
         UnknownMessage as UnknownMessage,
     )
+    from .models.metrics import (
+        MessageDataPoint as MessageDataPoint,
+        MessageMetrics as MessageMetrics,
+        TimeRange as TimeRange,
+        UsageFigures as UsageFigures,
+        UsageMetrics as UsageMetrics,
+    )
+    from .models.moderation import (
+        BlockedMessage as BlockedMessage,
+        KeywordList as KeywordList,
+        ModerationCondition as ModerationCondition,
+        ModerationFilter as ModerationFilter,
+        ModerationRule as ModerationRule,
+        Reason as Reason,
+        ReviewedMessage as ReviewedMessage,
+        RuleRevision as RuleRevision,
+    )
+    from .models.notification import (
+        ContactDetails as ContactDetails,
+        MutedConversations as MutedConversations,
+        NotificationLog as NotificationLog,
+        NotificationPreferenceGroups as NotificationPreferenceGroups,
+        NotificationPreferences as NotificationPreferences,
+        NotificationSettings as NotificationSettings,
+        PushToken as PushToken,
+        PushTokens as PushTokens,
+        Timezone as Timezone,
+        UserNotificationPreferences as UserNotificationPreferences,
+    )
+    from .models.notification_provider import (
+        CustomProvider as CustomProvider,
+        CustomPushProviders as CustomPushProviders,
+        PushProviders as PushProviders,
+        SendgridProvider as SendgridProvider,
+        TwilioProvider as TwilioProvider,
+    )
     from .models.outcome import Ack as Ack, Outcomes as Outcomes
     from .models.role import (
         Feature as Feature,
@@ -78,6 +114,42 @@ if TYPE_CHECKING:
     from .queries.groups import GroupChanges as GroupChanges, GroupQuery as GroupQuery, NewGroup as NewGroup
     from .queries.members import MemberQuery as MemberQuery, NewMembers as NewMembers
     from .queries.messages import MessageQuery as MessageQuery, NewMessage as NewMessage
+    from .queries.moderation import (
+        ModerationQuery as ModerationQuery,
+        NewFlag as NewFlag,
+        NewKeywordList as NewKeywordList,
+        NewModeratedMessage as NewModeratedMessage,
+        NewReason as NewReason,
+        NewRule as NewRule,
+        RuleCondition as RuleCondition,
+        RuleFilter as RuleFilter,
+    )
+    from .queries.notification_providers import (
+        ApnsProvider as ApnsProvider,
+        CustomEmailProviderChanges as CustomEmailProviderChanges,
+        CustomPushProviderChanges as CustomPushProviderChanges,
+        CustomSmsProviderChanges as CustomSmsProviderChanges,
+        FcmProvider as FcmProvider,
+        NewCustomEmailProvider as NewCustomEmailProvider,
+        NewCustomPushProvider as NewCustomPushProvider,
+        NewCustomSmsProvider as NewCustomSmsProvider,
+        NewSendgridProvider as NewSendgridProvider,
+        NewTwilioProvider as NewTwilioProvider,
+        SendgridProviderChanges as SendgridProviderChanges,
+        TwilioProviderChanges as TwilioProviderChanges,
+    )
+    from .queries.notifications import (
+        ContactDetailsChanges as ContactDetailsChanges,
+        ConversationsToMute as ConversationsToMute,
+        ConversationsToUnmute as ConversationsToUnmute,
+        ConversationToMute as ConversationToMute,
+        ConversationToUnmute as ConversationToUnmute,
+        MutePreferences as MutePreferences,
+        NewPushToken as NewPushToken,
+        NotificationLogQuery as NotificationLogQuery,
+        PreferencesChanges as PreferencesChanges,
+        SettingsChanges as SettingsChanges,
+    )
     from .queries.pages import PageQuery as PageQuery
     from .queries.roles import (
         NewRole as NewRole,
@@ -115,6 +187,19 @@ _HOMES = {
     "models.message": (
         "ActionMessage CallMessage CustomMessage MediaMessage Message TextMessage UnknownMessage"
     ),
+    "models.metrics": "MessageDataPoint MessageMetrics TimeRange UsageFigures UsageMetrics",
+    "models.moderation": (
+        "BlockedMessage KeywordList ModerationCondition ModerationFilter ModerationRule Reason "
+        "ReviewedMessage RuleRevision"
+    ),
+    "models.notification": (
+        "ContactDetails MutedConversations NotificationLog NotificationPreferenceGroups "
+        "NotificationPreferences NotificationSettings PushToken PushTokens Timezone "
+        "UserNotificationPreferences"
+    ),
+    "models.notification_provider": (
+        "CustomProvider CustomPushProviders PushProviders SendgridProvider TwilioProvider"
+    ),
     "models.outcome": "Ack Outcomes",
     "models.role": "Feature Permission PermissionMap PermissionOutcomes Role RoleSettings",
     "models.user": "AuthToken DeactivatedUsers ReactivatedUsers User",
@@ -126,6 +211,21 @@ _HOMES = {
     "queries.groups": "GroupChanges GroupQuery NewGroup",
     "queries.members": "MemberQuery NewMembers",
     "queries.messages": "MessageQuery NewMessage",
+    "queries.moderation": (
+        "ModerationQuery NewFlag NewKeywordList NewModeratedMessage NewReason NewRule "
+        "RuleCondition RuleFilter"
+    ),
+    "queries.notification_providers": (
+        "ApnsProvider CustomEmailProviderChanges CustomPushProviderChanges "
+        "CustomSmsProviderChanges FcmProvider NewCustomEmailProvider NewCustomPushProvider "
+        "NewCustomSmsProvider NewSendgridProvider NewTwilioProvider SendgridProviderChanges "
+        "TwilioProviderChanges"
+    ),
+    "queries.notifications": (
+        "ContactDetailsChanges ConversationToMute ConversationToUnmute ConversationsToMute "
+        "ConversationsToUnmute MutePreferences NewPushToken NotificationLogQuery "
+        "PreferencesChanges SettingsChanges"
+    ),
     "queries.pages": "PageQuery",
     "queries.roles": "NewRole NewRoleSettings RoleChanges",
     "queries.users": "NewUser UserChanges UserQuery",

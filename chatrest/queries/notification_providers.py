@@ -53,7 +53,7 @@ class NewTwilioProvider(Body, frozen=True, kw_only=True, rename="camel"):
 
 
 @final
-class TwilioProviderChange(Body, frozen=True, kw_only=True, rename="camel"):
+class TwilioProviderChanges(Body, frozen=True, kw_only=True, rename="camel"):
     """Any part of the account that sends text messages."""
 
     twilio_account_sid: Text | UnsetType = field(default=UNSET, name="twilioAccountSID")
@@ -77,7 +77,7 @@ class NewSendgridProvider(Body, frozen=True, kw_only=True, rename="camel"):
 
 
 @final
-class SendgridProviderChange(Body, frozen=True, kw_only=True, rename="camel"):
+class SendgridProviderChanges(Body, frozen=True, kw_only=True, rename="camel"):
     """Any part of the account that sends e-mails."""
 
     send_grid_api_key: Text | UnsetType = UNSET
@@ -98,7 +98,7 @@ class _NewCustomProvider(Body, frozen=True, kw_only=True, rename="camel"):
     basic_auth_password: _AnyText
 
 
-class _CustomProviderChange(Body, frozen=True, kw_only=True, rename="camel"):
+class _CustomProviderChanges(Body, frozen=True, kw_only=True, rename="camel"):
     is_enabled: Flag | UnsetType = UNSET
     webhook_url: Text | UnsetType = field(default=UNSET, name="webhookURL")
     use_basic_auth: Flag | UnsetType = UNSET
@@ -112,7 +112,7 @@ class NewCustomPushProvider(_NewCustomProvider, frozen=True, kw_only=True, renam
 
 
 @final
-class CustomPushProviderChange(_CustomProviderChange, frozen=True, kw_only=True, rename="camel"):
+class CustomPushProviderChanges(_CustomProviderChanges, frozen=True, kw_only=True, rename="camel"):
     """Any part of the webhook for push notifications."""
 
 
@@ -124,7 +124,7 @@ class NewCustomSmsProvider(_NewCustomProvider, frozen=True, kw_only=True, rename
 
 
 @final
-class CustomSmsProviderChange(_CustomProviderChange, frozen=True, kw_only=True, rename="camel"):
+class CustomSmsProviderChanges(_CustomProviderChanges, frozen=True, kw_only=True, rename="camel"):
     """Any part of the webhook for text messages."""
 
     use_stored_ph_no: Flag | UnsetType = UNSET
@@ -138,7 +138,7 @@ class NewCustomEmailProvider(_NewCustomProvider, frozen=True, kw_only=True, rena
 
 
 @final
-class CustomEmailProviderChange(_CustomProviderChange, frozen=True, kw_only=True, rename="camel"):
+class CustomEmailProviderChanges(_CustomProviderChanges, frozen=True, kw_only=True, rename="camel"):
     """Any part of the webhook for e-mails."""
 
     use_stored_email_id: Flag | UnsetType = field(default=UNSET, name="useStoredEmailID")

@@ -51,7 +51,7 @@ class UserFilter(Filter, frozen=True, kw_only=True, rename="camel"):
 
 
 @final
-class SettingsChange(Body, frozen=True, kw_only=True, rename="camel"):
+class SettingsChanges(Body, frozen=True, kw_only=True, rename="camel"):
     """Any part of the notification settings of the app."""
 
     preferences: Json | UnsetType = UNSET
@@ -78,7 +78,7 @@ else:
 
 
 @final
-class PreferencesChange(Body, frozen=True, kw_only=True, rename="camel"):
+class PreferencesChanges(Body, frozen=True, kw_only=True, rename="camel"):
     """Any part of a user's notification preferences.
 
     The objects have members such as `groupMessages` and `oneOnOneReplies`.
@@ -134,14 +134,14 @@ class ConversationsToUnmute(Body, frozen=True, kw_only=True, rename="camel"):
 
 
 @final
-class TimezoneChange(Body, frozen=True, kw_only=True, rename="camel"):
+class TimezoneChanges(Body, frozen=True, kw_only=True, rename="camel"):
     """The time zone of a user."""
 
     timezone: Text | UnsetType = UNSET
 
 
 @final
-class ContactDetailsChange(Body, frozen=True, kw_only=True, rename="camel"):
+class ContactDetailsChanges(Body, frozen=True, kw_only=True, rename="camel"):
     """The e-mail address and the phone number (with + and the country's code) of a user."""
 
     email: Text | UnsetType = UNSET

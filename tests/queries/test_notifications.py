@@ -10,14 +10,14 @@ from chatrest.core.wire import json_body
 from chatrest.errors import RequestInvalidError
 from chatrest.queries.notification_providers import (
     ApnsProvider,
-    CustomEmailProviderChange,
+    CustomEmailProviderChanges,
     FcmProvider,
     NewCustomEmailProvider,
     NewCustomSmsProvider,
     NewSendgridProvider,
     NewTwilioProvider,
-    SendgridProviderChange,
-    TwilioProviderChange,
+    SendgridProviderChanges,
+    TwilioProviderChanges,
 )
 from chatrest.queries.notifications import (
     ConversationsToMute,
@@ -25,7 +25,7 @@ from chatrest.queries.notifications import (
     MutePreferences,
     NewPushToken,
     NotificationLogQuery,
-    PreferencesChange,
+    PreferencesChanges,
     PushTokenQuery,
     UserFilter,
 )
@@ -45,8 +45,8 @@ def test_a_log_query_has_the_names_of_the_wire() -> None:
 
 
 def test_preferences_take_structs_and_plain_dicts() -> None:
-    structs = PreferencesChange(mute_preferences=MutePreferences(dnd=2, schedule={"monday": {"from": 900}}))
-    dicts = PreferencesChange(mute_preferences={"dnd": 2, "schedule": {"monday": {"from": 900}}})
+    structs = PreferencesChanges(mute_preferences=MutePreferences(dnd=2, schedule={"monday": {"from": 900}}))
+    dicts = PreferencesChanges(mute_preferences={"dnd": 2, "schedule": {"monday": {"from": 900}}})
     assert structs == dicts
     assert json_body(dicts) == b'{"mutePreferences":{"dnd":2,"schedule":{"monday":{"from":900}}}}'
     mute = ConversationsToMute(conversations=[ConversationToMute(id="bob", type="oneOnOne", until=5)])
@@ -62,9 +62,9 @@ def test_the_members_of_accounts_have_the_names_of_the_wire() -> None:
         b'{"sendGridApiKey":"k","sendGridTemplateID":"t","sendGridUnsubscribeGroupID":"5","senderName":"n",'
         b'"senderEmail":"e","allowEmailReplies":false,"senderEmailForReplies":null}'
     )
-    assert json_body(SendgridProviderChange(send_grid_template_id="t")) == b'{"sendGridTemplateID":"t"}'
-    assert json_body(TwilioProviderChange(twilio_account_sid="s")) == b'{"twilioAccountSID":"s"}'
-    assert json_body(CustomEmailProviderChange(use_stored_email_id=True)) == b'{"useStoredEmailID":true}'
+    assert json_body(SendgridProviderChanges(send_grid_template_id="t")) == b'{"sendGridTemplateID":"t"}'
+    assert json_body(TwilioProviderChanges(twilio_account_sid="s")) == b'{"twilioAccountSID":"s"}'
+    assert json_body(CustomEmailProviderChanges(use_stored_email_id=True)) == b'{"useStoredEmailID":true}'
     webhook = NewCustomSmsProvider(
         is_enabled=True, webhook_url="https://h", use_basic_auth=False, basic_auth_username="",
         basic_auth_password="",
@@ -83,7 +83,7 @@ def test_the_members_of_accounts_have_the_names_of_the_wire() -> None:
         NewTwilioProvider(
             twilio_account_sid="s", twilio_auth_token=SECRET, twilio_sender_phone_number="+1"
         ),
-        SendgridProviderChange(send_grid_api_key=SECRET),
+        SendgridProviderChanges(send_grid_api_key=SECRET),
         NewCustomEmailProvider(
             is_enabled=True, webhook_url="https://h", use_basic_auth=True, basic_auth_username="u",
             basic_auth_password=SECRET, use_stored_email_id=True,
@@ -105,7 +105,7 @@ def test_no_repr_shows_a_providers_secret(body: Any) -> None:
         (lambda: UserFilter(uid=""), "uid"),
         (lambda: UserFilter(uid=None), "uid"),  # type: ignore[arg-type]
         (lambda: MutePreferences(dnd=3), "dnd"),  # type: ignore[arg-type]
-        (lambda: PreferencesChange(group_preferences={"groupMessages": "2"}), "group_preferences"),  # type: ignore[dict-item]
+        (lambda: PreferencesChanges(group_preferences={"groupMessages": "2"}), "group_preferences"),  # type: ignore[dict-item]
         (lambda: ConversationToMute(type="user"), "type"),  # type: ignore[arg-type]
         (lambda: ConversationToMute(until=-1), "until"),
         (lambda: ConversationsToMute(conversations=[{"type": "x"}]), "conversations"),  # type: ignore[list-item]

@@ -9,26 +9,26 @@ from chatrest.errors import RequestInvalidError
 from chatrest.models.outcome import Ack
 from chatrest.queries.notification_providers import (
     ApnsProvider,
-    CustomEmailProviderChange,
-    CustomPushProviderChange,
-    CustomSmsProviderChange,
+    CustomEmailProviderChanges,
+    CustomPushProviderChanges,
+    CustomSmsProviderChanges,
     FcmProvider,
     NewCustomEmailProvider,
     NewCustomPushProvider,
     NewCustomSmsProvider,
     NewSendgridProvider,
     NewTwilioProvider,
-    SendgridProviderChange,
-    TwilioProviderChange,
+    SendgridProviderChanges,
+    TwilioProviderChanges,
 )
 from chatrest.queries.notifications import (
-    ContactDetailsChange,
+    ContactDetailsChanges,
     ConversationsToMute,
     ConversationsToUnmute,
     NewPushToken,
     NotificationLogQuery,
-    PreferencesChange,
-    SettingsChange,
+    PreferencesChanges,
+    SettingsChanges,
 )
 from chatrest.resources import OPERATIONS
 from chatrest.resources.notifications import Notifications
@@ -80,7 +80,7 @@ V1, PUSH1 = "/notifications/v1", "/notifications/push/v1"
 CALLS: dict[str, tuple[Any, bytes, str]] = {
     "get_settings": (lambda each: each.get_settings(), SHOWN, f"GET {V1}/settings"),
     "update_settings": (
-        lambda each: each.update_settings(SettingsChange(sound={"chat": "c"}, templates={}, preferences={})),
+        lambda each: each.update_settings(SettingsChanges(sound={"chat": "c"}, templates={}, preferences={})),
         DONE, f'PATCH {V1}/settings {{"preferences":{{}},"sound":{{"chat":"c"}},"templates":{{}}}}',
     ),
     "reset_settings": (lambda each: each.reset_settings(), DONE, f"DELETE {V1}/settings"),
@@ -116,7 +116,7 @@ CALLS: dict[str, tuple[Any, bytes, str]] = {
     ),
     "get_preferences": (lambda each: each.get_preferences("bob"), SHOWN, f"GET {V1}/preferences?uid=bob"),
     "update_preferences": (
-        lambda each: each.update_preferences("bob", PreferencesChange(group_preferences={"a": 1})), SHOWN,
+        lambda each: each.update_preferences("bob", PreferencesChanges(group_preferences={"a": 1})), SHOWN,
         f'PATCH {V1}/preferences?uid=bob {{"groupPreferences":{{"a":1}}}}',
     ),
     "reset_preferences": (
@@ -162,7 +162,7 @@ CALLS: dict[str, tuple[Any, bytes, str]] = {
     ),
     "update_contact_details": (
         lambda each: each.update_contact_details(
-            ContactDetailsChange(email="e@x", phno="+1"), on_behalf_of="bob"
+            ContactDetailsChanges(email="e@x", phno="+1"), on_behalf_of="bob"
         ),
         CONTACT, f'PATCH {V1}/contact-details {{"email":"e@x","phno":"+1"}}',
     ),
@@ -186,7 +186,7 @@ CALLS: dict[str, tuple[Any, bytes, str]] = {
         ),
     ),
     "update_twilio_provider": (
-        lambda each: each.update_twilio_provider(TwilioProviderChange(twilio_auth_token="t")), TWILIO,
+        lambda each: each.update_twilio_provider(TwilioProviderChanges(twilio_auth_token="t")), TWILIO,
         'PUT /notifications/sms/v1/providers/twilio {"twilioAuthToken":"t"}',
     ),
     "delete_twilio_provider": (
@@ -203,7 +203,7 @@ CALLS: dict[str, tuple[Any, bytes, str]] = {
         ),
     ),
     "update_sendgrid_provider": (
-        lambda each: each.update_sendgrid_provider(SendgridProviderChange(sender_email_for_replies=None)),
+        lambda each: each.update_sendgrid_provider(SendgridProviderChanges(sender_email_for_replies=None)),
         SENDGRID, 'PUT /notifications/email/v1/providers/sendgrid {"senderEmailForReplies":null}',
     ),
     "delete_sendgrid_provider": (
@@ -218,7 +218,7 @@ CALLS: dict[str, tuple[Any, bytes, str]] = {
         f"POST {PUSH1}/providers/custom {{{SENT_WEB}}}",
     ),
     "update_custom_push_provider": (
-        lambda each: each.update_custom_push_provider(CustomPushProviderChange(is_enabled=False)),
+        lambda each: each.update_custom_push_provider(CustomPushProviderChanges(is_enabled=False)),
         CUSTOM_PUSH, f'PUT {PUSH1}/providers/custom {{"isEnabled":false}}',
     ),
     "delete_custom_push_provider": (
@@ -232,8 +232,8 @@ CALLS: dict[str, tuple[Any, bytes, str]] = {
         CUSTOM, f'POST /notifications/sms/v1/providers/custom {{{SENT_WEB},"useStoredPhNo":true}}',
     ),
     "update_custom_sms_provider": (
-        lambda each: each.update_custom_sms_provider(CustomSmsProviderChange(use_stored_ph_no=False)), CUSTOM,
-        'PUT /notifications/sms/v1/providers/custom {"useStoredPhNo":false}',
+        lambda each: each.update_custom_sms_provider(CustomSmsProviderChanges(use_stored_ph_no=False)),
+        CUSTOM, 'PUT /notifications/sms/v1/providers/custom {"useStoredPhNo":false}',
     ),
     "delete_custom_sms_provider": (
         lambda each: each.delete_custom_sms_provider(), DONE, "DELETE /notifications/sms/v1/providers/custom"
@@ -248,7 +248,7 @@ CALLS: dict[str, tuple[Any, bytes, str]] = {
         CUSTOM, f'POST /notifications/email/v1/providers/custom {{{SENT_WEB},"useStoredEmailID":true}}',
     ),
     "update_custom_email_provider": (
-        lambda each: each.update_custom_email_provider(CustomEmailProviderChange(webhook_url="https://i")),
+        lambda each: each.update_custom_email_provider(CustomEmailProviderChanges(webhook_url="https://i")),
         CUSTOM, 'PUT /notifications/email/v1/providers/custom {"webhookURL":"https://i"}',
     ),
     "delete_custom_email_provider": (
@@ -363,11 +363,11 @@ async def test_the_log_goes_on_by_log_ids_and_is_asked_for_no_size() -> None:
     "ask",
     [
         lambda each: each.get_preferences(""),
-        lambda each: each.update_preferences("bob", SettingsChange()),
+        lambda each: each.update_preferences("bob", SettingsChanges()),
         lambda each: each.mute("bob", None),
         lambda each: each.get_contact_details(),
         lambda each: each.delete_fcm_provider(".."),
-        lambda each: each.create_twilio_provider(TwilioProviderChange()),
+        lambda each: each.create_twilio_provider(TwilioProviderChanges()),
         lambda each: each.update_timezone("bob", ""),
     ],
 )

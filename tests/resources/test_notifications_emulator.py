@@ -9,20 +9,20 @@ from chatrest import AsyncSession, AuthenticationError, NotFoundError
 from chatrest.emulator import Emulator
 from chatrest.queries.notification_providers import (
     ApnsProvider,
-    CustomEmailProviderChange,
-    CustomPushProviderChange,
-    CustomSmsProviderChange,
+    CustomEmailProviderChanges,
+    CustomPushProviderChanges,
+    CustomSmsProviderChanges,
     FcmProvider,
     NewCustomEmailProvider,
     NewCustomPushProvider,
     NewCustomSmsProvider,
     NewSendgridProvider,
     NewTwilioProvider,
-    SendgridProviderChange,
-    TwilioProviderChange,
+    SendgridProviderChanges,
+    TwilioProviderChanges,
 )
 from chatrest.queries.notifications import (
-    ContactDetailsChange,
+    ContactDetailsChanges,
     ConversationsToMute,
     ConversationsToUnmute,
     ConversationToMute,
@@ -30,8 +30,8 @@ from chatrest.queries.notifications import (
     MutePreferences,
     NewPushToken,
     NotificationLogQuery,
-    PreferencesChange,
-    SettingsChange,
+    PreferencesChanges,
+    SettingsChanges,
 )
 from chatrest.resources.notifications import Notifications
 
@@ -53,7 +53,7 @@ async def session(emulator: Emulator) -> AsyncIterator[AsyncSession]:
 async def test_settings_are_changed_in_parts_and_reset(session: AsyncSession) -> None:
     notifications = session.notifications
     first = await notifications.get_settings()
-    change = SettingsChange(preferences={"group": {"messagesSetting": 1}}, sound={"chat": "bell"})
+    change = SettingsChanges(preferences={"group": {"messagesSetting": 1}}, sound={"chat": "bell"})
     assert (await notifications.update_settings(change)).success
     changed = await notifications.get_settings()
     assert first.preferences
@@ -67,7 +67,7 @@ async def test_settings_are_changed_in_parts_and_reset(session: AsyncSession) ->
 
 async def test_preferences_are_of_one_user(session: AsyncSession) -> None:
     notifications = session.notifications
-    change = PreferencesChange(
+    change = PreferencesChanges(
         group_preferences={"groupMessages": 3}, mute_preferences=MutePreferences(dnd=2),
         use_privacy_template=True,
     )  # fmt: skip
@@ -114,8 +114,8 @@ async def test_time_zone_and_contact_details_of_a_user(session: AsyncSession) ->
     assert (await notifications.get_timezone("user-01")).timezone == "Asia/Tokyo"
     assert (await notifications.get_timezone("user-02")).timezone == "UTC"
     mine = session.as_user("user-01").notifications
-    await mine.update_contact_details(ContactDetailsChange(email="a@x"))
-    details = await mine.update_contact_details(ContactDetailsChange(phno="+1"))
+    await mine.update_contact_details(ContactDetailsChanges(email="a@x"))
+    details = await mine.update_contact_details(ContactDetailsChanges(phno="+1"))
     assert (details.email, details.phno) == ("a@x", "+1")
     assert (await notifications.get_contact_details(on_behalf_of="user-02")).email is None
     assert (await mine.delete_contact_details()).success
@@ -168,22 +168,22 @@ ACCOUNTS: dict[str, tuple[Any, Any, tuple[str, Any]]] = {
         NewTwilioProvider(
             twilio_account_sid="s", twilio_auth_token="t", twilio_sender_phone_number="+1", is_enabled=True
         ),
-        TwilioProviderChange(twilio_sender_phone_number="+2"), ("twilio_sender_phone_number", "+2"),
+        TwilioProviderChanges(twilio_sender_phone_number="+2"), ("twilio_sender_phone_number", "+2"),
     ),
     "sendgrid": (
         NewSendgridProvider(
             send_grid_api_key="k", send_grid_template_id="t", send_grid_unsubscribe_group_id="5",
             sender_name="n", sender_email="e",
         ),
-        SendgridProviderChange(sender_name="m"), ("sender_name", "m"),
+        SendgridProviderChanges(sender_name="m"), ("sender_name", "m"),
     ),
     "custom_sms": (
-        NewCustomSmsProvider(**WEB), CustomSmsProviderChange(use_stored_ph_no=True),
+        NewCustomSmsProvider(**WEB), CustomSmsProviderChanges(use_stored_ph_no=True),
         ("use_stored_ph_no", True),
     ),
     "custom_email": (
         NewCustomEmailProvider(**WEB, use_stored_email_id=False),
-        CustomEmailProviderChange(use_stored_email_id=True), ("use_stored_email_id", True),
+        CustomEmailProviderChanges(use_stored_email_id=True), ("use_stored_email_id", True),
     ),
 }  # fmt: skip
 
@@ -222,7 +222,7 @@ async def test_the_webhook_of_push_notifications_is_a_list_of_one(session: Async
     [created] = (
         await notifications.create_custom_push_provider(NewCustomPushProvider(**WEB))
     ).push_providers or ()
-    change = CustomPushProviderChange(webhook_url="https://i")
+    change = CustomPushProviderChanges(webhook_url="https://i")
     [changed] = (await notifications.update_custom_push_provider(change)).push_providers or ()
     assert (created.webhook_url, changed.webhook_url) == ("https://h", "https://i")
     assert (await notifications.list_custom_push_providers()).push_providers == (changed,)

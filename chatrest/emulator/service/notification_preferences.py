@@ -7,11 +7,11 @@ Preferences are kept in the form in which they are changed (`groupPreferences` â
 from typing import Any, Final
 
 from ...queries.notifications import (
-    ContactDetailsChange,
+    ContactDetailsChanges,
     ConversationsToMute,
     ConversationsToUnmute,
-    PreferencesChange,
-    TimezoneChange,
+    PreferencesChanges,
+    TimezoneChanges,
 )
 from ..store.documents import Document, DocumentSet
 from .bodies import read_document
@@ -40,7 +40,7 @@ def acting_user(context: Context, call: Call) -> str:
 
 PREFERENCES: Final = Settings(
     kind="notifications.preferences",
-    body=PreferencesChange,
+    body=PreferencesChanges,
     owner=queried_user,
     defaults={
         "groupPreferences": {"groupMessages": 2, "groupReplies": 2, "groupReactions": 2},
@@ -50,10 +50,10 @@ PREFERENCES: Final = Settings(
     },
 )
 TIMEZONE: Final = Settings(
-    kind="notifications.timezone", body=TimezoneChange, owner=queried_user, defaults={"timezone": "UTC"}
+    kind="notifications.timezone", body=TimezoneChanges, owner=queried_user, defaults={"timezone": "UTC"}
 )
 CONTACT: Final = Settings(
-    kind="notifications.contact", body=ContactDetailsChange, owner=acting_user,
+    kind="notifications.contact", body=ContactDetailsChanges, owner=acting_user,
     defaults={"email": None, "phno": None},
 )  # fmt: skip
 

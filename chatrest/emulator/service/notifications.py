@@ -11,19 +11,19 @@ from typing import Any, Final
 
 from ...queries.notification_providers import (
     ApnsProvider,
-    CustomEmailProviderChange,
-    CustomPushProviderChange,
-    CustomSmsProviderChange,
+    CustomEmailProviderChanges,
+    CustomPushProviderChanges,
+    CustomSmsProviderChanges,
     FcmProvider,
     NewCustomEmailProvider,
     NewCustomPushProvider,
     NewCustomSmsProvider,
     NewSendgridProvider,
     NewTwilioProvider,
-    SendgridProviderChange,
-    TwilioProviderChange,
+    SendgridProviderChanges,
+    TwilioProviderChanges,
 )
-from ...queries.notifications import SettingsChange
+from ...queries.notifications import SettingsChanges
 from ..store.documents import Document
 from .context import Call, Context, Handler
 from .documents import DocumentCollection, Operation, Settings, serve
@@ -58,7 +58,7 @@ _DEFAULTS: Final[Mapping[str, Any]] = {
     "templates": {"usePrivacyTemplate": 1},
 }
 
-SETTINGS: Final = Settings(kind="notifications.settings", body=SettingsChange, defaults=_DEFAULTS)
+SETTINGS: Final = Settings(kind="notifications.settings", body=SettingsChanges, defaults=_DEFAULTS)
 FCM: Final = DocumentCollection(
     kind="notifications.fcm", missing=no_provider, body=FcmProvider, key="providerId", parameter="providerId",
     stamp=None,
@@ -75,23 +75,23 @@ def _without_flag(context: Context, document: Document) -> Document:
 
 
 TWILIO: Final = Settings(
-    kind="notifications.twilio", body=NewTwilioProvider, change=TwilioProviderChange, missing=no_provider,
+    kind="notifications.twilio", body=NewTwilioProvider, change=TwilioProviderChanges, missing=no_provider,
     written=_without_flag,
 )  # fmt: skip
 SENDGRID: Final = Settings(
-    kind="notifications.sendgrid", body=NewSendgridProvider, change=SendgridProviderChange,
+    kind="notifications.sendgrid", body=NewSendgridProvider, change=SendgridProviderChanges,
     missing=no_provider, written=_without_flag,
 )  # fmt: skip
 CUSTOM_PUSH: Final = Settings(
-    kind="notifications.custom_push", body=NewCustomPushProvider, change=CustomPushProviderChange,
+    kind="notifications.custom_push", body=NewCustomPushProvider, change=CustomPushProviderChanges,
     missing=no_provider,
 )  # fmt: skip
 CUSTOM_SMS: Final = Settings(
-    kind="notifications.custom_sms", body=NewCustomSmsProvider, change=CustomSmsProviderChange,
+    kind="notifications.custom_sms", body=NewCustomSmsProvider, change=CustomSmsProviderChanges,
     missing=no_provider,
 )  # fmt: skip
 CUSTOM_EMAIL: Final = Settings(
-    kind="notifications.custom_email", body=NewCustomEmailProvider, change=CustomEmailProviderChange,
+    kind="notifications.custom_email", body=NewCustomEmailProvider, change=CustomEmailProviderChanges,
     missing=no_provider,
 )  # fmt: skip
 

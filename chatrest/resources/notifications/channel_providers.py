@@ -8,8 +8,8 @@ from ...models.notification_provider import SendgridProvider, TwilioProvider
 from ...queries.notification_providers import (
     NewSendgridProvider,
     NewTwilioProvider,
-    SendgridProviderChange,
-    TwilioProviderChange,
+    SendgridProviderChanges,
+    TwilioProviderChanges,
 )
 from ..collection import Collection
 
@@ -25,7 +25,7 @@ CREATE_TWILIO_PROVIDER: Final = Endpoint(
 )  # fmt: skip
 UPDATE_TWILIO_PROVIDER: Final = Endpoint(
     "notifications.update_twilio_provider", "PUT", _TWILIO, one(TwilioProvider), "idempotent",
-    body=TwilioProviderChange,
+    body=TwilioProviderChanges,
 )  # fmt: skip
 DELETE_TWILIO_PROVIDER: Final = Endpoint(
     "notifications.delete_twilio_provider", "DELETE", _TWILIO, ACK, "idempotent"
@@ -39,7 +39,7 @@ CREATE_SENDGRID_PROVIDER: Final = Endpoint(
 )  # fmt: skip
 UPDATE_SENDGRID_PROVIDER: Final = Endpoint(
     "notifications.update_sendgrid_provider", "PUT", _SENDGRID, one(SendgridProvider), "idempotent",
-    body=SendgridProviderChange,
+    body=SendgridProviderChanges,
 )  # fmt: skip
 DELETE_SENDGRID_PROVIDER: Final = Endpoint(
     "notifications.delete_sendgrid_provider", "DELETE", _SENDGRID, ACK, "idempotent"
@@ -57,9 +57,9 @@ class ChannelProviders(Collection):
         """Set the account that sends text messages. Sent once."""
         return await self._call(CREATE_TWILIO_PROVIDER, provider)
 
-    async def update_twilio_provider(self, change: TwilioProviderChange) -> TwilioProvider:
+    async def update_twilio_provider(self, changes: TwilioProviderChanges) -> TwilioProvider:
         """Change any part of the account that sends text messages."""
-        return await self._call(UPDATE_TWILIO_PROVIDER, change)
+        return await self._call(UPDATE_TWILIO_PROVIDER, changes)
 
     async def delete_twilio_provider(self) -> Ack:
         """Remove the account that sends text messages."""
@@ -73,9 +73,9 @@ class ChannelProviders(Collection):
         """Set the account that sends e-mails. Sent once."""
         return await self._call(CREATE_SENDGRID_PROVIDER, provider)
 
-    async def update_sendgrid_provider(self, change: SendgridProviderChange) -> SendgridProvider:
+    async def update_sendgrid_provider(self, changes: SendgridProviderChanges) -> SendgridProvider:
         """Change any part of the account that sends e-mails."""
-        return await self._call(UPDATE_SENDGRID_PROVIDER, change)
+        return await self._call(UPDATE_SENDGRID_PROVIDER, changes)
 
     async def delete_sendgrid_provider(self) -> Ack:
         """Remove the account that sends e-mails."""

@@ -6,9 +6,9 @@ from ...core.decode import ACK, Ack, one
 from ...core.endpoint import Endpoint
 from ...models.notification_provider import CustomProvider, CustomPushProviders
 from ...queries.notification_providers import (
-    CustomEmailProviderChange,
-    CustomPushProviderChange,
-    CustomSmsProviderChange,
+    CustomEmailProviderChanges,
+    CustomPushProviderChanges,
+    CustomSmsProviderChanges,
     NewCustomEmailProvider,
     NewCustomPushProvider,
     NewCustomSmsProvider,
@@ -28,7 +28,7 @@ CREATE_CUSTOM_PUSH_PROVIDER: Final = Endpoint(
 )  # fmt: skip
 UPDATE_CUSTOM_PUSH_PROVIDER: Final = Endpoint(
     "notifications.update_custom_push_provider", "PUT", _PUSH, one(CustomPushProviders), "idempotent",
-    body=CustomPushProviderChange,
+    body=CustomPushProviderChanges,
 )  # fmt: skip
 DELETE_CUSTOM_PUSH_PROVIDER: Final = Endpoint(
     "notifications.delete_custom_push_provider", "DELETE", _PUSH, ACK, "idempotent"
@@ -42,7 +42,7 @@ CREATE_CUSTOM_SMS_PROVIDER: Final = Endpoint(
 )  # fmt: skip
 UPDATE_CUSTOM_SMS_PROVIDER: Final = Endpoint(
     "notifications.update_custom_sms_provider", "PUT", _SMS, one(CustomProvider), "idempotent",
-    body=CustomSmsProviderChange,
+    body=CustomSmsProviderChanges,
 )  # fmt: skip
 DELETE_CUSTOM_SMS_PROVIDER: Final = Endpoint(
     "notifications.delete_custom_sms_provider", "DELETE", _SMS, ACK, "idempotent"
@@ -56,7 +56,7 @@ CREATE_CUSTOM_EMAIL_PROVIDER: Final = Endpoint(
 )  # fmt: skip
 UPDATE_CUSTOM_EMAIL_PROVIDER: Final = Endpoint(
     "notifications.update_custom_email_provider", "PUT", _EMAIL, one(CustomProvider), "idempotent",
-    body=CustomEmailProviderChange,
+    body=CustomEmailProviderChanges,
 )  # fmt: skip
 DELETE_CUSTOM_EMAIL_PROVIDER: Final = Endpoint(
     "notifications.delete_custom_email_provider", "DELETE", _EMAIL, ACK, "idempotent"
@@ -74,9 +74,9 @@ class CustomProviders(Collection):
         """Set the webhook for push notifications. Sent once."""
         return await self._call(CREATE_CUSTOM_PUSH_PROVIDER, provider)
 
-    async def update_custom_push_provider(self, change: CustomPushProviderChange) -> CustomPushProviders:
+    async def update_custom_push_provider(self, changes: CustomPushProviderChanges) -> CustomPushProviders:
         """Change any part of the webhook for push notifications."""
-        return await self._call(UPDATE_CUSTOM_PUSH_PROVIDER, change)
+        return await self._call(UPDATE_CUSTOM_PUSH_PROVIDER, changes)
 
     async def delete_custom_push_provider(self) -> Ack:
         """Remove the webhook for push notifications."""
@@ -90,9 +90,9 @@ class CustomProviders(Collection):
         """Set the webhook for text messages. Sent once."""
         return await self._call(CREATE_CUSTOM_SMS_PROVIDER, provider)
 
-    async def update_custom_sms_provider(self, change: CustomSmsProviderChange) -> CustomProvider:
+    async def update_custom_sms_provider(self, changes: CustomSmsProviderChanges) -> CustomProvider:
         """Change any part of the webhook for text messages."""
-        return await self._call(UPDATE_CUSTOM_SMS_PROVIDER, change)
+        return await self._call(UPDATE_CUSTOM_SMS_PROVIDER, changes)
 
     async def delete_custom_sms_provider(self) -> Ack:
         """Remove the webhook for text messages."""
@@ -106,9 +106,9 @@ class CustomProviders(Collection):
         """Set the webhook for e-mails. Sent once."""
         return await self._call(CREATE_CUSTOM_EMAIL_PROVIDER, provider)
 
-    async def update_custom_email_provider(self, change: CustomEmailProviderChange) -> CustomProvider:
+    async def update_custom_email_provider(self, changes: CustomEmailProviderChanges) -> CustomProvider:
         """Change any part of the webhook for e-mails."""
-        return await self._call(UPDATE_CUSTOM_EMAIL_PROVIDER, change)
+        return await self._call(UPDATE_CUSTOM_EMAIL_PROVIDER, changes)
 
     async def delete_custom_email_provider(self) -> Ack:
         """Remove the webhook for e-mails."""

@@ -13,12 +13,12 @@ from ...models.notification import (
     UserNotificationPreferences,
 )
 from ...queries.notifications import (
-    ContactDetailsChange,
+    ContactDetailsChanges,
     ConversationsToMute,
     ConversationsToUnmute,
-    PreferencesChange,
-    SettingsChange,
-    TimezoneChange,
+    PreferencesChanges,
+    SettingsChanges,
+    TimezoneChanges,
     UserFilter,
 )
 from ..collection import Collection
@@ -31,7 +31,7 @@ _CONTACT: Final = "/notifications/v1/contact-details"
 
 GET_SETTINGS: Final = Endpoint("notifications.get_settings", "GET", _SETTINGS, one(NotificationSettings))
 UPDATE_SETTINGS: Final = Endpoint(
-    "notifications.update_settings", "PATCH", _SETTINGS, ACK, "idempotent", body=SettingsChange
+    "notifications.update_settings", "PATCH", _SETTINGS, ACK, "idempotent", body=SettingsChanges
 )
 RESET_SETTINGS: Final = Endpoint("notifications.reset_settings", "DELETE", _SETTINGS, ACK, "idempotent")
 GET_PREFERENCES: Final = Endpoint(
@@ -39,7 +39,7 @@ GET_PREFERENCES: Final = Endpoint(
 )
 UPDATE_PREFERENCES: Final = Endpoint(
     "notifications.update_preferences", "PATCH", _PREFERENCES, one(NotificationPreferences), "idempotent",
-    query=UserFilter, body=PreferencesChange,
+    query=UserFilter, body=PreferencesChanges,
 )  # fmt: skip
 RESET_PREFERENCES: Final = Endpoint(
     "notifications.reset_preferences", "DELETE", _PREFERENCES, one(UserNotificationPreferences),
@@ -59,14 +59,14 @@ GET_TIMEZONE: Final = Endpoint(
 )
 UPDATE_TIMEZONE: Final = Endpoint(
     "notifications.update_timezone", "PATCH", _TIMEZONE, one(Timezone), "idempotent",
-    query=UserFilter, body=TimezoneChange,
+    query=UserFilter, body=TimezoneChanges,
 )  # fmt: skip
 GET_CONTACT_DETAILS: Final = Endpoint(
     "notifications.get_contact_details", "GET", _CONTACT, one(ContactDetails), acting="required"
 )
 UPDATE_CONTACT_DETAILS: Final = Endpoint(
     "notifications.update_contact_details", "PATCH", _CONTACT, one(ContactDetails), "idempotent",
-    body=ContactDetailsChange, acting="required",
+    body=ContactDetailsChanges, acting="required",
 )  # fmt: skip
 DELETE_CONTACT_DETAILS: Final = Endpoint(
     "notifications.delete_contact_details", "DELETE", _CONTACT, ACK, "idempotent", acting="required"
@@ -80,9 +80,9 @@ class NotificationSettingsOperations(Collection):
         """The notification settings of the app."""
         return await self._call(GET_SETTINGS)
 
-    async def update_settings(self, change: SettingsChange) -> Ack:
+    async def update_settings(self, changes: SettingsChanges) -> Ack:
         """Change any part of the settings."""
-        return await self._call(UPDATE_SETTINGS, change)
+        return await self._call(UPDATE_SETTINGS, changes)
 
     async def reset_settings(self) -> Ack:
         """Set the settings back to what they are at first."""
@@ -92,9 +92,9 @@ class NotificationSettingsOperations(Collection):
         """The notification preferences of a user."""
         return await self._call(GET_PREFERENCES, query=UserFilter(uid=uid))
 
-    async def update_preferences(self, uid: str, change: PreferencesChange) -> NotificationPreferences:
+    async def update_preferences(self, uid: str, changes: PreferencesChanges) -> NotificationPreferences:
         """Change any part of a user's preferences; the body's members have other names than the reply's."""
-        return await self._call(UPDATE_PREFERENCES, change, query=UserFilter(uid=uid))
+        return await self._call(UPDATE_PREFERENCES, changes, query=UserFilter(uid=uid))
 
     async def reset_preferences(self, uid: str) -> UserNotificationPreferences:
         """Set a user's preferences back to what they are at first, and give them."""
@@ -118,17 +118,19 @@ class NotificationSettingsOperations(Collection):
 
     async def update_timezone(self, uid: str, timezone: str) -> Timezone:
         """Set the time zone of a user: an IANA name such as Europe/Berlin."""
-        return await self._call(UPDATE_TIMEZONE, TimezoneChange(timezone=timezone), query=UserFilter(uid=uid))
+        return await self._call(
+            UPDATE_TIMEZONE, TimezoneChanges(timezone=timezone), query=UserFilter(uid=uid)
+        )
 
     async def get_contact_details(self, *, on_behalf_of: str | None = None) -> ContactDetails:
         """The e-mail address and the phone number of the acting user."""
         return await self._call(GET_CONTACT_DETAILS, on_behalf_of=on_behalf_of)
 
     async def update_contact_details(
-        self, change: ContactDetailsChange, *, on_behalf_of: str | None = None
+        self, changes: ContactDetailsChanges, *, on_behalf_of: str | None = None
     ) -> ContactDetails:
         """Change the e-mail address or the phone number of the acting user."""
-        return await self._call(UPDATE_CONTACT_DETAILS, change, on_behalf_of=on_behalf_of)
+        return await self._call(UPDATE_CONTACT_DETAILS, changes, on_behalf_of=on_behalf_of)
 
     async def delete_contact_details(self, *, on_behalf_of: str | None = None) -> Ack:
         """Remove the e-mail address and the phone number of the acting user."""
