@@ -1,7 +1,7 @@
 """The filters and bodies of moderation (operations table, moderation)."""
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias, final
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, final
 
 from msgspec import UNSET, Meta, UnsetType, field, structs
 
@@ -79,11 +79,17 @@ class RuleCondition(Checked, frozen=True, kw_only=True, rename="camel"):
 
 
 if TYPE_CHECKING:
-    _Filters: TypeAlias = Sequence[RuleFilter]
-    _Conditions: TypeAlias = Sequence[RuleCondition]
+    _Filters: TypeAlias = Sequence[RuleFilter | Mapping[str, Any]]
+    _Conditions: TypeAlias = Sequence[RuleCondition | Mapping[str, Any]]
 else:
-    _Filters: TypeAlias = Annotated[tuple[RuleFilter, ...], Meta(description="a list of RuleFilter")]
-    _Conditions: TypeAlias = Annotated[tuple[RuleCondition, ...], Meta(description="a list of RuleCondition")]
+    _Filters: TypeAlias = Annotated[
+        tuple[RuleFilter, ...],
+        Meta(description="a list of RuleFilter, or of mappings with its members"),
+    ]
+    _Conditions: TypeAlias = Annotated[
+        tuple[RuleCondition, ...],
+        Meta(description="a list of RuleCondition, or of mappings with its members"),
+    ]
 
 
 @final

@@ -72,9 +72,13 @@ if TYPE_CHECKING:
     _Mute: TypeAlias = MutePreferences | Mapping[str, Any]
 else:
     _Levels: TypeAlias = Annotated[
-        dict[str, int], Meta(description="a JSON object whose values are whole numbers")
+        dict[str, int],
+        Meta(description="a JSON object whose values are whole numbers"),
     ]
-    _Mute: TypeAlias = Annotated[MutePreferences, Meta(description="a MutePreferences")]
+    _Mute: TypeAlias = Annotated[
+        MutePreferences,
+        Meta(description="a MutePreferences, or a mapping with dnd and schedule"),
+    ]
 
 
 @final
@@ -108,14 +112,16 @@ class ConversationToUnmute(Checked, frozen=True, kw_only=True, rename="camel"):
 
 
 if TYPE_CHECKING:
-    _ToMute: TypeAlias = Sequence[ConversationToMute]
-    _ToUnmute: TypeAlias = Sequence[ConversationToUnmute]
+    _ToMute: TypeAlias = Sequence[ConversationToMute | Mapping[str, Any]]
+    _ToUnmute: TypeAlias = Sequence[ConversationToUnmute | Mapping[str, Any]]
 else:
     _ToMute: TypeAlias = Annotated[
-        tuple[ConversationToMute, ...], Meta(description="a list of ConversationToMute")
+        tuple[ConversationToMute, ...],
+        Meta(description="a list of ConversationToMute, or of mappings with its members"),
     ]
     _ToUnmute: TypeAlias = Annotated[
-        tuple[ConversationToUnmute, ...], Meta(description="a list of ConversationToUnmute")
+        tuple[ConversationToUnmute, ...],
+        Meta(description="a list of ConversationToUnmute, or of mappings with its members"),
     ]
 
 
