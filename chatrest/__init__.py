@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from .models.api_key import ApiKey as ApiKey
     from .models.app import AppInfo as AppInfo
     from .models.count import MessageCount as MessageCount
+    from .models.flag import Flag as Flag
     from .models.group import Group as Group
     from .models.item_ack import ItemAck as ItemAck
     from .models.member import AddedMember as AddedMember, Member as Member, MemberScope as MemberScope
@@ -181,6 +182,7 @@ _HOMES = {
     "models.api_key": "ApiKey",
     "models.app": "AppInfo",
     "models.count": "MessageCount",
+    "models.flag": "Flag",
     "models.group": "Group",
     "models.item_ack": "ItemAck",
     "models.member": "AddedMember Member MemberScope",

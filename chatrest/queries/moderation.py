@@ -8,6 +8,7 @@ from msgspec import UNSET, Meta, UnsetType, field, structs
 from ..errors import RequestInvalidError
 from .checked import Body, Checked, Filter, Flag, Json, Size, Stamp, Text, TextOrTexts, Texts, Uid
 from .files import Upload
+from .limits import Tags
 
 ReceiverType: TypeAlias = Annotated[Literal["user", "group"], Meta(description="'user' or 'group'")]
 _Party: TypeAlias = Annotated[Literal["sender", "receiver"], Meta(description="'sender' or 'receiver'")]
@@ -205,7 +206,7 @@ class NewModeratedMessage(Body, frozen=True, kw_only=True, rename="camel"):
     type: SentType | UnsetType = UNSET
     data: Json | UnsetType = UNSET
     muid: Text | UnsetType = UNSET
-    tags: Texts | UnsetType = UNSET
+    tags: Tags | UnsetType = UNSET
     sent_at: Stamp | UnsetType = UNSET
     sender_user_details: Json | UnsetType = UNSET
     receiver_user_details: Json | UnsetType = UNSET

@@ -4,13 +4,12 @@ A creation needs what the documents mark as required; an update changes what it 
 shows a key, a token or a password of them.
 """
 
-from typing import Annotated, TypeAlias, final
+from typing import final
 
-from msgspec import UNSET, Meta, UnsetType, field
+from msgspec import UNSET, UnsetType, field
 
 from .checked import Body, Flag, Json, Text
-
-_AnyText: TypeAlias = Annotated[str, Meta(description="a text, which is empty where there is no basic auth")]
+from .limits import AnyText
 
 
 @final
@@ -94,8 +93,8 @@ class _NewCustomProvider(Body, frozen=True, kw_only=True, rename="camel"):
     is_enabled: Flag
     webhook_url: Text = field(name="webhookURL")
     use_basic_auth: Flag
-    basic_auth_username: _AnyText
-    basic_auth_password: _AnyText
+    basic_auth_username: AnyText
+    basic_auth_password: AnyText
 
 
 class _CustomProviderChanges(Body, frozen=True, kw_only=True, rename="camel"):

@@ -7,8 +7,8 @@ from msgspec import UNSET, Meta, UnsetType, field
 
 from ..errors import RequestInvalidError
 from .checked import Body, Checked, Filter, Flag, Json, Millis, Text, Uid
+from .limits import Count
 
-_Whole: TypeAlias = Annotated[int, Meta(ge=0, description="a whole number, 0 or more")]
 _Trigger: TypeAlias = Annotated[
     Literal[
         "after_message", "message_deleted", "message_edited", "message_reaction_added", "initiated",
@@ -198,8 +198,8 @@ class NotificationLogQuery(Filter, frozen=True, kw_only=True, rename="camel"):
     `reason` is of notifications that were not sent, `success` of those that were. A walk starts at `log_id`.
     """
 
-    message_id: _Whole | None = None
-    reaction_id: _Whole | None = None
+    message_id: Count | None = None
+    reaction_id: Count | None = None
     from_: Millis | None = field(default=None, name="from")
     to: Millis | None = None
     message_category: (
