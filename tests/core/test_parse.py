@@ -12,6 +12,7 @@ from chatrest import (
     AuthToken,
     CallMessage,
     CustomMessage,
+    Flag,
     MediaMessage,
     Member,
     Message,
