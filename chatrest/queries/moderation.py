@@ -101,6 +101,13 @@ class LimitQuery(Filter, frozen=True, kw_only=True, rename="camel"):
 
 
 @final
+class RuleQuery(Filter, frozen=True, kw_only=True, rename="camel"):
+    """The number of rules that comes in one reply; the documents type it as a text."""
+
+    limit: Size | Text | None = None
+
+
+@final
 class ModerationQuery(Filter, frozen=True, kw_only=True, rename="camel"):
     """The filter of GET /moderation/messages."""
 

@@ -68,13 +68,8 @@ class MutePreferences(Checked, frozen=True, kw_only=True, rename="camel"):
 
 
 if TYPE_CHECKING:
-    _Levels: TypeAlias = Mapping[str, int]
     _Mute: TypeAlias = MutePreferences | Mapping[str, Any]
 else:
-    _Levels: TypeAlias = Annotated[
-        dict[str, int],
-        Meta(description="a JSON object whose values are whole numbers"),
-    ]
     _Mute: TypeAlias = Annotated[
         MutePreferences,
         Meta(description="a MutePreferences, or a mapping with dnd and schedule"),
@@ -85,11 +80,11 @@ else:
 class PreferencesChanges(Body, frozen=True, kw_only=True, rename="camel"):
     """Any part of a user's notification preferences.
 
-    The objects have members such as `groupMessages` and `oneOnOneReplies`.
+    The objects have members such as `groupMessages` and `oneOnOneReplies`, whose values are whole numbers.
     """
 
-    group_preferences: _Levels | UnsetType = UNSET
-    one_on_one_preferences: _Levels | UnsetType = UNSET
+    group_preferences: Json | UnsetType = UNSET
+    one_on_one_preferences: Json | UnsetType = UNSET
     mute_preferences: _Mute | UnsetType = UNSET
     use_privacy_template: Flag | UnsetType = UNSET
 

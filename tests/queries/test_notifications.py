@@ -105,7 +105,7 @@ def test_no_repr_shows_a_providers_secret(body: Any) -> None:
         (lambda: UserFilter(uid=""), "uid"),
         (lambda: UserFilter(uid=None), "uid"),  # type: ignore[arg-type]
         (lambda: MutePreferences(dnd=3), "dnd"),  # type: ignore[arg-type]
-        (lambda: PreferencesChanges(group_preferences={"groupMessages": "2"}), "group_preferences"),  # type: ignore[dict-item]
+        (lambda: PreferencesChanges(group_preferences=["groupMessages"]), "group_preferences"),  # type: ignore[arg-type]
         (lambda: ConversationToMute(type="user"), "type"),  # type: ignore[arg-type]
         (lambda: ConversationToMute(until=-1), "until"),
         (lambda: ConversationsToMute(conversations=[{"type": "x"}]), "conversations"),  # type: ignore[list-item]
