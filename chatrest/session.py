@@ -16,6 +16,8 @@ if TYPE_CHECKING:  # a collection's module is loaded when its attribute is first
     from .resources.auth_tokens import AuthTokens
     from .resources.banned_users import BannedUsers
     from .resources.blocked_users import BlockedUsers
+    from .resources.calls import Calls
+    from .resources.conversations import Conversations
     from .resources.friends import Friends
     from .resources.groups import Groups
     from .resources.members import Members
@@ -83,6 +85,8 @@ class AsyncSession(ClientView):
     auth_tokens: "collection[AuthTokens]" = collection()
     banned_users: "collection[BannedUsers]" = collection()
     blocked_users: "collection[BlockedUsers]" = collection()
+    calls: "collection[Calls]" = collection()
+    conversations: "collection[Conversations]" = collection()
     friends: "collection[Friends]" = collection()
     groups: "collection[Groups]" = collection()
     members: "collection[Members]" = collection()

@@ -16,6 +16,7 @@ from ..core.outcomes import outcomes_of
 from ..core.rows import AsRows
 from ..errors import ChatRestError, ReplyUnreadableError, RequestInvalidError
 from ..models.raw_json import write_value
+from ..models.role import PermissionOutcomes
 from . import streams
 from .call_arguments import call_of
 from .call_help import describe, usage
@@ -145,7 +146,10 @@ def _outcomes(reply: Outcomes[Any]) -> dict[str, Any]:
         served = outcomes_of(read_json(reply.raw))
     except ReplyUnreadableError:
         served = {}
-    return {key: served.get(key, outcome) for key, outcome in reply.items()}
+    outcomes = {key: served.get(key, outcome) for key, outcome in reply.items()}
+    return (
+        outcomes | {"permissions": reply.permissions} if isinstance(reply, PermissionOutcomes) else outcomes
+    )
 
 
 def _client(endpoint: Endpoint[Any]) -> "AsyncSession | AsyncManagement":

@@ -48,6 +48,16 @@ _NOT_A_FILTER: Final = {
     "mentions_with_blocked_info": "an export reads as nobody",
     "from_timestamp": "give the plan's since",
     "to_timestamp": "give the plan's until",
+    "sent_at": "the journal knows where each source goes on",
+    "page": "the journal knows where each source goes on",
+    "sent_at_from": "give the plan's since",
+    "sent_at_to": "give the plan's until",
+    "updated_at_from": "a recheck reads what has changed",
+    "updated_at_to": "a recheck reads what has changed",
+    "edited_at_from": "a recheck reads what has changed",
+    "edited_at_to": "a recheck reads what has changed",
+    "saved": "an export reads as nobody",
+    "hide_messages_from_blocked_users": "an export reads as nobody",
 }
 
 

@@ -19,6 +19,8 @@ COLLECTIONS: Final = (
     "auth_tokens",
     "banned_users",
     "blocked_users",
+    "calls",
+    "conversations",
     "friends",
     "groups",
     "members",

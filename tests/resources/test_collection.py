@@ -204,7 +204,7 @@ def test_the_parameters_of_the_path_are_the_first_arguments_in_their_order(endpo
 
 @operations
 def test_every_filter_and_every_member_of_a_body_can_be_given(endpoint: Endpoint[Any]) -> None:
-    for struct in (endpoint.query, endpoint.body, endpoint.headers):
+    for struct in (endpoint.query, endpoint.body):
         assert struct is None or is_reachable(struct, arguments_of(endpoint))
 
 

@@ -1,5 +1,6 @@
 """Users, groups and what belongs to them: each operation's method, path, query, body, user and result."""
 
+import json
 from collections.abc import Callable
 from typing import Any
 
@@ -18,6 +19,7 @@ from chatrest.queries.pages import PageQuery
 from chatrest.queries.roles import NewRole, NewRoleSettings, RoleChanges
 from chatrest.queries.users import NewUser, UserChanges, UserQuery
 from chatrest.resources import OPERATIONS
+from chatrest.resources.api_keys import ApiKeys
 from chatrest.resources.lazy import collection_class
 from tests.sending import Sender
 
@@ -287,6 +289,21 @@ async def test_what_a_list_sends(name: str) -> None:
     asked = sender.asked()
     assert asked.items() >= {**query, "page": str(int(query.get("page", 1)) + 1)}.items()
     assert ("perPage" in asked) is (name not in SIZELESS)
+
+
+async def test_a_list_without_a_size_goes_on_from_a_token() -> None:
+    def page(call: Any) -> Any:
+        number = int(dict(call.position).get("page", 1))
+        keys = [{"apiKey": f"key-{n}"} for n in range(2 * number - 2, 2 * number)]
+        pagination = {"total": 4, "count": 2, "per_page": 2, "current_page": number, "total_pages": 2}
+        reply = {"data": keys if number < 3 else [], "meta": {"pagination": pagination}}
+        return call.endpoint.reply(json.dumps(reply).encode())
+
+    for count in range(1, 4):
+        walk = ApiKeys(Sender(page)).list().limit(count)
+        first = [key.api_key async for key in walk]
+        rest = [key.api_key async for key in ApiKeys(Sender(page)).list(cursor=str(walk.cursor))]
+        assert first + rest == ["key-0", "key-1", "key-2", "key-3"]
 
 
 @pytest.mark.parametrize("secret", ["authToken", "apiKey"])

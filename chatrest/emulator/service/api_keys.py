@@ -12,7 +12,7 @@ from .context import Call, Context, Handler
 from .documents import DocumentCollection, serve
 from .envelopes import ack_reply, data_reply
 from .numbered_pages import documents_reply
-from .quota import limited
+from .quota import with_quota
 from .refusals import Refusal
 
 _MOST: Final = 25
@@ -72,7 +72,7 @@ def create_key(context: Context, call: Call) -> Document:
     body = read_document(call.body, NewApiKey)
     number = context.store.documents.next_number()
     key = hashlib.sha256(f"api key {number}".encode()).hexdigest()[:40]
-    document = {"apiKey": key, "scope": "authOnly", **body, "createdAt": context.now}
+    document = {"scope": "authOnly", **body, "apiKey": key, "createdAt": context.now}
     KEYS.documents(context, call).put(document, key)
     return document
 
@@ -98,7 +98,7 @@ def _check_other(call: Call) -> None:
 HANDLERS: Final[dict[str, Handler]] = {
     "api_keys.list": list_keys,
     "api_keys.get": serve(KEYS.get, data_reply),
-    "api_keys.create": serve(limited(create_key, KEYS, _MOST), data_reply),
+    "api_keys.create": serve(with_quota(create_key, KEYS, _MOST), data_reply),
     "api_keys.update": serve(update_key, data_reply),
     "api_keys.delete": delete_key,
 }

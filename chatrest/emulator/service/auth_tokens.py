@@ -6,7 +6,7 @@ from msgspec import UNSET, UnsetType
 
 from ..store.documents import Document
 from .bodies import Body, read_body
-from .changes import changed
+from .changes import apply_changes
 from .context import Call, Context, Handler
 from .envelopes import ack_reply, data_reply
 from .numbered_pages import documents_reply
@@ -67,7 +67,7 @@ def get_token(context: Context, call: Call) -> bytes:
 
 def update_token(context: Context, call: Call) -> bytes:
     """Change the scope of a token."""
-    token = changed(_token(context, call), read_body(call.body, TokenChanges))
+    token = apply_changes(_token(context, call), read_body(call.body, TokenChanges))
     context.store.auth_tokens.put(token)
     return data_reply(token)
 

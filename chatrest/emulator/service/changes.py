@@ -8,7 +8,7 @@ from msgspec import to_builtins
 from .bodies import Body
 
 
-def changed(record: Mapping[str, Any], body: Body) -> dict[str, Any]:
+def apply_changes(record: Mapping[str, Any], body: Body) -> dict[str, Any]:
     """Return `record` with the members of `body`, and without those that its member `unset` names."""
     members: dict[str, Any] = to_builtins(body)
     unset = members.pop("unset", ())

@@ -52,9 +52,10 @@ def list_reply(records: Iterable[bytes], members: Mapping[str, Any]) -> bytes:
     return b'{"data":[%b],%b' % (b",".join(records), encode(members)[1:])
 
 
-def ack_reply(message: str) -> bytes:
-    """Return the acknowledgement of a call that has succeeded."""
-    return encode({"data": {"success": True, "message": message}})
+def ack_reply(message: str | None, name: str = "message") -> bytes:
+    """Return the acknowledgement of a call that has succeeded; its text is under `name`, None for none."""
+    text = {} if message is None else {name: message}
+    return encode({"data": {"success": True, **text}})
 
 
 def pagination(total: int, count: int, size: int, page: int = 1) -> dict[str, int]:

@@ -9,7 +9,7 @@ from ..store.directory import SYSTEM
 from ..store.members import Member
 from .arguments import Arguments
 from .bodies import Body, Name, Tags, read_body
-from .changes import changed
+from .changes import apply_changes
 from .conditions import Conditions
 from .context import Call, Context, Handler
 from .envelopes import ack_reply, data_reply
@@ -82,8 +82,9 @@ def list_groups(context: Context, call: Call) -> bytes:
     with_tags = query.flag("withTags")
     query.check()
     page = context.store.groups.list(conditions.sql, conditions.values, order, *number)
-    records = [_shown(context, call, record, with_tags=with_tags) for record in page.records]
-    return record_page_reply(page._replace(records=[encode(record) for record in records]), number)
+    records = [encode(_group_view(context, call, record, with_tags=with_tags)) for record in page.records]
+    affix = "prepend" if _is_descending(query) else "append"
+    return record_page_reply(page._replace(records=records), number, affix=affix)
 
 
 def _conditions(call: Call) -> Conditions:
@@ -119,7 +120,7 @@ def _order(query: Arguments) -> str:
     return f"{column} {direction}, number {direction}"
 
 
-def _shown(context: Context, call: Call, record: bytes, *, with_tags: bool = True) -> dict[str, Any]:
+def _group_view(context: Context, call: Call, record: bytes, *, with_tags: bool = True) -> dict[str, Any]:
     """Return a group's record as the acting user sees it."""
     group: dict[str, Any] = decode(record)
     if not with_tags:
@@ -134,7 +135,7 @@ def _shown(context: Context, call: Call, record: bytes, *, with_tags: bool = Tru
 
 def get_group(context: Context, call: Call) -> bytes:
     """A group; to an acting user with the scope that this user has in it."""
-    return data_reply(_shown(context, call, group_record(context, call.path["guid"])))
+    return data_reply(_group_view(context, call, group_record(context, call.path["guid"])))
 
 
 def create_group(context: Context, call: Call) -> bytes:
@@ -154,7 +155,7 @@ def create_group(context: Context, call: Call) -> bytes:
     context.store.people.add_group(record, body.password)
     for uid, scope in scopes.items():
         admit(context, guid, uid, scope)
-    return data_reply(_shown(context, call, group_record(context, guid)))
+    return data_reply(_group_view(context, call, group_record(context, guid)))
 
 
 def _scopes(context: Context, body: GroupBody, owner: str) -> dict[str, str | None]:
@@ -186,12 +187,12 @@ def update_group(context: Context, call: Call) -> bytes:
         user_record(context, body.owner)
     password = context.store.groups.password(guid) if body.password is UNSET else body.password
     body.password = UNSET
-    updated = changed(record, body) | {"updatedAt": context.now, "updatedBy": actor(call)}
+    updated = apply_changes(record, body) | {"updatedAt": context.now, "updatedBy": actor(call)}
     _check_password(updated["type"], password)
     context.store.groups.replace(guid, updated, password if updated["type"] == "password" else None)
     if body.owner is not UNSET:
         _make_admin(context, guid, body.owner)
-    return data_reply(_shown(context, call, group_record(context, guid)))
+    return data_reply(_group_view(context, call, group_record(context, guid)))
 
 
 def _make_admin(context: Context, guid: str, uid: str) -> None:

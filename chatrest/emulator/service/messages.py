@@ -1,10 +1,9 @@
-"""The operations of messages."""
+"""The operations of messages: their lists here, what changes them in the files beside."""
 
-from typing import Any, Final
+from typing import Final
 
-from msgspec.json import encode
+from msgspec import structs
 
-from ..store.directory import SYSTEM
 from ..store.message_index import (
     ALL,
     conversation_id,
@@ -13,24 +12,18 @@ from ..store.message_index import (
     participant_list,
     thread_list,
 )
-from .bodies import read_body
+from ..store.message_lists import Condition
+from . import message_changes, message_marks, reactions, sending, threads
 from .context import Call, Context, Handler
 from .envelopes import one_reply
 from .groups import group_record
-from .list_request import list_request
-from .message_body import MESSAGE_BYTES, MessageBody, check_addressee, checked_data
+from .list_request import ListRequest, list_request
+from .message_access import message_record, message_reply, readable_message
 from .message_pages import count_reply, page_reply
-from .refusals import bad_request, no_message
 from .users import user_record
 
-
-def message_record(context: Context, id: str) -> bytes:
-    """Return a message's record with its tags; 404 for no such message."""
-    is_number = id.isascii() and id.isdigit() and len(id) < 19
-    record = context.store.message(int(id)) if is_number else None
-    if record is None:
-        raise no_message(id)
-    return record
+_NOT_RESET: Final = """m.id > coalesce(
+    (SELECT reset_id FROM views v WHERE v.uid = ? AND v.conversation = m.conversation), 0)"""
 
 
 def list_user(context: Context, call: Call) -> bytes:
@@ -38,7 +31,7 @@ def list_user(context: Context, call: Call) -> bytes:
     uid, reader, store = call.path["uid"], call.acting_user, context.store
     user_record(context, uid)
     sizes, default = (("limit", "perPage"), 10) if reader else (("perPage", "limit"), 100)
-    request = list_request(call.query, reader, uid, sizes, default)
+    request = _visible(context, list_request(call.query, reader, uid, sizes, default), reader)
     name = conversation_list(conversation_id(uid, reader)) if reader else participant_list(uid)
     if request.count:
         return count_reply(store, name, request, uid, context.user_lists)
@@ -67,37 +60,27 @@ def list_thread(context: Context, call: Call) -> bytes:
 def _list(context: Context, call: Call, name: str, default_size: int) -> bytes:
     reader = call.acting_user
     request = list_request(call.query, reader, None, ("limit", "perPage"), default_size)
+    request = _visible(context, request, reader)
     if request.count:
         return count_reply(context.store, name, request, reader, context.other_lists)
     return page_reply(context.store, name, request, reader, context.other_lists)
 
 
+def _visible(context: Context, request: ListRequest, reader: str | None) -> ListRequest:
+    """The request without the messages of conversations that the reader has reset."""
+    if reader is None or not context.store.views.has_resets(reader):
+        return request
+    sql, values = request.condition
+    both = Condition(f"{sql} AND {_NOT_RESET}" if sql else _NOT_RESET, (*values, reader))
+    return structs.replace(request, condition=both)
+
+
 def get_message(context: Context, call: Call) -> bytes:
-    """One message, with its tags."""
-    return one_reply(message_record(context, call.path["id"]))
-
-
-def send_message(context: Context, call: Call) -> bytes:
-    """Store a message with the next id, sent by the acting user, or by the app itself.
-
-    `sentAt` is never below that of the message before. Creations answer 200 (operations table, `media`).
-    """
-    if len(call.body) > MESSAGE_BYTES:
-        raise bad_request({"data": [f"The message may not be longer than {MESSAGE_BYTES} bytes of JSON."]})
-    body, sender = read_body(call.body, MessageBody), call.acting_user or str(SYSTEM["uid"])
-    receiver = check_addressee(context, body)
-    fields: dict[str, Any] = {"muid": body.muid, "tags": body.tags}
-    record = context.store.add_message(
-        sender,
-        receiver,
-        receiver_type=body.receiver_type,
-        category=body.category,
-        type=body.type,
-        data=checked_data(body),
-        sent_at=context.now,
-        **{name: value for name, value in fields.items() if value},
-    )
-    return one_reply(encode(record))
+    """One message, with its tags; 403 for an acting user who has no part in its conversation."""
+    message = readable_message(context, call)
+    if call.acting_user is None:
+        return one_reply(message_record(context, call.path["id"]))
+    return message_reply(context, message, call.acting_user)
 
 
 HANDLERS: Final[dict[str, Handler]] = {
@@ -106,5 +89,9 @@ HANDLERS: Final[dict[str, Handler]] = {
     "messages.list": list_all,
     "messages.list_thread": list_thread,
     "messages.get": get_message,
-    "messages.send": send_message,
+    **message_changes.HANDLERS,
+    **message_marks.HANDLERS,
+    **reactions.HANDLERS,
+    **sending.HANDLERS,
+    **threads.HANDLERS,
 }

@@ -27,7 +27,7 @@ from .bodies import read_document
 from .context import Call, Context, Handler
 from .documents import DocumentCollection, Operation, serve, serve_list
 from .envelopes import acked, data_reply, root_acked
-from .messages import message_record
+from .message_access import message_record
 from .moderation_engine import Match, matching_rule
 from .positioned_pages import PositionedPages
 from .refusals import no_group, no_message, no_reason, no_user

@@ -50,7 +50,12 @@ def serve_pages(operation: Callable[[Context, Call], Sequence[Mapping[str, Any]]
 
 
 def record_page_reply(
-    page: RecordPage, number: PageNumber, *, count_only: bool = False, cursor_in_meta: bool = False
+    page: RecordPage,
+    number: PageNumber,
+    *,
+    count_only: bool = False,
+    cursor_in_meta: bool = False,
+    affix: str = "append",
 ) -> bytes:
     """Return a page of users, members or groups, with `cursor {updatedAt, affix}` beside `meta` or in it.
 
@@ -60,7 +65,7 @@ def record_page_reply(
     members: dict[str, Any] = {"meta": {"pagination": _pagination(records, page.total, number)}}
     if records:
         holder = members["meta"] if cursor_in_meta else members
-        holder["cursor"] = {"updatedAt": page.updated_at, "affix": "append"}
+        holder["cursor"] = {"updatedAt": page.updated_at, "affix": affix}
     return list_reply(records, members)
 
 

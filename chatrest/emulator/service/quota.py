@@ -7,7 +7,7 @@ from .documents import DocumentCollection, Operation
 from .refusals import Refusal
 
 
-def limited(create: Operation, collection: DocumentCollection, most: int) -> Operation:
+def with_quota(create: Operation, collection: DocumentCollection, most: int) -> Operation:
     """Return `create`, refused with 400 where there are `most` documents already (its status: not shown)."""
 
     def create_within_quota(context: Context, call: Call) -> Any:

@@ -10,7 +10,7 @@ from .context import Call, Context, Handler
 from .documents import DocumentCollection, serve
 from .envelopes import ack_reply, data_reply
 from .numbered_pages import serve_pages
-from .quota import limited
+from .quota import with_quota
 from .refusals import Refusal
 
 DEFAULT: Final = "default"
@@ -67,7 +67,7 @@ def delete_role(context: Context, call: Call) -> bytes:
 HANDLERS: Final[dict[str, Handler]] = {
     "roles.list": serve_pages(ROLES.list),
     "roles.get": serve(ROLES.get, data_reply),
-    "roles.create": serve(limited(ROLES.create, ROLES, _MOST), data_reply),
+    "roles.create": serve(with_quota(ROLES.create, ROLES, _MOST), data_reply),
     "roles.update": serve(ROLES.update, data_reply),
     "roles.delete": delete_role,
 }

@@ -8,7 +8,7 @@ from msgspec.json import decode
 from ..store.message_index import conversation_id
 from .arguments import Arguments
 from .bodies import Body, Name, Tags, read_body
-from .changes import changed
+from .changes import apply_changes
 from .conditions import Conditions
 from .context import Call, Context, Handler
 from .envelopes import ack_reply, data_reply
@@ -149,7 +149,7 @@ def update_user(context: Context, call: Call) -> bytes:
     """Change a user; the reply has `tags` and `updatedAt`."""
     uid = call.path["uid"]
     user_record(context, uid)
-    updated = changed(_with_tags(context, uid), read_body(call.body or b"{}", UserChanges))
+    updated = apply_changes(_with_tags(context, uid), read_body(call.body or b"{}", UserChanges))
     context.store.people.update_user(updated | {"updatedAt": context.now})
     return data_reply(_with_tags(context, uid))
 

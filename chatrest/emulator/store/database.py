@@ -11,6 +11,7 @@ from typing import Final
 
 from ...errors import RequestInvalidError
 from .message_index import COLUMNS
+from .message_tables import MESSAGE_TABLES
 
 _VERSION = 3
 _SETTINGS: Final = "PRAGMA locking_mode=EXCLUSIVE; PRAGMA journal_mode=TRUNCATE; PRAGMA synchronous=OFF"
@@ -35,6 +36,7 @@ CREATE TABLE documents(number INTEGER PRIMARY KEY AUTOINCREMENT, kind TEXT, pare
 CREATE TABLE messages({", ".join(COLUMNS)});
 CREATE TABLE records(id INTEGER PRIMARY KEY, record BLOB);
 CREATE TABLE positions(list TEXT, id INTEGER, position INTEGER, PRIMARY KEY(list, id)) WITHOUT ROWID;
+{MESSAGE_TABLES}
 PRAGMA user_version={_VERSION};
 COMMIT;
 """

@@ -106,6 +106,11 @@ class MessageLists:
             self._matches.popitem(last=False)
         return ids
 
+    def contains(self, name: str, id: int) -> bool:
+        """Return True for a message that is in a list."""
+        sql = "SELECT 1 FROM positions WHERE list = ? AND id = ?"
+        return self._db.execute(sql, (name, id)).fetchone() is not None
+
     def records(self, ids: Sequence[int], *, with_tags: bool = False) -> list[bytes]:
         """Return the records of these ids, ascending, as they are served; their `tags` only `with_tags`."""
         records: list[bytes] = [record for (record,) in self._db.execute(_RECORDS, (_json(ids),))]
