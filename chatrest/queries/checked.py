@@ -152,7 +152,7 @@ def _check_field(record: Checked, name: str, rule: Any, *, is_optional: bool) ->
         try:
             value = _converted(name, value, rule)
         except _UnknownMemberError as error:
-            return f"{name}: {error}"
+            return f"{name} = {_shown(name, value)}: allowed is {_words(rule)}; {error}"
         except (msgspec.ValidationError, TypeError):
             return f"{name} = {_shown(name, value)}: allowed is {_words(rule)}"
     msgspec.structs.force_setattr(record, name, value)
@@ -200,9 +200,8 @@ def _with_wire_names(kind: type[Checked], value: Any) -> Any:
     known = set(names.values())
     for name in value:
         if name not in names and name not in known:
-            raise _UnknownMemberError(
-                f"no member {shown(name)[:60]}; allowed are {', '.join(names.values())}"
-            )
+            members = ", ".join(names.values())
+            raise _UnknownMemberError(f"{shown(name)[:60]} is none of the members {members}")
     return {names.get(name, name): item for name, item in value.items()}
 
 

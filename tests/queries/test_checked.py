@@ -155,7 +155,7 @@ def test_a_mapping_in_the_place_of_a_struct_has_its_members_in_either_spelling()
         json_body(book)
         == b'{"cover":{"pageNumber":4},"pages":[{"pageNumber":1},{"pageNumber":2},{"pageNumber":3}]}'
     )
-    with pytest.raises(RequestInvalidError, match=r"^pages: no member 'number'; allowed are pageNumber$"):
+    with pytest.raises(RequestInvalidError, match=r"allowed is a list of Page; 'number' is none of"):
         Book(pages=[{"number": 1}])  # type: ignore[arg-type]
     with pytest.raises(RequestInvalidError, match=r"^pages = .*: allowed is a list of Page$"):
         Book(pages=[{"page_number": 0}])  # type: ignore[arg-type]
