@@ -41,6 +41,12 @@ if TYPE_CHECKING:
     from .models.count import MessageCount as MessageCount
     from .models.flag import Flag as Flag
     from .models.group import Group as Group
+    from .models.imports import (
+        GroupOutcome as GroupOutcome,
+        MemberOutcome as MemberOutcome,
+        MessageOutcome as MessageOutcome,
+        UserOutcome as UserOutcome,
+    )
     from .models.item_ack import ItemAck as ItemAck
     from .models.member import AddedMember as AddedMember, Member as Member, MemberScope as MemberScope
     from .models.message import (
@@ -103,13 +109,20 @@ if TYPE_CHECKING:
         ReactivatedUsers as ReactivatedUsers,
         User as User,
     )
+    from .models.webhook import Trigger as Trigger, Webhook as Webhook
     from .queries.api_keys import (
         ApiKeyChanges as ApiKeyChanges,
         ApiKeyQuery as ApiKeyQuery,
         NewApiKey as NewApiKey,
     )
-    from .queries.apps import AppQuery as AppQuery
+    from .queries.apps import AppQuery as AppQuery, NewApp as NewApp
     from .queries.auth_tokens import TokenChanges as TokenChanges
+    from .queries.data_import import (
+        GroupImport as GroupImport,
+        MemberImport as MemberImport,
+        MessageImport as MessageImport,
+        UserImport as UserImport,
+    )
     from .queries.files import File as File
     from .queries.friends import FriendQuery as FriendQuery
     from .queries.groups import GroupChanges as GroupChanges, GroupQuery as GroupQuery, NewGroup as NewGroup
@@ -158,6 +171,11 @@ if TYPE_CHECKING:
         RoleChanges as RoleChanges,
     )
     from .queries.users import NewUser as NewUser, UserChanges as UserChanges, UserQuery as UserQuery
+    from .queries.webhooks import (
+        NewWebhook as NewWebhook,
+        WebhookChanges as WebhookChanges,
+        WebhookQuery as WebhookQuery,
+    )
     from .session import AsyncSession as AsyncSession
     from .times import to_datetime as to_datetime
     from .walk import Page as Page, Walk as Walk
@@ -184,6 +202,7 @@ _HOMES = {
     "models.count": "MessageCount",
     "models.flag": "Flag",
     "models.group": "Group",
+    "models.imports": "GroupOutcome MemberOutcome MessageOutcome UserOutcome",
     "models.item_ack": "ItemAck",
     "models.member": "AddedMember Member MemberScope",
     "models.message": (
@@ -205,10 +224,12 @@ _HOMES = {
     "models.outcome": "Ack Outcomes",
     "models.role": "Feature Permission PermissionMap PermissionOutcomes Role RoleSettings",
     "models.user": "AuthToken DeactivatedUsers ReactivatedUsers User",
+    "models.webhook": "Trigger Webhook",
     "queries.api_keys": "ApiKeyChanges ApiKeyQuery NewApiKey",
-    "queries.apps": "AppQuery",
-    "queries.files": "File",
+    "queries.apps": "AppQuery NewApp",
     "queries.auth_tokens": "TokenChanges",
+    "queries.data_import": "GroupImport MemberImport MessageImport UserImport",
+    "queries.files": "File",
     "queries.friends": "FriendQuery",
     "queries.groups": "GroupChanges GroupQuery NewGroup",
     "queries.members": "MemberQuery NewMembers",
@@ -231,6 +252,7 @@ _HOMES = {
     "queries.pages": "PageQuery",
     "queries.roles": "NewRole NewRoleSettings RoleChanges",
     "queries.users": "NewUser UserChanges UserQuery",
+    "queries.webhooks": "NewWebhook WebhookChanges WebhookQuery",
     "session": "AsyncSession",
     "times": "to_datetime",
     "walk": "Page Walk",
