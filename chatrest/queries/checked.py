@@ -7,7 +7,18 @@ text cannot differ.
 from collections.abc import Mapping, Sequence
 from datetime import date
 from functools import cache
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeAlias, Union, get_args, get_type_hints
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    Final,
+    Literal,
+    TypeAlias,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
@@ -169,7 +180,10 @@ def _converted(name: str, value: Any, rule: Any) -> Any:
     if isinstance(value, date) and (extra := _extra(rule)):
         value = extra.get("convert", to_seconds)(name, value)
     if (kind := _nested(rule)) is not None:
-        value = _with_wire_names(kind, value)
+        if _is_keyed(rule) and isinstance(value, Mapping):
+            value = {key: _with_wire_names(kind, item) for key, item in value.items()}
+        else:
+            value = _with_wire_names(kind, value)
     ordered = sorted(value) if isinstance(value, set | frozenset) else value
     return msgspec.convert(ordered, rule, dec_hook=_read_custom)
 
@@ -185,6 +199,12 @@ def _nested(rule: Any) -> type[Checked] | None:
         return rule if issubclass(rule, Checked) else None
     parts = (part for part in get_args(rule) if not isinstance(part, Meta))
     return next((kind for part in parts if (kind := _nested(part)) is not None), None)
+
+
+@cache
+def _is_keyed(rule: Any) -> bool:
+    """Return True for a mapping of keys to structs."""
+    return get_origin(rule) is dict or any(map(_is_keyed, get_args(rule)))
 
 
 def _with_wire_names(kind: type[Checked], value: Any) -> Any:
