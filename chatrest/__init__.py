@@ -8,6 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from .core.breaker import HostState as HostState
     from .core.cursor import Cursor as Cursor
     from .core.decode import parse as parse
     from .core.hosts import App as App
@@ -110,6 +111,7 @@ if TYPE_CHECKING:
         User as User,
     )
     from .models.webhook import Trigger as Trigger, Webhook as Webhook
+    from .network.pool_state import LimitState as LimitState, PoolState as PoolState
     from .queries.api_keys import (
         ApiKeyChanges as ApiKeyChanges,
         ApiKeyQuery as ApiKeyQuery,
@@ -183,6 +185,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
+    "core.breaker": "HostState",
     "core.cursor": "Cursor",
     "core.decode": "parse",
     "core.hosts": "App",
@@ -225,6 +228,7 @@ _HOMES = {
     "models.role": "Feature Permission PermissionMap PermissionOutcomes Role RoleSettings",
     "models.user": "AuthToken DeactivatedUsers ReactivatedUsers User",
     "models.webhook": "Trigger Webhook",
+    "network.pool_state": "LimitState PoolState",
     "queries.api_keys": "ApiKeyChanges ApiKeyQuery NewApiKey",
     "queries.apps": "AppQuery NewApp",
     "queries.auth_tokens": "TokenChanges",

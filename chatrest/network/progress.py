@@ -34,10 +34,11 @@ class Durations:
 class Progress(Durations):
     """The state of an active call, and the durations of all its attempts."""
 
-    __slots__ = ("began", "number", "reply", "sent", "stage")
+    __slots__ = ("began", "number", "reply", "sent", "stage", "waited")
 
     def __init__(self, began: float) -> None:
         self.paced = self.queued = self.network = self.decoded = 0.0
+        self.waited = 0.0  # seconds really waited between attempts
         self.began = began
         """Start of the call, in seconds of the session's clock."""
         self.number = 0

@@ -30,7 +30,7 @@ from chatrest import (
     TransportError,
 )
 from chatrest.core.wire import Request
-from chatrest.network.pool import Pool
+from chatrest.network.pool_state import PoolState
 from chatrest.network.transport import Reply
 from tests.faulty import KEY, Time, until
 
@@ -91,7 +91,7 @@ class SessionHarness:
         return caught.value
 
     @property
-    def pool(self) -> Pool:
+    def pool(self) -> PoolState:
         return self.session.pools["us"]
 
     @property
