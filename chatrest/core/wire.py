@@ -10,7 +10,7 @@ from msgspec import Struct, structs
 
 from ..errors import RequestInvalidError
 from ..secrets import HIDDEN
-from .encode import Arrays, query_pairs, query_string
+from .encode import Arrays, encoded, query_pairs
 from .endpoint import Call, Method
 from .multipart import Form, form
 
@@ -64,7 +64,7 @@ def request(call: Call[Any], base: str, headers: Headers, arrays: Arrays) -> Req
     """The request of `call` below the address `base`; `headers` hold the credentials already."""
     query = ""
     if call.query is not None or call.position:
-        query = query_string(query_pairs(call.query, arrays), call.position)
+        query = encoded(call.query, call.position, arrays)
     sent: dict[str, str] = dict(headers)
     if call.headers is not None:
         sent.update(check_headers(dict(query_pairs(call.headers, "comma"))))

@@ -115,9 +115,9 @@ class Client:
         """Return an awaitable that makes the call; `RequestInvalidError` if an argument is wrong."""
         destination = options.destination
         sent = request(call, destination.addresses[call.endpoint.interface], headers, options.arrays)
-        pool, context = self.pool(destination.region), self._context
-        assert context is not None
-        return run_call(call, sent, pool, options, context)
+        pool = self.pool(destination.region)
+        assert self._context is not None
+        return run_call(call, sent, pool, options, self._context)
 
 
 class Sender:
@@ -142,14 +142,13 @@ class Sender:
 
     def __call__(self, call: Call[R], /) -> Awaitable[R]:
         """Return an awaitable that makes the call, as the view's user if the call names none."""
-        name = call.endpoint.name
-        if call.acting_user is None and self.acting_user is not None and call.endpoint.acting != "never":
+        if self.acting_user is not None and call.acting_user is None and call.endpoint.acting != "never":
             call = structs.replace(call, acting_user=self.acting_user)
         try:
             return self._client.start(call, self._options, self._headers)
         except ChatRestError as error:
             failure = detach(error)
-        failure.operation = name
+        failure.operation = call.endpoint.name
         del call  # its path and body may hold a key
         raise failure
 

@@ -113,8 +113,10 @@ class ClientView:
 
     def _interface(self, interface: object) -> Interface:
         addresses = self._options.destination.addresses
+        if interface is UNCHANGED:
+            return next(iter(addresses))
         for name in addresses:
-            if interface is UNCHANGED or interface == name:
+            if interface == name:
                 return name
         check_unquoted(False, "interface", interface, ", ".join(addresses))
         raise AssertionError
