@@ -254,7 +254,7 @@ def test_an_app_that_fills_the_pool_does_not_starve_a_paced_app(
 
         tasks = [asyncio.create_task(work(busy, "bulk")) for _ in range(20)]
         if struck:
-            paced.gate.observe(Signal(True, retry_after=5))
+            paced.gate.observe(Signal(True, retry_after=5), paced.now)
         await asyncio.sleep(1)
         tasks += [asyncio.create_task(work(paced, lane)) for _ in range(workers)]
         await asyncio.sleep(60)
@@ -273,7 +273,7 @@ def test_an_app_that_fills_the_pool_does_not_starve_a_paced_app(
 async def test_the_error_of_a_missed_deadline_lists_all_durations() -> None:
     harness = VirtualPool(BUSY, forever, slow=1.0, pace=Pace(rate=60), concurrency=1)
     while harness.gate.delay("interactive") <= 0:
-        harness.gate.pacer.take(harness.timing.now())
+        harness.gate.pacer.take(harness.timing.now(), urgent=True)
     paced = harness.gate.expected("interactive")
     assert harness.pool.places.try_acquire(harness.gate.share, "interactive")
     call = asyncio.create_task(harness.fails_beside(deadline=9.0, first_wait=4.0))
