@@ -109,9 +109,9 @@ class Emulator:
         self._running: _Running | None = None
         self.requests: deque[Received] = deque(maxlen=LAST_REQUESTS)
         """The last `LAST_REQUESTS` requests, the oldest first."""
-        self.weather = Weather(weather, self._sizes.seed)
+        self.weather: Weather = Weather(weather, self._sizes.seed)
         """The script of faults: to add to and to clear while it runs."""
-        self.limited = LimitCounter(_checked_limit(limit))
+        self.limited: LimitCounter = LimitCounter(_checked_limit(limit))
         """The counts of what the rate limit has allowed and refused."""
         self.deliveries: deque[Delivery] = deque(maxlen=LAST_DELIVERIES)
         """The last attempts to deliver events to webhooks, the oldest first."""

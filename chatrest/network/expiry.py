@@ -21,9 +21,9 @@ class Expiry:
     def __init__(self, task: asyncio.Task[Any], ends: float) -> None:
         self._task = task
         self._cancelling = task.cancelling()
-        self.ends = ends
+        self.ends: float = ends
         """In seconds of the event loop's clock."""
-        self.is_over = False
+        self.is_over: bool = False
 
     def expire(self) -> None:
         """Cancel the task."""

@@ -80,7 +80,7 @@ class ConversationViews:
         self._db = db
         self._forget_matches = forget_matches
         self._synced_id = 0
-        self.app_pins = AppPins(db)
+        self.app_pins: AppPins = AppPins(db)
 
     def all(self, uid: str | None, conversation: str | None = None) -> list[View]:
         """Return the views of a user, or of all users; of one conversation, or of all that have messages."""
