@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from chatrest.errors import ApiError, ReplyUnreadableError, RequestInvalidError
+from chatrest.errors import ApiError, CursorError, ReplyUnreadableError, RequestInvalidError
 from chatrest.models.message import TextMessage
 from chatrest.models.outcome import Ack
 from chatrest.queries.messages import MessageQuery, MessageUpdate, ThreadQuery
@@ -260,3 +260,34 @@ async def test_a_bot_and_a_reply_in_a_thread_go_to_several_too() -> None:
         await Messages(answering(reply)).send_bot("r2", NewBotMessage(**several))
     with pytest.raises(ApiError, match=r"messages.send_thread: 1 of 1 items failed: g"):
         await Messages(answering(reply, acting_user="ann")).send_thread("5", NewThreadMessage(**several))
+
+
+@pytest.mark.parametrize("direction", ["append", "prepend"])
+async def test_a_thread_at_the_edge_of_two_pages_is_given_once(direction: str) -> None:
+    """Services include the thread that a page was asked from (operations table, cursors.next_variants)."""
+    times = [40, 50, 60] if direction == "append" else [60, 50, 40]
+
+    def page(*places: int) -> bytes:
+        records = [MESSAGE | {"id": str(times[place])} for place in places]
+        position = {"affix": direction, "updatedAt": times[places[-1]]}
+        reply = {"data": records, "meta": {"current": {"limit": 2}, "next": position}}
+        return bytes(answering(reply).answers[0])  # type: ignore[arg-type]
+
+    sender = Sender(page(0, 1), page(1, 2), page(2))
+    walk = Messages(sender).list_threads(ThreadQuery(limit=2))
+    assert [int(message.id) async for message in walk] == times
+    assert len(sender.calls) == 3
+
+
+async def test_threads_of_one_time_that_fill_a_page_are_an_error_and_no_end() -> None:
+    position = {"affix": "append", "updatedAt": 40}
+    records = [MESSAGE | {"id": str(number)} for number in range(1, 4)]
+    stuck = answering({"data": records, "meta": {"next": position}}).answers[0]
+    with pytest.raises(CursorError, match="the cursor does not move"):
+        await Messages(Sender(stuck)).list_threads(on_behalf_of="ann").collect()
+
+
+async def test_one_thread_that_comes_again_is_the_end() -> None:
+    position = {"affix": "append", "updatedAt": 40}
+    alone = answering({"data": [MESSAGE], "meta": {"next": position}}).answers[0]
+    assert len(await Messages(Sender(alone)).list_threads().collect()) == 1
