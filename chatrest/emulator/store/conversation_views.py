@@ -80,6 +80,8 @@ class ConversationViews:
         self._db = db
         self._forget_matches = forget_matches
         self._synced_id = 0
+        resets = db.execute("SELECT DISTINCT uid FROM views WHERE reset_id > 0")
+        self._users_with_resets = {uid for (uid,) in resets}
         self.app_pins = AppPins(db)
 
     def all(self, uid: str | None, conversation: str | None = None) -> list[View]:
@@ -138,6 +140,8 @@ class ConversationViews:
         sql += f" ON CONFLICT(uid, conversation) DO UPDATE SET {updates}"
         with self._db:
             self._db.execute(sql, (view.uid, view.conversation, *values.values()))
+        if values.get("reset_id"):
+            self._users_with_resets.add(view.uid)
         self._forget_matches()
 
     def stored(self, view: View) -> View:
@@ -154,8 +158,7 @@ class ConversationViews:
 
     def has_resets(self, uid: str) -> bool:
         """Return True for a user who has reset a conversation."""
-        sql = "SELECT 1 FROM views WHERE uid = ? AND reset_id > 0 LIMIT 1"
-        return self._db.execute(sql, (uid,)).fetchone() is not None
+        return uid in self._users_with_resets
 
     def _find_new(self) -> None:
         """Bring the table of conversations up to date."""
