@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from .models.api_key import ApiKey as ApiKey
     from .models.app import AppInfo as AppInfo
     from .models.count import MessageCount as MessageCount
+    from .models.flag import Flag as Flag
     from .models.group import Group as Group
     from .models.item_ack import ItemAck as ItemAck
     from .models.member import AddedMember as AddedMember, Member as Member, MemberScope as MemberScope
@@ -50,6 +51,42 @@ if TYPE_CHECKING:
         Message as Message,
         TextMessage as TextMessage,
         UnknownMessage as UnknownMessage,
+    )
+    from .models.metrics import (
+        MessageDataPoint as MessageDataPoint,
+        MessageMetrics as MessageMetrics,
+        TimeRange as TimeRange,
+        UsageFigures as UsageFigures,
+        UsageMetrics as UsageMetrics,
+    )
+    from .models.moderation import (
+        BlockedMessage as BlockedMessage,
+        KeywordList as KeywordList,
+        ModerationCondition as ModerationCondition,
+        ModerationFilter as ModerationFilter,
+        ModerationRule as ModerationRule,
+        Reason as Reason,
+        ReviewedMessage as ReviewedMessage,
+        RuleRevision as RuleRevision,
+    )
+    from .models.notification import (
+        ContactDetails as ContactDetails,
+        MutedConversations as MutedConversations,
+        NotificationLog as NotificationLog,
+        NotificationPreferenceGroups as NotificationPreferenceGroups,
+        NotificationPreferences as NotificationPreferences,
+        NotificationSettings as NotificationSettings,
+        PushToken as PushToken,
+        PushTokens as PushTokens,
+        Timezone as Timezone,
+        UserNotificationPreferences as UserNotificationPreferences,
+    )
+    from .models.notification_provider import (
+        CustomProvider as CustomProvider,
+        CustomPushProviders as CustomPushProviders,
+        PushProviders as PushProviders,
+        SendgridProvider as SendgridProvider,
+        TwilioProvider as TwilioProvider,
     )
     from .models.outcome import Ack as Ack, Outcomes as Outcomes
     from .models.role import (
@@ -78,6 +115,42 @@ if TYPE_CHECKING:
     from .queries.groups import GroupChanges as GroupChanges, GroupQuery as GroupQuery, NewGroup as NewGroup
     from .queries.members import MemberQuery as MemberQuery, NewMembers as NewMembers
     from .queries.messages import MessageQuery as MessageQuery, NewMessage as NewMessage
+    from .queries.moderation import (
+        ModerationQuery as ModerationQuery,
+        NewFlag as NewFlag,
+        NewKeywordList as NewKeywordList,
+        NewModeratedMessage as NewModeratedMessage,
+        NewReason as NewReason,
+        NewRule as NewRule,
+        RuleCondition as RuleCondition,
+        RuleFilter as RuleFilter,
+    )
+    from .queries.notification_providers import (
+        ApnsProvider as ApnsProvider,
+        CustomEmailProviderChanges as CustomEmailProviderChanges,
+        CustomPushProviderChanges as CustomPushProviderChanges,
+        CustomSmsProviderChanges as CustomSmsProviderChanges,
+        FcmProvider as FcmProvider,
+        NewCustomEmailProvider as NewCustomEmailProvider,
+        NewCustomPushProvider as NewCustomPushProvider,
+        NewCustomSmsProvider as NewCustomSmsProvider,
+        NewSendgridProvider as NewSendgridProvider,
+        NewTwilioProvider as NewTwilioProvider,
+        SendgridProviderChanges as SendgridProviderChanges,
+        TwilioProviderChanges as TwilioProviderChanges,
+    )
+    from .queries.notifications import (
+        ContactDetailsChanges as ContactDetailsChanges,
+        ConversationsToMute as ConversationsToMute,
+        ConversationsToUnmute as ConversationsToUnmute,
+        ConversationToMute as ConversationToMute,
+        ConversationToUnmute as ConversationToUnmute,
+        MutePreferences as MutePreferences,
+        NewPushToken as NewPushToken,
+        NotificationLogQuery as NotificationLogQuery,
+        PreferencesChanges as PreferencesChanges,
+        SettingsChanges as SettingsChanges,
+    )
     from .queries.pages import PageQuery as PageQuery
     from .queries.roles import (
         NewRole as NewRole,
@@ -109,11 +182,25 @@ _HOMES = {
     "models.api_key": "ApiKey",
     "models.app": "AppInfo",
     "models.count": "MessageCount",
+    "models.flag": "Flag",
     "models.group": "Group",
     "models.item_ack": "ItemAck",
     "models.member": "AddedMember Member MemberScope",
     "models.message": (
         "ActionMessage CallMessage CustomMessage MediaMessage Message TextMessage UnknownMessage"
+    ),
+    "models.metrics": "MessageDataPoint MessageMetrics TimeRange UsageFigures UsageMetrics",
+    "models.moderation": (
+        "BlockedMessage KeywordList ModerationCondition ModerationFilter ModerationRule Reason "
+        "ReviewedMessage RuleRevision"
+    ),
+    "models.notification": (
+        "ContactDetails MutedConversations NotificationLog NotificationPreferenceGroups "
+        "NotificationPreferences NotificationSettings PushToken PushTokens Timezone "
+        "UserNotificationPreferences"
+    ),
+    "models.notification_provider": (
+        "CustomProvider CustomPushProviders PushProviders SendgridProvider TwilioProvider"
     ),
     "models.outcome": "Ack Outcomes",
     "models.role": "Feature Permission PermissionMap PermissionOutcomes Role RoleSettings",
@@ -126,6 +213,21 @@ _HOMES = {
     "queries.groups": "GroupChanges GroupQuery NewGroup",
     "queries.members": "MemberQuery NewMembers",
     "queries.messages": "MessageQuery NewMessage",
+    "queries.moderation": (
+        "ModerationQuery NewFlag NewKeywordList NewModeratedMessage NewReason NewRule "
+        "RuleCondition RuleFilter"
+    ),
+    "queries.notification_providers": (
+        "ApnsProvider CustomEmailProviderChanges CustomPushProviderChanges "
+        "CustomSmsProviderChanges FcmProvider NewCustomEmailProvider NewCustomPushProvider "
+        "NewCustomSmsProvider NewSendgridProvider NewTwilioProvider SendgridProviderChanges "
+        "TwilioProviderChanges"
+    ),
+    "queries.notifications": (
+        "ContactDetailsChanges ConversationToMute ConversationToUnmute ConversationsToMute "
+        "ConversationsToUnmute MutePreferences NewPushToken NotificationLogQuery "
+        "PreferencesChanges SettingsChanges"
+    ),
     "queries.pages": "PageQuery",
     "queries.roles": "NewRole NewRoleSettings RoleChanges",
     "queries.users": "NewUser UserChanges UserQuery",

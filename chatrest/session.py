@@ -25,6 +25,7 @@ if TYPE_CHECKING:  # a collection's module is loaded when its attribute is first
     from .resources.messages import Messages
     from .resources.metrics import Metrics
     from .resources.moderation import Moderation
+    from .resources.notifications import Notifications
     from .resources.rbac import Rbac
     from .resources.restricted_features import RestrictedFeatures
     from .resources.roles import Roles
@@ -94,6 +95,7 @@ class AsyncSession(ClientView):
     messages: "collection[Messages]" = collection()
     metrics: "collection[Metrics]" = collection()
     moderation: "collection[Moderation]" = collection()
+    notifications: "collection[Notifications]" = collection()
     rbac: "collection[Rbac]" = collection()
     restricted_features: "collection[RestrictedFeatures]" = collection()
     roles: "collection[Roles]" = collection()

@@ -4,6 +4,7 @@ import sys
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any, Final
 
 import click
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from ..management import AsyncManagement
     from ..session import AsyncSession
 
+_INDENT: Final = " " * 7
 _LINE_BREAKS: Final = bytes.maketrans(b"\r\n", b"  ")
 
 
@@ -89,6 +91,14 @@ class OperationCommand(click.Command):
     def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
         """Return what has to be given, by its name."""
         return usage(self._endpoint)
+
+    def format_usage(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the usage; unlike click's own it never breaks a name over two lines."""
+        text = " ".join(["Usage:", ctx.command_path, *self.collect_usage_pieces(ctx)])
+        lines = wrap(
+            text, formatter.width, subsequent_indent=_INDENT, break_long_words=False, break_on_hyphens=False
+        )
+        formatter.write("\n".join(lines) + "\n")
 
     def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write what the operation is, and its parameters."""

@@ -4,7 +4,7 @@ The type of each field contains its rule and the description for errors, so docu
 text cannot differ.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import date
 from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeAlias, Union, get_args, get_type_hints
@@ -151,6 +151,8 @@ def _check_field(record: Checked, name: str, rule: Any, *, is_optional: bool) ->
     else:  # lists become tuples, so that a checked filter cannot change
         try:
             value = _converted(name, value, rule)
+        except _UnknownMemberError as error:
+            return f"{name} = {_shown(name, value)}: allowed is {_words(rule)}; {error}"
         except (msgspec.ValidationError, TypeError):
             return f"{name} = {_shown(name, value)}: allowed is {_words(rule)}"
     msgspec.structs.force_setattr(record, name, value)
@@ -166,8 +168,41 @@ def _shown(name: str, value: Any) -> str:
 def _converted(name: str, value: Any, rule: Any) -> Any:
     if isinstance(value, date) and (extra := _extra(rule)):
         value = extra.get("convert", to_seconds)(name, value)
+    if (kind := _nested(rule)) is not None:
+        value = _with_wire_names(kind, value)
     ordered = sorted(value) if isinstance(value, set | frozenset) else value
     return msgspec.convert(ordered, rule, dec_hook=_read_custom)
+
+
+class _UnknownMemberError(Exception):
+    """A mapping in the place of a struct has a member that the struct does not have."""
+
+
+@cache
+def _nested(rule: Any) -> type[Checked] | None:
+    """Return the struct in a rule, for which a caller may give a plain mapping; None for none."""
+    if isinstance(rule, type):
+        return rule if issubclass(rule, Checked) else None
+    parts = (part for part in get_args(rule) if not isinstance(part, Meta))
+    return next((kind for part in parts if (kind := _nested(part)) is not None), None)
+
+
+def _with_wire_names(kind: type[Checked], value: Any) -> Any:
+    """Return a mapping with its members' wire names, where it may have the fields' names, too.
+
+    Raises `_UnknownMemberError` for a member that `kind` does not have: it would be lost silently.
+    """
+    if isinstance(value, list | tuple):
+        return [_with_wire_names(kind, item) for item in value]
+    if not isinstance(value, Mapping):
+        return value
+    names = {field.name: field.encode_name for field in msgspec.structs.fields(kind)}
+    known = set(names.values())
+    for name in value:
+        if name not in names and name not in known:
+            members = ", ".join(names.values())
+            raise _UnknownMemberError(f"{shown(name)[:60]} is none of the members {members}")
+    return {names.get(name, name): item for name, item in value.items()}
 
 
 def _extra(rule: Any) -> dict[str, Any]:

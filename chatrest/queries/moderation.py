@@ -1,11 +1,14 @@
 """The filters and bodies of moderation (operations table, moderation)."""
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias, final
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, final
 
-from msgspec import UNSET, Meta, UnsetType, field
+from msgspec import UNSET, Meta, UnsetType, field, structs
 
+from ..errors import RequestInvalidError
 from .checked import Body, Checked, Filter, Flag, Json, Size, Stamp, Text, TextOrTexts, Texts, Uid
+from .files import Upload
+from .limits import Tags
 
 ReceiverType: TypeAlias = Annotated[Literal["user", "group"], Meta(description="'user' or 'group'")]
 _Party: TypeAlias = Annotated[Literal["sender", "receiver"], Meta(description="'sender' or 'receiver'")]
@@ -77,11 +80,17 @@ class RuleCondition(Checked, frozen=True, kw_only=True, rename="camel"):
 
 
 if TYPE_CHECKING:
-    _Filters: TypeAlias = Sequence[RuleFilter]
-    _Conditions: TypeAlias = Sequence[RuleCondition]
+    _Filters: TypeAlias = Sequence[RuleFilter | Mapping[str, Any]]
+    _Conditions: TypeAlias = Sequence[RuleCondition | Mapping[str, Any]]
 else:
-    _Filters: TypeAlias = Annotated[tuple[RuleFilter, ...], Meta(description="a list of RuleFilter")]
-    _Conditions: TypeAlias = Annotated[tuple[RuleCondition, ...], Meta(description="a list of RuleCondition")]
+    _Filters: TypeAlias = Annotated[
+        tuple[RuleFilter, ...],
+        Meta(description="a list of RuleFilter, or of mappings with its members"),
+    ]
+    _Conditions: TypeAlias = Annotated[
+        tuple[RuleCondition, ...],
+        Meta(description="a list of RuleCondition, or of mappings with its members"),
+    ]
 
 
 @final
@@ -89,6 +98,13 @@ class LimitQuery(Filter, frozen=True, kw_only=True, rename="camel"):
     """The number of records of a list that comes in one reply."""
 
     limit: Size | None = None
+
+
+@final
+class RuleQuery(Filter, frozen=True, kw_only=True, rename="camel"):
+    """The number of rules that comes in one reply; the documents type it as a text."""
+
+    limit: Size | Text | None = None
 
 
 @final
@@ -116,6 +132,31 @@ class NewRule(Body, frozen=True, kw_only=True, rename="camel"):
     action: Texts | UnsetType = UNSET
     filters: _Filters | UnsetType = UNSET
     conditions: _Conditions | UnsetType = UNSET
+
+
+@final
+class NewKeywordList(Body, frozen=True, kw_only=True, rename="camel"):
+    """A keyword list, for a creation and for an update: words, patterns or sentences, or a file of them.
+
+    The service wants `search_terms` for words and patterns, `disallowed_sentences` for sentences, or a CSV
+    `file` in their place. A list of terms travels as one comma list: a comma in a term is refused.
+    """
+
+    id: Text | UnsetType = UNSET
+    name: Text | UnsetType = UNSET
+    description: Text | UnsetType = UNSET
+    category: ListCategory
+    search_terms: TextOrTexts | UnsetType = UNSET
+    disallowed_sentences: Texts | UnsetType = UNSET
+    file: Upload | UnsetType = UNSET
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        terms = self.search_terms
+        if isinstance(terms, tuple):
+            if torn := [term for term in terms if "," in term]:
+                raise RequestInvalidError(f"search_terms = {torn[0]!r}: allowed are terms without a comma")
+            structs.force_setattr(self, "search_terms", ",".join(terms))
 
 
 @final
@@ -172,7 +213,7 @@ class NewModeratedMessage(Body, frozen=True, kw_only=True, rename="camel"):
     type: SentType | UnsetType = UNSET
     data: Json | UnsetType = UNSET
     muid: Text | UnsetType = UNSET
-    tags: Texts | UnsetType = UNSET
+    tags: Tags | UnsetType = UNSET
     sent_at: Stamp | UnsetType = UNSET
     sender_user_details: Json | UnsetType = UNSET
     receiver_user_details: Json | UnsetType = UNSET

@@ -28,6 +28,7 @@ COLLECTIONS: Final = (
     "messages",
     "metrics",
     "moderation",
+    "notifications",
     "rbac",
     "restricted_features",
     "roles",

@@ -4,10 +4,10 @@ from collections.abc import Iterator
 from importlib import import_module
 from pkgutil import iter_modules
 from traceback import TracebackException
-from typing import Any
+from typing import Annotated, Any
 
 import pytest
-from msgspec import UNSET, UnsetType, inspect, structs
+from msgspec import UNSET, Meta, UnsetType, inspect, structs
 
 from chatrest import queries
 from chatrest.core.encode import query_pairs
@@ -24,6 +24,19 @@ class Letter(Body, frozen=True, kw_only=True, rename="camel"):
     reply_to: Text | UnsetType = UNSET
     expires_at: Stamp | UnsetType | None = UNSET
     labels: Texts | UnsetType = UNSET
+
+
+class Page(Checked, frozen=True, kw_only=True, rename="camel"):
+    """A struct inside of others."""
+
+    page_number: Ordinal
+
+
+class Book(Body, frozen=True, kw_only=True, rename="camel"):
+    """Members that are structs."""
+
+    cover: Annotated[Page, Meta(description="a Page")] | UnsetType = UNSET
+    pages: Annotated[tuple[Page, ...], Meta(description="a list of Page")] | UnsetType = UNSET
 
 
 class Search(Filter, frozen=True, kw_only=True, rename="camel"):
@@ -133,3 +146,16 @@ def test_no_field_is_a_text_with_a_pattern_or_a_container() -> None:
                 assert not (has_container and any(map(has_pattern, union.types))), (
                     f"{kind.__name__}.{field.name}"
                 )
+
+
+def test_a_mapping_in_the_place_of_a_struct_has_its_members_in_either_spelling() -> None:
+    pages: Any = [{"page_number": 1}, {"pageNumber": 2}, Page(page_number=3)]
+    book = Book(pages=pages, cover={"page_number": 4})  # type: ignore[arg-type]
+    assert (
+        json_body(book)
+        == b'{"cover":{"pageNumber":4},"pages":[{"pageNumber":1},{"pageNumber":2},{"pageNumber":3}]}'
+    )
+    with pytest.raises(RequestInvalidError, match=r"allowed is a list of Page; 'number' is none of"):
+        Book(pages=[{"number": 1}])  # type: ignore[arg-type]
+    with pytest.raises(RequestInvalidError, match=r"^pages = .*: allowed is a list of Page$"):
+        Book(pages=[{"page_number": 0}])  # type: ignore[arg-type]

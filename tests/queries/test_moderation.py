@@ -13,6 +13,7 @@ from chatrest.queries.moderation import (
     LimitQuery,
     ModerationQuery,
     NewFlag,
+    NewKeywordList,
     NewModeratedMessage,
     NewReason,
     NewRule,
@@ -82,3 +83,14 @@ def test_a_filter_of_messages_names_receivers_as_the_service_does() -> None:
 def test_a_wrong_member_is_refused_by_its_name(make: Any, name: str) -> None:
     with pytest.raises(RequestInvalidError, match=f"^{name} = .*: allowed is "):
         make()
+
+
+def test_the_terms_of_a_keyword_list_travel_as_one_text() -> None:
+    assert NewKeywordList(category="word", search_terms=["darn", "heck"]).search_terms == "darn,heck"
+    assert NewKeywordList(category="pattern", search_terms="a,b").search_terms == "a,b"
+    with pytest.raises(
+        RequestInvalidError, match=r"^search_terms = 'a,b': allowed are terms without a comma"
+    ):
+        NewKeywordList(category="word", search_terms=["x", "a,b"])
+    with pytest.raises(RequestInvalidError, match=r"^category = 'words': allowed is 'word', 'pattern' or"):
+        NewKeywordList(category="words")  # type: ignore[arg-type]

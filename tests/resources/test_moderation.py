@@ -20,7 +20,9 @@ RULE = b"""{"id":"r","name":"R","description":"d","enabled":true,"active":true,"
 REASON = b'{"id":"spam","name":"Spam","description":"d","createdAt":5,"updatedAt":6,"default":true}'
 MESSAGE = b"""{"id":"7","conversationId":"a_user_b","sender":"a","receiverType":"user","receiver":"b",
 "category":"message","type":"text","sentAt":5,"updatedAt":5,"appId":"app","flaggedCount":1,
-"data":{"text":"hi","moderation":{"status":"pending"}},"flaggedBy":[{"uid":"c","reasonId":"spam"}]}"""
+"data":{"text":"hi","moderation":{"status":"pending"}},"flaggedBy":[{"uid":"c",
+"name":"C","role":"default","avatar":"a","reasonId":"spam","reasonName":"Spam","description":"d","remark":"r",
+"flaggedAt":5}]}"""
 HELD = (
     b"""{"ruleId":"r","ruleName":"R","revisionId":"r-1","condition":{"id":1,"message":"m","weight":3},
 "message":%b,"action":["blockMessage"],"createdAt":5,"updatedAt":6,"blockedAt":"5.25","appId":"app"}"""
@@ -166,7 +168,10 @@ async def test_a_flagged_message_is_a_message() -> None:
     [message] = await Moderation(Sender(rows(MESSAGE))).list_flagged_messages().collect()
     assert isinstance(message, TextMessage)
     assert (message.app_id, message.flagged_count) == ("app", 1)
-    assert message.flagged_by
+    [flag] = message.flagged_by or ()
+    assert (flag.uid, flag.name, flag.role, flag.avatar) == ("c", "C", "default", "a")
+    assert (flag.reason_id, flag.reason_name, flag.description) == ("spam", "Spam", "d")
+    assert (flag.remark, flag.flagged_at) == ("r", 5)
 
 
 async def test_messages_that_were_handed_in_go_on_by_positions_without_a_size() -> None:

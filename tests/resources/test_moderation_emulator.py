@@ -84,7 +84,7 @@ async def test_flags_are_counted_until_the_message_is_reviewed(
     [message] = await moderation.list_flagged_messages().collect()
     assert (message.id, message.flagged_count, message.app_id) == (message_id, 2, emulator.app.app_id)
     flags = message.flagged_by or ()
-    assert [(flag["uid"], flag["reasonName"], flag["remark"]) for flag in flags] == [
+    assert [(flag.uid, flag.reason_name, flag.remark) for flag in flags] == [
         ("user-02", "Spam", "x"), ("user-03", "Spam", "x")
     ]  # fmt: skip
     with pytest.raises(NotFoundError, match="ERR_REASON_NOT_FOUND"):

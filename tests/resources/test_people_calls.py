@@ -331,9 +331,7 @@ WRONG: list[tuple[str, Ask]] = [
     ("members", lambda c: NewGroup(guid="g", name="G", type="public", members={"admins": []})),  # type: ignore[arg-type]
     (
         "members",
-        lambda c: NewGroup(
-            guid="g", name="G", type="public", members={"admins": ["a"], "users_to_ban": ["b"]}
-        ),
+        lambda c: NewGroup(guid="g", name="G", type="public", members={"admins": ["a"], "guests": ["b"]}),
     ),
     ("password", lambda c: GroupChanges(password="s3cret" * 20)),
     ("role", lambda c: NewRole(role="r" * 101, name="R")),

@@ -25,6 +25,8 @@ Operation: TypeAlias = Callable[[Context, Call], Any]
 """Does what an operation does, and gives what its reply holds."""
 Owner: TypeAlias = Callable[[Context, Call], str]
 """The user, provider or other document that documents belong to; refuses one that does not exist."""
+Reader: TypeAlias = Callable[[Call, type[Struct]], Document]
+"""Makes a document of a call's body, which a struct checks."""
 Written: TypeAlias = Callable[[Context, Document], Document]
 """Makes the document that is stored of one that was sent, with what the service adds to it."""
 
@@ -52,6 +54,11 @@ def serve_list(operation: Operation, default_limit: int = 100) -> Handler:
 def nobody(context: Context, call: Call) -> str:
     """Return "": the documents belong to the app."""
     return ""
+
+
+def json_body(call: Call, kind: type[Struct]) -> Document:
+    """Return the JSON body of a call, as it was sent; 400 where `kind` refuses it."""
+    return read_document(call.body, kind)
 
 
 def as_sent(context: Context, document: Document) -> Document:
@@ -103,6 +110,7 @@ class DocumentCollection(Struct, frozen=True, kw_only=True):
     owner: Owner = nobody
     stamp: Callable[[Context], Any] | None = in_seconds
     """The value of `createdAt` and `updatedAt`; None for documents without them."""
+    read: Reader = json_body
     written: Written = as_sent
 
     def documents(self, context: Context, call: Call) -> DocumentSet:
@@ -119,7 +127,7 @@ class DocumentCollection(Struct, frozen=True, kw_only=True):
 
     def create(self, context: Context, call: Call) -> Document:
         """Store a document and return it; 400 for an id that exists already."""
-        documents, document = self.documents(context, call), read_document(call.body, self.body)
+        documents, document = self.documents(context, call), self.read(call, self.body)
         key = str(document.get(self.key) or context.store.documents.next_number())
         if documents.get(key) is not None:
             raise bad_request({self.key: [f"The {self.key} has already been taken."]})
@@ -130,7 +138,7 @@ class DocumentCollection(Struct, frozen=True, kw_only=True):
 
     def update(self, context: Context, call: Call) -> Document:
         """Change the members that were sent, and return the document; its id stays."""
-        documents, change = self.documents(context, call), read_document(call.body, self.change or self.body)
+        documents, change = self.documents(context, call), self.read(call, self.change or self.body)
         key = call.path.get(self.parameter) or str(change.get(self.key, ""))
         old = self._existing(documents, key)
         times = {} if self.stamp is None else {"updatedAt": self.stamp(context)}

@@ -1,5 +1,6 @@
-"""The operations of moderation: rules with their revisions, keyword lists and reasons as documents; the
-messages are in `moderation_messages`.
+"""The operations of moderation: rules with their revisions, and reasons, as documents.
+
+The files of keyword lists and of messages are gathered here.
 """
 
 from typing import Any, Final
@@ -9,6 +10,7 @@ from ..store.documents import Document
 from .context import Call, Context, Handler
 from .documents import DocumentCollection, serve, serve_list
 from .envelopes import acked, data_reply, root_acked
+from .keyword_lists import KEYWORD_HANDLERS
 from .moderation_engine import RULES as RULE_KIND
 from .moderation_messages import MESSAGE_HANDLERS
 from .refusals import no_reason, no_rule
@@ -73,4 +75,6 @@ HANDLERS: Final[dict[str, Handler]] = {
     "moderation.create_reason": serve(REASONS.create, data_reply),
     "moderation.update_reason": serve(REASONS.update, data_reply),
     "moderation.delete_reason": serve(REASONS.delete, root_acked("The reason has been deleted.")),
-} | MESSAGE_HANDLERS
+    **KEYWORD_HANDLERS,
+    **MESSAGE_HANDLERS,
+}

@@ -98,3 +98,19 @@ def no_keyword_list(id: str) -> Refusal:
 def no_reason(id: str) -> Refusal:
     """Return the 404 of a reason that does not exist (its status: not shown)."""
     return Refusal(404, "ERR_REASON_NOT_FOUND", f"The reason with id {id} does not exist.")
+
+
+def no_provider(id: str) -> Refusal:
+    """Return the 404 of a provider of notifications that does not exist (code and status: not shown)."""
+    name = f"The provider {id}" if id else "The provider"
+    return Refusal(404, "ERR_PROVIDER_NOT_FOUND", f"{name} does not exist.")
+
+
+def no_push_token() -> Refusal:
+    """Return the 404 of a push token that does not exist (code and status: not shown)."""
+    return Refusal(404, "ERR_PUSH_TOKEN_NOT_FOUND", "The push token does not exist.")
+
+
+def wrong_auth_token() -> Refusal:
+    """Return the 401 of an auth token that is nobody's (its status: not shown)."""
+    return Refusal(401, "AUTH_ERR_AUTH_TOKEN_NOT_FOUND", "The auth token is wrong.")

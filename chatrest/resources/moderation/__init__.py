@@ -2,10 +2,11 @@
 
 from typing import final
 
+from .keyword_lists import KeywordLists
 from .moderated_messages import ModeratedMessages
 from .rules import ModerationRules
 
 
 @final
-class Moderation(ModerationRules, ModeratedMessages):
+class Moderation(ModerationRules, KeywordLists, ModeratedMessages):
     """Rules, keyword lists, reasons, and blocked, flagged and reviewed messages: `session.moderation`."""

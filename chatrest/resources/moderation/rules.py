@@ -6,12 +6,12 @@ from ...core.decode import ACK, Ack, many, one
 from ...core.endpoint import Endpoint
 from ...core.paging import LARGEST_PAGE
 from ...models.moderation import ModerationRule, Reason, RuleRevision
-from ...queries.moderation import LimitQuery, NewReason, NewRule, ReasonName
+from ...queries.moderation import NewReason, NewRule, ReasonName, RuleQuery
 from ...walk import Walk
 from ..collection import Collection
 
 LIST_RULES: Final = Endpoint(
-    "moderation.list_rules", "GET", "/moderation/rules", many(ModerationRule), query=LimitQuery
+    "moderation.list_rules", "GET", "/moderation/rules", many(ModerationRule), query=RuleQuery
 )
 GET_RULE: Final = Endpoint("moderation.get_rule", "GET", "/moderation/rules/{ruleId}", one(ModerationRule))
 CREATE_RULE: Final = Endpoint(
@@ -43,9 +43,9 @@ DELETE_REASON: Final = Endpoint(
 class ModerationRules(Collection):
     """The operations of rules and reasons."""
 
-    def list_rules(self, *, limit: int = LARGEST_PAGE) -> Walk[ModerationRule]:
-        """The rules, at most `limit` (1 to 1000), in one reply."""
-        return self._walk(LIST_RULES, LimitQuery(limit=limit))
+    def list_rules(self, *, limit: int | str = LARGEST_PAGE) -> Walk[ModerationRule]:
+        """The rules, at most `limit` (1 to 1000, or digits), in one reply."""
+        return self._walk(LIST_RULES, RuleQuery(limit=limit))
 
     async def get_rule(self, rule_id: str) -> ModerationRule:
         """A rule; an error with the code ERR_RULE_NOT_FOUND where there is none."""
