@@ -37,6 +37,8 @@ if TYPE_CHECKING:
     )
     from .management import AsyncManagement as AsyncManagement
     from .models.app import AppInfo as AppInfo
+    from .models.call_record import CallRecord as CallRecord, Transcription as Transcription
+    from .models.conversation import Conversation as Conversation, ConversationParty as ConversationParty
     from .models.count import MessageCount as MessageCount
     from .models.member import (
         AddedMember as AddedMember,
@@ -47,17 +49,37 @@ if TYPE_CHECKING:
         ActionMessage as ActionMessage,
         CallMessage as CallMessage,
         CustomMessage as CustomMessage,
+        InteractiveMessage as InteractiveMessage,
         MediaMessage as MediaMessage,
         Message as Message,
         TextMessage as TextMessage,
         UnknownMessage as UnknownMessage,
     )
     from .models.outcome import Ack as Ack, Outcomes as Outcomes
+    from .models.reaction import Reaction as Reaction
+    from .models.sent_message import SentMessage as SentMessage
     from .models.user import AuthToken as AuthToken, User as User
     from .queries.apps import AppQuery as AppQuery
+    from .queries.calls import CallQuery as CallQuery, TranscriptionQuery as TranscriptionQuery
+    from .queries.conversations import (
+        ConversationPin as ConversationPin,
+        ConversationQuery as ConversationQuery,
+    )
     from .queries.files import File as File
     from .queries.members import MemberQuery as MemberQuery, NewMembers as NewMembers
-    from .queries.messages import MessageQuery as MessageQuery, NewMessage as NewMessage
+    from .queries.messages import (
+        MessageQuery as MessageQuery,
+        MessageUpdate as MessageUpdate,
+        ThreadQuery as ThreadQuery,
+    )
+    from .queries.new_messages import (
+        InteractionGoal as InteractionGoal,
+        MultipleReceivers as MultipleReceivers,
+        NewAttachment as NewAttachment,
+        NewBotMessage as NewBotMessage,
+        NewMessage as NewMessage,
+        NewThreadMessage as NewThreadMessage,
+    )
     from .queries.users import UserQuery as UserQuery
     from .session import AsyncSession as AsyncSession
     from .times import to_datetime as to_datetime
@@ -80,17 +102,27 @@ _HOMES = {
     ),
     "management": "AsyncManagement",
     "models.app": "AppInfo",
+    "models.call_record": "CallRecord Transcription",
+    "models.conversation": "Conversation ConversationParty",
     "models.count": "MessageCount",
     "models.member": "AddedMember Member MemberScope",
     "models.message": (
-        "ActionMessage CallMessage CustomMessage MediaMessage Message TextMessage UnknownMessage"
+        "ActionMessage CallMessage CustomMessage InteractiveMessage MediaMessage Message TextMessage "
+        "UnknownMessage"
     ),
     "models.outcome": "Ack Outcomes",
+    "models.reaction": "Reaction",
+    "models.sent_message": "SentMessage",
     "models.user": "AuthToken User",
     "queries.apps": "AppQuery",
     "queries.files": "File",
+    "queries.calls": "CallQuery TranscriptionQuery",
+    "queries.conversations": "ConversationPin ConversationQuery",
     "queries.members": "MemberQuery NewMembers",
-    "queries.messages": "MessageQuery NewMessage",
+    "queries.messages": "MessageQuery MessageUpdate ThreadQuery",
+    "queries.new_messages": (
+        "InteractionGoal MultipleReceivers NewAttachment NewBotMessage NewMessage NewThreadMessage"
+    ),
     "queries.users": "UserQuery",
     "session": "AsyncSession",
     "times": "to_datetime",
