@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from chatrest import (
+    ApnsProvider,
     App,
     AsyncManagement,
     AsyncSession,
@@ -19,7 +20,9 @@ from chatrest import (
     ConnectError,
     DeadlineExceededError,
     DeadlineOutcomeUnknownError,
+    FcmProvider,
     NewMessage,
+    NewPushToken,
     OutcomeUnknownError,
     RateLimitError,
     ReplyUnreadableError,
@@ -29,6 +32,7 @@ from chatrest import (
     ServerError,
     ServerOutcomeUnknownError,
     Timeouts,
+    TokenChanges,
     TransportError,
 )
 from chatrest.core.decode import read_json
@@ -96,6 +100,8 @@ CALLS: dict[str, Callable[[AsyncSession], Awaitable[Any]]] = {
     "send": lambda session: session.messages.send(NewMessage.text("bob", "hello"), on_behalf_of="me"),
     "get": lambda session: session.request("GET", f"/apikeys/{KEY}"),
     "post": lambda session: session.request("POST", f"/apikeys/{KEY}", json={"key": KEY}, query={"a": KEY}),
+    "key": lambda session: session.api_keys.get(KEY),
+    "token": lambda session: session.auth_tokens.update("bob", KEY, TokenChanges(platform="ios")),
 }
 
 
@@ -121,6 +127,29 @@ async def test_no_error_of_a_call_leads_to_a_key(
     assert_hidden(caught.value)
     assert caught.value.operation
     assert not any(secret in caplog.text for secret in HIDDEN_ONES)
+
+
+PROVIDER = "pr0vider-s3cret-63"
+PROVIDER_CALLS: dict[str, Callable[[AsyncSession], Awaitable[Any]]] = {
+    "tokens": lambda session: session.notifications.list_push_tokens(PROVIDER, all=True),
+    "token": lambda session: session.notifications.delete_push_token(PROVIDER, PROVIDER),
+    "logout": lambda session: session.notifications.unregister_push_tokens(PROVIDER),
+    "device": lambda session: session.notifications.register_push_token(NewPushToken(fcm_token=PROVIDER)),
+    "apns": lambda session: session.notifications.add_apns_provider(ApnsProvider(p8_key=PROVIDER)),
+    "fcm": lambda session: session.notifications.add_fcm_provider(
+        FcmProvider(service_account_creds={"private_key": PROVIDER})
+    ),
+}
+
+
+@pytest.mark.parametrize("call", PROVIDER_CALLS)
+@pytest.mark.parametrize("step", STEPS)
+async def test_no_error_leads_to_a_providers_secret(step: str, call: str) -> None:
+    async with Faulty(STEPS[step]) as server, server.session(**options()) as session:
+        with pytest.raises(ChatRestError) as caught:
+            await PROVIDER_CALLS[call](session)
+    text = everything(caught.value)
+    assert PROVIDER not in text, text[max(0, text.index(PROVIDER) - 300) :][:400]
 
 
 @pytest.mark.parametrize("step", STEPS)

@@ -77,6 +77,10 @@ MEANINGS: Final[Mapping[type[Filter], Mapping[str, str]]] = {
         "with_tags": "With the tags of each user.",
         "only_deactivated": "Only deactivated users.",
         "with_deactivated": "Also deactivated users.",
+        "created_at_from": "Created at this timestamp or later.",
+        "created_at_to": "Created at this timestamp or earlier.",
+        "updated_at_from": "Updated at this timestamp or later.",
+        "updated_at_to": "Updated at this timestamp or earlier.",
     },
     AppQuery: {
         "search_key": "Text that the name or id begins with.",

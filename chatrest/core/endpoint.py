@@ -14,7 +14,7 @@ from urllib.parse import quote, unquote
 from msgspec import Struct, structs
 
 from ..errors import RequestInvalidError
-from ..secrets import HIDDEN
+from ..secrets import HIDDEN, is_credential
 from .cursor_key import CursorKey
 from .paging import PageSizes, Paging
 
@@ -189,12 +189,13 @@ def segment(name: str, value: object) -> str:
     if isinstance(value, str) and value.isascii() and value.isalnum():  # as most ids: nothing to quote
         return value
     allowed = "allowed is a text that is not empty, not '.' or '..', and without control characters"
+    words = HIDDEN if is_credential(name) else repr(value)
     if not isinstance(value, str) or value in ("", ".", "..") or _CONTROL.search(value):
-        raise RequestInvalidError(f"{name} = {value!r}: {allowed}")
+        raise RequestInvalidError(f"{name} = {words}: {allowed}")
     try:
         return quote(value, safe="")
     except UnicodeEncodeError:
-        raise RequestInvalidError(f"{name} = {value!r}: a lone surrogate cannot be sent") from None
+        raise RequestInvalidError(f"{name} = {words}: a lone surrogate cannot be sent") from None
 
 
 def check_acting_user(uid: object, name: str = "on_behalf_of") -> str | None:

@@ -13,6 +13,7 @@ from msgspec import UNSET, UnsetType, ValidationError, convert, structs
 from ..errors import ReplyUnreadableError
 from .call import CallContent
 from .content import ActionContent, Content, CustomContent, InteractiveContent
+from .flag import Flag
 from .raw_json import read_value
 from .record import Count, Id, Json, Maybe, OfId, OfIdAndCount, Record
 
@@ -47,7 +48,7 @@ class _Message(Record, OfId, frozen=True, gc=False, rename="camel", tag_field="c
     thread_subscribed: Maybe[bool] = UNSET
     reply_count: Maybe[int] = UNSET
     last_reply: Maybe[Json] = UNSET
-    flagged_by: Maybe[tuple[Json, ...]] = UNSET
+    flagged_by: Maybe[tuple[Flag, ...]] = UNSET
     flagged_count: Maybe[int] = UNSET
     app_id: Maybe[str] = UNSET
 
@@ -146,7 +147,7 @@ class UnknownMessage(Record, frozen=True, gc=False, kw_only=True, rename="camel"
     thread_subscribed: Maybe[bool] = UNSET
     reply_count: Maybe[int] = UNSET
     last_reply: Maybe[Json] = UNSET
-    flagged_by: Maybe[tuple[Json, ...]] = UNSET
+    flagged_by: Maybe[tuple[Flag, ...]] = UNSET
     flagged_count: Maybe[int] = UNSET
     app_id: Maybe[str] = UNSET
     raw: bytes

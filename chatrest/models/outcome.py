@@ -24,7 +24,6 @@ class Ack(Record, frozen=True, gc=False, rename="camel"):
     message: Maybe[str] = UNSET
 
 
-@final
 class Outcomes(Mapping[str, T], Generic[T]):
     """The outcome of each item of a batch by the item's key, in the service's order.
 

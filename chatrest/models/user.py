@@ -63,3 +63,17 @@ class AuthToken(Record, frozen=True, gc=False, rename="camel"):
     def identity(self) -> str:
         """A digest of the token, by which a cursor knows it."""
         return digest(self.auth_token)
+
+
+@final
+class DeactivatedUsers(Record, frozen=True, gc=False, rename="camel"):
+    """The uids of the users that were switched off."""
+
+    deactivated_uids: tuple[str, ...]
+
+
+@final
+class ReactivatedUsers(Record, frozen=True, gc=False, rename="camel"):
+    """The uids of the users that are switched on."""
+
+    non_deactivated_uids: tuple[str, ...]

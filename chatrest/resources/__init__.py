@@ -14,13 +14,27 @@ from typing import Any, Final, final
 from ..core.endpoint import Endpoint
 
 COLLECTIONS: Final = (
+    "api_keys",
     "apps",
     "auth_tokens",
+    "banned_users",
+    "blocked_users",
     "calls",
     "conversations",
+    "data_import",
+    "friends",
+    "groups",
     "members",
     "messages",
+    "metrics",
+    "moderation",
+    "notifications",
+    "rbac",
+    "restricted_features",
+    "roles",
+    "triggers",
     "users",
+    "webhooks",
 )
 """The names of all collections, in the order of the alphabet."""
 

@@ -18,7 +18,7 @@ from ..core.cursor import Cursor
 from ..core.decode import Listing
 from ..core.endpoint import Call, Endpoint, Send
 from ..errors import RequestInvalidError
-from ..secrets import shown
+from ..secrets import description, shown
 from ..walk import Walk
 from .deprecation import warn_deprecated
 from .listing import walk
@@ -92,7 +92,9 @@ def _check(name: str, value: object, kind: type[Struct] | None, *, is_optional: 
         return
     allowed = [f"a {kind.__name__}"] if kind is not None else []
     allowed += ["None"] if is_optional else []
-    raise RequestInvalidError(f"{name} = {shown(value)}: allowed is {', or '.join(allowed)}")
+    # A text may be a key that was swapped in.
+    words = description(value) if isinstance(value, str | bytes) else shown(value)
+    raise RequestInvalidError(f"{name} = {words}: allowed is {', or '.join(allowed)}")
 
 
 @cache

@@ -1,6 +1,6 @@
 """From the call of a list to a walk over it."""
 
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable
 from functools import partial
 from operator import attrgetter
 from typing import Any, TypeVar
@@ -11,7 +11,8 @@ from ..core.cursor import Cursor, beginning, fingerprint, resumed
 from ..core.decode import Listing
 from ..core.encode import filter_values, query_pairs
 from ..core.endpoint import Call, Pairs, Send
-from ..core.paging import LARGEST_PAGE, UNPAGED
+from ..core.paging import LARGEST_PAGE, ONE_REPLY, UNPAGED
+from ..core.rows import AsRows, row_identity
 from ..core.walk_state import Rules
 from ..walk import Walk, WalkSource
 
@@ -29,12 +30,13 @@ def walk(send: Send, call: Call[Listing[T]], cursor: Cursor | str | None) -> Wal
         pairs = tuple(query_pairs(call.query, "repeat"))
     # Counts come in the place of messages, in one reply (operations table, messages.list).
     is_counted = bool((call.query or {}).get("count"))
-    paging = UNPAGED if is_counted or endpoint.paging is None else endpoint.paging
+    paging = UNPAGED if is_counted else endpoint.paging or ONE_REPLY
+    paging = paging.filtered_by(name for name, _ in pairs)
     sizes = [int(value) for name, value in pairs if name in paging.sizes]
     filters = tuple([pair for pair in pairs if pair[0] not in paging.sizes])
     rules = Rules(
         paging=paging,
-        identify=attrgetter(getattr(endpoint.reply, "identified_by", "id")),
+        identify=_identity(send, endpoint.reply),
         size=min(sizes) if sizes else min(LARGEST_PAGE, paging.largest),
         size_name=paging.size_name(acting_user),
         # A list that knows no pages knows no size of them.
@@ -57,3 +59,10 @@ def walk(send: Send, call: Call[Listing[T]], cursor: Cursor | str | None) -> Wal
 
 def _fetch(send: Send, call: Call[Listing[Any]], position: Pairs) -> Awaitable[Listing[Any]]:
     return send(structs.replace(call, position=position))
+
+
+def _identity(send: Send, reply: Any) -> Callable[[Any], str]:
+    """Return an item's id."""
+    return (
+        row_identity(reply) if isinstance(send, AsRows) else attrgetter(getattr(reply, "identified_by", "id"))
+    )

@@ -286,7 +286,7 @@ def test_the_help_of_an_operation_names_its_parameters(name: str) -> None:
         ("messages.send", "It is sent once"),
         ("users.list", "one JSON line per record"),
         ("users.list", "the size of a page (--limit is the number of records)"),
-        ("users.list", "status=available|offline"),
+        ("members.list", "status=available|offline"),
         ("members.add", "the outcome of each item"),
         ("members.kick", "the acknowledgement"),
         ("members.change_scope", "'admin', 'moderator' or 'participant'"),

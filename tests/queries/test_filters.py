@@ -9,9 +9,13 @@ from hypothesis import given, settings, strategies as st
 
 from chatrest.core.encode import ARRAYS, query_pairs
 from chatrest.errors import RequestInvalidError
+from chatrest.queries.api_keys import ApiKeyQuery
 from chatrest.queries.apps import AppQuery
 from chatrest.queries.checked import Filter
+from chatrest.queries.friends import FriendQuery
+from chatrest.queries.groups import GroupQuery
 from chatrest.queries.messages import MessageQuery, ThreadQuery
+from chatrest.queries.pages import PageQuery
 from chatrest.queries.users import UserQuery
 
 FLAG = ([True, False], [1, 0, "true", "yes", [True]])
@@ -85,7 +89,7 @@ THREAD_FIELDS: dict[str, tuple[str, tuple[list[Any], list[Any]]]] = {
 USER_FIELDS: dict[str, tuple[str, tuple[list[Any], list[Any]]]] = {
     "search_key": ("searchKey", TEXT),
     "search_in": ("searchIn", ([["name"], ["name", "uid"]], ["name", [], ["guid"], [1]])),
-    "status": ("status", (["available", "offline"], ["online", "", 1])),
+    "status": ("status", (["available", ["available", "offline"]], ["online", "", 1, [], ["online"]])),
     "count": ("count", FLAG),
     "per_page": ("perPage", SIZE),
     "page": ("page", ORDINAL),
@@ -95,6 +99,42 @@ USER_FIELDS: dict[str, tuple[str, tuple[list[Any], list[Any]]]] = {
     "with_tags": ("withTags", FLAG),
     "only_deactivated": ("onlyDeactivated", FLAG),
     "with_deactivated": ("withDeactivated", FLAG),
+    "created_at_from": ("createdAt[from]", STAMP),
+    "created_at_to": ("createdAt[to]", STAMP),
+    "updated_at_from": ("updatedAt[from]", STAMP),
+    "updated_at_to": ("updatedAt[to]", STAMP),
+}
+GROUP_FIELDS: dict[str, tuple[str, tuple[list[Any], list[Any]]]] = {
+    "search_key": ("searchKey", TEXT),
+    "search_in": ("searchIn", ([["name"], ["guid", "name"]], ["name", [], ["uid"], [1]])),
+    "sort_by": ("sortBy", (["name", "guid", "createdAt"], ["uid", "", 1])),
+    "sort_order": ("sortOrder", (["asc", "desc"], ["down", "", 1])),
+    "per_page": ("perPage", SIZE),
+    "page": USER_FIELDS["page"],
+    "affix": ("affix", (["append", "prepend"], ["after", "", 1])),
+    "updated_at": ("updatedAt", STAMP),
+    "with_tags": ("withTags", FLAG),
+    "tags": ("tags", TEXTS),
+    "type": ("type", (["public", "private", "protected", "password"], ["open", "", 1])),
+    "types": ("types", TEXTS),
+    "has_joined": ("hasJoined", FLAG),
+    "guid": ("guid", (["den", "a b"], ["", "a\n", 1])),
+    "guids": ("guids", ([["den"], ("a", "b")], ["den", [], [""], ["a,b"]])),
+    **{
+        f"{name}_{bound}": (f"{wire}[{bound}]", STAMP)
+        for name, wire in (("created_at", "createdAt"), ("updated_at", "updatedAt"))
+        for bound in ("from", "to")
+    },
+    **{
+        f"members_count_{bound}": (f"membersCount[{bound}]", ([0, 1, 10**5], [-1, 1.5, "1", True]))
+        for bound in ("gt", "gte", "lt", "lte", "eq")
+    },
+}
+FRIEND_FIELDS = {name: USER_FIELDS[name] for name in ("search_key", "per_page", "page")}
+PAGE_FIELDS = {name: USER_FIELDS[name] for name in ("per_page", "page")}
+KEY_FIELDS = {
+    "scope": ("scope", (["authOnly", "fullAccess"], ["all", "", 1])),
+    "search_key": ("searchKey", TEXT),
 }
 APP_FIELDS = {name: USER_FIELDS[name] for name in ("search_key", "per_page", "page")}
 KINDS: list[tuple[type[Filter], dict[str, tuple[str, tuple[list[Any], list[Any]]]]]] = [
@@ -102,6 +142,10 @@ KINDS: list[tuple[type[Filter], dict[str, tuple[str, tuple[list[Any], list[Any]]
     (ThreadQuery, THREAD_FIELDS),
     (UserQuery, USER_FIELDS),
     (AppQuery, APP_FIELDS),
+    (GroupQuery, GROUP_FIELDS),
+    (FriendQuery, FRIEND_FIELDS),
+    (PageQuery, PAGE_FIELDS),
+    (ApiKeyQuery, KEY_FIELDS),
 ]
 VALID = [
     (kind, n, wire, value) for kind, table in KINDS for n, (wire, (ok, _)) in table.items() for value in ok
@@ -147,7 +191,7 @@ def test_the_error_for_an_invalid_value_names_the_field_and_the_allowed_values(
     assert len(str(caught.value).split(": allowed is ")[1]) > 10
 
 
-@pytest.mark.parametrize("kind", [MessageQuery, UserQuery, AppQuery])
+@pytest.mark.parametrize("kind", [kind for kind, _ in KINDS])
 def test_an_empty_filter_sends_no_parameters(kind: type[Filter]) -> None:
     assert list(query_pairs(kind(), "comma")) == []
     assert repr(kind()) == f"{kind.__name__}()"

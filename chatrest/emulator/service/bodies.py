@@ -4,7 +4,7 @@
 """
 
 import re
-from typing import Annotated, Final, TypeVar, get_args, get_origin
+from typing import Annotated, Any, Final, TypeVar, get_args, get_origin
 
 import msgspec
 from msgspec import Meta, Struct, structs
@@ -15,6 +15,7 @@ from .refusals import bad_request
 
 _FIELD: Final = re.compile(r"`\$\.(\w+)")
 _MISSING: Final = re.compile(r"required field `(\w+)`")
+_CHECKED: Final = re.compile(r"(\w+) = ")
 
 Name = Annotated[str, Meta(min_length=1, max_length=100)]
 Tags = Annotated[list[Name], Meta(max_length=25)]
@@ -24,7 +25,7 @@ class Body(Struct, rename="camel"):
     """A request's JSON object; members not named are ignored."""
 
 
-B = TypeVar("B", bound=Body)
+B = TypeVar("B", bound=Struct)
 
 
 def read_body(body: bytes, kind: type[B]) -> B:
@@ -32,7 +33,7 @@ def read_body(body: bytes, kind: type[B]) -> B:
     try:
         return msgspec.json.decode(body, type=kind)
     except msgspec.ValidationError as error:
-        raise bad_request({_field(str(error)): [str(error).partition(" - at `")[0]]}) from None
+        raise bad_request({_field(str(error), kind): [str(error).partition(" - at `")[0]]}) from None
     except (msgspec.DecodeError, RecursionError):
         raise bad_request({"body": ["The body must be a JSON object in UTF-8."]}) from None
 
@@ -51,7 +52,7 @@ def read_form(call: Call, kind: type[B]) -> B:
     try:
         return msgspec.convert(members, kind, strict=False, dec_hook=_refuse_text)
     except msgspec.ValidationError as error:
-        raise bad_request({_field(str(error)): [str(error).partition(" - at `")[0]]}) from None
+        raise bad_request({_field(str(error), kind): [str(error).partition(" - at `")[0]]}) from None
 
 
 def _refuse_text(kind: type, value: object) -> object:
@@ -64,7 +65,17 @@ def _is_list(rule: object) -> bool:
     return get_origin(rule) is list or any(_is_list(part) for part in get_args(rule))
 
 
-def _field(error: str) -> str:
-    """The member that a validation error is about: "… - at `$.tags[0]`", or "… required field `uid`"."""
-    match = _FIELD.search(error) or _MISSING.search(error)
-    return match[1] if match else "body"
+def read_document(body: bytes, kind: type[Struct]) -> dict[str, Any]:
+    """Return the body as sent, members that `kind` does not name included; 400 where `kind` refuses it."""
+    read_body(body or b"{}", kind)
+    document: dict[str, Any] = msgspec.json.decode(body or b"{}")
+    return document
+
+
+def _field(error: str, kind: type[Struct]) -> str:
+    """The member that an error is about: "… - at `$.tags[0]`", "… required field `uid`", or "uid = …"."""
+    if match := _FIELD.search(error) or _MISSING.search(error):
+        return match[1]
+    wire_names = {field.name: field.encode_name for field in structs.fields(kind)}
+    checked = _CHECKED.match(error)
+    return wire_names.get(checked[1], "body") if checked else "body"

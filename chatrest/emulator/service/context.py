@@ -38,6 +38,8 @@ class Call(NamedTuple):
     body: bytes
     headers: Mapping[str, str] = {}
     """Names in lower case."""
+    key: str = ""
+    """The API key of the request."""
 
 
 Handler: TypeAlias = Callable[[Context, Call], bytes]

@@ -1,8 +1,8 @@
 """The conversations of a store, as each of their users sees them.
 
 Rules:
-- A conversation comes into being with its first message. The table of them is brought up to date when it is
-  read, so a message that is stored costs nothing for it.
+- A conversation comes into being with its first message, or is added without one. The table of them is
+  brought up to date when it is read, so a message that is stored costs nothing for it.
 - Users see the conversations that they send or receive in, and those of the groups that they are members of.
 - The last message is the newest one that is no action; actions on messages move no conversation.
 - What a user has read, reset, tagged or pinned is a row in `views`; without one, nothing was.
@@ -92,8 +92,15 @@ class ConversationViews:
             sql, values = f"{sql} AND s.conversation = ?", [*values, conversation]
         return [View(*row) for row in self._db.execute(sql, values)]
 
+    def add(self, uid: str, party: str, at: int) -> None:
+        """Add the conversation of two users that has no message yet; one that exists stays as it is."""
+        self._find_new()
+        with self._db:
+            sql = "INSERT OR IGNORE INTO conversations VALUES(?,'user',?,?,?)"
+            self._db.execute(sql, (conversation_id(uid, party), uid, party, at))
+
     def exists(self, conversation: str) -> bool:
-        """Return True for a conversation with a message."""
+        """Return True for a conversation that has a message, or was added without."""
         self._find_new()
         sql = "SELECT 1 FROM conversations WHERE conversation = ?"
         return self._db.execute(sql, (conversation,)).fetchone() is not None

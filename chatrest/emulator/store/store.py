@@ -7,15 +7,19 @@ from typing import Any, Final, Self, final
 
 from msgspec.json import encode
 
+from .auth_tokens import AuthTokens
 from .calls import Calls
 from .conversation_views import ConversationViews
 from .database import open_database
 from .directory import Directory
+from .documents import Documents
+from .groups import Groups
 from .members import Member, Memberships
 from .message_index import COLUMNS, IndexedMessage, conversation_id, index_message
 from .message_marks import MessageMarks
 from .message_versions import MessageVersions
 from .reactions import Reactions
+from .relations import Relations
 from .threads import Threads
 
 _BATCH: Final = 5_000
@@ -34,7 +38,15 @@ class Store(MessageVersions):
     def __init__(self, database: str | PathLike[str] | None = None) -> None:
         super().__init__(open_database(database))
         self.people = Directory(self._db)
-        """The users, groups and auth tokens."""
+        """The users, and what members and messages need of groups."""
+        self.groups = Groups(self._db)
+        """The groups: their list and their changes."""
+        self.relations = Relations(self._db)
+        """Users in relation to others: blocked, friends, banned."""
+        self.documents = Documents(self._db)
+        """Settings, and small collections of documents."""
+        self.auth_tokens = AuthTokens(self.documents)
+        """The login tokens of users."""
         self.members = Memberships(self._db, self.people)
         """The members of the groups."""
         self.reactions = Reactions(self._db, self.forget_matches)
