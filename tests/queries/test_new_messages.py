@@ -7,7 +7,7 @@ import pytest
 
 from chatrest.core.wire import json_body
 from chatrest.errors import RequestInvalidError
-from chatrest.queries.messages import Interactions, MessageDeletion, MessageUpdate
+from chatrest.queries.messages import Interactions, MessageChanges, MessageDeletion
 from chatrest.queries.new_messages import (
     InteractionGoal,
     MultipleReceivers,
@@ -178,11 +178,11 @@ def test_tags_have_a_length_and_a_count(tags: Any) -> None:
 
 
 def test_changes_of_a_message() -> None:
-    assert body(MessageUpdate.text("new", metadata={"a": 1})) == {
+    assert body(MessageChanges.text("new", metadata={"a": 1})) == {
         "data": {"text": "new", "metadata": {"a": 1}}
     }  # fmt: skip
-    assert body(MessageUpdate.text("new")) == {"data": {"text": "new"}}
-    assert body(MessageUpdate(tags=[])) == {"tags": []}
+    assert body(MessageChanges.text("new")) == {"data": {"text": "new"}}
+    assert body(MessageChanges(tags=[])) == {"tags": []}
     assert body(MessageDeletion(permanent=True)) == {"permanent": True}
     assert body(Interactions(interactions=["a"])) == {"interactions": ["a"]}
 
@@ -190,13 +190,13 @@ def test_changes_of_a_message() -> None:
 @pytest.mark.parametrize("given", [{}, {"data": None}, {"data": None, "tags": None}])
 def test_an_update_without_a_change_is_refused(given: Any) -> None:
     with pytest.raises(RequestInvalidError, match=r"^update: one change at least is needed, in data or tags"):
-        MessageUpdate(**given)
+        MessageChanges(**given)
 
 
 @pytest.mark.parametrize("text", ["", None, 5])
 def test_an_empty_text_is_refused(text: Any) -> None:
     with pytest.raises(RequestInvalidError, match=r"^text = .*: allowed is a text that is not empty"):
-        MessageUpdate.text(text)
+        MessageChanges.text(text)
     for kind in KINDS:
         with pytest.raises(RequestInvalidError, match=r"^text = .*: allowed is a text that is not empty"):
             kind.text("bob", text)

@@ -7,7 +7,7 @@ import pytest
 from chatrest.errors import ApiError, CursorError, ReplyUnreadableError, RequestInvalidError
 from chatrest.models.message import TextMessage
 from chatrest.models.outcome import Ack
-from chatrest.queries.messages import MessageQuery, MessageUpdate, ThreadQuery
+from chatrest.queries.messages import MessageChanges, MessageQuery, ThreadQuery
 from chatrest.queries.new_messages import NewBotMessage, NewMessage, NewThreadMessage
 from chatrest.resources.messages import Messages
 from tests.resources.operation_calls import MESSAGE, Operation, Sent, answering, sent
@@ -33,7 +33,7 @@ OPERATIONS = {
     ),
     "get": Operation(lambda m, **k: m.get("a/b", **k), Sent("GET", "/messages/a%2Fb", "safe"), RECORD),
     "update": Operation(
-        lambda m, **k: m.update("5", MessageUpdate(data={"text": "t"}, tags=["x"]), **k),
+        lambda m, **k: m.update("5", MessageChanges(data={"text": "t"}, tags=["x"]), **k),
         Sent("PUT", "/messages/5", "idempotent", {"data": {"text": "t"}, "tags": ["x"]}), RECORD,
     ),
     "delete": Operation(

@@ -16,7 +16,7 @@ from chatrest import (
     TextMessage,
 )
 from chatrest.emulator import Emulator
-from chatrest.queries.messages import MessageUpdate, ThreadQuery
+from chatrest.queries.messages import MessageChanges, ThreadQuery
 from chatrest.queries.new_messages import NewBotMessage, NewThreadMessage
 
 
@@ -43,7 +43,7 @@ async def send(session: AsyncSession, text: str = "hello", receiver: str = "bob"
 async def test_a_message_lives_from_sending_to_its_deletion(session: AsyncSession) -> None:
     ann = session.as_user("ann")
     identity = await send(session)
-    action = await ann.messages.update(identity, MessageUpdate.text("better"))
+    action = await ann.messages.update(identity, MessageChanges.text("better"))
     assert isinstance(action, ActionMessage)
     assert action.data.action == "edited"
     message = await session.messages.get(identity)
