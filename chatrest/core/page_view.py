@@ -126,8 +126,11 @@ class PageView(Struct, frozen=True):
 
     @property
     def is_border_alone(self) -> bool:
-        """True where a short page holds nothing but the item that was asked from: the service includes it."""
-        return self.is_short and set(self.ids) == {self.asked.get("id")}
+        """True where a short page holds nothing but the item that was asked from: the service includes it.
+
+        Where the position is no id, that is the last item of the page before.
+        """
+        return self.is_short and set(self.ids) == {self.asked.get("id", self.cursor.last)}
 
     @property
     def has_new(self) -> bool:
