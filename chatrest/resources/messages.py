@@ -20,17 +20,18 @@ from ..queries.messages import Interactions, MessageChanges, MessageDeletion, Me
 from ..queries.new_messages import MessageBody, NewBotMessage, NewMessage, NewThreadMessage
 from ..walk import Walk
 from .collection import Collection, Start
-from .sent_messages import SentMessages, complete, first_message
+from .sent_messages import SentMessages, complete, first_message, first_record
 
 SEND: Final = Endpoint(
-    "messages.send", "POST", "/messages", one(Message), "never",
+    "messages.send", "POST", "/messages", one(Message, first_record), "never",
     body=NewMessage, acting="optional", acting_field="sender",
 )  # fmt: skip
 SEND_BOT: Final = Endpoint(
-    "messages.send_bot", "POST", "/bots/{uid}/messages", one(Message), "never", body=NewBotMessage
-)
+    "messages.send_bot", "POST", "/bots/{uid}/messages", one(Message, first_record), "never",
+    body=NewBotMessage,
+)  # fmt: skip
 SEND_THREAD: Final = Endpoint(
-    "messages.send_thread", "POST", "/messages/{id}/thread", one(Message), "never",
+    "messages.send_thread", "POST", "/messages/{id}/thread", one(Message, first_record), "never",
     body=NewThreadMessage, acting="required", acting_field="sender",
 )  # fmt: skip
 LIST: Final = Endpoint(
