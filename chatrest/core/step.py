@@ -179,6 +179,8 @@ def _leads_on(cursor: Cursor, page: Listing[T], last: str, direction: Affix) -> 
     position = page.meta.cursor or page.meta.next or page.cursor
     if position is None or str(position.id) != last or position != Position(direction, position.id):
         return False
+    if not cursor.position:
+        return is_number(last)
     asked = dict(cursor.position)
     if "id" in asked:
         return "page" not in asked and is_ahead(last, asked["id"], direction)

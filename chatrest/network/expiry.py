@@ -9,34 +9,34 @@ import asyncio
 from math import ceil, inf
 from typing import Any, Final, final
 
+from msgspec import Struct
+
 _LONG: Final = 5.0  # seconds
 
 
 @final
-class Expiry:
+class Expiry(Struct, eq=False):
     """The end of the time of one task, until `ExpiryTimer.stop`."""
 
-    __slots__ = ("_cancelling", "_task", "ends", "is_over")
-
-    def __init__(self, task: asyncio.Task[Any], ends: float) -> None:
-        self._task = task
-        self._cancelling = task.cancelling()
-        self.ends: float = ends
-        """In seconds of the event loop's clock."""
-        self.is_over: bool = False
+    task: asyncio.Task[Any]
+    cancelling: int
+    """How many cancellations the task had at the start."""
+    ends: float
+    """In seconds of the event loop's clock."""
+    is_over: bool = False
 
     def expire(self) -> None:
         """Cancel the task."""
         self.is_over = True
-        self._task.cancel()
+        self.task.cancel()
 
     def has_cancelled(self) -> bool:
         """Return True if the task's `CancelledError` is this one's, and nobody else has cancelled it too."""
-        return self.is_over and self._task.cancelling() - 1 <= self._cancelling
+        return self.is_over and self.task.cancelling() - 1 <= self.cancelling
 
     def withdraw(self) -> None:
         """Take the cancellation back, as `asyncio.timeout` does: it ends the exchange, not the task."""
-        self._task.uncancel()
+        self.task.uncancel()
 
 
 @final
@@ -55,7 +55,7 @@ class ExpiryTimer:
         """Cancel the current task in `seconds`, unless `stop` comes first."""
         task = asyncio.current_task(self._loop)
         assert task is not None
-        expiry = Expiry(task, self._loop.time() + seconds)
+        expiry = Expiry(task, task.cancelling(), self._loop.time() + seconds)
         self._active.add(expiry)
         if expiry.ends < self._first:
             self._set(expiry.ends, seconds)

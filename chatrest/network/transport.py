@@ -67,19 +67,16 @@ class Reply(Struct, frozen=True):
         return [("status", self.status), ("size", len(self.body))]
 
 
-class _Progress:
+class _Progress(Struct):
     """The progress of one exchange."""
 
-    __slots__ = ("asked", "connected")
+    asked: bool = False
+    """True once a connection was requested; an exchange has one."""
+    connected: bool = True
+    """True once it had a connection and may have sent something.
 
-    def __init__(self) -> None:
-        self.asked = False
-        """True once a connection was requested; an exchange has one."""
-        self.connected = True
-        """True once it had a connection and may have sent something.
-
-        It is also True before a connection is requested, as it is not known then that nothing was sent.
-        """
+    It is also True before a connection is requested, as it is not known then that nothing was sent.
+    """
 
 
 # A context variable, as aiohttp passes no data to its connector, which runs in the task of the exchange.
