@@ -283,6 +283,6 @@ class Walk(Generic[T]):
 
     def _position(self) -> Pairs:
         rules, position = self._rules, self._start.position
-        if rules.size_asked or (position and rules.size_name in dict(position)):
+        if rules.size_asked or not rules.size_name or (position and rules.size_name in dict(position)):
             return position
         return (*position, (rules.size_name, str(rules.size)))

@@ -34,9 +34,9 @@ class Breaker:
     __slots__ = ("_is_probing", "_rest", "_until", "failed_at", "failures")
 
     def __init__(self) -> None:
-        self.failures = 0
+        self.failures: int = 0
         """Exchanges in a row that brought no reply."""
-        self.failed_at = 0.0
+        self.failed_at: float = 0.0
         """The time of the last of them."""
         self._rest = _FIRST_REST
         self._until = 0.0

@@ -12,6 +12,7 @@ from msgspec import UNSET, Struct, structs
 
 from ..errors import ReplyUnreadableError
 from ..models.meta import Meta, Position
+from ..models.raw_json import write_value
 from .lenient import (
     REFUSED,
     CoercionError,
@@ -93,10 +94,26 @@ def _records(data: bytes | None, is_record: Callable[[Collection[str]], bool]) -
         names = members(data)
         if not names:  # an empty array, as some services write it
             return []
+        if records := _numbered(names, is_record):
+            return records
         if is_record(names):
             return [data]
         raise ReplyUnreadableError("data: expected records, got an object that is none")
     raise ReplyUnreadableError(f"data: expected records, got {type_name(_read(data))}")
+
+
+def _numbered(names: dict[str, bytes], is_record: Callable[[Collection[str]], bool]) -> list[bytes]:
+    """Return the records of an array that was written as an object: those under numbers, and one more where
+    the other members are one (operations table, oddities); none for any other object.
+    """
+    records = [raw for name, raw in names.items() if name.isdecimal()]
+    rest = {name: raw for name, raw in names.items() if not name.isdecimal()}
+    if not all(raw[:1] == b"{" and is_record(members(raw)) for raw in records) or not records:
+        return []
+    if not rest:
+        return records
+    inner = b",".join(b"%b:%b" % (write_value(name), raw) for name, raw in rest.items())
+    return [*records, b"{%b}" % inner] if is_record(rest) else []
 
 
 def _read(raw: bytes | None) -> Any:

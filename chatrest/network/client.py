@@ -64,8 +64,8 @@ class Client:
         cap = check_count("max_reply_bytes", max_reply_bytes)
         proxy = None if proxy is None else check_url("proxy", proxy)
         check_verify(verify)
-        self.cursor_key = check_cursor_key(cursor_key)
-        self.page_sizes = PageSizes()
+        self.cursor_key: CursorKey | None = check_cursor_key(cursor_key)
+        self.page_sizes: PageSizes = PageSizes()
         timing = check_timing(clock, sleep, dice)
         self._make_context = partial(
             CallContext, timing=timing, dice=dice, listeners=check_listeners(telemetry)

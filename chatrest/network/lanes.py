@@ -17,9 +17,9 @@ class Waiter:
     def __init__(self, lane: Priority) -> None:
         loop = asyncio.get_running_loop()
         self.lane = lane
-        self.joined = loop.time()
-        self.served = False
-        self.dropped = False
+        self.joined: float = loop.time()
+        self.served: bool = False
+        self.dropped: bool = False
         self._future: asyncio.Future[None] = loop.create_future()
 
     async def wait(self) -> None:
@@ -40,8 +40,8 @@ class LaneQueues:
 
     def __init__(self) -> None:
         # Kept as numbers, as counting the queue for each of many calls would be slow.
-        self.interactive = 0
-        self.bulk = 0
+        self.interactive: int = 0
+        self.bulk: int = 0
         self._queues: dict[Priority, deque[Waiter]] = {}
 
     def __len__(self) -> int:

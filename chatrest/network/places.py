@@ -46,9 +46,9 @@ class AppShare:
     __slots__ = ("__weakref__", "held", "lanes", "waiting")
 
     def __init__(self) -> None:
-        self.held = 0
-        self.waiting = 0
-        self.lanes = LaneQueues()
+        self.held: int = 0
+        self.waiting: int = 0
+        self.lanes: LaneQueues = LaneQueues()
 
     @property
     def is_idle(self) -> bool:
@@ -62,11 +62,11 @@ class PrioritySemaphore:
 
     def __init__(self, count: int) -> None:
         self.count = count
-        self.active = 0
+        self.active: int = 0
         """The number of places that are taken."""
-        self.waiting = 0
+        self.waiting: int = 0
         """The number of calls that wait for a place."""
-        self.is_lending = False
+        self.is_lending: bool = False
         self._limits: dict[Priority, int] = {"interactive": count, "bulk": count - count // 10}
         self._bulk = 0
         self._apps = 0  # that hold or await a place

@@ -36,14 +36,14 @@ class Pool:
         pace: Pace = Pace(),  # noqa: B008, a frozen value
     ) -> None:
         self.region = region
-        self.sent = 0
+        self.sent: int = 0
         """The number of attempted exchanges, with and without a connection."""
-        self.has_replied = False
+        self.has_replied: bool = False
         """True once any reply has come; before that, the region may not exist."""
-        self.budget = RetryBudget()
-        self.places = places = PrioritySemaphore(concurrency)
-        self.state = PoolState(self)
-        self._gates = RateGates(partial(_rate_gate, pace, timing, places), timing)
+        self.budget: RetryBudget = RetryBudget()
+        self.places: PrioritySemaphore = PrioritySemaphore(concurrency)
+        self.state: PoolState = PoolState(self)
+        self._gates = RateGates(partial(_rate_gate, pace, timing, self.places), timing)
         self._breakers = Breakers()
         self._timing = timing
         self._connect = connect

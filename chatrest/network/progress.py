@@ -19,10 +19,10 @@ class Durations:
     """Durations of one attempt, or of all together, in seconds."""
 
     # Attributes of the class: a call that needs no waiting and no listener sets few of its own.
-    paced = 0.0
-    queued = 0.0
-    network = 0.0
-    decoded = 0.0
+    paced: float = 0.0
+    queued: float = 0.0
+    network: float = 0.0
+    decoded: float = 0.0
 
     def add(self, other: "Durations") -> None:
         """Add the durations of another attempt."""
@@ -35,12 +35,12 @@ class Durations:
 class Progress(Durations):
     """The state of an active call, and the durations of all its attempts."""
 
-    number = 0
+    number: int = 0
     """The number of attempts so far."""
     stage: DeadlineReason = "place"
-    waited = 0.0
+    waited: float = 0.0
     """Seconds really waited between attempts."""
-    sent = False
+    sent: bool = False
     """True if the last exchange failed and may have sent something."""
     reply: Reply | None = None
     """The reply of the current or last attempt."""

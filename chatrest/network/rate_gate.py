@@ -9,7 +9,7 @@ from typing import Final, final
 
 from ..core.pacer import Pacer, Signal
 from .lanes import LaneQueues, Priority, Waiter
-from .places import PrioritySemaphore
+from .places import AppShare, PrioritySemaphore
 from .timing import Timing
 
 _POLL_SECONDS: Final = 0.25  # while the end of a limit is unknown, any reply may show it
@@ -28,11 +28,11 @@ class RateGate:
 
     def __init__(self, pacer: Pacer, timing: Timing, places: PrioritySemaphore, app_id: str) -> None:
         self.pacer = pacer
-        self.share = places.share(app_id)
+        self.share: AppShare = places.share(app_id)
         """The places that the app holds, in all rate classes."""
-        self.lanes = LaneQueues()
+        self.lanes: LaneQueues = LaneQueues()
         """The waiting requests."""
-        self.replied_at = timing.now()
+        self.replied_at: float = timing.now()
         """The time of the last reply, or of the start."""
         self._timing = timing
         self._places = places

@@ -18,14 +18,15 @@ from typing import Any, Final, TypeAlias
 
 import aiohttp
 from aiohttp import hdrs
-from msgspec import Struct
+from msgspec import Struct, structs
 from multidict import CIMultiDict
 from yarl import URL
 
 from ..core.arguments import detach
 from ..core.inflate import ACCEPTED, Inflate
+from ..core.multipart import Form
 from ..core.timeouts import Timeouts
-from ..core.wire import Request
+from ..core.wire import Headers, Request
 from ..errors import (
     ChatRestError,
     ConnectError,
@@ -36,6 +37,7 @@ from ..errors import (
 )
 from ..secrets import scrub
 from .expiry import ExpiryTimer
+from .upload import OpenFile, Upload
 
 _READ_BUFFER: Final = 1 << 20  # a page of 1000 messages in few reads; the default of aiohttp is 64 KiB
 _KEEPALIVE: Final = 15.0
@@ -118,11 +120,14 @@ class Transport:
         self._timer.close()
         await self._session.close()
 
-    async def exchange(self, request: Request, timeouts: Timeouts) -> Reply:
+    async def exchange(self, request: Request, timeouts: Timeouts, payload: Any = None) -> Reply:
         """Send `request` once and return its reply; raise `TransportError` without a usable reply.
 
-        `was_sent` tells for a `CancelledError` raised here if something may have been sent.
+        `was_sent` tells for a `CancelledError` raised here if something may have been sent. `payload` is the
+        body where the request's own is a form.
         """
+        if payload is None and isinstance(request.body, Form):
+            return await self._exchange_form(request, request.body, timeouts)
         if self._closed:
             raise RequestInvalidError("the session was closed before the request was sent")
         progress = _Progress()
@@ -134,7 +139,7 @@ class Transport:
                 request.method,
                 URL(request.url, encoded=True),
                 headers=request.headers,
-                data=_payload(request.body),
+                data=_payload(request.body) if payload is None else payload,
                 skip_auto_headers=_skipped(request),
                 allow_redirects=False,
                 timeout=self._client_timeout(timeouts),
@@ -160,6 +165,22 @@ class Transport:
             if expiry is not None:
                 self._timer.stop(expiry)
         response = None  # its repr quotes the peer
+        raise failure
+
+    async def _exchange_form(self, request: Request, form: Form, timeouts: Timeouts) -> Reply:
+        """Send a form; `RequestInvalidError` for a file that cannot be read, and then nothing was sent."""
+        try:
+            async with Upload(form) as upload:
+                body = _form_body(upload)
+                headers = Headers(request.headers, **{"Content-Type": body.content_type})
+                try:
+                    return await self.exchange(structs.replace(request, headers=headers), timeouts, body)
+                except TransportError:
+                    if not upload.fault:
+                        raise
+                raise TransportError(upload.fault)
+        except ChatRestError as error:
+            failure = detach(error)
         raise failure
 
     def _whole(self, response: aiohttp.ClientResponse) -> bytes | None:
@@ -225,6 +246,35 @@ class Transport:
         return known
 
 
+class _FilePayload(aiohttp.Payload):
+    """A file of a form: read in threads, and announced with the count of its bytes where that is known."""
+
+    def __init__(self, opened: OpenFile) -> None:
+        super().__init__(opened, content_type=opened.file.content_type)
+        self._size = opened.size
+        self._opened = opened
+
+    def decode(self, encoding: str = "utf-8", errors: str = "strict") -> str:
+        """Refuse: aiohttp asks for a payload's text only to write it to a log."""
+        raise TypeError("a file of a form has no text")
+
+    async def write(self, writer: Any) -> None:
+        """Write the file."""
+        async for chunk in self._opened.chunks():
+            await writer.write(chunk)
+
+
+def _form_body(upload: Upload) -> aiohttp.Payload:
+    """Return the body of a form; names are written as they are, in UTF-8, as browsers do."""
+    data = aiohttp.FormData(quote_fields=False, default_to_multipart=True)
+    for name, part in upload.parts:
+        if isinstance(part, OpenFile):
+            data.add_field(name, _FilePayload(part), filename=part.file.name)
+        else:
+            data.add_field(name, part)
+    return data()
+
+
 class _Connector(aiohttp.TCPConnector):
     """A connector that gives an exchange one connection, without unrequested data, and notes it.
 
@@ -268,7 +318,8 @@ def _skipped(request: Request) -> tuple[str, ...] | None:
     return None if "Content-Type" in request.headers else _WITHOUT_TYPE
 
 
-def _payload(body: bytes | None) -> bytes | io.BytesIO | None:
+def _payload(body: bytes | Form | None) -> bytes | io.BytesIO | None:
+    assert not isinstance(body, Form)
     # aiohttp warns of large bodies as bytes, which it would write at once.
     return io.BytesIO(body) if body is not None and len(body) > _LARGE else body
 

@@ -1,6 +1,6 @@
 """From the call of a list to a walk over it."""
 
-from collections.abc import Awaitable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from functools import cache, partial
 from operator import attrgetter
 from typing import Any, TypeVar
@@ -11,7 +11,8 @@ from ..core.cursor import Cursor, beginning, resumed
 from ..core.decode import Listing
 from ..core.encode import WalkQuery, filter_values, query_pairs
 from ..core.endpoint import Call, Pairs, Send
-from ..core.paging import LARGEST_PAGE, UNPAGED, Paging
+from ..core.paging import LARGEST_PAGE, ONE_REPLY, UNPAGED, Paging
+from ..core.rows import AsRows, row_identity
 from ..core.walk_state import Rules
 from ..walk import Walk, WalkSource
 
@@ -25,19 +26,27 @@ def walk(send: Send, call: Call[Listing[T]], cursor: Cursor | str | None) -> Wal
     sizes: tuple[int, ...] = ()
     # An operation that never acts as a user is the same list for every one of them.
     acting_user = None if endpoint.acting == "never" else call.acting_user or send.acting_user
-    paging = UNPAGED if endpoint.paging is None else endpoint.paging
+    paging = ONE_REPLY if endpoint.paging is None else endpoint.paging
     if call.query is not None:
         call = structs.replace(call, query=WalkQuery(filter_values(call.query) or {}))
         if call.query.get("count"):
             # Counts come in the place of messages, in one reply (operations table, messages.list).
             paging = UNPAGED
+        paging = paging.filtered_by(call.query)
         filters, sizes = _parted(call.query, paging)
     size = min(sizes) if sizes else min(LARGEST_PAGE, paging.largest)
     size_name = paging.size_name(acting_user)
-    identify = _identifier(getattr(endpoint.reply, "identified_by", "id"))
+    # A list that knows no pages knows no size of them.
+    size_asked = bool(sizes) or endpoint.paging is None
     source = WalkSource(
         fetch=partial(_fetch, send, call),
-        rules=Rules(paging=paging, identify=identify, size=size, size_name=size_name, size_asked=bool(sizes)),
+        rules=Rules(
+            paging=paging,
+            identify=_identity(send, endpoint.reply),
+            size=size,
+            size_name=size_name,
+            size_asked=size_asked,
+        ),
         name=endpoint.name,
         largest=send.page_sizes.of(send.app_id, endpoint.name, size_name, size),
         cursor_key=send.cursor_key,
@@ -62,3 +71,10 @@ _identifier = cache(attrgetter)
 
 def _fetch(send: Send, call: Call[Listing[Any]], position: Pairs) -> Awaitable[Listing[Any]]:
     return send(structs.replace(call, position=position))
+
+
+def _identity(send: Send, reply: Any) -> Callable[[Any], str]:
+    """Return the function that gives an item's id."""
+    if isinstance(send, AsRows):
+        return row_identity(reply)
+    return _identifier(getattr(reply, "identified_by", "id"))
