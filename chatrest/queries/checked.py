@@ -7,7 +7,18 @@ text cannot differ.
 from collections.abc import Mapping, Sequence
 from datetime import date
 from functools import cache
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeAlias, Union, get_args, get_type_hints
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    Final,
+    Literal,
+    TypeAlias,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
@@ -183,6 +194,8 @@ def _nested(rule: Any) -> type[Checked] | None:
     """Return the struct in a rule, for which a caller may give a plain mapping; None for none."""
     if isinstance(rule, type):
         return rule if issubclass(rule, Checked) else None
+    if get_origin(rule) is dict:  # its keys are no members of a struct
+        return None
     parts = (part for part in get_args(rule) if not isinstance(part, Meta))
     return next((kind for part in parts if (kind := _nested(part)) is not None), None)
 

@@ -3,8 +3,9 @@
 from collections.abc import AsyncIterator
 
 import pytest
+from msgspec import UNSET
 
-from chatrest import AsyncSession, BadRequestError, NotFoundError
+from chatrest import AsyncSession, BadRequestError, NewMessage, NotFoundError
 from chatrest.emulator import Emulator
 from chatrest.errors import ApiError
 from chatrest.queries.moderation import (
@@ -159,3 +160,18 @@ async def test_a_rule_blocks_a_message_until_it_is_reviewed(session: AsyncSessio
     assert (await moderation.get_message(bad.id)).data.moderation["status"] == "approved"
     with pytest.raises(ApiError, match="ERR_MESSAGE_ID_NOT_FOUND"):
         await moderation.review_blocked_message(bad.id, "approved")
+
+
+async def test_a_rule_meets_messages_that_are_sent(session: AsyncSession) -> None:
+    condition = RuleCondition(operand="text", category="word", operator="contains", value="darn")
+    await session.moderation.create_rule(NewRule(id="r", name="R", conditions=[condition]))
+    fine = await session.messages.send(NewMessage.text("user-02", "hello"), on_behalf_of="user-01")
+    bad = await session.messages.send(NewMessage.text("user-02", "oh darn"), on_behalf_of="user-01")
+    assert fine.data.moderation is UNSET
+    assert bad.data.moderation["status"] == "disapproved"
+    [blocked] = await session.moderation.list_blocked_messages().collect()
+    assert blocked.message
+    assert (blocked.message["id"], blocked.rule_name) == (bad.id, "R")
+    await session.moderation.review_blocked_message(bad.id, "approved")
+    assert (await session.messages.get(bad.id)).data.moderation["status"] == "approved"
+    assert await session.moderation.list_blocked_messages().collect() == []

@@ -1,11 +1,14 @@
-"""The operations of usage figures, counted from the messages of the store.
+"""The operations of usage figures, counted from the messages and calls of the store.
 
 The emulator has chosen what the documents leave open: a user is active who sent a message in the window, both
-ends included; all active users count as concurrent; minutes of calls are 0.
+ends included; all active users count as concurrent. Minutes are those of calls that were initiated in the
+window; all minutes of a call with a recording count as recorded.
 """
 
 from collections.abc import Iterable
 from typing import Any, Final
+
+from msgspec.json import decode
 
 from ..store.directory import SYSTEM
 from ..store.message_index import parse_record
@@ -15,6 +18,7 @@ from .envelopes import data_reply
 from .refusals import bad_request
 
 _BUCKETS: Final = 12
+_MOST_CALLS: Final = 10**9
 _BUCKET_SECONDS: Final = 300
 
 
@@ -27,9 +31,23 @@ def get_usage(context: Context, call: Call) -> dict[str, Any]:
         for message in _messages(context)
         if start <= _milliseconds_of(message, "sentAt") <= end and message.get("sender") != SYSTEM["uid"]
     }
-    figures = dict.fromkeys(("audio_minutes", "video_minutes", "recorded_minutes"), 0)
     counted = dict.fromkeys(("active_users", "concurrent_users"), len(senders))
-    return {"metrics": {**figures, **counted}, "time_range": {"fromDate": start, "toDate": end}}
+    metrics = {**_minutes(context, start, end), **counted}
+    return {"metrics": metrics, "time_range": {"fromDate": start, "toDate": end}}
+
+
+def _minutes(context: Context, start: int, end: int) -> dict[str, int]:
+    """Return the minutes of calls that were initiated in a window, as whole numbers."""
+    page = context.store.calls.page("initiated_at * 1000 BETWEEN ? AND ?", (start, end), 1, _MOST_CALLS)
+    calls = [decode(record, type=dict[str, Any]) for record in page.records]
+    audio, video = (
+        [call.get(name, 0) for call in calls] for name in ("totalAudioMinutes", "totalVideoMinutes")
+    )
+    recorded = sum(
+        sum(minutes) for *minutes, call in zip(audio, video, calls, strict=True) if call.get("hasRecording")
+    )
+    names = ("audio_minutes", "video_minutes", "recorded_minutes")
+    return dict(zip(names, map(int, (sum(audio), sum(video), recorded)), strict=True))
 
 
 def get_message_receipts(context: Context, call: Call) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The moderation of a text by the rules that are stored: which rule meets a message, and by which condition.
+"""The moderation of a text by the rules that are stored: which rule meets a message, and what comes of it.
 
 The emulator looks at texts alone. A rule meets a message where it is enabled, all its filters let the message
 in, and one of its conditions holds; a condition about images, videos or custom data never does. A value is a
@@ -12,6 +12,7 @@ from typing import Any, Final, NamedTuple
 from .context import Context
 
 RULES: Final = "moderation.rules"
+BLOCKED: Final = "moderation.blocked"
 KEYWORD_LISTS: Final = "moderation.keywords"
 _REFERENCES: Final = ("isKeywordReferencePresent", "isKeywordsReferencePresent", "isListReferencePresent")
 _OPERATORS: Final[Mapping[str, Callable[[str, list[str]], bool]]] = {
@@ -46,6 +47,27 @@ def matching_rule(context: Context, message: Mapping[str, Any]) -> Match | None:
                 if _holds(context, condition, text):
                     return Match(rule, condition)
     return None
+
+
+def disapproved(data: Mapping[str, Any], match: Match) -> dict[str, Any]:
+    """Return the data of a message that a rule meets, with the rule and the status."""
+    rule = {"id": match.rule["id"], "name": match.rule.get("name", "")}
+    return {**data, "moderation": {"status": "disapproved", "rule": rule}}
+
+
+def block(context: Context, message: Mapping[str, Any], match: Match) -> None:
+    """Put a message that a rule meets among the blocked ones."""
+    held = {
+        "ruleId": match.rule["id"],
+        "ruleName": match.rule.get("name", ""),
+        "revisionId": match.rule.get("revisionId", ""),
+        "condition": {**match.condition, "weight": 1},
+        "message": message,
+        "action": match.rule.get("action") or ["blockMessage"],
+        "createdAt": context.now,
+        "updatedAt": context.now,
+    }
+    context.store.documents.of(BLOCKED).put(held, message["id"])
 
 
 def _holds(context: Context, condition: Mapping[str, Any], text: str) -> bool:

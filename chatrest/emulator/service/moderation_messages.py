@@ -3,6 +3,7 @@
 The emulator has chosen what the documents leave open:
 
 - A message that is handed in stays `pending`, unless a rule meets it: then it is `disapproved` and blocked.
+  So is one of the app's own that is sent; without such a rule those have no status.
 - Messages that were handed in are not in the lists of the app's own messages.
 - A user's second flag on a message replaces the first. A review takes a message out of its list; a blocked
   one is then in the list of those reviewed.
@@ -28,13 +29,12 @@ from .context import Call, Context, Handler
 from .documents import DocumentCollection, Operation, serve, serve_list
 from .envelopes import acked, data_reply, root_acked
 from .message_access import message_record
-from .moderation_engine import Match, matching_rule
+from .moderation_engine import BLOCKED, block, disapproved, matching_rule
 from .positioned_pages import PositionedPages
 from .refusals import no_group, no_message, no_reason, no_user
 
 _FLAGS: Final = "moderation.flags"
 _FLAGGED: Final = "moderation.flagged"
-_BLOCKED: Final = "moderation.blocked"
 _REVIEWED: Final = "moderation.reviewed"
 _REASONS: Final = "moderation.reasons"
 _FIRST_ID: Final = 10**9
@@ -91,30 +91,13 @@ def review_flagged(context: Context, call: Call) -> None:
 
 def _moderated(context: Context, message: Document) -> Document:
     """Give a message its status by the rules; one that a rule meets is blocked."""
-    match = matching_rule(context, message)
-    blocked = context.store.documents.of(_BLOCKED)
-    blocked.delete(message["id"])
-    moderation: Document = {"status": "pending" if match is None else "disapproved"}
-    if match is not None:
-        moderation["rule"] = {"id": match.rule["id"], "name": match.rule.get("name", "")}
-    message = {**message, "data": {**message.get("data", {}), "moderation": moderation}}
-    if match is not None:
-        blocked.put(_held(context, message, match), message["id"])
+    match, data = matching_rule(context, message), message.get("data", {})
+    context.store.documents.of(BLOCKED).delete(message["id"])
+    if match is None:
+        return {**message, "data": {**data, "moderation": {"status": "pending"}}}
+    message = {**message, "data": disapproved(data, match)}
+    block(context, message, match)
     return message
-
-
-def _held(context: Context, message: Document, match: Match) -> Document:
-    condition = {**match.condition, "weight": 1}
-    return {
-        "ruleId": match.rule["id"],
-        "ruleName": match.rule.get("name", ""),
-        "revisionId": match.rule["revisionId"],
-        "condition": condition,
-        "message": message,
-        "action": match.rule.get("action") or ["blockMessage"],
-        "createdAt": context.now,
-        "updatedAt": context.now,
-    }
 
 
 MESSAGES: Final = DocumentCollection(
@@ -166,7 +149,7 @@ def update_message(context: Context, call: Call) -> Document:
 def delete_message(context: Context, call: Call) -> None:
     """Remove a message, also from the blocked ones."""
     message = MESSAGES.delete(context, call)
-    context.store.documents.of(_BLOCKED).delete(message["id"])
+    context.store.documents.of(BLOCKED).delete(message["id"])
 
 
 def list_messages(context: Context, call: Call) -> bytes:
@@ -198,15 +181,17 @@ def review_blocked(context: Context, call: Call) -> None:
     """Put a blocked message among the reviewed ones, with the status that the review gives it."""
     review, message_id = read_document(call.body, BlockReview), call.path["id"]
     documents = context.store.documents
-    held = documents.of(_BLOCKED).get(message_id)
+    held = documents.of(BLOCKED).get(message_id)
     if held is None:
         raise no_message(message_id)
-    documents.of(_BLOCKED).delete(message_id)
+    documents.of(BLOCKED).delete(message_id)
     status = "approved" if review["status"] == "approved" else "disapproved"
     message = held["message"]
     message["data"]["moderation"]["status"] = status
     if documents.of(MESSAGES.kind).get(message_id) is not None:
         documents.of(MESSAGES.kind).put(message, message_id)
+    elif context.store.message(int(message_id)) is not None:
+        context.store.rewrite({int(message_id): message})
     reviewed = {"blockedAt": f"{held['createdAt']}.0", "appId": context.app["id"], "updatedAt": context.now}
     documents.of(_REVIEWED).put({**held, **reviewed}, message_id)
 
@@ -216,7 +201,7 @@ MESSAGE_HANDLERS: Final[dict[str, Handler]] = {
     "moderation.list_flagged_messages": serve_list(list_flagged, 50),
     "moderation.review_flagged_message": serve(review_flagged, root_acked("The message has been reviewed.")),
     "moderation.list_reviewed_messages": serve_list(list_held(_REVIEWED), 50),
-    "moderation.list_blocked_messages": serve_list(list_held(_BLOCKED)),
+    "moderation.list_blocked_messages": serve_list(list_held(BLOCKED)),
     "moderation.review_blocked_message": serve(review_blocked, acked("The message has been reviewed.")),
     "moderation.list_messages": list_messages,
     "moderation.get_message": serve(MESSAGES.get, data_reply),

@@ -16,6 +16,7 @@ from .envelopes import one_reply
 from .message_access import APP, StoredMessage, message_record, readable_message
 from .message_body import MESSAGE_BYTES, MessageBody, addressees, check_addressee, checked_data, message_type
 from .message_refusals import no_bot
+from .moderation_engine import block, disapproved, matching_rule
 from .refusals import Refusal, bad_request
 
 _NO_THREADS: Final = ("action", "call")
@@ -106,22 +107,30 @@ def _outcome(context: Context, draft: Draft, kind: str, receiver: str) -> dict[s
 
 
 def _store(context: Context, draft: Draft, kind: str, receiver: str) -> dict[str, Any]:
-    """Store the message for one receiver; `sentAt` is never below that of the message before."""
+    """Store the message for one receiver; `sentAt` is never below that of the message before.
+
+    One that a moderation rule meets is stored as disapproved, and is in the list of those blocked.
+    """
     check_addressee(context, kind, receiver, draft.sender)
     conversation = f"group_{receiver}" if kind == "group" else conversation_id(draft.sender, receiver)
     if draft.conversation not in (None, conversation):
         words = "The parent message is in another conversation."
         raise Refusal(400, "ERR_WRONG_MESSAGE_THREAD", words)
-    return context.store.add_message(
+    parties = {"sender": draft.sender, "receiver": receiver, "receiverType": kind}
+    match = matching_rule(context, {**parties, "data": draft.data})
+    message = context.store.add_message(
         draft.sender,
         receiver,
         receiver_type=kind,
         category=draft.category,
         type=draft.type,
-        data=draft.data,
+        data=draft.data if match is None else disapproved(draft.data, match),
         sent_at=context.now,
         **draft.fields,
     )
+    if match is not None:
+        block(context, message, match)
+    return message
 
 
 def _check_thread(parent: StoredMessage) -> None:
