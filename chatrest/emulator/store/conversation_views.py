@@ -86,7 +86,7 @@ class ConversationViews:
         self._synced_id = 0
         resets = db.execute("SELECT DISTINCT uid FROM views WHERE reset_id > 0")
         self._users_with_resets = {uid for (uid,) in resets}
-        self.app_pins = AppPins(db)
+        self.app_pins: AppPins = AppPins(db)
 
     def all(self, uid: str | None, conversation: str | None = None) -> list[View]:
         """Return the views of a user, or of all users; of one conversation, or of all that have messages."""
