@@ -10,7 +10,7 @@ from msgspec import UNSET, structs
 
 from ..core.decode import ACK, Ack, Outcomes, many, one
 from ..core.endpoint import Call, Endpoint
-from ..core.paging import BY_ID, BY_NEXT, BY_THREAD, BY_UPDATED
+from ..core.paging import BY_ID, BY_NEXT, BY_THREAD, BY_UPDATED, Paging
 from ..errors import RequestInvalidError
 from ..models.count import MessageCount
 from ..models.message import Message
@@ -21,6 +21,13 @@ from ..queries.new_messages import MessageBody, NewBotMessage, NewMessage, NewTh
 from ..walk import Walk
 from .collection import Collection, Start
 from .sent_messages import SentMessages, complete, first_message, first_record
+
+REACTIONS: Final = Paging(size="limit")
+"""Reactions: by the position of the reply, in the service's order.
+
+Services of this kind lead on by `id`, or by `cursorField` and `cursorValue` that show no direction
+(operations table, cursors.next_variants).
+"""
 
 SEND: Final = Endpoint(
     "messages.send", "POST", "/messages", one(Message, first_record), "never",
@@ -64,11 +71,11 @@ MARK_INTERACTED: Final = Endpoint(
 )  # fmt: skip
 LIST_REACTIONS: Final = Endpoint(
     "messages.list_reactions", "GET", "/messages/{id}/reactions", many(Reaction),
-    paging=BY_NEXT, acting="optional",
+    paging=REACTIONS, acting="optional",
 )  # fmt: skip
 LIST_REACTION: Final = Endpoint(
     "messages.list_reaction", "GET", "/messages/{id}/reactions/{reaction}", many(Reaction),
-    paging=BY_NEXT, acting="optional",
+    paging=REACTIONS, acting="optional",
 )  # fmt: skip
 ADD_REACTION: Final = Endpoint(
     "messages.add_reaction", "POST", "/messages/{id}/reactions/{reaction}", one(Message), "idempotent",
