@@ -7,7 +7,7 @@
     python -m benchmarks.overhead       # a call with all features, against hand-written aiohttp
     python -m benchmarks.import_time    # `import chatrest`, against `import aiohttp`
     python -m benchmarks.pace           # the use of rate limits of every kind, in virtual time
-    python -m benchmarks.waits          # fairness between lanes, bulkheads between regions, in real time
+    python -m benchmarks.waits          # fairness between lanes, bulkheads of regions and apps, in real time
 
 `--help` shows the sizes. `pace` runs in virtual time: its figures do not depend on the machine, and it takes
 about a minute and a half, as does `export`, whose comparison with dlt needs the extra `chatrest[compare]`.

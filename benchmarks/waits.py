@@ -1,12 +1,16 @@
-"""Waits of calls, in real time: interactive calls beside a thousand bulk calls, and a region that hangs.
+"""Waits of calls, in real time: beside a thousand bulk calls, and beside regions and apps that hang.
 
-Two tables. Fairness: the wait of an interactive call while a thousand bulk calls wait. Bulkheads: the
-duration of calls to one region while another region hangs. The use of rate limits is in `pace`.
+Three tables. Fairness: the wait of an interactive call while a thousand bulk calls wait. Bulkheads: the
+duration of calls to one region while another region hangs, and of calls to one app while other apps of its
+region hang. The use of rate limits is in `pace`.
+
+The medians are of calls in turns of idle and hanging rounds, so a busy machine changes both. The worst call
+is the first one beside apps that hang: it waits for a moment, until the pool lends places.
 """
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from statistics import median
 from typing import Any, Final, NamedTuple
@@ -20,6 +24,8 @@ from .measure import arguments, count, table, title
 
 LATENCY: Final = 0.02
 """Seconds until the emulator's reply, in the benchmark of waits for a place."""
+HANGING_APPS: Final = (1, 5)
+_NO_RAMP: Final = Pace(rate=1e6, window=1)  # else bulk calls would begin too slowly to wait for places
 _USER: Final = "/users/user-01"
 _PAUSE: Final = 0.05  # seconds between the interactive calls
 
@@ -43,7 +49,7 @@ async def wait_for_slot(seconds: int, waiting: int) -> Waits:
 async def wait_for_place(seconds: int, waiting: int) -> Waits:
     """Return the waits while `waiting` bulk tasks wait for one of 20 places."""
     async with Emulator(users=2, messages=0, weather=[Latency(LATENCY)]) as emulator:
-        return await _waits(emulator.app, seconds, waiting, concurrency=20)
+        return await _waits(emulator.app, seconds, waiting, concurrency=20, pace=_NO_RAMP)
 
 
 async def _waits(app: App, seconds: int, waiting: int, **options: Any) -> Waits:
@@ -82,29 +88,40 @@ async def _call_repeatedly(seconds: float, session: AsyncSession, tasks: int) ->
 # ── bulkheads ──
 
 
-async def measure_bulkheads(rounds: int, calls: int, waiting: int) -> dict[str, list[float]]:
-    """Return the durations of calls to one region while another is `idle` or `hanging`, in turns."""
+async def measure_bulkheads(
+    rounds: int, calls: int, waiting: int, *, region: str, apps: int = 1
+) -> dict[str, list[float]]:
+    """Return the durations of calls to a healthy app in `region`, in turns of two kinds of rounds.
+
+    `idle`: no other calls are made. `hanging`: `waiting` calls to each of `apps` apps of the region `us` are
+    never answered.
+    """
     durations: dict[str, list[float]] = {"idle": [], "hanging": []}
     async with (
         Emulator(users=2, messages=0, weather=[HalfOpen()]) as hanging,
         Emulator(users=2, messages=0) as healthy,
-        AsyncSession(hanging.app) as session,
+        AsyncSession(healthy.app) as session,
     ):
-        eu = session.for_app(App("emulated", healthy.app.api_key, "eu", base_url=healthy.base_url))
-        await _latencies(eu, calls)  # not measured: opens the connections
+        views = [session.for_app(_app(f"hanging-{number}", hanging, "us")) for number in range(apps)]
+        view = session.for_app(_app("healthy", healthy, region))
+        await _latencies(view, calls)  # not measured: opens the connections
         for _ in range(rounds):
-            durations["idle"] += await _latencies(eu, calls)
-            async with _hanging(session, waiting):
-                durations["hanging"] += await _latencies(eu, calls)
+            durations["idle"] += await _latencies(view, calls)
+            async with _hanging(views, waiting):
+                durations["hanging"] += await _latencies(view, calls)
     return durations
 
 
+def _app(app_id: str, emulator: Emulator, region: str) -> App:
+    return App(app_id, emulator.app.api_key, region, base_url=emulator.base_url)
+
+
 @asynccontextmanager
-async def _hanging(session: AsyncSession, calls: int) -> AsyncIterator[None]:
-    tasks = [asyncio.create_task(session.request("GET", _USER)) for _ in range(calls)]
+async def _hanging(views: Sequence[AsyncSession], calls: int) -> AsyncIterator[None]:
+    tasks = [asyncio.create_task(view.request("GET", _USER)) for view in views for _ in range(calls)]
     await asyncio.sleep(0.2)  # until all possible calls are sent and the others wait for a place
-    pool = session.pools["us"]
-    assert pool.active + pool.waiting == calls
+    pool = views[0].pools["us"]
+    assert pool.active + pool.waiting == len(tasks)
     try:
         yield
     finally:
@@ -139,28 +156,37 @@ def _waits_table(seconds: int, waiting: int) -> str:
     return table(("waiting for", "lane", "calls", "median ms", "worst ms"), rows)
 
 
-def _bulkheads_table(rounds: int, calls: int, waiting: int) -> str:
-    durations = asyncio.run(measure_bulkheads(rounds, calls, waiting))
-    base = median(durations["idle"])
-    rows = [
-        (other, str(len(times)), f"{median(times) * 1e3:.2f}", f"{median(times) / base:.2f}")
-        for other, times in durations.items()
-    ]
-    return table(("the other region", "calls", "median ms", "ratio"), rows)
+def _bulkheads_table(others: str, kinds: Mapping[str, dict[str, list[float]]]) -> str:
+    rows = []
+    for name, durations in kinds.items():
+        base = median(durations["idle"])
+        for other, times in durations.items():
+            numbers = (f"{median(times) * 1e3:.2f}", f"{median(times) / base:.2f}", f"{max(times) * 1e3:.1f}")
+            rows.append((f"{name}, {other}", str(len(times)), *numbers))
+    return table((others, "calls", "median ms", "ratio", "worst ms"), rows)
 
 
 def main(argv: Sequence[str] | None = None) -> None:
     """Print the tables."""
     parser = arguments(__doc__, rounds=5)
-    parser.add_argument("--waiting", type=count, default=1000, help="calls that wait or hang (1000)")
+    parser.add_argument("--waiting", type=count, default=1000, help="calls that wait (1000)")
+    parser.add_argument("--hanging", type=count, default=300, help="calls that hang, to each app (300)")
     parser.add_argument("--seconds", type=count, default=6, help="seconds of a fairness run (6)")
-    parser.add_argument("--calls", type=count, default=100, help="calls to a region, per round (100)")
+    parser.add_argument("--calls", type=count, default=100, help="calls to a healthy app, per round (100)")
     args = parser.parse_args(argv)
     subject = f"Waits before sending, while {args.waiting} bulk tasks call without pause"
     print(title(subject, "wall clock time", "aiohttp"))
     print(_waits_table(args.seconds, args.waiting))
-    print(f"\nA call to one region while {args.waiting} calls to another one are never answered\n")
-    print(_bulkheads_table(args.rounds, args.calls, args.waiting))
+    sizes = (args.rounds, args.calls, args.hanging)
+    print(f"\nA call to one region while {args.hanging} calls to another one are never answered\n")
+    regions = {"a region": asyncio.run(measure_bulkheads(*sizes, region="eu"))}
+    print(_bulkheads_table("the other region", regions))
+    print(f"\nA call to one app while {args.hanging} calls to each other app of its region hang\n")
+    apps = {
+        f"{number} app{'s'[: number > 1]}": asyncio.run(measure_bulkheads(*sizes, region="us", apps=number))
+        for number in HANGING_APPS
+    }
+    print(_bulkheads_table("the other apps", apps))
 
 
 if __name__ == "__main__":

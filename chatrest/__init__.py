@@ -8,6 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from .core.breaker import HostState as HostState
     from .core.cursor import Cursor as Cursor
     from .core.decode import parse as parse
     from .core.hosts import App as App
@@ -36,28 +37,169 @@ if TYPE_CHECKING:
         TransportError as TransportError,
     )
     from .management import AsyncManagement as AsyncManagement
+    from .models.api_key import ApiKey as ApiKey
     from .models.app import AppInfo as AppInfo
+    from .models.call_record import CallRecord as CallRecord, Transcription as Transcription
+    from .models.conversation import Conversation as Conversation, ConversationParty as ConversationParty
     from .models.count import MessageCount as MessageCount
-    from .models.member import (
-        AddedMember as AddedMember,
-        Member as Member,
-        MemberScope as MemberScope,
+    from .models.flag import Flag as Flag
+    from .models.group import Group as Group
+    from .models.imports import (
+        GroupOutcome as GroupOutcome,
+        MemberOutcome as MemberOutcome,
+        MessageOutcome as MessageOutcome,
+        UserOutcome as UserOutcome,
     )
+    from .models.item_ack import ItemAck as ItemAck
+    from .models.member import AddedMember as AddedMember, Member as Member, MemberScope as MemberScope
     from .models.message import (
         ActionMessage as ActionMessage,
         CallMessage as CallMessage,
         CustomMessage as CustomMessage,
+        InteractiveMessage as InteractiveMessage,
         MediaMessage as MediaMessage,
         Message as Message,
         TextMessage as TextMessage,
         UnknownMessage as UnknownMessage,
     )
+    from .models.metrics import (
+        MessageDataPoint as MessageDataPoint,
+        MessageMetrics as MessageMetrics,
+        TimeRange as TimeRange,
+        UsageFigures as UsageFigures,
+        UsageMetrics as UsageMetrics,
+    )
+    from .models.moderation import (
+        BlockedMessage as BlockedMessage,
+        KeywordList as KeywordList,
+        ModerationCondition as ModerationCondition,
+        ModerationFilter as ModerationFilter,
+        ModerationRule as ModerationRule,
+        Reason as Reason,
+        ReviewedMessage as ReviewedMessage,
+        RuleRevision as RuleRevision,
+    )
+    from .models.notification import (
+        ContactDetails as ContactDetails,
+        MutedConversations as MutedConversations,
+        NotificationLog as NotificationLog,
+        NotificationPreferenceGroups as NotificationPreferenceGroups,
+        NotificationPreferences as NotificationPreferences,
+        NotificationSettings as NotificationSettings,
+        PushToken as PushToken,
+        PushTokens as PushTokens,
+        Timezone as Timezone,
+        UserNotificationPreferences as UserNotificationPreferences,
+    )
+    from .models.notification_provider import (
+        CustomProvider as CustomProvider,
+        CustomPushProviders as CustomPushProviders,
+        PushProviders as PushProviders,
+        SendgridProvider as SendgridProvider,
+        TwilioProvider as TwilioProvider,
+    )
     from .models.outcome import Ack as Ack, Outcomes as Outcomes
-    from .models.user import AuthToken as AuthToken, User as User
-    from .queries.apps import AppQuery as AppQuery
+    from .models.reaction import Reaction as Reaction
+    from .models.role import (
+        Feature as Feature,
+        Permission as Permission,
+        PermissionMap as PermissionMap,
+        PermissionOutcomes as PermissionOutcomes,
+        Role as Role,
+        RoleSettings as RoleSettings,
+    )
+    from .models.sent_message import SentMessage as SentMessage
+    from .models.user import (
+        AuthToken as AuthToken,
+        DeactivatedUsers as DeactivatedUsers,
+        ReactivatedUsers as ReactivatedUsers,
+        User as User,
+    )
+    from .models.webhook import Trigger as Trigger, Webhook as Webhook
+    from .network.pool_state import LimitState as LimitState, PoolState as PoolState
+    from .queries.api_keys import (
+        ApiKeyChanges as ApiKeyChanges,
+        ApiKeyQuery as ApiKeyQuery,
+        NewApiKey as NewApiKey,
+    )
+    from .queries.apps import AppQuery as AppQuery, NewApp as NewApp
+    from .queries.auth_tokens import TokenChanges as TokenChanges
+    from .queries.calls import CallQuery as CallQuery, TranscriptionQuery as TranscriptionQuery
+    from .queries.conversations import (
+        ConversationPin as ConversationPin,
+        ConversationQuery as ConversationQuery,
+    )
+    from .queries.data_import import (
+        GroupImport as GroupImport,
+        MemberImport as MemberImport,
+        MessageImport as MessageImport,
+        UserImport as UserImport,
+    )
+    from .queries.files import File as File
+    from .queries.friends import FriendQuery as FriendQuery
+    from .queries.groups import GroupChanges as GroupChanges, GroupQuery as GroupQuery, NewGroup as NewGroup
     from .queries.members import MemberQuery as MemberQuery, NewMembers as NewMembers
-    from .queries.messages import MessageQuery as MessageQuery, NewMessage as NewMessage
-    from .queries.users import UserQuery as UserQuery
+    from .queries.messages import (
+        MessageChanges as MessageChanges,
+        MessageQuery as MessageQuery,
+        ThreadQuery as ThreadQuery,
+    )
+    from .queries.moderation import (
+        ModerationQuery as ModerationQuery,
+        NewFlag as NewFlag,
+        NewKeywordList as NewKeywordList,
+        NewModeratedMessage as NewModeratedMessage,
+        NewReason as NewReason,
+        NewRule as NewRule,
+        RuleCondition as RuleCondition,
+        RuleFilter as RuleFilter,
+    )
+    from .queries.new_messages import (
+        InteractionGoal as InteractionGoal,
+        MultipleReceivers as MultipleReceivers,
+        NewAttachment as NewAttachment,
+        NewBotMessage as NewBotMessage,
+        NewMessage as NewMessage,
+        NewThreadMessage as NewThreadMessage,
+    )
+    from .queries.notification_providers import (
+        ApnsProvider as ApnsProvider,
+        CustomEmailProviderChanges as CustomEmailProviderChanges,
+        CustomPushProviderChanges as CustomPushProviderChanges,
+        CustomSmsProviderChanges as CustomSmsProviderChanges,
+        FcmProvider as FcmProvider,
+        NewCustomEmailProvider as NewCustomEmailProvider,
+        NewCustomPushProvider as NewCustomPushProvider,
+        NewCustomSmsProvider as NewCustomSmsProvider,
+        NewSendgridProvider as NewSendgridProvider,
+        NewTwilioProvider as NewTwilioProvider,
+        SendgridProviderChanges as SendgridProviderChanges,
+        TwilioProviderChanges as TwilioProviderChanges,
+    )
+    from .queries.notifications import (
+        ContactDetailsChanges as ContactDetailsChanges,
+        ConversationsToMute as ConversationsToMute,
+        ConversationsToUnmute as ConversationsToUnmute,
+        ConversationToMute as ConversationToMute,
+        ConversationToUnmute as ConversationToUnmute,
+        MutePreferences as MutePreferences,
+        NewPushToken as NewPushToken,
+        NotificationLogQuery as NotificationLogQuery,
+        PreferencesChanges as PreferencesChanges,
+        SettingsChanges as SettingsChanges,
+    )
+    from .queries.pages import PageQuery as PageQuery
+    from .queries.roles import (
+        NewRole as NewRole,
+        NewRoleSettings as NewRoleSettings,
+        RoleChanges as RoleChanges,
+    )
+    from .queries.users import NewUser as NewUser, UserChanges as UserChanges, UserQuery as UserQuery
+    from .queries.webhooks import (
+        NewWebhook as NewWebhook,
+        WebhookChanges as WebhookChanges,
+        WebhookQuery as WebhookQuery,
+    )
     from .session import AsyncSession as AsyncSession
     from .times import to_datetime as to_datetime
     from .walk import Page as Page, Walk as Walk
@@ -65,6 +207,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
+    "core.breaker": "HostState",
     "core.cursor": "Cursor",
     "core.decode": "parse",
     "core.hosts": "App",
@@ -72,24 +215,80 @@ _HOMES = {
     "core.retry": "RetryPolicy",
     "core.timeouts": "Timeouts",
     "errors": (
-        "ApiError AuthenticationError BadRequestError ChatRestError ConflictError ConnectError CursorError "
-        "DeadlineExceededError DeadlineOutcomeUnknownError NotFoundError OutcomeUnknownError "
-        "PermissionDeniedError RateLimitError ReplyUnreadableError RequestInvalidError RequestTimeoutError "
-        "ServerError ServerOutcomeUnknownError TransportError"
+        "ApiError AuthenticationError BadRequestError ChatRestError ConflictError ConnectError "
+        "CursorError DeadlineExceededError DeadlineOutcomeUnknownError NotFoundError "
+        "OutcomeUnknownError PermissionDeniedError RateLimitError ReplyUnreadableError "
+        "RequestInvalidError RequestTimeoutError ServerError ServerOutcomeUnknownError "
+        "TransportError"
     ),
     "management": "AsyncManagement",
+    "models.api_key": "ApiKey",
     "models.app": "AppInfo",
+    "models.call_record": "CallRecord Transcription",
+    "models.conversation": "Conversation ConversationParty",
     "models.count": "MessageCount",
+    "models.flag": "Flag",
+    "models.group": "Group",
+    "models.imports": "GroupOutcome MemberOutcome MessageOutcome UserOutcome",
+    "models.item_ack": "ItemAck",
     "models.member": "AddedMember Member MemberScope",
     "models.message": (
-        "ActionMessage CallMessage CustomMessage MediaMessage Message TextMessage UnknownMessage"
+        "ActionMessage CallMessage CustomMessage InteractiveMessage MediaMessage Message TextMessage "
+        "UnknownMessage"
+    ),
+    "models.metrics": "MessageDataPoint MessageMetrics TimeRange UsageFigures UsageMetrics",
+    "models.moderation": (
+        "BlockedMessage KeywordList ModerationCondition ModerationFilter ModerationRule Reason "
+        "ReviewedMessage RuleRevision"
+    ),
+    "models.notification": (
+        "ContactDetails MutedConversations NotificationLog NotificationPreferenceGroups "
+        "NotificationPreferences NotificationSettings PushToken PushTokens Timezone "
+        "UserNotificationPreferences"
+    ),
+    "models.notification_provider": (
+        "CustomProvider CustomPushProviders PushProviders SendgridProvider TwilioProvider"
     ),
     "models.outcome": "Ack Outcomes",
-    "models.user": "AuthToken User",
-    "queries.apps": "AppQuery",
+    "models.reaction": "Reaction",
+    "models.role": "Feature Permission PermissionMap PermissionOutcomes Role RoleSettings",
+    "models.sent_message": "SentMessage",
+    "models.user": "AuthToken DeactivatedUsers ReactivatedUsers User",
+    "models.webhook": "Trigger Webhook",
+    "network.pool_state": "LimitState PoolState",
+    "queries.api_keys": "ApiKeyChanges ApiKeyQuery NewApiKey",
+    "queries.apps": "AppQuery NewApp",
+    "queries.auth_tokens": "TokenChanges",
+    "queries.calls": "CallQuery TranscriptionQuery",
+    "queries.conversations": "ConversationPin ConversationQuery",
+    "queries.data_import": "GroupImport MemberImport MessageImport UserImport",
+    "queries.files": "File",
+    "queries.friends": "FriendQuery",
+    "queries.groups": "GroupChanges GroupQuery NewGroup",
     "queries.members": "MemberQuery NewMembers",
-    "queries.messages": "MessageQuery NewMessage",
-    "queries.users": "UserQuery",
+    "queries.messages": "MessageQuery MessageChanges ThreadQuery",
+    "queries.moderation": (
+        "ModerationQuery NewFlag NewKeywordList NewModeratedMessage NewReason NewRule "
+        "RuleCondition RuleFilter"
+    ),
+    "queries.new_messages": (
+        "InteractionGoal MultipleReceivers NewAttachment NewBotMessage NewMessage NewThreadMessage"
+    ),
+    "queries.notification_providers": (
+        "ApnsProvider CustomEmailProviderChanges CustomPushProviderChanges "
+        "CustomSmsProviderChanges FcmProvider NewCustomEmailProvider NewCustomPushProvider "
+        "NewCustomSmsProvider NewSendgridProvider NewTwilioProvider SendgridProviderChanges "
+        "TwilioProviderChanges"
+    ),
+    "queries.notifications": (
+        "ContactDetailsChanges ConversationToMute ConversationToUnmute ConversationsToMute "
+        "ConversationsToUnmute MutePreferences NewPushToken NotificationLogQuery "
+        "PreferencesChanges SettingsChanges"
+    ),
+    "queries.pages": "PageQuery",
+    "queries.roles": "NewRole NewRoleSettings RoleChanges",
+    "queries.users": "NewUser UserChanges UserQuery",
+    "queries.webhooks": "NewWebhook WebhookChanges WebhookQuery",
     "session": "AsyncSession",
     "times": "to_datetime",
     "walk": "Page Walk",

@@ -1,6 +1,6 @@
 """The management interface: calls with an account's address and keys (Authentication 6)."""
 
-from typing import Any, Final, Self, Unpack, final
+from typing import TYPE_CHECKING, Any, Final, Self, Unpack, final
 
 from .core.arguments import hides_arguments
 from .core.hosts import check_key, check_url
@@ -8,8 +8,12 @@ from .core.wire import Headers
 from .errors import RequestInvalidError
 from .network.options import ClientOptions, Destination
 from .network.view import ClientView
-from .resources.apps import Apps
-from .resources.collection import collection
+from .resources.lazy import collection
+
+if TYPE_CHECKING:  # a collection's module is loaded when its attribute is first used
+    from .resources.apps import Apps
+    from .resources.triggers import Triggers
+    from .resources.webhooks import Webhooks
 
 NAME: Final = "management"
 """The name of the pool, and the app id in records and cursors."""
@@ -43,4 +47,7 @@ class AsyncManagement(ClientView):
             raise RequestInvalidError("on_behalf_of: nobody acts on the management interface but the account")
         return super()._view(**changes)
 
-    apps = collection(Apps)
+    # One line a collection, in the order of the alphabet: the attribute has the name of its module.
+    apps: "collection[Apps]" = collection()
+    triggers: "collection[Triggers]" = collection()
+    webhooks: "collection[Webhooks]" = collection()

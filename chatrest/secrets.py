@@ -19,7 +19,11 @@ _LONGEST_ESCAPE: Final = 12  # `&#x00041;` and a few backslashes
 _BACKSLASHES: Final = r"(?:\\|u005c|%5c|&#0*92;|&#x0*5c;)*+"
 
 # Names are compared without case, dashes and underscores: apiKey, api_key and apikey are equal.
-_CREDENTIALS = frozenset({"accesskey", "apikey", "apikeys", "authtoken", "password", "secret", "token"})
+_CREDENTIALS = frozenset({
+    "accesskey", "apikey", "apikeys", "authtoken", "basicauthpassword", "devicetoken", "fcmtoken", "p8key",
+    "password", "privatekey", "pushtoken", "secret", "sendgridapikey", "token", "twilioauthtoken",
+    "voiptoken",
+})  # fmt: skip
 _NAMES = "|".join("[-_]*".join(name) for name in sorted(_CREDENTIALS))
 # The value of a name: a quoted text, a list, an object, or a word; its closing character may be cut off.
 _VALUE = r"""\\*"(?:[^"\\]|\\.)*+"?|\\*'(?:[^'\\]|\\.)*+'?|\[[^\]]*+\]?|\{[^}]*+\}?|[^\s,;&}\]<>]+"""

@@ -1,6 +1,6 @@
 """The session: the collections of one app, with one acting user and one set of options."""
 
-from typing import Self, Unpack, final
+from typing import TYPE_CHECKING, Self, Unpack, final
 
 from .core.arguments import check_unquoted, hides_arguments
 from .core.endpoint import check_acting_user
@@ -9,11 +9,27 @@ from .core.wire import Headers
 from .errors import RequestInvalidError
 from .network.options import ClientOptions, Destination
 from .network.view import ClientView
-from .resources.auth_tokens import AuthTokens
-from .resources.collection import collection
-from .resources.members import Members
-from .resources.messages import Messages
-from .resources.users import Users
+from .resources.lazy import collection
+
+if TYPE_CHECKING:  # a collection's module is loaded when its attribute is first used
+    from .resources.api_keys import ApiKeys
+    from .resources.auth_tokens import AuthTokens
+    from .resources.banned_users import BannedUsers
+    from .resources.blocked_users import BlockedUsers
+    from .resources.calls import Calls
+    from .resources.conversations import Conversations
+    from .resources.data_import import DataImport
+    from .resources.friends import Friends
+    from .resources.groups import Groups
+    from .resources.members import Members
+    from .resources.messages import Messages
+    from .resources.metrics import Metrics
+    from .resources.moderation import Moderation
+    from .resources.notifications import Notifications
+    from .resources.rbac import Rbac
+    from .resources.restricted_features import RestrictedFeatures
+    from .resources.roles import Roles
+    from .resources.users import Users
 
 
 @final
@@ -65,10 +81,25 @@ class AsyncSession(ClientView):
             raise RequestInvalidError("uid = None: allowed is a user's uid")
         return self._view(acting_user=check_acting_user(uid, "uid"))
 
-    auth_tokens = collection(AuthTokens)
-    members = collection(Members)
-    messages = collection(Messages)
-    users = collection(Users)
+    # One line a collection, in the order of the alphabet: the attribute has the name of its module.
+    api_keys: "collection[ApiKeys]" = collection()
+    auth_tokens: "collection[AuthTokens]" = collection()
+    banned_users: "collection[BannedUsers]" = collection()
+    blocked_users: "collection[BlockedUsers]" = collection()
+    calls: "collection[Calls]" = collection()
+    conversations: "collection[Conversations]" = collection()
+    data_import: "collection[DataImport]" = collection()
+    friends: "collection[Friends]" = collection()
+    groups: "collection[Groups]" = collection()
+    members: "collection[Members]" = collection()
+    messages: "collection[Messages]" = collection()
+    metrics: "collection[Metrics]" = collection()
+    moderation: "collection[Moderation]" = collection()
+    notifications: "collection[Notifications]" = collection()
+    rbac: "collection[Rbac]" = collection()
+    restricted_features: "collection[RestrictedFeatures]" = collection()
+    roles: "collection[Roles]" = collection()
+    users: "collection[Users]" = collection()
 
 
 def _destination(app: object) -> Destination:

@@ -40,8 +40,17 @@ def to_seconds(name: str, moment: date) -> int:
 
     Raises `RequestInvalidError` with the field's `name` for a datetime without a time zone.
     """
+    return _since_epoch(name, moment) // timedelta(seconds=1)
+
+
+def to_milliseconds(name: str, moment: date) -> int:
+    """Return the epoch milliseconds of an aware datetime or a date, as `to_seconds` does the seconds."""
+    return _since_epoch(name, moment) // timedelta(milliseconds=1)
+
+
+def _since_epoch(name: str, moment: date) -> timedelta:
     if not isinstance(moment, datetime):
         moment = datetime.combine(moment, time(), UTC)
     if moment.utcoffset() is None:
         raise RequestInvalidError(f"{name} = {moment!r}: allowed is a datetime with a time zone (tzinfo=UTC)")
-    return (moment - _EPOCH) // timedelta(seconds=1)
+    return moment - _EPOCH

@@ -49,9 +49,20 @@ class Peer:
             method, target, _ = first.split(" ")
             fields = tuple((name, value) for name, _, value in (line.partition(": ") for line in lines))
             sizes = [value for name, value in fields if name.lower() == "content-length"]
-            return ReceivedRequest(method, target, fields, await self.reader.readexactly(int(*sizes or "0")))
+            body = await (self.reader.readexactly(int(*sizes)) if sizes else self._chunked(fields))
+            return ReceivedRequest(method, target, fields, body)
         except (asyncio.IncompleteReadError, ConnectionError):
             return None
+
+    async def _chunked(self, fields: tuple[tuple[str, str], ...]) -> bytes:
+        """Return a body of unknown length, or none where the headers announce none."""
+        body = b""
+        while ("Transfer-Encoding", "chunked") in fields:
+            size = int(await self.reader.readuntil(b"\r\n"), 16)
+            body += (await self.reader.readexactly(size + 2))[:-2]
+            if not size:
+                break
+        return body
 
     async def send(self, data: bytes) -> None:
         self.writer.write(data)

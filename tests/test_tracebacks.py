@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from chatrest import (
+    ApnsProvider,
     App,
     AsyncManagement,
     AsyncSession,
@@ -19,7 +20,12 @@ from chatrest import (
     ConnectError,
     DeadlineExceededError,
     DeadlineOutcomeUnknownError,
+    FcmProvider,
+    File,
+    NewKeywordList,
     NewMessage,
+    NewPushToken,
+    NewWebhook,
     OutcomeUnknownError,
     RateLimitError,
     ReplyUnreadableError,
@@ -29,6 +35,7 @@ from chatrest import (
     ServerError,
     ServerOutcomeUnknownError,
     Timeouts,
+    TokenChanges,
     TransportError,
 )
 from chatrest.core.decode import read_json
@@ -96,6 +103,8 @@ CALLS: dict[str, Callable[[AsyncSession], Awaitable[Any]]] = {
     "send": lambda session: session.messages.send(NewMessage.text("bob", "hello"), on_behalf_of="me"),
     "get": lambda session: session.request("GET", f"/apikeys/{KEY}"),
     "post": lambda session: session.request("POST", f"/apikeys/{KEY}", json={"key": KEY}, query={"a": KEY}),
+    "key": lambda session: session.api_keys.get(KEY),
+    "token": lambda session: session.auth_tokens.update("bob", KEY, TokenChanges(platform="ios")),
 }
 
 
@@ -121,6 +130,51 @@ async def test_no_error_of_a_call_leads_to_a_key(
     assert_hidden(caught.value)
     assert caught.value.operation
     assert not any(secret in caplog.text for secret in HIDDEN_ONES)
+
+
+PROVIDER = "pr0vider-s3cret-63"
+PROVIDER_CALLS: dict[str, Callable[[AsyncSession], Awaitable[Any]]] = {
+    "tokens": lambda session: session.notifications.list_push_tokens(PROVIDER, all=True),
+    "token": lambda session: session.notifications.delete_push_token(PROVIDER, PROVIDER),
+    "logout": lambda session: session.notifications.unregister_push_tokens(PROVIDER),
+    "device": lambda session: session.notifications.register_push_token(NewPushToken(fcm_token=PROVIDER)),
+    "apns": lambda session: session.notifications.add_apns_provider(ApnsProvider(p8_key=PROVIDER)),
+    "fcm": lambda session: session.notifications.add_fcm_provider(
+        FcmProvider(service_account_creds={"private_key": PROVIDER})
+    ),
+}
+
+
+@pytest.mark.parametrize("call", PROVIDER_CALLS)
+@pytest.mark.parametrize("step", STEPS)
+async def test_no_error_leads_to_a_providers_secret(step: str, call: str) -> None:
+    async with Faulty(STEPS[step]) as server, server.session(**options()) as session:
+        with pytest.raises(ChatRestError) as caught:
+            await PROVIDER_CALLS[call](session)
+    text = everything(caught.value)
+    assert PROVIDER not in text, text[max(0, text.index(PROVIDER) - 300) :][:400]
+
+
+@pytest.mark.parametrize("step", STEPS)
+async def test_no_error_of_a_form_leads_to_its_file(step: str) -> None:
+    terms = NewKeywordList(category="word", file=File(f"word,{PROVIDER}".encode()))
+    async with Faulty(STEPS[step]) as server, server.session(**options()) as session:
+        with pytest.raises(ChatRestError) as caught:
+            await session.moderation.create_keyword_list(terms)
+    assert_hidden(caught.value)
+    assert PROVIDER not in everything(caught.value)
+
+
+@pytest.mark.parametrize("step", STEPS)
+async def test_no_error_leads_to_the_password_of_a_webhook(step: str) -> None:
+    hook = NewWebhook(id="w", name="W", webhook_url="https://h.example", password=PROVIDER)
+    async with Faulty(STEPS[step]) as server:
+        account = AsyncManagement(server.url, key=KEY, secret=MANAGEMENT[1], sleep=no_wait, **options())
+        async with account:
+            with pytest.raises(ChatRestError) as caught:
+                await account.webhooks.create("app-1", hook)
+    assert_hidden(caught.value)
+    assert PROVIDER not in everything(caught.value)
 
 
 @pytest.mark.parametrize("step", STEPS)

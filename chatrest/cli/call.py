@@ -4,9 +4,11 @@ import sys
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any, Final
 
 import click
+from click.shell_completion import CompletionItem
 from msgspec import structs
 
 from ..core.decode import Ack, Many, Outcomes, read_json
@@ -15,10 +17,12 @@ from ..core.outcomes import outcomes_of
 from ..core.rows import AsRows
 from ..errors import ChatRestError, ReplyUnreadableError, RequestInvalidError
 from ..models.raw_json import write_value
+from ..models.role import PermissionOutcomes
 from . import streams
 from .call_arguments import call_of
 from .call_help import describe, usage
-from .call_parameters import nearest
+from .call_parameters import Parameters, completions, nearest
+from .call_values import choices
 from .environment import management, session
 from .lists import ListPrinter, cursor_option, limit_option
 from .running import run
@@ -27,6 +31,7 @@ if TYPE_CHECKING:
     from ..management import AsyncManagement
     from ..session import AsyncSession
 
+_INDENT: Final = " " * 7
 _LINE_BREAKS: Final = bytes.maketrans(b"\r\n", b"  ")
 
 
@@ -72,7 +77,11 @@ class OperationCommand(click.Command):
         super().__init__(
             endpoint.name,
             callback=partial(_call_list if is_list else _call_once, endpoint),
-            params=[click.Argument(["texts"], nargs=-1, metavar="KEY=VALUE")],
+            params=[
+                click.Argument(
+                    ["texts"], nargs=-1, metavar="KEY=VALUE", shell_complete=partial(_complete, endpoint)
+                )
+            ],
             short_help=f"{endpoint.method} {endpoint.path}",
         )
         if is_list:
@@ -83,9 +92,34 @@ class OperationCommand(click.Command):
         """Return what has to be given, by its name."""
         return usage(self._endpoint)
 
+    def format_usage(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the usage; unlike click's own it never breaks a name over two lines."""
+        text = " ".join(["Usage:", ctx.command_path, *self.collect_usage_pieces(ctx)])
+        lines = wrap(
+            text, formatter.width, subsequent_indent=_INDENT, break_long_words=False, break_on_hyphens=False
+        )
+        formatter.write("\n".join(lines) + "\n")
+
     def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write what the operation is, and its parameters."""
         describe(self._endpoint, formatter)
+
+
+def _complete(
+    endpoint: Endpoint[Any], ctx: click.Context, param: click.Parameter, incomplete: str
+) -> list[CompletionItem]:
+    """Return the parameters that begin with a text, or the values of one: `status=available`.
+
+    Bash takes `status=av` for three words, of which the last is completed.
+    """
+    parameters, (*texts,) = Parameters(endpoint), ctx.params.get("texts") or ()
+    if texts and texts[-1] == "=":
+        texts.pop()
+    if texts and (parameter := parameters.get(texts[-1])) is not None:
+        values = (value for value in choices(parameter.rule) if value.startswith(incomplete))
+        return [CompletionItem(value) for value in values]
+    items = completions(parameters, texts, incomplete)
+    return [CompletionItem(text, help=words) for text, words in items]
 
 
 def _call_list(
@@ -135,7 +169,10 @@ def _outcomes(reply: Outcomes[Any]) -> dict[str, Any]:
         served = outcomes_of(read_json(reply.raw))
     except ReplyUnreadableError:
         served = {}
-    return {key: served.get(key, outcome) for key, outcome in reply.items()}
+    outcomes = {key: served.get(key, outcome) for key, outcome in reply.items()}
+    return (
+        outcomes | {"permissions": reply.permissions} if isinstance(reply, PermissionOutcomes) else outcomes
+    )
 
 
 def _client(endpoint: Endpoint[Any]) -> "AsyncSession | AsyncManagement":

@@ -11,9 +11,10 @@ from msgspec import Struct
 
 from ..core.endpoint import Call, Endpoint
 from ..errors import RequestInvalidError
+from ..queries.files import File
 from ..secrets import shown
 from .call_parameters import ACTING, BODY, Parameter, Parameters
-from .call_values import convert, list_type, read_json, takes_text
+from .call_values import convert, list_type, read_json, takes_file, takes_text
 
 ReadFile: TypeAlias = Callable[[str], str]
 """Return the text of the file of this name."""
@@ -36,7 +37,9 @@ def call_of(endpoint: Endpoint[Any], texts: Sequence[str], read_file: ReadFile) 
     parameters = Parameters(endpoint)
     given = _by_name(parameters, texts)
     _check_names(endpoint, parameters, given)
-    values: dict[str, dict[str, Any]] = {place: {} for place in ("acting", "path", "query", "body")}
+    values: dict[str, dict[str, Any]] = {
+        place: {} for place in ("acting", "path", "query", "headers", "body")
+    }
     for parameter in parameters.all:
         if parameter.name in given.by_name and parameter.place != "whole body":
             value = _value(parameter, given.by_name[parameter.name], read_file)
@@ -47,6 +50,7 @@ def call_of(endpoint: Endpoint[Any], texts: Sequence[str], read_file: ReadFile) 
     return endpoint(
         query=endpoint.query(**values["query"]) if endpoint.query and values["query"] else None,
         body=_body(endpoint, parameters, whole, values["body"]),
+        headers=endpoint.headers(**values["headers"]) if endpoint.headers else None,
         on_behalf_of=values["acting"].get(ACTING),
         **values["path"],
     )
@@ -97,6 +101,8 @@ def _check(
 
 def _value(parameter: Parameter, texts: Sequence[str], read_file: ReadFile) -> Any:
     """Return the value of one parameter; a list takes the items of every text."""
+    if takes_file(parameter.rule):
+        return _file(parameter.name, texts)
     if list_type(parameter.rule) is None or len(texts) == 1:
         text = _single(parameter.name, texts, read_file)
         if text == "null" and parameter.takes_null and not takes_text(parameter.rule):
@@ -106,10 +112,22 @@ def _value(parameter: Parameter, texts: Sequence[str], read_file: ReadFile) -> A
     return [item for items in lists for item in (items if isinstance(items, list) else [items])]
 
 
+def _file(name: str, texts: Sequence[str]) -> File:
+    """Return the file that `@FILE` names; it is read when the call is sent."""
+    text = _once(name, texts)
+    if not text.startswith("@") or text in ("@", "@-"):
+        raise RequestInvalidError(f"{name} = {shown(text)}: allowed is @ and the path of a file")
+    return File(text[1:])
+
+
 def _single(name: str, texts: Sequence[str], read_file: ReadFile) -> str:
+    return _content(_once(name, texts), read_file)
+
+
+def _once(name: str, texts: Sequence[str]) -> str:
     if len(texts) > 1:
         raise RequestInvalidError(f"{name}: given {len(texts)} times, allowed is once")
-    return _content(texts[0], read_file)
+    return texts[0]
 
 
 def _content(text: str, read_file: ReadFile) -> str:

@@ -13,6 +13,7 @@ _SECTIONS: Final[tuple[tuple[str, tuple[Place, ...]], ...]] = (
     ("Path", ("path",)),
     ("Query", ("query",)),
     ("Body", ("whole body", "body")),
+    ("Headers", ("headers",)),
     ("Acting user", ("acting",)),
 )
 _WIDEST: Final = 40
@@ -51,6 +52,8 @@ def describe(endpoint: Endpoint[Any], formatter: click.HelpFormatter) -> None:
 
 def _sentences(endpoint: Endpoint[Any]) -> list[str]:
     sentences = [_printed(endpoint), _REPEATED[endpoint.replay]]
+    if endpoint.deprecated is not None:
+        sentences.insert(0, f"Deprecated{f': use {endpoint.deprecated}' if endpoint.deprecated else ''}.")
     if endpoint.interface == "management":
         sentences.append(
             "Reads CHATREST_MANAGEMENT_URL, CHATREST_MANAGEMENT_KEY and CHATREST_MANAGEMENT_SECRET."

@@ -5,22 +5,22 @@ the path, and `query.NAME` and `body.NAME` reach the others.
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from difflib import get_close_matches
 from typing import Any, Final, Literal, TypeAlias
 
 from msgspec import Struct, inspect, structs
 
 from ..core.endpoint import Endpoint
-from .call_values import alternatives, description, type_label
+from .call_values import alternatives, choices, description, type_label
 
-Place: TypeAlias = Literal["acting", "whole body", "path", "query", "body"]
+Place: TypeAlias = Literal["acting", "whole body", "path", "query", "headers", "body"]
 
 ACTING: Final = "on_behalf_of"
 BODY: Final = "body"
 _TEXT: Final = inspect.StrType()
 _PREFIXED: Final = ("path", "query", "body")
-_SHOWN: Final[tuple[Place, ...]] = (*_PREFIXED, "whole body", "acting")
+_SHOWN: Final[tuple[Place, ...]] = (*_PREFIXED, "headers", "whole body", "acting")
 _HUMP: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
 
@@ -76,6 +76,21 @@ class Parameters:
         return _question([lowered[match.lower()].name for match in matches])
 
 
+def completions(parameters: Parameters, texts: Iterable[str], incomplete: str) -> Iterator[tuple[str, str]]:
+    """Yield the texts `KEY=` and `KEY=VALUE` that begin with `incomplete`, each with its description.
+
+    Keys that `texts` have already are left out; values are those of parameters with a few.
+    """
+    given = {text.partition("=")[0] for text in texts}
+    for parameter in parameters.all:
+        key = f"{parameter.name}="
+        if incomplete.startswith(key):
+            values = (f"{key}{value}" for value in choices(parameter.rule))
+            yield from ((value, "") for value in values if value.startswith(incomplete))
+        elif key.startswith(incomplete) and parameter.name not in given:
+            yield key, parameter.description
+
+
 def nearest(name: str, names: Iterable[str]) -> str:
     """Return ` (did you mean …?)` with the nearest of `names`; empty where none is near."""
     return _question(get_close_matches(name, list(names), n=1))
@@ -114,6 +129,7 @@ def _parameters(endpoint: Endpoint[Any]) -> Iterable[Parameter]:
     for name in endpoint.parameters:
         yield Parameter(snake_case(name), "path", name, name, _TEXT, is_required=True)
     yield from _fields("query", endpoint.query)
+    yield from _fields("headers", endpoint.headers)
     yield from _fields("body", endpoint.body)
 
 

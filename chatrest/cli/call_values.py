@@ -13,6 +13,7 @@ import msgspec
 from msgspec import inspect
 
 from ..errors import RequestInvalidError
+from ..queries.files import File
 from ..secrets import HIDDEN, is_credential, shown
 from .exporting.time_options import TimeOption
 
@@ -53,6 +54,11 @@ def takes_text(rule: inspect.Type) -> bool:
     return any(_is_text(kind) for kind in alternatives(rule))
 
 
+def takes_file(rule: inspect.Type) -> bool:
+    """Return True if a value of the field is a file to upload."""
+    return any(isinstance(kind, inspect.CustomType) and kind.cls is File for kind in alternatives(rule))
+
+
 def convert(name: str, text: str, rule: inspect.Type) -> Any:
     """Return the value that `text` stands for; `RequestInvalidError` for JSON that cannot be read."""
     if (several := list_type(rule)) is not None:
@@ -90,6 +96,18 @@ def type_label(rule: inspect.Type) -> str:
         return "TIME"
     labels = [_label(kind) for kind in alternatives(rule) if not isinstance(kind, inspect.NoneType)]
     return "|".join(dict.fromkeys(labels)) or "TEXT"
+
+
+def choices(rule: inspect.Type) -> list[str]:
+    """The texts of all values that a field takes where they are few: literals, true and false."""
+    texts: list[str] = []
+    several = list_type(rule)
+    for kind in alternatives(rule if several is None else getattr(several, "item_type", rule)):
+        if isinstance(kind, inspect.LiteralType):
+            texts += map(str, kind.values)
+        elif isinstance(kind, inspect.BoolType):
+            texts += ["true", "false"]
+    return texts
 
 
 def description(rule: inspect.Type) -> str:
@@ -178,4 +196,6 @@ def _label(kind: inspect.Type) -> str:
         case inspect.LiteralType():
             choices = "|".join(map(str, kind.values))
             return choices if len(choices) <= _LONGEST_CHOICES else "TEXT"
+        case inspect.CustomType():
+            return "@FILE"
     return "JSON" if isinstance(kind, (*_OBJECTS, inspect.AnyType)) else "TEXT"

@@ -46,6 +46,23 @@ MEANINGS: Final[Mapping[type[Filter], Mapping[str, str]]] = {
         "to_timestamp": "Sent at this timestamp or earlier.",
         "with_tags": "With the tags of each message.",
         "tags": "With one of these tags.",
+        "hide_messages_from_blocked_users": "",
+        "receiver_type": "",
+        "hide_deleted": "",
+        "only_deleted": "",
+        "sent_at": "",
+        "sent_at_from": "",
+        "sent_at_to": "",
+        "updated_at_from": "",
+        "updated_at_to": "",
+        "edited_at_from": "",
+        "edited_at_to": "",
+        "senders": "",
+        "conversation_id": "",
+        "hide_quoted_messages": "",
+        "saved": "",
+        "pinned": "",
+        "page": "",
     },
     UserQuery: {
         "search_key": "Text that the name or uid begins with.",
@@ -60,6 +77,10 @@ MEANINGS: Final[Mapping[type[Filter], Mapping[str, str]]] = {
         "with_tags": "With the tags of each user.",
         "only_deactivated": "Only deactivated users.",
         "with_deactivated": "Also deactivated users.",
+        "created_at_from": "Created at this timestamp or later.",
+        "created_at_to": "Created at this timestamp or earlier.",
+        "updated_at_from": "Updated at this timestamp or later.",
+        "updated_at_to": "Updated at this timestamp or earlier.",
     },
     AppQuery: {
         "search_key": "Text that the name or id begins with.",
@@ -67,7 +88,9 @@ MEANINGS: Final[Mapping[type[Filter], Mapping[str, str]]] = {
         "page": "Start at this page.",
     },
 }
-"""The help text of each filter. A field with an empty text has no option: a count of users is not a list."""
+"""The help text of each filter. A field with an empty text has no option: a count of users is not a list, and
+the messages of a user (`messages UID`) do not have the parameters of other lists.
+"""
 
 
 class FilterOption(click.Option):

@@ -35,6 +35,8 @@ def _repeated(view: PageView, number: int, pages: int) -> Onward:
     if view.has_lost_meta and not view.memory.has_asked_again:
         return Onward(view.cursor.position, is_again=True)
     served = served_position(view)
+    if served is not None and view.pagination.total_pages is None and view.rules.paging.filters:
+        return _filtered_position(view, number)
     if (
         served is not None
         and served[1]
@@ -56,6 +58,15 @@ def _repeated(view: PageView, number: int, pages: int) -> Onward:
     return END
 
 
+def _filtered_position(view: PageView, number: int) -> Onward:
+    """The fault of a list that ignores page numbers, and whose position is one of its filters."""
+    names = ", ".join(sorted(view.rules.paging.filters))
+    return Onward(
+        error=f"page {number} holds nothing but what the page before it held, and the service goes on by "
+        f"what the list is filtered by ({names})"
+    )
+
+
 def _untried_id(view: PageView, number: int) -> Onward | None:
     """The page after the walk's last id, where page numbers are ignored and nobody has tried the id yet."""
     last = view.cursor.last
@@ -70,7 +81,9 @@ def next_number(view: PageView) -> Onward:
     size_name = view.rules.size_name
     # Page numbers count pages of one size and direction: those that the walk began with.
     size = view.asked.get(size_name, str(view.rules.size))
-    position: Pairs = (("page", str(page_number(view) + 1)), (size_name, size))
+    position: Pairs = (("page", str(page_number(view) + 1)),)
+    if size_name:
+        position += ((size_name, size),)
     if "affix" in view.asked:
         position = (("affix", view.asked["affix"]), *position)
     return Onward(position, landmark=landmark_of(view.page, view.ids))

@@ -14,7 +14,7 @@ from urllib.parse import quote, unquote
 from msgspec import Struct, structs
 
 from ..errors import RequestInvalidError
-from ..secrets import HIDDEN
+from ..secrets import HIDDEN, is_credential
 from .cursor_key import CursorKey
 from .paging import PageSizes, Paging
 
@@ -26,6 +26,7 @@ Replay: TypeAlias = Literal["safe", "idempotent", "never", "unstated"]
 Acting: TypeAlias = Literal["never", "optional", "required"]
 RateClass: TypeAlias = Literal["core", "standard", "import"]
 Interface: TypeAlias = Literal["chat", "calls", "management"]
+Media: TypeAlias = Literal["json", "multipart"]
 Pairs: TypeAlias = tuple[tuple[str, str], ...]
 
 # An operation that is called by hand has "…" for what follows its first segment: that may be a key.
@@ -60,7 +61,7 @@ class Endpoint(Struct, Generic[R], frozen=True, dict=True):
     replay: Replay = "unstated"
     """Whether a call whose reply was lost may be sent again; `never`: it might be applied twice.
 
-    A GET is `safe`; every other operation states its own.
+    A GET is `safe`; every other operation states its own, also `safe` where a POST only reads.
     """
     query: type[Struct] | None = None
     """The filter struct."""
@@ -72,8 +73,22 @@ class Endpoint(Struct, Generic[R], frozen=True, dict=True):
     """Whether the header `onBehalfOf` goes with it (specification, Authentication 8)."""
     rate_class: RateClass = "standard"
     interface: Interface = "chat"
-    headers: Pairs = ()
-    """Headers that this operation wants beside those of every request."""
+    headers: type[Struct] | None = None
+    """The struct of the headers that this operation takes beside those of every request: a `Filter` whose
+    fields have the headers' names on the wire.
+    """
+    media: Media = "json"
+    """The form of the body: `multipart` is `multipart/form-data`, whose struct may have fields of `File`."""
+    acting_field: str | None = None
+    """The field of the reply's record that repeats the acting user, such as `sender`.
+
+    Where it is another user, the service has ignored `onBehalfOf`, and that is logged.
+    """
+    deprecated: str | None = None
+    """The replacement of a deprecated operation, "" where none is known; None for all others.
+
+    Calling it is a `DeprecationWarning` (specification, Versioning 6).
+    """
 
     def __post_init__(self) -> None:
         if not _TEMPLATE.fullmatch(self.path):
@@ -92,11 +107,16 @@ class Endpoint(Struct, Generic[R], frozen=True, dict=True):
         """The names of the path's parameters, in the path's order."""
         return tuple(_PARAMETER.findall(self.path))
 
+    @cached_property
+    def _parameter_set(self) -> frozenset[str]:
+        return frozenset(self.parameters)
+
     def __call__(
         self,
         *,
         query: Any = None,
         body: Any = None,
+        headers: Any = None,
         on_behalf_of: str | None = None,
         **path: str,
     ) -> "Call[R]":
@@ -105,11 +125,12 @@ class Endpoint(Struct, Generic[R], frozen=True, dict=True):
         Raises `RequestInvalidError` for a path parameter that is missing, not known, or not one segment, and
         for an acting user that cannot stand in a header.
         """
-        return Call(self, self.build_path(path), query, body, check_acting_user(on_behalf_of))
+        acting_user = None if on_behalf_of is None else check_acting_user(on_behalf_of)
+        return Call(self, self.build_path(path), query, body, acting_user, (), headers)
 
     def build_path(self, path: Mapping[str, str]) -> str:
         """Return the path below the base address, percent-encoded, with `path` for its parameters."""
-        if path.keys() != set(self.parameters):
+        if path.keys() != self._parameter_set:
             missing = [name for name in self.parameters if name not in path]
             unknown = [name for name in path if name not in self.parameters]
             faults = [
@@ -118,11 +139,9 @@ class Endpoint(Struct, Generic[R], frozen=True, dict=True):
                 if names
             ]
             raise RequestInvalidError(f"{self.name}: the path {self.path} {' and '.join(faults)}")
-        return (
-            self.path.format(**{name: segment(name, value) for name, value in path.items()})
-            if path
-            else self.path
-        )
+        if not path:
+            return self.path
+        return self.path.format_map({name: segment(name, value) for name, value in path.items()})
 
 
 class Call(Struct, Generic[R], frozen=True):
@@ -134,10 +153,12 @@ class Call(Struct, Generic[R], frozen=True):
     query: Any = None
     """A filter struct (chatrest.queries) or a mapping of names to values."""
     body: Any = None
-    """What is sent as JSON; None for nothing."""
+    """What is sent as JSON, or as a form; None for nothing."""
     acting_user: str | None = None
     position: Pairs = ()
     """Where a walk stands: query pairs, sent beside the filter's own."""
+    headers: Any = None
+    """A struct of headers (`Endpoint.headers`); None for no further ones."""
 
 
 class Send(Protocol):
@@ -170,12 +191,13 @@ def segment(name: str, value: object) -> str:
     if isinstance(value, str) and value.isascii() and value.isalnum():  # as most ids: nothing to quote
         return value
     allowed = "allowed is a text that is not empty, not '.' or '..', and without control characters"
+    words = HIDDEN if is_credential(name) else repr(value)
     if not isinstance(value, str) or value in ("", ".", "..") or _CONTROL.search(value):
-        raise RequestInvalidError(f"{name} = {value!r}: {allowed}")
+        raise RequestInvalidError(f"{name} = {words}: {allowed}")
     try:
         return quote(value, safe="")
     except UnicodeEncodeError:
-        raise RequestInvalidError(f"{name} = {value!r}: a lone surrogate cannot be sent") from None
+        raise RequestInvalidError(f"{name} = {words}: a lone surrogate cannot be sent") from None
 
 
 def check_acting_user(uid: object, name: str = "on_behalf_of") -> str | None:

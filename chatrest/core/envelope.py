@@ -8,10 +8,11 @@ from collections.abc import Callable, Collection
 from typing import Any, Final
 
 import msgspec
-from msgspec import Struct, structs
+from msgspec import UNSET, Struct, structs
 
 from ..errors import ReplyUnreadableError
 from ..models.meta import Meta, Position
+from ..models.raw_json import write_value
 from .lenient import (
     REFUSED,
     CoercionError,
@@ -76,7 +77,7 @@ def read_envelope(
 def position_fault(meta: Meta, cursor: Position | None, body: bytes) -> str | None:
     """Return why a position of a decoded reply cannot be read; None where all can, or none is there."""
     for position in (meta.cursor, meta.next, cursor):
-        if position is not None and position == Position(position.affix):
+        if position is not None and position.id is UNSET and position == Position(position.affix):
             try:
                 served = _SERVED.decode(body)
             except REFUSED:  # a decoder is stricter with what it reads than with what it passes over
@@ -93,10 +94,26 @@ def _records(data: bytes | None, is_record: Callable[[Collection[str]], bool]) -
         names = members(data)
         if not names:  # an empty array, as some services write it
             return []
+        if records := _numbered(names, is_record):
+            return records
         if is_record(names):
             return [data]
         raise ReplyUnreadableError("data: expected records, got an object that is none")
     raise ReplyUnreadableError(f"data: expected records, got {type_name(_read(data))}")
+
+
+def _numbered(names: dict[str, bytes], is_record: Callable[[Collection[str]], bool]) -> list[bytes]:
+    """Return the records of an array that was written as an object: those under numbers, and one more where
+    the other members are one (operations table, oddities); none for any other object.
+    """
+    records = [raw for name, raw in names.items() if name.isdecimal()]
+    rest = {name: raw for name, raw in names.items() if not name.isdecimal()}
+    if not all(raw[:1] == b"{" and is_record(members(raw)) for raw in records) or not records:
+        return []
+    if not rest:
+        return records
+    inner = b",".join(b"%b:%b" % (write_value(name), raw) for name, raw in rest.items())
+    return [*records, b"{%b}" % inner] if is_record(rest) else []
 
 
 def _read(raw: bytes | None) -> Any:

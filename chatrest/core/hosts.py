@@ -17,6 +17,7 @@ from .arguments import hides_arguments
 REGIONS: Final = ("us", "eu", "in")
 _LABEL = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?")
 _DOMAIN = re.compile(rf"{_LABEL.pattern}(?:\.{_LABEL.pattern})*(?::(?P<port>[0-9]{{1,5}}))?")
+_VERSION = re.compile(r"v[0-9]{1,4}(?:\.[0-9]{1,4})*")
 _KEY = re.compile(r"[\x21-\x7e]+")
 
 
@@ -25,10 +26,11 @@ _KEY = re.compile(r"[\x21-\x7e]+")
 class App:
     """One application's address and key: a value, hashable, safe to print (the key is never shown).
 
-    The chat interface is `https://{app_id}.api-{region}.{service_domain}/v3`, the calls interface has
+    The chat interface is `https://{app_id}.api-{region}.{service_domain}/{version}`, the calls interface has
     `call-` for `api-`; `base_url` stands for both where it is given (an emulator, a proxy, another
-    deployment). Raises `RequestInvalidError` for a region other than us, eu, in, an app id that is not
-    one DNS label, a key that cannot stand in a header, or an address that is neither https nor loopback.
+    deployment), with a version of its own. Raises `RequestInvalidError` for a region other than us, eu, in,
+    an app id that is not one DNS label, a key that cannot stand in a header, an address that is neither https
+    nor loopback, or a version that is not `v` and a number (specification, Versioning).
     """
 
     app_id: str
@@ -36,6 +38,7 @@ class App:
     region: str
     service_domain: str | None
     base_url: str | None
+    version: str
 
     @hides_arguments
     def __init__(
@@ -46,6 +49,7 @@ class App:
         *,
         service_domain: str | None = None,
         base_url: str | None = None,
+        version: str = "v3",
     ) -> None:
         _check("app_id", app_id, _LABEL, "one DNS label: letters, digits and inner dashes, 1 to 63")
         check_key("api_key", api_key)
@@ -55,7 +59,8 @@ class App:
             _check_domain(service_domain)
         if base_url is not None:
             base_url = check_url("base_url", base_url)
-        values = (app_id, api_key, region, service_domain, base_url)
+        _check("version", version, _VERSION, "'v' and a number, such as 'v3' or 'v3.1'")
+        values = (app_id, api_key, region, service_domain, base_url, version)
         for name, value in zip(self.__slots__, values, strict=True):
             object.__setattr__(self, name, value)
 
@@ -74,7 +79,7 @@ class App:
             return self.base_url
         if self.service_domain is None:
             raise RequestInvalidError(f"app {self.app_id}: no address; give service_domain or base_url")
-        return f"https://{self.app_id}.{interface}-{self.region}.{self.service_domain}/v3"
+        return f"https://{self.app_id}.{interface}-{self.region}.{self.service_domain}/{self.version}"
 
     @classmethod
     @hides_arguments

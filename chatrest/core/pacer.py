@@ -38,7 +38,7 @@ DOCUMENTED_RATES: Final[Mapping[str, float]] = MappingProxyType(
     {"core": 10_000 / 60, "standard": 20_000 / 60, "import": 60 / 60}
 )
 """Requests a second by rate class (operations table, limits: rate). No bulk ramp goes beyond them."""
-FIRST_RATE: Final = 5.0
+FIRST_RATE: Final = 10.0
 """Requests a second at which a ramp begins."""
 
 LimitSource: TypeAlias = Literal["none", "given", "learnt"]
@@ -48,7 +48,10 @@ _LATE: Final = 0.02  # seconds that a request may be woken after its slot withou
 _COMFORT: Final = 0.5
 _BULK_SHARE: Final = 0.95
 _URGENT_SECONDS: Final = 10.0
-_FIRST_REQUESTS: Final = 10.0  # of a ramp, at once
+_FIRST_SECONDS: Final = (
+    2.0  # of the first rate: so many bulk requests need no slot, as small jobs should be quick
+)
+_SPARSE: Final = 5.0  # accepted requests a second; fewer were held back by no limit, but by their caller
 _POLL: Final = 0.25  # seconds between two looks whether a probe was answered
 _INSTANT: Final = 1e-6  # seconds: less cannot be slept, and a clock may not even show it
 
@@ -93,39 +96,53 @@ class _GivenRate:
 
 
 class _Slots:
-    """Slots at even distances; also the time since when all of them have been used (a GCRA)."""
+    """Slots at even distances (a GCRA), and for how long all of them have been used.
 
-    def __init__(self, late: float) -> None:
+    Requests may run `late` seconds ahead of an unused slot. The first `free` requests need no slot.
+    """
+
+    def __init__(self, late: float, free: int) -> None:
         self.next = -inf
-        self.used_since = -inf
-        self.late = late
-        self._credit = 0.0
-        self._taken_at = self._confirmed = -inf
+        """When the next slot is."""
+        self.free = free
+        self._late = late
+        self._used_since = inf
+        self._taken_at = self._confirmed = self._urgent_at = -inf
+        self._last = 0.0
 
-    def begin(self, at: float, credit: float = 0.0) -> None:
-        """Set the next slot to `at`, and `credit` seconds of slots before it that may be used at any time.
+    def begin(self, at: float) -> None:
+        """Set the next slot to `at`; what was used before does not count."""
+        self.next = self._used_since = at
+        self.free = 0
 
-        What was confirmed before `at` does not count.
-        """
-        self.next, self.used_since, self._credit = at - credit, at, credit
+    def take(self, now: float, interval: float, *, urgent: bool) -> None:
+        """Take a slot of `interval` seconds; a bulk request takes a little more while urgent ones come."""
+        if self.free:
+            self.free -= 1
+            return
+        if not urgent and now - self._urgent_at < _URGENT_SECONDS:
+            interval /= _BULK_SHARE
+        if self.next < now - self._late - interval:  # one was left unused
+            self._used_since = now
+        self.next = max(self.next, now - self._late) + interval
+        self._taken_at, self._last = now, interval
 
-    def take(self, now: float, interval: float) -> None:
-        if self.next < now - self.late - interval:  # one was left unused
-            self.used_since = now
-        self._taken_at = now
-        self.next = max(self.next, now - max(self.late, self._credit)) + interval
-        self._credit -= interval
+    def give_back(self) -> None:
+        """Take back the slot of the last request, if it took one."""
+        self.next -= self._last
 
-    def give_back(self, interval: float) -> None:
-        self.next -= interval
-        self._credit += interval
+    def record(self, now: float, *, urgent: bool) -> None:
+        """Note a request, which may take a slot next."""
+        self._last = 0.0
+        if urgent:
+            self._urgent_at = now
 
     def confirm(self, sent: float) -> float:
         """Return the further seconds of full use that an accepted request shows.
 
         Requests that went without a slot, after the last slot that was taken, show nothing.
         """
-        until, since = min(sent, self._taken_at), max(self._confirmed, self.used_since)
+        until, since = min(sent, self._taken_at), max(self._confirmed, self._used_since)
         if until <= since:
             return 0.0
         self._confirmed = until
@@ -189,11 +206,10 @@ class Pacer:
         """The requests that remain, as the last reply stated it, less those since."""
         self._curve: RateCurve | None = None if given is None else _GivenRate(given)
         self._start = Ramp(min(FIRST_RATE, documented), documented)
-        self._slots = _Slots(late)
+        self._slots = _Slots(late, 0 if given is not None else int(_FIRST_SECONDS * self._start.rate))
         self._hold: _Hold | None = None
         self._run: AcceptedRun | None = None
-        self._resumed_at = self._urgent_at = -inf
-        self._last_interval = 0.0
+        self._resumed_at = -inf
 
     @property
     def rate(self) -> float | None:
@@ -224,7 +240,7 @@ class Pacer:
 
     def take(self, now: float, *, urgent: bool) -> None:
         """Note that a request goes now."""
-        self._last_interval = 0.0
+        self._slots.record(now, urgent=urgent)
         if self.remaining is not None:
             self.remaining -= 1
         if self._hold is not None:
@@ -232,18 +248,16 @@ class Pacer:
                 self._hold.is_probing = True
                 return
             self._resume(now, self._hold.until)
-        if urgent:
-            self._urgent_at = now
         curve = self._curve or (None if urgent else self._start)
         if curve is not None:
-            self._take_slot(now, 1 / curve.rate, urgent=urgent)
+            self._slots.take(now, 1 / curve.rate, urgent=urgent)
 
     def give_back(self) -> None:
         """Take back the request that was let go last: it is not sent."""
         self.forget()
         if self.remaining is not None:
             self.remaining += 1
-        self._slots.give_back(self._last_interval)
+        self._slots.give_back()
 
     def forget(self) -> None:
         """Note that a request that was let go brought no reply."""
@@ -276,13 +290,6 @@ class Pacer:
             self.told_limit is None or self.remaining is None or self.remaining <= _COMFORT * self.told_limit
         )
 
-    def _take_slot(self, now: float, interval: float, *, urgent: bool) -> None:
-        if self._slots.next == -inf:
-            self._slots.begin(now, (_FIRST_REQUESTS - 1) * interval if self._curve is None else 0.0)
-        leaves_room = not urgent and now - self._urgent_at < _URGENT_SECONDS
-        self._last_interval = interval / _BULK_SHARE if leaves_room else interval
-        self._slots.take(now, self._last_interval)
-
     def _observe_refused(self, now: float, signal: Signal, sent: float) -> None:
         if self._hold is None:
             if sent < self._resumed_at:  # it was refused by the limit of which the end was seen since
@@ -307,7 +314,7 @@ class Pacer:
         accepted, seconds = (0, 0.0) if self._run is None else self._run.until(end)
         search = self._curve if isinstance(self._curve, RateSearch) else None
         # A few calls a minute say nothing about a limit: a 429 among them may have any cause.
-        is_sparse = self._curve is None and accepted < FIRST_RATE * (seconds - (end - hold.began))
+        is_sparse = self._curve is None and accepted < _SPARSE * (seconds - (end - hold.began))
         if accepted >= EVIDENCE and not is_sparse:
             strike = Strike(
                 rate=hold.rate,

@@ -13,7 +13,8 @@ from .endpoint import Pairs
 from .paging import position_pairs
 from .walk_state import Memory, Rules
 
-_NO_PLACE: Final = frozenset({"affix", "perPage", "limit"})
+NO_PLACE: Final = frozenset({"affix", "perPage", "limit"})
+"""The members of a position that say a direction or a size."""
 _NO_PAGINATION: Final = Pagination()
 
 
@@ -126,7 +127,14 @@ class PageView(Struct, frozen=True):
 
     @property
     def is_border_alone(self) -> bool:
-        """True where a short page holds nothing but the item that was asked from: the service includes it."""
+        """True where a short page holds nothing but the item that was asked from: the service includes it.
+
+        In a list that goes by times: nothing but items of the time that was asked from, and fewer of them
+        than fit into a page of this service, so that none is hidden behind them.
+        """
+        if not self.ordered.by_id:
+            is_part = len(self.ids) < max(self.largest, 2)
+            return self.is_short and is_part and not self.ordered.items
         return self.is_short and set(self.ids) == {self.asked.get("id")}
 
     @property
@@ -172,7 +180,7 @@ def empty_end(view: PageView) -> Onward:
 
 def place_of(position: Pairs) -> dict[str, str]:
     """A position without the direction and the page's size: positions are compared by it."""
-    return {name: value for name, value in position if name not in _NO_PLACE}
+    return {name: value for name, value in position if name not in NO_PLACE}
 
 
 def describe(place: dict[str, str]) -> str:

@@ -7,18 +7,20 @@
 | `BY_THREAD`  | the same, or page numbers                     | the same, or `page`     | by id         |
 | `BY_UPDATED` | `cursor {updatedAt, affix}`, in `meta` or not | `updatedAt`, `affix`    | the service's |
 | `BY_PAGE`    | `meta.pagination`, or nothing                 | `page`                  | the service's |
+| `BY_REPLY_PAGE` | the same                                   | `page`, and no size     | the service's |
 | `UNPAGED`    | nothing                                       | nothing                 | the service's |
+| `ONE_REPLY`  | nothing                                       | nothing, and no size    | the service's |
 
 The dialect says what is documented, the reply decides: services of this kind send `meta.cursor` where
 `meta.next` is documented, and positions at the top level (operations table, cursors.conflict).
 """
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable
 from functools import cached_property
 from operator import attrgetter
 from typing import Final, Literal, TypeAlias, final
 
-from msgspec import UNSET, Struct
+from msgspec import UNSET, Struct, structs
 
 from ..models.meta import Position
 
@@ -47,7 +49,7 @@ class Paging(Struct, frozen=True, kw_only=True, dict=True):
     `service`: as the service gives them.
     """
     size: str = "perPage"
-    """The query parameter that asks for a page's size, in records."""
+    """The query parameter that asks for a page's size, in records; "" where the list has none."""
     acting_size: str | None = None
     """The one that does where a user acts (specification, Endpoints, `limit`); None: the same."""
     largest: int = LARGEST_PAGE
@@ -57,11 +59,13 @@ class Paging(Struct, frozen=True, kw_only=True, dict=True):
     """Whether the list is documented to go on by page numbers."""
     renames: tuple[tuple[str, str], ...] = ()
     """Members of a position that are sent back under another name."""
+    filters: frozenset[str] = frozenset()
+    """Names of positions that are filters of this list: a walk never moves by them."""
 
     @cached_property
     def sizes(self) -> tuple[str, ...]:
         """The parameters that ask for a page's size."""
-        return (self.size,) if self.acting_size is None else (self.size, self.acting_size)
+        return tuple(name for name in (self.size, self.acting_size) if name)
 
     @cached_property
     def sent_names(self) -> tuple[str, ...]:
@@ -72,10 +76,21 @@ class Paging(Struct, frozen=True, kw_only=True, dict=True):
     @cached_property
     def position_names(self) -> frozenset[str]:
         """The query parameters by which a walk moves, and by nothing else."""
-        return frozenset({"affix", "page", *self.sizes, *self.sent_names})
+        return frozenset({"affix", "page", *self.sizes, *self.sent_names}) - self.filters
+
+    def filtered_by(self, names: Iterable[str]) -> "Paging":
+        """Return how a list is paged whose query has parameters of these names.
+
+        A list by page numbers goes on by them also where its query names a position, such as `updatedAt`: of
+        items of one second, a walk that moved by that time would lose those behind a page's border.
+        """
+        if self.positions or not self.numbered:
+            return self
+        filters = self.position_names.intersection(names) - {"page", *self.sizes}
+        return structs.replace(self, filters=frozenset(filters)) if filters else self
 
     def size_name(self, acting_user: str | None) -> str:
-        """The parameter that asks for a page's size, with or without an acting user."""
+        """The parameter that asks for a page's size, with or without an acting user; "" for none."""
         return self.acting_size if acting_user is not None and self.acting_size is not None else self.size
 
 
@@ -84,6 +99,10 @@ BY_NEXT: Final = Paging(order="id", size="limit")
 BY_UPDATED: Final = Paging(size="limit")
 BY_PAGE: Final = Paging(positions=False, numbered=True)
 UNPAGED: Final = Paging(positions=False)
+BY_REPLY_PAGE: Final = Paging(positions=False, numbered=True, size="")
+"""By page numbers, without a size: `meta.pagination` is in the reply, and no parameter in the query."""
+ONE_REPLY: Final = Paging(positions=False, size="")
+"""All in one reply, without a size: what an operation without any paging has."""
 BY_THREAD: Final = Paging(order="id", numbered=True)
 """Replies to a message: `page` in the query, `meta.next` in the reply (operations table,
 messages.list_thread).
@@ -109,7 +128,7 @@ class LargestPage:
     __slots__ = ("count",)
 
     def __init__(self) -> None:
-        self.count = 0
+        self.count: int = 0
 
     def note(self, count: int) -> None:
         """Remember a page of `count` records."""

@@ -167,7 +167,8 @@ class RateSearch:
     _LEAST_STEP: Final = 0.25  # requests a second: of two clients that share a limit, the smaller gains more
 
     def __init__(self, strike: Strike, now: float) -> None:
-        self.rate, self._before, self._changed_at = inf, inf, -inf
+        self.rate: float = inf
+        self._before, self._changed_at = inf, -inf
         self._low, self._high = 0.0, inf
         self._trial, self._used = 0.0, 0.0
         self._step = self._STEP

@@ -6,6 +6,8 @@ page at less than half of the cost. A record that does not have its documented t
 """
 
 from collections.abc import Awaitable, Callable, Collection
+from functools import partial
+from operator import attrgetter
 from typing import Annotated, Any, Final, TypeVar, final
 
 import msgspec
@@ -14,10 +16,13 @@ from msgspec import Raw, Struct, structs
 from ..errors import ReplyUnreadableError
 from ..models.meta import Meta, Position
 from ..models.record import Id, OfId
-from .decode import REFUSED, Listing
+from .cursor_key import CursorKey
+from .decode import REFUSED, Listing, Many
 from .endpoint import Call, Send
 from .envelope import NO_META, position_fault, read_envelope
+from .kinds import RecordError
 from .lenient import Coercions, read_record, type_name
+from .paging import PageSizes
 
 R = TypeVar("R")
 
@@ -57,13 +62,16 @@ _LOOSE: Any = int | str
 _LOOSE_ROW: Final[msgspec.json.Decoder[Row]] = msgspec.json.Decoder(Row[_LOOSE])  # type: ignore[misc]
 
 
-def rows(body: bytes, /) -> Listing[Row]:
-    """Return the page; raises `ReplyUnreadableError` where the body is not the list envelope."""
+def rows(body: bytes, /, is_record: Callable[[Collection[str]], bool] | None = None) -> Listing[Row]:
+    """Return the page; raises `ReplyUnreadableError` where the body is not the list envelope.
+
+    `is_record` tells a record by the names of its members, where an object stands in the place of a list.
+    """
     coercions = Coercions()
     try:
         page = _PAGE.decode(body)
     except REFUSED:
-        return _leniently(body, coercions)
+        return _leniently(body, coercions, is_record or _is_record)
     items = _rows_of(page.data, coercions)
     raws: list[Raw] | list[bytes] = page.data
     if b"\n" in body or b"\r" in body:
@@ -80,15 +88,33 @@ class AsRows:
     """A `Send` for collections whose lists are to be read as rows."""
 
     def __init__(self, send: Send) -> None:
-        self.app_id = send.app_id
-        self.acting_user = send.acting_user
-        self.page_sizes = send.page_sizes
-        self.cursor_key = send.cursor_key
+        self.app_id: str = send.app_id
+        self.acting_user: str | None = send.acting_user
+        self.page_sizes: PageSizes = send.page_sizes
+        self.cursor_key: CursorKey | None = send.cursor_key
         self._send: Callable[[Call[Any]], Awaitable[Any]] = send
 
     def __call__(self, call: Call[R], /) -> Awaitable[R]:
         """Make the call of a list; what it gives is a `Listing[Row]`, whatever the endpoint says."""
-        return self._send(structs.replace(call, endpoint=structs.replace(call.endpoint, reply=rows)))
+        reply: Any = call.endpoint.reply
+        read = partial(rows, is_record=reply.kind.is_record) if isinstance(reply, Many) else rows
+        return self._send(structs.replace(call, endpoint=structs.replace(call.endpoint, reply=read)))
+
+
+def row_identity(reply: object) -> Callable[[Row], str]:
+    """Return how the rows of a list are told apart: by a member of theirs, or as the list's records are."""
+    if not isinstance(reply, Many) or reply.identified_by in _IDS:
+        return attrgetter(getattr(reply, "identified_by", "id"))
+    kind, name = reply.kind, reply.identified_by
+
+    def identify(row: Row) -> str:
+        try:
+            [record] = kind.held([bytes(row.raw)], Coercions())
+        except (RecordError, ReplyUnreadableError):
+            return ""
+        return str(getattr(record, name))
+
+    return identify
 
 
 def row_of(raw: bytes, members: Any = None) -> Row:
@@ -101,8 +127,10 @@ def row_of(raw: bytes, members: Any = None) -> Row:
     return row
 
 
-def _leniently(body: bytes, coercions: Coercions) -> Listing[Row]:
-    envelope = read_envelope(body, _is_record, coercions)
+def _leniently(
+    body: bytes, coercions: Coercions, is_record: Callable[[Collection[str]], bool]
+) -> Listing[Row]:
+    envelope = read_envelope(body, is_record, coercions)
     items = _rows_of(envelope.records, coercions)
     for item, raw in zip(items, envelope.records, strict=True):
         item.raw = raw.translate(_ONE_LINE)

@@ -10,8 +10,9 @@ from msgspec import Struct, structs
 
 from ..errors import RequestInvalidError
 from ..secrets import HIDDEN
-from .encode import Arrays, query_pairs, query_string
+from .encode import Arrays, encoded, query_pairs
 from .endpoint import Call, Method
+from .multipart import Form, form
 
 _NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _VALUE = re.compile(r"[^\x00-\x08\x0a-\x1f\x7f\ud800-\udfff]*")
@@ -38,12 +39,18 @@ class Request(Struct, frozen=True):
     method: Method
     url: str
     headers: Mapping[str, str]
-    body: bytes | None
+    body: bytes | Form | None
+    """Bytes, or a form whose files are opened when it is sent."""
 
     @property
     def host(self) -> str:
         """Host and port, as they stand in the address."""
         return self.url.split("/", 3)[2]
+
+    @property
+    def is_spent(self) -> bool:
+        """True for a body with a file that has been read and cannot be rewound: it cannot be sent again."""
+        return isinstance(self.body, Form) and self.body.is_spent
 
     def __repr__(self) -> str:
         return f"<Request {self.method} {self.host}>"
@@ -57,14 +64,16 @@ def request(call: Call[Any], base: str, headers: Headers, arrays: Arrays) -> Req
     """The request of `call` below the address `base`; `headers` hold the credentials already."""
     query = ""
     if call.query is not None or call.position:
-        query = query_string(query_pairs(call.query, arrays), call.position)
+        query = encoded(call.query, call.position, arrays)
     sent: dict[str, str] = dict(headers)
-    if call.endpoint.headers:
-        sent.update(call.endpoint.headers)
+    if call.headers is not None:
+        sent.update(check_headers(dict(query_pairs(call.headers, "comma"))))
     if call.acting_user is not None:
         sent["onBehalfOf"] = call.acting_user
-    body = None
-    if call.body is not None:
+    body: bytes | Form | None = None
+    if call.body is not None and call.endpoint.media == "multipart":
+        body = form(call.body)
+    elif call.body is not None:
         sent["Content-Type"] = "application/json"
         body = json_body(call.body)
     url = f"{base}{call.path}?{query}" if query else f"{base}{call.path}"

@@ -177,9 +177,9 @@ class LimitCounter:
 
     def __init__(self, limit: RateLimit | None) -> None:
         self._limit = limit
-        self.allowed = 0
+        self.allowed: int = 0
         """Requests let through since the start."""
-        self.refused = 0
+        self.refused: int = 0
         """Requests answered with 429 since the start."""
         self._limiters: dict[RateClass, Limiter] = {}
         self._counts: dict[tuple[float, RateClass], list[int]] = {}

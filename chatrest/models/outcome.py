@@ -24,7 +24,6 @@ class Ack(Record, frozen=True, gc=False, rename="camel"):
     message: Maybe[str] = UNSET
 
 
-@final
 class Outcomes(Mapping[str, T], Generic[T]):
     """The outcome of each item of a batch by the item's key, in the service's order.
 
@@ -36,7 +35,7 @@ class Outcomes(Mapping[str, T], Generic[T]):
     def __init__(self, by_key: Mapping[str, T], raw: bytes = b"", operation: str = "") -> None:
         self._by_key = dict(by_key)
         self._operation = operation
-        self.raw = raw
+        self.raw: bytes = raw
         """The reply's body, byte for byte as served."""
 
     def __getitem__(self, key: str) -> T:

@@ -1,6 +1,6 @@
 """The base class of all records of the service: immutable, with a repr that hides credentials."""
 
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, TypeAlias, TypeVar
 
 from msgspec import UNSET, Struct, UnsetType
 
@@ -8,6 +8,8 @@ from ..secrets import masked
 from .raw_json import read_value, write_value
 
 T = TypeVar("T")
+
+_DIGEST_BYTES: Final = 16
 
 Maybe: TypeAlias = T | UnsetType | None
 """A field that the service may leave out: `UNSET` if it is absent, None if it is null."""
@@ -34,13 +36,27 @@ else:
     OfId, OfCount, OfIdAndCount = Generic[Id], Generic[Count], Generic[Id, Count]
 
 
+def digest(credential: str) -> str:
+    """Return the first half of the SHA-256 of a credential, as hexadecimal digits: its identity in a cursor.
+
+    Credentials of this service are long and random, so a digest does not lead back to them.
+    """
+    from hashlib import sha256  # 2 ms, and only a list of credentials needs it
+
+    return sha256(credential.encode(errors="surrogatepass")).hexdigest()[: 2 * _DIGEST_BYTES]
+
+
 class Record(Struct, frozen=True, gc=False, rename="camel"):
     """A record of the service. `gc=False`: decoded JSON has no reference cycles to collect."""
 
     fill_missing: ClassVar[bool] = True
     """True if the lenient decoder may use "" or 0 for an absent required text or number."""
     identified_by: ClassVar[str] = "id"
-    """The field that identifies a record in a list."""
+    """The field that identifies a record in a list, or a property where no field may stand in a cursor.
+
+    A cursor holds the identities of the records at a page's end, and travels through browsers and logs. So a
+    record that only a credential identifies has a property `identity`, which is `digest(self.api_key)`.
+    """
 
     def to_dict(self) -> Json:
         """Return the record with the names of its JSON; absent members are left out, null is None.

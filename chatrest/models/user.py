@@ -4,7 +4,7 @@ from typing import ClassVar, final
 
 from msgspec import UNSET
 
-from .record import Json, Maybe, Record
+from .record import Json, Maybe, Record, digest
 
 
 class UserFields(Record, frozen=True, gc=False, rename="camel", omit_defaults=True):
@@ -50,7 +50,7 @@ class AuthToken(Record, frozen=True, gc=False, rename="camel"):
     """
 
     fill_missing: ClassVar[bool] = False  # no id is ""
-    identified_by: ClassVar[str] = "auth_token"
+    identified_by: ClassVar[str] = "identity"
 
     uid: str
     auth_token: str
@@ -58,3 +58,22 @@ class AuthToken(Record, frozen=True, gc=False, rename="camel"):
     platform: Maybe[str] = UNSET
     user_agent: Maybe[str] = UNSET
     app_info: Maybe[str | Json] = UNSET
+
+    @property
+    def identity(self) -> str:
+        """A digest of the token, by which a cursor knows it."""
+        return digest(self.auth_token)
+
+
+@final
+class DeactivatedUsers(Record, frozen=True, gc=False, rename="camel"):
+    """The uids of the users that were switched off."""
+
+    deactivated_uids: tuple[str, ...]
+
+
+@final
+class ReactivatedUsers(Record, frozen=True, gc=False, rename="camel"):
+    """The uids of the users that are switched on."""
+
+    non_deactivated_uids: tuple[str, ...]

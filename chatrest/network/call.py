@@ -24,10 +24,11 @@ from ..errors import (
     TransportError,
 )
 from ..telemetry import LOGGER, Outcome, notify
-from .lanes import RateGate
+from .notices import DEPRECATION, SUNSET
 from .options import CallContext, CallOptions
 from .pool import Pool
 from .progress import Durations, Progress, no_room_text, passed_text, spent_text
+from .rate_gate import RateGate
 from .records import attempt_record, outcome_record
 from .replies import is_success, limit_signal, outcome_unknown, refusal, unreadable
 from .transport import Reply, was_sent
@@ -119,9 +120,11 @@ class ActiveCall(Generic[R]):
             progress.sent = was_sent(error)
             raise
         finally:
-            self._pool.release(options.priority)
+            self._gate.release(options.priority)
             spent.network = now() - began
         self._gate.observe(limit_signal(reply, options.retry.longest_server_wait), began)
+        if DEPRECATION in reply.headers or SUNSET in reply.headers:
+            self._context.notices.log_deprecation(self._call.endpoint, reply.headers)
         return reply
 
     async def _wait(self, spent: Durations) -> None:
@@ -149,9 +152,14 @@ class ActiveCall(Generic[R]):
         if reply.status != 200 and not is_success(reply):
             raise refusal(reply, name, options.secrets)
         try:
-            return self._call.endpoint.reply(reply.body)
+            result = self._call.endpoint.reply(reply.body)
         except ReplyUnreadableError as error:
             failure = unreadable(reply, error, name, options.secrets)
+        else:
+            call = self._call
+            if call.acting_user is not None and call.endpoint.acting_field is not None:
+                self._context.notices.check_acting_user(call.endpoint, call.acting_user, result)
+            return result
         raise failure
 
     # ── the attempts after the first ──
@@ -190,7 +198,7 @@ class ActiveCall(Generic[R]):
         attempts = self._attempts.with_failure(error, has_replied=self._pool.has_replied)
         self._attempts, self._progress.stage = attempts, "wait"
         pause = options.retry.wait(attempts, self._call.endpoint.replay, self._context.dice)
-        if pause is None:
+        if pause is None or self._request.is_spent:
             return
         is_limited = isinstance(error, RateLimitError)
         if not is_limited:

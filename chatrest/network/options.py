@@ -4,7 +4,7 @@ import ssl
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, TypeAlias, TypedDict
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from ..core.arguments import check_unquoted
 from ..core.cursor_key import CursorKey
@@ -18,6 +18,7 @@ from ..core.wire import Headers
 from ..errors import RequestInvalidError
 from ..telemetry import CallStart, Listener
 from .lanes import Priority
+from .notices import Notices
 from .timing import Clock, Home, Sleep, Timing
 from .transport import Verify
 
@@ -105,12 +106,13 @@ class CallOptions(Struct, frozen=True, kw_only=True):
 
 
 class CallContext(Struct, frozen=True, kw_only=True):
-    """The clock, dice and listeners of a call, and the loop that it must run in."""
+    """The clock, dice, listeners and notices of a session's calls, and the loop that they must run in."""
 
     home: Home
     timing: Timing
     dice: Dice
     listeners: tuple[Listener, ...]
+    notices: Notices = field(default_factory=Notices)
     start: CallStart | None = None
     """The first record of the call; None without listeners."""
 

@@ -4,7 +4,7 @@ try:
     from opentelemetry import context, metrics, trace
     from opentelemetry.propagators.textmap import TextMapPropagator
     from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
-except ModuleNotFoundError as error:
-    raise ModuleNotFoundError("chatrest.otel needs the extra: pip install 'chatrest[otel]'") from error
+except ModuleNotFoundError as _error:
+    raise ModuleNotFoundError("chatrest.otel needs the extra: pip install 'chatrest[otel]'") from _error
 
 __all__ = ["TextMapPropagator", "TraceContextTextMapPropagator", "context", "metrics", "trace"]

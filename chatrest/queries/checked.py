@@ -4,17 +4,29 @@ The type of each field contains its rule and the description for errors, so docu
 text cannot differ.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import date
 from functools import cache
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeAlias, Union, get_args, get_type_hints
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    Final,
+    Literal,
+    TypeAlias,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from ..errors import RequestInvalidError
-from ..secrets import shown
-from ..times import to_seconds
+from ..secrets import HIDDEN, is_credential, masked, shown
+from ..times import to_milliseconds, to_seconds
+from .files import file_of
 
 # `\Z`, as `$` would also match before a final newline. A lone surrogate cannot be sent.
 _CONTROL: Final = r"\x00-\x1f\x7f-\x9f"
@@ -50,11 +62,21 @@ if (
     Attachments: TypeAlias = _AttachmentType | Sequence[_AttachmentType]
     Scopes: TypeAlias = Sequence[ScopeName]
     Stamp: TypeAlias = int | date
+    Millis: TypeAlias = int | date
+    TextOrTexts: TypeAlias = str | Sequence[str]
 else:
     Stamp: TypeAlias = Annotated[int, Meta(ge=0, description=_TIME, extra={"time": True})]
+    Millis: TypeAlias = Annotated[
+        int, Meta(ge=0, description=f"{_TIME}, in milliseconds", extra={"convert": to_milliseconds})
+    ]
     Texts: TypeAlias = Annotated[
         tuple[Annotated[str, _TEXT], ...],
         Meta(min_length=1, description="a list of texts, none of them empty, and all valid Unicode"),
+    ]
+    # No pattern: msgspec 0.22 frees one twice in a union with an array or an object, and Python crashes.
+    TextOrTexts: TypeAlias = Annotated[
+        Annotated[str, Meta(min_length=1)] | Annotated[tuple[str, ...], Meta(min_length=1)],
+        Meta(description="a text that is not empty, or a list of texts"),
     ]
     Uids: TypeAlias = Annotated[
         tuple[Annotated[str, _UID_IN_LIST], ...],
@@ -75,7 +97,7 @@ else:
     ]
 
 
-class Checked(Struct, frozen=True, kw_only=True, rename="camel", repr_omit_defaults=True):
+class Checked(Struct, frozen=True, kw_only=True, rename="camel"):
     """A struct that checks its fields when it is created; raises `RequestInvalidError` if one is wrong.
 
     An optional field is not sent if it is `UNSET`, or None and its type does not allow null.
@@ -83,14 +105,18 @@ class Checked(Struct, frozen=True, kw_only=True, rename="camel", repr_omit_defau
 
     def __post_init__(self) -> None:
         for name, (rule, is_optional) in _rules(type(self)).items():
-            value = getattr(self, name)
-            if value is None and _takes_null(rule):
-                continue
-            if is_optional and (value is None or value is UNSET):
-                value = UNSET
-            else:  # lists become tuples, so that a checked filter cannot change
-                value = _checked(name, value, rule)
-            msgspec.structs.force_setattr(self, name, value)
+            # No frame of the error holds the value: it may be a credential.
+            if fault := _check_field(self, name, rule, is_optional=is_optional):
+                raise RequestInvalidError(fault)
+
+    def __repr__(self) -> str:
+        inner = ", ".join(f"{name}={value!r}" for name, value in self.__rich_repr__())
+        return f"{type(self).__name__}({inner})"
+
+    def __rich_repr__(self) -> list[tuple[str, Any]]:
+        """Return the names and values that were given, credentials hidden, for `repr` and rich."""
+        pairs = zip(self.__struct_fields__, msgspec.structs.astuple(self), _defaults(type(self)), strict=True)
+        return [(name, masked(name, value)) for name, value, default in pairs if value is not default]
 
 
 class Filter(Checked, frozen=True, kw_only=True, rename="camel"):
@@ -99,6 +125,12 @@ class Filter(Checked, frozen=True, kw_only=True, rename="camel"):
 
 class Body(Checked, frozen=True, kw_only=True, rename="camel"):
     """The body of a request; optional fields that are not given are `UNSET`."""
+
+
+@cache
+def _defaults(kind: type[Struct]) -> tuple[Any, ...]:
+    """Return the default of each field."""
+    return tuple(each.default for each in msgspec.structs.fields(kind))
 
 
 @cache
@@ -120,14 +152,87 @@ def _takes_null(rule: Any) -> bool:
     return type(None) in get_args(rule)
 
 
-def _checked(name: str, value: Any, rule: Any) -> Any:
-    if isinstance(value, date) and any((meta.extra or {}).get("time") for meta in _metas(rule)):
-        value = to_seconds(name, value)
-    try:
-        ordered = sorted(value) if isinstance(value, set | frozenset) else value
-        return msgspec.convert(ordered, rule)
-    except (msgspec.ValidationError, TypeError):
-        raise RequestInvalidError(f"{name} = {shown(value)}: allowed is {_words(rule)}") from None
+def _check_field(record: Checked, name: str, rule: Any, *, is_optional: bool) -> str | None:
+    """Convert a field in place; return what is wrong with it, None for nothing."""
+    value = getattr(record, name)
+    if value is None and _takes_null(rule):
+        return None
+    if is_optional and (value is None or value is UNSET):
+        value = UNSET
+    else:  # lists become tuples, so that a checked filter cannot change
+        try:
+            value = _converted(name, value, rule)
+        except _UnknownMemberError as error:
+            return f"{name} = {_shown(name, value)}: allowed is {_words(rule)}; {error}"
+        except (msgspec.ValidationError, TypeError):
+            return f"{name} = {_shown(name, value)}: allowed is {_words(rule)}"
+    msgspec.structs.force_setattr(record, name, value)
+    return None
+
+
+def _shown(name: str, value: Any) -> str:
+    if value and is_credential(name):
+        return HIDDEN
+    return shown(masked("", value) if isinstance(value, dict | list | tuple) else value)
+
+
+def _converted(name: str, value: Any, rule: Any) -> Any:
+    if isinstance(value, date) and (extra := _extra(rule)):
+        value = extra.get("convert", to_seconds)(name, value)
+    if (kind := _nested(rule)) is not None:
+        if _is_keyed(rule) and isinstance(value, Mapping):
+            value = {key: _with_wire_names(kind, item) for key, item in value.items()}
+        else:
+            value = _with_wire_names(kind, value)
+    ordered = sorted(value) if isinstance(value, set | frozenset) else value
+    return msgspec.convert(ordered, rule, dec_hook=_read_custom)
+
+
+class _UnknownMemberError(Exception):
+    """A mapping in the place of a struct has a member that the struct does not have."""
+
+
+@cache
+def _nested(rule: Any) -> type[Checked] | None:
+    """Return the struct in a rule, for which a caller may give a plain mapping; None for none."""
+    if isinstance(rule, type):
+        return rule if issubclass(rule, Checked) else None
+    parts = (part for part in get_args(rule) if not isinstance(part, Meta))
+    return next((kind for part in parts if (kind := _nested(part)) is not None), None)
+
+
+@cache
+def _is_keyed(rule: Any) -> bool:
+    """Return True for a mapping of keys to structs."""
+    return get_origin(rule) is dict or any(map(_is_keyed, get_args(rule)))
+
+
+def _with_wire_names(kind: type[Checked], value: Any) -> Any:
+    """Return a mapping with its members' wire names, where it may have the fields' names, too.
+
+    Raises `_UnknownMemberError` for a member that `kind` does not have: it would be lost silently.
+    """
+    if isinstance(value, list | tuple):
+        return [_with_wire_names(kind, item) for item in value]
+    if not isinstance(value, Mapping):
+        return value
+    names = {field.name: field.encode_name for field in msgspec.structs.fields(kind)}
+    known = set(names.values())
+    for name in value:
+        if name not in names and name not in known:
+            members = ", ".join(names.values())
+            raise _UnknownMemberError(f"{shown(name)[:60]} is none of the members {members}")
+    return {names.get(name, name): item for name, item in value.items()}
+
+
+def _extra(rule: Any) -> dict[str, Any]:
+    """Return the notes of a rule on the conversion of times; none for a rule that takes no time."""
+    return next((meta.extra for meta in _metas(rule) if meta.extra), {})
+
+
+def _read_custom(kind: type, value: Any) -> Any:
+    """Return `value` as a type that msgspec does not know: a file."""
+    return file_of(value)
 
 
 def _metas(rule: Any) -> list[Meta]:

@@ -19,7 +19,7 @@ class MemberQuery(Filter, frozen=True, kw_only=True, rename="camel"):
 
 
 @final
-class NewMembers(Body, frozen=True, kw_only=True, rename="camel"):
+class NewMembers(Body, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
     """The uids to add to a group by scope, and the uids to ban from it.
 
     Raises `RequestInvalidError` without any uid.

@@ -1,26 +1,49 @@
-"""The filter of the message lists, and the body of a message to send (specification, Endpoints)."""
+"""The filters of message and thread lists, and the bodies that change messages (specification, Endpoints)."""
 
-from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, Literal, Self, TypeAlias, final
+from collections.abc import Mapping
+from typing import Any, Final, Self, final
 
-from msgspec import UNSET, Meta, UnsetType
+from msgspec import UNSET, UnsetType, field
 
 from ..errors import RequestInvalidError
 from ..secrets import shown
-from .checked import Affix, Attachments, Body, Filter, Flag, Json, Size, Stamp, Text, Texts, Uid, Uids
+from .checked import (
+    Affix,
+    Attachments,
+    Body,
+    Filter,
+    Flag,
+    Json,
+    Ordinal,
+    Size,
+    Stamp,
+    Text,
+    Texts,
+    Uid,
+    Uids,
+)
+from .message_fields import AnyTags, ReceiverType as ReceiverType, Switch
+from .new_messages import NewMessage as NewMessage
 
-ReceiverType: TypeAlias = Annotated[Literal["user", "group"], Meta(description="'user' or 'group'")]
-SentCategory: TypeAlias = Annotated[Literal["message", "custom"], Meta(description="'message' or 'custom'")]
+_WINDOWS: Final = (
+    ("from_timestamp", "to_timestamp"),
+    ("sent_at_from", "sent_at_to"),
+    ("updated_at_from", "updated_at_to"),
+    ("edited_at_from", "edited_at_to"),
+)
 
 
 @final
 class MessageQuery(Filter, frozen=True, kw_only=True, rename="camel"):
-    """The 27 query parameters of GET /users/{uid}/messages (specification, Endpoints).
+    """The filter of message lists: the 27 query parameters of GET /users/{uid}/messages (specification,
+    Endpoints), then those of the other lists (operations table, messages.list, list_group and list_thread).
 
     `limit` and `per_page` are page sizes (`walk.limit(n)` limits the number of messages): `limit` is for
     calls with an acting user, `per_page` for calls without one; by default a walk requests the largest page.
     Timestamps are in the service's unit (not shown by the specification; epoch seconds on services of this
-    kind). Raises `RequestInvalidError` for a wrong value, or if `to_timestamp` is before `from_timestamp`.
+    kind). `sent_at` is where a walk starts, with `affix`; `sent_at_from` to `edited_at_to` are windows. A
+    service may ignore a parameter that its list does not declare. Raises `RequestInvalidError` for a wrong
+    value, or if a window ends before it begins.
     """
 
     search_key: Text | None = None
@@ -51,57 +74,82 @@ class MessageQuery(Filter, frozen=True, kw_only=True, rename="camel"):
     with_tags: Flag | None = None
     tags: Texts | None = None
 
+    hide_messages_from_blocked_users: Flag | None = None
+    receiver_type: ReceiverType | None = None
+    hide_deleted: Flag | None = None
+    only_deleted: Flag | None = None
+    sent_at: Stamp | None = None
+    sent_at_from: Stamp | None = field(default=None, name="sentAt[from]")
+    sent_at_to: Stamp | None = field(default=None, name="sentAt[to]")
+    updated_at_from: Stamp | None = field(default=None, name="updatedAt[from]")
+    updated_at_to: Stamp | None = field(default=None, name="updatedAt[to]")
+    edited_at_from: Stamp | None = field(default=None, name="editedAt[from]")
+    edited_at_to: Stamp | None = field(default=None, name="editedAt[to]")
+    senders: Uids | None = None
+    conversation_id: Text | None = None
+    hide_quoted_messages: Flag | None = None
+    saved: Switch | None = None
+    pinned: Switch | None = None
+    page: Ordinal | None = None
+
     def __post_init__(self) -> None:
         super().__post_init__()
-        start, end = self.from_timestamp, self.to_timestamp
-        if (
-            isinstance(start, int) and isinstance(end, int) and end < start
-        ):  # `super().__post_init__()` made them numbers
-            raise RequestInvalidError(
-                f"to_timestamp = {end}: the window ends before it begins; "
-                f"allowed is from_timestamp ({start}) or later"
-            )
+        for first, last in _WINDOWS:
+            start, end = getattr(self, first), getattr(self, last)
+            if isinstance(start, int) and isinstance(end, int) and end < start:
+                raise RequestInvalidError(
+                    f"{last} = {end}: the window ends before it begins; allowed is {first} ({start}) or later"
+                )
 
 
 @final
-class NewMessage(Body, frozen=True, kw_only=True, rename="camel"):
-    """A message to send: the body of POST /messages (specification, Endpoints).
+class ThreadQuery(Filter, frozen=True, kw_only=True, rename="camel"):
+    """The filter of thread lists: `updated_at` is where a walk starts, with `affix`; `limit` is a page's
+    size.
 
-    `receiver` is a uid for `receiver_type="user"`, a guid for `"group"`. `data` is a JSON object, `{"text":
-    …}` for a text. `muid` is an id that the caller chooses and the message keeps. Raises
-    `RequestInvalidError` if a member is wrong; the service checks the content of `data`.
+    `participated_by_me` and the counts are about the acting user.
     """
 
-    receiver: Uid
-    receiver_type: ReceiverType = "user"
-    category: SentCategory | UnsetType = UNSET
-    type: Text
-    data: Json
-    muid: Text | UnsetType = UNSET
-    tags: Texts | UnsetType = UNSET
+    limit: Size | None = None
+    affix: Affix | None = None
+    updated_at: Stamp | None = None
+    participated_by_me: Flag | None = None
+    with_unread_reply_count: Flag | None = None
+    with_mention_count: Flag | None = None
+
+
+@final
+class MessageChanges(Body, frozen=True, kw_only=True, rename="camel"):
+    """The changes of a message: `data` with a new `text`, `metadata` or both, and the new `tags`.
+
+    Empty `tags` remove those that the message has. Raises `RequestInvalidError` where nothing is changed.
+    """
+
+    data: Json | UnsetType = UNSET
+    tags: AnyTags | UnsetType = UNSET
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.data is UNSET and self.tags is UNSET:
+            raise RequestInvalidError("update: one change at least is needed, in data or tags")
 
     @classmethod
-    def text(
-        cls,
-        receiver: str,
-        text: str,
-        *,
-        receiver_type: Literal["user", "group"] = "user",
-        metadata: Mapping[str, Any] | None = None,
-        muid: str | UnsetType | None = UNSET,
-        tags: Sequence[str] | UnsetType | None = UNSET,
-    ) -> Self:
-        """Return a text message; `RequestInvalidError` if `text` is empty or another argument is wrong."""
+    def text(cls, text: str, *, metadata: Mapping[str, Any] | None = None) -> Self:
+        """Return the change of a message's text; `RequestInvalidError` if it is empty."""
         if not (text and isinstance(text, str)):
             raise RequestInvalidError(f"text = {shown(text)}: allowed is a text that is not empty")
-        data: dict[str, Any] = {"text": text}
-        if metadata is not None:
-            data["metadata"] = metadata
-        return cls(
-            receiver=receiver,
-            receiver_type=receiver_type,
-            type="text",
-            data=data,
-            muid=UNSET if muid is None else muid,
-            tags=UNSET if tags is None else tags,
-        )
+        return cls(data={"text": text} if metadata is None else {"text": text, "metadata": metadata})
+
+
+@final
+class MessageDeletion(Body, frozen=True, kw_only=True, rename="camel"):
+    """The body of a message's deletion; `permanent` removes the record too."""
+
+    permanent: Flag | UnsetType = UNSET
+
+
+@final
+class Interactions(Body, frozen=True, kw_only=True, rename="camel"):
+    """The elements of an interactive message that the acting user has used, by their ids."""
+
+    interactions: Texts

@@ -1,17 +1,38 @@
-"""The filter of the user list."""
+"""The filter of the user list, and the bodies that make and change users (operations table, users)."""
 
-from typing import final
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias, final
 
-from .checked import Filter, Flag, Ordinal, Presence, SearchIn, Size, Text, Texts
+from msgspec import UNSET, Meta, UnsetType, field
+
+from .checked import Body, Filter, Flag, Json, Ordinal, SearchIn, Size, Stamp, Text, Texts, Uids
+from .limits import AnyText, NewId, ShortText, Tags, Url
+
+_Presence: TypeAlias = Literal["available", "offline"]
+if TYPE_CHECKING:
+    Presences: TypeAlias = _Presence | Sequence[_Presence]
+    UnsetOfUser: TypeAlias = Sequence[Literal["avatar", "link", "metadata"]]
+else:
+    Presences: TypeAlias = Annotated[
+        _Presence | Annotated[tuple[_Presence, ...], Meta(min_length=1)],
+        Meta(description="'available' or 'offline', or a list of these"),
+    ]
+    UnsetOfUser: TypeAlias = Annotated[
+        tuple[Literal["avatar", "link", "metadata"], ...],
+        Meta(description="a list of 'avatar', 'link' and 'metadata'"),
+    ]
 
 
 @final
 class UserQuery(Filter, frozen=True, kw_only=True, rename="camel"):
-    """The filter of GET /users; a walk starts at `page`."""
+    """The filter of GET /users; a walk starts at `page`.
+
+    Times are epoch seconds, a date or an aware datetime.
+    """
 
     search_key: Text | None = None
     search_in: SearchIn | None = None
-    status: Presence | None = None
+    status: Presences | None = None
     count: Flag | None = None
     per_page: Size | None = None
     page: Ordinal | None = None
@@ -21,3 +42,57 @@ class UserQuery(Filter, frozen=True, kw_only=True, rename="camel"):
     with_tags: Flag | None = None
     only_deactivated: Flag | None = None
     with_deactivated: Flag | None = None
+    created_at_from: Stamp | None = field(default=None, name="createdAt[from]")
+    created_at_to: Stamp | None = field(default=None, name="createdAt[to]")
+    updated_at_from: Stamp | None = field(default=None, name="updatedAt[from]")
+    updated_at_to: Stamp | None = field(default=None, name="updatedAt[to]")
+
+
+@final
+class NewUser(Body, frozen=True, kw_only=True, rename="camel"):
+    """A user to make. With `with_auth_token` the reply has a login token in `auth_token`."""
+
+    uid: NewId
+    name: ShortText
+    avatar: Url | UnsetType = UNSET
+    link: Url | UnsetType = UNSET
+    role: ShortText | UnsetType = UNSET
+    status_message: AnyText | UnsetType = UNSET
+    metadata: Json | UnsetType = UNSET
+    tags: Tags | UnsetType = UNSET
+    with_auth_token: Flag | UnsetType = UNSET
+
+
+@final
+class UserChanges(Body, frozen=True, kw_only=True, rename="camel"):
+    """Changes of a user; what is not given stays, and what `unset` names is removed."""
+
+    name: ShortText | UnsetType = UNSET
+    avatar: Url | UnsetType = UNSET
+    link: Url | UnsetType = UNSET
+    role: ShortText | UnsetType = UNSET
+    status_message: AnyText | UnsetType = UNSET
+    metadata: Json | UnsetType = UNSET
+    tags: Tags | UnsetType = UNSET
+    unset: UnsetOfUser | UnsetType = UNSET
+
+
+@final
+class Deletion(Body, frozen=True, kw_only=True, rename="camel"):
+    """The way to delete a user: for good where it is `permanent`."""
+
+    permanent: Flag | UnsetType = UNSET
+
+
+@final
+class Deactivation(Body, frozen=True, kw_only=True, rename="camel"):
+    """The users to switch off."""
+
+    uids_to_deactivate: Uids
+
+
+@final
+class Reactivation(Body, frozen=True, kw_only=True, rename="camel"):
+    """The users to switch on."""
+
+    uids_to_activate: Uids

@@ -1,8 +1,16 @@
-"""The ground of every collection: the call of an endpoint, and the walk over a list."""
+"""The ground of every collection: the call of an endpoint, and the walk over a list.
+
+A method is `async def` and returns `await self._call(…)`, or gives a walk and is a plain `def`. There are two
+exceptions, both a plain `def` that returns `self._call(…)`, an awaitable:
+
+- a method with an argument that is a credential (an API key, an auth token, a provider's password): the frame
+  of a coroutine keeps its arguments, and a traceback with locals would show them;
+- a method of a deprecated operation: the call is made in the caller's own line, which the warning names.
+"""
 
 from collections.abc import Awaitable
 from functools import cache
-from typing import Any, Generic, Protocol, TypeAlias, TypeVar, overload
+from typing import Any, TypeAlias, TypeVar
 
 from msgspec import Struct
 
@@ -10,13 +18,13 @@ from ..core.cursor import Cursor
 from ..core.decode import Listing
 from ..core.endpoint import Call, Endpoint, Send
 from ..errors import RequestInvalidError
-from ..secrets import shown
+from ..secrets import description, shown
 from ..walk import Walk
+from .deprecation import warn_deprecated
 from .listing import walk
 
 R = TypeVar("R")
 T = TypeVar("T")
-C = TypeVar("C", bound="Collection")
 
 Start: TypeAlias = Cursor | str | None
 """Where a walk begins: a cursor or its token; None for the list's own beginning."""
@@ -37,10 +45,11 @@ class Collection:
         *,
         on_behalf_of: str | None = None,
         query: Struct | None = None,
+        headers: Any = None,
         **path: str,
     ) -> Awaitable[R]:
         """One call; `RequestInvalidError` before anything is sent where an argument is wrong."""
-        return self._send(self._build_call(endpoint, body, query, on_behalf_of, path))
+        return self._send(self._build_call(endpoint, body, query, headers, on_behalf_of, path))
 
     def _walk(
         self,
@@ -49,26 +58,35 @@ class Collection:
         cursor: Start = None,
         *,
         on_behalf_of: str | None = None,
+        headers: Any = None,
         **path: str,
     ) -> Walk[T]:
         """A walk over a list; `CursorError` where `cursor` is not one of it."""
-        return walk(self._send, self._build_call(endpoint, None, query, on_behalf_of, path), cursor)
+        return walk(self._send, self._build_call(endpoint, None, query, headers, on_behalf_of, path), cursor)
 
     def _build_call(
         self,
         endpoint: Endpoint[R],
         body: Struct | None,
         query: Struct | None,
+        headers: Any,
         on_behalf_of: str | None,
         path: dict[str, str],
     ) -> Call[R]:
-        _check("query", query, endpoint.query, is_optional=True)
-        _check("body", body, endpoint.body, is_optional=endpoint.body is None or _is_optional(endpoint.body))
+        if endpoint.deprecated is not None:
+            warn_deprecated(endpoint.name, endpoint.deprecated)
+        if query is not None:
+            _check("query", query, endpoint.query, is_optional=True)
+        if headers is not None:
+            _check("headers", headers, endpoint.headers, is_optional=True)
+        if body is not None or endpoint.body is not None:
+            is_optional = endpoint.body is None or _is_optional(endpoint.body)
+            _check("body", body, endpoint.body, is_optional=is_optional)
         if endpoint.acting == "required" and on_behalf_of is None and self._send.acting_user is None:
             raise RequestInvalidError(
                 f"{endpoint.name} acts as a user: give on_behalf_of, or use session.as_user(uid)"
             )
-        return endpoint(query=query, body=body, on_behalf_of=on_behalf_of, **path)
+        return endpoint(query=query, body=body, headers=headers, on_behalf_of=on_behalf_of, **path)
 
 
 def _check(name: str, value: object, kind: type[Struct] | None, *, is_optional: bool) -> None:
@@ -77,7 +95,9 @@ def _check(name: str, value: object, kind: type[Struct] | None, *, is_optional: 
         return
     allowed = [f"a {kind.__name__}"] if kind is not None else []
     allowed += ["None"] if is_optional else []
-    raise RequestInvalidError(f"{name} = {shown(value)}: allowed is {', or '.join(allowed)}")
+    # A text may be a key that was swapped in.
+    words = description(value) if isinstance(value, str | bytes) else shown(value)
+    raise RequestInvalidError(f"{name} = {words}: allowed is {', or '.join(allowed)}")
 
 
 @cache
@@ -88,33 +108,3 @@ def _is_optional(kind: type[Struct]) -> bool:
     except (TypeError, RequestInvalidError):
         return False
     return True
-
-
-class _Session(Protocol):
-    @property
-    def sender(self) -> Send: ...
-
-
-class collection(Generic[C]):  # noqa: N801, used as a function: `members = collection(Members)`
-    """An attribute of a session that is a collection, made when it is first used and kept for the session's
-    life.
-    """
-
-    def __init__(self, kind: type[C]) -> None:
-        self._kind = kind
-        self.__doc__ = kind.__doc__
-
-    def __set_name__(self, owner: type[Any], name: str) -> None:
-        self._name = name
-
-    @overload
-    def __get__(self, session: None, owner: type[Any]) -> "collection[C]": ...
-
-    @overload
-    def __get__(self, session: _Session, owner: type[Any]) -> C: ...
-
-    def __get__(self, session: _Session | None, owner: type[Any]) -> "collection[C] | C":
-        if session is None:
-            return self
-        made = session.__dict__[self._name] = self._kind(session.sender)
-        return made

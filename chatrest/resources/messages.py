@@ -1,20 +1,49 @@
-"""Messages: reading the lists of them, and sending (specification, Endpoints)."""
+"""Messages: sending, reading and changing them; threads, reactions, pins and saves (specification,
+Endpoints).
+"""
 
 import builtins
+from collections.abc import Sequence
 from typing import Any, Final, final
 
-from msgspec import structs
+from msgspec import UNSET, structs
 
-from ..core.decode import many, one
-from ..core.endpoint import Endpoint
-from ..core.paging import BY_ID, BY_NEXT, BY_THREAD
+from ..core.decode import ACK, Ack, Outcomes, many, one
+from ..core.endpoint import Call, Endpoint
+from ..core.paging import BY_ID, BY_NEXT, BY_THREAD, BY_UPDATED, Paging
 from ..errors import RequestInvalidError
 from ..models.count import MessageCount
 from ..models.message import Message
-from ..queries.messages import MessageQuery, NewMessage
+from ..models.reaction import Reaction
+from ..models.sent_message import SentMessage
+from ..queries.messages import Interactions, MessageChanges, MessageDeletion, MessageQuery, ThreadQuery
+from ..queries.new_messages import MessageBody, NewBotMessage, NewMessage, NewThreadMessage
 from ..walk import Walk
 from .collection import Collection, Start
+from .sent_messages import SentMessages, complete, first_message, first_record
 
+REACTIONS: Final = Paging(size="limit")
+"""Reactions: by the position of the reply, in the service's order.
+
+Services of this kind lead on by `id`, or by `cursorField` and `cursorValue` that show no direction
+(operations table, cursors.next_variants).
+"""
+
+SEND: Final = Endpoint(
+    "messages.send", "POST", "/messages", one(Message, first_record), "never",
+    body=NewMessage, acting="optional", acting_field="sender",
+)  # fmt: skip
+SEND_BOT: Final = Endpoint(
+    "messages.send_bot", "POST", "/bots/{uid}/messages", one(Message, first_record), "never",
+    body=NewBotMessage,
+)  # fmt: skip
+SEND_THREAD: Final = Endpoint(
+    "messages.send_thread", "POST", "/messages/{id}/thread", one(Message, first_record), "never",
+    body=NewThreadMessage, acting="required", acting_field="sender",
+)  # fmt: skip
+LIST: Final = Endpoint(
+    "messages.list", "GET", "/messages", many(Message), query=MessageQuery, paging=BY_NEXT, acting="optional"
+)
 LIST_USER: Final = Endpoint(
     "messages.list_user", "GET", "/users/{uid}/messages", many(Message),
     query=MessageQuery, paging=BY_ID, acting="optional",
@@ -23,16 +52,71 @@ LIST_GROUP: Final = Endpoint(
     "messages.list_group", "GET", "/groups/{guid}/messages", many(Message),
     query=MessageQuery, paging=BY_NEXT, acting="optional",
 )  # fmt: skip
-LIST: Final = Endpoint(
-    "messages.list", "GET", "/messages", many(Message), query=MessageQuery, paging=BY_NEXT, acting="optional"
-)
 LIST_THREAD: Final = Endpoint(
     "messages.list_thread", "GET", "/messages/{id}/thread", many(Message),
     query=MessageQuery, paging=BY_THREAD, acting="optional",
 )  # fmt: skip
-SEND: Final = Endpoint(
-    "messages.send", "POST", "/messages", one(Message), "never", body=NewMessage, acting="optional"
+GET: Final = Endpoint("messages.get", "GET", "/messages/{id}", one(Message), acting="optional")
+UPDATE: Final = Endpoint(
+    "messages.update", "PUT", "/messages/{id}", one(Message), "idempotent",
+    body=MessageChanges, acting="optional",
+)  # fmt: skip
+DELETE: Final = Endpoint(
+    "messages.delete", "DELETE", "/messages/{id}", one(Message), "idempotent",
+    body=MessageDeletion, acting="optional",
+)  # fmt: skip
+MARK_INTERACTED: Final = Endpoint(
+    "messages.mark_interacted", "PATCH", "/messages/{id}/interacted", ACK, "idempotent",
+    body=Interactions, acting="required",
+)  # fmt: skip
+LIST_REACTIONS: Final = Endpoint(
+    "messages.list_reactions", "GET", "/messages/{id}/reactions", many(Reaction),
+    paging=REACTIONS, acting="optional",
+)  # fmt: skip
+LIST_REACTION: Final = Endpoint(
+    "messages.list_reaction", "GET", "/messages/{id}/reactions/{reaction}", many(Reaction),
+    paging=REACTIONS, acting="optional",
+)  # fmt: skip
+ADD_REACTION: Final = Endpoint(
+    "messages.add_reaction", "POST", "/messages/{id}/reactions/{reaction}", one(Message), "idempotent",
+    acting="required",
+)  # fmt: skip
+REMOVE_REACTION: Final = Endpoint(
+    "messages.remove_reaction", "DELETE", "/messages/{id}/reactions/{reaction}", one(Message), "idempotent",
+    acting="required",
+)  # fmt: skip
+PIN: Final = Endpoint(
+    "messages.pin", "POST", "/messages/{id}/pin", one(Message), "idempotent", acting="optional"
 )
+UNPIN: Final = Endpoint(
+    "messages.unpin", "DELETE", "/messages/{id}/pin", one(Message), "idempotent", acting="optional"
+)
+SAVE: Final = Endpoint(
+    "messages.save", "POST", "/messages/{id}/save", one(Message), "idempotent", acting="required"
+)
+UNSAVE: Final = Endpoint(
+    "messages.unsave", "DELETE", "/messages/{id}/save", one(Message), "idempotent", acting="required"
+)
+LIST_THREADS: Final = Endpoint(
+    "messages.list_threads", "GET", "/threads", many(Message),
+    query=ThreadQuery, paging=BY_UPDATED, acting="optional",
+)  # fmt: skip
+LIST_THREADS_USER: Final = Endpoint(
+    "messages.list_threads_user", "GET", "/users/{uid}/threads", many(Message),
+    query=ThreadQuery, paging=BY_UPDATED, acting="optional",
+)  # fmt: skip
+LIST_THREADS_GROUP: Final = Endpoint(
+    "messages.list_threads_group", "GET", "/groups/{guid}/threads", many(Message),
+    query=ThreadQuery, paging=BY_UPDATED, acting="optional",
+)  # fmt: skip
+SUBSCRIBE_THREAD: Final = Endpoint(
+    "messages.subscribe_thread", "POST", "/messages/{id}/thread/subscription", ACK, "idempotent",
+    acting="required",
+)  # fmt: skip
+UNSUBSCRIBE_THREAD: Final = Endpoint(
+    "messages.unsubscribe_thread", "DELETE", "/messages/{id}/thread/subscription", ACK, "idempotent",
+    acting="required",
+)  # fmt: skip
 
 
 @final
@@ -114,6 +198,170 @@ class Messages(Collection):
         """POST /messages: send `message` as `on_behalf_of`, and return it as the service stored it.
 
         Without an acting user the app itself is the sender. Sent once: where no reply came and the message
-        may have been taken, `OutcomeUnknownError`.
+        may have been taken, `OutcomeUnknownError`. With `multiple_receivers` the first message of the reply;
+        `ApiError` where the reply says that one of them failed. `send_each` gives the outcome of each.
         """
-        return await self._call(SEND, message, on_behalf_of=on_behalf_of)
+        return await self._send_one(SEND, message, on_behalf_of)
+
+    async def send_each(
+        self, message: NewMessage, *, on_behalf_of: str | None = None
+    ) -> Outcomes[SentMessage]:
+        """POST /messages with `multiple_receivers`: the outcome of each receiver by uid or guid.
+
+        A receiver that the reply does not mention counts as failed: whether its message was stored is not
+        known. Sent once, as `send`.
+        """
+        endpoint: Endpoint[Any] = structs.replace(SEND, reply=SentMessages(SEND.name))
+        outcomes = await self._call(endpoint, message, on_behalf_of=on_behalf_of)
+        return complete(outcomes, message, SEND.name)
+
+    async def send_bot(self, uid: str, message: NewBotMessage) -> Message:
+        """POST /bots/{uid}/messages: send `message` as the bot `uid`, and return it as stored; see `send`."""
+        return await self._send_one(SEND_BOT, message, uid=uid)
+
+    async def send_thread(
+        self, message_id: str, message: NewThreadMessage, *, on_behalf_of: str | None = None
+    ) -> Message:
+        """POST /messages/{id}/thread: reply in the thread of a message, and return the reply; see `send`."""
+        return await self._send_one(SEND_THREAD, message, on_behalf_of, id=message_id)
+
+    async def _send_one(
+        self,
+        endpoint: Endpoint[Message],
+        message: MessageBody,
+        on_behalf_of: str | None = None,
+        **path: str,
+    ) -> Message:
+        call: Call[Any] = self._build_call(endpoint, message, None, None, on_behalf_of, path)
+        if message.multiple_receivers is UNSET:
+            sent: Message = await self._send(call)
+            return sent
+        several: Endpoint[Any] = structs.replace(endpoint, reply=SentMessages(endpoint.name))
+        return first_message(await self._send(structs.replace(call, endpoint=several)))
+
+    async def get(self, message_id: str, *, on_behalf_of: str | None = None) -> Message:
+        """GET /messages/{id}: one message; `NotFoundError` for no such message."""
+        return await self._call(GET, on_behalf_of=on_behalf_of, id=message_id)
+
+    async def update(
+        self, message_id: str, changes: MessageChanges, *, on_behalf_of: str | None = None
+    ) -> Message:
+        """PUT /messages/{id}: change a message, and return the action message that says so.
+
+        The message as it is now is in `data.entities.on.entity`. `PermissionDeniedError` for an acting user
+        who is not its sender.
+        """
+        return await self._call(UPDATE, changes, on_behalf_of=on_behalf_of, id=message_id)
+
+    async def delete(
+        self, message_id: str, *, permanent: bool | None = None, on_behalf_of: str | None = None
+    ) -> Message:
+        """DELETE /messages/{id}: delete a message, and return the action message that says so.
+
+        The record stays, with `deleted_at`, unless `permanent`. `PermissionDeniedError` for an acting user
+        who is not its sender.
+        """
+        body = None if permanent is None else MessageDeletion(permanent=permanent)
+        return await self._call(DELETE, body, on_behalf_of=on_behalf_of, id=message_id)
+
+    async def mark_interacted(
+        self, message_id: str, interactions: Sequence[str], *, on_behalf_of: str | None = None
+    ) -> Ack:
+        """PATCH /messages/{id}/interacted: note the elements of an interactive message that the user used."""
+        body = Interactions(interactions=interactions)
+        return await self._call(MARK_INTERACTED, body, on_behalf_of=on_behalf_of, id=message_id)
+
+    def list_reactions(
+        self, message_id: str, *, on_behalf_of: str | None = None, cursor: Start = None
+    ) -> Walk[Reaction]:
+        """GET /messages/{id}/reactions: who reacted to a message, and how. One request a page."""
+        return self._walk(LIST_REACTIONS, None, cursor, on_behalf_of=on_behalf_of, id=message_id)
+
+    def list_reaction(
+        self, message_id: str, reaction: str, *, on_behalf_of: str | None = None, cursor: Start = None
+    ) -> Walk[Reaction]:
+        """GET /messages/{id}/reactions/{reaction}: who reacted with this emoji. One request a page."""
+        return self._walk(
+            LIST_REACTION, None, cursor, on_behalf_of=on_behalf_of, id=message_id, reaction=reaction
+        )
+
+    async def add_reaction(
+        self, message_id: str, reaction: str, *, on_behalf_of: str | None = None
+    ) -> Message:
+        """POST /messages/{id}/reactions/{reaction}: react as the acting user; the counts are in
+        `data.reactions`.
+
+        A second reaction of one user with one emoji leaves one.
+        """
+        return await self._call(ADD_REACTION, on_behalf_of=on_behalf_of, id=message_id, reaction=reaction)
+
+    async def remove_reaction(
+        self, message_id: str, reaction: str, *, on_behalf_of: str | None = None
+    ) -> Message:
+        """DELETE /messages/{id}/reactions/{reaction}: take a reaction of the acting user back."""
+        return await self._call(REMOVE_REACTION, on_behalf_of=on_behalf_of, id=message_id, reaction=reaction)
+
+    async def pin(self, message_id: str, *, on_behalf_of: str | None = None) -> Message:
+        """POST /messages/{id}/pin: pin a message in its conversation, for everybody in it.
+
+        `BadRequestError` at the limit of pins, `PermissionDeniedError` where pinning is not allowed.
+        """
+        return await self._call(PIN, on_behalf_of=on_behalf_of, id=message_id)
+
+    async def unpin(self, message_id: str, *, on_behalf_of: str | None = None) -> Message:
+        """DELETE /messages/{id}/pin: unpin a message; one that is not pinned stays as it is."""
+        return await self._call(UNPIN, on_behalf_of=on_behalf_of, id=message_id)
+
+    async def save(self, message_id: str, *, on_behalf_of: str | None = None) -> Message:
+        """POST /messages/{id}/save: save a message for the acting user, who alone sees `saved_at`.
+
+        A second save keeps the first time. `BadRequestError` at the limit of saved messages. The list of
+        them: `list(query=MessageQuery(saved=1), on_behalf_of=…)`.
+        """
+        return await self._call(SAVE, on_behalf_of=on_behalf_of, id=message_id)
+
+    async def unsave(self, message_id: str, *, on_behalf_of: str | None = None) -> Message:
+        """DELETE /messages/{id}/save: drop a saved message; one that is not saved stays as it is."""
+        return await self._call(UNSAVE, on_behalf_of=on_behalf_of, id=message_id)
+
+    def list_threads(
+        self, query: ThreadQuery | None = None, *, on_behalf_of: str | None = None, cursor: Start = None
+    ) -> Walk[Message]:
+        """GET /threads: the messages that have replies, each with `reply_count` and `last_reply`.
+
+        In the service's order, by the time of the last change. One request a page.
+        """
+        return self._walk(LIST_THREADS, query, cursor, on_behalf_of=on_behalf_of)
+
+    def list_threads_user(
+        self,
+        uid: str,
+        query: ThreadQuery | None = None,
+        *,
+        on_behalf_of: str | None = None,
+        cursor: Start = None,
+    ) -> Walk[Message]:
+        """GET /users/{uid}/threads: the threads with a user, as `list_threads` in all else."""
+        return self._walk(LIST_THREADS_USER, query, cursor, on_behalf_of=on_behalf_of, uid=uid)
+
+    def list_threads_group(
+        self,
+        guid: str,
+        query: ThreadQuery | None = None,
+        *,
+        on_behalf_of: str | None = None,
+        cursor: Start = None,
+    ) -> Walk[Message]:
+        """GET /groups/{guid}/threads: the threads of a group, as `list_threads` in all else."""
+        return self._walk(LIST_THREADS_GROUP, query, cursor, on_behalf_of=on_behalf_of, guid=guid)
+
+    async def subscribe_thread(self, message_id: str, *, on_behalf_of: str | None = None) -> Ack:
+        """POST /messages/{id}/thread/subscription: subscribe the acting user to a message's thread."""
+        return await self._call(SUBSCRIBE_THREAD, on_behalf_of=on_behalf_of, id=message_id)
+
+    async def unsubscribe_thread(self, message_id: str, *, on_behalf_of: str | None = None) -> Ack:
+        """DELETE /messages/{id}/thread/subscription: end a subscription.
+
+        A later reply of the user, or a mention, subscribes the user again.
+        """
+        return await self._call(UNSUBSCRIBE_THREAD, on_behalf_of=on_behalf_of, id=message_id)

@@ -13,6 +13,7 @@ from chatrest.cli.call_parameters import Parameters
 from chatrest.core.decode import JSON
 from chatrest.core.endpoint import Call, Endpoint
 from chatrest.queries.checked import Body, Filter, Flag, Json, Ordinal, Stamp, Text, Texts
+from chatrest.queries.files import Upload
 from chatrest.resources import OPERATIONS
 
 Ratio = Annotated[float, Meta(ge=0, description="a number from 0")]
@@ -239,3 +240,47 @@ def test_every_parameter_of_the_table_has_a_name_of_its_own(name: str) -> None:
         parameter = parameters.get(path_name)
         assert parameter is not None
         assert parameter.place == "path"
+
+
+# ── files and headers ──
+
+
+class Terms(Body, frozen=True, kw_only=True, rename="camel"):
+    """A body with a file."""
+
+    category: Text
+    file: Upload | UnsetType = UNSET
+
+
+class Version(Filter, frozen=True, kw_only=True):
+    """A header."""
+
+    x_version: Level | None = field(default=2, name="X-Version")
+
+
+UPLOAD: Endpoint[Any] = Endpoint(
+    "terms.create", "POST", "/terms", JSON, "never", body=Terms, media="multipart", headers=Version
+)
+
+
+def test_a_file_is_given_by_its_path_and_is_not_read_yet() -> None:
+    file = call("category=word", "file=@gone/terms.csv", endpoint=UPLOAD).body.file
+    assert (file.source, file.name) == ("gone/terms.csv", "terms.csv")
+
+
+@pytest.mark.parametrize("text", ["terms.csv", "", "@", "@-"])
+def test_a_file_without_a_path_is_refused(text: str) -> None:
+    with pytest.raises(RequestInvalidError, match=r"^file = '.*': allowed is @ and the path of a file$"):
+        call("category=word", f"file={text}", endpoint=UPLOAD)
+
+
+def test_a_file_is_given_once() -> None:
+    with pytest.raises(RequestInvalidError, match=r"^file: given 2 times, allowed is once$"):
+        call("category=word", "file=@a", "file=@b", endpoint=UPLOAD)
+
+
+@pytest.mark.parametrize(
+    ("texts", "version"), [([], 2), (["x_version=1"], 1), (["X-Version=1"], 1), (["x_version=null"], None)]
+)
+def test_headers_have_their_default_and_can_be_given(texts: list[str], version: int | None) -> None:
+    assert call("category=word", *texts, endpoint=UPLOAD).headers == Version(x_version=version)

@@ -218,3 +218,30 @@ def test_any_json_is_a_page_with_every_record_or_unreadable(
             if position is not None and page.position_fault is None:
                 held = [getattr(position, name) for name in position.__struct_fields__]
                 assert all(value is UNSET or value is None or type(value) in (int, str) for value in held)
+
+
+# ── records in the place of an array ──
+
+
+@pytest.mark.parametrize(
+    ("data", "uids"),
+    [
+        ({"uid": "ann"}, "ann"),
+        ({"0": {"uid": "ann"}}, "ann"),
+        ({"0": {"uid": "ann"}, "1": {"uid": "bob"}}, "ann bob"),
+        ({"0": {"uid": "ann"}, "uid": "bob", "name": "Bob"}, "ann bob"),
+        ({"uid": "bob", "2": {"uid": "ann"}}, "ann bob"),
+        ({"uid": "bob", "2": {"x": 1}}, "bob"),
+        ({"uid": "bob", "2": [{"uid": "ann"}]}, "bob"),
+    ],
+)
+def test_an_array_may_be_written_as_an_object(data: Any, uids: str) -> None:
+    """So in an example of the documents: one record under "0", and the members of another beside it."""
+    page = USERS(json.dumps({"data": data, "meta": {}}).encode())
+    assert [user.uid for user in page.items] == uids.split()
+
+
+@pytest.mark.parametrize("data", [{"0": {"x": 1}}, {"0": {"uid": "ann"}, "x": 1}, {"x": 1}])
+def test_an_object_that_is_no_array_is_unreadable(data: Any) -> None:
+    with pytest.raises(ReplyUnreadableError, match="an object that is none"):
+        USERS(json.dumps({"data": data}).encode())

@@ -3,6 +3,7 @@
 import copy
 import pickle
 from contextlib import suppress
+from typing import Any
 
 import pytest
 from hypothesis import given, settings, strategies as st
@@ -27,6 +28,23 @@ def test_the_region_is_us_where_none_is_given() -> None:
 def test_a_base_address_stands_for_both_without_its_last_slash() -> None:
     app = App("a", "k", base_url="https://proxy.example.com:8443/chat/v3/")
     assert app.chat_url == app.calls_url == "https://proxy.example.com:8443/chat/v3"
+
+
+@pytest.mark.parametrize("version", ["v3", "v4", "v3.1", "v10"])
+def test_the_version_is_part_of_both_addresses(version: str) -> None:
+    app = App("12ab", "k", service_domain=DOMAIN, version=version)
+    assert app.chat_url == f"https://12ab.api-us.{DOMAIN}/{version}"
+    assert app.calls_url == f"https://12ab.call-us.{DOMAIN}/{version}"
+
+
+def test_an_address_given_by_hand_has_its_own_version() -> None:
+    assert App("a", "k", base_url="https://h.example.com/v3", version="v4").chat_url.endswith(".com/v3")
+
+
+@pytest.mark.parametrize("version", ["", "3", "v", "v3/", "v3/..", "../v3", "V3", "v3?", "v3\n", 3, None])
+def test_a_version_of_another_form_is_refused(version: Any) -> None:
+    with pytest.raises(RequestInvalidError, match=r"^version: allowed is 'v' and a number"):
+        App("a", "k", service_domain=DOMAIN, version=version)
 
 
 def test_an_app_is_a_value() -> None:

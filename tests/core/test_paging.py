@@ -11,6 +11,7 @@ from chatrest.core.paging import (
     BY_PAGE,
     BY_THREAD,
     BY_UPDATED,
+    ONE_REPLY,
     UNPAGED,
     PageSizes,
     Paging,
@@ -18,7 +19,7 @@ from chatrest.core.paging import (
 )
 from chatrest.models.meta import Position
 
-DIALECTS = [BY_ID, BY_NEXT, BY_PAGE, BY_THREAD, BY_UPDATED, UNPAGED]
+DIALECTS = [BY_ID, BY_NEXT, BY_PAGE, BY_THREAD, BY_UPDATED, ONE_REPLY, UNPAGED]
 
 
 @pytest.mark.parametrize(
@@ -29,6 +30,11 @@ def test_a_size_has_its_own_name_where_a_user_acts(paging: Paging, without: str,
     assert paging.size_name(None) == without
     assert paging.size_name("eve") == with_user
     assert set(paging.sizes) == {without, with_user}
+
+
+def test_a_list_without_a_size_has_no_parameter_for_it() -> None:
+    assert (ONE_REPLY.size_name("eve"), ONE_REPLY.sizes) == ("", ())
+    assert "" not in ONE_REPLY.position_names
 
 
 @pytest.mark.parametrize("paging", DIALECTS)

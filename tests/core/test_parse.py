@@ -12,6 +12,7 @@ from chatrest import (
     AuthToken,
     CallMessage,
     CustomMessage,
+    Flag,
     MediaMessage,
     Member,
     Message,
@@ -177,7 +178,7 @@ def test_every_message_has_every_optional_field() -> None:
     for record in (*GOOD, {**TEXT, "category": "interactive"}, {**TEXT, "category": "poll"}):
         message = parse(Message, {**record, **more})
         assert (message.thread_subscribed, message.reply_count, message.flagged_count) == (True, 2, 1)
-        assert (message.last_reply, message.flagged_by) == ({"id": "9"}, ({"uid": "bob"},))
+        assert (message.last_reply, message.flagged_by) == ({"id": "9"}, (Flag(uid="bob"),))
         assert (message.app_id, message.parent_id, message.deleted_at) == ("a", "7", None)
         assert (message.muid, message.tags, message.pinned_at) == ("m", ("a",), UNSET)
         assert message.to_dict() == {**record, **more}

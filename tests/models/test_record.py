@@ -2,10 +2,11 @@
 
 import json
 
+import pytest
 from rich.pretty import pretty_repr
 
 from chatrest.models.entity import Entity, EntityWrapper
-from chatrest.models.record import Record
+from chatrest.models.record import Record, digest
 from chatrest.models.user import AuthToken
 
 
@@ -63,3 +64,17 @@ def test_changing_the_dict_does_not_change_the_record() -> None:
     record = Entity(metadata={"a": [1]})
     record.to_dict()["metadata"]["a"].append(2)
     assert record.metadata == {"a": [1]}
+
+
+def test_a_credential_identifies_its_record_by_a_digest() -> None:
+    first = AuthToken(uid="alice", auth_token="alice_0123456789abcdef")
+    other = AuthToken(uid="alice", auth_token="alice_0123456789abcdee")
+    assert getattr(first, AuthToken.identified_by) == first.identity != other.identity
+    assert first.identity == AuthToken(uid="bob", auth_token=first.auth_token).identity
+    assert len(first.identity) == 32
+    assert first.identity not in first.to_json().decode()
+
+
+@pytest.mark.parametrize("credential", ["", "ü", "\ud800"])
+def test_any_text_has_a_digest(credential: str) -> None:
+    assert len(digest(credential)) == 32

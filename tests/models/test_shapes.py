@@ -6,19 +6,28 @@ from typing import Any
 import msgspec
 import pytest
 
+from chatrest.models.api_key import ApiKey
 from chatrest.models.app import AppInfo
 from chatrest.models.call import CallContent, CallData, CallEntities, CallEntity, WsChannel
+from chatrest.models.call_record import Recording
 from chatrest.models.content import (
     ActionContent,
     ActionEntities,
     Attachment,
     Content,
     CustomContent,
+    InteractiveContent,
     ReactionCount,
 )
+from chatrest.models.conversation import Conversation, ConversationParty
 from chatrest.models.entity import Entity, EntityWrapper, Parties
+from chatrest.models.group import Group
+from chatrest.models.item_ack import ItemAck
 from chatrest.models.meta import Meta, Pagination, Position
-from chatrest.models.user import AuthToken, User
+from chatrest.models.reaction import Reaction
+from chatrest.models.role import Feature, Permission, PermissionMap, Role
+from chatrest.models.sent_message import SentMessage
+from chatrest.models.user import AuthToken, DeactivatedUsers, ReactivatedUsers, User
 
 USER: dict[str, Any] = {
     "uid": "u",
@@ -99,6 +108,57 @@ SHAPES: list[tuple[type[Any], dict[str, Any], set[str]]] = [
         {"uid"},
     ),
     (
+        Reaction,
+        {"id": "1", "messageId": "5", "reaction": "+", "uid": "u", "reactedAt": 7, "reactedBy": USER},
+        {"id", "messageId", "reaction", "uid", "reactedAt"},
+    ),
+    (
+        Conversation,
+        {
+            "conversationId": "a_user_b",
+            "conversationType": "user",
+            "unreadMessageCount": "3",
+            "createdAt": 1,
+            "updatedAt": 2,
+            "lastMessage": {"id": "5", "receipts": {"data": [[]]}},
+            "conversationWith": USER,
+            "tags": ["x"],
+            "pinnedAt": 5,
+            "pinnedBy": "a",
+        },
+        {"conversationId"},
+    ),
+    (
+        ConversationParty,
+        {
+            "guid": "g",
+            "membersCount": 5,
+            "onlineMembersCount": 1,
+            "hasJoined": True,
+            "scope": "admin",
+            "joinedAt": 1,
+            "updatedBy": "u",
+            "description": "d",
+            "icon": "i",
+            "owner": "o",
+            "type": "public",
+        },
+        set(),
+    ),
+    (ConversationParty, {**USER, "statusMessage": "s", "blockedByMe": True, "deactivatedAt": 0}, set()),
+    (
+        InteractiveContent,
+        {
+            "interactiveData": {"title": "t"},
+            "interactionGoal": {"type": "none", "elementIds": []},
+            "allowSenderInteraction": True,
+            "entities": {"sender": PARTY},
+        },
+        set(),
+    ),
+    (SentMessage, {"success": True, "message": "m", "data": {"id": "5"}, "error": {"code": "c"}}, set()),
+    (Recording, {"rid": "r", "duration": 1.5, "startTime": 1, "endTime": 2, "recording_url": "u"}, {"rid"}),
+    (
         AuthToken,
         {"uid": "u", "authToken": "t", "createdAt": 1, "platform": "p", "userAgent": "a", "appInfo": {}},
         {"uid", "authToken"},
@@ -121,6 +181,63 @@ SHAPES: list[tuple[type[Any], dict[str, Any], set[str]]] = [
         },
         {"id"},
     ),
+    (
+        Group,
+        {
+            "guid": "g",
+            "name": "n",
+            "type": "public",
+            "owner": "u",
+            "createdAt": 1,
+            "membersCount": 2,
+            "conversationId": "group_g",
+            "description": "d",
+            "icon": "i",
+            "metadata": {"a": 1},
+            "tags": ["t"],
+            "updatedAt": 3,
+            "updatedBy": "u",
+            "scope": "admin",
+            "joinedAt": 4,
+            "hasJoined": True,
+            "onlineMembersCount": 1,
+        },
+        {"guid"},
+    ),
+    (ApiKey, {"apiKey": "k", "name": "n", "scope": "authOnly", "createdAt": 1}, {"apiKey"}),
+    (
+        Role,
+        {
+            "role": "r",
+            "name": "n",
+            "description": "d",
+            "createdAt": 1,
+            "updatedAt": 2,
+            "metadata": {},
+            "settings": {"listUsers": "all", "sendMessagesTo": "friendsOnly"},
+        },
+        {"role"},
+    ),
+    (Feature, {"key": "u.x", "title": "t", "description": "d", "path": "p", "createdAt": 1}, {"key"}),
+    (
+        Permission,
+        {
+            "id": "a.b",
+            "type": "role",
+            "title": "t",
+            "description": "d",
+            "dataType": "stringArray",
+            "availableValues": ["x"],
+            "defaultValue": [],
+            "createdAt": 1,
+            "updatedAt": 2,
+        },
+        {"id"},
+    ),
+    (PermissionMap, {"permissions": {"a": "deny", "b": ["x"]}}, {"permissions"}),
+    (ItemAck, {"success": True, "message": "m", "data": {}, "error": {"code": "E"}}, set()),
+    (DeactivatedUsers, {"deactivatedUids": ["u"]}, {"deactivatedUids"}),
+    (ReactivatedUsers, {"nonDeactivatedUids": ["u"]}, {"nonDeactivatedUids"}),
 ]
 NAMES = [f"{kind.__name__} {len(served)}" for kind, served, _ in SHAPES]
 

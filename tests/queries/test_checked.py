@@ -1,14 +1,19 @@
 """Checked structs: each field follows its own rule, whether it is needed, optional or nullable."""
 
-from typing import Any
+from collections.abc import Iterator
+from importlib import import_module
+from pkgutil import iter_modules
+from traceback import TracebackException
+from typing import Annotated, Any
 
 import pytest
-from msgspec import UNSET, UnsetType, structs
+from msgspec import UNSET, Meta, UnsetType, inspect, structs
 
+from chatrest import queries
 from chatrest.core.encode import query_pairs
 from chatrest.core.wire import json_body
 from chatrest.errors import RequestInvalidError
-from chatrest.queries.checked import Body, Filter, Flag, Ordinal, Stamp, Text, Texts
+from chatrest.queries.checked import Body, Checked, Filter, Flag, Json, Ordinal, Stamp, Text, Texts
 
 
 class Letter(Body, frozen=True, kw_only=True, rename="camel"):
@@ -19,6 +24,19 @@ class Letter(Body, frozen=True, kw_only=True, rename="camel"):
     reply_to: Text | UnsetType = UNSET
     expires_at: Stamp | UnsetType | None = UNSET
     labels: Texts | UnsetType = UNSET
+
+
+class Page(Checked, frozen=True, kw_only=True, rename="camel"):
+    """A struct inside of others."""
+
+    page_number: Ordinal
+
+
+class Book(Body, frozen=True, kw_only=True, rename="camel"):
+    """Members that are structs."""
+
+    cover: Annotated[Page, Meta(description="a Page")] | UnsetType = UNSET
+    pages: Annotated[tuple[Page, ...], Meta(description="a list of Page")] | UnsetType = UNSET
 
 
 class Search(Filter, frozen=True, kw_only=True, rename="camel"):
@@ -68,3 +86,76 @@ def test_what_was_checked_stays_so() -> None:
 def test_a_repr_shows_what_was_given_alone() -> None:
     assert repr(Letter(subject_line="s", reply_to=None)) == "Letter(subject_line='s')"
     assert repr(Search()) == "Search()"
+
+
+class Access(Body, frozen=True, kw_only=True, rename="camel"):
+    """A member that is a credential, in the struct and in an object of it."""
+
+    basic_auth_password: Text
+    credentials: Json | UnsetType = UNSET
+
+
+def test_no_repr_and_no_error_shows_a_credential() -> None:
+    access = Access(basic_auth_password="pass-5f", credentials={"private_key": "key-7a", "name": "n"})
+    assert (
+        repr(access)
+        == "Access(basic_auth_password=[hidden], credentials={'private_key': [hidden], 'name': 'n'})"
+    )
+    for members in ({"basic_auth_password": ["pass-5f"]}, {"credentials": [{"privateKey": "pass-5f"}]}):
+        with pytest.raises(RequestInvalidError) as caught:
+            structs.replace(access, **members)
+        report = TracebackException.from_exception(caught.value, capture_locals=True)
+        own = [frame for frame in report.stack if frame.filename.endswith("queries/checked.py")]
+        assert own
+        assert "pass-5f" not in str(caught.value) + "".join(str(frame.locals) for frame in own)
+    with pytest.raises(RequestInvalidError, match=r"^basic_auth_password = '': allowed is a text"):
+        Access(basic_auth_password="")
+
+
+def checked_structs(kind: type[Any]) -> Iterator[type[Any]]:
+    for each in kind.__subclasses__():
+        yield from (each, *checked_structs(each))
+
+
+def has_pattern(rule: inspect.Type) -> bool:
+    inner = rule.type if isinstance(rule, inspect.Metadata) else rule
+    return getattr(inner, "pattern", None) is not None
+
+
+def unions(rule: inspect.Type) -> Iterator[inspect.UnionType]:
+    if isinstance(rule, inspect.Metadata):
+        yield from unions(rule.type)
+    elif isinstance(rule, inspect.UnionType):
+        yield rule
+
+
+def test_no_field_is_a_text_with_a_pattern_or_a_container() -> None:
+    """Such a union makes msgspec 0.22 free the pattern twice, and the interpreter crash."""
+    for module in iter_modules(queries.__path__):
+        import_module(f"{queries.__name__}.{module.name}")
+    containers = (inspect.CollectionType, inspect.DictType, inspect.StructType, inspect.TupleType)
+    kinds = [kind for kind in checked_structs(Checked) if kind.__module__.startswith("chatrest.")]
+    assert len(kinds) > 20
+    for kind in kinds:
+        described = inspect.type_info(kind)
+        assert isinstance(described, inspect.StructType)
+        for field in described.fields:
+            for union in unions(field.type):
+                inner = [part.type if isinstance(part, inspect.Metadata) else part for part in union.types]
+                has_container = any(isinstance(part, containers) for part in inner)
+                assert not (has_container and any(map(has_pattern, union.types))), (
+                    f"{kind.__name__}.{field.name}"
+                )
+
+
+def test_a_mapping_in_the_place_of_a_struct_has_its_members_in_either_spelling() -> None:
+    pages: Any = [{"page_number": 1}, {"pageNumber": 2}, Page(page_number=3)]
+    book = Book(pages=pages, cover={"page_number": 4})  # type: ignore[arg-type]
+    assert (
+        json_body(book)
+        == b'{"cover":{"pageNumber":4},"pages":[{"pageNumber":1},{"pageNumber":2},{"pageNumber":3}]}'
+    )
+    with pytest.raises(RequestInvalidError, match=r"allowed is a list of Page; 'number' is none of"):
+        Book(pages=[{"number": 1}])  # type: ignore[arg-type]
+    with pytest.raises(RequestInvalidError, match=r"^pages = .*: allowed is a list of Page$"):
+        Book(pages=[{"page_number": 0}])  # type: ignore[arg-type]

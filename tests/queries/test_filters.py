@@ -9,15 +9,21 @@ from hypothesis import given, settings, strategies as st
 
 from chatrest.core.encode import ARRAYS, query_pairs
 from chatrest.errors import RequestInvalidError
+from chatrest.queries.api_keys import ApiKeyQuery
 from chatrest.queries.apps import AppQuery
 from chatrest.queries.checked import Filter
-from chatrest.queries.messages import MessageQuery
+from chatrest.queries.friends import FriendQuery
+from chatrest.queries.groups import GroupQuery
+from chatrest.queries.messages import MessageQuery, ThreadQuery
+from chatrest.queries.pages import PageQuery
 from chatrest.queries.users import UserQuery
 
 FLAG = ([True, False], [1, 0, "true", "yes", [True]])
 TEXT = (["x", "a b&c=d", "漢"], ["", 1, b"x", ["x"], True])
 TEXTS = ([["a"], ("a", "b"), {"b", "a"}, frozenset({"a"})], ["a", [], [""], ["a", 1], {"a": 1}, [None], 5])
 SIZE = ([1, 10, 1000], [0, -1, 1001, 1.0, "5", True, 10**30])
+ORDINAL = ([1, 7, 10**6], [0, -1, 1.0, "1", True])
+SWITCH = ([0, 1], [2, -1, "1", 1.0, True])
 STAMP = ([0, 1, 1_700_000_000, 2**40], [-1, 1.5, 1.0, "1", True])
 
 MESSAGE_FIELDS: dict[str, tuple[str, tuple[list[Any], list[Any]]]] = {
@@ -54,26 +60,92 @@ MESSAGE_FIELDS: dict[str, tuple[str, tuple[list[Any], list[Any]]]] = {
     "to_timestamp": ("toTimestamp", STAMP),
     "with_tags": ("withTags", FLAG),
     "tags": ("tags", TEXTS),
+    "hide_messages_from_blocked_users": ("hideMessagesFromBlockedUsers", FLAG),
+    "receiver_type": ("receiverType", (["user", "group"], ["", "users", 1])),
+    "hide_deleted": ("hideDeleted", FLAG),
+    "only_deleted": ("onlyDeleted", FLAG),
+    "sent_at": ("sentAt", STAMP),
+    "sent_at_from": ("sentAt[from]", STAMP),
+    "sent_at_to": ("sentAt[to]", STAMP),
+    "updated_at_from": ("updatedAt[from]", STAMP),
+    "updated_at_to": ("updatedAt[to]", STAMP),
+    "edited_at_from": ("editedAt[from]", STAMP),
+    "edited_at_to": ("editedAt[to]", STAMP),
+    "senders": ("senders", ([["bob"], ("bob", "eve")], ["bob", [], [""], ["a,b"]])),
+    "conversation_id": ("conversationId", TEXT),
+    "hide_quoted_messages": ("hideQuotedMessages", FLAG),
+    "saved": ("saved", SWITCH),
+    "pinned": ("pinned", SWITCH),
+    "page": ("page", ORDINAL),
+}
+THREAD_FIELDS: dict[str, tuple[str, tuple[list[Any], list[Any]]]] = {
+    "limit": ("limit", SIZE),
+    "affix": ("affix", (["append", "prepend"], ["", "after"])),
+    "updated_at": ("updatedAt", STAMP),
+    "participated_by_me": ("participatedByMe", FLAG),
+    "with_unread_reply_count": ("withUnreadReplyCount", FLAG),
+    "with_mention_count": ("withMentionCount", FLAG),
 }
 USER_FIELDS: dict[str, tuple[str, tuple[list[Any], list[Any]]]] = {
     "search_key": ("searchKey", TEXT),
     "search_in": ("searchIn", ([["name"], ["name", "uid"]], ["name", [], ["guid"], [1]])),
-    "status": ("status", (["available", "offline"], ["online", "", 1])),
+    "status": ("status", (["available", ["available", "offline"]], ["online", "", 1, [], ["online"]])),
     "count": ("count", FLAG),
     "per_page": ("perPage", SIZE),
-    "page": ("page", ([1, 7, 10**6], [0, -1, 1.0, "1", True])),
+    "page": ("page", ORDINAL),
     "role": ("role", TEXT),
     "roles": ("roles", TEXTS),
     "tags": ("tags", TEXTS),
     "with_tags": ("withTags", FLAG),
     "only_deactivated": ("onlyDeactivated", FLAG),
     "with_deactivated": ("withDeactivated", FLAG),
+    "created_at_from": ("createdAt[from]", STAMP),
+    "created_at_to": ("createdAt[to]", STAMP),
+    "updated_at_from": ("updatedAt[from]", STAMP),
+    "updated_at_to": ("updatedAt[to]", STAMP),
+}
+GROUP_FIELDS: dict[str, tuple[str, tuple[list[Any], list[Any]]]] = {
+    "search_key": ("searchKey", TEXT),
+    "search_in": ("searchIn", ([["name"], ["guid", "name"]], ["name", [], ["uid"], [1]])),
+    "sort_by": ("sortBy", (["name", "guid", "createdAt"], ["uid", "", 1])),
+    "sort_order": ("sortOrder", (["asc", "desc"], ["down", "", 1])),
+    "per_page": ("perPage", SIZE),
+    "page": USER_FIELDS["page"],
+    "affix": ("affix", (["append", "prepend"], ["after", "", 1])),
+    "updated_at": ("updatedAt", STAMP),
+    "with_tags": ("withTags", FLAG),
+    "tags": ("tags", TEXTS),
+    "type": ("type", (["public", "private", "protected", "password"], ["open", "", 1])),
+    "types": ("types", TEXTS),
+    "has_joined": ("hasJoined", FLAG),
+    "guid": ("guid", (["den", "a b"], ["", "a\n", 1])),
+    "guids": ("guids", ([["den"], ("a", "b")], ["den", [], [""], ["a,b"]])),
+    **{
+        f"{name}_{bound}": (f"{wire}[{bound}]", STAMP)
+        for name, wire in (("created_at", "createdAt"), ("updated_at", "updatedAt"))
+        for bound in ("from", "to")
+    },
+    **{
+        f"members_count_{bound}": (f"membersCount[{bound}]", ([0, 1, 10**5], [-1, 1.5, "1", True]))
+        for bound in ("gt", "gte", "lt", "lte", "eq")
+    },
+}
+FRIEND_FIELDS = {name: USER_FIELDS[name] for name in ("search_key", "per_page", "page")}
+PAGE_FIELDS = {name: USER_FIELDS[name] for name in ("per_page", "page")}
+KEY_FIELDS = {
+    "scope": ("scope", (["authOnly", "fullAccess"], ["all", "", 1])),
+    "search_key": ("searchKey", TEXT),
 }
 APP_FIELDS = {name: USER_FIELDS[name] for name in ("search_key", "per_page", "page")}
 KINDS: list[tuple[type[Filter], dict[str, tuple[str, tuple[list[Any], list[Any]]]]]] = [
     (MessageQuery, MESSAGE_FIELDS),
+    (ThreadQuery, THREAD_FIELDS),
     (UserQuery, USER_FIELDS),
     (AppQuery, APP_FIELDS),
+    (GroupQuery, GROUP_FIELDS),
+    (FriendQuery, FRIEND_FIELDS),
+    (PageQuery, PAGE_FIELDS),
+    (ApiKeyQuery, KEY_FIELDS),
 ]
 VALID = [
     (kind, n, wire, value) for kind, table in KINDS for n, (wire, (ok, _)) in table.items() for value in ok
@@ -89,8 +161,6 @@ def test_the_table_has_every_field_and_its_name_in_the_query(
 ) -> None:
     wire_names = {field.name: field.encode_name for field in msgspec.structs.fields(kind)}
     assert wire_names == {name: wire for name, (wire, _) in table.items()}
-    if kind is MessageQuery:
-        assert len(wire_names) == 27
 
 
 @pytest.mark.parametrize(("kind", "name", "wire", "value"), VALID)
@@ -121,10 +191,22 @@ def test_the_error_for_an_invalid_value_names_the_field_and_the_allowed_values(
     assert len(str(caught.value).split(": allowed is ")[1]) > 10
 
 
-@pytest.mark.parametrize("kind", [MessageQuery, UserQuery, AppQuery])
+@pytest.mark.parametrize("kind", [kind for kind, _ in KINDS])
 def test_an_empty_filter_sends_no_parameters(kind: type[Filter]) -> None:
     assert list(query_pairs(kind(), "comma")) == []
     assert repr(kind()) == f"{kind.__name__}()"
+
+
+def test_a_message_filter_begins_with_the_27_parameters_of_the_specification() -> None:
+    names = [field.encode_name for field in msgspec.structs.fields(MessageQuery)]
+    assert (names[0], names[26], len(set(names[:27]))) == ("searchKey", "tags", 27)
+
+
+@pytest.mark.parametrize("kind", ["sent_at", "updated_at", "edited_at"])
+def test_a_window_of_another_time_ends_where_it_begins_or_later(kind: str) -> None:
+    assert getattr(MessageQuery(**{f"{kind}_from": 5, f"{kind}_to": 5}), f"{kind}_to") == 5
+    with pytest.raises(RequestInvalidError, match=rf"^{kind}_to = 4: .* allowed is {kind}_from \(5\)"):
+        MessageQuery(**{f"{kind}_from": 5, f"{kind}_to": 4})
 
 
 @pytest.mark.parametrize("name", ["sender", "id", "mentioned_uids"])

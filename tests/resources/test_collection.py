@@ -8,6 +8,7 @@ from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import fields
 
 from chatrest import App, AsyncManagement, AsyncSession
+from chatrest.cli.call_parameters import snake_case
 from chatrest.core.decode import ACK, JSON, many
 from chatrest.core.endpoint import Acting, Endpoint
 from chatrest.core.paging import BY_ID
@@ -15,7 +16,7 @@ from chatrest.errors import RequestInvalidError
 from chatrest.models.message import Message
 from chatrest.queries.checked import Body, Filter, Size, Text
 from chatrest.resources import OPERATIONS
-from chatrest.resources.collection import Collection, Start, collection
+from chatrest.resources.collection import Collection, Start
 from chatrest.walk import Walk
 from tests.sending import Sender
 from tests.small_service import SmallService
@@ -158,23 +159,6 @@ async def test_a_query_is_refused_where_there_is_none(query: Any) -> None:
         await Notes(Sender(REPLY)).write(write("never"), query=query)
 
 
-# ── the attribute ──
-
-
-def test_a_collection_is_made_once_for_a_session() -> None:
-    class Session:
-        """A session."""
-
-        sender = Sender()
-        notes = collection(Notes)
-
-    first, second = Session(), Session()
-    assert isinstance(first.notes, Notes)
-    assert first.notes is first.notes
-    assert first.notes is not second.notes
-    assert Session.notes.__doc__ == "Notes."
-
-
 # ── the one table ──
 
 APP = App("app-1", "k" * 20, base_url="http://127.0.0.1:9")
@@ -213,7 +197,7 @@ def test_the_parameters_of_the_path_are_the_first_arguments_in_their_order(endpo
     arguments = list(arguments_of(endpoint).values())[: len(endpoint.parameters)]
     assert len(arguments) == len(endpoint.parameters)
     for argument, name in zip(arguments, endpoint.parameters, strict=True):
-        assert argument.name == name or argument.name.endswith(f"_{name}")
+        assert argument.name == snake_case(name) or argument.name.endswith(f"_{name}")
         assert argument.kind is argument.POSITIONAL_OR_KEYWORD
         assert argument.default is argument.empty
 

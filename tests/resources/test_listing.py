@@ -260,3 +260,31 @@ def test_a_key_that_is_not_bytes_is_refused_and_never_shown(key: Any) -> None:
     with pytest.raises(RequestInvalidError, match=r"^cursor_key: allowed are bytes") as caught:
         AsyncSession(app, cursor_key=key)
     assert "kkkk" not in str(caught.value)
+
+
+async def test_a_list_without_paging_is_asked_for_once_and_by_no_size() -> None:
+    page = b'{"data":[{"uid":"ann"},{"uid":"bob"}],"meta":{"current":{"limit":2,"count":2}}}'
+    sender = Sender(page)
+    endpoint: Endpoint[Any] = Endpoint("users.list_all", "GET", "/users", many(User))
+    assert [user.uid for user in await made(sender, endpoint()).collect()] == ["ann", "bob"]
+    assert sender.call.position == ()
+
+
+async def test_pages_of_no_size_go_on_by_their_positions_and_numbers() -> None:
+    positions = Sender(
+        b'{"data":[{"uid":"ann"}],"meta":{"next":{"affix":"append","messageId":7}}}',
+        b'{"data":[{"uid":"bob"}],"meta":{"next":{"affix":"append","messageId":9}}}',
+        b'{"data":[],"meta":{"next":{"affix":"append","messageId":9}}}',
+    )
+    logs = Paging(size="", renames=(("messageId", "logId"),))
+    endpoint: Endpoint[Any] = Endpoint("users.list_all", "GET", "/users", many(User), paging=logs)
+    assert [user.uid for user in await made(positions, endpoint()).collect()] == ["ann", "bob"]
+    assert [call.position for call in positions.calls] == [
+        (), (("affix", "append"), ("logId", "7")), (("affix", "append"), ("logId", "9"))
+    ]  # fmt: skip
+    numbers = Sender(b'{"data":[{"uid":"ann"}]}', b'{"data":[]}')
+    numbered: Endpoint[Any] = Endpoint(
+        "users.list_all", "GET", "/users", many(User), paging=Paging(positions=False, numbered=True, size="")
+    )
+    assert [user.uid for user in await made(numbers, numbered()).collect()] == ["ann"]
+    assert [call.position for call in numbers.calls] == [(), (("page", "2"),)]

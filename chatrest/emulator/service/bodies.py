@@ -1,15 +1,21 @@
-"""Request bodies, read and checked: what is wrong is refused with 400, field by field."""
+"""Request bodies, read and checked: what is wrong is refused with 400, field by field.
+
+`read_body` takes JSON, and `read_form` the form of an operation whose `media` is multipart.
+"""
 
 import re
-from typing import Annotated, Final, TypeVar
+from typing import Annotated, Any, Final, TypeVar, get_args, get_origin
 
 import msgspec
-from msgspec import Meta, Struct
+from msgspec import Meta, Struct, structs
 
+from .context import Call
+from .multipart import UploadedFile, read_parts
 from .refusals import bad_request
 
 _FIELD: Final = re.compile(r"`\$\.(\w+)")
 _MISSING: Final = re.compile(r"required field `(\w+)`")
+_CHECKED: Final = re.compile(r"(\w+) = ")
 
 Name = Annotated[str, Meta(min_length=1, max_length=100)]
 Tags = Annotated[list[Name], Meta(max_length=25)]
@@ -19,7 +25,7 @@ class Body(Struct, rename="camel"):
     """A request's JSON object; members not named are ignored."""
 
 
-B = TypeVar("B", bound=Body)
+B = TypeVar("B", bound=Struct)
 
 
 def read_body(body: bytes, kind: type[B]) -> B:
@@ -27,12 +33,49 @@ def read_body(body: bytes, kind: type[B]) -> B:
     try:
         return msgspec.json.decode(body, type=kind)
     except msgspec.ValidationError as error:
-        raise bad_request({_field(str(error)): [str(error).partition(" - at `")[0]]}) from None
+        raise bad_request({_field(str(error), kind): [str(error).partition(" - at `")[0]]}) from None
     except (msgspec.DecodeError, RecursionError):
         raise bad_request({"body": ["The body must be a JSON object in UTF-8."]}) from None
 
 
-def _field(error: str) -> str:
-    """The member that a validation error is about: "… - at `$.tags[0]`", or "… required field `uid`"."""
-    match = _FIELD.search(error) or _MISSING.search(error)
-    return match[1] if match else "body"
+def read_form(call: Call, kind: type[B]) -> B:
+    """Return a form as `kind`, whose files are `UploadedFile`; a JSON body is taken, too.
+
+    A member whose type is a list gets every part of its name, any other the last one.
+    """
+    content_type = call.headers.get("content-type", "")
+    if not content_type.lower().startswith("multipart/form-data"):
+        return read_body(call.body, kind)
+    parts = read_parts(content_type, call.body)
+    lists = {field.encode_name for field in structs.fields(kind) if _is_list(field.type)}
+    members = {name: values if name in lists else values[-1] for name, values in parts.items()}
+    try:
+        return msgspec.convert(members, kind, strict=False, dec_hook=_refuse_text)
+    except msgspec.ValidationError as error:
+        raise bad_request({_field(str(error), kind): [str(error).partition(" - at `")[0]]}) from None
+
+
+def _refuse_text(kind: type, value: object) -> object:
+    if isinstance(value, UploadedFile):
+        return value
+    raise msgspec.ValidationError("Expected a file")
+
+
+def _is_list(rule: object) -> bool:
+    return get_origin(rule) is list or any(_is_list(part) for part in get_args(rule))
+
+
+def read_document(body: bytes, kind: type[Struct]) -> dict[str, Any]:
+    """Return the body as sent, members that `kind` does not name included; 400 where `kind` refuses it."""
+    read_body(body or b"{}", kind)
+    document: dict[str, Any] = msgspec.json.decode(body or b"{}")
+    return document
+
+
+def _field(error: str, kind: type[Struct]) -> str:
+    """The member that an error is about: "… - at `$.tags[0]`", "… required field `uid`", or "uid = …"."""
+    if match := _FIELD.search(error) or _MISSING.search(error):
+        return match[1]
+    wire_names = {field.name: field.encode_name for field in structs.fields(kind)}
+    checked = _CHECKED.match(error)
+    return wire_names.get(checked[1], "body") if checked else "body"

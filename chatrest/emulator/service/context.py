@@ -36,6 +36,10 @@ class Call(NamedTuple):
     acting_user: str | None
     """A user that exists; None where nobody acts, or where the operation knows no acting user."""
     body: bytes
+    headers: Mapping[str, str] = {}
+    """Names in lower case."""
+    key: str = ""
+    """The API key of the request."""
 
 
 Handler: TypeAlias = Callable[[Context, Call], bytes]

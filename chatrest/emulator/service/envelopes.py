@@ -1,9 +1,25 @@
 """The envelopes of replies, around records that are JSON already (operations table, reply)."""
 
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Final, TypeAlias
 
 from msgspec.json import encode
+
+Envelope: TypeAlias = Callable[[Any], bytes]
+"""Makes a reply's body of what an operation gives: a document, or a list of documents."""
+
+root_reply: Final[Envelope] = encode
+"""Gives the value itself, without `data`."""
+
+
+def acked(message: str) -> Envelope:
+    """Return the envelope of an acknowledgement with this message, whatever the operation gives."""
+    return lambda _: ack_reply(message)
+
+
+def root_acked(message: str) -> Envelope:
+    """Return the envelope of an acknowledgement at the root, without `data`."""
+    return lambda _: encode({"success": True, "message": message})
 
 
 def one_reply(record: bytes) -> bytes:
@@ -11,14 +27,35 @@ def one_reply(record: bytes) -> bytes:
     return b'{"data":%b}' % record
 
 
+def data_reply(value: Any) -> bytes:
+    """Return `{"data": value}`."""
+    return encode({"data": value})
+
+
+def success_reply(_: Any) -> bytes:
+    """Return `{"data": {"success": true}}`."""
+    return encode({"data": {"success": True}})
+
+
+def member_reply(name: str) -> Envelope:
+    """Return the envelope `{"data": {name: value}}`."""
+    return lambda value: encode({"data": {name: value}})
+
+
+def current_reply(documents: Sequence[Mapping[str, Any]], limit: int = 100) -> bytes:
+    """Return a list with `meta.current {limit, count}`."""
+    return encode({"data": documents, "meta": {"current": {"limit": limit, "count": len(documents)}}})
+
+
 def list_reply(records: Iterable[bytes], members: Mapping[str, Any]) -> bytes:
     """Return `{"data": [records], …}`; `members` stand beside `data`, one at least."""
     return b'{"data":[%b],%b' % (b",".join(records), encode(members)[1:])
 
 
-def ack_reply(message: str) -> bytes:
-    """Return the acknowledgement of a call that has succeeded."""
-    return encode({"data": {"success": True, "message": message}})
+def ack_reply(message: str | None, name: str = "message") -> bytes:
+    """Return the acknowledgement of a call that has succeeded; its text is under `name`, None for none."""
+    text = {} if message is None else {name: message}
+    return encode({"data": {"success": True, **text}})
 
 
 def pagination(total: int, count: int, size: int, page: int = 1) -> dict[str, int]:

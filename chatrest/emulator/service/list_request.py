@@ -1,14 +1,18 @@
 """The query parameters of the message lists, read and checked: which messages, and which part of the list.
 
 The 27 parameters of GET /users/{uid}/messages (specification, Endpoints), and for every list alike the
-few more that the operations table gives the app-wide one: senders, receiverType, conversationId,
-hideDeleted, onlyDeleted, sentAt. Where the specification is silent, the emulator has chosen:
+few more that the operations table gives the others: senders, receiverType, conversationId, hideDeleted,
+onlyDeleted, hideQuotedMessages, hideMessagesFromBlockedUsers, saved, pinned, sentAt, and the windows
+`sentAt[from]` to `editedAt[to]`. Where the specification is silent, the emulator has chosen:
 
 - A boolean that is false filters nothing, as if it were absent.
 - Several filters must all match; within a list (types, tags, mentionedUids …) one of its values must.
 - `searchKey` matches anywhere in `data.text`, without regard to case.
 - `unread` and `undelivered`: messages of others without `readAt` or `deliveredAt`. "The user" is the
   one in `onBehalfOf`, without it the one in the path.
+- Messages up to the last one that the acting user has marked as read (or delivered) are read by that user.
+- `saved` without `onBehalfOf` matches nothing; nor is anybody blocked then.
+- The windows of `updatedAt` and `editedAt` skip messages that were never changed; both ends are included.
 - `myMentionsOnly` without `onBehalfOf` matches nothing.
 - `fromTimestamp` and `toTimestamp` are about `sentAt`, both ends included.
 - `sentAt` is a position where there is no `id`; beside one it counts only where the list is ordered by time.
@@ -32,6 +36,8 @@ _FLAGS: Final = {
     "hideReplies": "m.parent IS NULL",
     "hideDeleted": "NOT m.deleted",
     "onlyDeleted": "m.deleted",
+    "hideQuotedMessages": "m.id NOT IN (SELECT id FROM quotes)",
+    "pinned": "m.id IN (SELECT id FROM pins)",
 }
 _EQUALS: Final = {
     "category": "m.category = ?",
@@ -43,6 +49,18 @@ _EQUALS: Final = {
 _IN: Final = {"categories": "m.category", "types": "m.type", "senders": "m.sender"}
 _CONTAINS: Final = {"attachmentTypes": "m.attachments", "mentionedUids": "m.mentions", "tags": "m.tags"}
 
+_SEEN: Final = """NOT m.COLUMN AND m.sender != ? AND m.id > coalesce(
+    (SELECT COLUMN_id FROM views v WHERE v.uid = ? AND v.conversation = m.conversation), 0)"""
+_WINDOWS: Final = {
+    "fromTimestamp": "m.sent_at >= ?",
+    "toTimestamp": "m.sent_at <= ?",
+    "sentAt[from]": "m.sent_at >= ?",
+    "sentAt[to]": "m.sent_at <= ?",
+    "updatedAt[from]": "m.id IN (SELECT id FROM changes WHERE updated_at >= ?)",
+    "updatedAt[to]": "m.id IN (SELECT id FROM changes WHERE updated_at <= ?)",
+    "editedAt[from]": "m.id IN (SELECT id FROM changes WHERE edited_at >= ?)",
+    "editedAt[to]": "m.id IN (SELECT id FROM changes WHERE edited_at <= ?)",
+}
 _ANY: Final = "EXISTS (SELECT 1 FROM json_each(COLUMN) WHERE value IN"
 
 
@@ -99,14 +117,14 @@ _Terms: TypeAlias = list[tuple[str, tuple[str | int, ...]]]
 
 
 def _plain(query: Arguments) -> _Terms:
-    terms: _Terms = [(sql, ()) for name, sql in _FLAGS.items() if query.flag(name)]
-    terms += [(sql, (value,)) for name, sql in _EQUALS.items() if (value := query.text(name))]
+    terms: _Terms = [(sql, ()) for name, sql in query.named(_FLAGS) if query.flag(name)]
+    terms += [(sql, (value,)) for name, sql in query.named(_EQUALS) if (value := query.text(name))]
     if text := query.text("searchKey"):
         terms.append(("instr(m.text, ?)", (text.casefold(),)))
-    for name, column in _IN.items():
+    for name, column in query.named(_IN):
         if values := query.texts(name):
             terms.append((f"{column} IN ({_marks(values)})", values))
-    for name, column in _CONTAINS.items():
+    for name, column in query.named(_CONTAINS):
         if values := query.texts(name, KINDS if name == "attachmentTypes" else ()):
             terms.append(_contains(column, values))
     return terms
@@ -115,10 +133,11 @@ def _plain(query: Arguments) -> _Terms:
 def _personal(query: Arguments, acting_user: str | None, uid: str | None) -> _Terms:
     terms: _Terms = []
     reader = acting_user or uid or ""
-    if query.flag("unread"):
-        terms.append(("NOT m.read AND m.sender != ?", (reader,)))
-    if query.flag("undelivered"):
-        terms.append(("NOT m.delivered AND m.sender != ?", (reader,)))
+    for name, column in (("unread", "read"), ("undelivered", "delivered")):
+        if query.flag(name):
+            terms.append((_SEEN.replace("COLUMN", column), (reader, reader)))
+    if query.flag("saved"):
+        terms.append(("m.id IN (SELECT id FROM saves WHERE uid = ?)", (acting_user or "",)))
     if query.flag("myMentionsOnly"):
         terms.append(_contains("m.mentions", (acting_user,)) if acting_user else ("0", ()))
     return terms
@@ -126,10 +145,9 @@ def _personal(query: Arguments, acting_user: str | None, uid: str | None) -> _Te
 
 def _times(query: Arguments, position: int | None, affix: str | None) -> _Terms:
     terms: _Terms = []
-    if (start := query.number("fromTimestamp")) is not None:
-        terms.append(("m.sent_at >= ?", (start,)))
-    if (end := query.number("toTimestamp")) is not None:
-        terms.append(("m.sent_at <= ?", (end,)))
+    for name, sql in query.named(_WINDOWS):
+        if (at := query.number(name)) is not None:
+            terms.append((sql, (at,)))
     if position is not None:
         terms.append(("m.sent_at < ?" if affix == "prepend" else "m.sent_at > ?", (position,)))
     return terms

@@ -22,6 +22,7 @@ from ..store.message_lists import BEGIN, END, Span
 from ..store.store import Store
 from .envelopes import list_reply, pagination
 from .list_request import Affix, ListRequest
+from .message_access import with_personal
 from .page_format import PageFormat
 
 
@@ -84,6 +85,7 @@ def _records(store: Store, ids: list[int], request: ListRequest, acting_user: st
         for number in store.with_mentions(ascending):
             index = bisect_left(ascending, number)
             records[index] = _with_mention_info(records[index], store.people, request, acting_user)
+    records = with_personal(store, ascending, records, acting_user)
     if ascending == ids:
         return records
     by_id = dict(zip(ascending, records, strict=True))

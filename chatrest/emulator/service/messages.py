@@ -1,10 +1,10 @@
-"""The operations of messages."""
+"""The operations of messages: their lists here, what changes them in the files beside."""
 
-from typing import Any, Final
+from typing import Final
 
+from msgspec import structs
 from msgspec.json import encode
 
-from ..store.directory import SYSTEM
 from ..store.message_index import (
     ALL,
     conversation_id,
@@ -13,24 +13,23 @@ from ..store.message_index import (
     participant_list,
     thread_list,
 )
-from .bodies import read_body
+from ..store.message_lists import Condition
+from . import message_changes, message_marks, reactions, sending, threads
 from .context import Call, Context, Handler
 from .envelopes import one_reply
 from .groups import group_record
-from .list_request import list_request
-from .message_body import MESSAGE_BYTES, MessageBody, check_addressee, checked_data
+from .list_request import ListRequest, list_request
+from .message_access import message_record, message_reply, readable_message
 from .message_pages import count_reply, page_reply
-from .refusals import bad_request, no_message
 from .users import user_record
 
-
-def message_record(context: Context, id: str) -> bytes:
-    """Return a message's record with its tags; 404 for no such message."""
-    is_number = id.isascii() and id.isdigit() and len(id) < 19
-    record = context.store.message(int(id)) if is_number else None
-    if record is None:
-        raise no_message(id)
-    return record
+_OWN_FLAGS: Final = ("unread", "undelivered", "saved")
+_HIDES_BLOCKED: Final = "hideMessagesFromBlockedUsers"
+_OWN: Final = """(m.sender = ? OR (m.receiver_type = 'user' AND m.receiver = ?)
+    OR (m.receiver_type = 'group' AND m.receiver IN (SELECT value FROM json_each(?))))"""
+_NOT_BLOCKED: Final = "m.sender NOT IN (SELECT value FROM json_each(?))"
+_NOT_RESET: Final = """m.id > coalesce(
+    (SELECT reset_id FROM views v WHERE v.uid = ? AND v.conversation = m.conversation), 0)"""
 
 
 def list_user(context: Context, call: Call) -> bytes:
@@ -38,7 +37,7 @@ def list_user(context: Context, call: Call) -> bytes:
     uid, reader, store = call.path["uid"], call.acting_user, context.store
     user_record(context, uid)
     sizes, default = (("limit", "perPage"), 10) if reader else (("perPage", "limit"), 100)
-    request = list_request(call.query, reader, uid, sizes, default)
+    request = _visible(context, call, list_request(call.query, reader, uid, sizes, default))
     name = conversation_list(conversation_id(uid, reader)) if reader else participant_list(uid)
     if request.count:
         return count_reply(store, name, request, uid, context.user_lists)
@@ -53,8 +52,14 @@ def list_group(context: Context, call: Call) -> bytes:
 
 
 def list_all(context: Context, call: Call) -> bytes:
-    """The messages of the app; with an acting user those that this user takes part in."""
-    return _list(context, call, participant_list(call.acting_user) if call.acting_user else ALL, 10)
+    """The messages of the app; with an acting user those that this user takes part in.
+
+    Those that the user has not read, not got or saved may also have been sent to the user's groups.
+    """
+    reader = call.acting_user
+    if reader is None or any(call.query.flag(name) for name in _OWN_FLAGS):
+        return _list(context, call, ALL, 10)
+    return _list(context, call, participant_list(reader), 10)
 
 
 def list_thread(context: Context, call: Call) -> bytes:
@@ -67,37 +72,45 @@ def list_thread(context: Context, call: Call) -> bytes:
 def _list(context: Context, call: Call, name: str, default_size: int) -> bytes:
     reader = call.acting_user
     request = list_request(call.query, reader, None, ("limit", "perPage"), default_size)
+    request = _visible(context, call, request)
+    if reader is not None and name == ALL:
+        guids = encode(context.store.members.guids(reader)).decode()
+        request = _narrowed(request, _OWN, (reader, reader, guids))
     if request.count:
         return count_reply(context.store, name, request, reader, context.other_lists)
     return page_reply(context.store, name, request, reader, context.other_lists)
 
 
-def get_message(context: Context, call: Call) -> bytes:
-    """One message, with its tags."""
-    return one_reply(message_record(context, call.path["id"]))
+def _visible(context: Context, call: Call, request: ListRequest) -> ListRequest:
+    """The request without what the acting user has reset, and on demand without messages of blocked users.
 
-
-def send_message(context: Context, call: Call) -> bytes:
-    """Store a message with the next id, sent by the acting user, or by the app itself.
-
-    `sentAt` is never below that of the message before. Creations answer 200 (operations table, `media`).
+    What may change meanwhile is in the values of a condition, as its matches are cached.
     """
-    if len(call.body) > MESSAGE_BYTES:
-        raise bad_request({"data": [f"The message may not be longer than {MESSAGE_BYTES} bytes of JSON."]})
-    body, sender = read_body(call.body, MessageBody), call.acting_user or str(SYSTEM["uid"])
-    receiver = check_addressee(context, body)
-    fields: dict[str, Any] = {"muid": body.muid, "tags": body.tags}
-    record = context.store.add_message(
-        sender,
-        receiver,
-        receiver_type=body.receiver_type,
-        category=body.category,
-        type=body.type,
-        data=checked_data(body),
-        sent_at=context.now,
-        **{name: value for name, value in fields.items() if value},
-    )
-    return one_reply(encode(record))
+    reader, store, hides_blocked = call.acting_user, context.store, call.query.flag(_HIDES_BLOCKED)
+    call.query.check()
+    if reader is None:
+        return request
+    if store.views.has_resets(reader):
+        request = _narrowed(request, _NOT_RESET, (reader,))
+    if hides_blocked:
+        blocked = encode(store.relations.uids("blocked", reader)).decode()
+        request = _narrowed(request, _NOT_BLOCKED, (blocked,))
+    return request
+
+
+def _narrowed(request: ListRequest, sql: str, values: tuple[str, ...]) -> ListRequest:
+    """The request with one more condition."""
+    before = request.condition
+    terms = " AND ".join(filter(None, (before.sql, sql)))
+    return structs.replace(request, condition=Condition(terms, (*before.values, *values)))
+
+
+def get_message(context: Context, call: Call) -> bytes:
+    """One message, with its tags; 403 for an acting user who has no part in its conversation."""
+    message = readable_message(context, call)
+    if call.acting_user is None:
+        return one_reply(message_record(context, call.path["id"]))
+    return message_reply(context, message, call.acting_user)
 
 
 HANDLERS: Final[dict[str, Handler]] = {
@@ -106,5 +119,9 @@ HANDLERS: Final[dict[str, Handler]] = {
     "messages.list": list_all,
     "messages.list_thread": list_thread,
     "messages.get": get_message,
-    "messages.send": send_message,
+    **message_changes.HANDLERS,
+    **message_marks.HANDLERS,
+    **reactions.HANDLERS,
+    **sending.HANDLERS,
+    **threads.HANDLERS,
 }

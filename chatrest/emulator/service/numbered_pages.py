@@ -1,9 +1,13 @@
 """Lists with numbered pages: their two parameters, and their envelope."""
 
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from ..store.directory import UserPage
+from msgspec.json import encode
+
+from ..store.directory import RecordPage
 from .arguments import Arguments
+from .context import Call, Context, Handler
 from .envelopes import list_reply, pagination
 
 
@@ -27,12 +31,41 @@ def numbered_reply(records: list[bytes], total: int, number: PageNumber) -> byte
     return list_reply(records, {"meta": {"pagination": _pagination(records, total, number)}})
 
 
-def user_page_reply(page: UserPage, number: PageNumber, *, count_only: bool = False) -> bytes:
-    """Return a page of users, with `cursor {updatedAt, affix}` beside `meta`; `count_only`: no records."""
+def documents_reply(documents: Sequence[Mapping[str, Any]], query: Arguments) -> bytes:
+    """Return the requested page of `documents`, with `meta.pagination`; 400 for wrong parameters."""
+    number = page_number(query)
+    query.check()
+    start = (number.page - 1) * number.size
+    records = [encode(document) for document in documents[start : start + number.size]]
+    return numbered_reply(records, len(documents), number)
+
+
+def serve_pages(operation: Callable[[Context, Call], Sequence[Mapping[str, Any]]]) -> Handler:
+    """Return the handler that serves the requested page of an operation's documents."""
+
+    def handle(context: Context, call: Call) -> bytes:
+        return documents_reply(operation(context, call), call.query)
+
+    return handle
+
+
+def record_page_reply(
+    page: RecordPage,
+    number: PageNumber,
+    *,
+    count_only: bool = False,
+    cursor_in_meta: bool = False,
+    affix: str = "append",
+) -> bytes:
+    """Return a page of users, members or groups, with `cursor {updatedAt, affix}` beside `meta` or in it.
+
+    `count_only`: without records.
+    """
     records = [] if count_only else page.records
     members: dict[str, Any] = {"meta": {"pagination": _pagination(records, page.total, number)}}
     if records:
-        members["cursor"] = {"updatedAt": page.updated_at, "affix": "append"}
+        holder = members["meta"] if cursor_in_meta else members
+        holder["cursor"] = {"updatedAt": page.updated_at, "affix": affix}
     return list_reply(records, members)
 
 

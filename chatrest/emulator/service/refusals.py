@@ -83,3 +83,34 @@ def banned_member(uid: str, guid: str) -> Refusal:
 def same_scope(uid: str, scope: str) -> Refusal:
     """Return the 400 of a member that has the scope already (its status: not shown)."""
     return Refusal(400, "ERR_SAME_SCOPE", f"The user with UID {uid} has the scope {scope} already.")
+
+
+def no_rule(id: str) -> Refusal:
+    """Return the 404 of a moderation rule that does not exist (its status: not shown)."""
+    return Refusal(404, "ERR_RULE_NOT_FOUND", f"The rule with id {id} does not exist.")
+
+
+def no_keyword_list(id: str) -> Refusal:
+    """Return the 404 of a keyword list that does not exist (its status: not shown)."""
+    return Refusal(404, "ERR_KEYWORD_NOT_FOUND", f"The keyword list with id {id} does not exist.")
+
+
+def no_reason(id: str) -> Refusal:
+    """Return the 404 of a reason that does not exist (its status: not shown)."""
+    return Refusal(404, "ERR_REASON_NOT_FOUND", f"The reason with id {id} does not exist.")
+
+
+def no_provider(id: str) -> Refusal:
+    """Return the 404 of a provider of notifications that does not exist (code and status: not shown)."""
+    name = f"The provider {id}" if id else "The provider"
+    return Refusal(404, "ERR_PROVIDER_NOT_FOUND", f"{name} does not exist.")
+
+
+def no_push_token() -> Refusal:
+    """Return the 404 of a push token that does not exist (code and status: not shown)."""
+    return Refusal(404, "ERR_PUSH_TOKEN_NOT_FOUND", "The push token does not exist.")
+
+
+def wrong_auth_token() -> Refusal:
+    """Return the 401 of an auth token that is nobody's (its status: not shown)."""
+    return Refusal(401, "AUTH_ERR_AUTH_TOKEN_NOT_FOUND", "The auth token is wrong.")

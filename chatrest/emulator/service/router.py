@@ -13,7 +13,6 @@ from urllib.parse import unquote
 
 from ...core.endpoint import Endpoint, RateClass
 from ...resources import OPERATIONS
-from .further_operations import FURTHER_OPERATIONS
 
 _BASES: Final = {"chat": "v3", "calls": "v3", "management": "management"}
 _IMPORT: Final = "data_import"
@@ -84,11 +83,7 @@ def _descend(
         yield from _descend(node.parameter, segments, depth + 1, (*values, segment))
 
 
-SERVED: Final[Mapping[str, Endpoint[Any]]] = {
-    endpoint.name: endpoint for endpoint in (*FURTHER_OPERATIONS, *OPERATIONS.values())
-}
-"""Every operation that the emulator serves, by name."""
-ROUTER: Final = Router(SERVED.values())
+ROUTER: Final = Router(OPERATIONS.values())
 
 
 def rate_class(method: str, path: str) -> RateClass:

@@ -6,16 +6,20 @@ Rules:
 - The header `onBehalfOf` is read where the operation's endpoint says so, and else ignored.
 """
 
+from collections.abc import Callable
 from typing import Final, NamedTuple, final
 from urllib.parse import parse_qsl
 
 from ...core.endpoint import Acting
 from ..store.directory import Directory
+from .api_keys import key_scope, set_keys
 from .arguments import Arguments
 from .context import Call, Context
+from .events import Event, events_of
 from .handlers import HANDLERS
 from .refusals import Refusal, bad_request, no_operation, no_user
 from .request import Reply, Request
+from .roles import add_default_role
 from .router import ROUTER
 
 _AUTH_ONLY: Final = frozenset({"users.create", "auth_tokens.create"})
@@ -32,11 +36,16 @@ class Keys(NamedTuple):
 
 @final
 class Service:
-    """The documented service over the store of `context`."""
+    """The documented service over the store of `context`; `publish` is called with each event."""
 
-    def __init__(self, context: Context, keys: Keys) -> None:
+    def __init__(
+        self, context: Context, keys: Keys, publish: Callable[[Event], None] = lambda _: None
+    ) -> None:
         self._context = context
         self._keys = keys
+        self._publish = publish
+        set_keys(context.store, keys.full_access, keys.auth_only)
+        add_default_role(context.store)
 
     def answer(self, request: Request) -> Reply:
         """Return the reply; a refusal is a reply too."""
@@ -62,8 +71,12 @@ class Service:
             raise Refusal(403, "AUTH_ERR_NO_ACCESS", "The scope of this API key does not allow this.")
         acting_user = read_acting_user(endpoint.acting, request, self._context.store.people)
         query = Arguments(parse_qsl(request.query, keep_blank_values=True, errors="replace"))
-        call = Call(route.parameters, query, acting_user, request.body)
-        return HANDLERS[endpoint.name](self._context, call)
+        key = request.headers.get("apikey", "")
+        call = Call(route.parameters, query, acting_user, request.body, request.headers, key)
+        reply = HANDLERS[endpoint.name](self._context, call)
+        for event in events_of(endpoint.name, self._context, call, reply):
+            self._publish(event)
+        return reply
 
     def _check_management(self, request: Request) -> None:
         credentials = request.headers.get("key"), request.headers.get("secret")
@@ -80,9 +93,10 @@ class Service:
         key = request.headers.get("apikey")
         if not key:
             raise Refusal(401, "AUTH_ERR_EMPTY_APIKEY", "The header apikey is missing.")
-        if key not in (self._keys.full_access, self._keys.auth_only):
+        scope = key_scope(self._context.store, key)
+        if scope is None:
             raise Refusal(401, "AUTH_ERR_APIKEY_NOT_FOUND", "The API key is wrong.")
-        return key == self._keys.full_access
+        return scope == "fullAccess"
 
 
 def read_acting_user(acting: Acting, request: Request, directory: Directory) -> str | None:

@@ -1,24 +1,24 @@
-"""The operations of users."""
+"""The operations of users. A user that is switched off is not found, and keeps its uid."""
 
-from typing import Any, Final
+from typing import Any, Final, Literal
 
-from msgspec import field
-from msgspec.json import decode, encode
+from msgspec import UNSET, UnsetType, field
+from msgspec.json import decode
 
-from ..store.directory import spliced
 from ..store.message_index import conversation_id
 from .arguments import Arguments
 from .bodies import Body, Name, Tags, read_body
+from .changes import apply_changes
+from .conditions import Conditions
 from .context import Call, Context, Handler
-from .envelopes import one_reply
-from .numbered_pages import page_number, user_page_reply
+from .envelopes import ack_reply, data_reply
+from .numbered_pages import page_number, record_page_reply
 from .refusals import bad_request, no_user
 
 _SEARCHED: Final = {"uid": "folded_uid", "name": "folded_name"}
-_TAGGED: Final = "EXISTS (SELECT 1 FROM json_each(tags) WHERE value IN (MARKS))"
 
 
-class UserBody(Body, omit_defaults=True):
+class UserBody(Body):
     """POST /users."""
 
     uid: Name
@@ -30,6 +30,37 @@ class UserBody(Body, omit_defaults=True):
     metadata: dict[str, Any] | None = None
     tags: Tags = field(default_factory=list)
     with_auth_token: bool = False
+
+
+class UserChanges(Body):
+    """PUT /users/{uid}."""
+
+    name: Name | UnsetType = UNSET
+    avatar: str | UnsetType = UNSET
+    link: str | UnsetType = UNSET
+    role: Name | UnsetType = UNSET
+    status_message: str | UnsetType = UNSET
+    metadata: dict[str, Any] | UnsetType = UNSET
+    tags: Tags | UnsetType = UNSET
+    unset: tuple[Literal["avatar", "link", "metadata"], ...] = ()
+
+
+class Deletion(Body):
+    """DELETE /users/{uid}."""
+
+    permanent: bool = False
+
+
+class Deactivation(Body):
+    """DELETE /users."""
+
+    uids_to_deactivate: list[Name]
+
+
+class Reactivation(Body):
+    """PUT /users."""
+
+    uids_to_activate: list[Name]
 
 
 def user_record(context: Context, uid: str) -> bytes:
@@ -49,64 +80,136 @@ def list_users(context: Context, call: Call) -> bytes:
     shape).
     """
     query = call.query
-    where, values = _condition(query)
+    conditions = _conditions(query)
     number, with_tags, count = page_number(query), query.flag("withTags"), query.flag("count")
     query.check()
-    page = context.store.people.list_users(where, values, *number, with_tags=with_tags)
-    return user_page_reply(page, number, count_only=count)
+    page = context.store.people.list_users(conditions.sql, conditions.values, *number, with_tags=with_tags)
+    return record_page_reply(page, number, count_only=count)
+
+
+def _conditions(query: Arguments) -> Conditions:
+    """Return which users a list shows."""
+    conditions = Conditions(query)
+    if query.flag("onlyDeactivated"):
+        conditions.add("deactivated")
+    elif not query.flag("withDeactivated"):
+        conditions.add("NOT deactivated")
+    conditions.any_of("status", "status", ("available", "offline"))
+    conditions.equals("role", "role")
+    conditions.any_of("roles", "role")
+    conditions.tagged("tags", "tags")
+    conditions.search(_SEARCHED)
+    conditions.bounds("createdAt", "created_at")
+    conditions.bounds("updatedAt", "updated_at")
+    return conditions
 
 
 def create_user(context: Context, call: Call) -> bytes:
-    """Add a user; the reply has `tags` and, with `withAuthToken`, `authToken`."""
-    body, directory = read_body(call.body, UserBody), context.store.people
-    if directory.is_taken(body.uid):
+    """Add a user, its uid in lower case; the reply has `tags` and, with `withAuthToken`, `authToken`."""
+    body = read_body(call.body, UserBody)
+    uid = body.uid.lower()
+    if context.store.people.is_taken(uid):
         raise bad_request({"uid": ["The uid has already been taken."]})
-    optional = {"avatar": body.avatar, "link": body.link, "metadata": body.metadata}
+    optional = {
+        "avatar": body.avatar,
+        "link": body.link,
+        "statusMessage": body.status_message,
+        "metadata": body.metadata,
+    }
     fields: dict[str, Any] = {name: value for name, value in optional.items() if value is not None}
     fields |= {"role": body.role, "createdAt": context.now, "tags": body.tags}
-    context.store.add_user(body.uid, body.name, **fields)
-    record = spliced(user_record(context, body.uid), "tags", encode(body.tags))
+    context.store.add_user(uid, body.name, **fields)
+    record = _with_tags(context, uid)
     if body.with_auth_token:
-        token = decode(directory.token(body.uid, context.now, {}, fresh=True))
-        record = spliced(record, "authToken", encode(token["authToken"]))
-    return one_reply(record)
+        token = context.store.auth_tokens.issue(uid, context.now, {}, fresh=True)
+        record["authToken"] = token["authToken"]
+    return data_reply(record)
+
+
+def _with_tags(context: Context, uid: str) -> dict[str, Any]:
+    """Return the record of a user that exists, with its tags."""
+    record: dict[str, Any] = decode(context.store.people.user(uid, with_deactivated=True) or b"{}")
+    return record | {"tags": context.store.people.tags(uid)}
 
 
 def get_user(context: Context, call: Call) -> bytes:
-    """A user; to another user with the id of their conversation."""
-    uid, reader = call.path["uid"], call.acting_user
-    record = user_record(context, uid)
+    """A user; to another user with the id of their conversation, and with who of them has blocked whom."""
+    uid, reader, relations = call.path["uid"], call.acting_user, context.store.relations
+    record: dict[str, Any] = decode(user_record(context, uid))
     if reader and reader != uid:
-        record = spliced(record, "conversationId", encode(conversation_id(reader, uid)))
-    return one_reply(record)
+        record["conversationId"] = conversation_id(reader, uid)
+        if (blocked_at := relations.since("blocked", reader, uid)) is not None:
+            record |= {"blockedByMe": True, "blockedByMeAt": blocked_at}
+        if (blocked_at := relations.since("blocked", uid, reader)) is not None:
+            record |= {"hasBlockedMe": True, "blockedAt": blocked_at}
+    return data_reply(record)
 
 
-def _condition(query: Arguments) -> tuple[str, tuple[Any, ...]]:
-    """The SQL condition of a user list, and its values."""
-    terms: list[tuple[str, tuple[Any, ...]]] = [("1", ())]
-    if query.flag("onlyDeactivated"):
-        terms.append(("deactivated", ()))
-    elif not query.flag("withDeactivated"):
-        terms.append(("NOT deactivated", ()))
-    if status := query.choice("status", ("available", "offline")):
-        terms.append(("status = ?", (status,)))
-    if role := query.text("role"):
-        terms.append(("role = ?", (role,)))
-    if roles := query.texts("roles"):
-        terms.append((f"role IN ({','.join('?' * len(roles))})", roles))
-    if tags := query.texts("tags"):
-        terms.append((_TAGGED.replace("MARKS", ",".join("?" * len(tags))), tags))
-    names = query.texts("searchIn", tuple(_SEARCHED)) or tuple(_SEARCHED)
-    if text := query.text("searchKey"):
-        # Not LIKE: an underscore in a uid is no wildcard.
-        columns = [_SEARCHED[name] for name in names if name in _SEARCHED]
-        matches = " OR ".join(f"instr({column}, ?) = 1" for column in columns)
-        terms.append((f"({matches or 0})", (text.casefold(),) * len(columns)))
-    return " AND ".join(sql for sql, _ in terms), tuple(value for _, values in terms for value in values)
+def update_user(context: Context, call: Call) -> bytes:
+    """Change a user; the reply has `tags` and `updatedAt`."""
+    uid = call.path["uid"]
+    user_record(context, uid)
+    updated = apply_changes(_with_tags(context, uid), read_body(call.body or b"{}", UserChanges))
+    context.store.people.update_user(updated | {"updatedAt": context.now})
+    return data_reply(_with_tags(context, uid))
+
+
+def delete_user(context: Context, call: Call) -> bytes:
+    """Switch a user off, or remove it for good where the body says `permanent`; its messages stay."""
+    uid = call.path["uid"]
+    if read_body(call.body or b"{}", Deletion).permanent:
+        _remove(context, uid)
+        return ack_reply(f"The user with UID {uid} has been deleted permanently.")
+    user_record(context, uid)
+    _switch(context, uid, deactivated_at=context.now)
+    return ack_reply(f"The user with UID {uid} has been deleted.")
+
+
+def _remove(context: Context, uid: str) -> None:
+    """Remove a user, also one that is switched off, from everywhere but the messages."""
+    store = context.store
+    if not store.people.is_taken(uid):
+        raise no_user(uid)
+    for guid in store.members.guids(uid):
+        store.members.remove(guid, uid)
+    store.relations.forget_user(uid)
+    store.auth_tokens.clear(uid)
+    store.people.remove_user(uid)
+
+
+def _switch(context: Context, uid: str, *, deactivated_at: int | None) -> None:
+    """Switch a user off at a time, or on where that is None."""
+    record = _with_tags(context, uid)
+    record.pop("deactivatedAt", None)
+    if deactivated_at is not None:
+        record["deactivatedAt"] = deactivated_at
+    context.store.people.update_user(record)
+
+
+def deactivate_users(context: Context, call: Call) -> bytes:
+    """Switch users off, and give the uids of those that were not; unknown ones are left out."""
+    uids = dict.fromkeys(read_body(call.body, Deactivation).uids_to_deactivate)
+    active = [uid for uid in uids if context.store.people.user(uid) is not None]
+    for uid in active:
+        _switch(context, uid, deactivated_at=context.now)
+    return data_reply({"deactivatedUids": active})
+
+
+def reactivate_users(context: Context, call: Call) -> bytes:
+    """Switch users on, and give the uids of those that are; unknown ones are left out."""
+    uids = dict.fromkeys(read_body(call.body, Reactivation).uids_to_activate)
+    known = [uid for uid in uids if context.store.people.is_taken(uid)]
+    for uid in known:
+        _switch(context, uid, deactivated_at=None)
+    return data_reply({"nonDeactivatedUids": known})
 
 
 HANDLERS: Final[dict[str, Handler]] = {
     "users.list": list_users,
     "users.create": create_user,
     "users.get": get_user,
+    "users.update": update_user,
+    "users.delete": delete_user,
+    "users.deactivate": deactivate_users,
+    "users.reactivate": reactivate_users,
 }

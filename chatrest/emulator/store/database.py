@@ -11,23 +11,32 @@ from typing import Final
 
 from ...errors import RequestInvalidError
 from .message_index import COLUMNS
+from .message_tables import MESSAGE_TABLES
 
-_VERSION = 2
+_VERSION = 3
 _SETTINGS: Final = "PRAGMA locking_mode=EXCLUSIVE; PRAGMA journal_mode=TRUNCATE; PRAGMA synchronous=OFF"
 _SCHEMA: Final = f"""
 BEGIN;
 CREATE TABLE users(number INTEGER PRIMARY KEY, uid TEXT UNIQUE NOT NULL, folded_uid TEXT, folded_name TEXT,
-    status TEXT, role TEXT, deactivated INTEGER, updated_at INTEGER, tags TEXT, record BLOB);
-CREATE TABLE groups(guid TEXT PRIMARY KEY, record BLOB);
+    status TEXT, role TEXT, deactivated INTEGER, updated_at INTEGER, tags TEXT, record BLOB,
+    created_at INTEGER AS (json_extract(CAST(record AS TEXT), '$.createdAt')));
+CREATE TABLE groups(number INTEGER PRIMARY KEY, guid TEXT UNIQUE NOT NULL, record BLOB, password TEXT,
+    name TEXT AS (json_extract(CAST(record AS TEXT), '$.name')),
+    type TEXT AS (json_extract(CAST(record AS TEXT), '$.type')),
+    tags TEXT AS (json_extract(CAST(record AS TEXT), '$.tags')),
+    created_at INTEGER AS (json_extract(CAST(record AS TEXT), '$.createdAt')),
+    updated_at INTEGER AS (json_extract(CAST(record AS TEXT), '$.updatedAt')),
+    members_count INTEGER AS (json_extract(CAST(record AS TEXT), '$.membersCount')));
 CREATE TABLE members(number INTEGER PRIMARY KEY, guid TEXT, uid TEXT, scope TEXT, joined_at INTEGER,
     UNIQUE(guid, uid));
-CREATE TABLE bans(guid TEXT, uid TEXT, PRIMARY KEY(guid, uid)) WITHOUT ROWID;
-CREATE TABLE blocks(uid TEXT, blocked TEXT, PRIMARY KEY(uid, blocked)) WITHOUT ROWID;
-CREATE TABLE tokens(number INTEGER PRIMARY KEY, uid TEXT, scope TEXT, record BLOB);
-CREATE INDEX tokens_of_user ON tokens(uid);
+CREATE TABLE relations(number INTEGER PRIMARY KEY, kind TEXT, owner TEXT, uid TEXT, at INTEGER,
+    UNIQUE(kind, owner, uid));
+CREATE TABLE documents(number INTEGER PRIMARY KEY AUTOINCREMENT, kind TEXT, parent TEXT, key TEXT,
+    record BLOB, UNIQUE(kind, parent, key));
 CREATE TABLE messages({", ".join(COLUMNS)});
 CREATE TABLE records(id INTEGER PRIMARY KEY, record BLOB);
 CREATE TABLE positions(list TEXT, id INTEGER, position INTEGER, PRIMARY KEY(list, id)) WITHOUT ROWID;
+{MESSAGE_TABLES}
 PRAGMA user_version={_VERSION};
 COMMIT;
 """
@@ -53,6 +62,8 @@ def open_database(database: str | PathLike[str] | None) -> sqlite3.Connection:
 
 def _prepare(db: sqlite3.Connection) -> None:
     db.executescript(_SETTINGS)
+    # SQLite's own lower() knows the letters of ASCII alone.
+    db.create_function("casefold", 1, lambda text: text and text.casefold(), deterministic=True)
     [version] = db.execute("PRAGMA user_version").fetchone()
     [tables] = db.execute("SELECT count(*) FROM sqlite_master").fetchone()
     if version == 0 and tables == 0:

@@ -1,10 +1,9 @@
-"""Users, groups and auth tokens: the part of the store that is not messages.
+"""Users, and what members and messages need of groups.
 
 A record is stored as the JSON bytes that are served, without `tags`: a list shows those only `withTags`.
 Users are listed in the order in which they were added.
 """
 
-import hashlib
 import sqlite3
 from collections.abc import Iterable, Mapping
 from typing import Any, Final, NamedTuple, final
@@ -16,12 +15,16 @@ from ...errors import RequestInvalidError
 SYSTEM: Final = {"uid": "app_system", "name": "System", "role": "default", "status": "available"}
 """The app itself, as a sender (operations table, `on_behalf_of`)."""
 
+_UPDATE: Final = """
+UPDATE users SET (uid, folded_uid, folded_name, status, role, deactivated, updated_at, tags, record)
+    = (?,?,?,?,?,?,?,?,?) WHERE uid = ?
+"""
 _COUNT: Final = "SELECT count(*) FROM users WHERE CONDITION"
 _LIST: Final = "SELECT record, tags, updated_at FROM users WHERE CONDITION ORDER BY number LIMIT ? OFFSET ?"
 
 
-class UserPage(NamedTuple):
-    """A page of users."""
+class RecordPage(NamedTuple):
+    """A page of users, members or groups."""
 
     records: list[bytes]
     total: int
@@ -32,7 +35,7 @@ class UserPage(NamedTuple):
 
 @final
 class Directory:
-    """The users, groups and tokens of one store; every method is one or two SQL statements."""
+    """The users and groups of one store; every method is one or two SQL statements."""
 
     def __init__(self, db: sqlite3.Connection) -> None:
         self._db = db
@@ -45,18 +48,24 @@ class Directory:
         except sqlite3.IntegrityError:
             raise RequestInvalidError("uid: one of the users exists already") from None
 
-    def add_group(self, record: Mapping[str, Any]) -> None:
+    def add_group(self, record: Mapping[str, Any], password: str | None = None) -> None:
         """Store a group record, with `guid`; `RequestInvalidError` for a guid that exists."""
         try:
-            self._db.execute("INSERT INTO groups VALUES(?,?)", (record["guid"], encode(record)))
+            sql = "INSERT INTO groups(guid, record, password) VALUES(?,?,?)"
+            self._db.execute(sql, (record["guid"], encode(record), password))
         except sqlite3.IntegrityError:
             raise RequestInvalidError(f"guid = {record['guid']!r}: this group exists already") from None
 
-    def user(self, uid: str, *, with_tags: bool = False) -> bytes | None:
+    def user(self, uid: str, *, with_tags: bool = False, with_deactivated: bool = False) -> bytes | None:
         """Return the user's record; None where there is none, or where the user is switched off."""
-        sql = "SELECT record, tags FROM users WHERE uid = ? AND NOT deactivated"
-        row = self._db.execute(sql, (uid,)).fetchone()
+        sql = "SELECT record, tags FROM users WHERE uid = ? AND (? OR NOT deactivated)"
+        row = self._db.execute(sql, (uid, with_deactivated)).fetchone()
         return None if row is None else _tagged(*row) if with_tags else row[0]
+
+    def update_user(self, record: Mapping[str, Any]) -> None:
+        """Give the user of the record's `uid` this record, tags included; its place in the list stays."""
+        with self._db:
+            self._db.execute(_UPDATE, (*_user_row(record), record["uid"]))
 
     def remove_user(self, uid: str) -> None:
         """Remove a user from the directory; its messages stay."""
@@ -84,46 +93,33 @@ class Directory:
 
     def guids(self) -> list[str]:
         """Return every guid, in the order in which the groups were added."""
-        return [guid for (guid,) in self._db.execute("SELECT guid FROM groups ORDER BY rowid")]
+        return [guid for (guid,) in self._db.execute("SELECT guid FROM groups ORDER BY number")]
 
     def list_users(
         self, where: str, values: tuple[Any, ...], page: int, size: int, *, with_tags: bool = False
-    ) -> UserPage:
+    ) -> RecordPage:
         """Return page `page` (from 1) of the users that match an SQL condition."""
         total: int = self._db.execute(_COUNT.replace("CONDITION", where), values).fetchone()[0]
         sql, offset = _LIST.replace("CONDITION", where), (page - 1) * size
         rows = self._db.execute(sql, (*values, size, offset)).fetchall()
         records = [_tagged(record, tags) if with_tags else record for record, tags, _ in rows]
-        return UserPage(records, total, rows[-1][2] if rows else None)
+        return RecordPage(records, total, rows[-1][2] if rows else None)
 
     def block(self, uid: str, blocked: str) -> None:
         """Let `uid` block another user, as `mentionsWithBlockedInfo` shows it."""
         with self._db:
-            self._db.execute("INSERT OR IGNORE INTO blocks VALUES(?,?)", (uid, blocked))
+            sql = "INSERT OR IGNORE INTO relations VALUES(NULL,'blocked',?,?,0)"
+            self._db.execute(sql, (uid, blocked))
 
     def blocks(self, uid: str, blocked: str) -> bool:
         """Return True where `uid` has blocked the other."""
-        sql = "SELECT 1 FROM blocks WHERE uid = ? AND blocked = ?"
+        sql = "SELECT 1 FROM relations WHERE kind = 'blocked' AND owner = ? AND uid = ?"
         return self._db.execute(sql, (uid, blocked)).fetchone() is not None
 
     def tags(self, uid: str) -> list[str]:
         """Return the tags of a user; none for a user not known."""
         row = self._db.execute("SELECT tags FROM users WHERE uid = ?", (uid,)).fetchone()
         return decode(row[0], type=list[str]) if row and row[0] else []
-
-    def token(self, uid: str, at: int, scope: Mapping[str, Any], *, fresh: bool) -> bytes:
-        """Return the newest auth token of a user and scope; with `fresh`, or without one, a new one."""
-        key = encode(scope, order="deterministic").decode()
-        sql = "SELECT record FROM tokens WHERE uid = ? AND scope = ? ORDER BY number DESC LIMIT 1"
-        row = None if fresh else self._db.execute(sql, (uid, key)).fetchone()
-        if row is not None:
-            return bytes(row[0])
-        number = self._db.execute("SELECT coalesce(max(number), 0) + 1 FROM tokens").fetchone()[0]
-        digest = hashlib.sha256(f"{uid}\0{number}".encode()).hexdigest()[:40]
-        record = encode({"uid": uid, "authToken": f"{uid}_{digest}", "createdAt": at, **scope})
-        with self._db:
-            self._db.execute("INSERT INTO tokens VALUES(?,?,?,?)", (number, uid, key, record))
-        return record
 
     def entity(self, receiver_type: str, receiver: str) -> dict[str, Any]:
         """Return the entity wrapper of a user or a group, as it stands in a message's `data.entities`."""

@@ -1,4 +1,4 @@
-"""Members of groups, and who is banned from them: a table each, and the count in the group's record."""
+"""Members of groups, and bans from them: a table each, and the count in the group's record."""
 
 import sqlite3
 from collections.abc import Iterable
@@ -6,7 +6,7 @@ from typing import Final, NamedTuple, final
 
 from msgspec.json import encode
 
-from .directory import Directory, UserPage, spliced
+from .directory import Directory, RecordPage, spliced
 
 _FROM: Final = """
 FROM members m JOIN users u ON u.uid = m.uid WHERE m.guid = ? AND NOT u.deactivated
@@ -57,16 +57,16 @@ class Memberships:
             sql = "UPDATE members SET scope = ? WHERE guid = ? AND uid = ?"
             self._db.execute(sql, (scope, guid, uid))
 
-    def ban(self, guid: str, uid: str) -> None:
-        """Ban a user, who is no member from then on."""
+    def ban(self, guid: str, uid: str, at: int = 0) -> None:
+        """Ban a user at a time, epoch seconds; the user is no member from then on."""
         with self._db:
-            self._db.execute("INSERT OR IGNORE INTO bans VALUES(?,?)", (guid, uid))
+            self._db.execute("INSERT OR IGNORE INTO relations VALUES(NULL,'banned',?,?,?)", (guid, uid, at))
             self._db.execute("DELETE FROM members WHERE guid = ? AND uid = ?", (guid, uid))
             self._count(guid)
 
     def is_banned(self, guid: str, uid: str) -> bool:
         """Return True for a user that is banned from the group."""
-        sql = "SELECT 1 FROM bans WHERE guid = ? AND uid = ?"
+        sql = "SELECT 1 FROM relations WHERE kind = 'banned' AND owner = ? AND uid = ?"
         return self._db.execute(sql, (guid, uid)).fetchone() is not None
 
     def member(self, guid: str, uid: str) -> Member | None:
@@ -80,9 +80,13 @@ class Memberships:
         sql = "SELECT uid FROM members WHERE guid = ? ORDER BY number"
         return [uid for (uid,) in self._db.execute(sql, (guid,))]
 
+    def guids(self, uid: str) -> list[str]:
+        """Return the guids of all groups that a user is a member of."""
+        return [guid for (guid,) in self._db.execute("SELECT guid FROM members WHERE uid = ?", (uid,))]
+
     def list(
         self, guid: str, page: int, size: int, *, status: str | None = None, scopes: tuple[str, ...] = ()
-    ) -> UserPage:
+    ) -> RecordPage:
         """Return page `page` (from 1) of the members: user records with `scope` and `joinedAt`.
 
         `scopes`: one of these; empty for all. Members that are switched off are left out.
@@ -91,7 +95,7 @@ class Memberships:
         [total] = self._db.execute(_COUNT, values).fetchone()
         rows = self._db.execute(_LIST, (*values, size, (page - 1) * size)).fetchall()
         records = [_record(record, scope, joined_at) for record, _, scope, joined_at in rows]
-        return UserPage(records, total, rows[-1][1] if rows else None)
+        return RecordPage(records, total, rows[-1][1] if rows else None)
 
     def _count(self, guid: str) -> None:
         [count] = self._db.execute("SELECT count(*) FROM members WHERE guid = ?", (guid,)).fetchone()

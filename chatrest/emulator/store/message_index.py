@@ -50,6 +50,9 @@ class IndexedMessage(NamedTuple):
     """The JSON that is served, without `tags`."""
     lists: tuple[str, ...]
     """The names of the lists that the message is in."""
+    change: tuple[int, int | None] | None = None
+    """`updatedAt` and `editedAt` of a message that has changed since it was sent."""
+    is_quoting: bool = False
 
 
 def conversation_list(conversation: str) -> str:
@@ -87,9 +90,9 @@ def index_message(raw: bytes, last: int) -> IndexedMessage:
     if tags is not None:
         raw = encode({name: value for name, value in record.items() if name != "tags"})
     data = record.get("data")
-    return IndexedMessage(
-        (number, *_columns(record, data if isinstance(data, dict) else {})), raw, _lists(record)
-    )
+    columns = (number, *_columns(record, data if isinstance(data, dict) else {}))
+    is_quoting = record.get("quotedMessage") is not None
+    return IndexedMessage(columns, raw, _lists(record), _change(record), is_quoting)
 
 
 def parse_record(raw: bytes) -> dict[str, Any]:
@@ -106,6 +109,15 @@ def _decode_surrogates(raw: bytes) -> Any:
         return json.loads(json.dumps(json.loads(raw), ensure_ascii=False).encode("utf-8", "replace"))
     except ValueError as error:
         raise RequestInvalidError(f"record = {raw[:80]!r}: allowed is JSON in UTF-8; {error}") from None
+
+
+def _change(record: Mapping[str, Any]) -> tuple[int, int | None] | None:
+    updated_at, edited_at = record.get("updatedAt"), record.get("editedAt")
+    if updated_at == record.get("sentAt") and edited_at is None:
+        return None
+    if not isinstance(updated_at, int):
+        return None
+    return updated_at, edited_at if isinstance(edited_at, int) else None
 
 
 def _columns(record: Mapping[str, Any], data: Mapping[str, Any]) -> Iterator[str | int | None]:

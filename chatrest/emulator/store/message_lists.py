@@ -63,6 +63,8 @@ class MessageLists:
         self._db = db
         self._sizes: dict[str, int] = {}
         self._matches: OrderedDict[tuple[str, Condition], tuple[array[int], int]] = OrderedDict()
+        self.last_id: int
+        self.last_sent_at: int
         self.last_id, self.last_sent_at = self._last()
 
     def size(self, name: str) -> int:
@@ -105,6 +107,11 @@ class MessageLists:
         if len(self._matches) > _CACHED_FILTERS:
             self._matches.popitem(last=False)
         return ids
+
+    def contains(self, name: str, id: int) -> bool:
+        """Return True for a message that is in a list."""
+        sql = "SELECT 1 FROM positions WHERE list = ? AND id = ?"
+        return self._db.execute(sql, (name, id)).fetchone() is not None
 
     def records(self, ids: Sequence[int], *, with_tags: bool = False) -> list[bytes]:
         """Return the records of these ids, ascending, as they are served; their `tags` only `with_tags`."""

@@ -7,30 +7,58 @@ from typing import Any, Final, Self, final
 
 from msgspec.json import encode
 
+from .auth_tokens import AuthTokens
+from .calls import Calls
+from .conversation_views import ConversationViews
 from .database import open_database
 from .directory import Directory
+from .documents import Documents
+from .groups import Groups
 from .members import Member, Memberships
 from .message_index import COLUMNS, IndexedMessage, conversation_id, index_message
-from .message_lists import MessageLists
+from .message_marks import MessageMarks
+from .message_versions import MessageVersions
+from .reactions import Reactions
+from .relations import Relations
+from .threads import Threads
 
 _BATCH: Final = 5_000
 _INSERT: Final = f"INSERT INTO messages VALUES({','.join('?' * len(COLUMNS))})"
 
 
 @final
-class Store(MessageLists):
-    """Users, groups, members and messages of one emulated app; `MessageLists` has the reading of messages.
+class Store(MessageVersions):
+    """Users, groups, members and messages of one emulated app; `MessageLists` has the reading of messages,
+    and `MessageVersions` their changes.
 
     `database` is the path of a file that keeps them; without it they live in memory. Raises
     `RequestInvalidError` where the file is not one of ours, or is in use. Not for several threads.
     """
 
+    last_id: int
+    last_sent_at: int
+
     def __init__(self, database: str | PathLike[str] | None = None) -> None:
         super().__init__(open_database(database))
-        self.people = Directory(self._db)
-        """The users, groups and auth tokens."""
-        self.members = Memberships(self._db, self.people)
+        self.people: Directory = Directory(self._db)
+        """The users, and what members and messages need of groups."""
+        self.groups: Groups = Groups(self._db)
+        """The groups: their list and their changes."""
+        self.relations: Relations = Relations(self._db)
+        """Users in relation to others: blocked, friends, banned."""
+        self.documents: Documents = Documents(self._db)
+        """Settings, and small collections of documents."""
+        self.auth_tokens: AuthTokens = AuthTokens(self.documents)
+        """The login tokens of users."""
+        self.members: Memberships = Memberships(self._db, self.people)
         """The members of the groups."""
+        self.reactions: Reactions = Reactions(self._db, self.forget_matches)
+        self.marks: MessageMarks = MessageMarks(self._db, self.forget_matches)
+        """Pins, saves, subscriptions and interactions."""
+        self.threads: Threads = Threads(self._db)
+        self.views: ConversationViews = ConversationViews(self._db, self.forget_matches)
+        """The conversations, as each of their users sees them."""
+        self.calls: Calls = Calls(self._db)
 
     def __enter__(self) -> Self:
         return self
@@ -98,6 +126,23 @@ class Store(MessageLists):
         }
         about = {"category": "action", "type": "message", "data": {"action": action, "entities": entities}}
         return self._append(by, "group", guid, about, sent_at, {})
+
+    def add_message_action(
+        self, by: str, action: str, record: Mapping[str, Any], *, sent_at: int
+    ) -> dict[str, Any]:
+        """Add the message that tells a conversation of an action on a message, and return its record.
+
+        It is sent in the name of the message's sender, and so stands in the lists of that message.
+        """
+        kind, receiver = str(record.get("receiverType")), str(record.get("receiver"))
+        entities = {
+            "by": self.people.entity("user", by),
+            "on": {"entity": record, "entityType": "message"},
+            "for": self.people.entity(kind, receiver),
+        }
+        about = {"category": "action", "type": "message", "data": {"action": action, "entities": entities}}
+        place = {"conversationId": record.get("conversationId")}
+        return self._append(str(record.get("sender")), kind, receiver, about, sent_at, place)
 
     def _append(
         self,
@@ -187,7 +232,7 @@ class Store(MessageLists):
         rows = [(name, number, position) for position, number in enumerate(ids, start=1)]
         self._db.executemany("INSERT INTO positions VALUES(?,?,?)", rows)
         self._sizes.clear()
-        self._matches.clear()
+        self.forget_matches()
 
     def _indexed(self, record: bytes) -> IndexedMessage:
         message = index_message(record, self.last_id)
@@ -200,6 +245,7 @@ class Store(MessageLists):
         records = [(message.columns[0], message.record) for message in batch]
         self._db.executemany("INSERT INTO records VALUES(?,?)", records)
         self._db.executemany("INSERT INTO positions VALUES(?,?,?)", sorted(self._positions(batch)))
+        self._note_changes(batch)
 
     def _positions(self, batch: list[IndexedMessage]) -> Iterator[tuple[str, int, int]]:
         for message in batch:

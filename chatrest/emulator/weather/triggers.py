@@ -6,7 +6,8 @@ from typing import ClassVar, Final, TypeAlias, final
 from msgspec import Struct
 
 from ...errors import RequestInvalidError
-from ..service.router import ROUTER, SERVED
+from ...resources import OPERATIONS
+from ..service.router import ROUTER
 
 
 @final
@@ -93,9 +94,9 @@ class Target:
     _by_route: ClassVar[dict[str, "Target"]] = {}
 
     def __init__(self, route: str) -> None:
-        self._operation = route if route in SERVED else None
+        self._operation = route if route in OPERATIONS else None
         if self._operation is None and not route.startswith("/"):
-            names = ", ".join(sorted(SERVED))
+            names = ", ".join(sorted(OPERATIONS))
             raise RequestInvalidError(f"route = {route!r}: allowed are {names}, a path from its /, and None")
         self._segments = [None if segment[:1] == "{" else segment for segment in route[1:].split("/")]
 

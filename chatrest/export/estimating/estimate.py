@@ -219,13 +219,12 @@ def _once(rows: Iterable[Row], sources: Iterable[Source]) -> float:
 
 
 def _rate(session: AsyncSession) -> float | None:
-    """Return the requests a minute that the service allows, as far as the session knows by now.
-
-    A limit that replies state is one a minute (operations table, limits: rate).
-    """
+    """Return the requests a minute that the service allows, as far as the session knows by now."""
     app = session.app
-    pacer = session.pools[app.region].gate(app.app_id, LIST.rate_class).pacer
-    return pacer.told_limit if pacer.rate is None else 60 * pacer.rate
+    for state in session.pools[app.region].limits:
+        if (state.app_id, state.rate_class) == (app.app_id, LIST.rate_class) and state.limit is not None:
+            return 60 * state.limit
+    return None
 
 
 def _sent(session: AsyncSession) -> int:

@@ -6,9 +6,8 @@ import pytest
 
 from chatrest.core.decode import read_json
 from chatrest.core.endpoint import Endpoint, Interface, Method
-from chatrest.emulator.service.further_operations import FURTHER_OPERATIONS
 from chatrest.emulator.service.handlers import HANDLERS
-from chatrest.emulator.service.router import SERVED, Router, rate_class
+from chatrest.emulator.service.router import Router, rate_class
 from chatrest.resources import OPERATIONS
 
 
@@ -80,19 +79,15 @@ def test_two_operations_of_one_path_are_refused() -> None:
 
 
 def test_every_operation_has_a_handler_and_every_handler_an_operation() -> None:
-    assert set(HANDLERS) == set(OPERATIONS) | {endpoint.name for endpoint in FURTHER_OPERATIONS}
+    assert set(HANDLERS) == set(OPERATIONS)
 
 
-def test_the_further_operations_are_none_of_the_clients() -> None:
-    assert not {endpoint.name for endpoint in FURTHER_OPERATIONS} & set(OPERATIONS)
-
-
-@pytest.mark.parametrize("name", sorted(SERVED))
+@pytest.mark.parametrize("name", sorted(OPERATIONS))
 def test_every_operation_is_reached_by_its_own_path(name: str) -> None:
-    served = SERVED[name]
+    served = OPERATIONS[name]
     base = "management" if served.interface == "management" else "v3"
     path = f"/{base}{served.build_path(dict.fromkeys(served.parameters, 'x y'))}"
-    route = Router(SERVED.values()).route(served.method, path)
+    route = Router(OPERATIONS.values()).route(served.method, path)
     assert route is not None
     assert route.endpoint is served
     assert dict(route.parameters) == dict.fromkeys(served.parameters, "x y")

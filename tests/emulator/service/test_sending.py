@@ -70,7 +70,10 @@ def test_media_and_custom(ask: Asker) -> None:
         ({"receiver": None}, 400, "ERR_EMPTY_RECEIVER"),
         ({"receiver": 7}, 400, "ERR_BAD_REQUEST"),
         ({"receiverType": "team"}, 400, "ERR_INVALID_RECEIVER_TYPE"),
-        ({"multipleReceivers": {"uids": ["ann"]}}, 400, "ERR_BAD_REQUEST"),
+        ({"multipleReceivers": {"uids": "ann"}}, 400, "ERR_BAD_REQUEST"),
+        ({"receiver": "", "multipleReceivers": {}}, 400, "ERR_EMPTY_RECEIVER"),
+        ({"quotedMessageId": "77"}, 404, "ERR_MESSAGE_ID_NOT_FOUND"),
+        ({"category": "interactive", "type": "card"}, 400, "ERR_INVALID_MESSAGE_CATEGORY"),
         ({"category": "call"}, 400, "ERR_INVALID_MESSAGE_CATEGORY"),
         ({"type": ""}, 400, "ERR_EMPTY_MESSAGE_TYPE"),
         ({"type": "poem"}, 400, "ERR_INVALID_MESSAGE_TYPE"),
@@ -155,3 +158,101 @@ def test_tokens(ask: Asker) -> None:
     assert (scoped["platform"], scoped["userAgent"], scoped["appInfo"]) == ("ios", "x", {"v": 1})
     assert ask.post("/v3/users/nobody/auth_tokens", b"").code == "ERR_UID_NOT_FOUND"
     assert ask.post(path, {"force": "yes"}).json["error"]["details"].keys() == {"force"}
+
+
+# ── several receivers ──
+
+
+def test_each_of_several_receivers_gets_the_message_or_an_error(ask: Asker) -> None:
+    ask.store.add_group("hut")
+    ask.store.people.block("cat", "ann")
+    body = {
+        "type": "text", "data": {"text": "all"}, "muid": "m1",
+        "multipleReceivers": {"uids": ["bob", "nobody", "cat"], "guids": ["den", "hut"]},
+    }  # fmt: skip
+    outcomes = ask.post("/v3/messages", body, acting_user="ann").json["data"]
+    assert {uid: outcome["success"] for uid, outcome in outcomes["uids"].items()} == {
+        "bob": True, "nobody": False, "cat": False
+    }  # fmt: skip
+    assert outcomes["uids"]["nobody"]["error"]["code"] == "ERR_UID_NOT_FOUND"
+    assert outcomes["uids"]["cat"]["error"]["code"] == "ERR_BLOCKED_SENDER"
+    stored = [
+        outcomes["uids"]["bob"]["data"],
+        outcomes["guids"]["den"]["data"],
+        outcomes["guids"]["hut"]["data"],
+    ]
+    assert [record["conversationId"] for record in stored] == ["ann_user_bob", "group_den", "group_hut"]
+    assert {record["muid"] for record in stored} == {"m1"}
+    assert ask("/v3/messages").json["data"] == stored
+
+
+def test_a_receiver_beside_several_gets_the_message_too(ask: Asker) -> None:
+    body = TEXT | {"receiver": "bob", "multipleReceivers": {"uids": ["cat"]}}
+    assert list(ask.post("/v3/messages", body, acting_user="ann").json["data"]["uids"]) == ["bob", "cat"]
+
+
+def test_a_message_that_is_wrong_itself_goes_to_nobody(ask: Asker) -> None:
+    body = TEXT | {"data": {"text": ""}, "multipleReceivers": {"uids": ["cat", "bob"]}}
+    assert ask.post("/v3/messages", body).code == "ERR_EMPTY_MESSAGE_TEXT"
+    assert ask.store.ids() == []
+
+
+# ── blocks, bans, quotes, resends ──
+
+
+def test_blocked_users_and_banned_members_do_not_reach_each_other(ask: Asker) -> None:
+    ask.store.people.block("ann", "bob")
+    for sender, receiver, code in (
+        ("ann", "bob", "ERR_BLOCKED_RECEIVER"),
+        ("bob", "ann", "ERR_BLOCKED_SENDER"),
+    ):
+        answer = ask.post("/v3/messages", TEXT | {"receiver": receiver}, acting_user=sender)
+        assert (answer.status, answer.code) == (403, code)
+    ask.store.members.ban("den", "bob")
+    answer = ask.post("/v3/messages", TEXT | {"receiver": "den", "receiverType": "group"}, acting_user="bob")
+    assert answer.code == "ERR_BANNED_GROUPMEMBER"
+
+
+def test_a_quoted_message_stands_in_the_one_that_quotes_it(ask: Asker) -> None:
+    first = ask.post("/v3/messages", TEXT, acting_user="ann").json["data"]
+    second = ask.post("/v3/messages", TEXT | {"quotedMessageId": "1"}, acting_user="ann").json["data"]
+    assert second["quotedMessage"] == first
+    third = ask.post("/v3/messages", TEXT | {"quotedMessageId": "2"}, acting_user="ann").json["data"]
+    assert third["quotedMessage"]["id"] == "2"
+    assert "quotedMessage" not in third["quotedMessage"]
+    assert ask("/v3/users/bob/messages", "hideQuotedMessages=1", acting_user="ann").ids == [1]
+
+
+def test_a_message_that_is_sent_again_is_recognised_by_its_muid(ask: Asker) -> None:
+    for _ in range(2):
+        ask.post("/v3/messages", TEXT | {"muid": "m1"}, acting_user="ann")
+    records = ask("/v3/users/bob/messages", acting_user="ann").json["data"]
+    assert [(record["id"], record["muid"]) for record in records] == [("1", "m1"), ("2", "m1")]
+
+
+# ── bots ──
+
+
+def test_a_bot_sends_interactive_messages(ask: Asker) -> None:
+    data = {"interactiveData": {"title": "t"}, "interactionGoal": {"type": "none", "elementIds": []}}
+    body = {"receiver": "ann", "receiverType": "user", "category": "interactive", "data": data}
+    sent = ask.post("/v3/bots/bob/messages", body).json["data"]
+    assert (sent["sender"], sent["category"], sent["type"]) == ("bob", "interactive", "card")
+    assert sent["data"]["interactiveData"] == {"title": "t"}
+    text = ask.post("/v3/bots/bob/messages", TEXT | {"receiver": "ann"}).json["data"]
+    assert (text["sender"], text["category"], text["type"]) == ("bob", "message", "text")
+
+
+@pytest.mark.parametrize(
+    ("changed", "code"),
+    [
+        ({"type": "poem"}, "ERR_INVALID_MESSAGE_TYPE"),
+        ({"data": {}}, "ERR_INVALID_MESSAGE_DATA"),
+        ({"quotedMessageId": "1"}, "ERR_BAD_REQUEST"),
+    ],
+)
+def test_interactive_messages_that_are_refused(ask: Asker, changed: Any, code: str) -> None:
+    ask.store.add_message("bob", "ann", "x")
+    body = {"receiver": "ann", "category": "interactive", "type": "form", "data": {"interactiveData": {}}}
+    assert ask.post("/v3/bots/bob/messages", body | changed).code == code
+    assert ask.post("/v3/bots/robot/messages", body).code == "ERR_BOT_NOT_FOUND"

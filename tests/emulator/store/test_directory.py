@@ -46,17 +46,6 @@ def test_blocks_have_a_direction(store: Store) -> None:
     assert (store.people.blocks("ann", "bob"), store.people.blocks("bob", "ann")) == (True, False)
 
 
-def test_tokens_are_handed_out_again_unless_fresh_or_of_another_scope(store: Store) -> None:
-    first = store.people.token("ann", 1, {}, fresh=False)
-    assert store.people.token("ann", 2, {}, fresh=False) == first
-    fresh = store.people.token("ann", 2, {}, fresh=True)
-    scoped = store.people.token("ann", 2, {"platform": "ios"}, fresh=False)
-    other = store.people.token("bob", 2, {}, fresh=False)
-    assert len({first, fresh, scoped, other}) == 4
-    assert store.people.token("ann", 3, {}, fresh=False) == fresh
-    assert json.loads(scoped)["platform"] == "ios"
-
-
 def test_entities(store: Store) -> None:
     store.add_user("ann", "Ann", avatar="https://a.example/1.png", metadata={"x": 1})
     store.add_group("den", "Den")

@@ -138,11 +138,11 @@ def test_a_file_keeps_everything(tmp_path: Path) -> None:
         assert store.is_empty()
         store.add_user("ann")
         filled(store, "ttic")
-        token = store.people.token("ann", 1, {}, fresh=False)
+        token = store.auth_tokens.issue("ann", 1, {}, fresh=False)
     with Store(str(path)) as store:
         assert not store.is_empty()
         assert (store.people.uids(), store.ids(), store.last_id) == (["ann"], [1, 2, 3, 4], 4)
-        assert store.people.token("ann", 2, {}, fresh=False) == token
+        assert store.auth_tokens.issue("ann", 2, {}, fresh=False) == token
         filled(store, "c")
         assert store.after(participant_list("cat"), BEGIN, 9).left == 2
 

@@ -1,0 +1,104 @@
+"""The operations of API keys. A key that was made is accepted from then on, as far as its scope goes."""
+
+import hashlib
+from typing import Final
+
+from ...queries.api_keys import ApiKeyChanges, NewApiKey
+from ..store.data import EPOCH
+from ..store.documents import Document
+from ..store.store import Store
+from .bodies import read_document
+from .context import Call, Context, Handler
+from .documents import DocumentCollection, serve
+from .envelopes import ack_reply, data_reply
+from .numbered_pages import documents_reply
+from .quota import with_quota
+from .refusals import Refusal
+
+_MOST: Final = 25
+"""Keys of an app (operations table, limits.counts)."""
+_OF_SETTINGS: Final = "api_keys.of_settings"
+
+
+def _no_key(key: str) -> Refusal:
+    return Refusal(404, "ERR_APIKEY_NOT_FOUND", "The API key does not exist.")
+
+
+KEYS: Final = DocumentCollection(
+    kind="api_keys",
+    missing=_no_key,
+    body=NewApiKey,
+    change=ApiKeyChanges,
+    parameter="apiKey",
+    key="apiKey",
+    stamp=None,
+)
+
+
+def set_keys(store: Store, full_access: str, auth_only: str) -> None:
+    """Accept the two keys of the settings, and no longer those of settings before."""
+    keys, of_settings = store.documents.of(KEYS.kind), store.documents.of(_OF_SETTINGS)
+    for former in of_settings.list():
+        keys.delete(former["apiKey"])
+    of_settings.clear()
+    for key, name, scope in (
+        (full_access, "REST API Key", "fullAccess"),
+        (auth_only, "Auth Key", "authOnly"),
+    ):
+        of_settings.put({"apiKey": key}, key)
+        keys.put({"apiKey": key, "name": name, "scope": scope, "createdAt": EPOCH}, key)
+
+
+def key_scope(store: Store, key: str) -> str | None:
+    """Return the scope of a key; None for no such key."""
+    document = store.documents.of(KEYS.kind).get(key)
+    return None if document is None else str(document["scope"])
+
+
+def list_keys(context: Context, call: Call) -> bytes:
+    """A page of keys; `searchKey` is looked for in their names, without regard to case."""
+    scope = call.query.choice("scope", ("fullAccess", "authOnly"))
+    text = (call.query.text("searchKey") or "").casefold()
+    keys = [
+        key
+        for key in KEYS.list(context, call)
+        if scope in (None, key["scope"]) and text in str(key["name"]).casefold()
+    ]
+    return documents_reply(keys, call.query)
+
+
+def create_key(context: Context, call: Call) -> Document:
+    """Make a key of 40 hexadecimal digits."""
+    body = read_document(call.body, NewApiKey)
+    number = context.store.documents.next_number()
+    key = hashlib.sha256(f"api key {number}".encode()).hexdigest()[:40]
+    document = {"scope": "authOnly", **body, "apiKey": key, "createdAt": context.now}
+    KEYS.documents(context, call).put(document, key)
+    return document
+
+
+def update_key(context: Context, call: Call) -> Document:
+    """Change a key, but not the one of this very call."""
+    _check_other(call)
+    return KEYS.update(context, call)
+
+
+def delete_key(context: Context, call: Call) -> bytes:
+    """Remove a key, but not the one of this very call; it is accepted no longer."""
+    _check_other(call)
+    KEYS.delete(context, call)
+    return ack_reply("The API key has been deleted.")
+
+
+def _check_other(call: Call) -> None:
+    if call.path["apiKey"] == call.key:
+        raise Refusal(403, "ERR_APIKEY_NO_SELF_ACTION", "An API key may not change or delete itself.")
+
+
+HANDLERS: Final[dict[str, Handler]] = {
+    "api_keys.list": list_keys,
+    "api_keys.get": serve(KEYS.get, data_reply),
+    "api_keys.create": serve(with_quota(create_key, KEYS, _MOST), data_reply),
+    "api_keys.update": serve(update_key, data_reply),
+    "api_keys.delete": delete_key,
+}

@@ -1,0 +1,205 @@
+"""The operations of conversations: those of one user's view, and the list. Pins are in a file beside.
+
+The twins for users and groups are one handler each: the path says which of the two it is about. Where the
+table is silent, the emulator has chosen:
+
+- A conversation is accessible to its two users, or to the members of its group, once it has a message.
+- `mark_read` and `mark_delivered` without `messageId` are about all messages, `mark_unread` about the last
+  one of the other side. In a conversation of two they move `readAt` and `deliveredAt` of the messages.
+- A reset hides the messages so far from the user; the conversation comes back with the next message, or stays
+  in its place with `preserveOrder`.
+"""
+
+from typing import Any, Final, Literal
+
+from msgspec.json import encode
+
+from ..store.conversation_views import Kind, View, view_of
+from ..store.message_index import conversation_list, parse_record
+from .bodies import Body, Tags, read_body
+from .context import Call, Context, Handler
+from .conversation_list import list_conversations
+from .conversation_pins import HANDLERS as PIN_HANDLERS
+from .conversation_record import conversation_record
+from .envelopes import ack_reply, one_reply
+from .groups import group_record
+from .message_refusals import conversation_not_accessible, no_conversation
+from .refusals import bad_request, no_message
+from .users import user_record
+
+
+class UpdateBody(Body):
+    """PUT …/conversation."""
+
+    tags: Tags
+
+
+class ResetBody(Body):
+    """DELETE …/conversation."""
+
+    conversation_with: str | None = None
+    delete_messages_permanently: bool = False
+    preserve_order: bool = False
+
+
+class ReceiptBody(Body):
+    """POST …/conversation/read and its like; None for no certain message."""
+
+    message_id: int | None = None
+
+
+def own_view(context: Context, call: Call) -> View:
+    """Return the acting user's view of the conversation in the path, with a message or without."""
+    kind: Kind = "group" if "guid" in call.path else "user"
+    party, uid = call.path["guid" if kind == "group" else "uid"], str(call.acting_user)
+    if kind == "group":
+        group_record(context, party)
+        if context.store.members.member(party, uid) is None:
+            raise conversation_not_accessible(uid)
+    else:
+        user_record(context, party)
+    return context.store.views.stored(view_of(uid, kind, party))
+
+
+def accessible_view(context: Context, call: Call) -> View:
+    """Return the acting user's view of the conversation in the path; 403 where it has no message."""
+    view = own_view(context, call)
+    views = context.store.views.all(view.uid, view.conversation)
+    if not views:
+        raise conversation_not_accessible(view.uid)
+    return views[0]
+
+
+def get_conversation(context: Context, call: Call) -> bytes:
+    """One conversation."""
+    return one_reply(encode(conversation_record(context, accessible_view(context, call), with_tags=True)))
+
+
+def update_conversation(context: Context, call: Call) -> bytes:
+    """Give a conversation other tags."""
+    view = accessible_view(context, call)
+    tags = read_body(call.body or b"{}", UpdateBody).tags
+    context.store.views.set(view, tags=encode(tags).decode() if tags else None)
+    return get_conversation(context, call)
+
+
+def reset_conversation(context: Context, call: Call) -> bytes:
+    """Empty the user's view of a conversation."""
+    view = accessible_view(context, call)
+    body = read_body(call.body or b"{}", ResetBody)
+    if body.conversation_with not in (None, view.party):
+        raise bad_request({"conversationWith": ["The conversationWith must be the one of the path."]})
+    _reset(context, view, keeps_place=body.preserve_order)
+    if body.delete_messages_permanently and view.kind == "user":
+        ids = context.store.ids(conversation=view.conversation)
+        context.store.remove(ids)
+    return ack_reply(f"The conversation with {view.party} has been reset.")
+
+
+def _reset(context: Context, view: View, *, keeps_place: bool = False) -> None:
+    store, last = context.store, context.store.views.last(view)
+    kept_at = (last[1] if last else view.created_at) if keeps_place else None
+    store.views.set(view, reset_id=store.last_id, read_id=store.last_id, kept_at=kept_at, tags=None)
+
+
+def get_by_id(context: Context, call: Call) -> bytes:
+    """One conversation, by its id; deprecated."""
+    return one_reply(encode(conversation_record(context, _view_by_id(context, call), with_tags=True)))
+
+
+def delete_by_id(context: Context, call: Call) -> bytes:
+    """Remove a conversation from the user's view, by its id; deprecated."""
+    _reset(context, _view_by_id(context, call))
+    return ack_reply(f"The conversation {call.path['conversationId']} has been deleted.")
+
+
+def _view_by_id(context: Context, call: Call) -> View:
+    conversation, uid, views = call.path["conversationId"], str(call.acting_user), context.store.views
+    if not views.exists(conversation):
+        raise no_conversation(conversation)
+    own = views.all(uid, conversation)
+    if not own:
+        raise conversation_not_accessible(uid)
+    return own[0]
+
+
+def mark_delivered(context: Context, call: Call) -> bytes:
+    """Mark the messages of others as delivered, up to one of them."""
+    view = accessible_view(context, call)
+    number = _message_number(context, call, view) or context.store.last_id
+    context.store.views.set(view, delivered_id=max(number, view.delivered_id))
+    _stamp(context, view, "delivered", number)
+    return _receipt_reply(view, "delivered")
+
+
+def mark_read(context: Context, call: Call) -> bytes:
+    """Mark the messages of others as read, and as delivered, up to one of them."""
+    view = accessible_view(context, call)
+    number = _message_number(context, call, view) or context.store.last_id
+    context.store.views.set(
+        view, read_id=max(number, view.read_id), delivered_id=max(number, view.delivered_id)
+    )
+    _stamp(context, view, "delivered", number)
+    _stamp(context, view, "read", number)
+    return _receipt_reply(view, "read")
+
+
+def mark_unread(context: Context, call: Call) -> bytes:
+    """Mark the messages of others as unread, from one of them on."""
+    view, store = accessible_view(context, call), context.store
+    number = _message_number(context, call, view) or store.views.last_of_others(view)
+    versions = _records(context, store.views.read_since(view, number))
+    for version in versions.values():
+        version.pop("readAt", None)
+    store.rewrite(versions)
+    store.views.set(view, read_id=min(view.read_id, max(0, number - 1)))
+    return ack_reply(f"The conversation with {view.party} has been marked as unread.")
+
+
+def _message_number(context: Context, call: Call, view: View) -> int | None:
+    """The message that the body names; 404 where the conversation has no such message."""
+    number = read_body(call.body or b"{}", ReceiptBody).message_id
+    if number is None:
+        return None
+    if not context.store.contains(conversation_list(view.conversation), number):
+        raise no_message(str(number))
+    return number
+
+
+def _stamp(context: Context, view: View, column: Literal["read", "delivered"], number: int) -> None:
+    """Write the time into the messages of a conversation of two, for their sender to see."""
+    if view.kind == "group":
+        return
+    store = context.store
+    versions = _records(context, store.views.unmarked(view, column, number))
+    for version in versions.values():
+        version[f"{column}At"] = max(context.now, store.last_sent_at)
+    store.rewrite(versions)
+
+
+def _records(context: Context, ids: list[int]) -> dict[int, dict[str, Any]]:
+    return {number: parse_record(context.store.message(number) or b"{}") for number in ids}
+
+
+def _receipt_reply(view: View, action: str) -> bytes:
+    name = "Message" if view.kind == "user" else "message"
+    return ack_reply(f"The conversation with {view.party} has been marked as {action}.", name)
+
+
+def _of_both(name: str, handler: Handler) -> dict[str, Handler]:
+    """The handler of an operation that users and groups have alike."""
+    return {f"conversations.{name}_user": handler, f"conversations.{name}_group": handler}
+
+
+HANDLERS: Final[dict[str, Handler]] = {
+    "conversations.list": list_conversations,
+    "conversations.get": get_by_id,
+    "conversations.delete": delete_by_id,
+    **_of_both("get", get_conversation),
+    **_of_both("update", update_conversation),
+    **_of_both("reset", reset_conversation),
+    **_of_both("mark_delivered", mark_delivered),
+    **_of_both("mark_read", mark_read),
+    **_of_both("mark_unread", mark_unread),
+    **PIN_HANDLERS,
+}

@@ -1,0 +1,205 @@
+"""The shapes that the operations of many collections share: a collection of documents, and settings.
+
+The handler file of a collection names its documents, and says which operation is which method, and in which
+envelope its result is served:
+
+    REASONS = DocumentCollection(kind="moderation.reasons", missing=no_reason, body=NewReason)
+    HANDLERS = {"moderation.get_reason": serve(REASONS.get, data_reply), …}
+
+A body is checked by the struct that the client has for it, and stored as it was sent.
+"""
+
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from typing import Any, TypeAlias, final
+
+from msgspec import Struct
+
+from ..store.documents import Document, DocumentSet
+from .bodies import read_document
+from .context import Call, Context, Handler
+from .envelopes import Envelope, current_reply
+from .refusals import Refusal, bad_request
+
+Operation: TypeAlias = Callable[[Context, Call], Any]
+"""Does what an operation does, and gives what its reply holds."""
+Owner: TypeAlias = Callable[[Context, Call], str]
+"""The user, provider or other document that documents belong to; refuses one that does not exist."""
+Reader: TypeAlias = Callable[[Call, type[Struct]], Document]
+"""Makes a document of a call's body, which a struct checks."""
+Written: TypeAlias = Callable[[Context, Document], Document]
+"""Makes the document that is stored of one that was sent, with what the service adds to it."""
+
+
+def serve(operation: Operation, envelope: Envelope) -> Handler:
+    """Return the handler that serves an operation's result in an envelope."""
+
+    def handle(context: Context, call: Call) -> bytes:
+        return envelope(operation(context, call))
+
+    return handle
+
+
+def serve_list(operation: Operation, default_limit: int = 100) -> Handler:
+    """Return the handler of a list with `meta.current`, whose query may have a `limit` (1 to 1000)."""
+
+    def handle(context: Context, call: Call) -> bytes:
+        limit = call.query.number("limit", 1, 1000) or default_limit
+        call.query.check()
+        return current_reply(operation(context, call)[:limit], limit)
+
+    return handle
+
+
+def nobody(context: Context, call: Call) -> str:
+    """Return "": the documents belong to the app."""
+    return ""
+
+
+def json_body(call: Call, kind: type[Struct]) -> Document:
+    """Return the JSON body of a call, as it was sent; 400 where `kind` refuses it."""
+    return read_document(call.body, kind)
+
+
+def as_sent(context: Context, document: Document) -> Document:
+    """Return the document: the service adds nothing to it."""
+    return document
+
+
+def in_seconds(context: Context) -> int:
+    """Return the current time in epoch seconds."""
+    return context.now
+
+
+def in_milliseconds(context: Context) -> int:
+    """Return the current time in epoch milliseconds."""
+    return int(context.clock() * 1000)
+
+
+def as_iso_text(context: Context) -> str:
+    """Return the current time as ISO 8601 text with milliseconds."""
+    moment = datetime.fromtimestamp(context.clock(), UTC)
+    return f"{moment:%Y-%m-%dT%H:%M:%S}.{moment.microsecond // 1000:03}Z"
+
+
+def merged(old: Mapping[str, Any], new: Mapping[str, Any]) -> Document:
+    """Return `old` with the members of `new`; objects that both have are merged likewise."""
+    both = {
+        name: merged(old[name], value)
+        for name, value in new.items()
+        if isinstance(value, dict) and isinstance(old.get(name), dict)
+    }
+    return {**old, **new, **both}
+
+
+@final
+class DocumentCollection(Struct, frozen=True, kw_only=True):
+    """Documents with ids: list, get, create, update, delete."""
+
+    kind: str
+    missing: Callable[[str], Refusal]
+    """The 404 of an id that does not exist."""
+    body: type[Struct]
+    """The body of a creation."""
+    change: type[Struct] | None = None
+    """The body of an update; None: the same."""
+    parameter: str = "id"
+    """The path's parameter with the id; where the path has none, the id is in the body."""
+    key: str = "id"
+    """The document's member with the id; one that is sent without it gets a number."""
+    owner: Owner = nobody
+    stamp: Callable[[Context], Any] | None = in_seconds
+    """The value of `createdAt` and `updatedAt`; None for documents without them."""
+    read: Reader = json_body
+    written: Written = as_sent
+
+    def documents(self, context: Context, call: Call) -> DocumentSet:
+        """Return the set that a call is about."""
+        return context.store.documents.of(self.kind, self.owner(context, call))
+
+    def list(self, context: Context, call: Call) -> list[Document]:
+        """Return all documents, in the order of creation."""
+        return self.documents(context, call).list()
+
+    def get(self, context: Context, call: Call) -> Document:
+        """Return the document of the path's id."""
+        return self._existing(self.documents(context, call), call.path[self.parameter])
+
+    def create(self, context: Context, call: Call) -> Document:
+        """Store a document and return it; 400 for an id that exists already."""
+        documents, document = self.documents(context, call), self.read(call, self.body)
+        key = str(document.get(self.key) or context.store.documents.next_number())
+        if documents.get(key) is not None:
+            raise bad_request({self.key: [f"The {self.key} has already been taken."]})
+        times = {} if self.stamp is None else dict.fromkeys(("createdAt", "updatedAt"), self.stamp(context))
+        document = self.written(context, {**document, self.key: key, **times})
+        documents.put(document, key)
+        return document
+
+    def update(self, context: Context, call: Call) -> Document:
+        """Change the members that were sent, and return the document; its id stays."""
+        documents, change = self.documents(context, call), self.read(call, self.change or self.body)
+        key = call.path.get(self.parameter) or str(change.get(self.key, ""))
+        old = self._existing(documents, key)
+        times = {} if self.stamp is None else {"updatedAt": self.stamp(context)}
+        document = self.written(context, {**merged(old, change), self.key: key, **times})
+        documents.put(document, key)
+        return document
+
+    def delete(self, context: Context, call: Call) -> Document:
+        """Remove the document of the path's id, and return what it was."""
+        documents, key = self.documents(context, call), call.path[self.parameter]
+        document = self._existing(documents, key)
+        documents.delete(key)
+        return document
+
+    def _existing(self, documents: DocumentSet, key: str) -> Document:
+        document = documents.get(key)
+        if document is None:
+            raise self.missing(key)
+        return document
+
+
+@final
+class Settings(Struct, frozen=True, kw_only=True):
+    """One document of the app, or of each user: get, put, merge, reset."""
+
+    kind: str
+    body: type[Struct]
+    """The body that replaces the document."""
+    change: type[Struct] | None = None
+    """The body that changes parts of it; None: the same."""
+    defaults: Mapping[str, Any] | None = None
+    """The values that hold where nothing was put; None: then there is no document, and a 404."""
+    missing: Callable[[str], Refusal] | None = None
+    """The 404 of a document without defaults that was not put."""
+    owner: Owner = nobody
+    written: Written = as_sent
+
+    def get(self, context: Context, call: Call) -> Document:
+        """Return the document, with the defaults of what was not put."""
+        owner = self.owner(context, call)
+        document = context.store.documents.of(self.kind, owner).get()
+        if document is None and self.defaults is None and self.missing is not None:
+            raise self.missing(owner)
+        return merged(self.defaults or {}, document or {})
+
+    def put(self, context: Context, call: Call) -> Document:
+        """Replace the document, and return it."""
+        return self._store(context, call, read_document(call.body, self.body))
+
+    def merge(self, context: Context, call: Call) -> Document:
+        """Change the parts that were sent, and return the document."""
+        change = read_document(call.body, self.change or self.body)
+        return self._store(context, call, merged(self.get(context, call), change))
+
+    def reset(self, context: Context, call: Call) -> Document:
+        """Remove what was put, and return the defaults."""
+        self.get(context, call)
+        context.store.documents.of(self.kind, self.owner(context, call)).delete()
+        return dict(self.defaults or {})
+
+    def _store(self, context: Context, call: Call, document: Document) -> Document:
+        document = self.written(context, document)
+        context.store.documents.of(self.kind, self.owner(context, call)).put(document)
+        return merged(self.defaults or {}, document)

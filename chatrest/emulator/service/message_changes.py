@@ -1,0 +1,78 @@
+"""Edits and deletions of messages; each writes an action message, and moves the times of the message.
+
+A deleted message stays in its lists, with `deletedAt`, unless the deletion is permanent. The action is sent
+in the name of the message's sender, so that it stands in the same lists; `data.entities.by` is the one who
+acted.
+"""
+
+from typing import Any, Final
+
+from msgspec import UNSET, UnsetType
+from msgspec.json import encode
+
+from .bodies import Body, Tags, read_body
+from .context import Call, Context, Handler
+from .envelopes import one_reply
+from .message_access import APP, StoredMessage, changeable_message
+from .message_body import check_text
+from .refusals import Refusal, bad_request
+
+
+class UpdateBody(Body):
+    """PUT /messages/{id}: one of the two at least."""
+
+    data: dict[str, Any] | UnsetType = UNSET
+    tags: Tags | UnsetType = UNSET
+
+
+class DeletionBody(Body):
+    """DELETE /messages/{id}."""
+
+    permanent: bool = False
+
+
+def update_message(context: Context, call: Call) -> bytes:
+    """Change text, metadata and other members of `data`, and the tags."""
+    message = changeable_message(context, call)
+    body = read_body(call.body or b"{}", UpdateBody)
+    if body.data is UNSET and body.tags is UNSET:
+        raise bad_request({name: ["One change at least is required."] for name in ("data", "tags")})
+    if body.data is not UNSET:
+        _check(body.data)
+        data = message.record.get("data")
+        message.record["data"] = (data if isinstance(data, dict) else {}) | body.data
+    if body.tags is not UNSET:
+        message.record["tags"] = body.tags
+    return _changed(context, call, message, "edited")
+
+
+def _check(data: dict[str, Any]) -> None:
+    if "text" in data:
+        check_text(data)
+    if not isinstance(data.get("metadata", {}), dict):
+        raise Refusal(400, "ERR_INVALID_METADATA", "The metadata must be a JSON object.")
+
+
+def delete_message(context: Context, call: Call) -> bytes:
+    """Mark a message as deleted, or remove it."""
+    message = changeable_message(context, call)
+    if not read_body(call.body or b"{}", DeletionBody).permanent:
+        return _changed(context, call, message, "deleted")
+    reply = _changed(context, call, message, "deleted")
+    context.store.remove([message.number])
+    return reply
+
+
+def _changed(context: Context, call: Call, message: StoredMessage, action: str) -> bytes:
+    """Store the new version of a message, and reply with the action that tells of it."""
+    store, actor = context.store, call.acting_user or APP
+    at = max(context.now, store.last_sent_at)
+    message.record.update({"updatedAt": at, f"{action}At": at, f"{action}By": actor})
+    store.rewrite({message.number: message.record})
+    return one_reply(encode(store.add_message_action(actor, action, message.record, sent_at=at)))
+
+
+HANDLERS: Final[dict[str, Handler]] = {
+    "messages.update": update_message,
+    "messages.delete": delete_message,
+}

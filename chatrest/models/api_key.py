@@ -1,0 +1,28 @@
+"""API keys of an app."""
+
+from typing import ClassVar, final
+
+from msgspec import UNSET
+
+from .record import Maybe, Record, digest
+
+
+@final
+class ApiKey(Record, frozen=True, gc=False, rename="camel", omit_defaults=True):
+    """A key of the app. `api_key` is a credential: the attribute shows it, the repr does not.
+
+    `scope` is any text: authOnly and fullAccess are known (specification, Authentication 3).
+    """
+
+    fill_missing: ClassVar[bool] = False
+    identified_by: ClassVar[str] = "identity"
+
+    api_key: str
+    name: str = ""
+    scope: Maybe[str] = UNSET
+    created_at: Maybe[int] = UNSET
+
+    @property
+    def identity(self) -> str:
+        """A digest of the key, by which a cursor knows it."""
+        return digest(self.api_key)

@@ -1,0 +1,88 @@
+"""The history of calls: their participants, recordings and transcriptions (operations table, calls)."""
+
+from typing import ClassVar, final
+
+from msgspec import UNSET, field
+
+from .record import Json, Maybe, Record
+
+
+@final
+class CallParticipant(Record, frozen=True, gc=False, rename="camel"):
+    """The part of one user in a call; durations are in minutes."""
+
+    uid: str
+    is_joined: Maybe[bool] = UNSET
+    state: Maybe[str] = UNSET
+    total_audio_minutes: Maybe[float] = UNSET
+    total_video_minutes: Maybe[float] = UNSET
+    total_duration: Maybe[float] = UNSET
+    total_duration_in_minutes: Maybe[float] = UNSET
+    device_id: Maybe[str] = UNSET
+    joined_at: Maybe[int] = UNSET
+    left_at: Maybe[int] = UNSET
+    mid: Maybe[str] = UNSET
+
+
+@final
+class Recording(Record, frozen=True, gc=False, rename="camel"):
+    """A recording of a call; `recording_url` has this name in JSON too."""
+
+    rid: str
+    duration: Maybe[float] = UNSET
+    start_time: Maybe[int] = UNSET
+    end_time: Maybe[int] = UNSET
+    recording_url: Maybe[str] = field(default=UNSET, name="recording_url")
+
+
+@final
+class Transcription(Record, frozen=True, gc=False, rename="camel"):
+    """A transcription of a call; `transcript_date` is in ISO 8601 with milliseconds."""
+
+    fill_missing: ClassVar[bool] = False
+    identified_by: ClassVar[str] = "tid"
+
+    tid: str
+    room_name: Maybe[str] = UNSET
+    start_time: Maybe[int] = UNSET
+    end_time: Maybe[int] = UNSET
+    transcript_date: Maybe[str] = UNSET
+    transcript_url: Maybe[str] = UNSET
+    mid: Maybe[str] = UNSET
+
+
+@final
+class CallRecord(Record, frozen=True, gc=False, rename="camel"):
+    """A call or a meeting in the history.
+
+    `status` is any text: initiated, ongoing, ended, unanswered, rejected and canceled are known.
+    `total_duration` is a text HH:MM:SS. Times are in the service's unit (epoch seconds on services of this
+    kind). `transcriptions` are the newest five.
+    """
+
+    fill_missing: ClassVar[bool] = False
+    identified_by: ClassVar[str] = "session_id"
+
+    session_id: str
+    type: Maybe[str] = UNSET
+    mode: Maybe[str] = UNSET
+    status: Maybe[str] = UNSET
+    initiator: Maybe[str] = UNSET
+    receiver: Maybe[str] = UNSET
+    receiver_type: Maybe[str] = UNSET
+    initiated_at: Maybe[int] = UNSET
+    started_at: Maybe[int] = UNSET
+    ended_at: Maybe[int] = UNSET
+    total_participants: Maybe[int] = UNSET
+    total_audio_minutes: Maybe[float] = UNSET
+    total_video_minutes: Maybe[float] = UNSET
+    total_duration: Maybe[str] = UNSET
+    total_duration_in_minutes: Maybe[float] = UNSET
+    has_recording: Maybe[bool] = UNSET
+    has_transcription: Maybe[bool] = UNSET
+    mid: Maybe[str] = UNSET
+    participants: Maybe[tuple[CallParticipant, ...]] = UNSET
+    recordings: Maybe[tuple[Recording, ...]] = UNSET
+    transcriptions: Maybe[tuple[Transcription, ...]] = UNSET
+    meta_data: Maybe[Json] = UNSET
+    tags: Maybe[tuple[str, ...]] = UNSET

@@ -1,0 +1,150 @@
+"""Moderation: rules and their conditions, keyword lists, reasons, and the messages that were blocked or
+reviewed (operations table, moderation). Times are in epoch seconds on services of this kind.
+"""
+
+from typing import ClassVar, final
+
+from msgspec import UNSET, field
+
+from .record import Json, Maybe, Record
+
+
+@final
+class ModerationCondition(Record, frozen=True, gc=False, rename="camel", omit_defaults=True):
+    """A condition of a rule.
+
+    `value` holds the words or patterns; with `is_keywords_reference_present` the id of a keyword list, with
+    `is_media_present` a formula such as violence_greaterThan_30. The reference flag has three spellings.
+    """
+
+    id: Maybe[int] = UNSET
+    entity: Maybe[str] = UNSET
+    operand: Maybe[str] = UNSET
+    category: Maybe[str] = UNSET
+    operator: Maybe[str] = UNSET
+    value: Maybe[tuple[str, ...] | str] = UNSET
+    message: Maybe[tuple[str, ...] | str] = UNSET
+    is_keywords_reference_present: Maybe[bool] = UNSET
+    is_keyword_reference_present: Maybe[bool] = UNSET
+    is_list_reference_present: Maybe[bool] = UNSET
+    is_media_present: Maybe[bool] = UNSET
+    weight: Maybe[int] = UNSET
+
+
+@final
+class ModerationFilter(Record, frozen=True, gc=False, rename="camel", omit_defaults=True):
+    """The users or groups that a rule is for: `operand operator value`, of the sender or the receiver."""
+
+    type: Maybe[str] = UNSET
+    entity: Maybe[str] = UNSET
+    operand: Maybe[str] = UNSET
+    operator: Maybe[str] = UNSET
+    value: Maybe[tuple[str, ...] | str] = UNSET
+
+
+class _RuleFields(Record, frozen=True, gc=False, rename="camel", omit_defaults=True):
+    fill_missing: ClassVar[bool] = False  # no id is ""
+
+    id: str
+    name: Maybe[str] = UNSET
+    description: Maybe[str] = UNSET
+    enabled: Maybe[bool] = UNSET
+    conditions: Maybe[tuple[ModerationCondition, ...]] = UNSET
+    filters: Maybe[tuple[ModerationFilter, ...]] = UNSET
+    action: Maybe[tuple[str, ...]] = UNSET
+    active: Maybe[bool] = UNSET
+    created_at: Maybe[int] = UNSET
+    updated_at: Maybe[int] = UNSET
+    revision_id: Maybe[str] = UNSET
+    default: Maybe[bool] = UNSET
+
+
+@final
+class ModerationRule(_RuleFields, frozen=True, gc=False, rename="camel", omit_defaults=True):
+    """A rule: what is done (`action`) with a message that meets its conditions.
+
+    `default` is True on built-in rules only. Actions such as blockMessage and dropMessage are known.
+    """
+
+
+@final
+class RuleRevision(_RuleFields, frozen=True, gc=False, rename="camel", omit_defaults=True):
+    """A rule as it was after one change; only the newest revision is `active`."""
+
+    identified_by: ClassVar[str] = "revision_id"
+
+
+@final
+class KeywordList(Record, frozen=True, gc=False, rename="camel", omit_defaults=True):
+    """A list of words, patterns or sentences that rules refer to by its id.
+
+    Lists of keyword lists also have `_id`, `app_id` and `document_version` (`__v` on the wire).
+    """
+
+    fill_missing: ClassVar[bool] = False
+
+    id: str
+    name: Maybe[str] = UNSET
+    description: Maybe[str] = UNSET
+    category: Maybe[str] = UNSET
+    is_csv: Maybe[bool] = field(default=UNSET, name="isCSV")
+    search_terms: Maybe[tuple[str, ...]] = UNSET
+    active: Maybe[bool] = UNSET
+    created_at: Maybe[int] = UNSET
+    updated_at: Maybe[int] = UNSET
+    revision_id: Maybe[str] = UNSET
+    default: Maybe[bool] = UNSET
+    _id: Maybe[str] = field(default=UNSET, name="_id")
+    app_id: Maybe[str] = UNSET
+    document_version: Maybe[int] = field(default=UNSET, name="__v")
+
+
+# The attribute's name on the wire, too: inside the class Python would mangle it.
+setattr(KeywordList, "__v", vars(KeywordList)["document_version"])
+
+
+@final
+class Reason(Record, frozen=True, gc=False, rename="camel", omit_defaults=True):
+    """A reason that a user may give for flagging a message; `default` is True on built-in ones."""
+
+    fill_missing: ClassVar[bool] = False
+
+    id: str
+    name: Maybe[str] = UNSET
+    description: Maybe[str] = UNSET
+    created_at: Maybe[int] = UNSET
+    updated_at: Maybe[int] = UNSET
+    default: Maybe[bool] = UNSET
+
+
+class _HeldMessage(Record, frozen=True, gc=False, rename="camel", omit_defaults=True):
+    identified_by: ClassVar[str] = "key"
+
+    rule_id: Maybe[str] = UNSET
+    rule_name: Maybe[str] = UNSET
+    revision_id: Maybe[str] = UNSET
+    condition: Maybe[ModerationCondition] = UNSET
+    message: Maybe[Json] = UNSET
+    action: Maybe[tuple[str, ...]] = UNSET
+    created_at: Maybe[int] = UNSET
+    updated_at: Maybe[int] = UNSET
+
+    @property
+    def key(self) -> str:
+        """The identifier in a list: the message and the rule, as several rules may meet one message."""
+        message = self.message if isinstance(self.message, dict) else {}
+        parts = (message.get("id"), self.rule_id, self.revision_id, self.created_at)
+        return "/".join("" if part is UNSET else str(part) for part in parts)
+
+
+@final
+class BlockedMessage(_HeldMessage, frozen=True, gc=False, rename="camel", omit_defaults=True):
+    """A message that a rule blocked; `chatrest.parse(Message, blocked.message)` gives it typed."""
+
+
+@final
+class ReviewedMessage(_HeldMessage, frozen=True, gc=False, rename="camel", omit_defaults=True):
+    """A blocked message after its review. `blocked_at` is a text: seconds with a fraction."""
+
+    blocked_at: Maybe[str] = UNSET
+    app_id: Maybe[str] = UNSET

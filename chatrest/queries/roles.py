@@ -1,0 +1,54 @@
+"""The bodies that make and change roles (operations table, roles)."""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, final
+
+from msgspec import UNSET, Meta, UnsetType
+
+from .checked import Body, Json
+from .limits import Description, ShortText
+
+Reach: TypeAlias = Annotated[Literal["all", "friendsOnly"], Meta(description="'all' or 'friendsOnly'")]
+
+
+@final
+class NewRoleSettings(Body, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+    """The rights of a role: whom its users see in lists, and to whom they may send messages."""
+
+    list_users: Reach | UnsetType = UNSET
+    send_messages_to: Reach | UnsetType = UNSET
+
+
+if TYPE_CHECKING:
+    Settings: TypeAlias = NewRoleSettings | Mapping[str, Any]
+    UnsetOfRole: TypeAlias = Sequence[Literal["settings", "description", "metadata"]]
+else:
+    Settings: TypeAlias = Annotated[
+        NewRoleSettings, Meta(description="a NewRoleSettings, or a mapping with listUsers and sendMessagesTo")
+    ]
+    UnsetOfRole: TypeAlias = Annotated[
+        tuple[Literal["settings", "description", "metadata"], ...],
+        Meta(description="a list of 'settings', 'description' and 'metadata'"),
+    ]
+
+
+@final
+class NewRole(Body, frozen=True, kw_only=True, rename="camel"):
+    """A role to make; `role` is its id."""
+
+    role: ShortText
+    name: ShortText
+    description: Description | UnsetType = UNSET
+    metadata: Json | UnsetType = UNSET
+    settings: Settings | UnsetType = UNSET
+
+
+@final
+class RoleChanges(Body, frozen=True, kw_only=True, rename="camel"):
+    """Changes of a role; what is not given stays, and what `unset` names is removed."""
+
+    name: ShortText | UnsetType = UNSET
+    description: Description | UnsetType = UNSET
+    metadata: Json | UnsetType = UNSET
+    settings: Settings | UnsetType = UNSET
+    unset: UnsetOfRole | UnsetType = UNSET

@@ -1,0 +1,222 @@
+"""Conversations of users and groups: their records, receipts, tags and resets."""
+
+from typing import Any
+
+import pytest
+
+from tests.emulator.conftest import NOW, Answer, Asker
+
+USER = "/v3/users/bob/conversation"
+GROUP = "/v3/groups/den/conversation"
+
+
+@pytest.fixture
+def chat(ask: Asker) -> Asker:
+    """Messages 1 and 3 of bob to ann, 2 of ann to bob; 4 and 5 of bob to the group of ann and bob."""
+    ask.store.add_message("bob", "ann", "one", sent_at=10)
+    ask.store.add_message("ann", "bob", "two", sent_at=20)
+    ask.store.add_message("bob", "ann", "three", sent_at=30)
+    ask.store.add_message("bob", "den", "four", receiver_type="group", sent_at=40)
+    ask.store.add_message("bob", "den", "five", receiver_type="group", sent_at=50)
+    for uid in ("ann", "bob"):
+        ask.store.add_member("den", uid)
+    return ask
+
+
+def get(ask: Asker, path: str = USER, user: str = "ann") -> Any:
+    return ask(path, acting_user=user).json["data"]
+
+
+def unread(ask: Asker, path: str = USER, user: str = "ann") -> str:
+    return str(get(ask, path, user)["unreadMessageCount"])
+
+
+def mark(ask: Asker, what: str, body: Any = b"", *, path: str = USER, user: str = "ann") -> Answer:
+    method = "DELETE" if what == "unread" else "POST"
+    return ask(f"{path}/{what.removeprefix('un')}", method=method, body=body, acting_user=user)
+
+
+def test_a_conversation_comes_from_its_messages(chat: Asker) -> None:
+    record = get(chat)
+    assert record["lastMessage"] == chat("/v3/messages/3").json["data"]
+    assert {name: record[name] for name in record if name not in ("lastMessage", "conversationWith")} == {
+        "conversationId": "ann_user_bob", "conversationType": "user", "unreadMessageCount": "2",
+        "createdAt": 10, "updatedAt": 30,
+    }  # fmt: skip
+    assert record["conversationWith"]["uid"] == "bob"
+    group = get(chat, GROUP)
+    assert (group["conversationId"], group["conversationType"]) == ("group_den", "group")
+    assert (group["unreadMessageCount"], group["updatedAt"]) == ("2", 50)
+    assert group["conversationWith"]["guid"] == "den"
+
+
+def test_a_new_message_moves_the_conversation_and_an_edit_does_not(chat: Asker) -> None:
+    chat.post("/v3/messages", {"receiver": "ann", "data": {"text": "new"}}, acting_user="bob")
+    assert (get(chat)["updatedAt"], unread(chat), get(chat)["lastMessage"]["id"]) == (NOW, "3", "6")
+    chat("/v3/messages/1", method="PUT", body={"tags": ["x"]}, acting_user="bob")
+    assert (unread(chat), get(chat)["lastMessage"]["id"]) == ("3", "6")
+    chat("/v3/messages/6", method="DELETE", acting_user="bob")
+    assert (unread(chat), get(chat)["lastMessage"]["deletedAt"]) == ("2", NOW)
+
+
+def test_both_sides_see_their_own_counts(chat: Asker) -> None:
+    record = get(chat, "/v3/users/ann/conversation", "bob")
+    assert (record["conversationId"], record["unreadMessageCount"]) == ("ann_user_bob", "1")
+    assert get(chat, GROUP, "bob")["unreadMessageCount"] == "0"
+
+
+@pytest.mark.parametrize("path", [USER, GROUP])
+def test_read_messages_are_counted_no_more(chat: Asker, path: str) -> None:
+    name = "Message" if path == USER else "message"
+    first = 1 if path == USER else 4
+    answer = mark(chat, "read", {"messageId": first}, path=path)
+    assert answer.json["data"].keys() == {"success", name}
+    assert unread(chat, path) == "1"
+    mark(chat, "read", {"messageId": first}, path=path)
+    mark(chat, "read", path=path)
+    assert unread(chat, path) == "0"
+    mark(chat, "read", {"messageId": first}, path=path)
+    assert unread(chat, path) == "0"
+    listed = path.replace("conversation", "messages")
+    assert chat(listed, "unread=1", acting_user="ann").ids == []
+    mark(chat, "unread", path=path)
+    assert unread(chat, path) == "1"
+    mark(chat, "unread", {"messageId": first}, path=path)
+    assert unread(chat, path) == "2"
+    assert len(chat(listed, "unread=1", acting_user="ann").ids) == 2
+
+
+def test_receipts_show_in_the_messages_of_two(chat: Asker) -> None:
+    mark(chat, "delivered", {"messageId": 1})
+    assert chat("/v3/messages/1").json["data"]["deliveredAt"] == NOW
+    assert "readAt" not in chat("/v3/messages/1").json["data"]
+    assert "deliveredAt" not in chat("/v3/messages/3").json["data"]
+    assert chat("/v3/users/bob/messages", "undelivered=1", acting_user="ann").ids == [3]
+    mark(chat, "read")
+    record = chat("/v3/messages/3").json["data"]
+    assert (record["readAt"], record["deliveredAt"]) == (NOW, NOW)
+    assert "readAt" not in chat("/v3/messages/2").json["data"]
+    mark(chat, "unread", {"messageId": 3})
+    assert "readAt" not in chat("/v3/messages/3").json["data"]
+    assert "readAt" in chat("/v3/messages/1").json["data"]
+
+
+def test_receipts_of_a_group_are_those_of_one_member(chat: Asker) -> None:
+    chat.store.add_member("den", "cat")
+    mark(chat, "read", path=GROUP)
+    mark(chat, "delivered", {"messageId": 4}, path=GROUP, user="cat")
+    assert unread(chat, GROUP, "cat") == "2"
+    assert chat("/v3/groups/den/messages", "undelivered=1", acting_user="cat").ids == [5]
+    assert "readAt" not in chat("/v3/messages/5").json["data"]
+
+
+def test_unread_messages_are_counted_by_user_and_group(chat: Asker) -> None:
+    def counts(user: str) -> dict[str, int]:
+        rows = chat("/v3/messages", "unread=1&count=1", acting_user=user).json["data"]
+        return {row["entityId"]: row["count"] for row in rows}
+
+    assert (counts("ann"), counts("bob"), counts("cat")) == ({"bob": 2, "den": 2}, {"ann": 1}, {})
+    mark(chat, "read", {"messageId": 4}, path=GROUP)
+    mark(chat, "read")
+    assert counts("ann") == {"den": 1}
+
+
+@pytest.mark.parametrize("what", ["delivered", "read", "unread"])
+@pytest.mark.parametrize(
+    ("body", "status", "code"),
+    [
+        ({"messageId": 4}, 404, "ERR_MESSAGE_ID_NOT_FOUND"),
+        ({"messageId": 99}, 404, "ERR_MESSAGE_ID_NOT_FOUND"),
+        ({"messageId": "1"}, 400, "ERR_BAD_REQUEST"),
+    ],
+)
+def test_receipts_that_are_refused(chat: Asker, what: str, body: Any, status: int, code: str) -> None:
+    answer = mark(chat, what, body)
+    assert (answer.status, answer.code) == (status, code)
+
+
+def test_tags_of_a_conversation_are_those_of_one_user(chat: Asker) -> None:
+    updated = chat(USER, method="PUT", body={"tags": ["x", "y"]}, acting_user="ann").json["data"]
+    assert updated["tags"] == get(chat)["tags"] == ["x", "y"]
+    assert "tags" not in get(chat, "/v3/users/ann/conversation", "bob")
+    assert "tags" not in chat(USER, method="PUT", body={"tags": []}, acting_user="ann").json["data"]
+    assert chat(USER, method="PUT", body={}, acting_user="ann").code == "ERR_BAD_REQUEST"
+
+
+def conversations(ask: Asker, user: str) -> list[str]:
+    return [record["conversationId"] for record in ask("/v3/conversations", acting_user=user).json["data"]]
+
+
+def test_a_reset_empties_the_view_of_one_user(chat: Asker) -> None:
+    assert chat(USER, method="DELETE", acting_user="ann").json["data"]["success"] is True
+    assert conversations(chat, "ann") == ["group_den"]
+    assert conversations(chat, "bob") == ["group_den", "ann_user_bob"]
+    assert chat("/v3/users/bob/messages", acting_user="ann").ids == []
+    assert chat("/v3/messages", acting_user="ann").ids == []
+    assert chat("/v3/users/ann/messages", acting_user="bob").ids == [1, 2, 3]
+    chat.post("/v3/messages", {"receiver": "ann", "data": {"text": "new"}}, acting_user="bob")
+    assert (conversations(chat, "ann")[0], unread(chat)) == ("ann_user_bob", "1")
+    assert chat("/v3/users/bob/messages", "searchKey=e", acting_user="ann").ids == [6]
+
+
+def test_a_reset_may_keep_the_place_in_the_list(chat: Asker) -> None:
+    chat(GROUP, method="DELETE", body={"preserveOrder": True}, acting_user="ann")
+    assert conversations(chat, "ann") == ["group_den", "ann_user_bob"]
+    record = get(chat, GROUP)
+    assert (record["updatedAt"], record["unreadMessageCount"]) == (50, "0")
+    assert "lastMessage" not in record
+
+
+def test_a_reset_may_remove_the_messages_for_both(chat: Asker) -> None:
+    body = {"conversationWith": "cat"}
+    assert chat(USER, method="DELETE", body=body, acting_user="ann").code == "ERR_BAD_REQUEST"
+    body = {"conversationWith": "bob", "deleteMessagesPermanently": True}
+    chat(USER, method="DELETE", body=body, acting_user="ann")
+    assert chat("/v3/messages").ids == [4, 5]
+    assert chat("/v3/users/ann/messages", acting_user="bob").ids == []
+
+
+def test_a_conversation_by_its_id(chat: Asker) -> None:
+    path = "/v3/conversations/ann_user_bob"
+    assert get(chat, path) == get(chat)
+    assert chat(path, acting_user="cat").code == "ERR_CONVERSATION_NOT_ACCESSIBLE"
+    assert chat("/v3/conversations/none", acting_user="cat").code == "ERR_CONVERSATION_NOT_FOUND"
+    assert chat(path, method="DELETE", acting_user="ann").json["data"]["success"] is True
+    assert conversations(chat, "ann") == ["group_den"]
+
+
+@pytest.mark.parametrize(
+    ("path", "user", "status", "code"),
+    [
+        ("/v3/users/cat/conversation", "ann", 403, "ERR_CONVERSATION_NOT_ACCESSIBLE"),
+        (GROUP, "cat", 403, "ERR_CONVERSATION_NOT_ACCESSIBLE"),
+        ("/v3/users/nobody/conversation", "ann", 404, "ERR_UID_NOT_FOUND"),
+        ("/v3/groups/none/conversation", "ann", 404, "ERR_GUID_NOT_FOUND"),
+        (USER, None, 400, "ERR_BAD_REQUEST"),
+    ],
+)
+def test_conversations_that_are_not_accessible(
+    chat: Asker, path: str, user: str | None, status: int, code: str
+) -> None:
+    requests = [("GET", ""), ("PUT", ""), ("DELETE", ""), ("POST", "/read"), ("POST", "/delivered")]
+    for method, end in requests:
+        answer = chat(f"{path}{end}", method=method, body={"tags": ["x"]}, acting_user=user)
+        assert (answer.status, answer.code) == (status, code)
+
+
+def test_generated_conversations_belong_to_their_users(generated: Asker) -> None:
+    uid = "user-01"
+    listed = generated("/v3/conversations", "perPage=1000", acting_user=uid).json
+    assert listed["meta"]["pagination"]["total"] == len(listed["data"]) > 5
+    times = [record["updatedAt"] for record in listed["data"]]
+    assert times == sorted(times, reverse=True)
+    for record in listed["data"]:
+        kind = record["conversationType"]
+        if kind == "user":
+            assert uid in record["conversationId"].split("_user_")
+            assert record["conversationWith"]["uid"] != uid
+        else:
+            guid = record["conversationWith"]["guid"]
+            assert uid in generated.store.members.uids(guid)
+        newest = generated.store.ids(conversation=record["conversationId"])[-1]
+        assert int(record["lastMessage"]["id"]) <= newest

@@ -1,0 +1,153 @@
+"""Edits and deletions of messages: the new version, the action that tells of it, and who may."""
+
+from typing import Any
+
+import pytest
+
+from tests.emulator.conftest import NOW, Asker
+
+PATH = "/v3/messages/1"
+
+
+@pytest.fixture
+def chat(ask: Asker) -> Asker:
+    """One message of ann to bob, long ago."""
+    ask.store.add_message("ann", "bob", "first", sent_at=50, tags=["x"])
+    return ask
+
+
+def put(ask: Asker, body: Any, user: str | None = "ann", path: str = PATH) -> Any:
+    return ask(path, method="PUT", body=body, acting_user=user)
+
+
+def test_an_edit_changes_the_message_and_writes_an_action(chat: Asker) -> None:
+    action = put(chat, {"data": {"text": "second", "metadata": {"a": 1}}, "tags": ["y"]}).json["data"]
+    assert (action["id"], action["category"], action["type"]) == ("2", "action", "message")
+    assert (action["sender"], action["receiver"], action["conversationId"]) == ("ann", "bob", "ann_user_bob")
+    assert action["sentAt"] == NOW
+    entities = action["data"]["entities"]
+    assert action["data"]["action"] == "edited"
+    assert [entities[name]["entityType"] for name in ("by", "on", "for")] == ["user", "message", "user"]
+    assert (entities["by"]["entity"]["uid"], entities["for"]["entity"]["uid"]) == ("ann", "bob")
+    stored = chat(PATH).json["data"]
+    assert entities["on"]["entity"] == stored
+    assert stored["data"]["text"] == "second"
+    assert stored["data"]["metadata"] == {"a": 1}
+    assert stored["data"]["entities"]["sender"]["entity"]["uid"] == "ann"
+    assert (stored["sentAt"], stored["editedAt"], stored["editedBy"], stored["updatedAt"]) == (
+        50, NOW, "ann", NOW
+    )  # fmt: skip
+    assert chat("/v3/users/bob/messages", acting_user="ann").ids == [1, 2]
+
+
+def test_filters_go_by_the_new_version(chat: Asker) -> None:
+    path = "/v3/users/ann/messages"
+    assert chat(path, "searchKey=first").ids == [1]
+    assert chat(path, "tags=x").ids == [1]
+    put(chat, {"data": {"text": "second"}, "tags": ["y"]})
+    assert chat(path, "searchKey=first").ids == []
+    assert chat(path, "searchKey=second").ids == [1]
+    assert chat(path, "tags=x").ids == []
+    assert chat(path, "tags=y&withTags=true").json["data"][0]["tags"] == ["y"]
+
+
+def test_a_second_edit_writes_a_second_action(chat: Asker) -> None:
+    put(chat, {"data": {"text": "second"}})
+    put(chat, {"tags": []}, None)
+    stored = chat(PATH).json["data"]
+    assert stored["data"]["text"] == "second"
+    assert ("tags" in stored, stored["editedBy"]) == (False, "app_system")
+    actions = chat("/v3/messages", "category=action").json["data"]
+    assert [action["data"]["entities"]["by"]["entity"]["uid"] for action in actions] == ["ann", "app_system"]
+    assert {action["sender"] for action in actions} == {"ann"}
+
+
+@pytest.mark.parametrize(
+    ("body", "code"),
+    [
+        ({}, "ERR_BAD_REQUEST"),
+        ({"data": {"text": " "}}, "ERR_EMPTY_MESSAGE_TEXT"),
+        ({"data": {"text": 5}}, "ERR_INVALID_MESSAGE_TEXT"),
+        ({"data": {"metadata": []}}, "ERR_INVALID_METADATA"),
+        ({"data": "x"}, "ERR_BAD_REQUEST"),
+        ({"tags": [""]}, "ERR_BAD_REQUEST"),
+    ],
+)
+def test_edits_that_are_refused(chat: Asker, body: Any, code: str) -> None:
+    answer = put(chat, body)
+    assert (answer.status, answer.code) == (400, code)
+    assert chat.store.ids() == [1]
+
+
+@pytest.mark.parametrize("method", ["PUT", "DELETE"])
+@pytest.mark.parametrize(
+    ("user", "code"), [("bob", "ERR_MESSAGE_NOT_A_SENDER"), ("cat", "ERR_MESSAGE_NO_ACCESS")]
+)
+def test_only_the_sender_and_the_app_change_a_message(chat: Asker, method: str, user: str, code: str) -> None:
+    answer = chat(PATH, method=method, body={"tags": ["y"]}, acting_user=user)
+    assert (answer.status, answer.code) == (403, code)
+
+
+def test_moderators_of_a_group_change_the_messages_in_it(ask: Asker) -> None:
+    ask.store.add_member("den", "ann", "moderator")
+    ask.store.add_member("den", "bob")
+    ask.store.add_message("cat", "den", "hi", receiver_type="group")
+    refused = ask(PATH, method="DELETE", acting_user="bob")
+    assert refused.code == "ERR_MESSAGE_NOT_A_SENDER"
+    assert ask(PATH, method="DELETE", acting_user="ann").status == 200
+    assert ask(PATH).json["data"]["deletedBy"] == "ann"
+
+
+@pytest.mark.parametrize("method", ["PUT", "DELETE"])
+def test_actions_and_unknown_messages_are_not_changed(chat: Asker, method: str) -> None:
+    put(chat, {"tags": ["y"]})
+    action = chat("/v3/messages/2", method=method, body={"tags": ["y"]}, acting_user="ann")
+    assert (action.status, action.code) == (403, "ERR_MESSAGE_ACTION_NOT_ALLOWED")
+    unknown = chat("/v3/messages/9", method=method, body={"tags": ["y"]})
+    assert (unknown.status, unknown.code) == (404, "ERR_MESSAGE_ID_NOT_FOUND")
+
+
+@pytest.mark.parametrize("body", [b"", {}, {"permanent": False}])
+def test_a_deleted_message_stays_and_says_so(chat: Asker, body: Any) -> None:
+    action = chat(PATH, method="DELETE", body=body, acting_user="ann").json["data"]
+    assert action["data"]["action"] == "deleted"
+    stored = chat(PATH).json["data"]
+    assert (stored["deletedAt"], stored["deletedBy"], stored["updatedAt"]) == (NOW, "ann", NOW)
+    assert action["data"]["entities"]["on"]["entity"] == stored
+    assert chat("/v3/messages", "onlyDeleted=true").ids == [1]
+    assert chat("/v3/messages", "hideDeleted=1").ids == [2]
+
+
+def test_a_permanent_deletion_removes_the_record(chat: Asker) -> None:
+    chat.store.add_message("bob", "ann", "answer")
+    action = chat(PATH, method="DELETE", body={"permanent": True}, acting_user="ann").json["data"]
+    assert action["data"]["entities"]["on"]["entity"]["deletedBy"] == "ann"
+    assert chat(PATH).status == 404
+    answer = chat("/v3/users/bob/messages", "limit=1", acting_user="ann")
+    assert answer.ids == [3]
+    assert answer.json["meta"]["pagination"] == {
+        "total": 2, "count": 1, "per_page": 1, "current_page": 1, "total_pages": 2,
+    }  # fmt: skip
+    assert chat("/v3/messages").ids == [2, 3]
+
+
+def test_messages_of_blocked_users_can_be_hidden(chat: Asker) -> None:
+    chat.store.add_message("bob", "ann", "answer")
+    chat.store.people.block("ann", "bob")
+    query = "hideMessagesFromBlockedUsers=1"
+    assert chat("/v3/users/bob/messages", query, acting_user="ann").ids == [1]
+    assert chat("/v3/users/ann/messages", query, acting_user="bob").ids == [1, 2]
+    assert chat("/v3/messages", query).ids == [1, 2]
+    assert chat("/v3/messages", "hideMessagesFromBlockedUsers=maybe").status == 400
+
+
+def test_the_windows_of_changes_skip_what_was_never_changed(chat: Asker) -> None:
+    chat.store.add_message("bob", "ann", "answer", sent_at=60)
+    put(chat, {"data": {"text": "second"}})
+    path = "/v3/messages"
+    assert chat(path, f"updatedAt[from]={NOW}").ids == [1]
+    assert chat(path, f"editedAt[from]=1&editedAt[to]={NOW}").ids == [1]
+    assert chat(path, f"updatedAt[to]={NOW - 1}").ids == []
+    assert chat(path, "sentAt[from]=55&sentAt[to]=60").ids == [2]
+    wrong = chat(path, "updatedAt[from]=soon")
+    assert list(wrong.json["error"]["details"]) == ["updatedAt[from]"]

@@ -1,0 +1,24 @@
+"""Shared by the tests of collections: a session with an emulator of five users."""
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from chatrest import AsyncSession
+from chatrest.emulator import Emulator
+
+NOW = 2_000_000_000
+
+
+@pytest.fixture
+async def people() -> AsyncIterator[Emulator]:
+    """An emulator with the users user-01 to user-05, in which every moment is `NOW`."""
+    async with Emulator(users=5, messages=0, groups=0, clock=lambda: NOW) as emulator:
+        yield emulator
+
+
+@pytest.fixture
+async def session(people: Emulator) -> AsyncIterator[AsyncSession]:
+    """A session with the emulator."""
+    async with AsyncSession(people.app) as session:
+        yield session

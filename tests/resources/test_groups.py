@@ -1,0 +1,65 @@
+"""Lists of groups from a service's own pages: what is a filter, and what moves the walk."""
+
+import json
+from typing import Any
+
+import pytest
+
+from chatrest.core.endpoint import Call
+from chatrest.errors import CursorError
+from chatrest.queries.groups import GroupQuery
+from chatrest.resources.groups import Groups
+from tests.sending import Sender
+
+CURSOR = {"updatedAt": 5, "affix": "append"}
+
+
+def pages(*guids: str, **members: Any) -> list[bytes]:
+    """A page of each of the texts, whose letters are guids; groups that changed at 5."""
+    return [
+        json.dumps({"data": [{"guid": guid, "updatedAt": 5} for guid in page], **members}).encode()
+        for page in guids
+    ]
+
+
+def sent(calls: list[Call[Any]]) -> list[dict[str, Any]]:
+    return [{**(call.query or {}), **dict(call.position)} for call in calls]
+
+
+@pytest.mark.parametrize("members", [{"cursor": CURSOR}, {"meta": {"cursor": CURSOR}}, {}])
+async def test_a_list_from_a_time_on_goes_by_page_numbers(members: dict[str, Any]) -> None:
+    """Three groups changed in the second at the border; a walk by that time would lose one of them."""
+    sender = Sender(*pages("ab", "c", "", **members))
+    query = GroupQuery(updated_at=4, affix="append", per_page=2)
+    assert [group.guid async for group in Groups(sender).list(query)] == ["a", "b", "c"]
+    asked = sent(sender.calls)
+    assert [call.get("page") for call in asked] == [None, "2", "3"]
+    assert {(call["updatedAt"], call["affix"], str(call["perPage"])) for call in asked} == {
+        (4, "append", "2")
+    }
+
+
+async def test_a_service_that_ignores_page_numbers_there_is_an_error() -> None:
+    sender = Sender(*pages("ab", cursor=CURSOR))
+    walk = Groups(sender).list(GroupQuery(updated_at=4, affix="append", per_page=2))
+    with pytest.raises(CursorError, match="goes on by what the list is filtered by"):
+        await walk.collect()
+
+
+async def test_a_list_without_a_time_goes_on_by_positions_where_page_numbers_are_ignored() -> None:
+    later = {"updatedAt": 6, "affix": "append"}
+    sender = Sender(*pages("ab", "ab", cursor=CURSOR), *pages("bc", cursor=later), *pages(""))
+    assert [group.guid async for group in Groups(sender).list(GroupQuery(per_page=2))] == ["a", "b", "c"]
+    assert sent(sender.calls)[2]["updatedAt"] == "5"
+
+
+@pytest.mark.parametrize("name", ["updatedAt", "affix"])
+async def test_a_token_cannot_move_a_filter(name: str) -> None:
+    query = GroupQuery(updated_at=4, affix="append")
+    walk = Groups(Sender(*pages("ab"))).list(query)
+    cursor = walk.cursor
+    forged = type(cursor)(
+        cursor.query, ((name, "append" if name == "affix" else "0"),), "append", by_id=False
+    )
+    with pytest.raises(CursorError, match="is no name by which this list is paged"):
+        Groups(Sender()).list(query, cursor=str(forged))

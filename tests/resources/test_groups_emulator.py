@@ -1,0 +1,186 @@
+"""`session.groups` against the emulator: groups that are made, listed, changed, deleted and refused."""
+
+import pytest
+
+from chatrest import (
+    AsyncSession,
+    BadRequestError,
+    GroupChanges,
+    GroupQuery,
+    NewGroup,
+    NewMembers,
+    NotFoundError,
+)
+from chatrest.emulator import Emulator
+from chatrest.errors import CursorError
+from chatrest.models.group import Group
+from tests.resources.conftest import NOW
+
+
+async def make(session: AsyncSession, guid: str, **fields: object) -> Group:
+    """Make a public group with a name, and other fields."""
+    return await session.groups.create(
+        NewGroup(guid=guid, name=guid.title(), type="public", **fields)  # type: ignore[arg-type]
+    )
+
+
+async def guids(session: AsyncSession, on_behalf_of: str | None = None, **filters: object) -> list[str]:
+    query = GroupQuery(**filters)  # type: ignore[arg-type]
+    return [group.guid async for group in session.groups.list(query, on_behalf_of=on_behalf_of)]
+
+
+async def test_a_group_has_its_owner_and_first_members(session: AsyncSession) -> None:
+    members = NewMembers(
+        moderators=["user-02"], participants=["user-03", "user-01"], users_to_ban=["user-04"]
+    )
+    made = await make(session, "Den", owner="user-01", description="", tags=["x"], members=members)
+    assert (made.guid, made.owner, made.members_count, made.tags) == ("den", "user-01", 3, ("x",))
+    assert (made.created_at, made.conversation_id) == (NOW, "group_den")
+    scopes = {member.uid: member.scope async for member in session.members.list("den")}
+    assert scopes == {"user-01": "admin", "user-02": "moderator", "user-03": "participant"}
+    assert [user.uid async for user in session.banned_users.list("den")] == ["user-04"]
+
+
+async def test_a_group_is_seen_by_the_acting_user(session: AsyncSession) -> None:
+    await make(session, "den", owner="user-01")
+    seen = await session.groups.get("den", on_behalf_of="user-01")
+    assert (seen.has_joined, seen.scope, seen.joined_at) == (True, "admin", NOW)
+    assert (await session.groups.get("den", on_behalf_of="user-02")).has_joined is False
+    made = await session.groups.create(
+        NewGroup(guid="hall", name="Hall", type="private"), on_behalf_of="user-02"
+    )
+    assert (made.owner, made.has_joined) == ("user-02", True)
+    assert await guids(session, "user-02", has_joined=True) == ["hall"]
+
+
+async def test_changes_are_read_again(session: AsyncSession) -> None:
+    await make(session, "den", icon="i", metadata={"a": 1})
+    changes = GroupChanges(name="Hall", unset=["icon", "metadata"], tags=["y"], owner="user-02")
+    changed = await session.groups.update("den", changes)
+    assert changed == await session.groups.get("den")
+    assert (changed.name, changed.owner, changed.updated_at, changed.updated_by) == (
+        "Hall", "user-02", NOW, "app_system"
+    )  # fmt: skip
+    assert "icon" not in changed.to_dict()
+    assert "metadata" not in changed.to_dict()
+    assert {member.uid: member.scope async for member in session.members.list("den")} == {"user-02": "admin"}
+    acted = await session.groups.update("den", GroupChanges(owner="user-03"), on_behalf_of="user-02")
+    assert (acted.owner, acted.updated_by) == ("user-02", "user-02")
+
+
+async def test_a_password_is_needed_and_never_shown(people: Emulator, session: AsyncSession) -> None:
+    with pytest.raises(BadRequestError, match="ERR_EMPTY_GROUP_PASS"):
+        await session.groups.create(NewGroup(guid="den", name="Den", type="password"))
+    await session.groups.create(NewGroup(guid="den", name="Den", type="password", password="s3cret"))
+    await session.groups.update("den", GroupChanges(name="Hall"))
+    served = await session.request("GET", "/groups/den")
+    assert "s3cret" not in str(served)
+    assert people.store.groups.password("den") == "s3cret"
+    await session.groups.update("den", GroupChanges(type="public"))
+    with pytest.raises(BadRequestError, match="ERR_EMPTY_GROUP_PASS"):
+        await session.groups.update("den", GroupChanges(type="password"))
+    assert (await session.groups.get("den")).type == "public"
+
+
+async def test_a_deleted_group_is_gone_with_its_members(session: AsyncSession) -> None:
+    await make(session, "den", owner="user-01")
+    await session.rbac.set_scope("den", "admin", {"a.b": "deny"})
+    assert (await session.groups.delete("den")).success
+    for ask in (session.groups.get("den"), session.groups.delete("den")):
+        with pytest.raises(NotFoundError, match="ERR_GUID_NOT_FOUND"):
+            await ask
+    assert await guids(session) == []
+    assert (await make(session, "den")).members_count == 0
+    assert await session.members.list("den").collect() == []
+    assert await session.rbac.list_scope("den", "admin").collect() == []
+
+
+async def test_a_group_with_unknown_people_is_not_made(session: AsyncSession) -> None:
+    await make(session, "den")
+    with pytest.raises(BadRequestError) as caught:
+        await make(session, "den")
+    assert "guid" in caught.value.details
+    for fields in ({"owner": "nobody"}, {"members": {"admins": ["nobody"]}}):
+        with pytest.raises(NotFoundError, match="ERR_UID_NOT_FOUND"):
+            await make(session, "hall", **fields)
+    with pytest.raises(NotFoundError, match="ERR_UID_NOT_FOUND"):
+        await session.groups.update("den", GroupChanges(owner="nobody", name="New"))
+    assert [group.name async for group in session.groups.list()] == ["Den"]
+
+
+@pytest.fixture
+async def several(people: Emulator) -> None:
+    """Seven groups that differ in all that can be filtered for; three of them changed in one second."""
+    for number, (guid, kind) in enumerate(
+        zip("gfedcba", ("public", "private", "password") * 3, strict=False), start=1
+    ):
+        changed = {"updatedAt": (20, 30, 30, 30, 40, 50)[number - 2]} if number > 1 else {}
+        fields = {"type": kind, "createdAt": number, "tags": ["odd"] if number % 2 else [], **changed}
+        people.store.add_group(guid, f"Name {number}", **fields)
+    people.store.add_member("c", "user-01")
+    people.store.add_member("c", "user-02")
+    people.store.add_member("b", "user-01")
+
+
+@pytest.mark.usefixtures("several")
+@pytest.mark.parametrize(
+    ("filters", "expected"),
+    [
+        ({}, "g f e d c b a"),
+        ({"search_key": "AME 3"}, "e"),
+        ({"search_key": "b", "search_in": ["guid"]}, "b"),
+        ({"search_key": "b", "search_in": ["name"]}, ""),
+        ({"sort_by": "guid"}, "a b c d e f g"),
+        ({"sort_by": "createdAt", "sort_order": "desc"}, "a b c d e f g"),
+        ({"sort_by": "name", "sort_order": "asc"}, "g f e d c b a"),
+        ({"type": "password"}, "e b"),
+        ({"types": ["public", "private"]}, "g f d c a"),
+        ({"guid": "d"}, "d"),
+        ({"guids": ["a", "g", "none"]}, "g a"),
+        ({"tags": ["odd", "none"]}, "g e c a"),
+        ({"created_at_from": 2, "created_at_to": 3}, "f e"),
+        ({"updated_at_from": 40}, "b a"),
+        ({"updated_at_to": 30}, "f e d c"),
+        ({"members_count_gt": 1}, "c"),
+        ({"members_count_gte": 1, "members_count_lt": 2}, "b"),
+        ({"members_count_eq": 0, "type": "public"}, "g d a"),
+        ({"members_count_lte": 1, "types": ["password"]}, "e b"),
+        ({"affix": "prepend"}, "a b c d e f g"),
+    ],
+)
+async def test_filters(session: AsyncSession, filters: dict[str, object], expected: str) -> None:
+    assert await guids(session, **filters) == expected.split()
+
+
+@pytest.mark.usefixtures("several")
+async def test_tags_are_listed_with_tags(session: AsyncSession) -> None:
+    [plain] = await session.groups.list(GroupQuery(guid="a")).collect()
+    [tagged] = await session.groups.list(GroupQuery(guid="a", with_tags=True)).collect()
+    assert ("tags" in plain.to_dict(), tagged.tags) == (False, ("odd",))
+
+
+@pytest.mark.usefixtures("several")
+@pytest.mark.parametrize("size", [1, 2, 3, 7])
+@pytest.mark.parametrize(
+    ("position", "expected"),
+    [
+        ({"updated_at": 20, "affix": "append"}, "e d c b a"),
+        ({"updated_at": 50, "affix": "prepend"}, "b c d e f g"),
+        ({"updated_at": 0}, "g f e d c b a"),
+    ],
+)
+async def test_a_list_by_the_time_of_change_loses_no_group_of_one_second(
+    session: AsyncSession, position: dict[str, object], expected: str, size: int
+) -> None:
+    assert await guids(session, **position, per_page=size) == expected.split()
+
+
+@pytest.mark.usefixtures("several")
+async def test_a_walk_by_the_time_of_change_goes_on_from_a_token(session: AsyncSession) -> None:
+    query = GroupQuery(updated_at=20, affix="append", per_page=2)
+    walk = session.groups.list(query).limit(3)
+    first = [group.guid async for group in walk]
+    rest = [group.guid async for group in session.groups.list(query, cursor=str(walk.cursor))]
+    assert first + rest == ["e", "d", "c", "b", "a"]
+    with pytest.raises(CursorError):
+        session.groups.list(GroupQuery(updated_at=30, affix="append", per_page=2), cursor=str(walk.cursor))

@@ -1,0 +1,88 @@
+"""Collections of a session: made once, their modules loaded when they are first used."""
+
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+
+from chatrest import App, AsyncManagement, AsyncSession
+from chatrest.resources import COLLECTIONS, OPERATIONS
+from chatrest.resources.collection import Collection
+from chatrest.resources.lazy import collection, collection_class
+
+APP = App("app-1", "k" * 20, base_url="http://127.0.0.1:9")
+LOADED = (
+    "print(*sorted(name.rpartition('.')[2] for name in sys.modules"
+    " if name.startswith('chatrest.resources.') and name.count('.') == 2))"
+)
+
+
+def loaded_by(statement: str) -> set[str]:
+    """Return the modules of `chatrest.resources` that a new interpreter has after `statement`."""
+    command = (sys.executable, "-c", f"import sys; {statement}; {LOADED}")
+    run = subprocess.run(command, check=True, capture_output=True, timeout=60, text=True)
+    return set(run.stdout.split())
+
+
+def test_a_collection_is_made_once_for_a_session() -> None:
+    first, second = AsyncSession(APP), AsyncSession(APP)
+    assert first.members is first.members
+    assert first.members is not second.members
+
+
+def test_a_view_has_its_own_collections() -> None:
+    session = AsyncSession(APP)
+    assert session.as_user("alice").members is not session.members
+
+
+@pytest.mark.parametrize("door", [AsyncSession, AsyncManagement])
+def test_the_attributes_are_in_the_order_of_the_alphabet(door: type) -> None:
+    names = [name for name, value in vars(door).items() if isinstance(value, collection)]
+    assert names == sorted(names)
+
+
+def test_every_collection_of_the_table_is_an_attribute_of_a_session_or_of_the_management() -> None:
+    names = [
+        name
+        for door in (AsyncSession, AsyncManagement)
+        for name, value in vars(door).items()
+        if isinstance(value, collection)
+    ]
+    assert sorted(names) == list(COLLECTIONS)
+
+
+@pytest.mark.parametrize("name", COLLECTIONS)
+def test_the_class_of_a_collection_has_its_name_in_camel_case(name: str) -> None:
+    kind = collection_class(name)
+    assert issubclass(kind, Collection)
+    assert kind.__name__.lower() == name.replace("_", "")
+
+
+def test_an_import_loads_no_collection() -> None:
+    assert loaded_by("import chatrest; chatrest.AsyncSession") == {"lazy"}
+
+
+def test_the_first_use_of_an_attribute_loads_its_collection() -> None:
+    use = "from chatrest import App, AsyncSession; AsyncSession(App('a', 'k', base_url='http://[::1]')).users"
+    assert loaded_by(use) & set(COLLECTIONS) == {"users"}
+
+
+def test_a_look_at_one_operation_loads_its_collection_alone() -> None:
+    use = "from chatrest.resources import OPERATIONS; OPERATIONS['members.list']"
+    assert loaded_by(use) & set(COLLECTIONS) == {"members"}
+
+
+@pytest.mark.parametrize(
+    "name", ["", "members", "members.", "members.nothing", "nothing.list", "collection.x"]
+)
+def test_what_is_no_operation_is_not_in_the_table(name: str) -> None:
+    assert name not in OPERATIONS
+    assert OPERATIONS.get(name) is None
+
+
+def test_the_table_has_each_operation_once_in_the_order_of_the_collections() -> None:
+    names = list(OPERATIONS)
+    assert len(names) == len(set(names)) == len(OPERATIONS)
+    collections: dict[str, Any] = dict.fromkeys(name.partition(".")[0] for name in names)
+    assert list(collections) == list(COLLECTIONS)

@@ -1,0 +1,209 @@
+"""`session.moderation`, through a double of the session: what each operation sends, and what it gives."""
+
+from typing import Any
+
+import pytest
+
+from chatrest.core.wire import json_body
+from chatrest.errors import RequestInvalidError
+from chatrest.models.message import TextMessage
+from chatrest.models.outcome import Ack
+from chatrest.queries.moderation import ModerationQuery, NewFlag, NewModeratedMessage, NewReason, NewRule
+from chatrest.resources.moderation import Moderation
+from tests.sending import Sender
+
+RULE = b"""{"id":"r","name":"R","description":"d","enabled":true,"active":true,"revisionId":"r-1",
+"action":["blockMessage"],"createdAt":5,"updatedAt":6,"default":true,
+"filters":[{"type":"sender","entity":"user","operand":"uid","operator":"equals","value":"bob"}],
+"conditions":[{"id":1,"entity":"message","operand":"text","category":"word","operator":"contains",
+"value":["x"],"message":"m","isKeywordsReferencePresent":false,"isMediaPresent":true,"weight":2}]}"""
+REASON = b'{"id":"spam","name":"Spam","description":"d","createdAt":5,"updatedAt":6,"default":true}'
+MESSAGE = b"""{"id":"7","conversationId":"a_user_b","sender":"a","receiverType":"user","receiver":"b",
+"category":"message","type":"text","sentAt":5,"updatedAt":5,"appId":"app","flaggedCount":1,
+"data":{"text":"hi","moderation":{"status":"pending"}},"flaggedBy":[{"uid":"c",
+"name":"C","role":"default","avatar":"a","reasonId":"spam","reasonName":"Spam","description":"d","remark":"r",
+"flaggedAt":5}]}"""
+HELD = (
+    b"""{"ruleId":"r","ruleName":"R","revisionId":"r-1","condition":{"id":1,"message":"m","weight":3},
+"message":%b,"action":["blockMessage"],"createdAt":5,"updatedAt":6,"blockedAt":"5.25","appId":"app"}"""
+    % MESSAGE
+)
+DONE = b'{"success":true,"message":"done"}'
+
+
+def data(record: bytes) -> bytes:
+    return b'{"data":%b}' % record
+
+
+def rows(record: bytes) -> bytes:
+    return b'{"data":[%b],"meta":{"current":{"limit":100,"count":1}}}' % record
+
+
+def sent(sender: Sender) -> str:
+    call = sender.call
+    body = "" if call.body is None else f" {json_body(call.body).decode()}"
+    return f"{call.endpoint.method} {call.path}{body}"
+
+
+CALLS: list[tuple[Any, bytes, str]] = [
+    (lambda each: each.get_rule("a/b"), data(RULE), "GET /moderation/rules/a%2Fb"),
+    (
+        lambda each: each.create_rule(NewRule(id="r", enabled=False)), data(RULE),
+        'POST /moderation/rules {"id":"r","enabled":false}',
+    ),
+    (
+        lambda each: each.update_rule("r", NewRule(name="n")), data(RULE),
+        'PUT /moderation/rules/r {"name":"n"}',
+    ),
+    (lambda each: each.delete_rule("r"), data(DONE), "DELETE /moderation/rules/r"),
+    (lambda each: each.get_reason("a"), data(REASON), "GET /moderation/reasons/a"),
+    (
+        lambda each: each.create_reason(NewReason(id="a", name="A", description="d")), data(REASON),
+        'POST /moderation/reasons {"id":"a","name":"A","description":"d"}',
+    ),
+    (lambda each: each.update_reason("a", "B"), data(REASON), 'PUT /moderation/reasons/a {"name":"B"}'),
+    (lambda each: each.delete_reason("a"), DONE, "DELETE /moderation/reasons/a"),
+    (
+        lambda each: each.flag_message("7", NewFlag(id="spam", remark="r"), on_behalf_of="eve"), DONE,
+        'POST /messages/7/flagged {"id":"spam","remark":"r"}',
+    ),
+    (
+        lambda each: each.review_flagged_message("7", "disapproved"), DONE,
+        'PATCH /moderation/flagged-messages/7 {"status":"disapproved"}',
+    ),
+    (
+        lambda each: each.review_blocked_message("7", "rejected"), data(DONE),
+        'PATCH /moderation/blocked-messages/7 {"status":"rejected","reviewed":true}',
+    ),
+    (lambda each: each.get_message("7"), data(MESSAGE), "GET /moderation/messages/7"),
+    (
+        lambda each: each.create_message(
+            NewModeratedMessage(
+                sender="a", receiver="b", receiver_type="user", type="text", data={"text": "hi"}, muid="m",
+                tags=["t"], sent_at=5, sender_user_details={"uid": "a"},
+            )
+        ),
+        data(MESSAGE),
+        (
+            'POST /moderation/messages {"sender":"a","receiver":"b","receiverType":"user","type":"text",'
+            '"data":{"text":"hi"},"muid":"m","tags":["t"],"sentAt":5,"senderUserDetails":{"uid":"a"}}'
+        ),
+    ),
+    (
+        lambda each: each.update_message("7", {"text": "ho"}), data(MESSAGE),
+        'PUT /moderation/messages/7 {"data":{"text":"ho"}}',
+    ),
+    (lambda each: each.delete_message("7"), data(DONE), "DELETE /moderation/messages/7"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("ask", "reply", "expected"), CALLS, ids=[each[2].split(" {")[0] for each in CALLS])
+async def test_what_is_sent(ask: Any, reply: bytes, expected: str) -> None:
+    sender = Sender(reply)
+    result = await ask(Moderation(sender))
+    assert sent(sender) == expected
+    assert isinstance(result, Ack) is (DONE in reply)
+
+
+async def test_a_rule_is_typed_down_to_its_conditions() -> None:
+    rule = await Moderation(Sender(data(RULE))).get_rule("r")
+    assert (rule.id, rule.name, rule.description, rule.enabled, rule.active) == ("r", "R", "d", True, True)
+    assert (rule.revision_id, rule.action, rule.created_at, rule.updated_at) == (
+        "r-1",
+        ("blockMessage",),
+        5,
+        6,
+    )
+    [condition], [rule_filter] = rule.conditions or (), rule.filters or ()
+    assert (condition.id, condition.value, condition.message, condition.weight) == (1, ("x",), "m", 2)
+    assert (condition.is_keywords_reference_present, condition.is_media_present) == (False, True)
+    assert (rule_filter.type, rule_filter.entity, rule_filter.operand) == ("sender", "user", "uid")
+    assert (rule_filter.operator, rule_filter.value) == ("equals", "bob")
+
+
+async def test_lists_come_in_one_reply_with_the_largest_limit() -> None:
+    asked = {}
+    for name in ("list_rules", "list_flagged_messages", "list_reviewed_messages"):
+        reply = {"list_rules": RULE, "list_flagged_messages": MESSAGE}.get(name, HELD)
+        sender = Sender(rows(reply))
+        [_] = await getattr(Moderation(sender), name)().collect()
+        asked[sender.call.path] = sender.asked()
+        sender = Sender(rows(reply))
+        await getattr(Moderation(sender), name)(limit=7).collect()
+        assert sender.asked() == {"limit": "7"}
+    paths = ("/moderation/rules", "/moderation/flagged-messages", "/moderation/reviewed-messages")
+    assert asked == {path: {"limit": "1000"} for path in paths}
+
+
+async def test_lists_without_a_limit_ask_for_nothing() -> None:
+    two = RULE + b"," + RULE.replace(b"r-1", b"r-2")
+    revisions = Sender(rows(two))
+    listed = await Moderation(revisions).list_rule_revisions("r").collect()
+    assert [revision.revision_id for revision in listed] == ["r-1", "r-2"]
+    assert (revisions.call.path, revisions.asked()) == ("/moderation/rules/r/revisions", {})
+    blocked = Sender(rows(HELD + b"," + HELD.replace(b'"ruleId":"r"', b'"ruleId":"s"')))
+    held = await Moderation(blocked).list_blocked_messages().collect()
+    assert [each.rule_id for each in held] == ["r", "s"]
+    assert (blocked.call.path, blocked.asked()) == ("/moderation/blocked-messages", {})
+
+
+async def test_the_times_of_listed_reasons_may_be_texts() -> None:
+    sender = Sender(rows(REASON.replace(b":5", b':"5"').replace(b":6", b':"6"')))
+    [reason] = await Moderation(sender).list_reasons().collect()
+    assert (reason.id, reason.name, reason.created_at, reason.updated_at) == ("spam", "Spam", 5, 6)
+    assert (reason.description, reason.default) == ("d", True)
+
+
+async def test_a_held_message_has_its_rule_and_the_message_as_json() -> None:
+    [held] = await Moderation(Sender(rows(HELD))).list_reviewed_messages().collect()
+    assert (held.rule_id, held.rule_name, held.revision_id) == ("r", "R", "r-1")
+    assert (held.action, held.blocked_at, held.app_id) == (("blockMessage",), "5.25", "app")
+    assert held.condition
+    assert (held.condition.message, held.condition.weight) == ("m", 3)
+    assert held.message
+    assert held.message["data"]["text"] == "hi"
+
+
+async def test_a_flagged_message_is_a_message() -> None:
+    [message] = await Moderation(Sender(rows(MESSAGE))).list_flagged_messages().collect()
+    assert isinstance(message, TextMessage)
+    assert (message.app_id, message.flagged_count) == ("app", 1)
+    [flag] = message.flagged_by or ()
+    assert (flag.uid, flag.name, flag.role, flag.avatar) == ("c", "C", "default", "a")
+    assert (flag.reason_id, flag.reason_name, flag.description) == ("spam", "Spam", "d")
+    assert (flag.remark, flag.flagged_at) == ("r", 5)
+
+
+async def test_messages_that_were_handed_in_go_on_by_positions_without_a_size() -> None:
+    page = b'{"data":[%b],"meta":{"next":{"affix":"append","sentAt":5,"id":"7"}}}' % MESSAGE
+    sender = Sender(page, b'{"data":[],"meta":{"next":{"affix":"append","sentAt":5,"id":"7"}}}')
+    query = ModerationQuery(sender="a", moderation_status="pending")
+    [message] = await Moderation(sender).list_messages(query).collect()
+    assert message.data.moderation == {"status": "pending"}
+    assert [call.position for call in sender.calls] == [
+        (),
+        (("affix", "append"), ("id", "7"), ("sentAt", "5")),
+    ]
+    assert sender.asked() == {
+        "sender": "a", "moderationStatus": "pending", "affix": "append", "id": "7", "sentAt": "5"
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda each: each.flag_message("7", NewFlag(id="spam")),
+        lambda each: each.flag_message("7", None, on_behalf_of="eve"),
+        lambda each: each.review_flagged_message("7", "rejected"),
+        lambda each: each.review_blocked_message("..", "approved"),
+        lambda each: each.update_reason("a", ""),
+        lambda each: each.update_message("7", "text"),
+        lambda each: each.create_rule(NewReason(id="a", name="A")),
+        lambda each: each.list_rules(limit=0).collect(),
+    ],
+)
+async def test_a_wrong_argument_is_refused_before_anything_is_sent(ask: Any) -> None:
+    sender = Sender(data(DONE))
+    with pytest.raises(RequestInvalidError):
+        await ask(Moderation(sender))
+    assert sender.calls == []

@@ -1,0 +1,375 @@
+"""Users, groups and what belongs to them: each operation's method, path, query, body, user and result."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from msgspec import UNSET
+
+from chatrest.core.wire import json_body
+from chatrest.errors import ReplyUnreadableError, RequestInvalidError
+from chatrest.models.outcome import Ack
+from chatrest.queries.api_keys import ApiKeyChanges, ApiKeyQuery, NewApiKey
+from chatrest.queries.auth_tokens import TokenChanges
+from chatrest.queries.friends import FriendQuery
+from chatrest.queries.groups import GroupChanges, GroupQuery, NewGroup
+from chatrest.queries.members import NewMembers
+from chatrest.queries.pages import PageQuery
+from chatrest.queries.roles import NewRole, NewRoleSettings, RoleChanges
+from chatrest.queries.users import NewUser, UserChanges, UserQuery
+from chatrest.resources import OPERATIONS
+from chatrest.resources.api_keys import ApiKeys
+from chatrest.resources.lazy import collection_class
+from tests.sending import Sender
+
+ACK = b'{"data":{"success":true,"message":"done"}}'
+USER = b'{"data":{"uid":"ann","name":"Ann","role":"default","statusMessage":"s","blockedByMe":true}}'
+GROUP = (
+    b'{"data":{"guid":"den","name":"Den","type":"password","owner":"ann","createdAt":1,"membersCount":2,'
+    b'"conversationId":"group_den","updatedBy":"ann","scope":"admin","hasJoined":true}}'
+)
+TOKEN = b'{"data":{"uid":"ann","authToken":"t0ken","createdAt":1,"platform":"ios","appInfo":{"v":1}}}'
+ROLE = b'{"data":{"role":"guest","name":"Guest","createdAt":1,"settings":{"listUsers":"friendsOnly"}}}'
+KEY = b'{"data":{"apiKey":"k3y","name":"Mine","scope":"authOnly","createdAt":1}}'
+ACKS = b'{"data":{"bob":{"success":true,"message":"ok"},"eve":{"success":false,"error":{"code":"E"}}}}'
+ACCEPTED = b'{"data":{"accepted":{"bob":{"success":true},"eve":{"success":false}}}}'
+PERMISSIONS = b'{"data":{"a.b":{"success":true},"permissions":{"a.b":"deny","c.d":["x"]}}}'
+LEFT = b'{"data":{"permissions":{"c.d":["x"]}}}'
+
+Ask = Callable[[Any], Any]
+CALLS: dict[str, tuple[Ask, bytes, str, str]] = {
+    "users.get": (lambda c: c.get("a/b", on_behalf_of="eve"), USER, "GET /users/a%2Fb", ""),
+    "users.create": (
+        lambda c: c.create(
+            NewUser(uid="ann", name="Ann", avatar="https://a", link="https://l", role="r", tags=["x"],
+                    status_message="", metadata={"a": 1}, with_auth_token=True)
+        ),
+        USER, "POST /users",
+        ('{"uid":"ann","name":"Ann","avatar":"https://a","link":"https://l","role":"r","statusMessage":"",'
+        '"metadata":{"a":1},"tags":["x"],"withAuthToken":true}'),
+    ),
+    "users.update": (
+        lambda c: c.update("ann", UserChanges(name="A", tags=[], unset=["avatar"])),
+        USER, "PUT /users/ann", '{"name":"A","tags":[],"unset":["avatar"]}',
+    ),
+    "users.delete": (
+        lambda c: c.delete("ann", permanent=False), ACK, "DELETE /users/ann", '{"permanent":false}'
+    ),
+    "users.deactivate": (
+        lambda c: c.deactivate(["a", "b"]), b'{"data":{"deactivatedUids":["a"]}}',
+        "DELETE /users", '{"uidsToDeactivate":["a","b"]}',
+    ),
+    "users.reactivate": (
+        lambda c: c.reactivate(["a"]), b'{"data":{"nonDeactivatedUids":["a"]}}',
+        "PUT /users", '{"uidsToActivate":["a"]}',
+    ),
+    "groups.get": (lambda c: c.get("den", on_behalf_of="eve"), GROUP, "GET /groups/den", ""),
+    "groups.create": (
+        lambda c: c.create(
+            NewGroup(guid="den", name="Den", type="password", password="p", icon="i", description="d",
+                     metadata={}, owner="ann", tags=["x"], members=NewMembers(admins=["bob"])),
+            on_behalf_of="eve",
+        ),
+        GROUP, "POST /groups",
+        ('{"guid":"den","name":"Den","type":"password","password":"p","icon":"i","description":"d","metadata":{},'
+        '"owner":"ann","tags":["x"],"members":{"admins":["bob"]}}'),
+    ),
+    "groups.update": (
+        lambda c: c.update("den", GroupChanges(owner="bob", unset=("icon",)), on_behalf_of="eve"),
+        GROUP, "PUT /groups/den", '{"owner":"bob","unset":["icon"]}',
+    ),
+    "groups.delete": (lambda c: c.delete("den", on_behalf_of="eve"), ACK, "DELETE /groups/den", ""),
+    "auth_tokens.get": (lambda c: c.get("ann", "t/k"), TOKEN, "GET /users/ann/auth_tokens/t%2Fk", ""),
+    "auth_tokens.update": (
+        lambda c: c.update("ann", "tk", TokenChanges(platform="ios", user_agent="", app_info={"v": 1})),
+        TOKEN, "PUT /users/ann/auth_tokens/tk", '{"platform":"ios","userAgent":"","appInfo":{"v":1}}',
+    ),
+    "auth_tokens.delete": (lambda c: c.delete("ann", "tk"), ACK, "DELETE /users/ann/auth_tokens/tk", ""),
+    "auth_tokens.flush": (lambda c: c.flush("ann"), ACK, "DELETE /users/ann/auth_tokens", ""),
+    "friends.add": (
+        lambda c: c.add("ann", ["bob", "eve"], add_to_conversations=True), ACCEPTED,
+        "POST /users/ann/friends", '{"accepted":["bob","eve"],"addToConversations":true}',
+    ),
+    "friends.remove": (
+        lambda c: c.remove("ann", ("bob",)), ACK, "DELETE /users/ann/friends", '{"friends":["bob"]}'
+    ),
+    "blocked_users.block": (
+        lambda c: c.block("ann", ["bob"]), ACKS, "POST /users/ann/blockedusers", '{"blockedUids":["bob"]}'
+    ),
+    "blocked_users.unblock": (
+        lambda c: c.unblock("ann", ["bob"]), ACKS, "DELETE /users/ann/blockedusers", '{"blockedUids":["bob"]}'
+    ),
+    "banned_users.ban": (
+        lambda c: c.ban("den", "bob", on_behalf_of="eve"), ACK, "POST /groups/den/bannedusers/bob", ""
+    ),
+    "banned_users.unban": (
+        lambda c: c.unban("den", "bob", on_behalf_of="eve"), ACK, "DELETE /groups/den/bannedusers/bob", ""
+    ),
+    "roles.get": (lambda c: c.get("guest"), ROLE, "GET /roles/guest", ""),
+    "roles.create": (
+        lambda c: c.create(
+            NewRole(role="guest", name="Guest", description="", metadata={},
+                    settings=NewRoleSettings(list_users="all", send_messages_to="friendsOnly"))
+        ),
+        ROLE, "POST /roles",
+        ('{"role":"guest","name":"Guest","description":"","metadata":{},'
+        '"settings":{"listUsers":"all","sendMessagesTo":"friendsOnly"}}'),
+    ),
+    "roles.update": (
+        lambda c: c.update("guest", RoleChanges(settings={"listUsers": "all"}, unset=["metadata"])),
+        ROLE, "PUT /roles/guest", '{"settings":{"listUsers":"all"},"unset":["metadata"]}',
+    ),
+    "roles.delete": (lambda c: c.delete("guest"), ACK, "DELETE /roles/guest", ""),
+    "api_keys.get": (lambda c: c.get("k3y"), KEY, "GET /apikeys/k3y", ""),
+    "api_keys.create": (
+        lambda c: c.create(NewApiKey(name="Mine")), KEY, "POST /apikeys", '{"name":"Mine","scope":"authOnly"}'
+    ),
+    "api_keys.update": (
+        lambda c: c.update("k3y", ApiKeyChanges(scope="fullAccess")),
+        KEY, "PUT /apikeys/k3y", '{"scope":"fullAccess"}',
+    ),
+    "api_keys.delete": (lambda c: c.delete("k3y"), ACK, "DELETE /apikeys/k3y", ""),
+    "restricted_features.restrict": (
+        lambda c: c.restrict("guest", ["u.listUsers"]), ACKS,
+        "POST /roles/guest/restrictedfeatures", '{"featuresToRestrict":["u.listUsers"]}',
+    ),
+    "restricted_features.allow": (
+        lambda c: c.allow("guest", ["u.x"], allow_all=False), ACK,
+        "DELETE /roles/guest/restrictedfeatures", '{"featuresToAllow":["u.x"],"allowAll":false}',
+    ),
+    "rbac.set_role": (
+        lambda c: c.set_role("guest", {"a.b": "deny", "c.d": ["x"]}), PERMISSIONS,
+        "PUT /roles/guest/permissions", '{"permissions":{"a.b":"deny","c.d":["x"]}}',
+    ),
+    "rbac.unset_role": (
+        lambda c: c.unset_role("guest", "a.b"), LEFT, "DELETE /roles/guest/permissions/a.b", ""
+    ),
+    "rbac.set_scope": (
+        lambda c: c.set_scope("den", "admin", {"a.b": "deny"}), PERMISSIONS,
+        "PUT /groups/den/scopes/admin/permissions", '{"permissions":{"a.b":"deny"}}',
+    ),
+    "rbac.unset_scope": (
+        lambda c: c.unset_scope("den", "admin", "a.b"), LEFT,
+        "DELETE /groups/den/scopes/admin/permissions/a.b", "",
+    ),
+}  # fmt: skip
+
+
+async def call(name: str, *replies: bytes) -> tuple[Any, Sender]:
+    """Make the call of the table, answered with `replies`; return its result and its sender."""
+    sender = Sender(*replies)
+    return await CALLS[name][0](collection_class(name.partition(".")[0])(sender)), sender
+
+
+@pytest.mark.parametrize("name", CALLS)
+async def test_what_an_operation_sends(name: str) -> None:
+    _, reply, line, body = CALLS[name]
+    _, sender = await call(name, reply)
+    sent = sender.call
+    assert f"{sent.endpoint.method} {sent.path}" == line
+    assert sent.endpoint is OPERATIONS[name]
+    assert ("" if sent.body is None else json_body(sent.body).decode()) == body
+    assert sent.acting_user == ("eve" if sent.endpoint.acting == "optional" else None)
+
+
+@pytest.mark.parametrize("name", [name for name, (_, reply, _, _) in CALLS.items() if reply is ACK])
+async def test_an_acknowledgement_is_one(name: str) -> None:
+    result, _ = await call(name, ACK)
+    assert result == Ack(success=True, message="done")
+
+
+async def test_a_soft_deletion_may_be_acknowledged_by_the_uid_alone() -> None:
+    result, _ = await call("users.delete", b'{"data":{"deactivatedUids":["ann"]}}')
+    assert result == Ack(success=True)
+
+
+@pytest.mark.parametrize(
+    ("name", "reply"),
+    [("blocked_users.block", ACKS), ("blocked_users.unblock", ACKS), ("friends.add", ACCEPTED)],
+)
+async def test_a_batch_gives_the_outcome_of_each_item(name: str, reply: bytes) -> None:
+    outcomes, _ = await call(name, reply)
+    assert (list(outcomes.succeeded), list(outcomes.failed)) == (["bob"], ["eve"])
+
+
+async def test_records_have_every_field_of_the_reply() -> None:
+    group, _ = await call("groups.get", GROUP)
+    assert (group.guid, group.type, group.members_count, group.conversation_id) == (
+        "den", "password", 2, "group_den"
+    )  # fmt: skip
+    assert (group.updated_by, group.scope, group.has_joined) == ("ann", "admin", True)
+    user, _ = await call("users.get", USER)
+    assert (user.uid, user.status_message, user.blocked_by_me) == ("ann", "s", True)
+    role, _ = await call("roles.get", ROLE)
+    assert (role.role, role.settings.list_users) == ("guest", "friendsOnly")
+    key, _ = await call("api_keys.get", KEY)
+    assert (key.api_key, key.name, key.scope, key.created_at) == ("k3y", "Mine", "authOnly", 1)
+
+
+@pytest.mark.parametrize(
+    "settings", [b"[]", b"{}", b"null"], ids=["an empty array", "an empty object", "nothing"]
+)
+async def test_a_role_without_settings_is_read(settings: bytes) -> None:
+    role, _ = await call("roles.get", b'{"data":{"role":"guest","settings":%b}}' % settings)
+    assert role.role == "guest"
+    assert getattr(role.settings, "list_users", UNSET) is UNSET
+
+
+@pytest.mark.parametrize(
+    ("reply", "uids"),
+    [
+        (b'{"data":{"nonDeactivatedUids":["a","b"]}}', ("a", "b")),
+        (b'{"data":{"success":{"a":{"success":true},"b":{"success":false}}}}', ("a",)),
+    ],
+)
+async def test_reactivated_users_are_read_in_either_form(reply: bytes, uids: tuple[str, ...]) -> None:
+    result, _ = await call("users.reactivate", reply)
+    assert result.non_deactivated_uids == uids
+
+
+async def test_permissions_that_were_set_come_with_all_that_are_set() -> None:
+    outcomes, _ = await call("rbac.set_role", PERMISSIONS)
+    assert list(outcomes) == list(outcomes.check()) == ["a.b"]
+    assert outcomes.permissions == {"a.b": "deny", "c.d": ("x",)}
+    left, _ = await call("rbac.unset_role", LEFT)
+    assert left.permissions == {"c.d": ("x",)}
+    alone, _ = await call("rbac.set_scope", LEFT)
+    assert (len(alone), alone.permissions) == (0, {"c.d": ("x",)})
+
+
+@pytest.mark.parametrize("reply", [b"{}", b'{"data":{}}', b'{"data":[1]}', b'{"data":{"a":5}}'])
+async def test_a_reply_without_outcomes_and_permissions_is_unreadable(reply: bytes) -> None:
+    with pytest.raises(ReplyUnreadableError):
+        await call("rbac.set_role", reply)
+
+
+LISTS: dict[str, tuple[Ask, bytes, str, dict[str, str]]] = {
+    "users.list": (
+        lambda c: c.list(UserQuery(created_at_from=5, status=["available", "offline"])), b'{"uid":"x"}',
+        "/users", {"createdAt[from]": "5", "status": "available,offline"},
+    ),
+    "groups.list": (
+        lambda c: c.list(GroupQuery(members_count_gte=2, has_joined=True), on_behalf_of="eve"),
+        b'{"guid":"x"}', "/groups", {"membersCount[gte]": "2", "hasJoined": "true"},
+    ),
+    "auth_tokens.list": (
+        lambda c: c.list("ann", PageQuery(per_page=3)), b'{"uid":"ann","authToken":"x"}',
+        "/users/ann/auth_tokens", {"perPage": "3"},
+    ),
+    "friends.list": (
+        lambda c: c.list("ann", FriendQuery(search_key="b")), b'{"uid":"x"}',
+        "/users/ann/friends", {"searchKey": "b"},
+    ),
+    "blocked_users.list": (lambda c: c.list("ann"), b'{"uid":"x"}', "/users/ann/blockedusers", {}),
+    "banned_users.list": (lambda c: c.list("den"), b'{"uid":"x"}', "/groups/den/bannedusers", {}),
+    "roles.list": (lambda c: c.list(PageQuery(page=2)), b'{"role":"x"}', "/roles", {"page": "2"}),
+    "api_keys.list": (
+        lambda c: c.list(ApiKeyQuery(scope="authOnly", search_key="m")), b'{"apiKey":"x"}',
+        "/apikeys", {"scope": "authOnly", "searchKey": "m"},
+    ),
+    "restricted_features.list": (
+        lambda c: c.list("guest"), b'{"key":"u.x"}', "/roles/guest/restrictedfeatures", {}
+    ),
+    "rbac.list_role": (lambda c: c.list_role("guest"), b'{"id":"a.b"}', "/roles/guest/permissions", {}),
+    "rbac.list_scope": (
+        lambda c: c.list_scope("den", "admin"), b'{"id":"a.b"}', "/groups/den/scopes/admin/permissions", {}
+    ),
+}  # fmt: skip
+SIZELESS = ("api_keys.list", "restricted_features.list", "rbac.list_role", "rbac.list_scope")
+
+
+@pytest.mark.parametrize("name", LISTS)
+async def test_what_a_list_sends(name: str) -> None:
+    ask, record, path, query = LISTS[name]
+    sender = Sender(b'{"data":[%b],"meta":{}}' % record, b'{"data":[]}')
+    items = await ask(collection_class(name.partition(".")[0])(sender)).collect()
+    assert len(items) == 1
+    assert {each.path for each in sender.calls} == {path}
+    asked = sender.asked()
+    assert asked.items() >= {**query, "page": str(int(query.get("page", 1)) + 1)}.items()
+    assert ("perPage" in asked) is (name not in SIZELESS)
+
+
+async def test_a_list_without_a_size_goes_on_from_a_token() -> None:
+    def page(call: Any) -> Any:
+        number = int(dict(call.position).get("page", 1))
+        keys = [{"apiKey": f"key-{n}"} for n in range(2 * number - 2, 2 * number)]
+        pagination = {"total": 4, "count": 2, "per_page": 2, "current_page": number, "total_pages": 2}
+        reply = {"data": keys if number < 3 else [], "meta": {"pagination": pagination}}
+        return call.endpoint.reply(json.dumps(reply).encode())
+
+    for count in range(1, 4):
+        walk = ApiKeys(Sender(page)).list().limit(count)
+        first = [key.api_key async for key in walk]
+        rest = [key.api_key async for key in ApiKeys(Sender(page)).list(cursor=str(walk.cursor))]
+        assert first + rest == ["key-0", "key-1", "key-2", "key-3"]
+
+
+@pytest.mark.parametrize("secret", ["authToken", "apiKey"])
+async def test_no_cursor_holds_a_secret(secret: str) -> None:
+    records = ",".join(f'{{"uid":"ann","{secret}":"s3cret-{n}"}}' for n in range(3))
+    page = f'{{"data":[{records}],"meta":{{}}}}'.encode()
+    name = {"authToken": "auth_tokens", "apiKey": "api_keys"}[secret]
+    walk = LISTS[f"{name}.list"][0](collection_class(name)(Sender(page, b'{"data":[]}')))
+    async for record in walk:
+        for text in (repr(record), repr(walk), repr(walk.cursor), str(walk.cursor)):
+            assert "s3cret" not in text
+    assert "s3cret" not in str(walk.cursor.last)
+
+
+WRONG: list[tuple[str, Ask]] = [
+    ("uid", lambda c: NewUser(uid="a b", name="A")),
+    ("uid", lambda c: NewUser(uid="a" * 101, name="A")),
+    ("name", lambda c: NewUser(uid="a", name="n" * 101)),
+    ("avatar", lambda c: NewUser(uid="a", name="A", avatar="h" * 3001)),
+    ("tags", lambda c: NewUser(uid="a", name="A", tags=["t"] * 26)),
+    ("tags", lambda c: NewUser(uid="a", name="A", tags=["t" * 101])),
+    ("unset", lambda c: UserChanges(unset=["name"])),  # type: ignore[list-item]
+    ("type", lambda c: NewGroup(guid="g", name="G", type="protected")),  # type: ignore[arg-type]
+    ("description", lambda c: NewGroup(guid="g", name="G", type="public", description="d" * 256)),
+    ("members", lambda c: NewGroup(guid="g", name="G", type="public", members={"admins": []})),  # type: ignore[arg-type]
+    (
+        "members",
+        lambda c: NewGroup(guid="g", name="G", type="public", members={"admins": ["a"], "guests": ["b"]}),
+    ),
+    ("password", lambda c: GroupChanges(password="s3cret" * 20)),
+    ("role", lambda c: NewRole(role="r" * 101, name="R")),
+    ("settings", lambda c: NewRole(role="r", name="R", settings={"listUsers": "none"})),  # type: ignore[arg-type]
+    ("name", lambda c: NewApiKey(name="")),
+    ("scope", lambda c: NewApiKey(name="n", scope="all")),  # type: ignore[arg-type]
+    ("accepted", lambda c: collection_class("friends")(c).add("ann", ["f"] * 1001)),  # type: ignore[attr-defined]
+    ("accepted", lambda c: collection_class("friends")(c).add("ann", [])),  # type: ignore[attr-defined]
+    ("permissions", lambda c: collection_class("rbac")(c).set_role("r", {})),  # type: ignore[attr-defined]
+    ("uids_to_activate", lambda c: collection_class("users")(c).reactivate([])),  # type: ignore[attr-defined]
+    ("features_to_restrict", lambda c: collection_class("restricted_features")(c).restrict("r", "x")),  # type: ignore[attr-defined]
+]
+
+
+@pytest.mark.parametrize(("name", "ask"), WRONG)
+async def test_a_wrong_value_is_refused_before_anything_is_sent(name: str, ask: Ask) -> None:
+    sender = Sender(ACK)
+    with pytest.raises(RequestInvalidError, match=f"^{name} = .*: allowed is ") as caught:
+        await ask(sender)
+    assert sender.calls == []
+    assert "s3cret" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda keys, tokens: keys.get("s3cret\n"),
+        lambda keys, tokens: keys.delete("s3cret\ud800"),
+        lambda keys, tokens: keys.update(ApiKeyChanges(), "s3cret"),
+        lambda keys, tokens: keys.update("s3cret", "s3cret"),
+        lambda keys, tokens: tokens.get("ann", "s3cret\n"),
+        lambda keys, tokens: tokens.update("ann", "s3cret", UserChanges()),
+    ],
+)
+async def test_no_error_or_frame_of_a_wrong_argument_holds_a_secret(ask: Any) -> None:
+    sender = Sender(ACK)
+    with pytest.raises(RequestInvalidError) as caught:
+        await ask(collection_class("api_keys")(sender), collection_class("auth_tokens")(sender))
+    assert "s3cret" not in str(caught.value)
+    inner = caught.traceback[2:]  # this test, and the table's line that names the secret
+    assert not any("s3cret" in repr(frame.locals) for frame in inner)

@@ -1,0 +1,106 @@
+"""`session.users` against the emulator: users that are made, listed, changed, switched off and removed."""
+
+import pytest
+
+from chatrest import AsyncSession, BadRequestError, NewMembers, NewUser, NotFoundError, UserChanges, UserQuery
+from chatrest.emulator import Emulator
+from tests.resources.conftest import NOW
+
+EVERYBODY = [f"user-{number:02}" for number in range(1, 6)]
+
+
+async def uids(session: AsyncSession, **filters: object) -> list[str]:
+    query = UserQuery(**filters)  # type: ignore[arg-type]
+    return [user.uid async for user in session.users.list(query)]
+
+
+async def test_a_user_is_made_with_all_that_was_given(session: AsyncSession) -> None:
+    user = NewUser(
+        uid="Ann", name="Ann", avatar="https://a", link="https://l", role="guest", status_message="here",
+        metadata={"a": 1}, tags=["x"], with_auth_token=True,
+    )  # fmt: skip
+    made = await session.users.create(user)
+    assert (made.uid, made.role, made.status_message, made.metadata) == ("ann", "guest", "here", {"a": 1})
+    assert (made.tags, made.created_at) == (("x",), NOW)
+    [token] = await session.auth_tokens.list("ann").collect()
+    assert token.auth_token == made.auth_token
+    assert await uids(session, role="guest", created_at_from=NOW) == ["ann"]
+    with pytest.raises(BadRequestError) as caught:
+        await session.users.create(NewUser(uid="ANN", name="Other"))
+    assert "uid" in caught.value.details
+
+
+async def test_changes_are_read_again(session: AsyncSession) -> None:
+    changes = UserChanges(name="Zoë", role="boss", tags=["y"], unset=["avatar"])
+    changed = await session.users.update("user-02", changes)
+    assert (changed.name, changed.role, changed.tags, changed.updated_at) == ("Zoë", "boss", ("y",), NOW)
+    read = await session.users.get("user-02")
+    assert (read.name, "avatar" in read.to_dict()) == ("Zoë", False)
+    assert await uids(session, search_key="ZO") == await uids(session, tags=["y"]) == ["user-02"]
+    assert await uids(session) == EVERYBODY
+    with pytest.raises(NotFoundError, match="ERR_UID_NOT_FOUND"):
+        await session.users.update("nobody", changes)
+
+
+async def test_users_are_switched_off_and_on(session: AsyncSession) -> None:
+    await session.users.update("user-01", UserChanges(tags=["y"]))
+    off = await session.users.deactivate(["user-01", "nobody", "user-02", "user-01"])
+    assert off.deactivated_uids == ("user-01", "user-02")
+    assert await uids(session) == EVERYBODY[2:]
+    [first, _] = await session.users.list(UserQuery(only_deactivated=True, with_tags=True)).collect()
+    assert (first.uid, first.deactivated_at, first.tags) == ("user-01", NOW, ("y",))
+    with pytest.raises(NotFoundError, match="ERR_UID_NOT_FOUND"):
+        await session.users.get("user-01")
+    on = await session.users.reactivate(["user-01", "nobody"])
+    assert on.non_deactivated_uids == ("user-01",)
+    assert "deactivatedAt" not in (await session.users.get("user-01")).to_dict()
+    assert await uids(session, with_deactivated=True) == EVERYBODY
+
+
+async def test_a_soft_deletion_can_be_undone(session: AsyncSession) -> None:
+    assert (await session.users.delete("user-01")).success
+    assert await uids(session) == EVERYBODY[1:]
+    with pytest.raises(NotFoundError, match="ERR_UID_NOT_FOUND"):
+        await session.users.delete("user-01")
+    await session.users.reactivate(["user-01"])
+    assert await uids(session) == EVERYBODY
+
+
+async def test_a_permanent_deletion_leaves_nothing_but_messages(
+    people: Emulator, session: AsyncSession
+) -> None:
+    people.store.add_group("den")
+    people.store.add_message("user-01", "user-02", "stays")
+    await session.members.add("den", NewMembers(participants=["user-01", "user-02"]))
+    await session.friends.add("user-02", ["user-01"])
+    await session.blocked_users.block("user-03", ["user-01"])
+    await session.auth_tokens.create("user-01")
+    await session.users.delete("user-01")
+    assert (await session.users.delete("user-01", permanent=True)).success
+    await session.users.create(NewUser(uid="user-01", name="Another"))
+    assert (await session.groups.get("den")).members_count == 1
+    for walk in (
+        session.friends.list("user-02"), session.friends.list("user-01"),
+        session.blocked_users.list("user-03"), session.auth_tokens.list("user-01"),
+    ):  # fmt: skip
+        assert await walk.collect() == []
+    texts = [message.data.text async for message in session.messages.list_user("user-01")]
+    assert "stays" in texts
+    with pytest.raises(NotFoundError, match="ERR_UID_NOT_FOUND"):
+        await session.users.delete("nobody", permanent=True)
+
+
+async def test_a_user_is_seen_with_the_blocks_between_the_two(session: AsyncSession) -> None:
+    await session.blocked_users.block("user-01", ["user-02"])
+    blocked = await session.users.get("user-02", on_behalf_of="user-01")
+    assert (blocked.blocked_by_me, blocked.blocked_by_me_at) == (True, NOW)
+    blocker = await session.users.get("user-01", on_behalf_of="user-02")
+    assert (blocker.has_blocked_me, blocker.blocked_at) == (True, NOW)
+    assert "blockedByMe" not in blocker.to_dict()
+
+
+async def test_several_statuses_are_one_filter(people: Emulator, session: AsyncSession) -> None:
+    people.store.add_user("ann", status="available")
+    people.store.add_user("bob", status="online")
+    assert "ann" in await uids(session, status="available")
+    assert await uids(session, status=["available", "offline"]) == [*EVERYBODY, "ann"]
