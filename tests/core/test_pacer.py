@@ -326,7 +326,7 @@ EVENTS: Final = st.one_of(
 
 
 class Session:
-    """A pacer, its clock, and the times at which the requests in flight were sent."""
+    """A pacer, its clock, and the times at which the requests in flight were sent: none for over a minute."""
 
     def __init__(self, pace: Pace, now: float) -> None:
         self.pacer, self.now = Pacer(pace), now
@@ -336,6 +336,9 @@ class Session:
         """Let an event happen, if it can; replies come in any order."""
         if kind == "pass":
             self.now += value
+            while self.in_flight and self.in_flight[0] < self.now - 60:
+                self.in_flight.pop(0)
+                self.pacer.forget()
         elif kind == "send":
             self._send(*value)
         elif not self.in_flight:
