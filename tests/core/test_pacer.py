@@ -446,6 +446,14 @@ def test_the_time_after_a_hold_in_which_nothing_is_wanted_says_nothing() -> None
         assert times[-1] - times[0] <= 3
 
 
+def test_the_time_in_a_hold_before_a_probe_is_wanted_says_nothing() -> None:
+    pacer = refused_at(10.0, 30)
+    pacer.take(5000.0, urgent=True)
+    pacer.observe(5000.0, REFUSED, 5000.0)
+    times = exchange_all(pacer, 5000.0, 50)
+    assert times[-1] - 5000 <= 10
+
+
 # ── wrong arguments ──
 
 
