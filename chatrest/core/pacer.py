@@ -13,7 +13,8 @@ evenly keep within all of these, so only their rate has to be found; `core.rate_
 |        | named none, one probe at a time, after waits  | search, or ramp, or given again               |
 |        | that grow                                     |                                               |
 | ramp   | at the rate of a `Ramp`: too few requests had | a 429: held                                   |
-|        | been accepted to learn a limit from them      |                                               |
+|        | been accepted, or at too low a rate, to learn |                                               |
+|        | a limit from them                             |                                               |
 | search | at the rate of a `RateSearch`                 | a 429: held                                   |
 | given  | at the rate that the caller gave              | a 429: held                                   |
 
@@ -50,6 +51,7 @@ _URGENT_SECONDS: Final = 10.0
 _FIRST_SECONDS: Final = (
     2.0  # of the first rate: so many bulk requests need no slot, as small jobs should be quick
 )
+_SPARSE: Final = 5.0  # accepted requests a second; fewer were held back by no limit, but by their caller
 _POLL: Final = 0.25  # seconds between two looks whether a probe was answered
 _INSTANT: Final = 1e-6  # seconds: less cannot be slept, and a clock may not even show it
 
@@ -89,7 +91,7 @@ class _GivenRate:
     def rate_at(self, sent: float) -> float:
         return self.rate
 
-    def use(self, seconds: float, now: float) -> None:
+    def use(self, seconds: float, sent: float, now: float) -> None:
         pass
 
 
@@ -104,13 +106,13 @@ class _Slots:
         """When the next slot is."""
         self.free = free
         self._late = late
-        self._used_since, self._confirmed = inf, -inf
-        self._urgent_at = -inf
-        self._before = -inf
+        self._used_since = inf
+        self._taken_at = self._confirmed = self._urgent_at = -inf
+        self._last = 0.0
 
     def begin(self, at: float) -> None:
         """Set the next slot to `at`; what was used before does not count."""
-        self.next = self._before = self._used_since = at
+        self.next = self._used_since = at
         self.free = 0
 
     def take(self, now: float, interval: float, *, urgent: bool) -> None:
@@ -123,24 +125,28 @@ class _Slots:
         if self.next < now - self._late - interval:  # one was left unused
             self._used_since = now
         self.next = max(self.next, now - self._late) + interval
-
-    def mark(self) -> None:
-        """Remember the next slot for `give_back`."""
-        self._before = self.next
+        self._taken_at, self._last = now, interval
 
     def give_back(self) -> None:
-        """Take back the slot that was taken since the mark."""
-        self.next = self._before
+        """Take back the slot of the last request, if it took one."""
+        self.next -= self._last
 
-    def record_urgent(self, now: float) -> None:
-        """Note an urgent request, with or without a slot."""
-        self._urgent_at = now
+    def record(self, now: float, *, urgent: bool) -> None:
+        """Note a request, which may take a slot next."""
+        self._last = 0.0
+        if urgent:
+            self._urgent_at = now
 
     def confirm(self, sent: float) -> float:
-        """Return the further seconds of full use that an accepted request shows."""
-        seconds = sent - max(self._confirmed, self._used_since)
-        self._confirmed = max(self._confirmed, sent)
-        return max(0.0, seconds)
+        """Return the further seconds of full use that an accepted request shows.
+
+        Requests that went without a slot, after the last slot that was taken, show nothing.
+        """
+        until, since = min(sent, self._taken_at), max(self._confirmed, self._used_since)
+        if until <= since:
+            return 0.0
+        self._confirmed = until
+        return until - since
 
 
 class _Hold:
@@ -164,22 +170,23 @@ class _Hold:
         self._wait = (
             min(self._LONGEST_FIRST, max(self._SHORTEST, 3 / rate)) if rate is not None else self._FIRST
         )
-        self._until = now + self._wait
+        self.until = now + self._wait
+        """When the next request may go."""
 
     def delay(self, now: float) -> float:
         """Return the seconds until the next request may go."""
-        return _POLL if self.is_probing else self._until - now
+        return _POLL if self.is_probing else self.until - now
 
     def refuse(self, sent: float, now: float, seconds: float | None) -> None:
         """Note a further 429, which named `seconds` or no time."""
         if seconds is not None:
-            self._until = max(self._until, now + seconds) if self.is_named else now + seconds
+            self.until = max(self.until, now + seconds) if self.is_named else now + seconds
             self.is_named = True
         if sent > self.began:  # it was a probe
             self.is_probing = False
             self._refused = max(self._refused, sent)
             self._wait = min(self._LONGEST, self._GROWTH * self._wait)
-            self._until = max(self._until, now + self._wait)
+            self.until = max(self.until, now + self._wait)
 
     def unneeded(self, end: float) -> float:
         """Return the seconds before `end`, the hold's end, that may not have been needed."""
@@ -233,16 +240,14 @@ class Pacer:
 
     def take(self, now: float, *, urgent: bool) -> None:
         """Note that a request goes now."""
-        self._slots.mark()
+        self._slots.record(now, urgent=urgent)
         if self.remaining is not None:
             self.remaining -= 1
         if self._hold is not None:
             if not self._hold.is_named:
                 self._hold.is_probing = True
                 return
-            self._resume(now, now)
-        if urgent:
-            self._slots.record_urgent(now)
+            self._resume(now, self._hold.until)
         curve = self._curve or (None if urgent else self._start)
         if curve is not None:
             self._slots.take(now, 1 / curve.rate, urgent=urgent)
@@ -272,9 +277,9 @@ class Pacer:
             self._run = AcceptedRun(sent)
         self._run.add(sent)
         if self._hold is None:
-            (self._curve or self._start).use(self._slots.confirm(sent), now)
+            (self._curve or self._start).use(self._slots.confirm(sent), sent, now)
         elif sent > self._hold.began:
-            self._resume(now, sent)
+            self._resume(now, min(sent, self._hold.until))
 
     def _is_spread(self, urgent: bool) -> bool:
         if not urgent:
@@ -294,7 +299,10 @@ class Pacer:
         self._hold.refuse(sent, now, signal.retry_after)
 
     def _resume(self, now: float, end: float) -> None:
-        """Go on after a hold that ended at `end`, as seen at `now`."""
+        """Go on after a hold that ended at `end`, as seen at `now`.
+
+        After `end` a request was allowed but not wanted, and that time says nothing about a limit.
+        """
         hold, self._hold, self._resumed_at = self._hold, None, now
         assert hold is not None
         if not isinstance(self._curve, _GivenRate):
@@ -305,7 +313,9 @@ class Pacer:
     def _learn(self, hold: _Hold, now: float, end: float) -> None:
         accepted, seconds = (0, 0.0) if self._run is None else self._run.until(end)
         search = self._curve if isinstance(self._curve, RateSearch) else None
-        if accepted >= EVIDENCE:
+        # A few calls a minute say nothing about a limit: a 429 among them may have any cause.
+        is_sparse = self._curve is None and accepted < _SPARSE * (seconds - (end - hold.began))
+        if accepted >= EVIDENCE and not is_sparse:
             strike = Strike(
                 rate=hold.rate,
                 at_rate=seconds if search is None else min(seconds, hold.began - search.changed_at),
@@ -324,4 +334,4 @@ class Pacer:
         elif isinstance(self._curve, Ramp):
             self._curve.halve()
         else:
-            self._curve = Ramp(FIRST_RATE, inf)
+            self._curve, self._run = Ramp(FIRST_RATE, inf), None

@@ -17,10 +17,13 @@ Both together bracket the rate that the service allows, whatever the kind of its
 
 So the lower end of the bracket is the average over run and hold. The upper end is the same average without
 the part of the hold that may not have been needed, but no more than the rate at which the 429 came.
+
+If less than a quarter of that rate was in use, the average shows how much was wanted, not what is allowed.
+Then the lower end is at least half of the upper one.
 """
 
 from math import inf, sqrt
-from typing import Final, Protocol, final
+from typing import ClassVar, Final, Protocol, final
 
 from msgspec import Struct
 
@@ -40,8 +43,8 @@ class RateCurve(Protocol):
     def rate_at(self, sent: float) -> float:
         """Return the rate at the time when a recent request was sent."""
 
-    def use(self, seconds: float, now: float) -> None:
-        """Note that the rate was in full use, and that everything was accepted, for further `seconds`."""
+    def use(self, seconds: float, sent: float, now: float) -> None:
+        """Note a further `seconds` of full use in which everything was accepted, the last at `sent`."""
 
 
 @final
@@ -61,8 +64,8 @@ class Ramp:
         """Return the present rate."""
         return self.rate
 
-    def use(self, seconds: float, now: float) -> None:
-        """Note that the rate was in full use, and that everything was accepted, for further `seconds`."""
+    def use(self, seconds: float, sent: float, now: float) -> None:
+        """Note a further `seconds` of full use in which everything was accepted, the last at `sent`."""
         self._used += seconds
 
     def halve(self) -> None:
@@ -109,6 +112,8 @@ class AcceptedRun:
 class Strike(Struct, frozen=True, kw_only=True):
     """The facts of a 429 and of the hold after it; all times in seconds."""
 
+    _IN_USE: ClassVar[float] = 0.25
+
     rate: float | None
     """The rate in force when the refused request was sent; None without a bound."""
     at_rate: float
@@ -132,6 +137,8 @@ class Strike(Struct, frozen=True, kw_only=True):
         at_rate = max(self.at_rate, _INSTANT)
         last = self.rate * at_rate / (at_rate + self.held - self.unneeded)
         high = min(self.rate, max(high, last))
+        if self.accepted < self._IN_USE * self.rate * (self.seconds - self.held):
+            low = max(low, high / 2)
         return min(low, high), high
 
 
@@ -189,12 +196,15 @@ class RateSearch:
         self._step = self._STEP
 
     def slow_down(self, now: float) -> None:
-        """Lower the rate by 3 %: a 429 came with too few accepted requests to learn from."""
-        self._change(self._BELOW * self.rate, now)
+        """Lower the rate by 3 %: a 429 came with too few accepted requests to learn from.
 
-    def use(self, seconds: float, now: float) -> None:
-        """Note that the rate was in full use, and that everything was accepted, for further `seconds`."""
-        self._used += seconds
+        Half of the low end is the least, however long a service refuses everything.
+        """
+        self._change(max(self._BELOW * self.rate, min(self.rate, self._low / 2)), now)
+
+    def use(self, seconds: float, sent: float, now: float) -> None:
+        """Note a further `seconds` of full use in which everything was accepted, the last at `sent`."""
+        self._used += min(seconds, max(0.0, sent - self._changed_at))
         if self._used >= self._trial:
             self._pass(now)
 
