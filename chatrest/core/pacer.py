@@ -167,6 +167,7 @@ class _Hold:
         self.is_named = False
         self.is_probing = False
         self._refused = now
+        self._unused = 0.0
         self._wait = (
             min(self._LONGEST_FIRST, max(self._SHORTEST, 3 / rate)) if rate is not None else self._FIRST
         )
@@ -177,6 +178,16 @@ class _Hold:
         """Return the seconds until the next request may go."""
         return _POLL if self.is_probing else self.until - now
 
+    def probe(self, now: float) -> None:
+        """Note a probe; it may go later than it could, as nothing was wanted until then."""
+        self.is_probing = True
+        self._unused += max(0.0, now - self.until)
+        self.until = max(self.until, now)
+
+    def end(self, at: float) -> float:
+        """Return the time `at`, less the seconds of the hold in which no request was wanted."""
+        return min(at, self.until) - self._unused
+
     def refuse(self, sent: float, now: float, seconds: float | None) -> None:
         """Note a further 429, which named `seconds` or no time."""
         if seconds is not None:
@@ -184,7 +195,7 @@ class _Hold:
             self.is_named = True
         if sent > self.began:  # it was a probe
             self.is_probing = False
-            self._refused = max(self._refused, sent)
+            self._refused = max(self._refused, sent - self._unused)
             self._wait = min(self._LONGEST, self._GROWTH * self._wait)
             self.until = max(self.until, now + self._wait)
 
@@ -245,9 +256,9 @@ class Pacer:
             self.remaining -= 1
         if self._hold is not None:
             if not self._hold.is_named:
-                self._hold.is_probing = True
+                self._hold.probe(now)
                 return
-            self._resume(now, self._hold.until)
+            self._resume(now, self._hold.end(now))
         curve = self._curve or (None if urgent else self._start)
         if curve is not None:
             self._slots.take(now, 1 / curve.rate, urgent=urgent)
@@ -279,7 +290,7 @@ class Pacer:
         if self._hold is None:
             (self._curve or self._start).use(self._slots.confirm(sent), sent, now)
         elif sent > self._hold.began:
-            self._resume(now, min(sent, self._hold.until))
+            self._resume(now, self._hold.end(sent))
 
     def _is_spread(self, urgent: bool) -> bool:
         if not urgent:
@@ -299,10 +310,7 @@ class Pacer:
         self._hold.refuse(sent, now, signal.retry_after)
 
     def _resume(self, now: float, end: float) -> None:
-        """Go on after a hold that ended at `end`, as seen at `now`.
-
-        After `end` a request was allowed but not wanted, and that time says nothing about a limit.
-        """
+        """Go on after a hold that ended at `end`, as seen at `now`."""
         hold, self._hold, self._resumed_at = self._hold, None, now
         assert hold is not None
         if not isinstance(self._curve, _GivenRate):
