@@ -5,96 +5,18 @@ come, and only as items are handed over, so an error, a `break` or a cancel lose
 open across a `yield`: no response, no timeout, no task.
 """
 
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator
-from functools import cached_property
+from collections.abc import AsyncGenerator, AsyncIterator
 from operator import length_hint
-from typing import Any, Final, Generic, NoReturn, TypeAlias, TypeVar, final
+from typing import Generic, NoReturn, TypeVar, final
 
-from msgspec import Struct, structs
+from msgspec import structs
 
-from .core.cursor import Cursor, fingerprint
-from .core.cursor_key import CursorKey
-from .core.decode import Listing
-from .core.endpoint import Pairs
-from .core.paging import LargestPage
-from .core.step import Step, step
-from .core.walk_state import Memory, Rules
-from .errors import CursorError, RequestInvalidError
-from .models.meta import Meta
+from .core.cursor import Cursor
+from .core.walk_state import Rules, WalkState
+from .errors import RequestInvalidError
+from .walks.page_source import Fetch as Fetch, FetchedPage, Page as Page, WalkSource as WalkSource
 
 T = TypeVar("T")
-
-_NOTHING: Final = Memory()
-
-Fetch: TypeAlias = Callable[[Pairs], Awaitable[Listing[T]]]
-"""Asks for the page at a position."""
-
-
-@final
-class Page(Struct, Generic[T], frozen=True):
-    """One reply of a list, as the walk takes it."""
-
-    items: list[T]
-    """The items that are new to the walk, in its order."""
-    meta: Meta
-    raw: bytes
-    """The reply's body, byte for byte as served."""
-    cursor: Cursor
-    """The place after this page: commit it once the items are safe."""
-    repairs: tuple[str, ...] = ()
-    """What did not have its documented type and was coerced, one line a field."""
-
-    def __rich_repr__(self) -> list[tuple[str, object]]:
-        """Not the bytes: they may hold a credential."""
-        return [("items", self.items), ("meta", self.meta), ("raw", len(self.raw))]
-
-    def __repr__(self) -> str:
-        return f"<Page of {len(self.items)} items, {len(self.raw)} bytes>"
-
-
-class WalkSource(Struct, Generic[T], frozen=True, kw_only=True, dict=True):
-    """The list that a walk reads, with all that stays the same as it goes on."""
-
-    fetch: Fetch[T]
-    rules: Rules
-    name: str
-    """The operation's name."""
-    largest: LargestPage
-    """Of this list in this session, asked with the same size; a limited walk is measured by it, too."""
-    cursor_key: CursorKey | None = None
-    """Signs the walk's cursors."""
-    identity: tuple[Any, ...] = ()
-    """What is listed: operation, path, acting user, app and filters."""
-
-    @cached_property
-    def query(self) -> str:
-        """The fingerprint of what is listed; most walks end without anybody asking for it."""
-        return fingerprint(*self.identity)
-
-    def __rich_repr__(self) -> list[tuple[str, object]]:
-        """Not the key."""
-        return [("name", self.name), ("rules", self.rules)]
-
-    def __repr__(self) -> str:
-        return f"<WalkSource {self.name}>"
-
-
-class _CurrentPage(Generic[T]):
-    """The page whose items are being handed over."""
-
-    __slots__ = ("items", "listing", "rest", "step")
-
-    def __init__(self, listing: Listing[T], step: Step[T], items: list[T]) -> None:
-        self.listing = listing
-        self.step = step
-        self.items = items
-        # The list's own iterator knows how much it has left: handing over an item costs no bookkeeping.
-        self.rest: Iterator[T] = iter(items)
-
-    @property
-    def delivered(self) -> int:
-        """The count of items that were handed over."""
-        return len(self.items) - length_hint(self.rest)
 
 
 @final
@@ -117,10 +39,8 @@ class Walk(Generic[T]):
     ) -> None:
         self._source = source
         self._rules = source.rules if rules is None else rules
-        self._start = start
-        self._left = left
-        self._memory = _NOTHING
-        self._page: _CurrentPage[T] | None = None
+        self._state = WalkState(start, left=left)
+        self._page: FetchedPage[T] | None = None
         self._is_busy = False
 
     def __repr__(self) -> str:
@@ -145,7 +65,7 @@ class Walk(Generic[T]):
     @property
     def _place(self) -> Cursor:
         if self._page is None:
-            return self._start
+            return self._state.cursor
         return self._page.step.cursor_after(self._page.delivered, self._rules.identify)
 
     async def __aiter__(self) -> AsyncIterator[T]:
@@ -196,7 +116,7 @@ class Walk(Generic[T]):
     async def collect(self) -> list[T]:
         """All that is left, in one list: memory for everything. After an error the walk is where it was."""
         self._refuse_second_reader()
-        place, left = self._place, self._remaining
+        before = WalkState(self._place, left=self._remaining)
         items: list[T] = []
         try:
             self._reopen()
@@ -206,37 +126,40 @@ class Walk(Generic[T]):
                 if not await self._advance():
                     return items
         except BaseException:
-            self._leave_page(place)
-            self._left, self._memory = left, _NOTHING
+            self._state, self._page = before, None
             raise
 
     @property
     def _remaining(self) -> int | None:
         """The count of items that a limited walk may still hand over."""
-        if self._left is None or self._page is None:
-            return self._left
-        return self._left + length_hint(self._page.rest)
+        page = self._page
+        if page is None or page.after.left is None:
+            return self._state.left
+        return page.after.left + length_hint(page.rest)
 
     async def _advance(self) -> bool:
         """Go on to the next page; False at the end."""
         self._refuse_second_reader()
-        if self._left == 0:
-            return False
         page = self._page
         # Its bytes go only after those of the new page have come. Were they freed before, their memory would
         # go back to the operating system, and to get it again costs a tenth of a large page's time.
         raw = None if page is None else page.listing.raw
         if page is not None:
-            error = page.step.error
-            if page.step.next is None and error is None:
+            if length_hint(page.rest):  # another loop over this walk went on, and left the page in its midst
+                return True
+            if page.after.left == 0 or page.is_end:
                 return False
-            self._leave_page(self._place)
+            error = page.step.error
+            self._state, self._page = page.after, None
             del page  # its records go before the new ones come
             if error is not None:  # taken up again, the walk asks for the same page once more
-                raise self._cursor_error(error)
+                raise self._source.cursor_error(error)
+        if self._state.left == 0:
+            return False
         self._is_busy = True
         try:
-            self._take(await self._source.fetch(self._position()))
+            # Only a page that came and was taken moves the walk, and then all of its state at once.
+            self._page = await self._source.read(self._state, self._rules)
         finally:
             self._is_busy = False
         del raw
@@ -245,44 +168,11 @@ class Walk(Generic[T]):
     def _reopen(self) -> None:
         """Stand before the last page again where the walk has ended: what is new comes after its items."""
         page = self._page
-        if (
-            page is None
-            or page.step.next is not None
-            or page.step.error is not None
-            or length_hint(page.rest)
-        ):
+        if page is None or not page.is_end or length_hint(page.rest):
             return
         self._refuse_second_reader()
-        self._leave_page(self._place)
-        self._memory = _NOTHING
+        self._state, self._page = WalkState(self._place, left=page.after.left), None
 
     def _refuse_second_reader(self) -> None:
         if self._is_busy:
             raise RuntimeError(f"{self!r} is being read by another task: a walk has one reader at a time")
-
-    def _leave_page(self, place: Cursor) -> None:
-        self._start, self._page = place, None
-
-    def _take(self, listing: Listing[T]) -> None:
-        source = self._source
-        try:
-            taken = step(self._start, listing, self._rules, self._memory, source.largest.count)
-        except CursorError as error:
-            fault = self._cursor_error(str(error))
-            raise fault from None
-        # From here on nothing can fail: the state moves at once.
-        source.largest.note(len(listing.items))
-        items = taken.items if self._left is None else taken.items[: self._left]
-        self._left = None if self._left is None else self._left - len(items)
-        self._page, self._memory = _CurrentPage(listing, taken, items), taken.memory
-
-    def _cursor_error(self, words: str) -> CursorError:
-        error = CursorError(f"{self._source.name}: {words}")
-        error.operation = self._source.name
-        return error
-
-    def _position(self) -> Pairs:
-        rules, position = self._rules, self._start.position
-        if rules.size_asked or not rules.size_name or (position and rules.size_name in dict(position)):
-            return position
-        return (*position, (rules.size_name, str(rules.size)))

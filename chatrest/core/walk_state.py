@@ -1,4 +1,4 @@
-"""The input of a step beside its page: the rules of its list, and what the steps before it remembered."""
+"""The input of a step beside its page: the rules of its list, and the state that the steps before it left."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -50,3 +50,13 @@ class Memory(Struct, frozen=True):
     """By page numbers: behind the items of the last page that had any, for what is new may come there."""
     empty_pages: int = 0
     """How many pages in a row were empty."""
+
+
+class WalkState(Struct, frozen=True):
+    """The state of a walk between two pages: all that the next one needs."""
+
+    cursor: Cursor
+    """Where the next page is asked for."""
+    memory: Memory = Memory()
+    left: int | None = None
+    """How many items a limited walk may still give; None for no limit."""

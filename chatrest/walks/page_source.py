@@ -1,0 +1,140 @@
+"""The pages of a list, one by one: the half of a walk that fetches, and knows nothing of who iterates.
+
+`WalkSource.read(state, rules)` asks for the page at a state and takes it; what it returns holds the state
+after the page. A walk reads the next page when its consumer wants it, or a task reads it ahead: both do it here.
+"""
+
+from collections.abc import Awaitable, Callable, Iterator
+from functools import cached_property
+from operator import length_hint
+from typing import Any, Generic, TypeAlias, TypeVar, final
+
+from msgspec import Struct
+
+from ..core.cursor import Cursor, fingerprint
+from ..core.cursor_key import CursorKey
+from ..core.decode import Listing
+from ..core.endpoint import Pairs
+from ..core.paging import LargestPage
+from ..core.step import Step, step
+from ..core.walk_state import Rules, WalkState
+from ..errors import CursorError
+from ..models.meta import Meta
+
+T = TypeVar("T")
+
+Fetch: TypeAlias = Callable[[Pairs], Awaitable[Listing[T]]]
+"""Asks for the page at a position."""
+Sleep: TypeAlias = Callable[[float], Awaitable[None]]
+Dice: TypeAlias = Callable[[], float]
+
+
+@final
+class Page(Struct, Generic[T], frozen=True):
+    """One reply of a list, as the walk takes it."""
+
+    items: list[T]
+    """The items that are new to the walk, in its order."""
+    meta: Meta
+    raw: bytes
+    """The reply's body, byte for byte as served."""
+    cursor: Cursor
+    """The place after this page: commit it once the items are safe."""
+    repairs: tuple[str, ...] = ()
+    """What did not have its documented type and was coerced, one line a field."""
+
+    def __rich_repr__(self) -> list[tuple[str, object]]:
+        """Not the bytes: they may hold a credential."""
+        return [("items", self.items), ("meta", self.meta), ("raw", len(self.raw))]
+
+    def __repr__(self) -> str:
+        return f"<Page of {len(self.items)} items, {len(self.raw)} bytes>"
+
+
+class FetchedPage(Generic[T]):
+    """A page that was fetched and taken, whose items are handed over or wait for it."""
+
+    __slots__ = ("after", "items", "listing", "rest", "step")
+
+    def __init__(self, listing: Listing[T], step: Step[T], rules: Rules, left: int | None) -> None:
+        items = step.items if left is None else step.items[:left]
+        self.listing = listing
+        self.step = step
+        self.items = items
+        # The list's own iterator knows how much it has left: handing over an item costs no bookkeeping.
+        self.rest: Iterator[T] = iter(items)
+        cursor = step.cursor_after(len(items), rules.identify)
+        self.after = WalkState(cursor, step.memory, None if left is None else left - len(items))
+        """The state once all of its items are handed over."""
+
+    @property
+    def delivered(self) -> int:
+        """The count of items that were handed over."""
+        return len(self.items) - length_hint(self.rest)
+
+    @property
+    def is_end(self) -> bool:
+        """True for the last page of the list as it was served."""
+        return self.step.next is None and self.step.error is None
+
+    @property
+    def leads_on(self) -> bool:
+        """True where the walk wants another page after this one."""
+        return self.step.next is not None and self.step.error is None and self.after.left != 0
+
+
+class WalkSource(Struct, Generic[T], frozen=True, kw_only=True, dict=True):
+    """The list that a walk reads, with all that stays the same as it goes on."""
+
+    fetch: Fetch[T]
+    rules: Rules
+    name: str
+    """The operation's name."""
+    largest: LargestPage
+    """Of this list in this session, asked with the same size; a limited walk is measured by it, too."""
+    cursor_key: CursorKey | None = None
+    """Signs the walk's cursors."""
+    identity: tuple[Any, ...] = ()
+    """What is listed: operation, path, acting user, app and filters."""
+    timing: Callable[[], tuple[Sleep, Dice]] | None = None
+    """Gives the session's sleep and dice; None for those of asyncio and of the standard library."""
+
+    @cached_property
+    def query(self) -> str:
+        """The fingerprint of what is listed; most walks end without anybody asking for it."""
+        return fingerprint(*self.identity)
+
+    def __rich_repr__(self) -> list[tuple[str, object]]:
+        """Not the key."""
+        return [("name", self.name), ("rules", self.rules)]
+
+    def __repr__(self) -> str:
+        return f"<WalkSource {self.name}>"
+
+    async def read(self, state: WalkState, rules: Rules) -> FetchedPage[T]:
+        """Return the page at `state`, fetched with one call.
+
+        Raises `CursorError` for a page that the walk cannot honestly take, and the errors of the call;
+        neither changes anything.
+        """
+        listing = await self.fetch(_position(state.cursor.position, rules))
+        try:
+            result = step(state.cursor, listing, rules, state.memory, self.largest.count)
+        except CursorError as error:
+            fault = self.cursor_error(str(error))
+            raise fault from None
+        self.largest.note(len(listing.items))
+        return FetchedPage(listing, result, rules, state.left)
+
+    def cursor_error(self, words: str) -> CursorError:
+        """Return the error that says why the walk cannot go on, with the operation's name."""
+        error = CursorError(f"{self.name}: {words}")
+        error.operation = self.name
+        return error
+
+
+def _position(position: Pairs, rules: Rules) -> Pairs:
+    """The query pairs that ask for a page, with its size where neither the query nor the position says it."""
+    if rules.size_asked or not rules.size_name or (position and rules.size_name in dict(position)):
+        return position
+    return (*position, (rules.size_name, str(rules.size)))
