@@ -6,17 +6,26 @@ open across a `yield`: no response, no timeout, no task.
 """
 
 from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from functools import partial
 from operator import length_hint
-from typing import Generic, NoReturn, TypeVar, final
+from typing import TYPE_CHECKING, Final, Generic, NoReturn, TypeVar, final
 
 from msgspec import structs
 
+from .core.arguments import check_count
 from .core.cursor import Cursor
 from .core.walk_state import Rules, WalkState
 from .errors import RequestInvalidError
 from .walks.page_source import Fetch as Fetch, FetchedPage, Page as Page, WalkSource as WalkSource
 
+if TYPE_CHECKING:
+    from .walks.ahead import ReadAhead
+
 T = TypeVar("T")
+
+AHEAD_BYTES: Final = 16 * 1024 * 1024
+"""Bytes of the pages that wait for the consumer of a walk that is read ahead."""
 
 
 @final
@@ -41,6 +50,7 @@ class Walk(Generic[T]):
         self._rules = source.rules if rules is None else rules
         self._state = WalkState(start, left=left)
         self._page: FetchedPage[T] | None = None
+        self._ahead: ReadAhead[T] | None = None
         self._is_busy = False
 
     def __repr__(self) -> str:
@@ -113,6 +123,36 @@ class Walk(Generic[T]):
         """A walk of the same list from another place of it."""
         return Walk(self._source, structs.replace(cursor, mac=b""), self._remaining, self._rules)
 
+    def ahead(self, pages: int = 2, max_bytes: int = AHEAD_BYTES) -> AbstractAsyncContextManager["Walk[T]"]:
+        """Read the next pages while the consumer works: `async with walk.ahead() as items`.
+
+        Gives this walk: the same items in the same order, with the cursor after every item, and the error of
+        a page only after all items before it. Each page is asked for as soon as the page before it has come,
+        up to `pages` pages before the consumer, and as long as the bodies of those that wait have fewer than
+        `max_bytes` bytes; one page more may always be on its way. Memory: the bodies and the records of all
+        of these. Of a `limit`, no page beyond its items is asked for.
+
+        The block owns one task; it has ended when the block is left, in any way. Pages that came for nothing
+        are dropped, and the walk goes on after the last item that was handed over. Raises
+        `RequestInvalidError` for arguments that are not whole numbers from 1, and `RuntimeError` where the
+        walk is being read ahead already.
+        """
+        from .walks.ahead import ReadAhead  # the only part of a walk that needs asyncio
+
+        pages, max_bytes = check_count("pages", pages), check_count("max_bytes", max_bytes)
+        return self._reading_ahead(ReadAhead(partial(self._source.read, rules=self._rules), pages, max_bytes))
+
+    @asynccontextmanager
+    async def _reading_ahead(self, reader: "ReadAhead[T]") -> AsyncIterator["Walk[T]"]:
+        if self._ahead is not None:
+            raise RuntimeError(f"{self!r} is being read ahead already: leave that block first")
+        self._ahead = reader
+        try:
+            yield self
+        finally:
+            self._ahead = None
+            await reader.close()
+
     async def collect(self) -> list[T]:
         """All that is left, in one list: memory for everything. After an error the walk is where it was."""
         self._refuse_second_reader()
@@ -159,7 +199,10 @@ class Walk(Generic[T]):
         self._is_busy = True
         try:
             # Only a page that came and was taken moves the walk, and then all of its state at once.
-            self._page = await self._source.read(self._state, self._rules)
+            if self._ahead is None:
+                self._page = await self._source.read(self._state, self._rules)
+            else:
+                self._page = await self._ahead.take(self._state)
         finally:
             self._is_busy = False
         del raw

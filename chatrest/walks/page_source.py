@@ -1,7 +1,7 @@
 """The pages of a list, one by one: the half of a walk that fetches, and knows nothing of who iterates.
 
 `WalkSource.read(state, rules)` asks for the page at a state and takes it; what it returns holds the state
-after the page. A walk reads the next page when its consumer wants it, or a task reads it ahead: both do it here.
+after the page. A walk reads the next page when its consumer wants it, or a task reads it ahead: both call it.
 """
 
 from collections.abc import Awaitable, Callable, Iterator
