@@ -35,7 +35,9 @@ class ReadAhead(Generic[T]):
         self._next: WalkState | None = None
         """The state that the next page which is handed over was read at; None before a start."""
         self._task: asyncio.Task[None] | None = None
-        # One event for both sides: the reader waits only where a page waits, the consumer where none does.
+        self._is_wanted = False
+        """True while the consumer waits for a page."""
+        # One event for both sides: the task waits only where a page is there, the consumer where none is.
         self._changed = asyncio.Event()
 
     async def take(self, state: WalkState) -> FetchedPage[T]:
@@ -47,10 +49,14 @@ class ReadAhead(Generic[T]):
         if state is not self._next:
             await self.close()
             self._start(state)
-        while not self._waiting:
-            self._raise_failure()
-            self._changed.clear()
-            await self._changed.wait()
+        self._is_wanted = True
+        try:
+            while not self._waiting:
+                self._raise_failure()
+                self._changed.clear()
+                await self._changed.wait()
+        finally:
+            self._is_wanted = False
         page = self._waiting.popleft()
         self._bytes -= len(page.listing.raw)
         self._next = page.after if page.leads_on else None
@@ -83,9 +89,8 @@ class ReadAhead(Generic[T]):
         self._task.add_done_callback(lambda _: self._changed.set())
 
     async def _run(self, state: WalkState) -> None:
-        pages, max_bytes = self._limits
         while True:
-            while len(self._waiting) >= pages or self._bytes >= max_bytes:
+            while self._is_full:
                 self._changed.clear()
                 await self._changed.wait()
             page = await self._read(state)
@@ -96,6 +101,16 @@ class ReadAhead(Generic[T]):
                 return
             state = page.after
             del page  # it belongs to the consumer: the records go when he has done with them
+
+    @property
+    def _is_full(self) -> bool:
+        """True where no further page is asked for. A page that the consumer waits for counts as handed over.
+
+        Else the request for the page after it would go out only when the consumer awaits something again.
+        """
+        pages, max_bytes = self._limits
+        wanted = len(self._waiting[0].listing.raw) if self._is_wanted and self._waiting else 0
+        return len(self._waiting) - self._is_wanted >= pages or self._bytes - wanted >= max_bytes
 
     def _raise_failure(self) -> None:
         """Raise the error that ended the task, and forget it: the next page is then asked for anew."""
