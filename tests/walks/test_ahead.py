@@ -1,4 +1,4 @@
-"""A walk that is read ahead: the same items, cursors and errors, within its bounds, and nothing left behind."""
+"""A walk that is read ahead: the same items, cursors and errors, within bounds, and nothing left behind."""
 
 import asyncio
 import gc
@@ -288,11 +288,16 @@ async def test_a_timeout_ends_a_wait_for_a_page() -> None:
 
 async def test_an_error_of_the_consumer_is_raised_as_it_is() -> None:
     service = Service(tuple(range(1, 60)), faults={2: ServerError("of a page that nobody came to")})
-    with pytest.raises(KeyError, match="the consumer's own"):
-        async with walk_over(suspending(service.fetch), Cursor("q")).ahead() as items:
+    walk = walk_over(suspending(service.fetch), Cursor("q"))
+
+    async def consume() -> None:
+        async with walk.ahead() as items:
             async for _ in items:
                 await settle()
                 raise KeyError("the consumer's own")
+
+    with pytest.raises(KeyError, match="the consumer's own"):
+        await consume()
 
 
 async def test_a_generator_around_the_block_can_be_closed_or_dropped() -> None:
