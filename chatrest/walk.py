@@ -13,14 +13,17 @@ from typing import TYPE_CHECKING, Final, Generic, NoReturn, TypeVar, final
 
 from msgspec import structs
 
-from .core.arguments import check_count
+from .core.arguments import check, check_count
 from .core.cursor import Cursor
+from .core.polling import behind_last, follow_fault
+from .core.timeouts import check_seconds
 from .core.walk_state import Rules, WalkState
 from .errors import RequestInvalidError
 from .walks.page_source import Fetch as Fetch, FetchedPage, Page as Page, WalkSource as WalkSource
 
 if TYPE_CHECKING:
     from .walks.ahead import ReadAhead
+    from .walks.follow import Follow, Poller
 
 T = TypeVar("T")
 
@@ -78,27 +81,33 @@ class Walk(Generic[T]):
             return self._state.cursor
         return self._page.step.cursor_after(self._page.delivered, self._rules.identify)
 
-    async def __aiter__(self) -> AsyncIterator[T]:
+    def __aiter__(self) -> AsyncIterator[T]:
         """The items, one by one; stops only at the last page.
 
         Where the walk had ended before, asks for what is new since.
         """
+        return self._items()
+
+    def pages(self) -> AsyncGenerator[Page[T]]:
+        """The pages that hold something new, each with its bytes as served and the cursor after it."""
+        return self._pages()
+
+    async def _items(self, poller: "Poller | None" = None) -> AsyncGenerator[T]:
         self._reopen()
         while True:
             if self._page is not None:
                 for item in self._page.rest:
                     yield item
-            if not await self._advance():
+            if not (await self._advance() or await self._wait_for_more(poller)):
                 return
 
-    async def pages(self) -> AsyncGenerator[Page[T]]:
-        """The pages that hold something new, each with its bytes as served and the cursor after it."""
+    async def _pages(self, poller: "Poller | None" = None) -> AsyncGenerator[Page[T]]:
         self._reopen()
         while True:
             if (page := self._page) is not None and (items := list(page.rest)):
                 listing = page.listing
                 yield Page(items, listing.meta, listing.raw, self.cursor, listing.repairs)
-            if not await self._advance():
+            if not (await self._advance() or await self._wait_for_more(poller)):
                 return
 
     def limit(self, count: int) -> "Walk[T]":
@@ -152,6 +161,41 @@ class Walk(Generic[T]):
         finally:
             self._ahead = None
             await reader.close()
+
+    def follow(self, every: float = 10.0) -> "Follow[T]":
+        """The items, and after the end those that are new, as they come: `async for item in walk.follow()`.
+
+        After the end it asks again at intervals of at most `every` seconds, and at least an eighth of that:
+        half as long after a request that brought something, twice as long after one that brought nothing.
+        Costs one request an interval, under the same pace, retries and deadlines as every call. Moves this
+        walk, whose cursor is right after every item. It ends only with a `limit`; after a final error, a
+        `break` or a cancel, `follow` again, also in another process from the cursor.
+
+        Raises `RequestInvalidError`, before anything is sent, for a list that has no end at which something
+        new comes: one that goes by page numbers, in one reply, or not known to go `append`.
+        """
+        from .walks.follow import Follow, Poller  # as above
+
+        check(every is not None, "every", every, "a number of seconds above 0")
+        seconds = check_seconds("every", every)
+        assert seconds is not None
+        if (fault := follow_fault(self._place, self._rules.paging)) is not None:
+            raise RequestInvalidError(f"{self._source.name}: the list cannot be followed: {fault}")
+        poller = partial(Poller, seconds, self._source)
+        return Follow(lambda: self.cursor, self._items, self._pages, poller)
+
+    async def _wait_for_more(self, poller: "Poller | None") -> bool:
+        """Wait at the end until it is time to ask for what is new; False where nobody follows the walk."""
+        if poller is None or self._remaining == 0:
+            return False
+        self._is_busy = True
+        try:
+            await poller.wait(self._place.delivered)
+        finally:
+            self._is_busy = False
+        self._reopen()
+        self._state = structs.replace(self._state, cursor=behind_last(self._state.cursor))
+        return True
 
     async def collect(self) -> list[T]:
         """All that is left, in one list: memory for everything. After an error the walk is where it was."""

@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable, Mapping
 from functools import cache, partial
 from operator import attrgetter
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from msgspec import structs
 
@@ -15,6 +15,7 @@ from ..core.paging import LARGEST_PAGE, ONE_REPLY, UNPAGED, Paging
 from ..core.rows import AsRows, row_identity
 from ..core.walk_state import Rules
 from ..walk import Walk, WalkSource
+from ..walks.page_source import Dice, Sleep
 
 T = TypeVar("T")
 
@@ -48,6 +49,7 @@ def walk(send: Send, call: Call[Listing[T]], cursor: Cursor | str | None) -> Wal
         name=endpoint.name,
         largest=send.page_sizes.of(send.app_id, endpoint.name, size_name, size),
         cursor_key=send.cursor_key,
+        timing=partial(_timing, send),
         identity=(endpoint.name, call.path, acting_user, send.app_id, filters),
     )
     if cursor is None:
@@ -69,6 +71,15 @@ _identifier = cache(attrgetter)
 
 def _fetch(send: Send, call: Call[Listing[Any]], position: Pairs) -> Awaitable[Listing[Any]]:
     return send(structs.replace(call, position=position))
+
+
+def _timing(send: Send) -> tuple[Sleep, Dice]:
+    """Return the sleep and the dice of the session that sends."""
+    if isinstance(send, AsRows):
+        return _timing(send.origin)
+    # The sender of a session has no public names for them. They are wanted by walks that are followed alone.
+    options = cast("Any", send)._client._make_context.keywords
+    return options["timing"].sleep, options["dice"]
 
 
 def _identity(send: Send, reply: Any) -> Callable[[Any], str]:
