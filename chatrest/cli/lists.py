@@ -23,7 +23,7 @@ from . import streams
 from .counter import counter
 from .environment import management, session
 from .filters import ListCommand, filter_options, query_of
-from .running import run
+from .running import run, until_reader_leaves
 
 limit_option: Final = click.option(
     "--limit", type=click.IntRange(min=0), metavar="N", help="Print no more than N.  [default: all]"
@@ -53,10 +53,15 @@ class ListPrinter:
                 error.add_note(f"continue with the same command and --cursor {self._written}")
             raise
 
-    async def write(self, walk: Walk[Any], limit: int | None) -> None:
-        """Write at most `limit` records of the walk; the cursor advances only after a page is written."""
+    async def write(self, walk: Walk[Any], limit: int | None, every: float | None = None) -> None:
+        """Write at most `limit` records of the walk; the cursor advances only after a page is written.
+
+        With `every` it goes on after the end, and asks for new records at most `every` seconds later.
+        """
+        walk = walk if limit is None else walk.limit(limit)
+        pages = walk.pages() if every is None else walk.follow(every).pages()
         with counter(self._noun) as count:
-            async for page in (walk if limit is None else walk.limit(limit)).pages():
+            async for page in pages:
                 lines = [self._convert(bytes(row.raw)) for row in page.items]
                 streams.write(b"".join(b"%b\n" % line for line in lines))
                 self._written = page.cursor
@@ -68,25 +73,54 @@ class ListPrinter:
 @click.option("--on-behalf-of", metavar="UID", help="Print the messages between this user and UID.")
 @limit_option
 @cursor_option
+@click.option(
+    "--follow", is_flag=True, help="Print from old to new, then wait for new messages, until interrupted."
+)
+@click.option(
+    "--every",
+    type=click.FloatRange(min=0, min_open=True),
+    metavar="SECONDS",
+    default=10.0,
+    show_default=True,
+    help="With --follow: ask for new messages at least so often, and up to 8 times as often while some come.",
+)
 @filter_options(MessageQuery)
-def messages(uid: str, on_behalf_of: str | None, limit: int | None, cursor: str | None, **given: Any) -> None:
+def messages(
+    uid: str,
+    on_behalf_of: str | None,
+    limit: int | None,
+    cursor: str | None,
+    follow: bool,
+    every: float,
+    **given: Any,
+) -> None:
     """Print the messages of UID, one JSON line each, exactly as the service sends them.
 
     If a run is interrupted or fails, its last line on standard error says how to continue.
+
+    With --follow the command ends with status 130 when it is interrupted (Ctrl-C), and with status 0 when the
+    reader of its output is gone.
 
     \b
     Examples:
       chatrest messages bob --on-behalf-of alice > talk.jsonl
       chatrest messages bob --on-behalf-of alice --affix append --limit 10
       chatrest messages bob --search-key invoice --has-attachments | jq .data.text
+      chatrest messages bob --follow --from-timestamp 1767225600
     """
+    if follow and given["filter_affix"] is None:
+        given["filter_affix"] = "append"
 
     async def work(printer: ListPrinter) -> None:
         query = query_of(MessageQuery, given)
         async with session() as chat:
             lists = Messages(AsRows(chat.sender))
             walk = lists.list_user(uid, on_behalf_of=on_behalf_of, query=query, cursor=cursor)
-            await printer.write(walk, limit)
+            if not follow:
+                await printer.write(walk, limit)
+                return
+            async with until_reader_leaves():
+                await printer.write(walk, limit, every)
 
     ListPrinter("messages").run(work)
 

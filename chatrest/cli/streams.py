@@ -1,6 +1,7 @@
 """Standard output and standard error: UTF-8 in any locale, whole lines, and no error at exit."""
 
 import os
+import stat
 import sys
 from io import UnsupportedOperation
 from typing import BinaryIO, Final
@@ -58,6 +59,15 @@ def detach_stdout() -> None:
     null = os.open(os.devnull, os.O_WRONLY)
     os.dup2(null, number)
     os.close(null)
+
+
+def pipe_number() -> int | None:
+    """Return the file descriptor of standard output if it is a pipe; None for anything else."""
+    try:
+        number = sys.stdout.fileno()
+        return number if stat.S_ISFIFO(os.fstat(number).st_mode) else None
+    except (AttributeError, OSError, ValueError):  # no stream, one of a test, a closed one
+        return None
 
 
 def is_terminal(name: str) -> bool:
