@@ -3,6 +3,7 @@
     pip install "chatrest[bench]"
     python -m benchmarks.decode         # decoding a page into typed messages, against other decoders
     python -m benchmarks.walk           # a typed walk over loopback HTTP, against hand-written clients
+    python -m benchmarks.ahead          # a walk that is read ahead, against one without, in wall and CPU time
     python -m benchmarks.export         # an export, against receiving only, against dlt, and its memory
     python -m benchmarks.overhead       # a call with all features, against hand-written aiohttp
     python -m benchmarks.import_time    # `import chatrest`, against `import aiohttp`
@@ -11,7 +12,7 @@
 
 `--help` shows the sizes. `pace` runs in virtual time: its figures do not depend on the machine, and it takes
 about a minute and a half, as does `export`, whose comparison with dlt needs the extra `chatrest[compare]`.
-`waits` measures wall clock time. All others measure CPU time of the measured process: a busy machine changes
+`waits` and a part of `ahead` measure wall clock time. All others measure CPU time of the measured process: a busy machine changes
 the seconds, but hardly the ratios. The contestants run in random order in every round. The tables show
 medians over the rounds; a ratio is the median of the ratios of each round, so a machine that slows down
 during a run favours no contestant.

@@ -10,7 +10,7 @@ import pytest
 pytest.importorskip("httpx")
 pytest.importorskip("pydantic")
 
-from benchmarks import decode, export, import_time, measure, overhead, pace, pages, waits, walk
+from benchmarks import ahead, decode, export, import_time, measure, overhead, pace, pages, waits, walk
 from benchmarks.clients import CLIENTS
 from benchmarks.server import KEY, ComposedList, ServerProcess
 from benchmarks.virtual_time import run
@@ -37,6 +37,23 @@ def test_walk_prints_a_row_for_every_client_and_size(capsys: pytest.CaptureFixtu
     assert output.startswith("A typed walk over 250 messages on loopback")
     assert all(output.count(f"\n{client} ") == len(walk.GOALS) for client in CLIENTS)
     assert all(output.count(f" {goal}\n") == 1 for goal in ("<= 1.10", "<= 1.05"))
+
+
+def test_ahead_prints_its_tables(capsys: pytest.CaptureFixture[str]) -> None:
+    ahead.main(["--rounds=1", "--pages=3", "--latency=1", "--messages=250"])
+    output = capsys.readouterr().out
+    assert output.startswith("A walk over 3 pages of 100 messages, with 1 ms of work on each")
+    assert all(output.count(f"\n{name} ") == 1 + len(ahead.SIZES) for name in ahead.CONTESTANTS)
+    assert output.count(" <= 0.60\n") == 2
+
+
+async def test_a_walk_ahead_without_all_messages_is_an_error() -> None:
+    with ServerProcess(20) as server:
+        async with AsyncSession(server.app) as session:
+            for contestant in ahead.CONTESTANTS.values():
+                await ahead._consume(session, contestant, 7, 20, 0)
+                with pytest.raises(AssertionError, match="20 messages, 21 expected"):
+                    await ahead._consume(session, contestant, 7, 21, 0)
 
 
 def test_import_time_prints_a_row_for_every_statement(capsys: pytest.CaptureFixture[str]) -> None:
