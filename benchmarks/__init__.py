@@ -13,7 +13,7 @@
 `--help` shows the sizes. `pace` runs in virtual time: its figures do not depend on the machine, and it takes
 about a minute and a half, as does `export`, whose comparison with dlt needs the extra `chatrest[compare]`.
 `waits` and a part of `ahead` measure wall clock time. All others measure CPU time of the measured process: a
-busy machine changes the seconds, but hardly the ratios. The contestants run in random order in every round. The tables show
-medians over the rounds; a ratio is the median of the ratios of each round, so a machine that slows down
-during a run favours no contestant.
+busy machine changes the seconds, but hardly the ratios. The contestants run in random order in every round.
+The tables show medians over the rounds; a ratio is the median of the ratios of each round, so a machine that
+slows down during a run favours no contestant.
 """
