@@ -23,7 +23,7 @@ from .walks.page_source import Fetch as Fetch, FetchedPage, Page as Page, WalkSo
 
 if TYPE_CHECKING:
     from .walks.ahead import ReadAhead
-    from .walks.follow import Follow, Poller
+    from .walks.follow import Follower, Poller
 
 T = TypeVar("T")
 
@@ -162,7 +162,7 @@ class Walk(Generic[T]):
             self._ahead = None
             await reader.close()
 
-    def follow(self, every: float = 10.0) -> "Follow[T]":
+    def follow(self, every: float = 10.0) -> "Follower[T]":
         """The items, and after the end those that are new, as they come: `async for item in walk.follow()`.
 
         After the end it asks again at intervals of at most `every` seconds, and at least an eighth of that:
@@ -174,7 +174,7 @@ class Walk(Generic[T]):
         Raises `RequestInvalidError`, before anything is sent, for a list that has no end at which something
         new comes: one that goes by page numbers, in one reply, or not known to go `append`.
         """
-        from .walks.follow import Follow, Poller  # as above
+        from .walks.follow import Follower, Poller  # as above
 
         check(every is not None, "every", every, "a number of seconds above 0")
         seconds = check_seconds("every", every)
@@ -182,7 +182,7 @@ class Walk(Generic[T]):
         if (fault := follow_fault(self._place, self._rules.paging)) is not None:
             raise RequestInvalidError(f"{self._source.name}: the list cannot be followed: {fault}")
         poller = partial(Poller, seconds, self._source)
-        return Follow(lambda: self.cursor, self._items, self._pages, poller)
+        return Follower(lambda: self.cursor, self._items, self._pages, poller)
 
     async def _wait_for_more(self, poller: "Poller | None") -> bool:
         """Wait at the end until it is time to ask for what is new; False where nobody follows the walk."""

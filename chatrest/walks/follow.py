@@ -31,7 +31,7 @@ class Poller:
 
 
 @final
-class Follow(Generic[T]):
+class Follower(Generic[T]):
     """A list that is followed: `async for item in walk.follow()` goes on until it is left.
 
     Moves the walk: its cursor is right after every item, and after an error or a `break` the walk, or another

@@ -286,7 +286,7 @@ async def test_a_timeout_ends_a_wait_for_a_page() -> None:
             await items.collect()
 
 
-async def test_an_error_of_the_consumer_is_raised_as_it_is() -> None:
+async def test_an_error_of_the_consumer_is_raised_as_it_is(caplog: pytest.LogCaptureFixture) -> None:
     service = Service(tuple(range(1, 60)), faults={2: ServerError("of a page that nobody came to")})
     walk = walk_over(suspending(service.fetch), Cursor("q"))
 
@@ -298,6 +298,9 @@ async def test_an_error_of_the_consumer_is_raised_as_it_is() -> None:
 
     with pytest.raises(KeyError, match="the consumer's own"):
         await consume()
+    gc.collect(1)
+    assert len(service.asked) == 3
+    assert caplog.records == []
 
 
 async def test_a_generator_around_the_block_can_be_closed_or_dropped() -> None:

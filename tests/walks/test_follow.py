@@ -6,19 +6,20 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import assume, given, settings, strategies as st
 
 from chatrest import App, AsyncSession, MessageQuery
 from chatrest.core.cursor import Cursor
-from chatrest.core.paging import BY_PAGE, BY_UPDATED, ONE_REPLY, LargestPage
+from chatrest.core.paging import BY_ID, BY_NEXT, BY_PAGE, BY_THREAD, BY_UPDATED, ONE_REPLY, LargestPage
 from chatrest.core.rows import AsRows
-from chatrest.errors import RequestInvalidError, ServerError
+from chatrest.errors import CursorError, RequestInvalidError, ServerError
 from chatrest.resources.messages import Messages
 from chatrest.walk import Walk, WalkSource
-from chatrest.walks.follow import Follow
+from chatrest.walks.follow import Follower
 from tests.faulty import KEY
 from tests.stage import Stage, reply
-from tests.walking import Service, few, rules_for, run, services, sizes
+from tests.test_walk_any_server import Server, servers
+from tests.walking import Service, few, many, rules_for, run, services, sizes
 
 pytestmark = pytest.mark.usefixtures("tidy")
 
@@ -60,7 +61,7 @@ class Clock:
         return Walk(source, start)
 
 
-async def ids_of(items: Follow[Any] | Walk[Any], into: list[str]) -> None:
+async def ids_of(items: Follower[Any] | Walk[Any], into: list[str]) -> None:
     """Read until the plan of the clock ends."""
     try:
         async for item in items:
@@ -104,6 +105,38 @@ def test_a_token_after_any_item_goes_on_with_the_rest(service: Service, size: in
         ids: list[str] = []
         run(ids_of(Clock(service, []).walk(size, token).follow(), ids))
         assert ids == whole[count:]
+
+
+@settings(many, derandomize=True)
+@given(
+    servers(BY_ID, BY_NEXT, BY_THREAD), st.sampled_from([2, 3, 1000]), st.lists(st.integers(0, 4), max_size=4)
+)
+def test_any_server_gives_every_new_item_once_or_an_error(server: Server, size: int, plan: list[int]) -> None:
+    assume(server.position != "other direction")
+    ids: list[str] = []
+
+    async def sleep(_: float) -> None:
+        if not plan:
+            raise EnoughError
+        last = max(map(int, server.ids), default=0)
+        server.ids += tuple(str(number) for number in range(last + 1, last + 1 + plan.pop(0)))
+
+    server.largest.note(min(server.seen, size))
+    source: WalkSource[Any] = WalkSource(
+        fetch=server.fetch,
+        rules=rules_for(size, server.paging.size_name(None), server.paging),
+        name="messages.list",
+        largest=server.largest,
+        timing=lambda: (sleep, lambda: 1.0),
+    )
+    is_whole = True
+    try:
+        run(ids_of(Walk(source, Cursor("q", APPEND, "append")).follow(), ids))
+    except CursorError:
+        is_whole = False
+    assert ids == sorted(set(ids), key=int), "an item came twice, or not in order"
+    if is_whole and server.can_be_walked("append"):
+        assert ids == list(server.ids), "items were lost without an error"
 
 
 def test_after_an_error_another_follow_goes_on() -> None:
