@@ -2,7 +2,8 @@
 
 A walk is an object with a cursor, and its generators are disposable: the state moves only after a page has
 come, and only as items are handed over, so an error, a `break` or a cancel loses nothing. Nothing is held
-open across a `yield`: no response, no timeout, no task.
+open across a `yield`: no response, no timeout, no task. What reads ahead owns a task, and is a context
+manager for this reason.
 """
 
 from collections.abc import AsyncGenerator, AsyncIterator
@@ -93,7 +94,7 @@ class Walk(Generic[T]):
         return self._pages()
 
     async def _items(self, poller: "Poller | None" = None) -> AsyncGenerator[T]:
-        self._reopen()
+        self._begin()
         while True:
             if self._page is not None:
                 for item in self._page.rest:
@@ -102,7 +103,7 @@ class Walk(Generic[T]):
                 return
 
     async def _pages(self, poller: "Poller | None" = None) -> AsyncGenerator[Page[T]]:
-        self._reopen()
+        self._begin()
         while True:
             if (page := self._page) is not None and (items := list(page.rest)):
                 listing = page.listing
@@ -203,7 +204,7 @@ class Walk(Generic[T]):
         before = WalkState(self._place, left=self._remaining)
         items: list[T] = []
         try:
-            self._reopen()
+            self._begin()
             while True:
                 if self._page is not None:
                     items.extend(self._page.rest)
@@ -251,6 +252,12 @@ class Walk(Generic[T]):
             self._is_busy = False
         del raw
         return True
+
+    def _begin(self) -> None:
+        """Prepare for a consumer: what is new is asked for, and in the midst of a page the page after it."""
+        self._reopen()
+        if self._ahead is not None and self._page is not None and self._page.leads_on:
+            self._ahead.prepare(self._page.after)
 
     def _reopen(self) -> None:
         """Stand before the last page again where the walk has ended: what is new comes after its items."""

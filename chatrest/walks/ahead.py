@@ -40,6 +40,11 @@ class ReadAhead(Generic[T]):
         # One event for both sides: the task waits only where a page is there, the consumer where none is.
         self._changed = asyncio.Event()
 
+    def prepare(self, state: WalkState) -> None:
+        """Read the page at `state`, unless the task reads already: the walk stands in the page before it."""
+        if self._task is None:
+            self._start(state)
+
     async def take(self, state: WalkState) -> FetchedPage[T]:
         """Return the page at `state`; waits until it has come.
 

@@ -219,6 +219,18 @@ async def test_nothing_is_asked_for_before_the_first_item_is() -> None:
     assert service.asked == []
 
 
+async def test_a_walk_that_stands_in_a_page_reads_ahead_from_there() -> None:
+    service = Service(tuple(range(1, 60)))
+    walk = walk_over(suspending(service.fetch), Cursor("q"))
+    assert (await anext(aiter(walk))).id == "1"
+    async with walk.ahead() as items:
+        for number in (2, 3):  # a second loop within the block asks for nothing again
+            assert (await anext(aiter(items))).id == str(number)
+            await settle()
+            assert len(service.asked) == 3
+        assert [item.id for item in await items.limit(2).collect()] == ["4", "5"]
+
+
 async def test_the_next_page_is_asked_for_while_the_consumer_works() -> None:
     service, events = Service(tuple(range(1, 7))), []
 
