@@ -80,7 +80,7 @@ class FetchedPage(Generic[T]):
     @property
     def leads_on(self) -> bool:
         """True where the walk wants another page after this one."""
-        return self.step.next is not None and self.step.error is None and self.after.left != 0
+        return self.step.next is not None and self.after.left != 0
 
 
 class WalkSource(Struct, Generic[T], frozen=True, kw_only=True, dict=True):

@@ -288,6 +288,52 @@ def test_a_cancel_at_any_await_loses_nothing(cancels: int, turn: int, bound: tup
     assert ids == service.expected("append")
 
 
+async def test_collect_that_is_cancelled_begins_again_where_it_was() -> None:
+    service = Service(tuple(range(1, 16)))
+    walk = walk_over(suspending(service.fetch), Cursor("q"))
+    async with walk.ahead() as items:
+        task = asyncio.create_task(items.collect())
+        for _ in range(10):
+            await asyncio.sleep(0)
+        assert 2 < len(service.asked) < 6
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        assert [item.id for item in await items.collect()] == service.expected("append")
+
+
+async def test_a_cancel_while_the_block_is_left_is_raised_after_its_end() -> None:
+    service = Service(tuple(range(1, 16)))
+    walk, leaving = walk_over(suspending(service.fetch), Cursor("q")), asyncio.Event()
+
+    async def consume() -> None:
+        async with walk.ahead() as items:
+            async for _ in items:
+                leaving.set()
+                break
+
+    task = asyncio.create_task(consume())
+    await leaving.wait()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    await asyncio.sleep(0)
+    assert asyncio.all_tasks() == {asyncio.current_task()}
+
+
+async def test_a_limit_that_a_page_fulfils_hides_the_error_after_it() -> None:
+    async def fetch(position: Pairs) -> Listing[Item]:
+        return Listing([Item("1"), Item("2")], Meta(), b"{}", position_fault="meta.next: no object")
+
+    walk = walk_over(fetch, Cursor("q"))
+    assert len(await walk.limit(2).collect()) == 2
+    async with walk.limit(2).ahead() as items:
+        assert len(await items.collect()) == 2
+    async with walk.ahead() as items:
+        with pytest.raises(CursorError, match=r"meta\.next"):
+            await items.collect()
+
+
 async def test_a_timeout_ends_a_wait_for_a_page() -> None:
     async def fetch(position: Pairs) -> Listing[Item]:
         await asyncio.Event().wait()
@@ -310,8 +356,27 @@ async def test_an_error_of_the_consumer_is_raised_as_it_is(caplog: pytest.LogCap
 
     with pytest.raises(KeyError, match="the consumer's own"):
         await consume()
-    gc.collect(1)
+    gc.collect()
     assert len(service.asked) == 3
+    assert caplog.records == []
+
+
+async def test_an_error_of_a_fetch_that_is_cancelled_is_not_logged(caplog: pytest.LogCaptureFixture) -> None:
+    service = Service(tuple(range(1, 60)))
+
+    async def fetch(position: Pairs) -> Listing[Item]:
+        if len(service.asked) < 2:
+            return await service.fetch(position)
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            raise ServerError("while it was cancelled") from None
+        raise AssertionError
+
+    async with walk_over(fetch, Cursor("q")).ahead() as items:
+        assert (await anext(aiter(items))).id == "1"
+        await settle()
+    gc.collect()
     assert caplog.records == []
 
 
