@@ -125,7 +125,7 @@ def _envelope(raw: bytes) -> Parts:
     if body.startswith(_GZIP):
         raise ReplyUnreadableError("the body is compressed with gzip")
     if not body.startswith(b"{"):
-        raise ReplyUnreadableError(f"expected an object, got {type_name(read_record(body))}")
+        raise ReplyUnreadableError(f"expected an object, got {_type_name(body)}")
     return members(body)
 
 
@@ -152,7 +152,7 @@ def _envelope_fields(envelope: Parts) -> dict[str, Any]:
 def _payload(kind: type[Any], trigger: str, raw: bytes) -> Any:
     """Return the typed `data` of an event; raises `CoercionError` where it is not of its shape."""
     if raw[:1] != b"{":
-        raise CoercionError(f"data: expected object, got {type_name(read_record(raw) if raw else UNSET)}")
+        raise CoercionError(f"data: expected object, got {_type_name(raw)}")
     if kind is CampaignEvent:
         return _typed("data", Json, raw)
     parts = members(raw)
@@ -223,7 +223,14 @@ def _typed(path: str, kind: Any, raw: bytes) -> Any:
     return coerced(value, shape(kind), path, [])
 
 
+def _type_name(raw: bytes) -> str:
+    """Return what a JSON value is; an array is not read, as it may be nested too deeply."""
+    if not raw:
+        return "nothing"
+    return "array" if raw.startswith(b"[") else type_name(read_record(raw))
+
+
 def _message(path: str, raw: bytes) -> Message:
     if raw[:1] != b"{":
-        raise CoercionError(f"{path}: expected object, got {type_name(read_record(raw))}")
+        raise CoercionError(f"{path}: expected object, got {_type_name(raw)}")
     return parse_record(Message, raw)
