@@ -1,13 +1,19 @@
 """The handler for aiohttp.web; aiohttp is imported when `aiohttp_handler` is called."""
 
+import asyncio
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, TypeAlias, Unpack
+from contextlib import suppress
+from typing import TYPE_CHECKING, Final, TypeAlias, Unpack
 
 from ..errors import ReplyUnreadableError
 from .receiver import OnEvent, Receiver, ReceiverOptions
 
 if TYPE_CHECKING:
     from aiohttp import web
+
+_DISCARDED_BYTES: Final = 1 << 20
+_HANG_UP_AFTER: Final = 0.5
+"""Seconds."""
 
 Handler: TypeAlias = "Callable[[web.Request], Awaitable[web.Response]]"
 
@@ -37,17 +43,34 @@ def aiohttp_handler(on_event: OnEvent, **options: Unpack[ReceiverOptions]) -> Ha
 
     async def handle(request: web.Request) -> web.Response:
         async def read() -> bytes:
-            try:
+            with suppress(*faults):
                 return await request.content.readany()
-            except faults:
-                pass
             raise ReplyUnreadableError("the body is cut off")
 
         answer = await receiver.answer(request.method, request.headers, read)
         text = answer.text.encode("ascii", "backslashreplace").decode()
         response = web.Response(status=answer.status, text=text, headers=dict(answer.headers))
-        if not request.content.is_eof():  # aiohttp would go on to read what the peer still sends
-            response.force_close()
+        if not request.content.is_eof():
+            with suppress(*faults):
+                await _hang_up(request, response)
         return response
 
     return handle
+
+
+async def _hang_up(request: "web.Request", response: "web.Response") -> None:
+    """Answer a request whose body has not ended, and close its connection.
+
+    To close at once could destroy the answer on its way, and aiohttp would read on for ten seconds. So a
+    little of the body is read first, in which a sender of any delivery ends.
+    """
+    response.force_close()
+    await response.prepare(request)
+    await response.write_eof()
+    rest = _DISCARDED_BYTES
+    with suppress(TimeoutError):
+        async with asyncio.timeout(_HANG_UP_AFTER):
+            while rest > 0 and (chunk := await request.content.readany()):
+                rest -= len(chunk)
+    if not request.content.is_eof():
+        request.protocol.force_close()

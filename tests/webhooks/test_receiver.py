@@ -269,7 +269,9 @@ async def test_what_is_no_delivery_is_refused(
 async def test_a_body_may_come_in_pieces() -> None:
     handler = Handler()
     client = AsgiClient(asgi_app(handler))
-    assert (await client.post([b"", *(HELLO[at : at + 7] for at in range(0, len(HELLO), 7)), b""])) is not None
+    assert (
+        await client.post([b"", *(HELLO[at : at + 7] for at in range(0, len(HELLO), 7)), b""])
+    ) is not None
     assert handler.events[0].raw == HELLO
 
 
