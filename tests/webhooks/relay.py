@@ -2,6 +2,7 @@
 
 import asyncio
 from random import Random
+from typing import Self
 
 import aiohttp
 from aiohttp import web
@@ -22,7 +23,7 @@ class Relay:
         app.router.add_post("/", self._pass_on)
         self.server = TestServer(app)
 
-    async def __aenter__(self) -> "Relay":
+    async def __aenter__(self) -> Self:
         self.client = aiohttp.ClientSession()
         await self.server.start_server()
         return self

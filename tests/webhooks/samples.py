@@ -43,7 +43,7 @@ ACTION = MESSAGE | {
         "action": "edited",
         "entities": {
             "by": {"entity": ALICE, "entityType": "user"},
-            "on": {"entity": MESSAGE | {"editedAt": 1700000002, "editedBy": "alice"}, "entityType": "message"},
+            "on": {"entity": MESSAGE | {"editedAt": 1700000002}, "entityType": "message"},
             "for": {"entity": BOB, "entityType": "user"},
         },
     },
@@ -58,7 +58,7 @@ CALL = MESSAGE | {
                 "entity": {
                     "sessionid": "v1.s", "type": "audio", "status": "initiated", "sender": "alice",
                     "receiver": "bob", "receiverType": "user", "initiatedAt": 1700000001,
-                    "joinedAt": 1700000001, "wsChannel": {"identity": "i", "service": "s", "secret": "s3cr3t"},
+                    "wsChannel": {"identity": "i", "service": "s", "secret": "s3cr3t"},
                 },
                 "entityType": "call",
             },

@@ -171,7 +171,7 @@ def test_importing_chatrest_does_not_import_the_webhooks() -> None:
         ("from chatrest.webhooks import parse, authorized\nauthorized({}, 'u', 'p')", False),
         ("from chatrest.webhooks import asgi_app\nasgi_app(print, username='u', password='p')", False),
         ("from chatrest.webhooks import aiohttp_handler", False),
-        ("from chatrest.webhooks import aiohttp_handler\naiohttp_handler(print, username='u', password='p')", True),
+        ("from chatrest.webhooks import *\naiohttp_handler(print, username='u', password='p')", True),
     ],
 )  # fmt: skip
 def test_only_the_aiohttp_handler_imports_aiohttp(code: str, imports_aiohttp: bool) -> None:

@@ -1,4 +1,4 @@
-"""The emulator's deliveries to the receivers and the examples, over real sockets: late, twice, out of order."""
+"""The emulator's deliveries to receivers and examples, over real sockets: late, twice, out of order."""
 
 import asyncio
 from collections import Counter
@@ -91,10 +91,12 @@ def test_events_of_the_emulator_arrive_typed(kind: str) -> None:
     async def main() -> None:
         handler = Handler()
         async with served(application(kind, handler)) as url, service(url) as (emulator, session):
-            [id] = await send(session, "hello")
-            await session.messages.update(id, MessageChanges(data={"text": "hi"}), on_behalf_of="user-01")
-            await session.messages.add_reaction(id, "😀", on_behalf_of="user-02")
-            await session.conversations.mark_read_user("user-01", on_behalf_of="user-02", message_id=id)
+            [sent_id] = await send(session, "hello")
+            await session.messages.update(
+                sent_id, MessageChanges(data={"text": "hi"}), on_behalf_of="user-01"
+            )
+            await session.messages.add_reaction(sent_id, "😀", on_behalf_of="user-02")
+            await session.conversations.mark_read_user("user-01", on_behalf_of="user-02", message_id=sent_id)
             await session.members.kick("group-01", "user-01")
             await emulator.drain()
             assert {each.status for each in emulator.deliveries} == {200}
@@ -103,8 +105,8 @@ def test_events_of_the_emulator_arrive_typed(kind: str) -> None:
         assert kinds == {MessageEvent: 3, ReactionEvent: 1, ReceiptEvent: 1, GroupEvent: 1}
         sent = next(event for event in handler.events if event.trigger == "message_sent")
         assert isinstance(sent, MessageEvent)
-        assert type(sent.message) is type(next(message for message in listed if message.id == id))
-        assert (sent.message.id, sent.app_id, sent.webhook) == (id, "emulated", "w1")
+        assert type(sent.message) is type(next(message for message in listed if message.id == sent_id))
+        assert (sent.message.id, sent.app_id, sent.webhook) == (sent_id, "emulated", "w1")
         assert UnknownEvent not in kinds
 
     run(main())
@@ -199,15 +201,15 @@ def test_the_asgi_example_prints_what_comes(
             served(serve_asgi(webhook_asgi.make_app())) as url,
             service(url) as (emulator, session),
         ):
-            [id] = await send(session, "hello")
+            [sent_id] = await send(session, "hello")
             await emulator.drain()
-            await session.conversations.mark_read_user("user-01", on_behalf_of="user-02", message_id=id)
+            await session.conversations.mark_read_user("user-01", on_behalf_of="user-02", message_id=sent_id)
             await emulator.drain()
             await session.groups.delete("group-01")
             await emulator.drain()
             assert capsys.readouterr().out.splitlines() == [
                 "message_sent: user-01 to user-02",
-                f"message_read_receipt: user-02 has message {id}",
+                f"message_read_receipt: user-02 has message {sent_id}",
                 "group_deleted",
             ]
 
@@ -217,5 +219,5 @@ def test_the_asgi_example_prints_what_comes(
 
 
 def test_the_examples_want_credentials(tmp_path: Path) -> None:
-    with pytest.raises(RequestInvalidError, match="^password: allowed is a text that is not empty"):
+    with pytest.raises(RequestInvalidError, match=r"^password: allowed is a text that is not empty"):
         webhook_aiohttp.make_app(str(tmp_path / "events.sqlite"), USERNAME, "")

@@ -1,4 +1,4 @@
-"""The rules of receiving, in virtual time: acknowledgement, time limits, repetitions, concurrency, refusals."""
+"""The rules of receiving, in virtual time: acknowledgement, time limits, repetitions, refusals."""
 
 import asyncio
 import gzip
