@@ -3,6 +3,7 @@
 import asyncio
 import gzip
 import logging
+import threading
 from collections.abc import Callable, Coroutine
 from functools import wraps
 from typing import Any
@@ -11,7 +12,7 @@ import pytest
 
 from benchmarks.virtual_time import run
 from chatrest import RequestInvalidError
-from chatrest.webhooks import MessageEvent, UnknownEvent, asgi_app
+from chatrest.webhooks import Event, MessageEvent, UnknownEvent, asgi_app, parse as parse_event, receiver
 from chatrest.webhooks.deduplication import RecentEvents
 from tests.webhooks.receiving import (
     HELLO,
@@ -273,6 +274,24 @@ async def test_a_body_may_come_in_pieces() -> None:
         await client.post([b"", *(HELLO[at : at + 7] for at in range(0, len(HELLO), 7)), b""])
     ) is not None
     assert handler.events[0].raw == HELLO
+
+
+@virtual
+async def test_the_event_loop_goes_on_while_a_large_body_is_parsed(monkeypatch: pytest.MonkeyPatch) -> None:
+    threads: list[bool] = []
+
+    def parse(body: bytes) -> Event:
+        threads.append(threading.current_thread() is not threading.main_thread())
+        return parse_event(body)
+
+    monkeypatch.setattr(receiver, "parse", parse)
+    handler = Handler()
+    client = AsgiClient(asgi_app(handler))
+    large = delivery("message_sent", {"message": {"id": "1", "data": "x" * 100_000}})
+    assert [await status(client, large), await status(client, HELLO)] == [200, 200]
+    assert await status(client, large[:-1]) == 400
+    assert threads == [True, False, True]
+    assert [event.raw for event in handler.events] == [large, HELLO]
 
 
 @virtual
