@@ -27,7 +27,8 @@ async def on_event(event: Event) -> None:
             line = f"{event.trigger!a}: {event.reason}"
         case _:
             line = event.trigger
-    sys.stdout.write(f"{line}\n")
+    # A user may write half of a character, which no terminal can show.
+    sys.stdout.write(line.encode("utf-8", "backslashreplace").decode() + "\n")
 
 
 def make_app() -> AsgiApp:

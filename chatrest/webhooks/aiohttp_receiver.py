@@ -25,7 +25,8 @@ def aiohttp_handler(on_event: OnEvent, **options: Unpack[ReceiverOptions]) -> Ha
       reading the body. Without them no credentials are checked.
     - `answer_within`: seconds until the answer, 1.5. The service waits 2 s.
     - `max_body_bytes`: 1 MiB; a larger body is answered with 413.
-    - `concurrency`: the number of `on_event` that run at the same time, 100.
+    - `concurrency`: the number of `on_event` that run at the same time, 100; one that never returns keeps its
+      place.
     - `remember`, `remember_for`: an event that is delivered again within 60 s, with the same body, is
       acknowledged without `on_event`; 10,000 events are remembered at most, in some 2 MB.
 

@@ -21,7 +21,7 @@ class MessageData(Record, frozen=True, rename="camel"):
     """A message, typed as in a list; one that no class can hold is an `UnknownMessage`.
 
     After an edit or a deletion it may be the action message with an id of its own, whose
-    `data.entities.on.entity` is the message that was changed.
+    `data.entities.on.entity` is the message that was changed, as JSON for `chatrest.parse(Message, …)`.
     """
 
     message: Message

@@ -37,6 +37,7 @@ from chatrest.webhooks import (
 )
 from tests.webhooks.receiving import PASSWORD, USERNAME, Handler, at_once, fails, takes
 from tests.webhooks.relay import Relay
+from tests.webhooks.samples import MESSAGE, delivery
 
 
 @asynccontextmanager
@@ -216,6 +217,15 @@ def test_the_asgi_example_prints_what_comes(
     monkeypatch.setenv("WEBHOOK_USERNAME", USERNAME)
     monkeypatch.setenv("WEBHOOK_PASSWORD", PASSWORD)
     run(main())
+
+
+async def test_half_a_character_is_no_fault_of_the_asgi_example(capsys: pytest.CaptureFixture[str]) -> None:
+    await webhook_asgi.on_event(parse(delivery("message_sent", {"message": MESSAGE | {"sender": "a\ud83d"}})))
+    await webhook_asgi.on_event(parse(delivery("new\ud83d", {})))
+    assert capsys.readouterr().out.splitlines() == [
+        "message_sent: a\\ud83d to bob",
+        "'new\\ud83d': the trigger is not known",
+    ]
 
 
 def test_the_examples_want_credentials(tmp_path: Path) -> None:

@@ -233,6 +233,12 @@ def test_odd_texts_and_numbers_are_held(text: bytes) -> None:
     assert event.raw == body
 
 
+def test_a_trigger_of_half_a_character_is_unknown() -> None:
+    event = parse_event(rb'{"trigger": "message_sent\ud83d", "data": {}}')
+    assert isinstance(event, UnknownEvent)
+    assert event.trigger == "message_sent\ud83d"
+
+
 @pytest.mark.parametrize("digits", [20, 400, 5000])
 def test_long_numbers_are_no_fault_of_the_event(digits: int) -> None:
     body = delivery("message_sent", {"message": MESSAGE}).replace(b"1700000001}", b"9" * digits + b"}")

@@ -107,6 +107,19 @@ async def test_a_handler_that_failed_is_run_again(caplog: pytest.LogCaptureFixtu
 
 
 @virtual
+async def test_a_trigger_of_a_stranger_is_logged_in_plain_characters(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    body = delivery("\ud83d\n" + "x" * 1000, {})
+    assert await status(AsgiClient(asgi_app(Handler(fails), username="u", password="p"))) == 401
+    assert await status(AsgiClient(asgi_app(Handler(fails))), body) == 500
+    text = caplog.records[-1].getMessage()
+    assert text.isascii()
+    assert text.isprintable()
+    assert len(text) < 200
+
+
+@virtual
 async def test_a_handler_that_cancels_itself_has_failed() -> None:
     async def cancel(event: object) -> None:
         raise asyncio.CancelledError
