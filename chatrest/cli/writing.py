@@ -67,11 +67,11 @@ def token(uid: str, force: bool, as_json: bool) -> None:
       TOKEN=$(chatrest token alice)
     """
     streams.output()
-    record = run(_create_token(uid, force=force))
+    record = run(_create_token(uid, force=force or None))
     text = _line(record) if as_json else record.auth_token.encode("utf-8", "backslashreplace")
     streams.write_reply(text, "the token was created")
 
 
-async def _create_token(uid: str, *, force: bool) -> AuthToken:
+async def _create_token(uid: str, *, force: bool | None) -> AuthToken:
     async with session() as chat:
         return await chat.auth_tokens.create(uid, force=force)

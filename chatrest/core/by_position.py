@@ -11,7 +11,7 @@ from .by_number import next_number
 from .endpoint import Pairs
 from .order import Affix, is_ahead, last_id
 from .page_view import END, Onward, PageView, describe, empty_end, place_of
-from .paging import COMPARED_MEMBERS, POSITION_MEMBERS
+from .paging import COMPARED_MEMBERS, LARGEST_PAGE, ONE_REPLY, POSITION_MEMBERS, SMALLEST_DEFAULT
 
 
 def by_position(view: PageView, served: tuple[Pairs, bool]) -> Onward:
@@ -86,12 +86,26 @@ def without_position(view: PageView) -> Onward:
     if view.is_below_largest and not view.says_more:
         return END
     if not view.rules.paging.positions:
-        return END  # documented as one reply
+        return _sole_reply(view)
     if not view.has_new:
         return _nothing_new(view) if view.cursor.delivered > len(view.ids) else next_number(view)
     if not view.ordered.by_id or not view.ordered.is_stated:
         return next_number(view) if view.cursor.position else ask_with_direction(view)
     return own_position(view, ())
+
+
+def _sole_reply(view: PageView) -> Onward:
+    """Return the end of a list that is documented as one reply, or why it may not be the end.
+
+    Such a reply has a largest size, too: the largest page that is documented, or the service's own
+    (`meta.current.limit`), if that can be one. It shows nothing that leads on: a full one may lack records.
+    """
+    current, count = view.page.meta.current, len(view.ids)
+    served = 0 if current is None or current.limit is None else current.limit
+    limit = served if SMALLEST_DEFAULT <= served <= LARGEST_PAGE else LARGEST_PAGE
+    if view.rules.paging != ONE_REPLY or count < limit:
+        return END
+    return Onward(error=f"the only reply of this list is full ({count} records), and leads to no further one")
 
 
 def ask_with_direction(view: PageView) -> Onward:

@@ -29,6 +29,11 @@ Order: TypeAlias = Literal["id", "service"]
 LARGEST_PAGE: Final = 1000
 """Records a page may hold at most (specification, Limits): what a walk asks for where nobody says less."""
 
+SMALLEST_DEFAULT: Final = 10
+"""Records of the smallest page that is documented for a request without a size (specification, Endpoints,
+`limit`).
+"""
+
 POSITION_MEMBERS: Final = (
     ("id", "id"), ("sentAt", "sent_at"), ("updatedAt", "updated_at"), ("createdAt", "created_at"),
     ("cursor", "cursor"), ("messageId", "message_id"), ("cursorField", "cursor_field"),

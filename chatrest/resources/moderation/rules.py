@@ -9,6 +9,7 @@ from ...models.moderation import ModerationRule, Reason, RuleRevision
 from ...queries.moderation import NewReason, NewRule, ReasonName, RuleQuery
 from ...walk import Walk
 from ..collection import Collection
+from .bounded import bounded
 
 LIST_RULES: Final = Endpoint(
     "moderation.list_rules", "GET", "/moderation/rules", many(ModerationRule), query=RuleQuery
@@ -43,9 +44,13 @@ DELETE_REASON: Final = Endpoint(
 class ModerationRules(Collection):
     """The operations of rules and reasons."""
 
-    def list_rules(self, *, limit: int | str = LARGEST_PAGE) -> Walk[ModerationRule]:
-        """The rules, at most `limit` (1 to 1000, or digits), in one reply."""
-        return self._walk(LIST_RULES, RuleQuery(limit=limit))
+    def list_rules(self, *, limit: int | str | None = None) -> Walk[ModerationRule]:
+        """The rules, in one reply; at most `limit` (1 to 1000, or digits) of them.
+
+        Without a limit, a reply that is full is a `CursorError` after its items: there may be more.
+        """
+        query = RuleQuery(limit=LARGEST_PAGE if limit is None else limit)
+        return bounded(self._walk(LIST_RULES, query), limit)
 
     async def get_rule(self, rule_id: str) -> ModerationRule:
         """A rule; an error with the code ERR_RULE_NOT_FOUND where there is none."""
