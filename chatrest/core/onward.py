@@ -12,7 +12,7 @@ def onward(view: PageView) -> Onward:
         return Onward(error="a page with items came empty when it was asked for once more")
     if view.is_numbered:
         return by_number(view)
-    if fault is None and view.is_believed_last:
+    if fault is None and (view.is_believed_last or view.shows_end):
         return END
     served = served_position(view)
     if fault is not None and served is None and not _is_counted(view):

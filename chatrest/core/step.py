@@ -9,6 +9,8 @@ What a reply claims (last page, total, size, order) is a hint. The rules, first 
 | any                          | a position that is unreadable | `CursorError`                              |
 | short, said to be the last,  | anywhere                      | ends, but where it is `thorough`, or where |
 | and smaller than the largest |                               | "last" was wrong before in this walk       |
+| with `meta`                  | nowhere, which its dialect    | ends                                       |
+|                              | documents as the end          |                                            |
 | shows no direction           | a position that says none     | asks again in a direction                  |
 | empty                        | nowhere, or where it stands   | ends; asks again if pagination counts more |
 |                              |                               | or all of its `meta` is gone               |
