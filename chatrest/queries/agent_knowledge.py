@@ -30,7 +30,7 @@ _Title: TypeAlias = Annotated[
         min_length=1,
         max_length=500,
         pattern=_VALID,
-        description="1 to 500 characters, and valid Unicode",
+        description="a text of 1 to 500 characters, and valid Unicode",
     ),
 ]
 _Content: TypeAlias = Annotated[
@@ -39,7 +39,7 @@ _Content: TypeAlias = Annotated[
         min_length=1,
         max_length=5000,
         pattern=_VALID,
-        description="1 to 5000 characters, and valid Unicode",
+        description="a text of 1 to 5000 characters, and valid Unicode",
     ),
 ]
 _FileSize: TypeAlias = Annotated[
@@ -59,7 +59,7 @@ class _Window(Filter, frozen=True, kw_only=True, rename="camel"):
         start, end = self.start_time, self.end_time
         if isinstance(start, int) and isinstance(end, int) and end < start:
             raise RequestInvalidError(
-                f"end_time = {end}: the window ends before it begins; allowed is start_time ({start}) or later"
+                f"end_time = {end}: the window ends before it begins; allowed is {start} or later"
             )
 
 

@@ -36,8 +36,8 @@ _BY_SOURCE_PAGE: Final = Paging(positions=False, numbered=True, size="limit", la
 
 
 def _pages(reply: Any) -> dict[str, Any] | None:
-    """The list reply of pages in either form: records in `data`, or as an older page of the documents has them
-    in `data.pageContent`.
+    """The list reply of pages in either form: records in `data`, or in `data.pageContent` as an older page of
+    the documents has them.
     """
     data = reply.get("data") if isinstance(reply, dict) else None
     rows = data.get("pageContent", []) if isinstance(data, dict) else data
