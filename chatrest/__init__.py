@@ -36,9 +36,48 @@ if TYPE_CHECKING:
         TransportError as TransportError,
     )
     from .management import AsyncManagement as AsyncManagement
+    from .models.agent import (
+        Agent as Agent,
+        AvailableModel as AvailableModel,
+        CreatedAgent as CreatedAgent,
+        EnabledItems as EnabledItems,
+        ToolAction as ToolAction,
+        ToolIntegration as ToolIntegration,
+        ToolSearch as ToolSearch,
+    )
+    from .models.agent_knowledge import (
+        DiscoveredUrl as DiscoveredUrl,
+        KnowledgeAck as KnowledgeAck,
+        KnowledgeRecord as KnowledgeRecord,
+        KnowledgeStatuses as KnowledgeStatuses,
+        KnowledgeText as KnowledgeText,
+        PresignedUpload as PresignedUpload,
+        PresignedUploads as PresignedUploads,
+        ScrapedPage as ScrapedPage,
+        SourcePage as SourcePage,
+        UrlBatch as UrlBatch,
+        WebsiteCrawl as WebsiteCrawl,
+    )
+    from .models.agent_tool import (
+        ApiTool as ApiTool,
+        FrontendAction as FrontendAction,
+        McpServer as McpServer,
+        ToolDefinition as ToolDefinition,
+        ToolParameter as ToolParameter,
+    )
+    from .models.agent_variable import (
+        Variable as Variable,
+        VariableUsage as VariableUsage,
+    )
     from .models.api_key import ApiKey as ApiKey
     from .models.app import AppInfo as AppInfo
     from .models.count import MessageCount as MessageCount
+    from .models.external_agent import (
+        CreatedExternalAgent as CreatedExternalAgent,
+        DeletedExternalTool as DeletedExternalTool,
+        ExternalAgent as ExternalAgent,
+        ExternalTool as ExternalTool,
+    )
     from .models.flag import Flag as Flag
     from .models.group import Group as Group
     from .models.item_ack import ItemAck as ItemAck
@@ -103,6 +142,40 @@ if TYPE_CHECKING:
         ReactivatedUsers as ReactivatedUsers,
         User as User,
     )
+    from .queries.agent_knowledge import (
+        DiscoveredUrlQuery as DiscoveredUrlQuery,
+        KnowledgeQuery as KnowledgeQuery,
+        KnowledgeTextChanges as KnowledgeTextChanges,
+        NewKnowledgeText as NewKnowledgeText,
+        NewUpload as NewUpload,
+        PageToScrape as PageToScrape,
+        SourcePageQuery as SourcePageQuery,
+        WebsiteToScrape as WebsiteToScrape,
+    )
+    from .queries.agent_tools import (
+        ApiToolChanges as ApiToolChanges,
+        FrontendActionChanges as FrontendActionChanges,
+        McpServerChanges as McpServerChanges,
+        NewApiTool as NewApiTool,
+        NewFrontendAction as NewFrontendAction,
+        NewMcpServer as NewMcpServer,
+        NewToolParameter as NewToolParameter,
+    )
+    from .queries.agent_variables import (
+        NewVariable as NewVariable,
+        VariableChanges as VariableChanges,
+        VariableQuery as VariableQuery,
+    )
+    from .queries.agents import (
+        AgentChanges as AgentChanges,
+        AgentQuery as AgentQuery,
+        EnabledActions as EnabledActions,
+        EnabledItemsQuery as EnabledItemsQuery,
+        IntegrationQuery as IntegrationQuery,
+        NewAgent as NewAgent,
+        ToolQuery as ToolQuery,
+        ToolSearchQuery as ToolSearchQuery,
+    )
     from .queries.api_keys import (
         ApiKeyChanges as ApiKeyChanges,
         ApiKeyQuery as ApiKeyQuery,
@@ -110,6 +183,13 @@ if TYPE_CHECKING:
     )
     from .queries.apps import AppQuery as AppQuery
     from .queries.auth_tokens import TokenChanges as TokenChanges
+    from .queries.external_agents import (
+        ExternalAgentChanges as ExternalAgentChanges,
+        ExternalToolChanges as ExternalToolChanges,
+        IntegrationMeta as IntegrationMeta,
+        NewExternalAgent as NewExternalAgent,
+        NewExternalTool as NewExternalTool,
+    )
     from .queries.files import File as File
     from .queries.friends import FriendQuery as FriendQuery
     from .queries.groups import GroupChanges as GroupChanges, GroupQuery as GroupQuery, NewGroup as NewGroup
@@ -179,9 +259,17 @@ _HOMES = {
         "TransportError"
     ),
     "management": "AsyncManagement",
+    "models.agent": "Agent AvailableModel CreatedAgent EnabledItems ToolAction ToolIntegration ToolSearch",
+    "models.agent_knowledge": (
+        "DiscoveredUrl KnowledgeAck KnowledgeRecord KnowledgeStatuses KnowledgeText PresignedUpload "
+        "PresignedUploads ScrapedPage SourcePage UrlBatch WebsiteCrawl"
+    ),
+    "models.agent_tool": "ApiTool FrontendAction McpServer ToolDefinition ToolParameter",
+    "models.agent_variable": "Variable VariableUsage",
     "models.api_key": "ApiKey",
     "models.app": "AppInfo",
     "models.count": "MessageCount",
+    "models.external_agent": "CreatedExternalAgent DeletedExternalTool ExternalAgent ExternalTool",
     "models.flag": "Flag",
     "models.group": "Group",
     "models.item_ack": "ItemAck",
@@ -205,8 +293,24 @@ _HOMES = {
     "models.outcome": "Ack Outcomes",
     "models.role": "Feature Permission PermissionMap PermissionOutcomes Role RoleSettings",
     "models.user": "AuthToken DeactivatedUsers ReactivatedUsers User",
+    "queries.agent_knowledge": (
+        "DiscoveredUrlQuery KnowledgeQuery KnowledgeTextChanges NewKnowledgeText NewUpload PageToScrape "
+        "SourcePageQuery WebsiteToScrape"
+    ),
+    "queries.agent_tools": (
+        "ApiToolChanges FrontendActionChanges McpServerChanges NewApiTool NewFrontendAction "
+        "NewMcpServer NewToolParameter"
+    ),
+    "queries.agent_variables": "NewVariable VariableChanges VariableQuery",
+    "queries.agents": (
+        "AgentChanges AgentQuery EnabledActions EnabledItemsQuery IntegrationQuery NewAgent ToolQuery "
+        "ToolSearchQuery"
+    ),
     "queries.api_keys": "ApiKeyChanges ApiKeyQuery NewApiKey",
     "queries.apps": "AppQuery",
+    "queries.external_agents": (
+        "ExternalAgentChanges ExternalToolChanges IntegrationMeta NewExternalAgent NewExternalTool"
+    ),
     "queries.files": "File",
     "queries.auth_tokens": "TokenChanges",
     "queries.friends": "FriendQuery",

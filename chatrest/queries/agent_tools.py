@@ -15,7 +15,7 @@ from .limits import AnyText, ShortText
 
 
 @final
-class ToolParameter(Body, frozen=True, kw_only=True, rename="camel"):
+class NewToolParameter(Body, frozen=True, kw_only=True, rename="camel"):
     """A parameter of a tool, which an agent fills in."""
 
     key: Text
@@ -25,10 +25,10 @@ class ToolParameter(Body, frozen=True, kw_only=True, rename="camel"):
 
 
 if TYPE_CHECKING:
-    ToolParameters: TypeAlias = Sequence[ToolParameter]
+    ToolParameters: TypeAlias = Sequence[NewToolParameter]
 else:
     ToolParameters: TypeAlias = Annotated[
-        tuple[ToolParameter, ...], Meta(description="a list of parameters with key, type and description")
+        tuple[NewToolParameter, ...], Meta(description="a list of parameters with key, type and description")
     ]
 
 

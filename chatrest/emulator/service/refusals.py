@@ -133,14 +133,14 @@ def no_tool(name: str) -> Refusal:
 
 
 def tool_already_added(slug: str) -> Refusal:
-    """Return the 400 of a tool that the agent has already (its status: not shown)."""
+    """Return the 409 of a tool that the agent has already (its status: not shown)."""
     words = f"ERR_TOOL_ALREADY_ADDED: The agent has the tool {slug} already."
-    return Refusal(400, "ERR_TOOL_ALREADY_ADDED", words)
+    return Refusal(409, "ERR_TOOL_ALREADY_ADDED", words)
 
 
 def no_knowledge(id: str) -> Refusal:
-    """Return the 404 of a source of knowledge that does not exist (code and status: not shown)."""
-    return Refusal(404, "ERR_KNOWLEDGE_NOT_FOUND", f"The source {id} does not exist.")
+    """Return the 404 of a source of knowledge that does not exist (its status: not shown)."""
+    return Refusal(404, "ERR_KB_NOT_FOUND", f"ERR_KB_NOT_FOUND: The source {id} does not exist.")
 
 
 def no_variable(id: str) -> Refusal:
