@@ -12,9 +12,9 @@ from chatrest.core.cycle import CycleGuard
 from chatrest.core.decode import Listing
 from chatrest.core.onward import onward
 from chatrest.core.page_view import END, Onward, PageView, place_of
-from chatrest.core.paging import BY_ID, BY_NEXT, BY_PAGE, BY_THREAD, BY_UPDATED, Paging
+from chatrest.core.paging import BY_CURSOR, BY_ID, BY_NEXT, BY_PAGE, BY_THREAD, BY_UPDATED, Paging
 from chatrest.core.walk_state import Memory
-from chatrest.models.meta import Meta, Pagination, Position
+from chatrest.models.meta import Current, Meta, Pagination, Position
 from tests.walking import Item, rules_for
 
 NOTHING = Memory()
@@ -101,6 +101,24 @@ def test_items_that_are_gone_when_they_are_asked_for_again_are_an_error() -> Non
     assert onward(view(at(), memory=memory)).error == (
         "a page with items came empty when it was asked for once more"
     )
+
+
+# ── an end that is documented ──
+
+
+@pytest.mark.parametrize("place", [Cursor("q"), at(("cursor", "c"), last="a", by_id=False)])
+@pytest.mark.parametrize("meta", [{"current": Current(3, 3)}, {"previous": Position("prepend", cursor="b")}])
+def test_a_page_that_names_no_next_one_is_the_last_where_that_is_documented(place: Cursor, meta: Any) -> None:
+    page = view(place, "x", "y", "z", paging=BY_CURSOR, **meta)
+    assert onward(page) == END
+    assert onward(structs.replace(page, rules=rules_for(3, "limit", BY_UPDATED))) != END
+
+
+def test_a_page_that_lost_its_meta_is_no_documented_end() -> None:
+    cursor = at(("cursor", "c"), last="a", by_id=False)
+    assert onward(view(cursor, "x", paging=BY_CURSOR)) == Onward(cursor.position, is_again=True)
+    further = view(cursor, "x", paging=BY_CURSOR, current=Current(3, 1), next=Position("append", cursor="d"))
+    assert led(further) == {"affix": "append", "cursor": "d"}
 
 
 # ── page numbers that are ignored ──

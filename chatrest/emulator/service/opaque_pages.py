@@ -6,7 +6,7 @@
 - A document is older than another where its id is less as a text.
 """
 
-from base64 import urlsafe_b64decode, urlsafe_b64encode
+from base64 import b64decode, urlsafe_b64encode
 from collections.abc import Iterable
 from typing import Any, final
 
@@ -60,6 +60,6 @@ def _written(id: str) -> str:
 
 def _read(cursor: str) -> str:
     try:
-        return urlsafe_b64decode(cursor.encode()).decode()
-    except ValueError:  # neither ASCII, nor base64, nor UTF-8
+        return b64decode(cursor, altchars=b"-_", validate=True).decode()
+    except ValueError:  # not ASCII, not base64, or not UTF-8
         raise bad_request({"cursor": ["The cursor is not one of this list."]}) from None

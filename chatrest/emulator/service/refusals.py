@@ -35,7 +35,10 @@ class Refusal(Exception):  # noqa: N818
         """The JSON that is served."""
         if not self.is_at_root:
             return encode({"error": self.error})
-        texts = [text for texts in self.error["details"].values() for text in texts]
+        details: Mapping[str, Sequence[str]] = self.error["details"]
+        texts = [
+            text if name in text else f"{name}: {text}" for name, texts in details.items() for text in texts
+        ]
         message = " ".join(texts) or self.error["message"]
         phrase = HTTPStatus(self.status).phrase
         return encode({"statusCode": self.status, "message": message, "error": phrase})
