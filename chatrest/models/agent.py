@@ -170,6 +170,6 @@ class ToolIntegration(Record, frozen=True, gc=False, rename="camel", omit_defaul
     name: Maybe[str] = UNSET
     icon: Maybe[str] = UNSET
     description: Maybe[str] = UNSET
-    actions: Maybe[tuple[Any, ...]] = UNSET
+    actions: Maybe[Any] = UNSET
     is_authenticated: Maybe[bool] = UNSET
     created_at: Maybe[int] = UNSET

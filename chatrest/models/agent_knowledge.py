@@ -110,7 +110,7 @@ class WebsiteCrawl(Record, frozen=True, gc=False, rename="camel", omit_defaults=
     """A website that is being read."""
 
     crawl_id: Maybe[str] = UNSET
-    crawl_duration: Maybe[int | float] = UNSET
+    crawl_duration: Maybe[int | float | str] = UNSET
     status: Maybe[str] = UNSET
     sitemap: Maybe[Any] = UNSET
 
@@ -125,7 +125,7 @@ class ScrapedPage(Record, frozen=True, gc=False, rename="camel", omit_defaults=T
     content: Maybe[str] = UNSET
     metadata: Maybe[Json] = UNSET
     scraper: Maybe[str] = UNSET
-    crawl_duration: Maybe[int | float] = UNSET
+    crawl_duration: Maybe[int | float | str] = UNSET
     content_length: Maybe[int] = UNSET
     timestamp: Maybe[str] = UNSET
 

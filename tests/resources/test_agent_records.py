@@ -108,7 +108,7 @@ async def test_what_an_agent_may_use_is_typed() -> None:
     assert (search.success, search.results) == (True, ({"a": 1},))
     integration = b'{"data":[{"slug":"s","name":"n","icon":"i","actions":["x"],"isAuthenticated":false}]}'
     walk = given(integration).list_tool_integrations("a")
-    assert [(each.slug, each.actions, each.is_authenticated) async for each in walk] == [("s", ("x",), False)]
+    assert [(each.slug, each.actions, each.is_authenticated) async for each in walk] == [("s", ["x"], False)]
 
 
 async def test_tools_of_three_kinds_are_typed() -> None:

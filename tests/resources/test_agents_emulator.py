@@ -124,8 +124,8 @@ async def test_api_tools(agents: Agents) -> None:
     changed = await agents.update_api_tool("weather", ApiToolChanges(headers='{"a":"b"}'))
     assert (changed.headers, changed.name) == ('{"a":"b"}', "Weather")
     assert [each.slug async for each in agents.list_api_tools()] == ["weather"]
-    found = await agents.search_tools(uid, ToolSearchQuery(key="weather"))
-    assert [row["slug"] for row in found.results or ()] == ["weather"]
+    search = await agents.search_tools(uid, ToolSearchQuery(key="weather"))
+    assert [row["slug"] for row in search.results or ()] == ["weather"]
     assert (await agents.remove_api_tools(uid, ["weather"])).api_tools == ()
     assert (await agents.delete_api_tool("weather")).success
     assert await agents.list_api_tools().collect() == []
