@@ -71,6 +71,8 @@ if TYPE_CHECKING:
     )
     from .models.api_key import ApiKey as ApiKey
     from .models.app import AppInfo as AppInfo
+    from .models.call_record import CallRecord as CallRecord, Transcription as Transcription
+    from .models.conversation import Conversation as Conversation, ConversationParty as ConversationParty
     from .models.count import MessageCount as MessageCount
     from .models.external_agent import (
         CreatedExternalAgent as CreatedExternalAgent,
@@ -86,6 +88,7 @@ if TYPE_CHECKING:
         ActionMessage as ActionMessage,
         CallMessage as CallMessage,
         CustomMessage as CustomMessage,
+        InteractiveMessage as InteractiveMessage,
         MediaMessage as MediaMessage,
         Message as Message,
         TextMessage as TextMessage,
@@ -128,6 +131,7 @@ if TYPE_CHECKING:
         TwilioProvider as TwilioProvider,
     )
     from .models.outcome import Ack as Ack, Outcomes as Outcomes
+    from .models.reaction import Reaction as Reaction
     from .models.role import (
         Feature as Feature,
         Permission as Permission,
@@ -136,6 +140,7 @@ if TYPE_CHECKING:
         Role as Role,
         RoleSettings as RoleSettings,
     )
+    from .models.sent_message import SentMessage as SentMessage
     from .models.user import (
         AuthToken as AuthToken,
         DeactivatedUsers as DeactivatedUsers,
@@ -183,6 +188,11 @@ if TYPE_CHECKING:
     )
     from .queries.apps import AppQuery as AppQuery
     from .queries.auth_tokens import TokenChanges as TokenChanges
+    from .queries.calls import CallQuery as CallQuery, TranscriptionQuery as TranscriptionQuery
+    from .queries.conversations import (
+        ConversationPin as ConversationPin,
+        ConversationQuery as ConversationQuery,
+    )
     from .queries.external_agents import (
         ExternalAgentChanges as ExternalAgentChanges,
         ExternalToolChanges as ExternalToolChanges,
@@ -194,7 +204,11 @@ if TYPE_CHECKING:
     from .queries.friends import FriendQuery as FriendQuery
     from .queries.groups import GroupChanges as GroupChanges, GroupQuery as GroupQuery, NewGroup as NewGroup
     from .queries.members import MemberQuery as MemberQuery, NewMembers as NewMembers
-    from .queries.messages import MessageQuery as MessageQuery, NewMessage as NewMessage
+    from .queries.messages import (
+        MessageChanges as MessageChanges,
+        MessageQuery as MessageQuery,
+        ThreadQuery as ThreadQuery,
+    )
     from .queries.moderation import (
         ModerationQuery as ModerationQuery,
         NewFlag as NewFlag,
@@ -204,6 +218,14 @@ if TYPE_CHECKING:
         NewRule as NewRule,
         RuleCondition as RuleCondition,
         RuleFilter as RuleFilter,
+    )
+    from .queries.new_messages import (
+        InteractionGoal as InteractionGoal,
+        MultipleReceivers as MultipleReceivers,
+        NewAttachment as NewAttachment,
+        NewBotMessage as NewBotMessage,
+        NewMessage as NewMessage,
+        NewThreadMessage as NewThreadMessage,
     )
     from .queries.notification_providers import (
         ApnsProvider as ApnsProvider,
@@ -268,6 +290,8 @@ _HOMES = {
     "models.agent_variable": "Variable VariableUsage",
     "models.api_key": "ApiKey",
     "models.app": "AppInfo",
+    "models.call_record": "CallRecord Transcription",
+    "models.conversation": "Conversation ConversationParty",
     "models.count": "MessageCount",
     "models.external_agent": "CreatedExternalAgent DeletedExternalTool ExternalAgent ExternalTool",
     "models.flag": "Flag",
@@ -275,7 +299,8 @@ _HOMES = {
     "models.item_ack": "ItemAck",
     "models.member": "AddedMember Member MemberScope",
     "models.message": (
-        "ActionMessage CallMessage CustomMessage MediaMessage Message TextMessage UnknownMessage"
+        "ActionMessage CallMessage CustomMessage InteractiveMessage MediaMessage Message TextMessage "
+        "UnknownMessage"
     ),
     "models.metrics": "MessageDataPoint MessageMetrics TimeRange UsageFigures UsageMetrics",
     "models.moderation": (
@@ -291,7 +316,9 @@ _HOMES = {
         "CustomProvider CustomPushProviders PushProviders SendgridProvider TwilioProvider"
     ),
     "models.outcome": "Ack Outcomes",
+    "models.reaction": "Reaction",
     "models.role": "Feature Permission PermissionMap PermissionOutcomes Role RoleSettings",
+    "models.sent_message": "SentMessage",
     "models.user": "AuthToken DeactivatedUsers ReactivatedUsers User",
     "queries.agent_knowledge": (
         "DiscoveredUrlQuery KnowledgeQuery KnowledgeTextChanges NewKnowledgeText NewUpload PageToScrape "
@@ -308,18 +335,23 @@ _HOMES = {
     ),
     "queries.api_keys": "ApiKeyChanges ApiKeyQuery NewApiKey",
     "queries.apps": "AppQuery",
+    "queries.auth_tokens": "TokenChanges",
+    "queries.calls": "CallQuery TranscriptionQuery",
+    "queries.conversations": "ConversationPin ConversationQuery",
     "queries.external_agents": (
         "ExternalAgentChanges ExternalToolChanges IntegrationMeta NewExternalAgent NewExternalTool"
     ),
     "queries.files": "File",
-    "queries.auth_tokens": "TokenChanges",
     "queries.friends": "FriendQuery",
     "queries.groups": "GroupChanges GroupQuery NewGroup",
     "queries.members": "MemberQuery NewMembers",
-    "queries.messages": "MessageQuery NewMessage",
+    "queries.messages": "MessageQuery MessageChanges ThreadQuery",
     "queries.moderation": (
         "ModerationQuery NewFlag NewKeywordList NewModeratedMessage NewReason NewRule "
         "RuleCondition RuleFilter"
+    ),
+    "queries.new_messages": (
+        "InteractionGoal MultipleReceivers NewAttachment NewBotMessage NewMessage NewThreadMessage"
     ),
     "queries.notification_providers": (
         "ApnsProvider CustomEmailProviderChanges CustomPushProviderChanges "

@@ -12,6 +12,8 @@ from .resources.lazy import collection
 
 if TYPE_CHECKING:  # a collection's module is loaded when its attribute is first used
     from .resources.apps import Apps
+    from .resources.triggers import Triggers
+    from .resources.webhooks import Webhooks
 
 NAME: Final = "management"
 """The name of the pool, and the app id in records and cursors."""
@@ -47,3 +49,5 @@ class AsyncManagement(ClientView):
 
     # One line a collection, in the order of the alphabet: the attribute has the name of its module.
     apps: "collection[Apps]" = collection()
+    triggers: "collection[Triggers]" = collection()
+    webhooks: "collection[Webhooks]" = collection()

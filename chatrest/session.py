@@ -19,6 +19,7 @@ if TYPE_CHECKING:  # a collection's module is loaded when its attribute is first
     from .resources.blocked_users import BlockedUsers
     from .resources.calls import Calls
     from .resources.conversations import Conversations
+    from .resources.data_import import DataImport
     from .resources.friends import Friends
     from .resources.groups import Groups
     from .resources.members import Members
@@ -89,6 +90,7 @@ class AsyncSession(ClientView):
     blocked_users: "collection[BlockedUsers]" = collection()
     calls: "collection[Calls]" = collection()
     conversations: "collection[Conversations]" = collection()
+    data_import: "collection[DataImport]" = collection()
     friends: "collection[Friends]" = collection()
     groups: "collection[Groups]" = collection()
     members: "collection[Members]" = collection()

@@ -8,6 +8,7 @@ from textwrap import wrap
 from typing import TYPE_CHECKING, Any, Final
 
 import click
+from click.shell_completion import CompletionItem
 from msgspec import structs
 
 from ..core.decode import Ack, Many, Outcomes, read_json
@@ -20,7 +21,8 @@ from ..models.role import PermissionOutcomes
 from . import streams
 from .call_arguments import call_of
 from .call_help import describe, usage
-from .call_parameters import nearest
+from .call_parameters import Parameters, completions, nearest
+from .call_values import choices
 from .environment import management, session
 from .lists import ListPrinter, cursor_option, limit_option
 from .running import run
@@ -75,7 +77,11 @@ class OperationCommand(click.Command):
         super().__init__(
             endpoint.name,
             callback=partial(_call_list if is_list else _call_once, endpoint),
-            params=[click.Argument(["texts"], nargs=-1, metavar="KEY=VALUE")],
+            params=[
+                click.Argument(
+                    ["texts"], nargs=-1, metavar="KEY=VALUE", shell_complete=partial(_complete, endpoint)
+                )
+            ],
             short_help=f"{endpoint.method} {endpoint.path}",
         )
         if is_list:
@@ -97,6 +103,23 @@ class OperationCommand(click.Command):
     def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write what the operation is, and its parameters."""
         describe(self._endpoint, formatter)
+
+
+def _complete(
+    endpoint: Endpoint[Any], ctx: click.Context, param: click.Parameter, incomplete: str
+) -> list[CompletionItem]:
+    """Return the parameters that begin with a text, or the values of one: `status=available`.
+
+    Bash takes `status=av` for three words, of which the last is completed.
+    """
+    parameters, (*texts,) = Parameters(endpoint), ctx.params.get("texts") or ()
+    if texts and texts[-1] == "=":
+        texts.pop()
+    if texts and (parameter := parameters.get(texts[-1])) is not None:
+        values = (value for value in choices(parameter.rule) if value.startswith(incomplete))
+        return [CompletionItem(value) for value in values]
+    items = completions(parameters, texts, incomplete)
+    return [CompletionItem(text, help=words) for text, words in items]
 
 
 def _call_list(

@@ -5,14 +5,14 @@ the path, and `query.NAME` and `body.NAME` reach the others.
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from difflib import get_close_matches
 from typing import Any, Final, Literal, TypeAlias
 
 from msgspec import Struct, inspect, structs
 
 from ..core.endpoint import Endpoint
-from .call_values import alternatives, description, type_label
+from .call_values import alternatives, choices, description, type_label
 
 Place: TypeAlias = Literal["acting", "whole body", "path", "query", "headers", "body"]
 
@@ -74,6 +74,21 @@ class Parameters:
         homonyms = [known for known in self._by_name if name and known.partition(".")[2] == name]
         matches = homonyms or get_close_matches(name.lower(), lowered, n=1)
         return _question([lowered[match.lower()].name for match in matches])
+
+
+def completions(parameters: Parameters, texts: Iterable[str], incomplete: str) -> Iterator[tuple[str, str]]:
+    """Yield the texts `KEY=` and `KEY=VALUE` that begin with `incomplete`, each with its description.
+
+    Keys that `texts` have already are left out; values are those of parameters with a few.
+    """
+    given = {text.partition("=")[0] for text in texts}
+    for parameter in parameters.all:
+        key = f"{parameter.name}="
+        if incomplete.startswith(key):
+            values = (f"{key}{value}" for value in choices(parameter.rule))
+            yield from ((value, "") for value in values if value.startswith(incomplete))
+        elif key.startswith(incomplete) and parameter.name not in given:
+            yield key, parameter.description
 
 
 def nearest(name: str, names: Iterable[str]) -> str:

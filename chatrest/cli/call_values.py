@@ -98,6 +98,18 @@ def type_label(rule: inspect.Type) -> str:
     return "|".join(dict.fromkeys(labels)) or "TEXT"
 
 
+def choices(rule: inspect.Type) -> list[str]:
+    """The texts of all values that a field takes where they are few: literals, true and false."""
+    texts: list[str] = []
+    several = list_type(rule)
+    for kind in alternatives(rule if several is None else getattr(several, "item_type", rule)):
+        if isinstance(kind, inspect.LiteralType):
+            texts += map(str, kind.values)
+        elif isinstance(kind, inspect.BoolType):
+            texts += ["true", "false"]
+    return texts
+
+
 def description(rule: inspect.Type) -> str:
     """The words of a field's type for what is allowed; those of an object name its members."""
     words = next((str(text) for text in _descriptions(rule)), "")

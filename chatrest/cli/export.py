@@ -36,7 +36,10 @@ COMPRESS: Final = ("none", "gzip", "zstd")
 PARTITIONS: Final = ("source", "month")
 NOT_A_FILTER: Final = (
     "affix", "id", "count", "limit", "per_page", "my_mentions_only", "mentions_with_blocked_info",
-    "from_timestamp", "to_timestamp",
+    "from_timestamp", "to_timestamp", "hide_messages_from_blocked_users", "receiver_type", "hide_deleted",
+    "only_deleted", "sent_at", "sent_at_from", "sent_at_to", "updated_at_from", "updated_at_to",
+    "edited_at_from", "edited_at_to", "senders", "conversation_id", "hide_quoted_messages", "saved", "pinned",
+    "page",
 )  # fmt: skip
 WORKERS: Final = 32
 _MOST_WORKERS: Final = 90  # as many calls as a session runs at a time for bulk work

@@ -22,6 +22,7 @@ import click
 from ..errors import ChatRestError, RequestInvalidError
 from . import streams
 from .call import call
+from .completion import completion
 from .demo.command import demo
 from .emulator import emulator
 from .export import export
@@ -165,5 +166,5 @@ def root(ctx: click.Context) -> None:
         click.echo(ctx.get_help())
 
 
-for command in (demo, emulator, export, messages, users, token, send, apps, call, verify):
+for command in (demo, emulator, export, messages, users, token, send, apps, call, verify, completion):
     root.add_command(command)

@@ -36,10 +36,7 @@ def _repeated(view: PageView, number: int, pages: int) -> Onward:
         return Onward(view.cursor.position, is_again=True)
     served = served_position(view)
     if served is not None and view.pagination.total_pages is None and view.rules.paging.filters:
-        return Onward(
-            error=f"page {number} holds nothing but what the page before it held, and the service goes on by "
-            f"what the list is filtered by ({', '.join(sorted(view.rules.paging.filters))})"
-        )
+        return _filtered_position(view, number)
     if (
         served is not None
         and served[1]
@@ -59,6 +56,15 @@ def _repeated(view: PageView, number: int, pages: int) -> Onward:
             error="a full page leads nowhere: no position, and page numbers are ignored; ask with an affix"
         )
     return END
+
+
+def _filtered_position(view: PageView, number: int) -> Onward:
+    """The fault of a list that ignores page numbers, and whose position is one of its filters."""
+    names = ", ".join(sorted(view.rules.paging.filters))
+    return Onward(
+        error=f"page {number} holds nothing but what the page before it held, and the service goes on by "
+        f"what the list is filtered by ({names})"
+    )
 
 
 def _untried_id(view: PageView, number: int) -> Onward | None:

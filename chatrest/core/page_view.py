@@ -134,7 +134,14 @@ class PageView(Struct, frozen=True):
 
     @property
     def is_border_alone(self) -> bool:
-        """True where a short page holds nothing but the item that was asked from: the service includes it."""
+        """True where a short page holds nothing but the item that was asked from: the service includes it.
+
+        In a list that goes by times: nothing but items of the time that was asked from, and fewer of them
+        than fit into a page of this service, so that none is hidden behind them.
+        """
+        if not self.ordered.by_id:
+            is_part = len(self.ids) < max(self.largest, 2)
+            return self.is_short and is_part and not self.ordered.items
         return self.is_short and set(self.ids) == {self.asked.get("id")}
 
     @property

@@ -10,8 +10,9 @@ Bad weather, and lists that disagree with the documents, are scripted with the f
 """
 
 from .limits import RateLimit
+from .outbox import Delivery
 from .server import Emulator, Received
 from .store.store import Store
 from .weather import Fault, Weather, storm
 
-__all__ = ["Emulator", "Fault", "RateLimit", "Received", "Store", "Weather", "storm"]
+__all__ = ["Delivery", "Emulator", "Fault", "RateLimit", "Received", "Store", "Weather", "storm"]

@@ -20,6 +20,7 @@ from ..core.hosts import App
 from ..errors import RequestInvalidError
 from .limits import LimitCounter, RateLimit
 from .middleware import LAST_REQUESTS, Middleware, Received as Received
+from .outbox import LAST_DELIVERIES, Delivery, Outbox
 from .service.context import Context
 from .service.page_format import ListOrder, PageOrder
 from .service.service import Keys, Service
@@ -61,6 +62,7 @@ class Emulator:
     - `list_order`: "id", or "time" for lists by `sentAt`, in which ids may come in any order.
     - `weather`: faults, see `chatrest.emulator.weather`; more can be added while it runs.
     - `limit`: a rate limit that it enforces; without one it has none.
+    - Webhooks get real requests, at loopback addresses alone: see `deliveries`, and `drain()`.
     - `clock`: epoch seconds, for what is created while the emulator runs, for limits, for weather and for
       the header `Date`. `sleep`: seconds, the waits of late and dripping replies.
 
@@ -112,6 +114,8 @@ class Emulator:
         """The script of faults: to add to and to clear while it runs."""
         self.limited = LimitCounter(limit)
         """The counts of what the rate limit has allowed and refused."""
+        self.deliveries: deque[Delivery] = deque(maxlen=LAST_DELIVERIES)
+        """The last attempts to deliver events to webhooks, the oldest first."""
 
     async def __aenter__(self) -> Self:
         await self.start()
@@ -124,10 +128,13 @@ class Emulator:
         """Generate or open the data, and listen; a cancel or an error leaves nothing open."""
         if self._running is not None:
             raise RequestInvalidError("the emulator is started already")
-        store = Store(self._settings.database)
-        service = self._service(store)
+        store, settings = Store(self._settings.database), self._settings
+        app = _app_record(settings.app_id)
+        outbox = Outbox(store, app, settings.sleep, self.deliveries)
+        context = Context(store, app, *settings.formats, settings.clock)
+        service = Service(context, settings.keys, outbox.publish)
         middleware = Middleware(
-            service, self.weather, self.limited, self.requests, self._settings.clock, self._settings.sleep
+            service, self.weather, self.limited, self.requests, settings.clock, settings.sleep
         )
         # A client that hangs up ends its request's handler: a late or half-open one would outlive it.
         server = web.Server(middleware.handle, access_log=None, handler_cancellation=True)
@@ -141,12 +148,7 @@ class Emulator:
             await runner.cleanup()
             store.close()
             raise
-        self._running = _Running(store, middleware, runner, runner.addresses[0][1])
-
-    def _service(self, store: Store) -> Service:
-        settings = self._settings
-        context = Context(store, _app_record(settings.app_id), *settings.formats, settings.clock)
-        return Service(context, settings.keys)
+        self._running = _Running(store, middleware, outbox, runner, runner.addresses[0][1])
 
     async def close(self) -> None:
         """Stop listening and close the store; twice is fine. Data in memory is gone."""
@@ -155,6 +157,7 @@ class Emulator:
         running.middleware.close()
         try:
             await running.runner.cleanup()
+            await running.outbox.close()
         finally:
             running.store.close()
             self._running = None
@@ -199,6 +202,10 @@ class Emulator:
         """The service's data: to compare with, and to add to while it runs."""
         return self._started().store
 
+    async def drain(self) -> None:
+        """Wait until the events so far are delivered to webhooks, or given up after their repetitions."""
+        await self._started().outbox.drain()
+
     def _started(self) -> "_Running":
         if self._running is None:
             raise RequestInvalidError("the emulator is not started: use `async with`, or await start()")
@@ -214,6 +221,7 @@ class _Running(Struct, frozen=True):
 
     store: Store
     middleware: Middleware
+    outbox: Outbox
     runner: web.ServerRunner
     port: int
 

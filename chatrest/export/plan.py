@@ -38,6 +38,11 @@ DEFAULTS: Final = {"ndjson": ("none", "source"), "parquet": ("zstd", "month"), "
 """By format: how its files are compressed, and what each of them holds."""
 _DAY: Final = timedelta(days=1)
 _TIME: Final = "a datetime with a time zone, a date, a timestamp as a whole number, 0 or later, or None"
+_OF_OTHER_LISTS: Final = (
+    "hide_messages_from_blocked_users", "receiver_type", "hide_deleted", "only_deleted", "sent_at",
+    "sent_at_from", "sent_at_to", "updated_at_from", "updated_at_to", "edited_at_from", "edited_at_to",
+    "senders", "conversation_id", "hide_quoted_messages", "saved", "pinned", "page",
+)  # fmt: skip
 _NOT_A_FILTER: Final = {
     "affix": "an export goes from the oldest message to the newest",
     "id": "the journal knows where each source goes on",
@@ -48,16 +53,7 @@ _NOT_A_FILTER: Final = {
     "mentions_with_blocked_info": "an export reads as nobody",
     "from_timestamp": "give the plan's since",
     "to_timestamp": "give the plan's until",
-    "sent_at": "the journal knows where each source goes on",
-    "page": "the journal knows where each source goes on",
-    "sent_at_from": "give the plan's since",
-    "sent_at_to": "give the plan's until",
-    "updated_at_from": "a recheck reads what has changed",
-    "updated_at_to": "a recheck reads what has changed",
-    "edited_at_from": "a recheck reads what has changed",
-    "edited_at_to": "a recheck reads what has changed",
-    "saved": "an export reads as nobody",
-    "hide_messages_from_blocked_users": "an export reads as nobody",
+    **dict.fromkeys(_OF_OTHER_LISTS, "not every list that an export reads has it"),
 }
 
 

@@ -62,6 +62,31 @@ class CustomContent(Record, frozen=True, gc=False, rename="camel"):
 
 
 @final
+class Goal(Record, frozen=True, gc=False, rename="camel"):
+    """The interactions that complete an interactive message.
+
+    `type` is any text: anyAction, anyOf, allOf, oneOf and none are known.
+    """
+
+    type: str
+    element_ids: Maybe[tuple[str, ...]] = UNSET
+
+
+@final
+class InteractiveContent(Record, frozen=True, gc=False, rename="camel"):
+    """`data` of an interactive message: the shape of `interactive_data` depends on the message's type."""
+
+    interactive_data: Maybe[Json] = UNSET
+    interaction_goal: Maybe[Goal] = UNSET
+    allow_sender_interaction: Maybe[bool] = UNSET
+    entities: Maybe[Parties] = UNSET
+    text: Maybe[str] = UNSET
+    metadata: Maybe[Json] = UNSET
+    resource: Maybe[str] = UNSET
+    reactions: Maybe[tuple[ReactionCount, ...]] = UNSET
+
+
+@final
 class ActionEntities(Record, frozen=True, gc=False, rename="camel"):
     """The parties of an action: `by`, `on` and `for_`.
 

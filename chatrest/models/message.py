@@ -12,7 +12,7 @@ from msgspec import UNSET, UnsetType, ValidationError, convert, structs
 
 from ..errors import ReplyUnreadableError
 from .call import CallContent
-from .content import ActionContent, Content, CustomContent
+from .content import ActionContent, Content, CustomContent, InteractiveContent
 from .flag import Flag
 from .raw_json import read_value
 from .record import Count, Id, Json, Maybe, OfId, OfIdAndCount, Record
@@ -106,6 +106,13 @@ class CallMessage(_ById, frozen=True, gc=False, rename="camel", tag="call"):
 
 
 @final
+class InteractiveMessage(_ById, frozen=True, gc=False, rename="camel", tag="interactive"):
+    """A card, a form or another message of a bot that users act upon, in `data.interactive_data`."""
+
+    data: InteractiveContent
+
+
+@final
 class UnknownMessage(Record, frozen=True, gc=False, kw_only=True, rename="camel"):
     """A record that no other message class can hold: `raw` is its JSON, byte for byte.
 
@@ -164,10 +171,18 @@ class UnknownMessage(Record, frozen=True, gc=False, kw_only=True, rename="camel"
         return self.raw
 
 
-Message: TypeAlias = TextMessage | MediaMessage | CustomMessage | ActionMessage | CallMessage | UnknownMessage
+Message: TypeAlias = (
+    TextMessage
+    | MediaMessage
+    | CustomMessage
+    | ActionMessage
+    | CallMessage
+    | InteractiveMessage
+    | UnknownMessage
+)
 """Any message; all classes have the common and the optional fields."""
 
-Typed: TypeAlias = TextMessage | CustomMessage | ActionMessage | CallMessage
+Typed: TypeAlias = TextMessage | CustomMessage | ActionMessage | CallMessage | InteractiveMessage
 """The classes that one decode distinguishes by `category`; a media message is first a text message."""
 
 LooselyTyped: Any = Typed
@@ -175,7 +190,11 @@ LooselyTyped: Any = Typed
 if not TYPE_CHECKING:
     _Loose: TypeAlias = int | str
     LooselyTyped = (
-        TextMessage[_Loose, _Loose] | CustomMessage[_Loose] | ActionMessage[_Loose] | CallMessage[_Loose]
+        TextMessage[_Loose, _Loose]
+        | CustomMessage[_Loose]
+        | ActionMessage[_Loose]
+        | CallMessage[_Loose]
+        | InteractiveMessage[_Loose]
     )
 
 
@@ -220,4 +239,5 @@ BY_CATEGORY: dict[str, type[Typed]] = {
     "custom": CustomMessage,
     "action": ActionMessage,
     "call": CallMessage,
+    "interactive": InteractiveMessage,
 }

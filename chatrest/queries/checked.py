@@ -17,6 +17,7 @@ from typing import (
     TypeAlias,
     Union,
     get_args,
+    get_origin,
     get_type_hints,
 )
 
@@ -197,6 +198,8 @@ def _nested(rule: Any) -> type[Checked] | None:
     """Return the struct in a rule, for which a caller may give a plain mapping; None for none."""
     if isinstance(rule, type):
         return rule if issubclass(rule, Checked) else None
+    if get_origin(rule) is dict:  # its keys are no members of a struct
+        return None
     parts = (part for part in get_args(rule) if not isinstance(part, Meta))
     return next((kind for part in parts if (kind := _nested(part)) is not None), None)
 

@@ -81,10 +81,10 @@ class PinnedConversations(Body, frozen=True, kw_only=True, rename="camel"):
 
 
 @final
-class ConversationUpdate(Body, frozen=True, kw_only=True, rename="camel"):
+class ConversationChanges(Body, frozen=True, kw_only=True, rename="camel"):
     """The new tags of a conversation; an empty list removes those that it has."""
 
-    tags: AnyTags | UnsetType = UNSET
+    tags: AnyTags
 
 
 @final

@@ -119,7 +119,7 @@ class ThreadQuery(Filter, frozen=True, kw_only=True, rename="camel"):
 
 
 @final
-class MessageUpdate(Body, frozen=True, kw_only=True, rename="camel"):
+class MessageChanges(Body, frozen=True, kw_only=True, rename="camel"):
     """The changes of a message: `data` with a new `text`, `metadata` or both, and the new `tags`.
 
     Empty `tags` remove those that the message has. Raises `RequestInvalidError` where nothing is changed.

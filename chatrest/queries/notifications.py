@@ -159,7 +159,7 @@ class PushTokenQuery(Filter, frozen=True, kw_only=True, rename="camel"):
 
 @final
 class AllPushTokens(Filter, frozen=True, kw_only=True, rename="camel"):
-    """Whether the push tokens of all logins of the user are meant."""
+    """The scope of a removal: the push tokens of one login, or of all logins of its user (`all`)."""
 
     all: Flag | None = None
 

@@ -22,6 +22,7 @@ COLLECTIONS: Final = (
     "blocked_users",
     "calls",
     "conversations",
+    "data_import",
     "friends",
     "groups",
     "members",
@@ -32,7 +33,9 @@ COLLECTIONS: Final = (
     "rbac",
     "restricted_features",
     "roles",
+    "triggers",
     "users",
+    "webhooks",
 )
 """The names of all collections, in the order of the alphabet."""
 

@@ -2,16 +2,19 @@
 
 from typing import Final, final
 
-from ..core.decode import many
+from ..core.decode import many, one
 from ..core.endpoint import Endpoint
 from ..core.paging import BY_PAGE
 from ..models.app import AppInfo
-from ..queries.apps import AppQuery
+from ..queries.apps import AppQuery, NewApp
 from ..walk import Walk
 from .collection import Collection, Start
 
 LIST: Final = Endpoint(
     "apps.list", "GET", "/apps", many(AppInfo), query=AppQuery, paging=BY_PAGE, interface="management"
+)
+CREATE: Final = Endpoint(
+    "apps.create", "POST", "/apps", one(AppInfo), "never", body=NewApp, interface="management"
 )
 
 
@@ -22,3 +25,7 @@ class Apps(Collection):
     def list(self, query: AppQuery | None = None, *, cursor: Start = None) -> Walk[AppInfo]:
         """GET {management_base_url}/apps: the applications, in the service's order. One request a page."""
         return self._walk(LIST, query, cursor)
+
+    async def create(self, app: NewApp) -> AppInfo:
+        """Make an application, and return it with its keys. Sent once."""
+        return await self._call(CREATE, app)

@@ -11,8 +11,8 @@ from ..core.endpoint import Endpoint
 from ..core.paging import BY_PAGE, Paging
 from ..models.conversation import Conversation
 from ..queries.conversations import (
+    ConversationChanges,
     ConversationQuery,
-    ConversationUpdate,
     GroupReset,
     PinnedConversations,
     Pins,
@@ -51,7 +51,7 @@ GET_USER: Final = Endpoint(
 )  # fmt: skip
 UPDATE_USER: Final = Endpoint(
     "conversations.update_user", "PUT", "/users/{uid}/conversation", one(Conversation), "idempotent",
-    body=ConversationUpdate, acting="required",
+    body=ConversationChanges, acting="required",
 )  # fmt: skip
 RESET_USER: Final = Endpoint(
     "conversations.reset_user", "DELETE", "/users/{uid}/conversation", ACK, "idempotent",
@@ -83,7 +83,7 @@ GET_GROUP: Final = Endpoint(
 )  # fmt: skip
 UPDATE_GROUP: Final = Endpoint(
     "conversations.update_group", "PUT", "/groups/{guid}/conversation", one(Conversation), "idempotent",
-    body=ConversationUpdate, acting="required",
+    body=ConversationChanges, acting="required",
 )  # fmt: skip
 RESET_GROUP: Final = Endpoint(
     "conversations.reset_group", "DELETE", "/groups/{guid}/conversation", ACK, "idempotent",
@@ -168,7 +168,7 @@ class Conversations(Collection):
         them.
         """
         return await self._call(
-            UPDATE_USER, ConversationUpdate(tags=tags), on_behalf_of=on_behalf_of, uid=uid
+            UPDATE_USER, ConversationChanges(tags=tags), on_behalf_of=on_behalf_of, uid=uid
         )
 
     async def reset_user(
@@ -248,7 +248,7 @@ class Conversations(Collection):
         removes them.
         """
         return await self._call(
-            UPDATE_GROUP, ConversationUpdate(tags=tags), on_behalf_of=on_behalf_of, guid=guid
+            UPDATE_GROUP, ConversationChanges(tags=tags), on_behalf_of=on_behalf_of, guid=guid
         )
 
     async def reset_group(

@@ -16,7 +16,7 @@ from ..models.count import MessageCount
 from ..models.message import Message
 from ..models.reaction import Reaction
 from ..models.sent_message import SentMessage
-from ..queries.messages import Interactions, MessageDeletion, MessageQuery, MessageUpdate, ThreadQuery
+from ..queries.messages import Interactions, MessageChanges, MessageDeletion, MessageQuery, ThreadQuery
 from ..queries.new_messages import MessageBody, NewBotMessage, NewMessage, NewThreadMessage
 from ..walk import Walk
 from .collection import Collection, Start
@@ -51,7 +51,7 @@ LIST_THREAD: Final = Endpoint(
 GET: Final = Endpoint("messages.get", "GET", "/messages/{id}", one(Message), acting="optional")
 UPDATE: Final = Endpoint(
     "messages.update", "PUT", "/messages/{id}", one(Message), "idempotent",
-    body=MessageUpdate, acting="optional",
+    body=MessageChanges, acting="optional",
 )  # fmt: skip
 DELETE: Final = Endpoint(
     "messages.delete", "DELETE", "/messages/{id}", one(Message), "idempotent",
@@ -236,7 +236,7 @@ class Messages(Collection):
         return await self._call(GET, on_behalf_of=on_behalf_of, id=message_id)
 
     async def update(
-        self, message_id: str, changes: MessageUpdate, *, on_behalf_of: str | None = None
+        self, message_id: str, changes: MessageChanges, *, on_behalf_of: str | None = None
     ) -> Message:
         """PUT /messages/{id}: change a message, and return the action message that says so.
 

@@ -238,7 +238,11 @@ def test_a_file_that_cannot_be_read(command: Run, tmp_path: Path) -> None:
         (["messages.send", "body=[1]"], "body = [1]: allowed is a JSON object"),
         (["messages.send", "body={"], "body = '{': it is not JSON"),
         (["messages.send", 'body={"typ": 1}'], "no member 'typ' in the body (did you mean 'type'?)"),
-        (["messages.send", 'body={"type": "text"}'], "missing data"),
+        (["messages.send", 'body={"type": "text"}'], "messages.send: missing data"),
+        (
+            ["messages.send", 'body={"type": "text", "data": {}}'],
+            "receiver = UNSET: allowed is a uid or guid",
+        ),
         (["messages.send", "receiver=b", "type=text", "data={x"], "data = '{x': it is not JSON"),
         (["messages.send", "receiver=b", "type=text", "data=x"], "data = 'x': allowed is a JSON object"),
         (["users.list", "search_key=\udcff"], "search_key = '\\udcff'"),

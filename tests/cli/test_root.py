@@ -14,7 +14,10 @@ from chatrest.cli.root import command_error, root
 
 from .conftest import error_line
 
-COMMANDS = ["apps", "call", "demo", "emulator", "export", "messages", "send", "token", "users", "verify"]
+COMMANDS = [
+    "apps", "call", "completion", "demo", "emulator", "export", "messages", "send", "token", "users",
+    "verify",
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("args", [[], ["-h"], ["--help"]])

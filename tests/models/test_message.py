@@ -14,6 +14,7 @@ from chatrest.models.message import (
     ActionMessage,
     CallMessage,
     CustomMessage,
+    InteractiveMessage,
     MediaMessage,
     Message,
     TextMessage,
@@ -206,3 +207,19 @@ def test_the_repr_of_an_unknown_message_shows_only_the_size_of_its_bytes() -> No
     shown = repr(unknown({"secret": "s3cr3t"}, b'{"secret":"s3cr3t"}', "why"))
     assert "<19 bytes>" in shown
     assert "s3cr3t" not in shown
+
+
+def test_an_interactive_message_has_its_data_and_its_goal() -> None:
+    data = {
+        "interactiveData": {"title": "t"}, "allowSenderInteraction": False,
+        "interactionGoal": {"type": "anyOf", "elementIds": ["a"]},
+    }  # fmt: skip
+    decoded = message(category="interactive", type="form", data=data)
+    assert type(decoded) is InteractiveMessage
+    assert decoded.data.interactive_data == {"title": "t"}
+    assert (decoded.data.interaction_goal.type, decoded.data.interaction_goal.element_ids) == (
+        "anyOf",
+        ("a",),
+    )
+    assert decoded.data.allow_sender_interaction is False
+    assert json.loads(msgspec.json.encode(decoded))["data"] == data

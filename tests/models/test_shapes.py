@@ -9,19 +9,24 @@ import pytest
 from chatrest.models.api_key import ApiKey
 from chatrest.models.app import AppInfo
 from chatrest.models.call import CallContent, CallData, CallEntities, CallEntity, WsChannel
+from chatrest.models.call_record import Recording
 from chatrest.models.content import (
     ActionContent,
     ActionEntities,
     Attachment,
     Content,
     CustomContent,
+    InteractiveContent,
     ReactionCount,
 )
+from chatrest.models.conversation import Conversation, ConversationParty
 from chatrest.models.entity import Entity, EntityWrapper, Parties
 from chatrest.models.group import Group
 from chatrest.models.item_ack import ItemAck
 from chatrest.models.meta import Meta, Pagination, Position
+from chatrest.models.reaction import Reaction
 from chatrest.models.role import Feature, Permission, PermissionMap, Role
+from chatrest.models.sent_message import SentMessage
 from chatrest.models.user import AuthToken, DeactivatedUsers, ReactivatedUsers, User
 
 USER: dict[str, Any] = {
@@ -102,6 +107,57 @@ SHAPES: list[tuple[type[Any], dict[str, Any], set[str]]] = [
         },
         {"uid"},
     ),
+    (
+        Reaction,
+        {"id": "1", "messageId": "5", "reaction": "+", "uid": "u", "reactedAt": 7, "reactedBy": USER},
+        {"id", "messageId", "reaction", "uid", "reactedAt"},
+    ),
+    (
+        Conversation,
+        {
+            "conversationId": "a_user_b",
+            "conversationType": "user",
+            "unreadMessageCount": "3",
+            "createdAt": 1,
+            "updatedAt": 2,
+            "lastMessage": {"id": "5", "receipts": {"data": [[]]}},
+            "conversationWith": USER,
+            "tags": ["x"],
+            "pinnedAt": 5,
+            "pinnedBy": "a",
+        },
+        {"conversationId"},
+    ),
+    (
+        ConversationParty,
+        {
+            "guid": "g",
+            "membersCount": 5,
+            "onlineMembersCount": 1,
+            "hasJoined": True,
+            "scope": "admin",
+            "joinedAt": 1,
+            "updatedBy": "u",
+            "description": "d",
+            "icon": "i",
+            "owner": "o",
+            "type": "public",
+        },
+        set(),
+    ),
+    (ConversationParty, {**USER, "statusMessage": "s", "blockedByMe": True, "deactivatedAt": 0}, set()),
+    (
+        InteractiveContent,
+        {
+            "interactiveData": {"title": "t"},
+            "interactionGoal": {"type": "none", "elementIds": []},
+            "allowSenderInteraction": True,
+            "entities": {"sender": PARTY},
+        },
+        set(),
+    ),
+    (SentMessage, {"success": True, "message": "m", "data": {"id": "5"}, "error": {"code": "c"}}, set()),
+    (Recording, {"rid": "r", "duration": 1.5, "startTime": 1, "endTime": 2, "recording_url": "u"}, {"rid"}),
     (
         AuthToken,
         {"uid": "u", "authToken": "t", "createdAt": 1, "platform": "p", "userAgent": "a", "appInfo": {}},

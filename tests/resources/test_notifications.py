@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from chatrest.core.wire import json_body
-from chatrest.errors import RequestInvalidError
+from chatrest.errors import CursorError, RequestInvalidError
 from chatrest.models.outcome import Ack
 from chatrest.queries.notification_providers import (
     ApnsProvider,
@@ -389,3 +389,13 @@ async def test_a_wrong_argument_is_refused_before_anything_is_sent(ask: Any) -> 
 def test_a_wrong_token_is_refused_and_not_shown(ask: Any) -> None:
     with pytest.raises(RequestInvalidError, match=r"^auth_token = \[hidden\]: allowed is a text"):
         ask(Notifications(Sender(TOKENS)))
+
+
+async def test_the_log_ends_where_its_last_entry_comes_again() -> None:
+    page = b'{"data":[{"_id":"a","messageId":7}],"meta":{"next":{"affix":"append","messageId":7}}}'
+    sender = Sender(page)
+    assert [log._id for log in await Notifications(sender).list_logs().collect()] == ["a"]
+    assert len(sender.calls) == 2
+    stuck = Sender(page.replace(b'"messageId":7}]', b'"messageId":7},{"_id":"b","messageId":8}]'))
+    with pytest.raises(CursorError, match="the cursor does not move"):
+        await Notifications(stuck).list_logs().collect()

@@ -2,7 +2,15 @@
 
 import pytest
 
-from chatrest import AsyncSession, ConflictError, FriendQuery, NewMembers, NotFoundError, PageQuery
+from chatrest import (
+    AsyncSession,
+    ConflictError,
+    FriendQuery,
+    NewMembers,
+    NewMessage,
+    NotFoundError,
+    PageQuery,
+)
 from chatrest.emulator import Emulator
 from chatrest.models.item_ack import ItemAck
 from chatrest.models.outcome import Outcomes
@@ -27,6 +35,23 @@ async def test_friends_are_so_in_both_directions(session: AsyncSession) -> None:
     assert await uids(session.friends.list("user-02")) == ["user-01"]
     assert await uids(session.friends.list("user-01", FriendQuery(search_key="USER-03"))) == ["user-03"]
     assert await uids(session.friends.list("user-01", FriendQuery(per_page=1))) == ["user-02", "user-03"]
+
+
+async def test_friends_may_be_added_to_each_others_conversations(
+    session: AsyncSession,
+) -> None:
+    await session.friends.add("user-01", ["user-02"])
+    await session.friends.add("user-01", ["user-03", "user-01"], add_to_conversations=True)
+    conversations = {
+        uid: [each.conversation_id async for each in session.conversations.list(on_behalf_of=uid)]
+        for uid in ("user-01", "user-02", "user-03")
+    }
+    shared = "user-01_user_user-03"
+    assert conversations == {"user-01": [shared], "user-02": [], "user-03": [shared]}
+    await session.messages.send(NewMessage.text("user-03", "hello"), on_behalf_of="user-01")
+    [conversation] = await session.conversations.list(on_behalf_of="user-03").collect()
+    assert (conversation.conversation_id, conversation.created_at) == (shared, NOW)
+    assert conversation.last_message is not None
 
 
 async def test_friendships_that_are_refused_leave_the_others(session: AsyncSession) -> None:

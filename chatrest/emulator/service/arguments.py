@@ -6,10 +6,12 @@ and a text for every field. Parameters that an operation does not know are ignor
 """
 
 import re
-from collections.abc import Iterable
-from typing import Final, final
+from collections.abc import Iterable, Mapping
+from typing import Final, TypeVar, final
 
 from .refusals import bad_request
+
+T = TypeVar("T")
 
 _NUMBER: Final = re.compile(r"[0-9]{1,18}", re.ASCII)
 _ALIASES: Final = {"per_page": "perPage", "mentionswithTagInfo": "mentionsWithTagInfo"}
@@ -30,6 +32,10 @@ class Arguments:
         """Refuse the request with 400 if a value read so far was wrong."""
         if self._errors:
             raise bad_request(self._errors)
+
+    def named(self, table: Mapping[str, T]) -> list[tuple[str, T]]:
+        """Return the entries of a table, by parameters, whose parameters the query has."""
+        return [(name, value) for name, value in table.items() if name in self._values]
 
     def text(self, name: str) -> str | None:
         """Return a text; None where it is absent or empty."""

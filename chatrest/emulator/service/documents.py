@@ -177,7 +177,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     change: type[Struct] | None = None
     """The body that changes parts of it; None: the same."""
     defaults: Mapping[str, Any] | None = None
-    """What holds where nothing was put; None: then there is no document, and a 404."""
+    """The values that hold where nothing was put; None: then there is no document, and a 404."""
     missing: Callable[[str], Refusal] | None = None
     """The 404 of a document without defaults that was not put."""
     owner: Owner = nobody

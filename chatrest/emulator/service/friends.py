@@ -14,7 +14,7 @@ from .users import user_record
 
 
 class NewFriends(Body):
-    """POST /users/{uid}/friends. `addToConversations` is read and changes nothing."""
+    """POST /users/{uid}/friends: `addToConversations` gives each friendship a conversation."""
 
     accepted: list[Name]
     add_to_conversations: bool = False
@@ -40,8 +40,12 @@ def add_friends(context: Context, call: Call) -> bytes:
     """Make users friends: an acknowledgement or an error for each of them."""
     uid = call.path["uid"]
     user_record(context, uid)
-    accepted = read_body(call.body, NewFriends).accepted
-    return member_reply("accepted")(item_acks(accepted, lambda friend: _befriend(context, uid, friend)))
+    body = read_body(call.body, NewFriends)
+    acks = item_acks(body.accepted, lambda friend: _befriend(context, uid, friend))
+    for friend, ack in acks.items():
+        if body.add_to_conversations and ack["success"]:
+            context.store.views.add(uid, friend, context.now)
+    return member_reply("accepted")(acks)
 
 
 def _befriend(context: Context, uid: str, friend: str) -> str:

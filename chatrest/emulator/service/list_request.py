@@ -52,9 +52,14 @@ _CONTAINS: Final = {"attachmentTypes": "m.attachments", "mentionedUids": "m.ment
 _SEEN: Final = """NOT m.COLUMN AND m.sender != ? AND m.id > coalesce(
     (SELECT COLUMN_id FROM views v WHERE v.uid = ? AND v.conversation = m.conversation), 0)"""
 _WINDOWS: Final = {
-    "sentAt": "m.sent_at SIGN ?",
-    "updatedAt": "m.id IN (SELECT id FROM changes WHERE updated_at SIGN ?)",
-    "editedAt": "m.id IN (SELECT id FROM changes WHERE edited_at SIGN ?)",
+    "fromTimestamp": "m.sent_at >= ?",
+    "toTimestamp": "m.sent_at <= ?",
+    "sentAt[from]": "m.sent_at >= ?",
+    "sentAt[to]": "m.sent_at <= ?",
+    "updatedAt[from]": "m.id IN (SELECT id FROM changes WHERE updated_at >= ?)",
+    "updatedAt[to]": "m.id IN (SELECT id FROM changes WHERE updated_at <= ?)",
+    "editedAt[from]": "m.id IN (SELECT id FROM changes WHERE edited_at >= ?)",
+    "editedAt[to]": "m.id IN (SELECT id FROM changes WHERE edited_at <= ?)",
 }
 _ANY: Final = "EXISTS (SELECT 1 FROM json_each(COLUMN) WHERE value IN"
 
@@ -112,14 +117,14 @@ _Terms: TypeAlias = list[tuple[str, tuple[str | int, ...]]]
 
 
 def _plain(query: Arguments) -> _Terms:
-    terms: _Terms = [(sql, ()) for name, sql in _FLAGS.items() if query.flag(name)]
-    terms += [(sql, (value,)) for name, sql in _EQUALS.items() if (value := query.text(name))]
+    terms: _Terms = [(sql, ()) for name, sql in query.named(_FLAGS) if query.flag(name)]
+    terms += [(sql, (value,)) for name, sql in query.named(_EQUALS) if (value := query.text(name))]
     if text := query.text("searchKey"):
         terms.append(("instr(m.text, ?)", (text.casefold(),)))
-    for name, column in _IN.items():
+    for name, column in query.named(_IN):
         if values := query.texts(name):
             terms.append((f"{column} IN ({_marks(values)})", values))
-    for name, column in _CONTAINS.items():
+    for name, column in query.named(_CONTAINS):
         if values := query.texts(name, KINDS if name == "attachmentTypes" else ()):
             terms.append(_contains(column, values))
     return terms
@@ -142,14 +147,9 @@ def _personal(query: Arguments, acting_user: str | None, uid: str | None) -> _Te
 
 def _times(query: Arguments, position: int | None, affix: str | None) -> _Terms:
     terms: _Terms = []
-    if (start := query.number("fromTimestamp")) is not None:
-        terms.append(("m.sent_at >= ?", (start,)))
-    if (end := query.number("toTimestamp")) is not None:
-        terms.append(("m.sent_at <= ?", (end,)))
-    for name, term in _WINDOWS.items():
-        for bound, sign in (("from", ">="), ("to", "<=")):
-            if (at := query.number(f"{name}[{bound}]")) is not None:
-                terms.append((term.replace("SIGN", sign), (at,)))
+    for name, sql in query.named(_WINDOWS):
+        if (at := query.number(name)) is not None:
+            terms.append((sql, (at,)))
     if position is not None:
         terms.append(("m.sent_at < ?" if affix == "prepend" else "m.sent_at > ?", (position,)))
     return terms

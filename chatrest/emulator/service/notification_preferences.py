@@ -58,10 +58,10 @@ CONTACT: Final = Settings(
 )  # fmt: skip
 
 
-def shown(operation: Operation) -> Operation:
+def show(operation: Operation) -> Operation:
     """Return an operation that gives preferences as a get shows them."""
 
-    def show(context: Context, call: Call) -> Document:
+    def get(context: Context, call: Call) -> Document:
         kept = operation(context, call)
         names = {"group": "groupPreferences", "oneOnOne": "oneOnOnePreferences", "mute": "mutePreferences"}
         return {
@@ -70,7 +70,7 @@ def shown(operation: Operation) -> Operation:
             "templates": {"usePrivacyTemplate": kept["usePrivacyTemplate"]},
         }
 
-    return show
+    return get
 
 
 def _muted(context: Context, call: Call) -> DocumentSet:
@@ -102,8 +102,8 @@ def unmute(context: Context, call: Call) -> None:
 
 
 PREFERENCE_HANDLERS: Final[dict[str, Handler]] = {
-    "notifications.get_preferences": serve(shown(PREFERENCES.get), data_reply),
-    "notifications.update_preferences": serve(shown(PREFERENCES.merge), data_reply),
+    "notifications.get_preferences": serve(show(PREFERENCES.get), data_reply),
+    "notifications.update_preferences": serve(show(PREFERENCES.merge), data_reply),
     "notifications.reset_preferences": serve(PREFERENCES.reset, data_reply),
     "notifications.list_muted": serve(list_muted, member_reply("mutedConversations")),
     "notifications.mute": serve(mute, success_reply),

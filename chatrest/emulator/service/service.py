@@ -6,6 +6,7 @@ Rules:
 - The header `onBehalfOf` is read where the operation's endpoint says so, and else ignored.
 """
 
+from collections.abc import Callable
 from typing import Final, NamedTuple, final
 from urllib.parse import parse_qsl
 
@@ -14,6 +15,7 @@ from ..store.directory import Directory
 from .api_keys import key_scope, set_keys
 from .arguments import Arguments
 from .context import Call, Context
+from .events import Event, events_of
 from .handlers import HANDLERS
 from .refusals import Refusal, bad_request, no_operation, no_user
 from .request import Reply, Request
@@ -34,11 +36,14 @@ class Keys(NamedTuple):
 
 @final
 class Service:
-    """The documented service over the store of `context`."""
+    """The documented service over the store of `context`; `publish` is called with each event."""
 
-    def __init__(self, context: Context, keys: Keys) -> None:
+    def __init__(
+        self, context: Context, keys: Keys, publish: Callable[[Event], None] = lambda _: None
+    ) -> None:
         self._context = context
         self._keys = keys
+        self._publish = publish
         set_keys(context.store, keys.full_access, keys.auth_only)
         add_default_role(context.store)
 
@@ -68,7 +73,10 @@ class Service:
         query = Arguments(parse_qsl(request.query, keep_blank_values=True, errors="replace"))
         key = request.headers.get("apikey", "")
         call = Call(route.parameters, query, acting_user, request.body, request.headers, key)
-        return HANDLERS[endpoint.name](self._context, call)
+        reply = HANDLERS[endpoint.name](self._context, call)
+        for event in events_of(endpoint.name, self._context, call, reply):
+            self._publish(event)
+        return reply
 
     def _check_management(self, request: Request) -> None:
         credentials = request.headers.get("key"), request.headers.get("secret")

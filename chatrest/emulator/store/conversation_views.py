@@ -1,8 +1,8 @@
 """The conversations of a store, as each of their users sees them.
 
 Rules:
-- A conversation comes into being with its first message. The table of them is brought up to date when it is
-  read, so a message that is stored costs nothing for it.
+- A conversation comes into being with its first message, or is added without one. The table of them is
+  brought up to date when it is read, so a message that is stored costs nothing for it.
 - Users see the conversations that they send or receive in, and those of the groups that they are members of.
 - The last message is the newest one that is no action; actions on messages move no conversation.
 - What a user has read, reset, tagged or pinned is a row in `views`; without one, nothing was.
@@ -80,6 +80,8 @@ class ConversationViews:
         self._db = db
         self._forget_matches = forget_matches
         self._synced_id = 0
+        resets = db.execute("SELECT DISTINCT uid FROM views WHERE reset_id > 0")
+        self._users_with_resets = {uid for (uid,) in resets}
         self.app_pins = AppPins(db)
 
     def all(self, uid: str | None, conversation: str | None = None) -> list[View]:
@@ -90,8 +92,15 @@ class ConversationViews:
             sql, values = f"{sql} AND s.conversation = ?", [*values, conversation]
         return [View(*row) for row in self._db.execute(sql, values)]
 
+    def add(self, uid: str, party: str, at: int) -> None:
+        """Add the conversation of two users that has no message yet; one that exists stays as it is."""
+        self._find_new()
+        with self._db:
+            sql = "INSERT OR IGNORE INTO conversations VALUES(?,'user',?,?,?)"
+            self._db.execute(sql, (conversation_id(uid, party), uid, party, at))
+
     def exists(self, conversation: str) -> bool:
-        """Return True for a conversation with a message."""
+        """Return True for a conversation that has a message, or was added without."""
         self._find_new()
         sql = "SELECT 1 FROM conversations WHERE conversation = ?"
         return self._db.execute(sql, (conversation,)).fetchone() is not None
@@ -131,6 +140,8 @@ class ConversationViews:
         sql += f" ON CONFLICT(uid, conversation) DO UPDATE SET {updates}"
         with self._db:
             self._db.execute(sql, (view.uid, view.conversation, *values.values()))
+        if values.get("reset_id"):
+            self._users_with_resets.add(view.uid)
         self._forget_matches()
 
     def stored(self, view: View) -> View:
@@ -147,8 +158,7 @@ class ConversationViews:
 
     def has_resets(self, uid: str) -> bool:
         """Return True for a user who has reset a conversation."""
-        sql = "SELECT 1 FROM views WHERE uid = ? AND reset_id > 0 LIMIT 1"
-        return self._db.execute(sql, (uid,)).fetchone() is not None
+        return uid in self._users_with_resets
 
     def _find_new(self) -> None:
         """Bring the table of conversations up to date."""

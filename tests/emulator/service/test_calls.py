@@ -43,9 +43,8 @@ def sessions(answer: Answer) -> list[str]:
     [
         ("", "s2 s1 s0"), ("type=audio", "s2 s0"), ("mode=meet", "s1"), ("status=ended", "s0"),
         ("participantsCount=2", "s1"), ("startedAt=21", "s2"), ("endedAt=5", "s0"),
-        ("receiverType=group", "s1"),
-        ("hasRecording=true", "s0"), ("hasRecording=false", "s2 s1"), ("hasTranscription=1", ""),
-        ("uid=cat", "s1"), ("uid=bob", "s2 s0"), ("perPage=1&page=2", "s1"),
+        ("receiverType=group", "s1"), ("hasRecording=true", "s0"), ("hasRecording=false", "s2 s1"),
+        ("hasTranscription=1", ""), ("uid=cat", "s1"), ("uid=bob", "s2 s0"), ("perPage=1&page=2", "s1"),
     ],
 )  # fmt: skip
 def test_filters(history: Asker, query: str, expected: str) -> None:

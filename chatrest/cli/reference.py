@@ -1,0 +1,119 @@
+"""The reference of all operations, made from the one table: `python -m chatrest.cli.reference` prints it.
+
+It is kept as `chatrest/resources/OPERATIONS.md`; a test compares the two.
+"""
+
+import inspect
+import re
+import sys
+from collections.abc import Iterator
+from typing import Any, Final, get_args, get_type_hints
+
+from ..core.endpoint import Endpoint
+from ..models.message import Message
+from ..resources import COLLECTIONS, OPERATIONS
+from ..resources.lazy import collection_class
+from .call_parameters import Parameter, Parameters, Place
+
+_INTRODUCTION: Final = """\
+# Operations
+
+All {count} operations of the service, as methods of `AsyncSession` (`session`) and `AsyncManagement`
+(`management`). A method that gives a `Walk` is called as it is, any other one is awaited. `*` marks what is
+required. `chatrest call NAME --help` shows the types of all parameters and what is allowed.
+
+This file is made by `python -m chatrest.cli.reference`.
+"""
+_PLACES: Final[tuple[tuple[str, tuple[Place, ...]], ...]] = (
+    ("Query", ("query",)),
+    ("Body", ("body",)),
+    ("Headers", ("headers",)),
+)
+_REPEATED: Final = {"safe": "reads", "idempotent": "repeatable", "never": "sent once"}
+_KINDS: Final = " | ".join(kind.__name__ for kind in get_args(Message))
+_MODULE: Final = re.compile(r"\b(?:[a-z_]+\.)+(?=[A-Z])")
+
+
+def reference() -> str:
+    """Return the reference as Markdown."""
+    lines = [_INTRODUCTION.format(count=len(OPERATIONS)), *_contents(), ""]
+    for name in COLLECTIONS:
+        lines += _section(name)
+    return "\n".join(lines)
+
+
+def _contents() -> Iterator[str]:
+    for name in COLLECTIONS:
+        operations = [endpoint for endpoint in OPERATIONS.values() if _is_of(endpoint, name)]
+        yield f"- [{name}](#{name}): {', '.join(each.name.partition('.')[2] for each in operations)}"
+
+
+def _section(name: str) -> Iterator[str]:
+    kind = collection_class(name)
+    yield f"## {name}\n"
+    yield f"{_first_sentence(kind)}\n"
+    for endpoint in OPERATIONS.values():
+        if _is_of(endpoint, name):
+            yield from _entry(endpoint, getattr(kind, endpoint.name.partition(".")[2]))
+
+
+def _is_of(endpoint: Endpoint[Any], collection: str) -> bool:
+    return endpoint.name.startswith(f"{collection}.")
+
+
+def _entry(endpoint: Endpoint[Any], method: Any) -> Iterator[str]:
+    door = "management" if endpoint.interface == "management" else "session"
+    yield f"### {endpoint.name}\n"
+    yield f"`{door}.{endpoint.name}{_arguments(method)}` → `{_result(method)}`\n"
+    yield f"{_first_sentence(method)}\n"
+    yield f"- {', '.join(_facts(endpoint))}"
+    parameters = Parameters(endpoint)
+    for title, places in _PLACES:
+        members = [each for place in places for each in parameters.of(place)]
+        if members:
+            yield f"- {title}: {', '.join(map(_name, members))}"
+    yield ""
+
+
+def _facts(endpoint: Endpoint[Any]) -> Iterator[str]:
+    interface = "" if endpoint.interface == "chat" else f" ({endpoint.interface} interface)"
+    yield f"`{endpoint.method} {endpoint.path}`{interface}"
+    yield _REPEATED[endpoint.replay]
+    if endpoint.acting != "never":
+        yield f"acting user {endpoint.acting}"
+    if endpoint.rate_class != "standard":
+        yield f"rate class {endpoint.rate_class}"
+    if endpoint.media != "json":
+        yield "sent as a form"
+    if endpoint.deprecated is not None:
+        yield f"deprecated: use `{endpoint.deprecated}`" if endpoint.deprecated else "deprecated"
+
+
+def _name(parameter: Parameter) -> str:
+    return f"`{parameter.field}`{'*' if parameter.is_required else ''}"
+
+
+def _arguments(method: Any) -> str:
+    """Return the arguments of a method with their defaults, and without their types."""
+    signature = inspect.signature(method)
+    parameters = [
+        parameter.replace(annotation=inspect.Parameter.empty)
+        for name, parameter in signature.parameters.items()
+        if name != "self"
+    ]
+    return str(inspect.Signature(parameters))
+
+
+def _result(method: Any) -> str:
+    result = get_type_hints(method)["return"]
+    text = _MODULE.sub("", inspect.formatannotation(result)).replace(_KINDS, "Message")
+    return text.removeprefix("Awaitable[").removesuffix("]") if text.startswith("Awaitable[") else text
+
+
+def _first_sentence(described: Any) -> str:
+    """Return the beginning of a docstring: its first paragraph as one line."""
+    return " ".join((inspect.getdoc(described) or "").partition("\n\n")[0].split())
+
+
+if __name__ == "__main__":
+    sys.stdout.write(reference())

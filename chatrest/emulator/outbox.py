@@ -1,0 +1,129 @@
+"""Deliveries of events to webhooks: real requests, to loopback addresses alone.
+
+Rules (operations table, webhooks.delivery and webhooks.retry):
+- An event goes to every enabled webhook that has its trigger, in the order in which the webhooks were made.
+- A receiver answers with 2xx within 2 s; a redirect is no answer. With `retryOnFailure` a failed delivery is
+  tried again after 10 s, and once more after 30 s.
+- An address that is not loopback gets nothing: an emulator reaches nobody outside of its machine.
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, Final, NamedTuple, final
+from urllib.parse import urlsplit
+
+import aiohttp
+from msgspec.json import encode
+
+from ..core.hosts import is_loopback
+from .service.events import Event
+from .service.triggers import KIND as TRIGGERS
+from .service.webhooks import WEBHOOKS, owner_of_webhooks
+from .store.documents import Document
+from .store.store import Store
+
+LAST_DELIVERIES: Final = 10_000
+_PAUSES: Final = (10.0, 30.0)
+"""Seconds before the second and the third attempt."""
+_ANSWER_WITHIN: Final = aiohttp.ClientTimeout(total=2.0)
+
+
+class Delivery(NamedTuple):
+    """One attempt to deliver an event."""
+
+    webhook: str
+    """The webhook's id."""
+    trigger: str
+    attempt: int
+    """From 1."""
+    status: int | None
+    """Of the receiver's answer; None where none came, or where nothing was sent."""
+
+    @property
+    def succeeded(self) -> bool:
+        """True for an answer of 2xx."""
+        return self.status is not None and 200 <= self.status < 300
+
+
+@final
+class Outbox:
+    """The deliveries of one emulator: `publish` starts them, `drain` waits for their end."""
+
+    def __init__(
+        self,
+        store: Store,
+        app: Mapping[str, Any],
+        sleep: Callable[[float], Awaitable[None]],
+        deliveries: deque[Delivery],
+    ) -> None:
+        self.deliveries = deliveries
+        """The attempts, the oldest first."""
+        self._store, self._app, self._sleep = store, app, sleep
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._client: aiohttp.ClientSession | None = None
+
+    def publish(self, event: Event) -> None:
+        """Begin to deliver an event to all webhooks that have its trigger."""
+        for webhook in self._receivers(event.trigger):
+            task = asyncio.get_running_loop().create_task(self._deliver(webhook, event))
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+
+    def _receivers(self, trigger: str) -> list[Document]:
+        owner = owner_of_webhooks(str(self._app["id"]))
+        return [
+            webhook
+            for webhook in self._store.documents.of(WEBHOOKS.kind, owner).list()
+            if webhook["enabled"]
+            and self._store.documents.of(TRIGGERS, f"{owner}/{webhook['id']}").get(trigger) is not None
+        ]
+
+    async def _deliver(self, webhook: Document, event: Event) -> None:
+        body = encode(
+            {
+                "trigger": event.trigger,
+                "data": event.data,
+                "appId": self._app["id"],
+                "region": self._app.get("region", "us"),
+                "webhook": webhook["id"],
+            }
+        )
+        pauses = _PAUSES if webhook["retryOnFailure"] else ()
+        for attempt, pause in enumerate((0.0, *pauses), start=1):
+            if pause:
+                await self._sleep(pause)
+            status = await self._post(webhook, body)
+            delivery = Delivery(webhook["id"], event.trigger, attempt, status)
+            self.deliveries.append(delivery)
+            if delivery.succeeded:
+                return
+
+    async def _post(self, webhook: Document, body: bytes) -> int | None:
+        """Send a body to a webhook; return the status of the answer, None for none."""
+        url, auth = str(webhook["webhookURL"]), None
+        if not is_loopback(urlsplit(url).hostname or ""):
+            return None
+        if webhook["useBasicAuth"]:
+            auth = aiohttp.encode_basic_auth(webhook.get("username", ""), webhook.get("password", ""))
+        headers = {"Content-Type": "application/json"} | ({"Authorization": auth} if auth else {})
+        if self._client is None:
+            self._client = aiohttp.ClientSession(trust_env=False, timeout=_ANSWER_WITHIN)
+        try:
+            async with self._client.post(url, data=body, headers=headers, allow_redirects=False) as response:
+                return response.status
+        except (aiohttp.ClientError, TimeoutError, OSError, ValueError):
+            return None
+
+    async def drain(self) -> None:
+        """Wait until all deliveries have ended, their repetitions included."""
+        while self._tasks:
+            await asyncio.gather(*self._tasks)
+
+    async def close(self) -> None:
+        """Break off the deliveries that still run."""
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        if self._client is not None:
+            await self._client.close()

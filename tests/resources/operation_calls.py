@@ -1,0 +1,44 @@
+"""Calls of operations through a double of the session: what goes out, and what comes back."""
+
+import json
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from chatrest.core.wire import json_body
+from tests.sending import Sender
+
+MESSAGE: dict[str, Any] = {
+    "id": "5", "conversationId": "ann_user_bob", "sender": "ann", "receiverType": "user", "receiver": "bob",
+    "category": "message", "type": "text", "data": {"text": "t"}, "sentAt": 1, "updatedAt": 2,
+}  # fmt: skip
+
+
+class Sent(NamedTuple):
+    """A request as it goes out."""
+
+    method: str
+    path: str
+    replay: str
+    body: Any = None
+    """Decoded JSON; None for no body."""
+
+
+class Operation(NamedTuple):
+    """How an operation is called, and its request."""
+
+    call: Callable[..., Any]
+    sent: Sent
+    reply: Any
+    """The JSON of the reply."""
+
+
+def sent(sender: Sender) -> Sent:
+    """Return the one request of a sender."""
+    call = sender.call
+    body = None if call.body is None else json.loads(json_body(call.body))
+    return Sent(call.endpoint.method, call.path, call.endpoint.replay, body)
+
+
+def answering(reply: Any, *, acting_user: str | None = None) -> Sender:
+    """Return a sender that answers with the JSON of `reply`."""
+    return Sender(json.dumps(reply).encode(), acting_user=acting_user)

@@ -1,0 +1,203 @@
+"""`session.conversations`: each operation's method, path, body and acting user, and its result."""
+
+from typing import Any
+
+import pytest
+
+from chatrest.errors import CursorError, RequestInvalidError
+from chatrest.models.conversation import Conversation
+from chatrest.models.outcome import Ack
+from chatrest.queries.conversations import ConversationPin, ConversationQuery
+from chatrest.resources.conversations import Conversations
+from tests.resources.operation_calls import MESSAGE, Operation, Sent, answering, sent
+from tests.sending import Sender
+
+CONVERSATION: dict[str, Any] = {
+    "conversationId": "ann_user_bob", "conversationType": "user", "unreadMessageCount": "3", "createdAt": 1,
+    "updatedAt": 2, "lastMessage": MESSAGE, "conversationWith": {"uid": "bob", "name": "Bob"}, "tags": ["x"],
+    "pinnedAt": 5, "pinnedBy": "ann",
+}  # fmt: skip
+RECORD = {"data": CONVERSATION}
+DONE = {"data": {"success": True, "Message": "read"}}
+
+
+def twins() -> dict[str, Operation]:
+    """The operations that users and groups have alike, each with a path of its own."""
+    operations = {}
+    for kind, path in (("user", "/users/a%2Fb/conversation"), ("group", "/groups/a%2Fb/conversation")):
+        for name, arguments, method, end, body, reply in TWINS:
+            operations[f"{name}_{kind}"] = Operation(
+                lambda c, *, named=f"{name}_{kind}", given=arguments, **k: getattr(c, named)(
+                    "a/b", *given, **k
+                ),
+                Sent(method, f"{path}{end}", "safe" if method == "GET" else "idempotent", body),
+                reply,
+            )
+    return operations
+
+
+TWINS: list[tuple[str, tuple[Any, ...], str, str, Any, Any]] = [
+    ("get", (), "GET", "", None, RECORD),
+    ("update", (["x"],), "PUT", "", {"tags": ["x"]}, RECORD),
+    ("reset", (), "DELETE", "", {}, DONE),
+    ("mark_delivered", ("5",), "POST", "/delivered", {"messageId": 5}, DONE),
+    ("mark_read", (5,), "POST", "/read", {"messageId": 5}, DONE),
+    ("mark_unread", (), "DELETE", "/read", {}, DONE),
+    ("pin", (), "POST", "/pin", None, RECORD),
+    ("unpin", (), "DELETE", "/pin", None, RECORD),
+]
+OPERATIONS = twins() | {
+    "reset_user, fully": Operation(
+        lambda c, **k: c.reset_user(
+            "bob", conversation_with="bob", delete_messages_permanently=True, preserve_order=False, **k
+        ),
+        Sent("DELETE", "/users/bob/conversation", "idempotent", {
+            "conversationWith": "bob", "deleteMessagesPermanently": True, "preserveOrder": False
+        }),
+        DONE,
+    ),
+    "reset_group, fully": Operation(
+        lambda c, **k: c.reset_group("g", preserve_order=True, **k),
+        Sent("DELETE", "/groups/g/conversation", "idempotent", {"preserveOrder": True}), DONE,
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", OPERATIONS)
+async def test_an_operation_sends_its_request_and_gives_its_record(name: str) -> None:
+    operation = OPERATIONS[name]
+    sender = answering(operation.reply)
+    result = await operation.call(Conversations(sender), on_behalf_of="ann")
+    assert sent(sender) == operation.sent
+    assert sender.call.acting_user == "ann"
+    assert result == Ack(success=True, message="read") if operation.reply is DONE else True
+    if operation.reply is RECORD:
+        assert result.to_dict() == CONVERSATION
+
+
+@pytest.mark.parametrize("name", OPERATIONS)
+async def test_an_acting_user_is_needed(name: str) -> None:
+    sender = answering(OPERATIONS[name].reply)
+    with pytest.raises(RequestInvalidError, match="acts as a user: give on_behalf_of"):
+        await OPERATIONS[name].call(Conversations(sender))
+    assert sender.calls == []
+
+
+async def test_a_conversation_may_come_in_an_array_or_with_a_count_as_a_number() -> None:
+    sender = answering({"data": [CONVERSATION | {"unreadMessageCount": 3}]}, acting_user="ann")
+    conversation = await Conversations(sender).get_user("bob")
+    assert conversation.unread_message_count == "3"
+    assert conversation.conversation_with.uid == "bob"  # type: ignore[union-attr]
+    assert conversation.last_message == MESSAGE
+
+
+async def test_the_deprecated_operations_name_their_replacements() -> None:
+    reader, remover = answering(RECORD, acting_user="ann"), answering(DONE, acting_user="ann")
+    with pytest.warns(
+        DeprecationWarning, match=r"conversations.get is deprecated: use conversations.get_user"
+    ):
+        conversation = await Conversations(reader).get("a/b")
+    with pytest.warns(DeprecationWarning, match=r"conversations.delete .* conversations.reset_user"):
+        deletion = await Conversations(remover).delete("a/b")
+    assert (conversation.conversation_id, deletion.success) == ("ann_user_bob", True)
+    assert sent(reader) == Sent("GET", "/conversations/a%2Fb", "safe")
+    assert sent(remover) == Sent("DELETE", "/conversations/a%2Fb", "idempotent")
+
+
+# ── lists ──
+
+
+def page(*numbers: int, **more: Any) -> Any:
+    return {"data": [CONVERSATION | {"conversationId": str(number)} for number in numbers], **more}
+
+
+def pages(*replies: Any) -> Sender:
+    return Sender(*(answering(reply).answers[0] for reply in replies))
+
+
+async def test_the_list_goes_by_page_numbers() -> None:
+    sender = pages(page(1, 2), page(3), page())
+    query = ConversationQuery(unread=True, pinned_by=["me", "system"])
+    walk = Conversations(sender).list(query, on_behalf_of="ann")
+    assert [each.conversation_id async for each in walk] == ["1", "2", "3"]
+    assert sender.calls[0].path == "/conversations"
+    assert sender.asked() == {"unread": "true", "pinnedBy": "me,system", "perPage": "1000", "page": "3"}
+
+
+async def test_the_cursored_list_goes_by_positions_where_there_are_any() -> None:
+    query = ConversationQuery(use_cursored_index=1)
+    sender = pages(
+        page(1, 2, cursor={"updatedAt": 40, "affix": "append"}),
+        page(3, cursor={"updatedAt": 50, "affix": "append"}),
+        page(cursor={"updatedAt": 50, "affix": "append"}),
+    )
+    assert len(await Conversations(sender).list(query).collect()) == 3
+    assert sender.asked() == {
+        "useCursoredIndex": "1", "affix": "append", "updatedAt": "50", "perPage": "1000"
+    }  # fmt: skip
+    numbered = pages(page(1), page(2), page())
+    assert len(await Conversations(numbered).list(query).collect()) == 2
+    assert numbered.asked()["page"] == "3"
+    unreadable = pages(page(1, cursor={"updatedAt": {"at": 5}, "affix": "append"}))
+    with pytest.raises(CursorError, match=r"updatedAt"):
+        await Conversations(unreadable).list(query).collect()
+
+
+async def test_the_views_of_several_users_are_several_items() -> None:
+    views = [
+        CONVERSATION | {"conversationWith": {"uid": uid}, "unreadMessageCount": count}
+        for uid, count in (("bob", "1"), ("ann", "1"), ("ann", "2"))
+    ]
+    sender = pages({"data": views}, page())
+    assert len(await Conversations(sender).list().collect()) == 3
+
+
+PINS = {
+    "data": [{"conversationId": "bob", "conversationType": "user", "pinnedBy": "app_system", "pinnedAt": 5}]
+}
+
+
+async def test_the_apps_pins_are_one_request_that_names_no_pages() -> None:
+    sender = answering(PINS, acting_user="ann")
+    [pin] = await Conversations(sender).list_pinned().collect()
+    assert pin == Conversation("bob", "user", pinned_by="app_system", pinned_at=5)
+    assert sent(sender) == Sent("GET", "/conversations/pinned", "safe")
+    assert sender.asked() == {}
+
+
+async def test_the_apps_pins_are_replaced_as_a_whole() -> None:
+    for pins in ([{"uid": "bob"}, {"guid": "g"}], [ConversationPin(uid="bob"), ConversationPin(guid="g")]):
+        sender = answering(PINS)
+        [pin] = await Conversations(sender).replace_pinned(pins)  # type: ignore[arg-type]
+        assert pin.conversation_id == "bob"
+        body = {"pinnedConversations": [{"uid": "bob"}, {"guid": "g"}]}
+        assert sent(sender) == Sent("PUT", "/conversations/pinned", "idempotent", body)
+    sender = answering({"data": []})
+    assert await Conversations(sender).replace_pinned([]) == []
+    assert sent(sender).body == {"pinnedConversations": []}
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda c: c.get_user(".."),
+        lambda c: c.update_user("bob", None),
+        lambda c: c.update_user("bob", ["x" * 101]),
+        lambda c: c.update_group("g", ["x"] * 26),
+        lambda c: c.mark_read_user("bob", "x"),
+        lambda c: c.mark_read_user("bob", 0),
+        lambda c: c.mark_read_user("bob", True),
+        lambda c: c.reset_user("bob", preserve_order="yes"),
+        lambda c: c.reset_user("bob", conversation_with=""),
+        lambda c: c.replace_pinned([{}]),
+        lambda c: c.replace_pinned([{"uid": "a", "guid": "b"}]),
+        lambda c: c.replace_pinned([ConversationPin(uid=str(number)) for number in range(6)]),
+        lambda c: c.list(ConversationQuery(pinned_by=["you"])).collect(),
+        lambda c: c.list({"unread": True}).collect(),
+    ],
+)
+async def test_a_wrong_argument_is_refused_before_anything_is_sent(ask: Any) -> None:
+    sender = answering(RECORD, acting_user="ann")
+    with pytest.raises(RequestInvalidError):
+        await ask(Conversations(sender))
+    assert sender.calls == []

@@ -1,0 +1,108 @@
+"""`session.conversations` and `session.calls` against the emulator: what messages make, and what users
+change.
+"""
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from chatrest import AsyncSession, BadRequestError, MessageQuery, NewMessage, PermissionDeniedError
+from chatrest.emulator import Emulator
+from chatrest.queries.calls import CallQuery
+from chatrest.queries.conversations import ConversationPin, ConversationQuery
+
+USERS = ("ann", "bob", "cat", "dan", "eva", "fay", "gus")
+
+
+@pytest.fixture
+async def emulator() -> AsyncIterator[Emulator]:
+    async with Emulator(users=0, messages=0, groups=0) as emulator:
+        for uid in USERS:
+            emulator.store.add_user(uid)
+        emulator.store.add_group("den")
+        for uid in ("ann", "bob"):
+            emulator.store.add_member("den", uid)
+        yield emulator
+
+
+@pytest.fixture
+async def ann(emulator: Emulator) -> AsyncIterator[AsyncSession]:
+    async with AsyncSession(emulator.app) as session:
+        for uid in USERS[1:]:
+            await session.messages.send(NewMessage.text("ann", f"I am {uid}"), on_behalf_of=uid)
+        yield session.as_user("ann")
+
+
+async def test_the_list_is_walked_and_resumed_by_page_numbers(ann: AsyncSession) -> None:
+    query = ConversationQuery(per_page=2)
+    everything = await ann.conversations.list(query).collect()
+    assert {each.conversation_with.uid for each in everything} == set(USERS[1:])  # type: ignore[union-attr]
+    walk = ann.conversations.list(query).limit(3)
+    first = await walk.collect()
+    rest = await ann.conversations.list(query, cursor=str(walk.cursor)).collect()
+    assert first + rest == everything
+
+
+async def test_receipts_change_the_counts_and_the_messages(ann: AsyncSession) -> None:
+    conversation = await ann.conversations.get_user("bob")
+    assert (conversation.unread_message_count, conversation.last_message["data"]["text"]) == (  # type: ignore[index]
+        "1", "I am bob"
+    )  # fmt: skip
+    assert (await ann.conversations.mark_delivered_user("bob")).success
+    identity = str(conversation.last_message["id"])  # type: ignore[index]
+    assert (await ann.messages.get(identity)).delivered_at
+    assert (await ann.conversations.mark_read_user("bob", identity)).message
+    assert (await ann.conversations.get_user("bob")).unread_message_count == "0"
+    assert (await ann.messages.get(identity)).read_at
+    counts = await ann.messages.counts(MessageQuery(unread=True))
+    assert {count.entity_id for count in counts} == set(USERS[2:])
+    await ann.conversations.mark_unread_user("bob", identity)
+    assert (await ann.conversations.get_user("bob")).unread_message_count == "1"
+
+
+async def test_tags_and_resets_of_a_group(ann: AsyncSession) -> None:
+    message = NewMessage.text("den", "hi", receiver_type="group")
+    await ann.messages.send(message, on_behalf_of="bob")
+    assert (await ann.conversations.update_group("den", ["x"])).tags == ("x",)
+    [tagged] = await ann.conversations.list(ConversationQuery(tags=["x"], with_tags=True)).collect()
+    assert (tagged.conversation_id, tagged.tags) == ("group_den", ("x",))
+    assert (await ann.conversations.reset_group("den", preserve_order=True)).success
+    assert await ann.messages.list_group("den").collect() == []
+    assert (await ann.conversations.get_group("den")).last_message != {}
+    await ann.conversations.reset_user("bob")
+    ids = {each.conversation_id async for each in ann.conversations.list()}
+    assert ("ann_user_bob" in ids, "group_den" in ids) == (False, True)
+    with pytest.raises(PermissionDeniedError, match="ERR_CONVERSATION_NOT_ACCESSIBLE"):
+        await ann.conversations.get_group("den", on_behalf_of="cat")
+
+
+async def test_pins_of_a_user_and_of_the_app(ann: AsyncSession) -> None:
+    pinned = await ann.conversations.pin_user("cat")
+    assert (pinned.pinned_by, pinned.conversation_id) == ("ann", "ann_user_cat")
+    [first, *_] = await ann.conversations.list().collect()
+    assert first.conversation_id == "ann_user_cat"
+    await ann.conversations.pin_group("den")
+    assert not (await ann.conversations.unpin_group("den")).pinned_by
+    await ann.conversations.replace_pinned([ConversationPin(guid="den"), ConversationPin(uid="bob")])
+    assert [pin.conversation_id async for pin in ann.conversations.list_pinned()] == ["group_den", "bob"]
+    with pytest.raises(PermissionDeniedError, match="ERR_SYSTEM_PINNED_CONVERSATION"):
+        await ann.conversations.pin_group("den")
+    for uid in ("dan", "eva", "fay", "gus"):
+        await ann.conversations.pin_user(uid)
+    assert not (await ann.conversations.unpin_user("gus")).pinned_by
+    await ann.conversations.pin_user("ann")
+    with pytest.raises(BadRequestError, match="ERR_PINNED_CONVERSATIONS_LIMIT_EXCEEDED"):
+        await ann.conversations.pin_user("gus")
+
+
+async def test_calls(emulator: Emulator, ann: AsyncSession) -> None:
+    for number in range(5):
+        record = {"sessionId": f"s{number}", "type": "audio", "status": "ended", "initiatedAt": number}
+        emulator.store.calls.add(record | {"initiator": "ann", "receiver": "bob", "receiverType": "user"})
+        emulator.store.calls.add_transcription("s0", {"tid": f"t{number}", "startTime": number})
+    walk = ann.calls.list(CallQuery(status="ended", per_page=2))
+    assert [call.session_id async for call in walk] == ["s4", "s3", "s2", "s1", "s0"]
+    assert await ann.calls.list(on_behalf_of="cat").collect() == []
+    call = await ann.calls.get("s0")
+    assert (call.initiator, call.has_transcription) == ("ann", True)
+    assert [each.tid async for each in ann.calls.list_transcriptions("s0")] == ["t4", "t3", "t2", "t1", "t0"]

@@ -1,0 +1,293 @@
+"""`session.messages`: each operation's method, path, body and acting user, and its result."""
+
+from typing import Any
+
+import pytest
+
+from chatrest.errors import ApiError, CursorError, ReplyUnreadableError, RequestInvalidError
+from chatrest.models.message import TextMessage
+from chatrest.models.outcome import Ack
+from chatrest.queries.messages import MessageChanges, MessageQuery, ThreadQuery
+from chatrest.queries.new_messages import NewBotMessage, NewMessage, NewThreadMessage
+from chatrest.resources.messages import Messages
+from tests.resources.operation_calls import MESSAGE, Operation, Sent, answering, sent
+from tests.sending import Sender
+
+RECORD = {"data": MESSAGE}
+DONE = {"data": {"success": True}}
+TEXT = {"receiver": "bob", "receiverType": "user", "type": "text", "data": {"text": "t"}}
+INTERACTIVE = NewBotMessage.interactive("bob", "card", {"title": "x"})
+EMOJI = "%F0%9F%91%8D"
+OPERATIONS = {
+    "send_bot": Operation(
+        lambda m, **k: m.send_bot("r2", INTERACTIVE, **k),
+        Sent("POST", "/bots/r2/messages", "never", {
+            "receiver": "bob", "receiverType": "user", "category": "interactive", "type": "card",
+            "data": {"interactiveData": {"title": "x"}},
+        }),
+        RECORD,
+    ),
+    "send_thread": Operation(
+        lambda m, **k: m.send_thread("5", NewThreadMessage.text("bob", "t"), **k),
+        Sent("POST", "/messages/5/thread", "never", TEXT), RECORD,
+    ),
+    "get": Operation(lambda m, **k: m.get("a/b", **k), Sent("GET", "/messages/a%2Fb", "safe"), RECORD),
+    "update": Operation(
+        lambda m, **k: m.update("5", MessageChanges(data={"text": "t"}, tags=["x"]), **k),
+        Sent("PUT", "/messages/5", "idempotent", {"data": {"text": "t"}, "tags": ["x"]}), RECORD,
+    ),
+    "delete": Operation(
+        lambda m, **k: m.delete("5", **k), Sent("DELETE", "/messages/5", "idempotent"), RECORD
+    ),
+    "delete, permanently": Operation(
+        lambda m, **k: m.delete("5", permanent=True, **k),
+        Sent("DELETE", "/messages/5", "idempotent", {"permanent": True}), RECORD,
+    ),
+    "mark_interacted": Operation(
+        lambda m, **k: m.mark_interacted("5", ["e1", "e2"], **k),
+        Sent("PATCH", "/messages/5/interacted", "idempotent", {"interactions": ["e1", "e2"]}), DONE,
+    ),
+    "add_reaction": Operation(
+        lambda m, **k: m.add_reaction("5", "👍", **k),
+        Sent("POST", f"/messages/5/reactions/{EMOJI}", "idempotent"), RECORD,
+    ),
+    "remove_reaction": Operation(
+        lambda m, **k: m.remove_reaction("5", "👍", **k),
+        Sent("DELETE", f"/messages/5/reactions/{EMOJI}", "idempotent"), RECORD,
+    ),
+    "pin": Operation(lambda m, **k: m.pin("5", **k), Sent("POST", "/messages/5/pin", "idempotent"), RECORD),
+    "unpin": Operation(
+        lambda m, **k: m.unpin("5", **k), Sent("DELETE", "/messages/5/pin", "idempotent"), RECORD
+    ),
+    "save": Operation(
+        lambda m, **k: m.save("5", **k), Sent("POST", "/messages/5/save", "idempotent"), RECORD
+    ),
+    "unsave": Operation(
+        lambda m, **k: m.unsave("5", **k), Sent("DELETE", "/messages/5/save", "idempotent"), RECORD
+    ),
+    "subscribe_thread": Operation(
+        lambda m, **k: m.subscribe_thread("5", **k),
+        Sent("POST", "/messages/5/thread/subscription", "idempotent"), DONE,
+    ),
+    "unsubscribe_thread": Operation(
+        lambda m, **k: m.unsubscribe_thread("5", **k),
+        Sent("DELETE", "/messages/5/thread/subscription", "idempotent"), DONE,
+    ),
+}  # fmt: skip
+ACTING = [name for name in OPERATIONS if name != "send_bot"]
+REQUIRED = [
+    "send_thread", "mark_interacted", "add_reaction", "remove_reaction", "save", "unsave", "subscribe_thread",
+    "unsubscribe_thread",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", OPERATIONS)
+async def test_an_operation_sends_its_request_and_gives_its_record(name: str) -> None:
+    operation = OPERATIONS[name]
+    sender = answering(operation.reply, acting_user="eve")
+    result = await operation.call(Messages(sender))
+    assert sent(sender) == operation.sent
+    if operation.reply is DONE:
+        assert result == Ack(success=True)
+    else:
+        assert isinstance(result, TextMessage)
+        assert result.to_dict() == MESSAGE
+
+
+@pytest.mark.parametrize("name", ACTING)
+async def test_an_acting_user_of_the_call_goes_with_it(name: str) -> None:
+    sender = answering(OPERATIONS[name].reply)
+    await OPERATIONS[name].call(Messages(sender), on_behalf_of="ann")
+    assert sender.call.acting_user == "ann"
+
+
+@pytest.mark.parametrize("name", ACTING)
+async def test_an_acting_user_that_is_needed_and_missing_is_refused(name: str) -> None:
+    sender = answering(OPERATIONS[name].reply)
+    if name in REQUIRED:
+        with pytest.raises(RequestInvalidError, match="acts as a user: give on_behalf_of"):
+            await OPERATIONS[name].call(Messages(sender))
+        assert sender.calls == []
+    else:
+        await OPERATIONS[name].call(Messages(sender))
+        assert sender.call.acting_user is None
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda m: m.get(".."),
+        lambda m: m.update("5", None),
+        lambda m: m.update("5", {"tags": ["x"]}),
+        lambda m: m.delete("5", permanent="yes"),
+        lambda m: m.mark_interacted("5", [], on_behalf_of="ann"),
+        lambda m: m.mark_interacted("5", "e1", on_behalf_of="ann"),
+        lambda m: m.add_reaction("5", "", on_behalf_of="ann"),
+        lambda m: m.pin("", on_behalf_of="ann"),
+        lambda m: m.send_bot("r2", NewMessage.text("bob", "t")),
+        lambda m: m.send_thread("5", NewMessage.text("bob", "t"), on_behalf_of="ann"),
+        lambda m: m.send(NewThreadMessage.text("bob", "t")),
+        lambda m: m.send_each(None),
+    ],
+)
+async def test_a_wrong_argument_is_refused_before_anything_is_sent(ask: Any) -> None:
+    sender = answering(RECORD)
+    with pytest.raises(RequestInvalidError):
+        await ask(Messages(sender))
+    assert sender.calls == []
+
+
+# ── lists ──
+
+
+@pytest.mark.parametrize(
+    ("ask", "path"),
+    [
+        (lambda m, **k: m.list_reactions("5", **k), "/messages/5/reactions"),
+        (lambda m, **k: m.list_reaction("5", "👍", **k), f"/messages/5/reactions/{EMOJI}"),
+    ],
+)
+async def test_reactions_are_walked_by_their_ids(ask: Any, path: str) -> None:
+    page = b'{"data":[%b],"meta":{"current":{"limit":1,"count":1},"next":{"affix":"append","id":"7"}}}'
+    body = b'{"id":7,"messageId":"5","reaction":"+","uid":"bob","reactedAt":3,"reactedBy":{"uid":"bob"}}'
+    sender = Sender(page % body, b'{"data":[],"meta":{"next":{"affix":"append","id":"7"}}}')
+    [reaction] = await ask(Messages(sender), on_behalf_of="ann").collect()
+    assert (reaction.id, reaction.message_id, reaction.reaction, reaction.uid) == ("7", "5", "+", "bob")
+    assert (reaction.reacted_at, reaction.reacted_by.uid) == (3, "bob")
+    assert {call.path for call in sender.calls} == {path}
+    assert sender.asked() == {"affix": "append", "id": "7", "limit": "1000"}
+    assert sender.calls[0].acting_user == "ann"
+
+
+@pytest.mark.parametrize(
+    ("ask", "path"),
+    [
+        (lambda m, *a, **k: m.list_threads(*a, **k), "/threads"),
+        (lambda m, *a, **k: m.list_threads_user("a/b", *a, **k), "/users/a%2Fb/threads"),
+        (lambda m, *a, **k: m.list_threads_group("g", *a, **k), "/groups/g/threads"),
+    ],
+)
+async def test_threads_are_walked_by_their_times_in_the_services_order(ask: Any, path: str) -> None:
+    def page(*ids: int, updated_at: int) -> Any:
+        records = [MESSAGE | {"id": str(number), "replyCount": number} for number in ids]
+        position = {"affix": "prepend", "updatedAt": updated_at}
+        return {"data": records, "meta": {"current": {"limit": 2, "count": len(ids)}, "next": position}}
+
+    replies = [page(3, 9, updated_at=50), page(1, updated_at=40), page(updated_at=40)]
+    sender = Sender(*(answering(reply).answers[0] for reply in replies))
+    query = ThreadQuery(participated_by_me=True)
+    walk = ask(Messages(sender), query, on_behalf_of="ann")
+    assert [(message.id, message.reply_count) async for message in walk] == [("3", 3), ("9", 9), ("1", 1)]
+    assert {call.path for call in sender.calls} == {path}
+    assert sender.asked() == {
+        "participatedByMe": "true", "affix": "prepend", "updatedAt": "40", "limit": "1000"
+    }  # fmt: skip
+
+
+async def test_a_position_of_threads_that_cannot_be_read_is_an_error_and_no_end() -> None:
+    sender = answering({"data": [MESSAGE], "meta": {"next": {"affix": "prepend", "updatedAt": [5]}}})
+    with pytest.raises(Exception, match=r"updatedAt"):
+        await Messages(sender).list_threads().collect()
+
+
+async def test_every_parameter_of_the_other_lists_goes_out() -> None:
+    sender = answering({"data": []})
+    query = MessageQuery(
+        updated_at_from=5, edited_at_to=6, saved=1, senders=["ann"], hide_quoted_messages=True, page=2
+    )
+    await Messages(sender).list(query=query).collect()
+    assert sender.asked() == {
+        "updatedAt[from]": "5", "editedAt[to]": "6", "saved": "1", "senders": "ann",
+        "hideQuotedMessages": "true", "page": "2", "limit": "1000",
+    }  # fmt: skip
+
+
+# ── several receivers ──
+
+SEVERAL = NewMessage(multiple_receivers={"uids": ["bob", "eve"]}, type="text", data={"text": "t"})
+PARTIAL = {
+    "data": {
+        "uids": {
+            "bob": {"success": True, "data": MESSAGE},
+            "eve": {"success": False, "error": {"code": "ERR_UID_NOT_FOUND"}},
+        }
+    }
+}
+COMPLETE = {"data": {"uids": {uid: {"success": True, "data": MESSAGE} for uid in ("bob", "eve")}}}
+
+
+async def test_a_partial_success_is_an_error_with_every_failure() -> None:
+    with pytest.raises(ApiError, match=r"messages.send: 1 of 2 items failed: eve \(ERR_UID_NOT_FOUND\)"):
+        await Messages(answering(PARTIAL)).send(SEVERAL)
+    outcomes = await Messages(answering(PARTIAL)).send_each(SEVERAL, on_behalf_of="ann")
+    assert (list(outcomes.succeeded), list(outcomes.failed)) == (["bob"], ["eve"])
+    assert outcomes["bob"].data == MESSAGE
+
+
+async def test_a_message_to_several_gives_the_first_of_its_reply() -> None:
+    for reply in (COMPLETE, {"data": MESSAGE}, {"data": [MESSAGE, MESSAGE | {"receiver": "eve"}]}):
+        sender = answering(reply)
+        message = await Messages(sender).send(SEVERAL, on_behalf_of="ann")
+        assert message.to_dict() == MESSAGE
+        assert sent(sender).body == {
+            "receiverType": "user", "multipleReceivers": {"uids": ["bob", "eve"]}, "type": "text",
+            "data": {"text": "t"},
+        }  # fmt: skip
+
+
+async def test_a_receiver_that_the_reply_does_not_mention_counts_as_failed() -> None:
+    outcomes = await Messages(answering({"data": MESSAGE})).send_each(SEVERAL)
+    assert (list(outcomes.succeeded), list(outcomes.failed)) == (["bob"], ["eve"])
+    assert "does not mention" in str(outcomes["eve"].message)
+    with pytest.raises(ApiError, match="eve"):
+        outcomes.check()
+    both = await Messages(answering({"data": [MESSAGE, MESSAGE | {"receiver": "eve"}]})).send_each(SEVERAL)
+    assert len(both.check().succeeded) == 2
+
+
+@pytest.mark.parametrize(
+    "reply", [{"data": []}, {"data": {}}, {"data": {"uids": {"bob": {"success": True}}}}]
+)
+async def test_a_reply_without_any_message_is_unreadable(reply: Any) -> None:
+    with pytest.raises(ReplyUnreadableError):
+        await Messages(answering(reply)).send(SEVERAL)
+
+
+async def test_a_bot_and_a_reply_in_a_thread_go_to_several_too() -> None:
+    several = {"multiple_receivers": {"guids": ["g"]}, "type": "text", "data": {"text": "t"}}
+    reply = {"data": {"guids": {"g": {"success": False}}}}
+    with pytest.raises(ApiError, match=r"messages.send_bot: 1 of 1 items failed: g"):
+        await Messages(answering(reply)).send_bot("r2", NewBotMessage(**several))
+    with pytest.raises(ApiError, match=r"messages.send_thread: 1 of 1 items failed: g"):
+        await Messages(answering(reply, acting_user="ann")).send_thread("5", NewThreadMessage(**several))
+
+
+@pytest.mark.parametrize("direction", ["append", "prepend"])
+async def test_a_thread_at_the_edge_of_two_pages_is_given_once(direction: str) -> None:
+    """Services include the thread that a page was asked from (operations table, cursors.next_variants)."""
+    times = [40, 50, 60] if direction == "append" else [60, 50, 40]
+
+    def page(*places: int) -> bytes:
+        records = [MESSAGE | {"id": str(times[place])} for place in places]
+        position = {"affix": direction, "updatedAt": times[places[-1]]}
+        reply = {"data": records, "meta": {"current": {"limit": 2}, "next": position}}
+        return bytes(answering(reply).answers[0])  # type: ignore[arg-type]
+
+    sender = Sender(page(0, 1), page(1, 2), page(2))
+    walk = Messages(sender).list_threads(ThreadQuery(limit=2))
+    assert [int(message.id) async for message in walk] == times
+    assert len(sender.calls) == 3
+
+
+async def test_threads_of_one_time_that_fill_a_page_are_an_error_and_no_end() -> None:
+    position = {"affix": "append", "updatedAt": 40}
+    records = [MESSAGE | {"id": str(number)} for number in range(1, 4)]
+    stuck = answering({"data": records, "meta": {"next": position}}).answers[0]
+    with pytest.raises(CursorError, match="the cursor does not move"):
+        await Messages(Sender(stuck)).list_threads(on_behalf_of="ann").collect()
+
+
+async def test_one_thread_that_comes_again_is_the_end() -> None:
+    position = {"affix": "append", "updatedAt": 40}
+    alone = answering({"data": [MESSAGE], "meta": {"next": position}}).answers[0]
+    assert len(await Messages(Sender(alone)).list_threads().collect()) == 1

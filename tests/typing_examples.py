@@ -1,0 +1,89 @@
+"""Types as a type checker sees them: mypy reads this file in strict mode, nothing runs it.
+
+A line with `type: ignore` is an error in an editor; without the error, mypy would refuse the comment.
+"""
+
+from typing import assert_type
+
+from chatrest import (
+    Ack,
+    AppInfo,
+    AsyncManagement,
+    AsyncSession,
+    AuthToken,
+    File,
+    Member,
+    Message,
+    MessageQuery,
+    NewMembers,
+    NewMessage,
+    Outcomes,
+    Page,
+    User,
+    UserQuery,
+    Walk,
+)
+from chatrest.models.imports import UserOutcome
+from chatrest.models.item_ack import ItemAck
+from chatrest.models.member import AddedMember
+from chatrest.models.webhook import Trigger, Webhook
+from chatrest.queries.data_import import UserImport
+from chatrest.queries.webhooks import NewWebhook
+from chatrest.resources.members import Members
+
+
+async def lists(session: AsyncSession) -> None:
+    """Lists are walks of typed records."""
+    assert_type(session.users.list(), Walk[User])
+    assert_type(session.messages.list_user("bob", on_behalf_of="alice"), Walk[Message])
+    async for user in session.users.list(UserQuery(search_key="al", per_page=10)):
+        assert_type(user, User)
+        assert_type(user.uid, str)
+    async for page in session.members.list("den").pages():
+        assert_type(page, Page[Member])
+    assert_type(await session.members.list("den").limit(5).collect(), list[Member])
+
+
+async def records(session: AsyncSession) -> None:
+    """Single records, acknowledgements and outcomes are typed."""
+    assert_type(await session.messages.send(NewMessage.text("bob", "hello")), Message)
+    assert_type(await session.auth_tokens.create("alice"), AuthToken)
+    assert_type(await session.members.kick("den", "bob"), Ack)
+    outcomes = await session.members.add("den", NewMembers(participants=["bob"]))
+    assert_type(outcomes, Outcomes[AddedMember])
+    assert_type(outcomes.failed, dict[str, AddedMember])
+    imported = await session.data_import.import_users([UserImport(uid="zoe", name="Zoe")])
+    assert_type(imported["zoe"], UserOutcome)
+    await session.data_import.import_users({"zoe": {"uid": "zoe", "name": "Zoe"}})
+
+
+async def management(management: AsyncManagement) -> None:
+    """The management interface is typed in the same way."""
+    assert_type(management.apps.list(), Walk[AppInfo])
+    assert_type(management.webhooks.list("app"), Walk[Webhook])
+    assert_type(management.triggers.list("app", "w1"), Walk[Trigger])
+    assert_type(await management.triggers.add("app", "w1", ["message_sent"]), Outcomes[ItemAck])
+    await management.webhooks.get("app", "w1", x_webhook_version=None)
+
+
+def views(session: AsyncSession) -> None:
+    """A view is a session, and its collections have their own types."""
+    assert_type(session.as_user("alice"), AsyncSession)
+    assert_type(session.with_options(deadline=5).members, Members)
+
+
+async def mistakes(session: AsyncSession, management: AsyncManagement) -> None:
+    """What is wrong is an error before it runs."""
+    UserQuery(search_kye="al")  # type: ignore[call-arg]
+    UserQuery(per_page="10")  # type: ignore[arg-type]
+    MessageQuery(affix="after")  # type: ignore[arg-type]
+    NewWebhook(id="w1", name="Hook")  # type: ignore[call-arg]
+    File(5)  # type: ignore[arg-type]
+    print(session.groops)  # type: ignore[attr-defined]
+    print(management.users)  # type: ignore[attr-defined]
+    session.members.list()  # type: ignore[call-arg]
+    await session.members.change_scope("den", "bob", "owner")  # type: ignore[arg-type]
+    await session.members.kick("den", "bob", on_behalf_of=5)  # type: ignore[arg-type]
+    async for user in session.users.list():
+        print(user.guid)  # type: ignore[attr-defined]
+        user.name = "x"  # type: ignore[misc]
