@@ -6,11 +6,13 @@
     python -m benchmarks.export         # an export, against receiving only, against dlt, and its memory
     python -m benchmarks.overhead       # a call with all features, against hand-written aiohttp
     python -m benchmarks.import_time    # `import chatrest`, against `import aiohttp`
-    python -m benchmarks.pace           # rate limits, fairness and bulkheads, in real time
+    python -m benchmarks.pace           # the use of rate limits of every kind, in virtual time
+    python -m benchmarks.waits          # fairness between lanes, bulkheads of regions and apps, in real time
 
-`--help` shows the sizes. `pace` measures wall clock time and takes a minute and a half, as does `export`,
-whose comparison with dlt needs the extra `chatrest[compare]`. All others measure CPU time of the measured
-process: a busy machine changes the seconds, but hardly the ratios. The contestants run in random order in
-every round. The tables show medians over the rounds; a ratio is the median of the ratios of each round, so a
-machine that slows down during a run favours no contestant.
+`--help` shows the sizes. `pace` runs in virtual time: its figures do not depend on the machine, and it takes
+about a minute and a half, as does `export`, whose comparison with dlt needs the extra `chatrest[compare]`.
+`waits` measures wall clock time. All others measure CPU time of the measured process: a busy machine changes
+the seconds, but hardly the ratios. The contestants run in random order in every round. The tables show
+medians over the rounds; a ratio is the median of the ratios of each round, so a machine that slows down
+during a run favours no contestant.
 """

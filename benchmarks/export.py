@@ -39,7 +39,7 @@ from typing import Any, Final, Literal, NamedTuple, TypeAlias
 import aiohttp
 import msgspec
 
-from chatrest import App, AsyncSession
+from chatrest import App, AsyncSession, Pace
 from chatrest.export import Plan, export
 
 from . import hand
@@ -48,6 +48,7 @@ from .pages import UID
 from .server import KEY, ServerProcess
 
 SIZE: Final = 1000
+_PACE: Final = Pace(rate=600_000)  # no slow start, as the server has no rate limit
 """Messages per page: the most that the service allows."""
 OURS: Final = "chatrest, NDJSON"
 PARQUET: Final = "chatrest, Parquet"
@@ -192,7 +193,7 @@ async def against_receiving(cases: Sequence[Case], rounds: int) -> list[Receivin
 
 async def _against_receiving(case: Case, rounds: int) -> ReceivingResult:
     headers = {"apikey": KEY} | ({} if case.replies == "gzip" else {"Accept-Encoding": "identity"})
-    async with AsyncSession(case.app) as session, aiohttp.ClientSession(headers=headers) as bare:
+    async with AsyncSession(case.app, pace=_PACE) as session, aiohttp.ClientSession(headers=headers) as bare:
         addresses, size = await list_pages(bare, case)
         contestants: dict[str, Measurement] = {
             OURS: lambda: measure_export(session, case),
@@ -263,7 +264,7 @@ def _print_receiving(messages: int, users: int, rounds: int) -> None:
 
 async def against_dlt(case: Case, rounds: int) -> Times:
     """Return CPU seconds of chatrest and of dlt, for one user."""
-    async with AsyncSession(case.app) as session:
+    async with AsyncSession(case.app, pace=_PACE) as session:
         contestants: dict[str, Measurement] = {
             OURS: lambda: measure_export(session, case),
             PARQUET: lambda: measure_export(session, case, "parquet"),
@@ -321,7 +322,7 @@ def export_once() -> None:
 
 
 async def _export_once(case: Case, folder: str) -> None:
-    async with AsyncSession(case.app) as session:
+    async with AsyncSession(case.app, pace=_PACE) as session:
         report = await export(session, Path(folder) / "out", Plan(users=case.uids))
     assert report.complete, report
     assert report.messages == case.messages

@@ -1,260 +1,328 @@
-"""Waits of calls, in real time: for the service's rate limit, for other calls, and with a region that hangs.
+"""The use of rate limits of every kind, in virtual time.
 
-Three tables. Limits: tasks call without pause, against emulators with every kind of limit and every spelling
-of its headers, all at the same time. The table shows the requests that the emulator allowed and refused after
-the first window, in which the client learns the limit. Fairness: the wait of an interactive call while a
-thousand bulk calls wait. Bulkheads: the duration of calls to one region while another region hangs.
+Tasks call without pause, against an emulator with a limit. Each limit is announced in three ways: by all
+headers, by `Retry-After` on a 429 alone, and not at all. The table shows what was used of the limit once the
+client has settled, which share of the requests was answered 429, and the longest time without any accepted
+reply. A limit that changes does so in the middle of the counted time. Where sessions share a limit, each has
+its own tasks, and the table shows the session with the fewest calls against the one with the most.
 
-A limit's window is a minute on services of this kind, and a quarter of that here. It cannot be much shorter:
-Retry-After is in whole seconds, so a 429 stops all calls for up to a second too long. That is little of a
-minute, but a third of a window of 3 s.
+A second table: the very first reply is a stray 429, all others are 200, and calls are made one after another.
+
+All times are virtual: neither computing nor loopback takes any, see `virtual_time`.
 """
 
 import asyncio
-import time
-from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager, suppress
-from statistics import median
-from typing import Any, Final, NamedTuple, get_args
+from argparse import ArgumentParser, ArgumentTypeError
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AsyncExitStack
+from itertools import pairwise
+from random import Random
+from typing import Final, Literal, NamedTuple, TypeAlias
 
-from chatrest import App, AsyncSession
-from chatrest.core.pacer import Pace
-from chatrest.emulator import Emulator
-from chatrest.emulator.limits import SPELLINGS, Kind, RateLimit, Spelling
-from chatrest.emulator.weather import HalfOpen, Latency
-from chatrest.network.lanes import Priority
-from chatrest.telemetry import Attempt, Record
+from msgspec import structs
 
-from .measure import arguments, count, table, title
+from chatrest import AsyncSession, RateLimitError
+from chatrest.emulator import Emulator, RateLimit
+from chatrest.emulator.limits import Spelling
+from chatrest.emulator.weather import First, Latency, Status
 
-MOST_REFUSED: Final = 0.01
-LEAST_USED: Final = 0.95
-KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
-LATENCY: Final = 0.02
-"""Seconds until the emulator's reply, in the benchmark of waits for a place."""
-_EPOCH: Final = 1_700_000_000
+from .measure import count, table, title
+from .virtual_time import run
+
+Lane: TypeAlias = Literal["interactive", "bulk"]
+Announcement: TypeAlias = Literal["headers", "Retry-After", "nothing"]
+
+LEAST_USED: Final = 0.9
+MOST_REFUSED: Final = 0.02
+LEAST_OF_MOST: Final = 1 / 3
+STRAY_CALLS: Final = (2, 10, 50)
+STRAY_SECONDS: Final = 20
+"""The goal for the last of `STRAY_CALLS`, where the stray 429 names no time."""
+STRAY_SEEDS: Final = 5
+"""The sessions, each with dice of its own, of which the slowest counts."""
+SPELLINGS: Final[Mapping[Announcement, Spelling]] = {
+    "headers": "b",
+    "Retry-After": "retry-after",
+    "nothing": "none",
+}
+EPOCH: Final = 1_700_000_040
+"""The emulator's time at the start: the beginning of a minute, at which windows begin."""
 _USER: Final = "/users/user-01"
-_PAUSE: Final = 0.05  # seconds between the interactive calls
+_PAUSE: Final = 0.1  # seconds after a call that was given up, as time stands still while nothing waits
+
+
+class Span(NamedTuple):
+    """Whole seconds of virtual time."""
+
+    settle: int
+    """Before the counting."""
+    counted: int
+
+
+SHORT: Final = Span(20, 40)
+LONG: Final = Span(60, 60)
+CHANGING: Final = Span(20, 80)
+
+
+class Row(NamedTuple):
+    """One limit, and who calls."""
+
+    name: str
+    limit: RateLimit
+    later: RateLimit | None = None
+    """The limit in the second half of the counted time, where it changes."""
+    span: Span = SHORT
+    sessions: int = 1
+    """Each with tasks of its own."""
+    lane: Lane = "interactive"
+    latency: float = 0.0
+    """Seconds until each reply."""
+
+    def allowed(self, seconds: float) -> float:
+        """Return the requests that the limit allows in a counted time of `seconds`."""
+        limits = (self.limit, self.later or self.limit)
+        return sum(limit.per_window / limit.window * seconds / 2 for limit in limits)
+
+
+def _bucket(rate: int, burst: int = 20) -> RateLimit:
+    return RateLimit(kind="bucket", per_window=rate, window=1, burst=burst)
+
+
+def _fixed(requests: int, window: float) -> RateLimit:
+    return RateLimit(kind="fixed", per_window=requests, window=window)
+
+
+def _sliding(requests: int, window: float) -> RateLimit:
+    return RateLimit(kind="sliding", per_window=requests, window=window)
+
+
+ROWS: Final = (
+    Row("bucket 100/s, burst 20", _bucket(100)),
+    Row("bucket 5/s, burst 5", _bucket(5, 5)),
+    Row("bucket 300/s, burst 300", _bucket(300, 300)),
+    Row("fixed 100 in 1 s", _fixed(100, 1)),
+    Row("fixed 500 in 10 s", _fixed(500, 10)),
+    Row("fixed 500 in 60 s", _fixed(500, 60), span=LONG),
+    Row("fixed 6000 in 60 s", _fixed(6000, 60), span=LONG),
+    Row("sliding 10 in 1 s", _sliding(10, 1)),
+    Row("sliding 400 in 5 s", _sliding(400, 5)),
+    Row("sliding 1200 in 60 s", _sliding(1200, 60), span=LONG),
+    Row("bucket 50/s, then 150/s", _bucket(50), _bucket(150), span=CHANGING),
+    Row("bucket 200/s, then 100/s", _bucket(200), _bucket(100), span=CHANGING),
+    Row("two sessions, bucket 100/s", _bucket(100), sessions=2),
+    Row("bulk, bucket 100/s", _bucket(100), lane="bulk"),
+    Row("replies 0.2 s late, bucket 100/s", _bucket(100), latency=0.2),
+    Row("replies 2 s late, bucket 10/s", _bucket(10), latency=2.0),
+)
+
+
+class Result(NamedTuple):
+    """The use of a limit in the counted time."""
+
+    used: float
+    """The share of the limit."""
+    refused: float
+    """The share of the requests that were answered 429."""
+    gap: float
+    """The longest time without an accepted reply, in seconds."""
+    failed: int
+    """The calls that raised `RateLimitError`."""
+    accepted: tuple[int, ...]
+    """The calls that each session got an accepted reply for."""
+
+    @property
+    def least_of_most(self) -> float:
+        """The calls of the session with the fewest, as a share of the one with the most."""
+        return min(self.accepted) / max(1, *self.accepted)
+
+    @property
+    def is_good(self) -> bool:
+        """True where every goal is reached."""
+        return (
+            self.used >= LEAST_USED and self.refused <= MOST_REFUSED and self.least_of_most >= LEAST_OF_MOST
+        )
 
 
 # ── limits ──
 
 
-class Sizes(NamedTuple):
-    """The sizes of the benchmark of limits; `window` is in seconds."""
-
-    window: int
-    windows: int
-    per_window: int
-    tasks: int
-    priority: Priority
-
-
-class LimitResult(NamedTuple):
-    """The use of a limit after its first window."""
-
-    used: float
-    """The share of the limit that was used."""
-    refused: float
-    """The share of requests that were answered 429."""
-    first: int
-    """The number of requests that were answered 429 in the first window."""
-
-
-async def measure_limits(sizes: Sizes) -> dict[tuple[Kind, Spelling], LimitResult]:
-    """Return the use of every limit, all measured at the same time."""
-    pairs: list[tuple[Kind, Spelling]] = [(kind, spelling) for kind in KINDS for spelling in SPELLINGS]
-    results = await asyncio.gather(*(_measure_limit(kind, spelling, sizes) for kind, spelling in pairs))
-    return dict(zip(pairs, results, strict=True))
-
-
-async def _measure_limit(kind: Kind, spelling: Spelling, sizes: Sizes) -> LimitResult:
-    limit = RateLimit(kind=kind, per_window=sizes.per_window, window=sizes.window, headers=spelling)
-    pace = Pace(window=sizes.window)
-    # A separate clock, so that the first window begins with the first request.
-    clock, length = _clock_from(_EPOCH // sizes.window * sizes.window), sizes.window * (sizes.windows + 1)
-    async with (
-        Emulator(users=2, messages=0, limit=limit, clock=clock) as emulator,
-        AsyncSession(emulator.app, pace=pace, priority=sizes.priority) as session,
-    ):
-        await _call_repeatedly(length - 0.01, session, sizes.tasks)
-        first, *rest = emulator.limited.windows
-    allowed, refused = sum(each.allowed for each in rest), sum(each.refused for each in rest)
-    share = refused / (allowed + refused) if rest else 0.0
-    return LimitResult(allowed / (sizes.windows * sizes.per_window), share, first.refused)
+async def measure_limit(row: Row, announced: Announcement, tasks: int, seed: int = 0) -> Result:
+    """Return the use of a row's limit by `tasks` tasks a session, whose dice begin with `seed`."""
+    span = row.span
+    async with AsyncExitStack() as stack:
+        emulator = await stack.enter_async_context(_emulator(row, announced))
+        sessions = [_session(emulator, seed + number, row.lane) for number in range(row.sessions)]
+        readers = [_Readers(await stack.enter_async_context(session)) for session in sessions]
+        async with asyncio.TaskGroup() as group:
+            running = [group.create_task(each.call()) for each in readers for _ in range(tasks)]
+            await asyncio.sleep(span.settle)
+            allowed, refused = _start_counting(emulator, readers)
+            await asyncio.sleep(span.counted / 2)
+            if row.later is not None:
+                emulator.limit = _announce(row.later, announced)
+            await asyncio.sleep(span.counted / 2)
+            allowed, refused = emulator.limited.allowed - allowed, emulator.limited.refused - refused
+            gap = _longest_gap(readers, asyncio.get_running_loop().time() - span.counted)
+            for task in running:
+                task.cancel()
+    return Result(
+        allowed / row.allowed(span.counted),
+        refused / max(1, allowed + refused),
+        gap,
+        sum(each.failed for each in readers),
+        tuple(len(each.accepted) for each in readers),
+    )
 
 
-def _clock_from(epoch: float) -> Callable[[], float]:
-    began = time.monotonic()
-    return lambda: epoch + time.monotonic() - began
+class _Readers:
+    """The tasks of one session, and the times of what they got since counting began."""
 
+    def __init__(self, session: AsyncSession) -> None:
+        self.accepted: list[float] = []
+        self.failed = 0
+        self._session = session
+        self._clock = asyncio.get_running_loop().time
 
-async def _call_repeatedly(seconds: float, session: AsyncSession, tasks: int, path: str = _USER) -> None:
-    """Call `path` without pause in `tasks` tasks for `seconds` seconds."""
-
-    async def call() -> None:
+    async def call(self) -> None:
+        """Call without pause, for ever."""
         while True:
-            await session.request("GET", path)
-
-    with suppress(TimeoutError):
-        async with asyncio.timeout(seconds), asyncio.TaskGroup() as group:
-            for _ in range(tasks):
-                group.create_task(call())
-
-
-# ── fairness ──
+            try:
+                await self._session.request("GET", _USER)
+            except RateLimitError:
+                self.failed += 1
+                await asyncio.sleep(_PAUSE)
+            else:
+                self.accepted.append(self._clock())
 
 
-class Waits(NamedTuple):
-    """Seconds that calls waited before they were sent, by priority."""
-
-    interactive: list[float]
-    bulk: list[float]
-
-
-async def wait_for_slot(seconds: int, waiting: int) -> Waits:
-    """Return the waits while `waiting` bulk tasks wait for slots at a rate of 200 calls per second."""
-    async with Emulator(users=2, messages=0) as emulator:
-        return await _waits(emulator.app, seconds, waiting, pace=Pace(rate=12_000))
+def _start_counting(emulator: Emulator, readers: Sequence[_Readers]) -> tuple[int, int]:
+    for each in readers:
+        each.accepted.clear()
+        each.failed = 0
+    return emulator.limited.allowed, emulator.limited.refused
 
 
-async def wait_for_place(seconds: int, waiting: int) -> Waits:
-    """Return the waits while `waiting` bulk tasks wait for one of 20 places."""
-    async with Emulator(users=2, messages=0, weather=[Latency(LATENCY)]) as emulator:
-        return await _waits(emulator.app, seconds, waiting, concurrency=20)
+def _longest_gap(readers: Sequence[_Readers], begin: float) -> float:
+    """Return the longest time without an accepted reply of any session, from `begin` to now."""
+    times = [begin, *sorted(at for each in readers for at in each.accepted)]
+    times.append(asyncio.get_running_loop().time())
+    return max(after - before for before, after in pairwise(times))
 
 
-async def _waits(app: App, seconds: int, waiting: int, **options: Any) -> Waits:
-    waits = Waits([], [])
-
-    def listen(record: Record) -> None:
-        if isinstance(record, Attempt) and record.error is None:
-            lane = waits.interactive if record.template == "/users" else waits.bulk
-            lane.append(record.paced + record.queued)
-
-    async def call_interactively(session: AsyncSession) -> None:
-        while True:
-            await asyncio.sleep(_PAUSE)
-            await session.request("GET", "/users")
-
-    async with AsyncSession(app, telemetry=listen, **options) as session:
-        interactive = asyncio.create_task(call_interactively(session))
-        await _call_repeatedly(seconds, session.with_options(priority="bulk"), waiting)
-        await _cancel(interactive)
-    return waits
+def _emulator(row: Row, announced: Announcement) -> Emulator:
+    weather = [Latency(row.latency)] if row.latency else []
+    return Emulator(
+        users=2, messages=0, limit=_announce(row.limit, announced), weather=weather, clock=_epoch_clock()
+    )
 
 
-# ── bulkheads ──
+def _session(emulator: Emulator, seed: int, lane: Lane = "interactive") -> AsyncSession:
+    clock = asyncio.get_running_loop().time
+    dice = Random(seed).random
+    return AsyncSession(emulator.app, priority=lane, clock=clock, sleep=asyncio.sleep, dice=dice)
 
 
-async def measure_bulkheads(rounds: int, calls: int, waiting: int) -> dict[str, list[float]]:
-    """Return the durations of calls to one region while another is `idle` or `hanging`, in turns."""
-    durations: dict[str, list[float]] = {"idle": [], "hanging": []}
+def _announce(limit: RateLimit, announced: Announcement) -> RateLimit:
+    return structs.replace(limit, headers=SPELLINGS[announced])
+
+
+def _epoch_clock() -> Callable[[], float]:
+    clock = asyncio.get_running_loop().time
+    return lambda: EPOCH + clock()
+
+
+# ── a stray 429 ──
+
+
+async def measure_stray(retry_after: str | None, seed: int = 0) -> list[float]:
+    """Return the seconds from the first call until each one came back; the first reply is a 429."""
+    headers = {} if retry_after is None else {"Retry-After": retry_after}
+    weather = [Status(429, headers=headers, when=First())]
+    times: list[float] = []
+    clock = asyncio.get_running_loop().time
     async with (
-        Emulator(users=2, messages=0, weather=[HalfOpen()]) as hanging,
-        Emulator(users=2, messages=0) as healthy,
-        AsyncSession(hanging.app) as session,
+        Emulator(users=2, messages=0, weather=weather, clock=_epoch_clock()) as emulator,
+        _session(emulator, seed) as session,
     ):
-        eu = session.for_app(App("emulated", healthy.app.api_key, "eu", base_url=healthy.base_url))
-        await _latencies(eu, calls)  # not measured: opens the connections
-        for _ in range(rounds):
-            durations["idle"] += await _latencies(eu, calls)
-            async with _hanging(session, waiting):
-                durations["hanging"] += await _latencies(eu, calls)
-    return durations
-
-
-@asynccontextmanager
-async def _hanging(session: AsyncSession, calls: int) -> AsyncIterator[None]:
-    tasks = [asyncio.create_task(session.request("GET", _USER)) for _ in range(calls)]
-    await asyncio.sleep(0.2)  # until all possible calls are sent and the others wait for a place
-    pool = session.pools["us"]
-    assert pool.active + pool.waiting == calls
-    try:
-        yield
-    finally:
-        await _cancel(*tasks)
-
-
-async def _latencies(session: AsyncSession, calls: int) -> list[float]:
-    durations: list[float] = []
-    for _ in range(calls):
-        began = time.perf_counter()
-        await session.request("GET", _USER)
-        durations.append(time.perf_counter() - began)
-    return durations
-
-
-async def _cancel(*tasks: asyncio.Task[Any]) -> None:
-    for task in tasks:
-        task.cancel()
-    await asyncio.gather(*tasks, return_exceptions=True)
+        began = clock()
+        for _ in range(max(STRAY_CALLS)):
+            await session.request("GET", _USER)
+            times.append(clock() - began)
+    return times
 
 
 # ── tables ──
 
 
-def _limits_table(sizes: Sizes) -> str:
-    results = asyncio.run(measure_limits(sizes))
-    rows = [
-        (
-            f"{kind}, {spelling}",
-            f"{result.used:.1%}",
-            f">= {LEAST_USED:.0%}",
-            f"{result.refused:.2%}",
-            f"<= {MOST_REFUSED:.0%}",
-            str(result.first),
-        )
-        for (kind, spelling), result in results.items()
-    ]
-    return table(("limit, headers", "used", "goal", "answered 429", "goal", "429 in the first window"), rows)
+def _limit_cells(row: Row, announced: Announcement, result: Result) -> tuple[str, ...]:
+    shared = (f"{result.least_of_most:.2f}", f">= {LEAST_OF_MOST:.2f}") if row.sessions > 1 else ("", "")
+    return (
+        row.name,
+        announced,
+        f"{result.used:.1%}",
+        f">= {LEAST_USED:.0%}",
+        f"{result.refused:.2%}",
+        f"<= {MOST_REFUSED:.0%}",
+        f"{result.gap:.2f}",
+        str(result.failed),
+        *shared,
+    )
 
 
-def _waits_table(seconds: int, waiting: int) -> str:
+def _limits_table(rows: Sequence[Row], announced: Sequence[Announcement], tasks: int, seed: int) -> str:
+    pairs = [(row, each) for row in rows for each in announced]
+    results = [run(measure_limit(*pair, tasks, seed)) for pair in pairs]
+    heads = ("limit", "announced by", "used", "goal", "429", "goal", "gap s", "raised", "least/most", "goal")
+    cells = [_limit_cells(*pair, result) for pair, result in zip(pairs, results, strict=True)]
+    good = sum(result.is_good for result in results)
+    return f"{table(heads, cells)}\n\n{good} of {len(results)} reach every goal"
+
+
+def _stray_table() -> str:
     rows = []
-    for name, measure in (("a slot, 200 per second", wait_for_slot), ("a place, 20 in all", wait_for_place)):
-        waits = asyncio.run(measure(seconds, waiting))
-        for lane, times in waits._asdict().items():
-            numbers = (f"{median(times) * 1e3:.1f}", f"{max(times) * 1e3:.1f}") if times else ("", "")
-            rows.append((name, lane, str(len(times)), *numbers))
-    return table(("waiting for", "lane", "calls", "median ms", "worst ms"), rows)
-
-
-def _bulkheads_table(rounds: int, calls: int, waiting: int) -> str:
-    durations = asyncio.run(measure_bulkheads(rounds, calls, waiting))
-    base = median(durations["idle"])
-    rows = [
-        (other, str(len(times)), f"{median(times) * 1e3:.2f}", f"{median(times) / base:.2f}")
-        for other, times in durations.items()
-    ]
-    return table(("the other region", "calls", "median ms", "ratio"), rows)
+    for name, retry_after, goal in (
+        ("no Retry-After", None, f"<= {STRAY_SECONDS}"),
+        ("Retry-After: 60", "60", ""),
+    ):
+        times = [run(measure_stray(retry_after, seed)) for seed in range(STRAY_SEEDS)]
+        slowest = [max(each[number - 1] for each in times) for number in STRAY_CALLS]
+        rows.append((name, *(f"{seconds:.1f}" for seconds in slowest), goal))
+    return table(("the stray 429 has", *(f"call {number}, s" for number in STRAY_CALLS), "goal"), rows)
 
 
 def main(argv: Sequence[str] | None = None) -> None:
     """Print the tables."""
-    parser = arguments(__doc__, rounds=5)
-    parser.add_argument("--window", type=count, default=15, help="seconds of a limit's window (15)")
-    parser.add_argument("--windows", type=count, default=4, help="windows counted, after the first (4)")
-    parser.add_argument("--per-window", type=count, default=900, help="requests per window (900)")
-    parser.add_argument("--tasks", type=count, default=100, help="tasks that call without pause (100)")
+    args = _parser().parse_args(argv)
+    rows = [row for row in ROWS if not args.rows or any(text in row.name for text in args.rows)]
+    rows = [
+        row._replace(span=Span(args.settle or row.span.settle, args.seconds or row.span.counted))
+        for row in rows
+    ]
+    method = "requests counted by the emulator in virtual time, once the client has had time to settle"
+    print(title(f"{args.tasks} tasks per session call without pause", method, "aiohttp"))
+    print(_limits_table(rows, args.announced, args.tasks, args.seed))
+    print(f"\nOne call after another; the first reply is 429; the slowest of {STRAY_SEEDS} sessions\n")
+    print(_stray_table())
+
+
+def _parser() -> ArgumentParser:
+    parser = ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--tasks", type=count, default=40, help="tasks that call without pause (40)")
+    parser.add_argument("--settle", type=count, help="seconds before counting (20; windows of 60 s: 60)")
     parser.add_argument(
-        "--priority", choices=("bulk", "interactive"), default="bulk", help="their priority (bulk)"
+        "--seconds", type=count, help="seconds counted (40; windows of 60 s: 60; changes: 80)"
     )
-    parser.add_argument("--waiting", type=count, default=1000, help="calls that wait or hang (1000)")
-    parser.add_argument("--seconds", type=count, default=6, help="seconds of a fairness run (6)")
-    parser.add_argument("--calls", type=count, default=100, help="calls to a region, per round (100)")
-    args = parser.parse_args(argv)
-    sizes = Sizes(args.window, args.windows, args.per_window, args.tasks, args.priority)
-    subject = (
-        f"{sizes.tasks} {sizes.priority} tasks call without pause; the limit is {sizes.per_window} requests"
-    )
-    method = f"requests counted by the emulator in {sizes.windows} windows after the first"
-    print(title(f"{subject} in {sizes.window} s", method, "aiohttp"))
-    print(_limits_table(sizes))
-    print(f"\nWaits before sending, while {args.waiting} bulk tasks call without pause\n")
-    print(_waits_table(args.seconds, args.waiting))
-    print(f"\nA call to one region while {args.waiting} calls to another one are never answered\n")
-    print(_bulkheads_table(args.rounds, args.calls, args.waiting))
+    parser.add_argument("--rows", type=_row_text, nargs="+", help="limits by a part of their names (all)")
+    parser.add_argument("--announced", nargs="+", choices=tuple(SPELLINGS), default=tuple(SPELLINGS))
+    parser.add_argument("--seed", type=int, default=0, help="of the sessions' dice (0)")
+    return parser
+
+
+def _row_text(text: str) -> str:
+    if not any(text in row.name for row in ROWS):
+        names = "; ".join(row.name for row in ROWS)
+        raise ArgumentTypeError(f"{text!r}: allowed is a part of {names}")
+    return text
 
 
 if __name__ == "__main__":

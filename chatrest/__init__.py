@@ -8,6 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from .core.breaker import HostState as HostState
     from .core.cursor import Cursor as Cursor
     from .core.decode import parse as parse
     from .core.hosts import App as App
@@ -82,6 +83,12 @@ if TYPE_CHECKING:
     )
     from .models.flag import Flag as Flag
     from .models.group import Group as Group
+    from .models.imports import (
+        GroupOutcome as GroupOutcome,
+        MemberOutcome as MemberOutcome,
+        MessageOutcome as MessageOutcome,
+        UserOutcome as UserOutcome,
+    )
     from .models.item_ack import ItemAck as ItemAck
     from .models.member import AddedMember as AddedMember, Member as Member, MemberScope as MemberScope
     from .models.message import (
@@ -147,6 +154,8 @@ if TYPE_CHECKING:
         ReactivatedUsers as ReactivatedUsers,
         User as User,
     )
+    from .models.webhook import Trigger as Trigger, Webhook as Webhook
+    from .network.pool_state import LimitState as LimitState, PoolState as PoolState
     from .queries.agent_knowledge import (
         DiscoveredUrlQuery as DiscoveredUrlQuery,
         KnowledgeQuery as KnowledgeQuery,
@@ -186,12 +195,18 @@ if TYPE_CHECKING:
         ApiKeyQuery as ApiKeyQuery,
         NewApiKey as NewApiKey,
     )
-    from .queries.apps import AppQuery as AppQuery
+    from .queries.apps import AppQuery as AppQuery, NewApp as NewApp
     from .queries.auth_tokens import TokenChanges as TokenChanges
     from .queries.calls import CallQuery as CallQuery, TranscriptionQuery as TranscriptionQuery
     from .queries.conversations import (
         ConversationPin as ConversationPin,
         ConversationQuery as ConversationQuery,
+    )
+    from .queries.data_import import (
+        GroupImport as GroupImport,
+        MemberImport as MemberImport,
+        MessageImport as MessageImport,
+        UserImport as UserImport,
     )
     from .queries.external_agents import (
         ExternalAgentChanges as ExternalAgentChanges,
@@ -260,6 +275,11 @@ if TYPE_CHECKING:
         RoleChanges as RoleChanges,
     )
     from .queries.users import NewUser as NewUser, UserChanges as UserChanges, UserQuery as UserQuery
+    from .queries.webhooks import (
+        NewWebhook as NewWebhook,
+        WebhookChanges as WebhookChanges,
+        WebhookQuery as WebhookQuery,
+    )
     from .session import AsyncSession as AsyncSession
     from .times import to_datetime as to_datetime
     from .walk import Page as Page, Walk as Walk
@@ -267,6 +287,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
+    "core.breaker": "HostState",
     "core.cursor": "Cursor",
     "core.decode": "parse",
     "core.hosts": "App",
@@ -296,6 +317,7 @@ _HOMES = {
     "models.external_agent": "CreatedExternalAgent DeletedExternalTool ExternalAgent ExternalTool",
     "models.flag": "Flag",
     "models.group": "Group",
+    "models.imports": "GroupOutcome MemberOutcome MessageOutcome UserOutcome",
     "models.item_ack": "ItemAck",
     "models.member": "AddedMember Member MemberScope",
     "models.message": (
@@ -320,6 +342,8 @@ _HOMES = {
     "models.role": "Feature Permission PermissionMap PermissionOutcomes Role RoleSettings",
     "models.sent_message": "SentMessage",
     "models.user": "AuthToken DeactivatedUsers ReactivatedUsers User",
+    "models.webhook": "Trigger Webhook",
+    "network.pool_state": "LimitState PoolState",
     "queries.agent_knowledge": (
         "DiscoveredUrlQuery KnowledgeQuery KnowledgeTextChanges NewKnowledgeText NewUpload PageToScrape "
         "SourcePageQuery WebsiteToScrape"
@@ -334,10 +358,11 @@ _HOMES = {
         "ToolSearchQuery"
     ),
     "queries.api_keys": "ApiKeyChanges ApiKeyQuery NewApiKey",
-    "queries.apps": "AppQuery",
+    "queries.apps": "AppQuery NewApp",
     "queries.auth_tokens": "TokenChanges",
     "queries.calls": "CallQuery TranscriptionQuery",
     "queries.conversations": "ConversationPin ConversationQuery",
+    "queries.data_import": "GroupImport MemberImport MessageImport UserImport",
     "queries.external_agents": (
         "ExternalAgentChanges ExternalToolChanges IntegrationMeta NewExternalAgent NewExternalTool"
     ),
@@ -367,6 +392,7 @@ _HOMES = {
     "queries.pages": "PageQuery",
     "queries.roles": "NewRole NewRoleSettings RoleChanges",
     "queries.users": "NewUser UserChanges UserQuery",
+    "queries.webhooks": "NewWebhook WebhookChanges WebhookQuery",
     "session": "AsyncSession",
     "times": "to_datetime",
     "walk": "Page Walk",

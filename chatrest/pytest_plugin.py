@@ -36,7 +36,7 @@ class ChatRestTime:
     """
 
     def __init__(self) -> None:
-        self.now = START
+        self.now: float = START
         """The time in epoch seconds; a test may increase it."""
         self.slept: list[float] = []
         """The length of every sleep in seconds, the oldest first."""

@@ -1,26 +1,34 @@
-"""Telemetry: an immutable record of each attempt and of each call, for listeners.
+"""Telemetry: immutable records of each attempt and of each call, for listeners.
 
 A listener is a function of one record: `AsyncSession(app, telemetry=print)`. It is called in the task of the
-call, must be fast, and must not block; its exceptions are logged and do not affect the call. Records contain
-no key, uid, query or body: the path is a template.
+call, must be fast, and must not block. A listener that needs something around each call, such as a current
+span, is a `CallListener`. Exceptions of both are logged and do not affect the call. Records contain no key,
+uid, query or body: the path is a template.
+
+The order for each call: `around_call` of all listeners, one `Attempt` for each attempt, one `Outcome`, then
+the exits of the context managers, the last entered first. Errors and cancellation do not change this order.
 
 Without listeners no record is created, and decoding is not measured. The logger `chatrest` logs attempts at
 DEBUG and repetitions at INFO; it has no handler.
 """
 
 import logging
-from collections.abc import Callable, Sequence
-from typing import TypeAlias, final
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from typing import Final, Protocol, TypeAlias, final
 
 from msgspec import Struct
 
 LOGGER = logging.getLogger("chatrest")
 LOGGER.addHandler(logging.NullHandler())
 
+LISTENER_FAILED: Final = "a telemetry listener failed"
+"""The log message for an exception of a listener."""
 
-class _CallRecord(Struct, frozen=True, kw_only=True):
+
+class _CallRecord(Struct, frozen=True, kw_only=True, gc=False):
     call: int
-    """The number of the call in its process, the same in its attempts and its `Outcome`."""
+    """The number of the call in its process, the same in all of its records."""
     operation: str
     """The endpoint's name, such as `messages.list_user`."""
     method: str
@@ -28,11 +36,22 @@ class _CallRecord(Struct, frozen=True, kw_only=True):
     """The path as a template, such as `/users/{uid}/messages`."""
     app_id: str
     region: str
+    server_address: str = ""
+    """The host of the request; it may contain the app's id."""
+    server_port: int = 0
 
 
 @final
-class Attempt(_CallRecord, frozen=True, kw_only=True):
-    """One attempt, whether or not its request was sent. All durations are in seconds."""
+class CallStart(_CallRecord, frozen=True, kw_only=True, gc=False):
+    """One call, before its first attempt."""
+
+
+@final
+class Attempt(_CallRecord, frozen=True, kw_only=True, gc=False):
+    """One attempt, whether or not its request was sent. All durations are in seconds.
+
+    The record is sent when the attempt has ended and the pause after it is planned, before that pause.
+    """
 
     number: int
     """The number of the attempt, from 1."""
@@ -47,6 +66,10 @@ class Attempt(_CallRecord, frozen=True, kw_only=True):
     """From the place in the pool to the last byte of the reply, with the time to connect."""
     decoded: float
     """Decoding the reply."""
+    pause: float | None = None
+    """The planned pause before the next attempt; None if no attempt is to follow."""
+    reached_network: bool = True
+    """True if a request was sent, or at least a connection was tried."""
     error: str | None
     """The class name of the attempt's error; None for a success."""
     cause: str | None
@@ -54,11 +77,21 @@ class Attempt(_CallRecord, frozen=True, kw_only=True):
 
 
 @final
-class Outcome(_CallRecord, frozen=True, kw_only=True):
-    """One call, after its last attempt."""
+class Outcome(_CallRecord, frozen=True, kw_only=True, gc=False):
+    """One call, after its last attempt.
+
+    Durations are in seconds. `paced`, `queued`, `network` and `decoded` are the sums of all attempts.
+    Together with `waited` they make up `seconds`, but for the time of the library's own code and of the loop.
+    """
 
     attempts: int
     seconds: float
+    paced: float = 0.0
+    queued: float = 0.0
+    network: float = 0.0
+    decoded: float = 0.0
+    waited: float = 0.0
+    """The time that was really waited between attempts, also if a pause was cut short."""
     status: int | None
     """The HTTP status of the last attempt; None without a reply."""
     error: str | None
@@ -69,13 +102,34 @@ Record: TypeAlias = Attempt | Outcome
 Listener: TypeAlias = Callable[[Record], None]
 
 
+class CallListener(Protocol):
+    """A listener with a context manager around each call, given as any other: `AsyncSession(telemetry=…)`."""
+
+    def __call__(self, record: Record, /) -> None:
+        """Take a record, as every listener does."""
+
+    def around_call(self, start: CallStart, /) -> AbstractContextManager[Mapping[str, str] | None]:
+        """Return the context manager of one call; entering it gives headers for its requests, or None.
+
+        It is entered and left in the task that awaits the call, so context variables that it sets are seen by
+        the whole call and by nothing else. It is left after the `Outcome`, without an exception even if the
+        call failed, so it can neither suppress nor replace the call's error; the error's class is in the
+        `Outcome`. If the garbage collector ends a call that was never finished, it is left in another context
+        than it was entered in, and must accept that.
+
+        The headers are checked like those of `AsyncSession(headers=…)`. A header that the request already has
+        is not replaced. Their values are not treated as secrets: an error text that repeats them shows them.
+        """
+        ...
+
+
 def notify(listeners: Sequence[Listener], record: Record) -> None:
     """Call every listener with `record`; log their exceptions."""
     for listener in listeners:
         try:
             listener(record)
         except Exception:
-            LOGGER.exception("a telemetry listener failed")
+            LOGGER.exception(LISTENER_FAILED)
 
 
 def log_attempt(record: Record) -> None:

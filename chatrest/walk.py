@@ -6,12 +6,13 @@ open across a `yield`: no response, no timeout, no task.
 """
 
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator
+from functools import cached_property
 from operator import length_hint
-from typing import Generic, NoReturn, TypeAlias, TypeVar, final
+from typing import Any, Final, Generic, NoReturn, TypeAlias, TypeVar, final
 
 from msgspec import Struct, structs
 
-from .core.cursor import Cursor
+from .core.cursor import Cursor, fingerprint
 from .core.cursor_key import CursorKey
 from .core.decode import Listing
 from .core.endpoint import Pairs
@@ -22,6 +23,8 @@ from .errors import CursorError, RequestInvalidError
 from .models.meta import Meta
 
 T = TypeVar("T")
+
+_NOTHING: Final = Memory()
 
 Fetch: TypeAlias = Callable[[Pairs], Awaitable[Listing[T]]]
 """Asks for the page at a position."""
@@ -49,7 +52,7 @@ class Page(Struct, Generic[T], frozen=True):
         return f"<Page of {len(self.items)} items, {len(self.raw)} bytes>"
 
 
-class WalkSource(Struct, Generic[T], frozen=True, kw_only=True):
+class WalkSource(Struct, Generic[T], frozen=True, kw_only=True, dict=True):
     """The list that a walk reads, with all that stays the same as it goes on."""
 
     fetch: Fetch[T]
@@ -60,6 +63,13 @@ class WalkSource(Struct, Generic[T], frozen=True, kw_only=True):
     """Of this list in this session, asked with the same size; a limited walk is measured by it, too."""
     cursor_key: CursorKey | None = None
     """Signs the walk's cursors."""
+    identity: tuple[Any, ...] = ()
+    """What is listed: operation, path, acting user, app and filters."""
+
+    @cached_property
+    def query(self) -> str:
+        """The fingerprint of what is listed; most walks end without anybody asking for it."""
+        return fingerprint(*self.identity)
 
     def __rich_repr__(self) -> list[tuple[str, object]]:
         """Not the key."""
@@ -91,22 +101,25 @@ class _CurrentPage(Generic[T]):
 class Walk(Generic[T]):
     """A list of the service, page by page as it is needed: `async for item in walk`.
 
-    Costs a request a page, and the memory of one page. The order is one throughout: ascending ids (`append`)
-    or descending ones (`prepend`), across all pages; a list that the service orders by something else comes
-    in the service's order. `walk.cursor` is right after every item; `str(walk.cursor)` is a token that any
-    process can go on from. After an error, a `break` or a cancel the same walk can be taken up again with
-    another `async for`: nothing is lost or repeated. After its end, another `async for` asks for what is new
-    since.
+    Costs a request a page, and the memory of one page's records and of the bytes of two. The order is one
+    throughout: ascending ids (`append`) or descending ones (`prepend`), across all pages; a list that the
+    service orders by something else comes in the service's order. `walk.cursor` is right after every item;
+    `str(walk.cursor)` is a token that any process can go on from. After an error, a `break` or a cancel the
+    same walk can be taken up again with another `async for`: nothing is lost or repeated. After its end,
+    another `async for` asks for what is new since.
 
     Raises `CursorError` where the service's positions repeat or cannot be read, and the errors of a single
     call.
     """
 
-    def __init__(self, source: WalkSource[T], start: Cursor, left: int | None = None) -> None:
+    def __init__(
+        self, source: WalkSource[T], start: Cursor, left: int | None = None, rules: Rules | None = None
+    ) -> None:
         self._source = source
+        self._rules = source.rules if rules is None else rules
         self._start = start
         self._left = left
-        self._memory = Memory()
+        self._memory = _NOTHING
         self._page: _CurrentPage[T] | None = None
         self._is_busy = False
 
@@ -124,13 +137,16 @@ class Walk(Generic[T]):
     @property
     def cursor(self) -> Cursor:
         """The walk's place: right after the last item that was handed over."""
-        return self._place.signed(self._source.cursor_key)
+        place = self._place
+        if not place.query:
+            place = structs.replace(place, query=self._source.query)
+        return place.signed(self._source.cursor_key)
 
     @property
     def _place(self) -> Cursor:
         if self._page is None:
             return self._start
-        return self._page.step.cursor_after(self._page.delivered, self._source.rules.identify)
+        return self._page.step.cursor_after(self._page.delivered, self._rules.identify)
 
     async def __aiter__(self) -> AsyncIterator[T]:
         """The items, one by one; stops only at the last page.
@@ -159,22 +175,23 @@ class Walk(Generic[T]):
         """A walk from here that ends after `count` items, and asks for no larger page than that."""
         if type(count) is not int or count < 0:
             raise RequestInvalidError(f"limit = {count!r}: allowed is a whole number, 0 or more")
-        left = count if self._remaining is None else min(count, self._remaining)
-        rules, place = self._source.rules, self._place
+        rules, place, left = self._rules, self._place, self._remaining
+        left = count if left is None else min(count, left)
         # In the midst of a page its size stays, and so it does by page numbers: the place is counted in pages
         # of that size.
-        if not (rules.size_asked or place.inside or "page" in dict(place.position)):
+        is_bound = rules.size_asked or place.inside or (place.position and "page" in dict(place.position))
+        if not is_bound:
             rules = structs.replace(rules, size=max(1, min(rules.size, left)))
-        return Walk(structs.replace(self._source, rules=rules), place, left)
+        return Walk(self._source, place, left, rules)
 
     def thorough(self) -> "Walk[T]":
         """A walk from here that makes one extra request where a short page suggests the end."""
-        rules = structs.replace(self._source.rules, thorough=True)
-        return Walk(structs.replace(self._source, rules=rules), self._place, self._remaining)
+        rules = structs.replace(self._rules, thorough=True)
+        return Walk(self._source, self._place, self._remaining, rules)
 
     def at(self, cursor: Cursor) -> "Walk[T]":
         """A walk of the same list from another place of it."""
-        return Walk(self._source, structs.replace(cursor, mac=b""), self._remaining)
+        return Walk(self._source, structs.replace(cursor, mac=b""), self._remaining, self._rules)
 
     async def collect(self) -> list[T]:
         """All that is left, in one list: memory for everything. After an error the walk is where it was."""
@@ -182,13 +199,16 @@ class Walk(Generic[T]):
         place, left = self._place, self._remaining
         items: list[T] = []
         try:
-            async for page in self.pages():
-                items.extend(page.items)
+            self._reopen()
+            while True:
+                if self._page is not None:
+                    items.extend(self._page.rest)
+                if not await self._advance():
+                    return items
         except BaseException:
             self._leave_page(place)
-            self._left, self._memory = left, Memory()
+            self._left, self._memory = left, _NOTHING
             raise
-        return items
 
     @property
     def _remaining(self) -> int | None:
@@ -202,20 +222,24 @@ class Walk(Generic[T]):
         self._refuse_second_reader()
         if self._left == 0:
             return False
-        if self._page is not None:
-            error, is_end = self._page.step.error, self._page.step.next is None
-            if is_end and error is None:
+        page = self._page
+        # Its bytes go only after those of the new page have come. Were they freed before, their memory would
+        # go back to the operating system, and to get it again costs a tenth of a large page's time.
+        raw = None if page is None else page.listing.raw
+        if page is not None:
+            error = page.step.error
+            if page.step.next is None and error is None:
                 return False
-            # The old page goes before the new one comes: the walk holds one at a time.
             self._leave_page(self._place)
+            del page  # its records go before the new ones come
             if error is not None:  # taken up again, the walk asks for the same page once more
                 raise self._cursor_error(error)
         self._is_busy = True
         try:
-            listing = await self._source.fetch(self._position())
-            self._take(listing)
+            self._take(await self._source.fetch(self._position()))
         finally:
             self._is_busy = False
+        del raw
         return True
 
     def _reopen(self) -> None:
@@ -230,7 +254,7 @@ class Walk(Generic[T]):
             return
         self._refuse_second_reader()
         self._leave_page(self._place)
-        self._memory = Memory()
+        self._memory = _NOTHING
 
     def _refuse_second_reader(self) -> None:
         if self._is_busy:
@@ -242,7 +266,7 @@ class Walk(Generic[T]):
     def _take(self, listing: Listing[T]) -> None:
         source = self._source
         try:
-            taken = step(self._start, listing, source.rules, self._memory, source.largest.count)
+            taken = step(self._start, listing, self._rules, self._memory, source.largest.count)
         except CursorError as error:
             fault = self._cursor_error(str(error))
             raise fault from None
@@ -258,7 +282,7 @@ class Walk(Generic[T]):
         return error
 
     def _position(self) -> Pairs:
-        rules, position = self._source.rules, self._start.position
-        if rules.size_asked or not rules.size_name or rules.size_name in dict(position):
+        rules, position = self._rules, self._start.position
+        if rules.size_asked or not rules.size_name or (position and rules.size_name in dict(position)):
             return position
         return (*position, (rules.size_name, str(rules.size)))

@@ -10,11 +10,13 @@ import pytest
 pytest.importorskip("httpx")
 pytest.importorskip("pydantic")
 
-from benchmarks import decode, export, import_time, measure, overhead, pace, pages, walk
+from benchmarks import decode, export, import_time, measure, overhead, pace, pages, waits, walk
 from benchmarks.clients import CLIENTS
 from benchmarks.server import KEY, ComposedList, ServerProcess
+from benchmarks.virtual_time import run
 from chatrest import App, AsyncSession
 from chatrest.core.decode import many
+from chatrest.emulator import RateLimit
 from chatrest.emulator.service.request import Request
 from chatrest.models.message import CallMessage, Message
 
@@ -33,7 +35,8 @@ def test_walk_prints_a_row_for_every_client_and_size(capsys: pytest.CaptureFixtu
     walk.main(["--rounds", "1", "--messages", "250"])
     output = capsys.readouterr().out
     assert output.startswith("A typed walk over 250 messages on loopback")
-    assert all(output.count(f"\n{client} ") == len(walk.SIZES) for client in CLIENTS)
+    assert all(output.count(f"\n{client} ") == len(walk.GOALS) for client in CLIENTS)
+    assert all(output.count(f" {goal}\n") == 1 for goal in ("<= 1.10", "<= 1.05"))
 
 
 def test_import_time_prints_a_row_for_every_statement(capsys: pytest.CaptureFixture[str]) -> None:
@@ -47,8 +50,8 @@ def test_overhead_prints_a_row_for_every_call_and_client(capsys: pytest.CaptureF
     output = capsys.readouterr().out
     assert output.startswith("A call with all features")
     assert all(output.count(f"\n{case.name} ") == 3 for case in overhead.cases(5))
-    assert output.count(" <= +60 µs\n") == 3
-    assert output.count(" <= 1.3 x\n") == 1
+    goals = {" <= +25 µs\n": 2, " <= +45 µs\n": 1, " <= 1.2 x\n": 1}
+    assert {goal: output.count(goal) for goal in goals} == goals
 
 
 SMALL = ["--rounds=1", "--dlt-rounds=1", "--messages=1500", "--users=3", "--memory-messages=3000"]
@@ -138,13 +141,53 @@ async def test_both_clients_get_the_same_records() -> None:
             assert (await plain.send()).id == (await client.send()).id
 
 
-def test_pace_prints_its_tables(capsys: pytest.CaptureFixture[str]) -> None:
-    sizes = {"window": 1, "windows": 1, "per-window": 50, "tasks": 3, "waiting": 30, "seconds": 1, "calls": 2}
-    pace.main(["--rounds", "1", *(f"--{name}={size}" for name, size in sizes.items())])
+BRIEF = ["--settle=1", "--seconds=1", "--tasks=3"]
+
+
+def test_pace_prints_a_row_for_every_limit(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    small = [row._replace(limit=msgspec.structs.replace(row.limit, per_window=5)) for row in pace.ROWS]
+    monkeypatch.setattr(pace, "ROWS", small)
+    pace.main([*BRIEF, "--announced", "headers"])
     output = capsys.readouterr().out
-    assert all(f"\n{kind}, {spelling} " in output for kind in pace.KINDS for spelling in pace.SPELLINGS)
+    assert output.startswith("3 tasks per session call without pause")
+    assert all(output.count(f"\n{row.name} ") == 1 for row in pace.ROWS)
+    assert output.count(f"  >= {pace.LEAST_OF_MOST:.2f}\n") == 1
+    assert all(f"\n{name} " in output for name in ("no Retry-After", "Retry-After: 60"))
+
+
+def test_pace_prints_only_the_chosen_rows(capsys: pytest.CaptureFixture[str]) -> None:
+    pace.main([*BRIEF, "--rows", "sliding 10 ", "5/s"])
+    output = capsys.readouterr().out
+    counts = {row.name: output.count(f"\n{row.name} ") for row in pace.ROWS if row.name in output}
+    assert counts == {"bucket 5/s, burst 5": 3, "sliding 10 in 1 s": 3}
+    assert all(output.count(f" {name} ") == 2 for name in ("headers", "nothing"))
+    assert " of 6 reach every goal" in output
+    with pytest.raises(SystemExit):
+        pace.main(["--rows", "sliding 11"])
+    assert "sliding 10 in 1 s" in capsys.readouterr().err
+
+
+def test_the_use_of_a_limit_is_what_the_emulator_allowed() -> None:
+    row = pace.Row(
+        "10/s, then 30/s", RateLimit(kind="bucket", per_window=10, window=1), span=pace.Span(5, 20)
+    )
+    row = row._replace(later=RateLimit(kind="bucket", per_window=60, window=2))
+    assert row.allowed(20) == 10 * 10 + 10 * 30
+    results = [run(pace.measure_limit(row, "Retry-After", tasks=4, seed=3)) for _ in range(2)]
+    assert results[0] == results[1]
+    answered = sum(results[0].accepted)
+    assert results[0].used == pytest.approx(answered / 400, abs=8 / 400)  # those under way at begin and end
+    assert 0 < results[0].gap <= 20
+
+
+def test_waits_prints_its_tables(capsys: pytest.CaptureFixture[str]) -> None:
+    waits.main(["--rounds=1", "--waiting=30", "--hanging=110", "--seconds=1", "--calls=2"])
+    output = capsys.readouterr().out
     assert [output.count(f"  {lane} ") for lane in ("interactive", "       bulk")] == [2, 2]
-    assert all(f"\n{other} " in output for other in ("idle", "hanging"))
+    names = ("a region", "1 app", *(f"{number} apps" for number in waits.HANGING_APPS[1:]))
+    assert all(f"\n{name}, {other} " in output for name in names for other in ("idle", "hanging"))
 
 
 async def test_a_walk_without_all_messages_is_an_error() -> None:

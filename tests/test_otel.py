@@ -1,14 +1,35 @@
-"""The OpenTelemetry listener, against the SDK's own exporter."""
+"""Spans for OpenTelemetry, against the SDK's own exporter."""
+
+import asyncio
+import logging
+from contextvars import copy_context
+from typing import Any
 
 import pytest
-from opentelemetry import trace
+from opentelemetry import baggage, context, propagate, trace
+from opentelemetry.propagators.textmap import TextMapPropagator
 from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+from opentelemetry.sdk.trace.sampling import ALWAYS_OFF
 
-from chatrest import AsyncSession, NotFoundError
+from chatrest import (
+    App,
+    AsyncSession,
+    ConnectError,
+    DeadlineExceededError,
+    NotFoundError,
+    RequestInvalidError,
+    RetryPolicy,
+    UserQuery,
+)
+from chatrest.core.wire import Request
 from chatrest.emulator import Emulator
 from chatrest.otel import OpenTelemetryListener
+from tests.faulty import KEY
+from tests.stage import UID, Stage, forever, reply
+
+pytestmark = pytest.mark.usefixtures("tidy")
 
 
 @pytest.fixture
@@ -23,8 +44,27 @@ def tracer(exporter: InMemorySpanExporter) -> trace.Tracer:
     return provider.get_tracer("test")
 
 
-def everything(span: ReadableSpan) -> str:
-    return span.to_json()
+@pytest.fixture
+def staged(monkeypatch: pytest.MonkeyPatch) -> None:
+    Stage.install(monkeypatch)
+
+
+def attributes(span: Any) -> dict[str, Any]:
+    """The attributes of a span or an event."""
+    return dict(span.attributes or {})
+
+
+def current_id() -> int:
+    """The id of the current span; 0 without one."""
+    return trace.get_current_span().get_span_context().span_id
+
+
+def span_id(span: ReadableSpan) -> int:
+    """The id of a finished span."""
+    return span.context.span_id
+
+
+# ── against the emulator ──
 
 
 async def test_a_call_is_a_span_with_an_event_for_each_attempt(
@@ -36,12 +76,18 @@ async def test_a_call_is_a_span_with_an_event_for_each_attempt(
         [span] = exporter.get_finished_spans()
         assert span.name == "GET /users/{uid}/messages"
         assert span.kind is trace.SpanKind.CLIENT
-        assert span.attributes is not None
-        assert span.attributes["http.response.status_code"] == 200
-        assert span.attributes["chatrest.operation"] == "messages.list_user"
+        assert span.status.status_code is trace.StatusCode.UNSET
+        port = int(emulator.base_url.split(":")[2].partition("/")[0])
+        expected = {
+            "http.request.method": "GET", "url.template": "/users/{uid}/messages",
+            "server.address": "127.0.0.1", "server.port": port, "http.response.status_code": 200,
+            "chatrest.operation": "messages.list_user", "chatrest.region": "us",
+        }  # fmt: skip
+        assert attributes(span).items() >= expected.items()
+        assert not attributes(span).keys() & {"error.type", "http.request.resend_count", "url.full"}
         assert [event.name for event in span.events] == ["attempt"]
-        assert emulator.app.api_key not in everything(span)
-        assert "user-01" not in everything(span)
+        assert emulator.app.api_key not in span.to_json()
+        assert "user-01" not in span.to_json()
 
 
 async def test_a_failed_call_is_a_failed_span(tracer: trace.Tracer, exporter: InMemorySpanExporter) -> None:
@@ -54,8 +100,8 @@ async def test_a_failed_call_is_a_failed_span(tracer: trace.Tracer, exporter: In
             await session.messages.list_user("nobody").collect()
     [span] = exporter.get_finished_spans()
     assert span.status.status_code is trace.StatusCode.ERROR
-    assert span.attributes is not None
-    assert span.attributes["error.type"] == "NotFoundError"
+    assert attributes(span)["error.type"] == "NotFoundError"
+    assert "nobody" not in span.to_json()
 
 
 async def test_a_span_is_a_child_of_the_current_one(
@@ -71,3 +117,221 @@ async def test_a_span_is_a_child_of_the_current_one(
     call, request = exporter.get_finished_spans()
     assert call.parent is not None
     assert call.parent.span_id == request.context.span_id
+
+
+# ── attempts ──
+
+
+@pytest.mark.usefixtures("staged")
+async def test_attempts_are_events_in_order(tracer: trace.Tracer, exporter: InMemorySpanExporter) -> None:
+    answers = [ConnectError("no"), reply(429, b"", retry_after="7"), reply()]
+    await Stage(*answers, slow=0.25, telemetry=OpenTelemetryListener(tracer)).list()
+    [span] = exporter.get_finished_spans()
+    first, second, third = (attributes(event) for event in span.events)
+    assert (first["error.type"], first["chatrest.pause"]) == ("ConnectError", 0.0)
+    assert "http.response.status_code" not in first
+    assert (second["http.response.status_code"], second["chatrest.pause"]) == (429, 7.0)
+    assert second["chatrest.cause"] == "ConnectError"
+    assert third["chatrest.attempt"] == 3
+    assert not third.keys() & {"error.type", "chatrest.pause"}
+    whole = attributes(span)
+    assert whole["http.request.resend_count"] == 2
+    assert (whole["chatrest.network"], whole["chatrest.waited"]) == (0.75, 7.0)
+
+
+# ── the current span ──
+
+
+@pytest.mark.usefixtures("staged")
+async def test_the_span_is_current_during_the_call_and_no_longer(
+    tracer: trace.Tracer, exporter: InMemorySpanExporter, caplog: pytest.LogCaptureFixture
+) -> None:
+    during: list[int] = []
+    handler = logging.Handler()
+    handler.emit = lambda _: during.append(current_id())  # type: ignore[method-assign]
+    caplog.set_level(logging.INFO, "chatrest")
+    logging.getLogger("chatrest").addHandler(handler)
+
+    async def answer() -> Any:
+        during.append(current_id())
+        return reply(503, b"") if len(during) < 2 else reply()
+
+    try:
+        with tracer.start_as_current_span("web request") as around:
+            listeners = [OpenTelemetryListener(tracer), lambda _: during.append(current_id())]
+            await Stage(answer, telemetry=listeners).list()
+            assert current_id() == around.get_span_context().span_id
+    finally:
+        logging.getLogger("chatrest").removeHandler(handler)
+    call, _ = exporter.get_finished_spans()
+    assert during == [span_id(call)] * 6  # two answers, two attempts, one log line, one outcome
+
+
+@pytest.mark.usefixtures("staged")
+@pytest.mark.parametrize("end", ["cancel", "deadline", "close", "close elsewhere"])
+async def test_the_span_of_a_call_that_is_ended_is_ended_with_it(
+    end: str, tracer: trace.Tracer, exporter: InMemorySpanExporter, caplog: pytest.LogCaptureFixture
+) -> None:
+    session = await Stage(forever, telemetry=OpenTelemetryListener(tracer)).opened()
+    before = context.get_current()
+    running = session.with_options(deadline=0.01 if end == "deadline" else None).request("GET", "/users")
+    if end == "cancel":
+        task = asyncio.create_task(running)
+        await asyncio.sleep(0.001)
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+    elif end == "deadline":
+        with pytest.raises(DeadlineExceededError):
+            await running
+    else:
+        task_context = copy_context() if end == "close elsewhere" else None
+        running.send(None) if task_context is None else task_context.run(running.send, None)
+        running.close()
+    assert context.get_current() is before
+    [span] = exporter.get_finished_spans()
+    assert span.status.status_code is trace.StatusCode.ERROR
+    expected = "DeadlineExceededError" if end == "deadline" else "CancelledError"
+    assert attributes(span)["error.type"] == expected
+    assert [line for line in caplog.records if line.levelno >= logging.WARNING] == []
+
+
+@pytest.mark.usefixtures("staged")
+async def test_between_the_pages_of_a_walk_no_span_is_current(
+    tracer: trace.Tracer, exporter: InMemorySpanExporter
+) -> None:
+    page = b'{"data":[{"uid":"a"},{"uid":"b"}],"meta":{"pagination":{"total_pages":3,"current_page":1}}}'
+    session = await Stage(reply(200, page), reply(), telemetry=OpenTelemetryListener(tracer)).opened()
+    with tracer.start_as_current_span("web request") as around:
+        current = [current_id() async for _ in session.users.list()]
+    assert current == [around.get_span_context().span_id] * 2
+    calls = exporter.get_finished_spans()[:-1]
+    assert len(calls) >= 2
+    assert {call.parent and call.parent.span_id for call in calls} == {around.get_span_context().span_id}
+
+
+@pytest.mark.usefixtures("staged")
+async def test_calls_at_the_same_time_have_spans_of_their_own(
+    tracer: trace.Tracer, exporter: InMemorySpanExporter
+) -> None:
+    during: list[int] = []
+
+    async def answer() -> Any:
+        await asyncio.sleep(0)
+        during.append(current_id())
+        return reply()
+
+    stage = Stage(answer, telemetry=OpenTelemetryListener(tracer))
+    await asyncio.gather(*(stage.list() for _ in range(10)))
+    spans = exporter.get_finished_spans()
+    assert sorted(during) == sorted(span_id(span) for span in spans)
+    assert len(set(during)) == 10
+    assert {span.parent for span in spans} == {None}
+    assert [len(span.events) for span in spans] == [1] * 10
+
+
+# ── traceparent ──
+
+
+def trace_headers(request: Request) -> dict[str, str]:
+    names = ("traceparent", "tracestate", "baggage")
+    return {name.lower(): value for name, value in request.headers.items() if name.lower() in names}
+
+
+@pytest.mark.usefixtures("staged")
+@pytest.mark.parametrize(
+    ("option", "names"),
+    [(False, set()), (True, {"traceparent"}), (propagate.get_global_textmap(), {"traceparent", "baggage"})],
+    ids=["no", "trace context", "the global one"],
+)
+async def test_trace_headers_are_sent_only_if_asked_for(
+    option: bool | TextMapPropagator, names: set[str], tracer: trace.Tracer, exporter: InMemorySpanExporter
+) -> None:
+    stage = Stage(reply(503, b""), reply(), telemetry=OpenTelemetryListener(tracer, propagate=option))
+    token = context.attach(baggage.set_baggage("user", "somebody"))
+    try:
+        await stage.list()
+    finally:
+        context.detach(token)
+    [span] = exporter.get_finished_spans()
+    assert [trace_headers(request).keys() for request in stage.requests] == [names, names]
+    ids = f"00-{span.context.trace_id:032x}-{span_id(span):016x}-"
+    for headers in map(trace_headers, stage.requests):
+        assert headers.get("traceparent", ids).startswith(ids)
+
+
+@pytest.mark.usefixtures("staged")
+async def test_a_trace_header_of_the_caller_is_kept(tracer: trace.Tracer) -> None:
+    stage = Stage(
+        reply(),
+        telemetry=OpenTelemetryListener(tracer, propagate=True),
+        headers={"Traceparent": "the caller's"},
+    )
+    await stage.list()
+    assert trace_headers(stage.requests[0]) == {"traceparent": "the caller's"}
+
+
+@pytest.mark.usefixtures("staged")
+async def test_without_a_provider_nothing_is_sent_and_nothing_fails() -> None:
+    stage = Stage(reply(), telemetry=OpenTelemetryListener(propagate=True))
+    assert await stage.list() == []
+    assert trace_headers(stage.requests[0]) == {}
+
+
+@pytest.mark.usefixtures("staged")
+async def test_a_call_that_is_not_sampled_says_so_to_the_service() -> None:
+    tracer = TracerProvider(sampler=ALWAYS_OFF).get_tracer("test")
+    stage = Stage(reply(), telemetry=OpenTelemetryListener(tracer, propagate=True))
+    await stage.list()
+    flags = trace_headers(stage.requests[0])["traceparent"].rpartition("-")[2]
+    assert int(flags, 16) & 1 == 0  # W3C Trace Context: the sampled flag
+
+
+class FailingPropagator(TextMapPropagator):
+    fields: set[str] = set()  # noqa: RUF012
+
+    def extract(self, *_: Any, **__: Any) -> context.Context:
+        raise NotImplementedError
+
+    def inject(self, *_: Any, **__: Any) -> None:
+        raise KeyError("the propagator's own")
+
+
+@pytest.mark.usefixtures("staged")
+async def test_a_propagator_that_fails_costs_only_the_headers(
+    tracer: trace.Tracer, exporter: InMemorySpanExporter, caplog: pytest.LogCaptureFixture
+) -> None:
+    stage = Stage(reply(), telemetry=OpenTelemetryListener(tracer, propagate=FailingPropagator()))
+    assert await stage.list() == []
+    assert [line.message for line in caplog.records] == ["the propagator FailingPropagator failed"]
+    assert len(exporter.get_finished_spans()) == 1
+
+
+@pytest.mark.parametrize("wrong", ["yes", None, 1])
+def test_propagate_is_checked(wrong: Any) -> None:
+    with pytest.raises(RequestInvalidError, match="propagate = "):
+        OpenTelemetryListener(propagate=wrong)
+
+
+# ── what is in no span ──
+
+
+@pytest.mark.usefixtures("staged")
+@pytest.mark.parametrize(
+    "answer", [reply(), reply(404, KEY.encode()), reply(503, UID.encode()), ConnectError(UID)]
+)
+async def test_no_span_shows_a_key_a_uid_or_a_query(
+    answer: Any, tracer: trace.Tracer, exporter: InMemorySpanExporter
+) -> None:
+    app = App("app-1", KEY, base_url="https://chat.invalid/v3")
+    stage = Stage(answer, app=app, telemetry=OpenTelemetryListener(tracer, propagate=True))
+    view = (await stage.opened()).as_user("me-myself").with_options(retry=RetryPolicy(attempts=2))
+    for call in (
+        view.users.list(UserQuery(search_key="a-query")).collect(),
+        view.messages.list_user(UID).collect(),
+        view.request("GET", f"/users/{UID}/messages", query={"a": "a-query"}),
+    ):
+        await asyncio.gather(call, return_exceptions=True)
+    shown = [span.to_json() for span in exporter.get_finished_spans()]
+    assert len(shown) == 3
+    for hidden in (KEY, UID, "me-myself", "a-query"):
+        assert hidden not in "".join(shown)

@@ -5,17 +5,15 @@ import logging
 from collections.abc import Iterator
 from contextlib import suppress
 from itertools import count
-from typing import Any, ClassVar
+from typing import Any
 
 import msgspec
 import pytest
-from multidict import CIMultiDict
 
-import chatrest.network.call as call_module
 import chatrest.network.client as client_module
+import chatrest.network.records as records_module
 from chatrest import (
     App,
-    AsyncSession,
     ChatRestError,
     ConnectError,
     DeadlineExceededError,
@@ -23,15 +21,13 @@ from chatrest import (
     UserQuery,
 )
 from chatrest.core.pacer import Pace
-from chatrest.core.timeouts import Timeouts
-from chatrest.core.wire import Request
 from chatrest.network.transport import Reply
+from chatrest.resources import users
 from chatrest.telemetry import Attempt, Outcome, Record, notify
-from tests.faulty import KEY, Time
+from tests.faulty import KEY
+from tests.stage import PAGE, UID, Stage, forever, reply
 
 pytestmark = pytest.mark.usefixtures("tidy")
-
-PAGE = b'{"data":[],"meta":{}}'
 
 
 @pytest.fixture(autouse=True)
@@ -40,46 +36,9 @@ def counted_from_one(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(client_module, "_NUMBERS", count(1))
 
 
-UID = "uid-of-somebody"
-
-
-def reply(status: int = 200, body: bytes = PAGE, **headers: str) -> Reply:
-    return Reply(
-        status, CIMultiDict({name.replace("_", "-"): value for name, value in headers.items()}), body
-    )
-
-
-class Stage:
-    """A session whose transport gives the answers in turn, each after `slow` seconds; the last repeats."""
-
-    latest: ClassVar["Stage"]
-
-    def __init__(self, *answers: Any, slow: float = 0.0, **options: Any) -> None:
-        Stage.latest = self
-        self.answers, self.slow = list(answers), slow
-        self.time = Time()
-        self.records: list[Record] = []
-        options = {"telemetry": self.records.append, "dice": lambda: 0.0, **options}
-        app = App("app-1", KEY, base_url="https://chat.invalid/v3")
-        self.session = AsyncSession(app, clock=self.time.clock, sleep=self.time.sleep, **options)
-
-    async def exchange(self, request: Request, timeouts: Timeouts) -> Reply:
-        self.time.now += self.slow
-        answer = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
-        if isinstance(answer, Exception):
-            raise answer
-        return answer if isinstance(answer, Reply) else await answer()  # type: ignore[no-any-return]
-
-    async def opened(self) -> AsyncSession:
-        return await self.session.__aenter__()
-
-    async def list(self, **options: Any) -> Any:
-        return await (await self.opened()).with_options(**options).messages.list_user(UID).collect()
-
-
 @pytest.fixture(autouse=True)
 def no_network(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(client_module, "Transport", lambda **_: Stage.latest)
+    Stage.install(monkeypatch)
 
 
 SAME = {
@@ -89,6 +48,8 @@ SAME = {
     "template": "/users/{uid}/messages",
     "app_id": "app-1",
     "region": "us",
+    "server_address": "chat.invalid",
+    "server_port": 443,
 }
 
 
@@ -102,18 +63,13 @@ def outcome(attempts: int = 1, **other: Any) -> Outcome:
     return Outcome(**{**SAME, "attempts": attempts, "seconds": 0.0, "status": 200, "error": None, **other})
 
 
-async def forever() -> Reply:
-    await asyncio.Event().wait()
-    raise AssertionError
-
-
 # ── records, exactly ──
 
 
 async def test_a_success_is_an_attempt_and_an_outcome() -> None:
     stage = Stage(reply(), slow=0.25)
     await stage.list()
-    assert stage.records == [attempt(network=0.25), outcome(seconds=0.25)]
+    assert stage.records == [attempt(network=0.25), outcome(seconds=0.25, network=0.25)]
 
 
 async def test_a_429_and_what_follows() -> None:
@@ -121,9 +77,9 @@ async def test_a_429_and_what_follows() -> None:
     await stage.list()
     limited = {"status": 429, "reply_bytes": 9, "error": "RateLimitError", "network": 0.25}
     assert stage.records == [
-        attempt(**limited),
+        attempt(**limited, pause=7.0),
         attempt(2, network=0.25, cause="RateLimitError"),
-        outcome(2, seconds=7.5),
+        outcome(2, seconds=7.5, network=0.5, waited=7.0),
     ]
 
 
@@ -133,9 +89,9 @@ async def test_a_refused_connection_to_the_end() -> None:
         await stage.list(retry=RetryPolicy(attempts=2))
     failed = {"status": None, "reply_bytes": 0, "network": 1.5, "error": "ConnectError"}
     assert stage.records == [
-        attempt(**failed),
+        attempt(**failed, pause=0.0),
         attempt(2, **failed, cause="ConnectError"),
-        outcome(2, seconds=3.0, status=None, error="ConnectError"),
+        outcome(2, seconds=3.0, network=3.0, status=None, error="ConnectError"),
     ]
 
 
@@ -205,6 +161,115 @@ async def test_the_time_waiting_for_a_place_is_recorded() -> None:
     await asyncio.gather(*tasks)
     attempts = {record.call: record for record in stage.records if isinstance(record, Attempt)}
     assert [(attempts[n].queued, attempts[n].network) for n in (1, 2)] == [(0.0, 3.0), (3.0, 0.0)]
+
+
+# ── the pause after an attempt, and where the time of a call goes ──
+
+
+def sums(record: Record) -> float:
+    assert isinstance(record, Outcome)
+    return record.paced + record.queued + record.network + record.decoded + record.waited
+
+
+async def test_the_durations_of_a_call_make_up_its_seconds() -> None:
+    answers = [ConnectError("no"), reply(503, b""), reply(429, b"", retry_after="7"), reply()]
+    stage = Stage(*answers, slow=0.25, dice=lambda: 0.5, pace=Pace(rate=60))
+    await asyncio.gather(*(stage.list() for _ in range(5)))
+    *_, last = outcomes = [record for record in stage.records if isinstance(record, Outcome)]
+    assert len(outcomes) == 5
+    for each in outcomes:
+        assert sums(each) == pytest.approx(each.seconds)
+        attempts = [
+            record for record in stage.records if isinstance(record, Attempt) and record.call == each.call
+        ]
+        assert each.network == pytest.approx(sum(record.network for record in attempts))
+        assert each.paced == pytest.approx(sum(record.paced for record in attempts))
+    assert last.paced > 0
+    assert sum(each.waited for each in outcomes) > 7
+
+
+async def test_the_pauses_of_the_attempts_are_the_seconds_waited() -> None:
+    stage = Stage(reply(503, b""), ConnectError("no"), reply(), dice=lambda: 0.5)
+    await stage.list()
+    *attempts, last = stage.records
+    assert [each.pause for each in attempts if isinstance(each, Attempt)] == [0.25, 0.5, None]
+    assert isinstance(last, Outcome)
+    assert last.waited == sum(stage.time.slept) == 0.75
+
+
+async def test_the_last_failed_attempt_has_no_pause() -> None:
+    stage = Stage(reply(503, b""), dice=lambda: 0.5)
+    with pytest.raises(ChatRestError):
+        await stage.list(retry=RetryPolicy(attempts=2))
+    assert [record.pause for record in stage.records if isinstance(record, Attempt)] == [0.25, None]
+
+
+async def test_a_cancelled_pause_counts_what_was_waited() -> None:
+    stage = Stage(reply(503, b""), dice=lambda: 1.0, sleep=until_cancelled)
+    task = asyncio.create_task(stage.list(retry=RetryPolicy(first_wait=20.0)))
+    await asyncio.sleep(0.001)
+    assert [type(record) for record in stage.records] == [Attempt]  # sent before the pause
+    stage.time.now += 3
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+    failed = attempt(status=503, reply_bytes=0, error="ServerError", pause=20.0)
+    assert stage.records == [failed, outcome(seconds=3.0, waited=3.0, status=503, error="CancelledError")]
+
+
+async def until_cancelled(seconds: float) -> None:
+    await asyncio.Event().wait()
+
+
+async def test_an_attempt_that_never_began_to_send_did_not_reach_the_network() -> None:
+    stage = Stage(reply(), pace=Pace(rate=60), sleep=until_cancelled)
+    await stage.list()
+    tasks = [asyncio.create_task(stage.list()) for _ in range(8)]
+    await asyncio.sleep(0.001)
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+    attempts = [record for record in stage.records if isinstance(record, Attempt)]
+    assert {(each.reached_network, each.error) for each in attempts} == {
+        (True, None),
+        (False, "CancelledError"),
+    }
+
+
+async def test_an_attempt_on_a_region_that_is_down_did_not_reach_the_network() -> None:
+    stage = Stage(ConnectError("refused"))
+    while "down" not in repr(stage.session.pools.get("us", "")):
+        with pytest.raises(ConnectError):
+            await stage.list(retry=RetryPolicy(attempts=1))
+    tried = len(stage.requests)
+    with pytest.raises(ConnectError):
+        await stage.list(retry=RetryPolicy(attempts=1))
+    attempts = [record.reached_network for record in stage.records if isinstance(record, Attempt)]
+    assert attempts == [True] * tried + [False]
+
+
+async def test_a_call_begins_when_it_is_awaited() -> None:
+    stage = Stage(reply(), slow=0.25)
+    running = (await stage.opened()).sender(users.LIST())
+    stage.time.now += 100
+    await running
+    [*_, last] = stage.records
+    assert isinstance(last, Outcome)
+    assert last.seconds == 0.25
+
+
+@pytest.mark.parametrize(
+    ("base_url", "server"),
+    [
+        ("https://chat.invalid/v3", ("chat.invalid", 443)),
+        ("https://chat.invalid:8443/v3", ("chat.invalid", 8443)),
+        ("http://127.0.0.1/v3", ("127.0.0.1", 80)),
+        ("http://[::1]:8080/v3", ("::1", 8080)),
+    ],
+)
+async def test_records_name_the_server(base_url: str, server: tuple[str, int]) -> None:
+    stage = Stage(reply(), app=App("app-1", KEY, base_url=base_url))
+    await stage.list()
+    assert {(record.server_address, record.server_port) for record in stage.records} == {server}
 
 
 async def test_concurrent_calls_have_different_numbers() -> None:
@@ -323,8 +388,8 @@ async def test_no_record_is_created_without_listeners(
     def made(**_: object) -> None:
         raise AssertionError("a record was made")
 
-    monkeypatch.setattr(call_module, "Attempt", made)
-    monkeypatch.setattr(call_module, "Outcome", made)
+    for name in ("CallStart", "Attempt", "Outcome"):
+        monkeypatch.setattr(records_module, name, made)
     assert await Stage(*answers, telemetry=()).list() == []
 
 

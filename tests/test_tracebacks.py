@@ -23,10 +23,13 @@ from chatrest import (
     DeadlineOutcomeUnknownError,
     EnabledActions,
     FcmProvider,
+    File,
     IntegrationMeta,
     NewExternalAgent,
+    NewKeywordList,
     NewMessage,
     NewPushToken,
+    NewWebhook,
     OutcomeUnknownError,
     RateLimitError,
     ReplyUnreadableError,
@@ -170,6 +173,28 @@ async def test_no_error_leads_to_a_providers_secret(step: str, call: str) -> Non
             await PROVIDER_CALLS[call](session)
     text = everything(caught.value)
     assert PROVIDER not in text, text[max(0, text.index(PROVIDER) - 300) :][:400]
+
+
+@pytest.mark.parametrize("step", STEPS)
+async def test_no_error_of_a_form_leads_to_its_file(step: str) -> None:
+    terms = NewKeywordList(category="word", file=File(f"word,{PROVIDER}".encode()))
+    async with Faulty(STEPS[step]) as server, server.session(**options()) as session:
+        with pytest.raises(ChatRestError) as caught:
+            await session.moderation.create_keyword_list(terms)
+    assert_hidden(caught.value)
+    assert PROVIDER not in everything(caught.value)
+
+
+@pytest.mark.parametrize("step", STEPS)
+async def test_no_error_leads_to_the_password_of_a_webhook(step: str) -> None:
+    hook = NewWebhook(id="w", name="W", webhook_url="https://h.example", password=PROVIDER)
+    async with Faulty(STEPS[step]) as server:
+        account = AsyncManagement(server.url, key=KEY, secret=MANAGEMENT[1], sleep=no_wait, **options())
+        async with account:
+            with pytest.raises(ChatRestError) as caught:
+                await account.webhooks.create("app-1", hook)
+    assert_hidden(caught.value)
+    assert PROVIDER not in everything(caught.value)
 
 
 @pytest.mark.parametrize("step", STEPS)

@@ -166,5 +166,5 @@ def root(ctx: click.Context) -> None:
         click.echo(ctx.get_help())
 
 
-for command in (demo, emulator, export, messages, users, token, send, apps, call, verify, completion):
-    root.add_command(command)
+for _command in (demo, emulator, export, messages, users, token, send, apps, call, verify, completion):
+    root.add_command(_command)

@@ -52,8 +52,9 @@ def arrange(
     cursor: Cursor, page: Listing[T], ids: Sequence[str], rules: Rules, memory: Memory
 ) -> OrderedPage[T]:
     """Arrange a page; `CursorError` for an id behind the walk that was never seen, in a list by id."""
-    direction = cursor.direction or _stated_direction(page, ids, rules)
-    is_stated = cursor.direction is not None or any(map(affix_of, _positions_ahead(page)))
+    stated = cursor.direction or _stated_direction(page)
+    is_stated = stated is not None
+    direction = stated or _direction_by_position(page, ids, rules)
     if not cursor.by_id:
         served = page.items, ids
         if rules.paging.order == "id":  # documented to go by id, it goes by time
@@ -152,22 +153,22 @@ def _times(items: Sequence[Any]) -> list[int]:
     return [getattr(item, "sent_at", 0) for item in items]
 
 
-def _stated_direction(page: Listing[Any], ids: Sequence[str], rules: Rules) -> Affix | None:
-    """The direction that the service says, by an affix or by the end of the page that its position is at."""
-    positions = _positions_ahead(page)
-    for position in positions:
-        if (affix := affix_of(position)) is not None:
+def _stated_direction(page: Listing[Any]) -> Affix | None:
+    """The direction that the service says by an affix."""
+    for position in (page.meta.cursor, page.meta.next, page.cursor):
+        if position is not None and (affix := affix_of(position)) is not None:
             return affix
-    for position in positions:
+    return None
+
+
+def _direction_by_position(page: Listing[Any], ids: Sequence[str], rules: Rules) -> Affix | None:
+    """The direction that the service shows by the end of the page that its position is at."""
+    for position in filter(None, (page.meta.cursor, page.meta.next, page.cursor)):
         edge = dict(position_pairs(position, rules.paging)).get("id")
         numbers = numbers_of([*ids, edge]) if ids and edge is not None else None
         if numbers and min(numbers[:-1]) < max(numbers[:-1]) and numbers[-1] in (min(numbers), max(numbers)):
             return "prepend" if numbers[-1] == min(numbers) else "append"
     return None
-
-
-def _positions_ahead(page: Listing[Any]) -> list[Position]:
-    return [position for position in (page.meta.cursor, page.meta.next, page.cursor) if position is not None]
 
 
 def affix_of(position: Position) -> Literal["append", "prepend"] | None:

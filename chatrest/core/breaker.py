@@ -1,18 +1,27 @@
-"""A breaker that fails fast while a region is surely down, and a budget that keeps repeats rare.
+"""Breakers that fail fast while a host is surely down, and a budget that keeps repeats rare.
 
-Pure: both take time and events as arguments. A region is surely down when `FAILURES` exchanges in a row
+Pure: both take time and events as arguments. A host is surely down when `FAILURES` exchanges in a row
 brought no reply at all (an HTTP error is a reply). Then nothing is sent for a second, and after it one
 call as a probe; every failed probe doubles the rest, up to half a minute; the first reply closes it.
+
+A breaker is kept only for a host whose last exchange failed: until a reply, or until its last failure is
+five minutes old.
 
 The budget keeps an outage from being multiplied: repeats may be a quarter of the calls, and ten a second.
 What goes beyond is not refused but put off, for an export of days must not end by a bad minute.
 """
 
-from typing import Final
+from collections import OrderedDict
+from typing import Final, final
+
+from msgspec import Struct
 
 FAILURES: Final = 10
 _FIRST_REST: Final = 1.0
 _LONGEST_REST: Final = 30.0
+
+_KEPT_SECONDS: Final = 300.0  # far longer than any rest
+_MOST_CLOSED: Final = 1000
 
 _SHARE: Final = 0.25
 _PER_SECOND: Final = 10.0
@@ -22,17 +31,25 @@ _SAVED: Final = 100.0
 class Breaker:
     """Closed: calls go. Open: nothing is sent until the rest is over. Then one probe at a time."""
 
+    __slots__ = ("_is_probing", "_rest", "_until", "failed_at", "failures")
+
     def __init__(self) -> None:
-        self.failures = 0
+        self.failures: int = 0
         """Exchanges in a row that brought no reply."""
+        self.failed_at: float = 0.0
+        """The time of the last of them."""
         self._rest = _FIRST_REST
         self._until = 0.0
         self._is_probing = False
 
     @property
     def is_open(self) -> bool:
-        """True if the region counts as down."""
+        """True if the host counts as down."""
         return self.failures >= FAILURES
+
+    def rest(self, now: float) -> float:
+        """Return the seconds until the next probe may go, if the breaker is open."""
+        return max(0.0, self._until - now)
 
     def wait(self, now: float) -> float:
         """Seconds until a call may go. 0 where it may: if the breaker is open, that call is its probe."""
@@ -44,19 +61,74 @@ class Breaker:
         self._until = now + self._rest  # a probe that never comes back does not block the next one
         return 0.0
 
-    def record_reply(self) -> None:
-        """Note a reply, of whatever status."""
-        self.failures, self._rest, self._is_probing = 0, _FIRST_REST, False
-
     def record_failure(self, now: float, *, probe: bool = True) -> None:
         """Note an exchange without a reply; `probe` is False for one that began before the breaker opened."""
         self.failures += 1
+        self.failed_at = now
         if self.failures == FAILURES:
             self._until = now + self._rest
         elif self._is_probing and probe:
             self._is_probing = False
             self._rest = min(_LONGEST_REST, self._rest * 2)
             self._until = now + self._rest
+
+
+@final
+class HostState(Struct, frozen=True, kw_only=True):
+    """A host that counts as down: calls to it fail at once until a probe is answered."""
+
+    host: str
+    failures: int
+    """Exchanges in a row that brought no reply."""
+    next_probe: float
+    """Seconds until one call may be sent as a probe; 0 if the next call is one."""
+
+    def __str__(self) -> str:
+        return f"{self.host}: {self.failures} failures in a row, next probe in {self.next_probe:.1f} s"
+
+
+@final
+class Breakers:
+    """The breakers of a region's hosts, as a wrong app id must not affect other apps."""
+
+    def __init__(self) -> None:
+        self._breakers: OrderedDict[str, Breaker] = OrderedDict()
+
+    def __len__(self) -> int:
+        return len(self._breakers)
+
+    def get(self, host: str) -> Breaker | None:
+        """Return the breaker of a host; None if its last exchange was answered, or if it had none lately."""
+        return self._breakers.get(host)
+
+    def record_reply(self, host: str) -> None:
+        """Note a reply, of whatever status: the breaker closes, and all that it knew is past."""
+        if self._breakers:
+            self._breakers.pop(host, None)
+
+    def record_failure(self, host: str, now: float, *, probe: bool) -> None:
+        """Note an exchange without a reply; `probe` is False for one that began before the breaker opened."""
+        breaker = self._breakers.get(host)
+        if breaker is None:
+            self._let_go(now)
+            breaker = self._breakers[host] = Breaker()
+        breaker.record_failure(now, probe=probe)
+
+    def down(self, now: float) -> tuple[HostState, ...]:
+        """Return the hosts that count as down, in the order of their first failure."""
+        return tuple(
+            HostState(host=host, failures=breaker.failures, next_probe=breaker.rest(now))
+            for host, breaker in self._breakers.items()
+            if breaker.is_open
+        )
+
+    def _let_go(self, now: float) -> None:
+        """Look at the two oldest breakers, so that each new one costs the same for any number of hosts."""
+        for _ in range(min(2, len(self._breakers))):
+            host, breaker = self._breakers.popitem(last=False)
+            is_old = now - breaker.failed_at >= _KEPT_SECONDS
+            if not is_old and (breaker.is_open or len(self._breakers) < _MOST_CLOSED):
+                self._breakers[host] = breaker
 
 
 class RetryBudget:

@@ -112,11 +112,14 @@ def beginning(query: str, asked: Pairs, paging: Paging) -> Cursor:
     """The cursor of a walk's start; what the query says of a position (`id`, `affix`, `page`) is where it
     begins.
     """
-    position = tuple(pair for pair in asked if pair[0] in paging.position_names) if asked else ()
+    by_id = paging.order == "id"
+    if not asked:
+        return Cursor(query, by_id=by_id)
+    position = tuple(pair for pair in asked if pair[0] in paging.position_names)
     direction: Affix | None = None
     if (affix := dict(position).get("affix")) is not None:
         direction = "append" if affix == "append" else "prepend"
-    return Cursor(query, position, direction, by_id=paging.order == "id")
+    return Cursor(query, position, direction, by_id=by_id)
 
 
 def resumed(cursor: Cursor | str, start: Cursor, paging: Paging, key: CursorKey | None) -> Cursor:

@@ -20,6 +20,7 @@ from collections.abc import Callable
 from types import UnionType
 from typing import Any, Final, Generic, TypeAlias, TypeVar, final, get_args, overload
 
+import msgspec
 from msgspec import UNSET, Struct, structs
 
 from ..errors import ReplyUnreadableError, RequestInvalidError
@@ -46,6 +47,7 @@ from .outcomes import outcomes_of
 
 T = TypeVar("T")
 BOM: Final = b"\xef\xbb\xbf"
+_UNREAD: Final = object()
 _LONGEST_KEY: Final = 50
 
 
@@ -262,7 +264,12 @@ def read_json(body: bytes, /) -> Any:
 
     A reply that holds an error in the place of data is none, whatever its status: `ReplyUnreadableError`.
     """
-    reply = whole(body)
+    try:
+        reply = msgspec.json.decode(body)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        reply = _UNREAD
+    if reply is _UNREAD:  # outside: the decoder's error must not be the context of another
+        reply = whole(body)
     if isinstance(reply, dict) and isinstance(reply.get("error"), dict):
         _refuse_error(reply)
     return reply

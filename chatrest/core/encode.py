@@ -9,7 +9,7 @@ deployment that differs is served by `AsyncSession(arrays="repeat")` (`tags=a&ta
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import cache
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias, final
 from urllib.parse import quote
 
 from msgspec import UNSET, Struct
@@ -55,6 +55,34 @@ def query_string(pairs: Iterable[tuple[str, str]], position: Pairs = ()) -> str:
         moved = [name for name, _ in position]
         pairs = [*(pair for pair in pairs if pair[0] not in moved), *position]
     return "&".join([f"{_quoted(name)}={_quoted(value)}" for name, value in pairs])
+
+
+@final
+class WalkQuery(dict[str, Any]):
+    """The values of a query that is sent for page after page: only the position is encoded for each."""
+
+    __slots__ = ("_fixed",)
+
+    def __init__(self, values: Mapping[str, Any]) -> None:
+        super().__init__(values)
+        self._fixed: dict[tuple[Arrays, tuple[str, ...]], str] = {}
+
+    def fixed(self, names: tuple[str, ...], arrays: Arrays) -> str:
+        """The query string without the pairs of these names, which a position replaces."""
+        text = self._fixed.get((arrays, names))
+        if text is None:
+            pairs = query_pairs(self, arrays)
+            text = query_string([pair for pair in pairs if pair[0] not in names])
+            self._fixed[arrays, names] = text
+        return text
+
+
+def encoded(query: Struct | Mapping[str, Any] | None, position: Pairs, arrays: Arrays) -> str:
+    """The query string of a call: `query`, with the pairs of `position` in the place of its own."""
+    if type(query) is WalkQuery:
+        fixed = query.fixed(tuple([name for name, _ in position]), arrays)
+        return f"{fixed}&{query_string(position)}" if fixed and position else fixed or query_string(position)
+    return query_string(position) if query is None else query_string(query_pairs(query, arrays), position)
 
 
 def _quoted(text: str) -> str:

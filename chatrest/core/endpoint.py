@@ -107,6 +107,10 @@ class Endpoint(Struct, Generic[R], frozen=True, dict=True):
         """The names of the path's parameters, in the path's order."""
         return tuple(_PARAMETER.findall(self.path))
 
+    @cached_property
+    def _parameter_set(self) -> frozenset[str]:
+        return frozenset(self.parameters)
+
     def __call__(
         self,
         *,
@@ -121,12 +125,12 @@ class Endpoint(Struct, Generic[R], frozen=True, dict=True):
         Raises `RequestInvalidError` for a path parameter that is missing, not known, or not one segment, and
         for an acting user that cannot stand in a header.
         """
-        acting_user = check_acting_user(on_behalf_of)
+        acting_user = None if on_behalf_of is None else check_acting_user(on_behalf_of)
         return Call(self, self.build_path(path), query, body, acting_user, (), headers)
 
     def build_path(self, path: Mapping[str, str]) -> str:
         """Return the path below the base address, percent-encoded, with `path` for its parameters."""
-        if path.keys() != set(self.parameters):
+        if path.keys() != self._parameter_set:
             missing = [name for name in self.parameters if name not in path]
             unknown = [name for name in path if name not in self.parameters]
             faults = [
@@ -135,11 +139,9 @@ class Endpoint(Struct, Generic[R], frozen=True, dict=True):
                 if names
             ]
             raise RequestInvalidError(f"{self.name}: the path {self.path} {' and '.join(faults)}")
-        return (
-            self.path.format(**{name: segment(name, value) for name, value in path.items()})
-            if path
-            else self.path
-        )
+        if not path:
+            return self.path
+        return self.path.format_map({name: segment(name, value) for name, value in path.items()})
 
 
 class Call(Struct, Generic[R], frozen=True):

@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection
 from typing import Any, Final
 
 import msgspec
-from msgspec import Struct, structs
+from msgspec import UNSET, Struct, structs
 
 from ..errors import ReplyUnreadableError
 from ..models.meta import Meta, Position
@@ -77,7 +77,7 @@ def read_envelope(
 def position_fault(meta: Meta, cursor: Position | None, body: bytes) -> str | None:
     """Return why a position of a decoded reply cannot be read; None where all can, or none is there."""
     for position in (meta.cursor, meta.next, cursor):
-        if position is not None and position == Position(position.affix):
+        if position is not None and position.id is UNSET and position == Position(position.affix):
             try:
                 served = _SERVED.decode(body)
             except REFUSED:  # a decoder is stricter with what it reads than with what it passes over

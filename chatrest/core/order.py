@@ -50,8 +50,8 @@ def are_ascending(ids: Sequence[str]) -> bool:
 
     Every page of every walk passes here: the checks are those that run over a whole page at once.
     """
-    if not ids:
-        return False
+    if len(ids) < 2:
+        return bool(ids) and is_number(ids[0])
     count, length, joined = len(ids), len(ids[0]), "".join(ids)
     return (
         length <= _LONGEST

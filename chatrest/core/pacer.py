@@ -1,49 +1,58 @@
-"""The pace of one app and rate class: a GCRA, with an estimate of the service's limit.
+"""The pace of one app and rate class: evenly spread slots, at a rate that is searched for.
 
-Pure: it takes the time as an argument and says how long to hold back; the rate gate waits. A limit is so
-many requests a window (a minute on services of this kind), and windows are fixed, sliding or a bucket.
-Requests spread evenly keep within all three, so the pacer spreads them (a generic cell rate algorithm):
+Pure: it takes the time as an argument and says how long to hold back; the rate gate waits. No window is
+assumed. A limit may be so many requests a second, ten seconds or a minute, in windows that are fixed or
+sliding, or a bucket that refills; it may change, and other clients may use it too. Requests that are spread
+evenly keep within all of these, so only their rate has to be found; `core.rate_search` does that.
 
-    every request moves the next slot on by window / rate; a request may go once the next slot is no more
-    than the burst ahead of now
+| state  | a request goes                                | until                                         |
+|--------|-----------------------------------------------|-----------------------------------------------|
+| open   | at once; a bulk one at the rate of a `Ramp`,  | a 429: held                                   |
+|        | up to the documented rate                     |                                               |
+| held   | after the time that the 429 named; if it      | that time has passed, or a probe is accepted: |
+|        | named none, one probe at a time, after waits  | search, or ramp, or given again               |
+|        | that grow                                     |                                               |
+| ramp   | at the rate of a `Ramp`: too few requests had | a 429: held                                   |
+|        | been accepted, or at too low a rate, to learn |                                               |
+|        | a limit from them                             |                                               |
+| search | at the rate of a `RateSearch`                 | a 429: held                                   |
+| given  | at the rate that the caller gave              | a 429: held                                   |
 
-with `rate` 97 % of the limit and a burst of 2 %, which together stay below the limit in any window. An
-urgent request need not be spread while the service says that more than half of the limit remains.
-
-| the service says                       | the pacer                                                       |
-|----------------------------------------|-----------------------------------------------------------------|
-| nothing, no 429 so far                 | no bound                                                        |
-| the limit, on every reply or on a 429  | spreads 97 % of it                                              |
-| 429 with a time                        | holds all back until then, two windows at most                  |
-| 429 without any time                   | holds back a second, then two, four … up to a twelfth of a window |
-| nothing goes well yet after a hold     | lets one request go at a time                                   |
-| 429 without a limit                    | takes what was accepted in the last window for the limit        |
-| 429 again                              | 5 % slower: multiplicative decrease                             |
-| 429 although a stated limit is kept    | others use it too: takes what was accepted in the last window   |
-| a window without a 429, in full use    | 1 % faster: additive increase, up to a stated limit             |
-| the first hold was short: a small bucket | a tenth faster every second until the next 429                |
-
-A rate that the caller gives is kept, whatever the replies say.
+Bulk requests leave a twentieth of the slots free while interactive ones come. While the service says that
+more than half of its limit remains, interactive requests need not be spread.
 """
 
-from collections import deque
-from typing import Final, final
+from collections.abc import Mapping
+from math import inf
+from types import MappingProxyType
+from typing import Final, Literal, TypeAlias, final
 
 from msgspec import Struct
 
 from ..errors import RequestInvalidError
 from .arguments import hides_arguments
+from .rate_search import EVIDENCE, AcceptedRun, Ramp, RateCurve, RateSearch, Strike
 from .timeouts import check_seconds
 
-SHARE: Final = 0.97
-BURST: Final = 0.02
-SLOWER: Final = 0.95
-FASTER: Final = 0.01
-PROBE: Final = 1.1
-COMFORT: Final = 0.5
-_SHORT_HOLD: Final = 0.05
-_LONGEST_HOLD: Final = 2.0
-_SLICES: Final = 60
+DOCUMENTED_RATES: Final[Mapping[str, float]] = MappingProxyType(
+    {"core": 10_000 / 60, "standard": 20_000 / 60, "import": 60 / 60}
+)
+"""Requests a second by rate class (operations table, limits: rate). No bulk ramp goes beyond them."""
+FIRST_RATE: Final = 10.0
+"""Requests a second at which a ramp begins."""
+
+LimitSource: TypeAlias = Literal["none", "given", "learnt"]
+
+_BURST: Final = 0.02  # of a window's requests may run ahead of their slots, at a pace that was given
+_LATE: Final = 0.02  # seconds that a request may be woken after its slot without losing it
+_COMFORT: Final = 0.5
+_BULK_SHARE: Final = 0.95
+_URGENT_SECONDS: Final = 10.0
+_FIRST_SECONDS: Final = (
+    2.0  # of the first rate: so many bulk requests need no slot, as small jobs should be quick
+)
+_SPARSE: Final = 5.0  # accepted requests a second; fewer were held back by no limit, but by their caller
+_POLL: Final = 0.25  # seconds between two looks whether a probe was answered
 _INSTANT: Final = 1e-6  # seconds: less cannot be slept, and a clock may not even show it
 
 
@@ -54,7 +63,7 @@ class Pace(Struct, frozen=True, kw_only=True):
     rate: float | None = None
     """Requests a window, per app and rate class."""
     window: float = 60.0
-    """Seconds."""
+    """Seconds; of no meaning without a rate."""
 
     @hides_arguments
     def __post_init__(self) -> None:
@@ -73,184 +82,256 @@ class Signal(Struct, frozen=True):
     retry_after: float | None = None
 
 
-class Pacer:
-    """The pace of one app and rate class."""
+class _GivenRate:
+    """A rate that no reply changes."""
 
-    def __init__(self, pace: Pace) -> None:
-        self.window = pace.window
-        self.rate = pace.rate
-        """Requests a window that are let go; None while there is no bound."""
-        self.is_fixed = pace.rate is not None
+    def __init__(self, rate: float) -> None:
+        self.rate = rate
+
+    def rate_at(self, sent: float) -> float:
+        return self.rate
+
+    def use(self, seconds: float, sent: float, now: float) -> None:
+        pass
+
+
+class _Slots:
+    """Slots at even distances (a GCRA), and for how long all of them have been used.
+
+    Requests may run `late` seconds ahead of an unused slot. The first `free` requests need no slot.
+    """
+
+    def __init__(self, late: float, free: int) -> None:
+        self.next = -inf
+        """When the next slot is."""
+        self.free = free
+        self._late = late
+        self._used_since = inf
+        self._taken_at = self._confirmed = self._urgent_at = -inf
+        self._last = 0.0
+
+    def begin(self, at: float) -> None:
+        """Set the next slot to `at`; what was used before does not count."""
+        self.next = self._used_since = at
+        self.free = 0
+
+    def take(self, now: float, interval: float, *, urgent: bool) -> None:
+        """Take a slot of `interval` seconds; a bulk request takes a little more while urgent ones come."""
+        if self.free:
+            self.free -= 1
+            return
+        if not urgent and now - self._urgent_at < _URGENT_SECONDS:
+            interval /= _BULK_SHARE
+        if self.next < now - self._late - interval:  # one was left unused
+            self._used_since = now
+        self.next = max(self.next, now - self._late) + interval
+        self._taken_at, self._last = now, interval
+
+    def give_back(self) -> None:
+        """Take back the slot of the last request, if it took one."""
+        self.next -= self._last
+
+    def record(self, now: float, *, urgent: bool) -> None:
+        """Note a request, which may take a slot next."""
+        self._last = 0.0
+        if urgent:
+            self._urgent_at = now
+
+    def confirm(self, sent: float) -> float:
+        """Return the further seconds of full use that an accepted request shows.
+
+        Requests that went without a slot, after the last slot that was taken, show nothing.
+        """
+        until, since = min(sent, self._taken_at), max(self._confirmed, self._used_since)
+        if until <= since:
+            return 0.0
+        self._confirmed = until
+        return until - since
+
+
+class _Hold:
+    """The time in which nothing is sent after a 429; probes show its end where the 429 named none.
+
+    The waits between probes grow by half, from three intervals of the present rate.
+    """
+
+    _FIRST, _SHORTEST, _LONGEST_FIRST, _LONGEST = 0.25, 0.05, 1.0, 30.0
+    _GROWTH = 1.5
+    _COARSE = 1.0  # seconds by which a named time may be too long: services name whole seconds
+
+    def __init__(self, sent: float, now: float, rate: float | None) -> None:
+        self.began = now
+        self.rate = rate
+        self.sent = sent
+        """When the request was sent that was refused first."""
+        self.is_named = False
+        self.is_probing = False
+        self._refused = now
+        self._wait = (
+            min(self._LONGEST_FIRST, max(self._SHORTEST, 3 / rate)) if rate is not None else self._FIRST
+        )
+        self.until = now + self._wait
+        """When the next request may go."""
+
+    def delay(self, now: float) -> float:
+        """Return the seconds until the next request may go."""
+        return _POLL if self.is_probing else self.until - now
+
+    def refuse(self, sent: float, now: float, seconds: float | None) -> None:
+        """Note a further 429, which named `seconds` or no time."""
+        if seconds is not None:
+            self.until = max(self.until, now + seconds) if self.is_named else now + seconds
+            self.is_named = True
+        if sent > self.began:  # it was a probe
+            self.is_probing = False
+            self._refused = max(self._refused, sent)
+            self._wait = min(self._LONGEST, self._GROWTH * self._wait)
+            self.until = max(self.until, now + self._wait)
+
+    def unneeded(self, end: float) -> float:
+        """Return the seconds before `end`, the hold's end, that may not have been needed."""
+        return min(self._COARSE, end - self.began) if self.is_named else end - self._refused
+
+
+@final
+class Pacer:
+    """The pace of one app and rate class; `documented` requests a second are the most that a ramp reaches."""
+
+    def __init__(self, pace: Pace, documented: float = DOCUMENTED_RATES["standard"]) -> None:
+        given = None if pace.rate is None else pace.rate / pace.window
+        late = _LATE if pace.rate is None else max(_LATE, (_BURST * pace.rate - 1) * pace.window / pace.rate)
+        self.told_limit: float | None = None
+        """The limit as the last reply stated it, in requests of a window that it does not name."""
         self.remaining: float | None = None
-        self._in_flight = 0
-        self._first_sent = float("inf")
-        self._next_slot = 0.0
-        self._hold = 0.0
-        self._holds = 0
-        self._hold_before = (0.0, 0)
-        self._held_since: float | None = None
-        self._changed_at = 0.0
-        self._step = 0.0
-        self._confirmed_from = 0.0
-        self._accepted_count = 0
-        self._stated_limit: float | None = None
-        self._is_estimate = False
-        self._has_overshot = False
-        self._is_speeding = False
-        self._accepted = _RecentCount(pace.window)
+        """The requests that remain, as the last reply stated it, less those since."""
+        self._curve: RateCurve | None = None if given is None else _GivenRate(given)
+        self._start = Ramp(min(FIRST_RATE, documented), documented)
+        self._slots = _Slots(late, 0 if given is not None else int(_FIRST_SECONDS * self._start.rate))
+        self._hold: _Hold | None = None
+        self._run: AcceptedRun | None = None
+        self._resumed_at = -inf
+
+    @property
+    def rate(self) -> float | None:
+        """Requests a second that are let go; None while there is no bound but for bulk requests."""
+        return None if self._curve is None else self._curve.rate
+
+    @property
+    def limit_source(self) -> LimitSource:
+        """Where the rate comes from: given by the caller, or learnt from replies."""
+        if isinstance(self._curve, _GivenRate):
+            return "given"
+        return "learnt" if isinstance(self._curve, RateSearch) else "none"
 
     @property
     def is_probing(self) -> bool:
         """True while a limit holds and its end is not known: any reply may show it."""
-        return self._held_since is not None
+        return self._hold is not None
 
     def delay(self, now: float, *, urgent: bool) -> float:
-        """Seconds until a request may go. An urgent one need not be spread while plenty remains."""
-        wait = self._hold - now
-        plenty = self.remaining is not None and self.remaining > COMFORT * (self.rate or 0.0)
-        spread = self.rate is not None and (self.is_fixed or not (urgent and plenty))
-        if spread:
-            wait = max(wait, self._next_slot - now - self._burst())
+        """Return the seconds until a request may go; `urgent` for an interactive one."""
+        if self._hold is not None:
+            wait = self._hold.delay(now)
+        elif self._is_spread(urgent):
+            wait = self._slots.next - now
+        else:
+            return 0.0
         return wait if wait > _INSTANT else 0.0
 
-    def take(self, now: float) -> None:
+    def take(self, now: float, *, urgent: bool) -> None:
         """Note that a request goes now."""
+        self._slots.record(now, urgent=urgent)
         if self.remaining is not None:
             self.remaining -= 1
-        self._hold_before = (self._hold, self._holds)
-        if self._held_since is not None:
-            self._hold_for(now, None)  # while the limit has not been seen to be over, one goes at a time
-        self._in_flight += 1
-        self._first_sent = min(self._first_sent, now)
-        if self.rate is not None:
-            interval = self.window / self.rate
-            self._next_slot = min(max(self._next_slot, now) + interval, now + self.window + interval)
-
-    def forget(self) -> None:
-        """Note that a request that was let go brought no reply."""
-        self._in_flight = max(0, self._in_flight - 1)
+        if self._hold is not None:
+            if not self._hold.is_named:
+                self._hold.is_probing = True
+                return
+            self._resume(now, self._hold.until)
+        curve = self._curve or (None if urgent else self._start)
+        if curve is not None:
+            self._slots.take(now, 1 / curve.rate, urgent=urgent)
 
     def give_back(self) -> None:
         """Take back the request that was let go last: it is not sent."""
         self.forget()
-        self._hold, self._holds = self._hold_before
         if self.remaining is not None:
             self.remaining += 1
-        if self.rate is not None:
-            self._next_slot -= self.window / self.rate
+        self._slots.give_back()
 
-    def observe(self, now: float, signal: Signal) -> None:
-        """Learn from a reply."""
-        self._in_flight = max(0, self._in_flight - 1)
+    def forget(self) -> None:
+        """Note that a request that was let go brought no reply."""
+        if self._hold is not None:
+            self._hold.is_probing = False
+
+    def observe(self, now: float, signal: Signal, sent: float) -> None:
+        """Learn from the reply to a request that was sent at `sent`."""
+        self.told_limit = signal.limit or self.told_limit
         if signal.limited:
-            self._slow_down(now, signal)
-        else:
-            self._record_success(now, signal)
-
-    def _burst(self) -> float:
-        """Seconds that requests may run ahead of their slots: 2 % of a window's requests."""
-        assert self.rate is not None
-        return max(0.0, BURST * self.rate - 1) * self.window / self.rate
-
-    def _record_success(self, now: float, signal: Signal) -> None:
-        self._accepted.add(now)
-        if self._held_since is not None:
-            if now >= self._confirmed_from:
-                self._resume(now)
-            elif self._is_estimate:  # it was accepted before the limit struck, and answered later
-                self._accepted_count += 1
-                self._set(SHARE * self._accepted_count)
+            self.remaining = 0.0 if self.remaining is not None else None
+            self._observe_refused(now, signal, sent)
+            return
         if signal.remaining is not None:
-            self.remaining = signal.remaining - self._in_flight  # the service has not seen those yet
-        if self.is_fixed:
-            return
-        if signal.limit and signal.limit != self._stated_limit:
-            self._stated_limit = signal.limit
-            self._set(SHARE * signal.limit)
-        elif self.rate is not None:
-            self._speed_up(now)
+            self.remaining = signal.remaining
+        if self._run is None:
+            self._run = AcceptedRun(sent)
+        self._run.add(sent)
+        if self._hold is None:
+            (self._curve or self._start).use(self._slots.confirm(sent), sent, now)
+        elif sent > self._hold.began:
+            self._resume(now, min(sent, self._hold.until))
 
-    def _resume(self, now: float) -> None:
-        """Go on after a limit: evenly, with no burst, for the service has nothing saved up."""
-        assert self._held_since is not None
-        # A window's limit holds for seconds; a small bucket has room again at once.
-        short = now - self._held_since < _SHORT_HOLD * self.window
-        if self._has_overshot and not short:
-            self._set(SHARE * self._accepted_count)  # it was no small bucket: what a window took is its limit
-        self._is_speeding = self._is_estimate and short
-        self._is_estimate = self._has_overshot = False
-        self._held_since, self._holds, self._hold, self._changed_at = None, 0, now, now
-        if self.rate is not None:
-            self._next_slot = now + self._burst() + self.window / self.rate
+    def _is_spread(self, urgent: bool) -> bool:
+        if not urgent:
+            return True
+        if self._curve is None or isinstance(self._curve, _GivenRate):
+            return self._curve is not None
+        return (
+            self.told_limit is None or self.remaining is None or self.remaining <= _COMFORT * self.told_limit
+        )
 
-    def _speed_up(self, now: float) -> None:
-        if self.rate is None or self._next_slot < now:  # not in full use: nothing is learnt about the limit
-            return
-        if self._is_speeding and now - self._changed_at >= self.window / _SLICES:
-            self.rate, self._changed_at = self.rate * PROBE, now
-        elif now - self._changed_at >= self.window:
-            faster = self.rate + self._step
-            self.rate = (
-                faster if self._stated_limit is None else min(faster, max(1.0, SHARE * self._stated_limit))
-            )
-            self._changed_at = now
-
-    def _slow_down(self, now: float, signal: Signal) -> None:
-        held_since = self._held_since
-        if held_since is None:  # those under way when the limit struck are not news
-            self._held_since = now
-            self._accepted_count = max(1, self._accepted.count(now))
-            if not self.is_fixed:
-                self._learn(now, signal)
-        self._hold_for(now, signal.retry_after)
-        if held_since is None or signal.retry_after is not None:
-            self._confirmed_from = self._hold  # what goes well before then was sent before the limit struck
-        self.remaining = 0.0
-
-    def _hold_for(self, now: float, seconds: float | None) -> None:
-        if seconds is None:
-            if now < self._hold:
+    def _observe_refused(self, now: float, signal: Signal, sent: float) -> None:
+        if self._hold is None:
+            if sent < self._resumed_at:  # it was refused by the limit of which the end was seen since
                 return
-            self._holds += 1
-            seconds = min(self.window / 12, self.window / _SLICES * 2 ** (self._holds - 1))
-        # One reply does not make all others wait for a day.
-        self._hold = max(self._hold, now + min(seconds, _LONGEST_HOLD * self.window))
+            rate = None if self._curve is None else self._curve.rate_at(sent)
+            self._hold = _Hold(sent, now, rate)
+        self._hold.refuse(sent, now, signal.retry_after)
 
-    def _learn(self, now: float, signal: Signal) -> None:
-        if signal.limit and signal.limit != self._stated_limit:
-            self._stated_limit = signal.limit
-            self._set(SHARE * signal.limit)
-        elif self._stated_limit is not None:
-            # A whole window of our own struck it: others use the same limit, and leave us this much of it.
-            estimate = self._accepted_count if now - self._first_sent >= self.window else self._stated_limit
-            self._set(SHARE * min(self._stated_limit, estimate))
-        elif self.rate is None:
-            self._set(SHARE * self._accepted_count)
-            self._is_estimate = True
+    def _resume(self, now: float, end: float) -> None:
+        """Go on after a hold that ended at `end`, as seen at `now`.
+
+        After `end` a request was allowed but not wanted, and that time says nothing about a limit.
+        """
+        hold, self._hold, self._resumed_at = self._hold, None, now
+        assert hold is not None
+        if not isinstance(self._curve, _GivenRate):
+            self._learn(hold, now, end)
+        assert self._curve is not None
+        self._slots.begin(now + 1 / self._curve.rate)
+
+    def _learn(self, hold: _Hold, now: float, end: float) -> None:
+        accepted, seconds = (0, 0.0) if self._run is None else self._run.until(end)
+        search = self._curve if isinstance(self._curve, RateSearch) else None
+        # A few calls a minute say nothing about a limit: a 429 among them may have any cause.
+        is_sparse = self._curve is None and accepted < _SPARSE * (seconds - (end - hold.began))
+        if accepted >= EVIDENCE and not is_sparse:
+            strike = Strike(
+                rate=hold.rate,
+                at_rate=seconds if search is None else min(seconds, hold.began - search.changed_at),
+                accepted=accepted,
+                seconds=seconds,
+                held=end - hold.began,
+                unneeded=hold.unneeded(end),
+            )
+            if search is None:
+                self._curve = RateSearch(strike, now)
+            else:
+                search.strike(strike, now)
+            self._run = None
+        elif search is not None:
+            search.slow_down(now)
+        elif isinstance(self._curve, Ramp):
+            self._curve.halve()
         else:
-            self._has_overshot = self._is_speeding
-            self._set(SLOWER * (self.rate / PROBE if self._is_speeding else self.rate))
-        self._is_speeding, self._changed_at = False, now
-
-    def _set(self, rate: float) -> None:
-        self.rate = max(1.0, rate)
-        self._step = FASTER * self.rate
-
-
-class _RecentCount:
-    """A count of the replies of the last window, by slices of it: memory does not grow."""
-
-    def __init__(self, window: float) -> None:
-        self._slice = window / _SLICES
-        self._counts: deque[tuple[int, int]] = deque(maxlen=_SLICES + 1)
-
-    def add(self, now: float) -> None:
-        index = int(now // self._slice)
-        if self._counts and self._counts[-1][0] == index:
-            self._counts[-1] = (index, self._counts[-1][1] + 1)
-        else:
-            self._counts.append((index, 1))
-
-    def count(self, now: float) -> int:
-        oldest = int(now // self._slice) - _SLICES
-        return sum(count for index, count in self._counts if index > oldest)
+            self._curve, self._run = Ramp(FIRST_RATE, inf), None

@@ -13,7 +13,8 @@ from .endpoint import Pairs
 from .paging import position_pairs
 from .walk_state import Memory, Rules
 
-_NO_PLACE: Final = frozenset({"affix", "perPage", "limit"})
+NO_PLACE: Final = frozenset({"affix", "perPage", "limit"})
+"""The members of a position that say a direction or a size."""
 _NO_PAGINATION: Final = Pagination()
 
 
@@ -187,7 +188,7 @@ def empty_end(view: PageView) -> Onward:
 
 def place_of(position: Pairs) -> dict[str, str]:
     """A position without the direction and the page's size: positions are compared by it."""
-    return {name: value for name, value in position if name not in _NO_PLACE}
+    return {name: value for name, value in position if name not in NO_PLACE}
 
 
 def describe(place: dict[str, str]) -> str:

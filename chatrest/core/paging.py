@@ -138,7 +138,7 @@ class LargestPage:
     __slots__ = ("count",)
 
     def __init__(self) -> None:
-        self.count = 0
+        self.count: int = 0
 
     def note(self, count: int) -> None:
         """Remember a page of `count` records."""

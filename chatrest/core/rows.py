@@ -16,11 +16,13 @@ from msgspec import Raw, Struct, structs
 from ..errors import ReplyUnreadableError
 from ..models.meta import Meta, Position
 from ..models.record import Id, OfId
+from .cursor_key import CursorKey
 from .decode import REFUSED, Listing, Many
 from .endpoint import Call, Send
 from .envelope import NO_META, position_fault, read_envelope
 from .kinds import RecordError
 from .lenient import Coercions, read_record, type_name
+from .paging import PageSizes
 
 R = TypeVar("R")
 
@@ -87,10 +89,10 @@ class AsRows:
     """A `Send` for collections whose lists are to be read as rows."""
 
     def __init__(self, send: Send) -> None:
-        self.app_id = send.app_id
-        self.acting_user = send.acting_user
-        self.page_sizes = send.page_sizes
-        self.cursor_key = send.cursor_key
+        self.app_id: str = send.app_id
+        self.acting_user: str | None = send.acting_user
+        self.page_sizes: PageSizes = send.page_sizes
+        self.cursor_key: CursorKey | None = send.cursor_key
         self._send: Callable[[Call[Any]], Awaitable[Any]] = send
 
     def __call__(self, call: Call[R], /) -> Awaitable[R]:

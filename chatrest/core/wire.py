@@ -6,11 +6,11 @@ from math import isfinite
 from typing import Any
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from ..errors import RequestInvalidError
 from ..secrets import HIDDEN
-from .encode import Arrays, query_pairs, query_string
+from .encode import Arrays, encoded, query_pairs
 from .endpoint import Call, Method
 from .multipart import Form, form
 
@@ -64,7 +64,7 @@ def request(call: Call[Any], base: str, headers: Headers, arrays: Arrays) -> Req
     """The request of `call` below the address `base`; `headers` hold the credentials already."""
     query = ""
     if call.query is not None or call.position:
-        query = query_string(query_pairs(call.query, arrays), call.position)
+        query = encoded(call.query, call.position, arrays)
     sent: dict[str, str] = dict(headers)
     if call.headers is not None:
         sent.update(check_headers(dict(query_pairs(call.headers, "comma"))))
@@ -78,6 +78,17 @@ def request(call: Call[Any], base: str, headers: Headers, arrays: Arrays) -> Req
         body = json_body(call.body)
     url = f"{base}{call.path}?{query}" if query else f"{base}{call.path}"
     return Request(call.endpoint.method, url, sent, body)
+
+
+def with_headers(request: Request, added: Headers) -> Request:
+    """Return `request` with those of `added` that it does not have yet, in upper or lower case."""
+    headers = Headers(request.headers)
+    names = {name.lower() for name in headers}
+    for name, value in added.items():
+        if name.lower() not in names:
+            names.add(name.lower())
+            headers[name] = value
+    return structs.replace(request, headers=headers)
 
 
 def json_body(value: Any) -> bytes:

@@ -176,16 +176,26 @@ class LimitCounter:
     """The counts of a `RateLimit` in force, `emulator.limited`. Without a limit nothing is counted."""
 
     def __init__(self, limit: RateLimit | None) -> None:
-        self.limit = limit
-        self.allowed = 0
+        self._limit = limit
+        self.allowed: int = 0
         """Requests let through since the start."""
-        self.refused = 0
+        self.refused: int = 0
         """Requests answered with 429 since the start."""
         self._limiters: dict[RateClass, Limiter] = {}
         self._counts: dict[tuple[float, RateClass], list[int]] = {}
 
     def __repr__(self) -> str:
         return f"<LimitCounter: {self.allowed} allowed, {self.refused} refused>"
+
+    @property
+    def limit(self) -> RateLimit | None:
+        """The limit in force. A new one begins with nothing used; the counts go on."""
+        return self._limit
+
+    @limit.setter
+    def limit(self, limit: RateLimit | None) -> None:
+        self._limit = limit
+        self._limiters.clear()
 
     @property
     def windows(self) -> list[Window]:

@@ -61,7 +61,8 @@ class Emulator:
     - `page_order`: how messages are ordered inside a page; the specification does not say.
     - `list_order`: "id", or "time" for lists by `sentAt`, in which ids may come in any order.
     - `weather`: faults, see `chatrest.emulator.weather`; more can be added while it runs.
-    - `limit`: a rate limit that it enforces; without one it has none.
+    - `limit`: a rate limit that it enforces on all clients together; without one it has none. It can be
+      replaced while it runs: `emulator.limit = RateLimit(…)`.
     - Webhooks get real requests, at loopback addresses alone: see `deliveries`, and `drain()`.
     - `clock`: epoch seconds, for what is created while the emulator runs, for limits, for weather and for
       the header `Date`. `sleep`: seconds, the waits of late and dripping replies.
@@ -105,14 +106,12 @@ class Emulator:
             raise RequestInvalidError(f"clock = {clock!r}: allowed is a function that gives epoch seconds")
         if not callable(sleep):
             raise RequestInvalidError(f"sleep = {sleep!r}: allowed is a coroutine function of seconds")
-        if limit is not None and not isinstance(limit, RateLimit):
-            raise RequestInvalidError(f"limit = {limit!r}: allowed is a RateLimit, or None")
         self._running: _Running | None = None
         self.requests: deque[Received] = deque(maxlen=LAST_REQUESTS)
         """The last `LAST_REQUESTS` requests, the oldest first."""
-        self.weather = Weather(weather, self._sizes.seed)
+        self.weather: Weather = Weather(weather, self._sizes.seed)
         """The script of faults: to add to and to clear while it runs."""
-        self.limited = LimitCounter(limit)
+        self.limited: LimitCounter = LimitCounter(_checked_limit(limit))
         """The counts of what the rate limit has allowed and refused."""
         self.deliveries: deque[Delivery] = deque(maxlen=LAST_DELIVERIES)
         """The last attempts to deliver events to webhooks, the oldest first."""
@@ -173,6 +172,19 @@ class Emulator:
         return App(self._settings.app_id, self._settings.keys.auth_only, base_url=self.base_url)
 
     @property
+    def limit(self) -> RateLimit | None:
+        """The rate limit that is enforced, for all clients together; None for none.
+
+        It can be replaced while the emulator runs: `emulator.limit = RateLimit(per_window=100)`. The next
+        request is the first to use the new one; the counts in `limited` go on.
+        """
+        return self.limited.limit
+
+    @limit.setter
+    def limit(self, limit: RateLimit | None) -> None:
+        self.limited.limit = _checked_limit(limit)
+
+    @property
     def base_url(self) -> str:
         """`http://127.0.0.1:PORT/v3`."""
         return f"http://127.0.0.1:{self.port}/v3"
@@ -224,6 +236,12 @@ class _Running(Struct, frozen=True):
     outbox: Outbox
     runner: web.ServerRunner
     port: int
+
+
+def _checked_limit(limit: object) -> RateLimit | None:
+    if limit is not None and not isinstance(limit, RateLimit):
+        raise RequestInvalidError(f"limit = {limit!r}: allowed is a RateLimit, or None")
+    return limit
 
 
 def _app_record(app_id: str) -> dict[str, Any]:

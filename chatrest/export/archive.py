@@ -28,7 +28,7 @@ from .journal import NEVER, Journal
 from .names import DATABASE
 from .plan import Plan
 from .settings import difference
-from .sink import check_installed, sink_of
+from .sink import Sink, check_installed, sink_of
 from .sources import Source
 from .spans import without
 from .workspace import LAST, MissingIds, Workspace, missing_with
@@ -97,7 +97,7 @@ class Archive:
         now: Callable[[], float] = time.time,
     ) -> None:
         self.folder = folder
-        self.disk = disk or Disk()
+        self.disk: Disk = disk or Disk()
         self._now = now
         self._lock = threading.Lock()
         self._index: Index | None = None
@@ -107,13 +107,13 @@ class Archive:
         check_installed(plan or Plan())
         claim(folder, self.disk)
         begin = {"app": app_id, "plan": (plan or Plan()).encoded().decode()}
-        self.journal = Journal(folder / journals.NAME, begin)
+        self.journal: Journal = Journal(folder / journals.NAME, begin)
         self._files = OpenFiles(self.disk)
         try:
             if plan is not None and not self.journal.sources():  # nothing was asked for yet
                 self._begin_anew(plan)
-            self.plan = agreed(folder, {name: self.journal[name] for name in begin}, plan, app_id)
-            self.sink = sink_of(self.plan, Workspace(folder, self.journal, self.disk, self._files))
+            self.plan: Plan = agreed(folder, {name: self.journal[name] for name in begin}, plan, app_id)
+            self.sink: Sink = sink_of(self.plan, Workspace(folder, self.journal, self.disk, self._files))
             self._repair()
         except BaseException:
             self._files.close()

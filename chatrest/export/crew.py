@@ -44,7 +44,7 @@ class Crew:
         self._progress = progress
         self._workers = workers
         self._window = Window(*archive.plan.window)
-        self.kept = Kept()
+        self.kept: Kept = Kept()
         self.failed: dict[int, ChatRestError] = {}
         """Why sources could not be walked, by their number."""
         self.ended: set[int] = set()

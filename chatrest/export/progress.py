@@ -49,11 +49,11 @@ class Progress:
         """Messages that a recheck did not find in the service any more."""
         self.received = 0
         """Bytes of the pages that came."""
-        self.requests = 0
+        self.requests: int = 0
         """Requests that were sent."""
-        self.limited = 0
+        self.limited: int = 0
         """Requests that were answered 429."""
-        self.repeated = 0
+        self.repeated: int = 0
         """Requests that were made again, after any failure."""
         self.trouble: str | None = None
         """The class of the newest failed attempt's error, until a request succeeds."""

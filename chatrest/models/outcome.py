@@ -35,7 +35,7 @@ class Outcomes(Mapping[str, T], Generic[T]):
     def __init__(self, by_key: Mapping[str, T], raw: bytes = b"", operation: str = "") -> None:
         self._by_key = dict(by_key)
         self._operation = operation
-        self.raw = raw
+        self.raw: bytes = raw
         """The reply's body, byte for byte as served."""
 
     def __getitem__(self, key: str) -> T:

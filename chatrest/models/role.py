@@ -87,5 +87,5 @@ class PermissionOutcomes(Outcomes[ItemAck]):
         self, by_key: Mapping[str, ItemAck], permissions: PermissionValues, raw: bytes, operation: str
     ) -> None:
         super().__init__(by_key, raw, operation)
-        self.permissions = permissions
+        self.permissions: PermissionValues = permissions
         """The permissions that are set, by id."""

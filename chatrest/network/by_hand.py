@@ -21,9 +21,10 @@ def call_by_hand(
 
     GET, PUT and DELETE are repeated, POST and PATCH only if they were certainly not processed.
     """
-    check_unquoted(method in _METHODS, "method", method, ", ".join(_METHODS))
-    fits = query is None or is_mapping(query)
-    check_unquoted(fits, "query", query, "a mapping with text keys, or None")
+    if method not in _METHODS:
+        check_unquoted(False, "method", method, ", ".join(_METHODS))
+    if query is not None:
+        check_unquoted(is_mapping(query), "query", query, "a mapping with text keys, or None")
     quoted = any_path(path)
     return Call(_endpoint(method, _template(quoted), interface), quoted, query, json)
 
@@ -43,7 +44,7 @@ def _endpoint(method: Method, template: str, interface: Interface) -> Endpoint[A
 
 def _template(path: str) -> str:
     """Return the path as errors and records show it: the first segment only, as others may hold uids."""
-    _, first, *rest = path.split("/")
+    first, slash, _ = path[1:].partition("/")
     if not _WORD.fullmatch(first):
         return "/…"
-    return f"/{first}/…" if rest else f"/{first}"
+    return f"/{first}/…" if slash else path

@@ -6,13 +6,13 @@ after a failure. The loop is tenacity's and reads one frozen value, `core.retry.
 `wait` only read it.
 """
 
-from typing import Any, Final, Generic, TypeVar
+from typing import Final, Generic, TypeVar
 
 import tenacity
 
 from ..core.endpoint import Call
 from ..core.retry import Attempts, attempt_log, leaves_open
-from ..core.wire import Request
+from ..core.wire import Headers, Request, with_headers
 from ..errors import (
     ApiError,
     ChatRestError,
@@ -23,12 +23,13 @@ from ..errors import (
     ReplyUnreadableError,
     TransportError,
 )
-from ..telemetry import LOGGER, Attempt, Outcome, notify
-from .lanes import RateGate
+from ..telemetry import LOGGER, Outcome, notify
 from .notices import DEPRECATION, SUNSET
 from .options import CallContext, CallOptions
 from .pool import Pool
 from .progress import Durations, Progress, no_room_text, passed_text, spent_text
+from .rate_gate import RateGate
+from .records import attempt_record, outcome_record
 from .replies import is_success, limit_signal, outcome_unknown, refusal, unreadable
 from .transport import Reply, was_sent
 
@@ -68,25 +69,39 @@ class ActiveCall(Generic[R]):
     # ── one attempt ──
 
     async def _attempt(self) -> R:
-        progress, now = self._progress, self._context.timing.now
+        """Make an attempt and plan the next one if it fails; then send its record, which has the pause."""
+        progress, cause = self._progress, self._attempts.error
         progress.number += 1
         progress.reply = None
         spent = Durations()
         error_name: str | None = "CancelledError"
         try:
-            reply = await self._exchange(spent)
-            began = now()
-            result = self._read(reply)
-            spent.decoded = now() - began
+            result = await self._measure(spent)
             error_name = None
             return result
         except Exception as error:
             error_name = type(error).__name__
+            if isinstance(error, ApiError | TransportError):
+                self._plan_next(error)
             raise
         finally:
-            progress.add(spent)
-            if self._context.listeners:
-                notify(self._context.listeners, self._record(spent, error_name))
+            if (start := self._context.start) is not None:
+                record = attempt_record(
+                    start, progress, spent, self._attempts, error_name=error_name, cause=cause
+                )
+                notify(self._context.listeners, record)
+
+    async def _measure(self, spent: Durations) -> R:
+        """Send the request once and decode the reply, with the durations of both."""
+        now = self._context.timing.now
+        try:
+            reply = await self._exchange(spent)
+            began = now()
+            result = self._read(reply)
+            spent.decoded = now() - began
+            return result
+        finally:
+            self._progress.add(spent)
 
     async def _exchange(self, spent: Durations) -> Reply:
         """Send the request once, with a slot of the rate limit and a place in the pool."""
@@ -105,9 +120,9 @@ class ActiveCall(Generic[R]):
             progress.sent = was_sent(error)
             raise
         finally:
-            self._pool.release(options.priority)
+            self._gate.release(options.priority)
             spent.network = now() - began
-        self._gate.observe(limit_signal(reply, options.retry.longest_server_wait))
+        self._gate.observe(limit_signal(reply, options.retry.longest_server_wait), began)
         if DEPRECATION in reply.headers or SUNSET in reply.headers:
             self._context.notices.log_deprecation(self._call.endpoint, reply.headers)
         return reply
@@ -151,24 +166,20 @@ class ActiveCall(Generic[R]):
 
     async def _repeat(self, first: ApiError | TransportError) -> R:
         """Repeat the call after its first attempt raised `first`, as often as the policy allows."""
-        self._plan_next(first)
+        if self._attempts.error is not first:  # the first attempt without listeners plans nothing
+            self._plan_next(first)
         pending = [first]
 
         async def attempt() -> R:
             if pending:
                 raise pending.pop()
-            try:
-                return await self._attempt()
-            except (ApiError, TransportError) as error:
-                failed = error
-            self._plan_next(failed)
-            raise failed
+            return await self._attempt()
 
         retrying = tenacity.AsyncRetrying(
             retry=tenacity.retry_if_exception(self._is_to_repeat),
             wait=lambda _: self._attempts.pause or 0.0,
             before_sleep=self._log_repeat,
-            sleep=self._context.timing.sleep,
+            sleep=self._wait_between,
             reraise=True,
         )
         try:
@@ -199,6 +210,15 @@ class ActiveCall(Generic[R]):
             reason: DeadlineReason = "rate limit" if is_limited else "wait"
             raise self._late(no_room_text(pause, reason, options.deadline, left), reason, pause)
         self._attempts = attempts.with_pause(pause)
+
+    async def _wait_between(self, seconds: float) -> None:
+        """Sleep the pause between two attempts, and measure it: it may be cut short."""
+        timing = self._context.timing
+        began = timing.now()
+        try:
+            await timing.sleep(seconds)
+        finally:
+            self._progress.waited += timing.now() - began
 
     def _is_to_repeat(self, error: BaseException) -> bool:
         return error is self._attempts.error and self._attempts.pause is not None
@@ -241,41 +261,15 @@ class ActiveCall(Generic[R]):
         error.__cause__ = self._attempts.error
         return error
 
-    # ── records ──
+    # ── telemetry ──
 
-    def _names(self) -> dict[str, Any]:
-        endpoint = self._call.endpoint
-        return {
-            "call": self._context.number,
-            "operation": endpoint.name,
-            "method": endpoint.method,
-            "template": endpoint.path,
-            "app_id": self._options.destination.app_id,
-            "region": self._pool.region,
-        }
-
-    def _record(self, spent: Durations, error_name: str | None) -> Attempt:
-        reply, last = self._progress.reply, self._attempts.error
-        return Attempt(
-            **self._names(),
-            number=self._progress.number,
-            status=None if reply is None else reply.status,
-            reply_bytes=0 if reply is None else len(reply.body),
-            paced=spent.paced,
-            queued=spent.queued,
-            network=spent.network,
-            decoded=spent.decoded,
-            error=error_name,
-            cause=None if last is None else type(last).__name__,
-        )
+    def begin(self, added: Headers) -> None:
+        """Begin a call that listeners observe, when it is awaited; `added` are their headers."""
+        if added:
+            self._request = with_headers(self._request, added)
+        self._progress.began = self._context.timing.now()
 
     def outcome(self, error_name: str | None) -> Outcome:
         """Return the telemetry record of the whole call."""
-        reply = self._progress.reply
-        return Outcome(
-            **self._names(),
-            attempts=self._progress.number,
-            seconds=self._context.timing.now() - self._progress.began,
-            status=None if reply is None else reply.status,
-            error=error_name,
-        )
+        assert self._context.start is not None
+        return outcome_record(self._context.start, self._progress, self._context.timing.now(), error_name)

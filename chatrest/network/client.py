@@ -32,6 +32,8 @@ from .options import (
     check_verify,
 )
 from .pool import Pool
+from .pool_state import PoolState
+from .records import CallScope, call_start
 from .timing import Clock, Home, Sleep
 from .transport import Transport, Verify
 
@@ -62,8 +64,8 @@ class Client:
         cap = check_count("max_reply_bytes", max_reply_bytes)
         proxy = None if proxy is None else check_url("proxy", proxy)
         check_verify(verify)
-        self.cursor_key = check_cursor_key(cursor_key)
-        self.page_sizes = PageSizes()
+        self.cursor_key: CursorKey | None = check_cursor_key(cursor_key)
+        self.page_sizes: PageSizes = PageSizes()
         timing = check_timing(clock, sleep, dice)
         self._make_context = partial(
             CallContext, timing=timing, dice=dice, listeners=check_listeners(telemetry)
@@ -79,9 +81,9 @@ class Client:
         self._context: CallContext | None = None
 
     @property
-    def pools(self) -> Mapping[str, Pool]:
-        """The pools by region; one is made when its region is first used."""
-        return MappingProxyType(self._pools)
+    def pools(self) -> Mapping[str, PoolState]:
+        """The states of the pools by region; a pool is made when its region is first used."""
+        return MappingProxyType({region: pool.state for region, pool in self._pools.items()})
 
     def open(self) -> None:
         """Accept calls, with new connections, in the running event loop."""
@@ -113,9 +115,9 @@ class Client:
         """Return an awaitable that makes the call; `RequestInvalidError` if an argument is wrong."""
         destination = options.destination
         sent = request(call, destination.addresses[call.endpoint.interface], headers, options.arrays)
-        pool, context = self.pool(destination.region), self._context
-        assert context is not None
-        return run_call(call, sent, pool, options, context)
+        pool = self.pool(destination.region)
+        assert self._context is not None
+        return run_call(call, sent, pool, options, self._context)
 
 
 class Sender:
@@ -140,14 +142,13 @@ class Sender:
 
     def __call__(self, call: Call[R], /) -> Awaitable[R]:
         """Return an awaitable that makes the call, as the view's user if the call names none."""
-        name = call.endpoint.name
-        if call.acting_user is None and self.acting_user is not None and call.endpoint.acting != "never":
+        if self.acting_user is not None and call.acting_user is None and call.endpoint.acting != "never":
             call = structs.replace(call, acting_user=self.acting_user)
         try:
             return self._client.start(call, self._options, self._headers)
         except ChatRestError as error:
             failure = detach(error)
-        failure.operation = name
+        failure.operation = call.endpoint.name
         del call  # its path and body may hold a key
         raise failure
 
@@ -159,7 +160,7 @@ def run_call(
     if LOGGER.isEnabledFor(logging.DEBUG):
         context = structs.replace(context, listeners=(log_attempt, *context.listeners))
     if context.listeners:
-        context = structs.replace(context, number=next(_NUMBERS))
+        context = structs.replace(context, start=call_start(next(_NUMBERS), call, request, options))
         return _observed(ActiveCall(call, request, pool, options, context), options.deadline, context)
     active = ActiveCall(call, request, pool, options, context)
     # No further coroutine around the call, as each layer costs time.
@@ -179,14 +180,17 @@ async def _bounded(active: ActiveCall[R], deadline: float) -> R:
 
 
 async def _observed(active: ActiveCall[R], deadline: float | None, context: CallContext) -> R:
-    """Return the result of a call, and send a record of its outcome to the listeners."""
+    """Return the result of a call, with the listeners' context managers around it and a record of it."""
+    assert context.start is not None
     error_name: str | None = "CancelledError"
-    try:
-        result = await (active.result() if deadline is None else _bounded(active, deadline))
-        error_name = None
-        return result
-    except Exception as error:
-        error_name = type(error).__name__
-        raise
-    finally:
-        notify(context.listeners, active.outcome(error_name))
+    with CallScope(context.listeners, context.start) as headers:
+        try:
+            active.begin(headers)
+            result = await (active.result() if deadline is None else _bounded(active, deadline))
+            error_name = None
+            return result
+        except Exception as error:
+            error_name = type(error).__name__
+            raise
+        finally:
+            notify(context.listeners, active.outcome(error_name))

@@ -16,7 +16,7 @@ from ..core.retry import RetryPolicy
 from ..core.timeouts import Timeouts
 from ..core.wire import Headers
 from ..errors import RequestInvalidError
-from ..telemetry import Listener
+from ..telemetry import CallStart, Listener
 from .lanes import Priority
 from .notices import Notices
 from .timing import Clock, Home, Sleep, Timing
@@ -113,8 +113,8 @@ class CallContext(Struct, frozen=True, kw_only=True):
     dice: Dice
     listeners: tuple[Listener, ...]
     notices: Notices = field(default_factory=Notices)
-    number: int = 0
-    """The call's number in the process; 0 without listeners."""
+    start: CallStart | None = None
+    """The first record of the call; None without listeners."""
 
 
 def check_verify(verify: object) -> None:

@@ -18,10 +18,11 @@ _PASSED: Final[dict[DeadlineReason, str]] = {
 class Durations:
     """Durations of one attempt, or of all together, in seconds."""
 
-    __slots__ = ("decoded", "network", "paced", "queued")
-
-    def __init__(self) -> None:
-        self.paced = self.queued = self.network = self.decoded = 0.0
+    # Attributes of the class: a call that needs no waiting and no listener sets few of its own.
+    paced: float = 0.0
+    queued: float = 0.0
+    network: float = 0.0
+    decoded: float = 0.0
 
     def add(self, other: "Durations") -> None:
         """Add the durations of another attempt."""
@@ -34,19 +35,19 @@ class Durations:
 class Progress(Durations):
     """The state of an active call, and the durations of all its attempts."""
 
-    __slots__ = ("began", "number", "reply", "sent", "stage")
+    number: int = 0
+    """The number of attempts so far."""
+    stage: DeadlineReason = "place"
+    waited: float = 0.0
+    """Seconds really waited between attempts."""
+    sent: bool = False
+    """True if the last exchange failed and may have sent something."""
+    reply: Reply | None = None
+    """The reply of the current or last attempt."""
 
     def __init__(self, began: float) -> None:
-        self.paced = self.queued = self.network = self.decoded = 0.0
         self.began = began
         """Start of the call, in seconds of the session's clock."""
-        self.number = 0
-        """The number of attempts so far."""
-        self.stage: DeadlineReason = "place"
-        self.sent = False
-        """True if the last exchange failed and may have sent something."""
-        self.reply: Reply | None = None
-        """The reply of the current or last attempt."""
 
 
 def no_room_text(wait: float, stage: DeadlineReason, deadline: float, left: float) -> str:

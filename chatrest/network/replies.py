@@ -66,7 +66,7 @@ def limit_signal(reply: Reply, longest_wait: float) -> Signal:
     A wait that this call refuses must not delay other calls. A rate limit is also recognized by its error
     code, as in `errors`.
     """
-    if reply.status != 429 and not (reply.status >= 400 and _LIMITED in reply.body):
+    if reply.status < 400 or (reply.status != 429 and _LIMITED not in reply.body):
         return signal(reply.status, reply.headers, 0.0)
     limit = signal(429, reply.headers, _service_time(reply))
     if limit.retry_after is not None and limit.retry_after > longest_wait:

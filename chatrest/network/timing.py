@@ -27,9 +27,10 @@ class Timing:
     def now(self) -> float:
         """Return the time in seconds; it never decreases."""
         now = self._clock()
-        if now > self._reached:
-            self._reached = now
-        return self._reached
+        if now < self._reached:
+            return self._reached
+        self._reached = now
+        return now
 
     async def sleep(self, seconds: float) -> None:
         """Sleep `seconds`; afterwards `now()` is at least that much later."""

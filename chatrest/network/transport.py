@@ -17,6 +17,7 @@ from contextvars import ContextVar
 from typing import Any, Final, TypeAlias
 
 import aiohttp
+from aiohttp import hdrs
 from msgspec import Struct, structs
 from multidict import CIMultiDict
 from yarl import URL
@@ -35,12 +36,14 @@ from ..errors import (
     TransportError,
 )
 from ..secrets import scrub
+from .expiry import ExpiryTimer
 from .upload import OpenFile, Upload
 
 _READ_BUFFER: Final = 1 << 20  # a page of 1000 messages in few reads; the default of aiohttp is 64 KiB
 _KEEPALIVE: Final = 15.0
 _LARGE: Final = 1 << 20
 _KNOWN_TIMEOUTS: Final = 64
+_WITHOUT_TYPE: Final = (hdrs.CONTENT_TYPE,)
 
 Verify: TypeAlias = tls.SSLContext | bool
 
@@ -64,16 +67,16 @@ class Reply(Struct, frozen=True):
         return [("status", self.status), ("size", len(self.body))]
 
 
-class _Progress:
-    """The progress of one exchange: `connected` is True once it had a connection and may have sent something.
+class _Progress(Struct):
+    """The progress of one exchange."""
+
+    asked: bool = False
+    """True once a connection was requested; an exchange has one."""
+    connected: bool = True
+    """True once it had a connection and may have sent something.
 
     It is also True before a connection is requested, as it is not known then that nothing was sent.
     """
-
-    __slots__ = ("connected",)
-
-    def __init__(self) -> None:
-        self.connected = True
 
 
 # A context variable, as aiohttp passes no data to its connector, which runs in the task of the exchange.
@@ -94,6 +97,8 @@ class Transport:
     def __init__(self, *, verify: Verify = True, proxy: str | None = None, cap: int) -> None:
         self._cap = cap
         self._timeouts: dict[Timeouts, aiohttp.ClientTimeout] = {}
+        self._timer = ExpiryTimer()
+        self._closed = False
         # limit=0: only the pool limits the number of concurrent requests.
         self._connector = _Connector(limit=0, ssl=verify, keepalive_timeout=_KEEPALIVE)
         self._session = aiohttp.ClientSession(
@@ -103,13 +108,16 @@ class Transport:
             proxy=proxy,
             read_bufsize=_READ_BUFFER,
             auto_decompress=False,
-            skip_auto_headers=("Content-Type",),
             headers={"Accept-Encoding": ACCEPTED},
-            middlewares=(_send_once,),
         )
+        # The connector refuses a second connection to any exchange; without this, the reason for the loss of
+        # the first one would be lost with it.
+        self._session._retry_connection = False
 
     async def close(self) -> None:
         """Close every connection."""
+        self._closed = True
+        self._timer.close()
         await self._session.close()
 
     async def exchange(self, request: Request, timeouts: Timeouts, payload: Any = None) -> Reply:
@@ -120,10 +128,11 @@ class Transport:
         """
         if payload is None and isinstance(request.body, Form):
             return await self._exchange_form(request, request.body, timeouts)
-        if self._session.closed:
+        if self._closed:
             raise RequestInvalidError("the session was closed before the request was sent")
         progress = _Progress()
         _PROGRESS.set(progress)
+        expiry = None if timeouts.total is None else self._timer.start(timeouts.total)
         response: aiohttp.ClientResponse | None = None
         try:
             response = await self._session.request(
@@ -131,21 +140,30 @@ class Transport:
                 URL(request.url, encoded=True),
                 headers=request.headers,
                 data=_payload(request.body) if payload is None else payload,
+                skip_auto_headers=_skipped(request),
                 allow_redirects=False,
                 timeout=self._client_timeout(timeouts),
             )
             try:
-                return Reply(response.status, response.headers, await self._read(response))
+                body = self._whole(response)
+                if body is None:
+                    body = await self._read(response)
+                return Reply(response.status, response.headers, body)
             except BaseException:
                 response.close()  # a connection with an unread rest cannot be used again
                 raise
         except asyncio.CancelledError as error:
-            vars(error)["sent"] = progress.connected
-            raise
+            if expiry is None or not expiry.has_cancelled():
+                vars(error)["sent"] = progress.connected
+                raise
+            failure: ChatRestError = _failure(TimeoutError(), timeouts, progress)
         except ReplyUnreadableError as error:
-            failure: ChatRestError = detach(error)
+            failure = detach(error)
         except _FAILURES as error:
-            failure = _failure(error, timeouts) if progress.connected else _no_connection(error, timeouts)
+            failure = _failure(error, timeouts, progress)
+        finally:
+            if expiry is not None:
+                self._timer.stop(expiry)
         response = None  # its repr quotes the peer
         raise failure
 
@@ -165,6 +183,13 @@ class Transport:
             failure = detach(error)
         raise failure
 
+    def _whole(self, response: aiohttp.ClientResponse) -> bytes | None:
+        """Return the body of a short reply, which came at once; None if there is more to be done."""
+        content = response.content
+        if not content.is_eof() or content.total_bytes > self._cap:
+            return None
+        return None if hdrs.CONTENT_ENCODING in response.headers else content.read_nowait()
+
     async def _read(self, response: aiohttp.ClientResponse) -> bytes:
         """Return the body, reading at most the cap.
 
@@ -174,12 +199,12 @@ class Transport:
         is_success = response.status < 300
         if declared is not None and declared > self._cap and is_success:
             raise self._too_large(f"{declared} bytes are announced")
-        encoding = response.headers.get("Content-Encoding")
+        encoding = response.headers.get(hdrs.CONTENT_ENCODING)
         if encoding is not None and encoding.strip().lower() not in ("", "identity"):
             return await self._unpack(response, Inflate(encoding))
-        pieces: list[bytes] = []
-        size = 0
-        while piece := await response.content.readany():
+        content, pieces, size = response.content, list[bytes](), 0
+        while not content.at_eof():
+            piece = await content.readany()
             size += len(piece)
             pieces.append(piece)
             if size > self._cap:
@@ -214,12 +239,9 @@ class Transport:
     def _client_timeout(self, timeouts: Timeouts) -> aiohttp.ClientTimeout:
         known = self._timeouts.get(timeouts)
         if known is None:
-            known = aiohttp.ClientTimeout(
-                total=timeouts.total, connect=timeouts.connect, sock_read=timeouts.read
-            )
-            if (
-                len(self._timeouts) < _KNOWN_TIMEOUTS
-            ):  # bounded, as a caller may use other values for every call
+            known = aiohttp.ClientTimeout(total=None, connect=timeouts.connect, sock_read=timeouts.read)
+            # Bounded, as a caller may use other values for every call.
+            if len(self._timeouts) < _KNOWN_TIMEOUTS:
                 self._timeouts[timeouts] = known
         return known
 
@@ -254,16 +276,22 @@ def _form_body(upload: Upload) -> aiohttp.Payload:
 
 
 class _Connector(aiohttp.TCPConnector):
-    """A connector that drops connections with unrequested data, and notes in `_PROGRESS` that it has one."""
+    """A connector that gives an exchange one connection, without unrequested data, and notes it.
+
+    aiohttp repeats GET, PUT, DELETE and others when a pooled connection is lost, which is for the retry
+    policy to decide: its second attempt asks for a second connection.
+    """
 
     async def connect(self, *args: Any, **kwargs: Any) -> Any:
         """Return a connection for a request."""
         progress = _PROGRESS.get()
         if progress is not None:
-            progress.connected = False
+            if progress.asked:
+                raise _ConnectionLostError
+            progress.asked, progress.connected = True, False
         connection = await super().connect(*args, **kwargs)
         # A proxy or server may have sent a 408 on the idle connection; it is not the reply to this request.
-        while connection.protocol is not None and connection.protocol.should_close:
+        while (protocol := connection.protocol) is not None and protocol.should_close:
             connection.close()
             connection = await super().connect(*args, **kwargs)
         if progress is not None:
@@ -277,22 +305,17 @@ class _ConnectionLostError(Exception):
 
 # Lost connections, timeouts, and replies that are not HTTP.
 _FAILURES: Final = (_ConnectionLostError, aiohttp.ClientError, TimeoutError, OSError, ValueError)
+_LOST: Final = (_ConnectionLostError, aiohttp.ClientOSError, aiohttp.ServerDisconnectedError)
 
 
-async def _send_once(
-    request: aiohttp.ClientRequest, handler: aiohttp.ClientHandlerType
-) -> aiohttp.ClientResponse:
-    """Keep aiohttp from repeating a request, which is for the retry policy to decide.
+def _skipped(request: Request) -> tuple[str, ...] | None:
+    """Return the header that aiohttp must not add: a type where the request has none.
 
-    aiohttp repeats GET, PUT, DELETE and others when a pooled connection is lost, but only for its own error
-    classes. The traceback of this error holds the request's headers, so `exchange` raises a new one.
+    It is not named for every request, as aiohttp then copies all headers to look for it.
     """
-    try:
-        return await handler(request)
-    except (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError):
-        raise
-    except (aiohttp.ClientOSError, aiohttp.ServerDisconnectedError) as error:
-        raise _ConnectionLostError(_reason(error)) from None
+    if request.method == "GET" and request.body is None:
+        return None
+    return None if "Content-Type" in request.headers else _WITHOUT_TYPE
 
 
 def _payload(body: bytes | Form | None) -> bytes | io.BytesIO | None:
@@ -301,14 +324,16 @@ def _payload(body: bytes | Form | None) -> bytes | io.BytesIO | None:
     return io.BytesIO(body) if body is not None and len(body) > _LARGE else body
 
 
-def _failure(error: Exception, timeouts: Timeouts) -> TransportError:
-    """Return the error of an exchange that had a connection and may have sent something."""
-    if isinstance(error, _ConnectionLostError):
-        return TransportError(f"the connection was lost before a reply came{error}")
+def _failure(error: Exception, timeouts: Timeouts, progress: _Progress) -> TransportError:
+    """Return the error of an exchange that failed with `error`."""
+    if not progress.connected:
+        return _no_connection(error, timeouts)
     if isinstance(error, aiohttp.SocketTimeoutError):
         return RequestTimeoutError(f"the service was silent for {timeouts.read} s (timeouts.read)")
     if isinstance(error, TimeoutError):
         return RequestTimeoutError(f"no whole reply within {timeouts.total} s (timeouts.total)")
+    if isinstance(error, _LOST):
+        return TransportError(f"the connection was lost before a reply came{_reason(error)}")
     if isinstance(error, aiohttp.ClientPayloadError):
         return ReplyUnreadableError("the reply was cut off, or is garbled")
     if isinstance(error, aiohttp.ClientResponseError):
@@ -318,8 +343,6 @@ def _failure(error: Exception, timeouts: Timeouts) -> TransportError:
 
 def _no_connection(error: Exception, timeouts: Timeouts) -> ConnectError:
     """Return the error of an exchange that had no connection."""
-    if isinstance(error, _ConnectionLostError):
-        return ConnectError(f"no connection, nothing was sent{error}")
     if isinstance(error, aiohttp.ConnectionTimeoutError):
         return ConnectError(f"no connection within {timeouts.connect} s (timeouts.connect), nothing was sent")
     if isinstance(error, TimeoutError):
@@ -328,6 +351,8 @@ def _no_connection(error: Exception, timeouts: Timeouts) -> ConnectError:
         return ConnectError(f"the proxy refused the connection with {error.status}, nothing was sent")
     if isinstance(error, aiohttp.ClientConnectorError):
         return ConnectError(f"no connection to {error.host}:{error.port}, nothing was sent{_reason(error)}")
+    if isinstance(error, _LOST):
+        return ConnectError(f"no connection, nothing was sent{_reason(error)}")
     return ConnectError(f"no connection ({type(error).__name__}), nothing was sent{_reason(error)}")
 
 

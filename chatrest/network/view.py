@@ -18,7 +18,7 @@ from .by_hand import call_by_hand
 from .client import Client, Sender
 from .lanes import PRIORITIES, Priority
 from .options import UNCHANGED, CallOptions, ClientOptions, Destination
-from .pool import Pool
+from .pool_state import PoolState
 
 
 class ClientView:
@@ -45,8 +45,8 @@ class ClientView:
         await self._client.close()
 
     @property
-    def pools(self) -> Mapping[str, Pool]:
-        """The pools by region; a pool is created when its region is first used."""
+    def pools(self) -> Mapping[str, PoolState]:
+        """The states of the pools by region; a pool is created when its region is first used."""
         return self._client.pools
 
     @cached_property
@@ -113,8 +113,10 @@ class ClientView:
 
     def _interface(self, interface: object) -> Interface:
         addresses = self._options.destination.addresses
+        if interface is UNCHANGED:
+            return next(iter(addresses))
         for name in addresses:
-            if interface is UNCHANGED or interface == name:
+            if interface == name:
                 return name
         check_unquoted(False, "interface", interface, ", ".join(addresses))
         raise AssertionError

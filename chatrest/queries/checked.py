@@ -184,7 +184,10 @@ def _converted(name: str, value: Any, rule: Any) -> Any:
     if isinstance(value, date) and (extra := _extra(rule)):
         value = extra.get("convert", to_seconds)(name, value)
     if (kind := _nested(rule)) is not None:
-        value = _with_wire_names(kind, value)
+        if _is_keyed(rule) and isinstance(value, Mapping):
+            value = {key: _with_wire_names(kind, item) for key, item in value.items()}
+        else:
+            value = _with_wire_names(kind, value)
     ordered = sorted(value) if isinstance(value, set | frozenset) else value
     return msgspec.convert(ordered, rule, dec_hook=_read_custom)
 
@@ -198,10 +201,14 @@ def _nested(rule: Any) -> type[Checked] | None:
     """Return the struct in a rule, for which a caller may give a plain mapping; None for none."""
     if isinstance(rule, type):
         return rule if issubclass(rule, Checked) else None
-    if get_origin(rule) is dict:  # its keys are no members of a struct
-        return None
     parts = (part for part in get_args(rule) if not isinstance(part, Meta))
     return next((kind for part in parts if (kind := _nested(part)) is not None), None)
+
+
+@cache
+def _is_keyed(rule: Any) -> bool:
+    """Return True for a mapping of keys to structs."""
+    return get_origin(rule) is dict or any(map(_is_keyed, get_args(rule)))
 
 
 def _with_wire_names(kind: type[Checked], value: Any) -> Any:

@@ -155,8 +155,8 @@ class _Entries(Struct, frozen=True, kw_only=True):
 class UserEntries(_Entries, frozen=True, kw_only=True):
     """The users of one request."""
 
-    kind = UserImport
-    key = "uid"
+    kind: ClassVar[type[Body]] = UserImport
+    key: ClassVar[str] = "uid"
     users: Users
 
 
@@ -164,8 +164,8 @@ class UserEntries(_Entries, frozen=True, kw_only=True):
 class GroupEntries(_Entries, frozen=True, kw_only=True):
     """The groups of one request."""
 
-    kind = GroupImport
-    key = "guid"
+    kind: ClassVar[type[Body]] = GroupImport
+    key: ClassVar[str] = "guid"
     groups: Groups
 
 
@@ -173,8 +173,8 @@ class GroupEntries(_Entries, frozen=True, kw_only=True):
 class MemberEntries(_Entries, frozen=True, kw_only=True):
     """The members of one request."""
 
-    kind = MemberImport
-    key = "member_id"
+    kind: ClassVar[type[Body]] = MemberImport
+    key: ClassVar[str] = "member_id"
     members: Members
 
 
@@ -182,8 +182,8 @@ class MemberEntries(_Entries, frozen=True, kw_only=True):
 class MessageEntries(_Entries, frozen=True, kw_only=True):
     """The messages of one request."""
 
-    kind = MessageImport
-    key = "muid"
+    kind: ClassVar[type[Body]] = MessageImport
+    key: ClassVar[str] = "muid"
     messages: Messages
 
 

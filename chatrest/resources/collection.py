@@ -75,10 +75,13 @@ class Collection:
     ) -> Call[R]:
         if endpoint.deprecated is not None:
             warn_deprecated(endpoint.name, endpoint.deprecated)
-        _check("query", query, endpoint.query, is_optional=True)
+        if query is not None:
+            _check("query", query, endpoint.query, is_optional=True)
         if headers is not None:
             _check("headers", headers, endpoint.headers, is_optional=True)
-        _check("body", body, endpoint.body, is_optional=endpoint.body is None or _is_optional(endpoint.body))
+        if body is not None or endpoint.body is not None:
+            is_optional = endpoint.body is None or _is_optional(endpoint.body)
+            _check("body", body, endpoint.body, is_optional=is_optional)
         if endpoint.acting == "required" and on_behalf_of is None and self._send.acting_user is None:
             raise RequestInvalidError(
                 f"{endpoint.name} acts as a user: give on_behalf_of, or use session.as_user(uid)"

@@ -10,7 +10,7 @@ from msgspec import UNSET, structs
 
 from ..core.decode import ACK, Ack, Outcomes, many, one
 from ..core.endpoint import Call, Endpoint
-from ..core.paging import BY_ID, BY_NEXT, BY_THREAD, BY_UPDATED
+from ..core.paging import BY_ID, BY_NEXT, BY_THREAD, BY_UPDATED, Paging
 from ..errors import RequestInvalidError
 from ..models.count import MessageCount
 from ..models.message import Message
@@ -20,17 +20,25 @@ from ..queries.messages import Interactions, MessageChanges, MessageDeletion, Me
 from ..queries.new_messages import MessageBody, NewBotMessage, NewMessage, NewThreadMessage
 from ..walk import Walk
 from .collection import Collection, Start
-from .sent_messages import SentMessages, complete, first_message
+from .sent_messages import SentMessages, complete, first_message, first_record
+
+REACTIONS: Final = Paging(size="limit")
+"""Reactions: by the position of the reply, in the service's order.
+
+Services of this kind lead on by `id`, or by `cursorField` and `cursorValue` that show no direction
+(operations table, cursors.next_variants).
+"""
 
 SEND: Final = Endpoint(
-    "messages.send", "POST", "/messages", one(Message), "never",
+    "messages.send", "POST", "/messages", one(Message, first_record), "never",
     body=NewMessage, acting="optional", acting_field="sender",
 )  # fmt: skip
 SEND_BOT: Final = Endpoint(
-    "messages.send_bot", "POST", "/bots/{uid}/messages", one(Message), "never", body=NewBotMessage
-)
+    "messages.send_bot", "POST", "/bots/{uid}/messages", one(Message, first_record), "never",
+    body=NewBotMessage,
+)  # fmt: skip
 SEND_THREAD: Final = Endpoint(
-    "messages.send_thread", "POST", "/messages/{id}/thread", one(Message), "never",
+    "messages.send_thread", "POST", "/messages/{id}/thread", one(Message, first_record), "never",
     body=NewThreadMessage, acting="required", acting_field="sender",
 )  # fmt: skip
 LIST: Final = Endpoint(
@@ -63,11 +71,11 @@ MARK_INTERACTED: Final = Endpoint(
 )  # fmt: skip
 LIST_REACTIONS: Final = Endpoint(
     "messages.list_reactions", "GET", "/messages/{id}/reactions", many(Reaction),
-    paging=BY_NEXT, acting="optional",
+    paging=REACTIONS, acting="optional",
 )  # fmt: skip
 LIST_REACTION: Final = Endpoint(
     "messages.list_reaction", "GET", "/messages/{id}/reactions/{reaction}", many(Reaction),
-    paging=BY_NEXT, acting="optional",
+    paging=REACTIONS, acting="optional",
 )  # fmt: skip
 ADD_REACTION: Final = Endpoint(
     "messages.add_reaction", "POST", "/messages/{id}/reactions/{reaction}", one(Message), "idempotent",

@@ -5,17 +5,19 @@ for each receiver, or with an array of messages: each form is read as the outcom
 """
 
 from collections.abc import Iterable, Mapping
-from typing import Any, final
+from typing import Any, Final, final
 
 from msgspec import Struct
 
 from ..core.decode import Outcomes, each, parse, read_json
+from ..core.outcomes import outcomes_of
 from ..errors import ReplyUnreadableError
 from ..models.message import Message
 from ..models.sent_message import SentMessage
 from ..queries.new_messages import MessageBody, MultipleReceivers
 
-_UNMENTIONED = "the reply does not mention this receiver"
+_SHOWN: Final = 5
+_UNMENTIONED: Final = "the reply does not mention this receiver"
 
 
 @final
@@ -31,13 +33,32 @@ class SentMessages(Struct, frozen=True):
 
     def __call__(self, body: bytes, /) -> Outcomes[SentMessage]:
         """Return the outcomes by uid or guid; `ReplyUnreadableError` where the reply shows none."""
-        reply = read_json(body)
-        data = reply.get("data", reply) if isinstance(reply, dict) else reply
-        records = data if isinstance(data, list) else [data]
-        if not records or not all(map(_is_message, records)):
+        records = _messages(read_json(body))
+        if not records:
             return each(SentMessage).of_operation(self.operation)(body)
         by_receiver = {str(record["receiver"]): SentMessage(success=True, data=record) for record in records}
         return Outcomes(by_receiver, body, self.operation)
+
+
+def first_record(reply: Any) -> dict[str, Any] | None:
+    """Return the first message of a reply to several receivers, for a call that reads one message.
+
+    None where the reply holds none; `ReplyUnreadableError` with the failures where one of them failed.
+    """
+    if records := _messages(reply):
+        return records[0]
+    outcomes = outcomes_of(reply)
+    if failed := [key for key, outcome in outcomes.items() if not outcome["success"]]:
+        names = ", ".join(failed[:_SHOWN])
+        raise ReplyUnreadableError(f"{len(failed)} of {len(outcomes)} receivers failed: {names}")
+    return next((each["data"] for each in outcomes.values() if isinstance(each.get("data"), dict)), None)
+
+
+def _messages(reply: Any) -> list[dict[str, Any]]:
+    """The messages of a reply that is one message, or an array of them; none where it is neither."""
+    data = reply.get("data", reply) if isinstance(reply, dict) else reply
+    records = data if isinstance(data, list) else [data]
+    return records if all(map(_is_message, records)) else []
 
 
 def _is_message(record: Any) -> bool:

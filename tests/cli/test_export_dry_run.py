@@ -59,13 +59,13 @@ def test_an_estimate_states_its_certainty() -> None:
         "plan": Plan(), "sources": 100, "sampled": 20, "whole": 0, "refused": [Failure("user x", "404")],
         "counted": 99, "reported": 0, "bounded": 0,
         "messages": 123_456, "written": 70_000, "bytes": 10**8, "requests": 345,
-        "seconds": 7000.0, "latency": 0.05, "page_latency": 0.3, "asked": 24, "rate": 485.0, "window": 60.0,
+        "seconds": 7000.0, "latency": 0.05, "page_latency": 0.3, "asked": 24, "rate": 485.0,
     }  # fmt: skip
     lines = dict(line.split(maxsplit=1) for line in estimate_lines(SimpleNamespace(**known), "out", 32))  # type: ignore[arg-type]
     assert lines["refused"] == "user x: 404"
     assert lines["messages"].startswith("about 120,000 to read (100.0 MB), about 70,000 of them new")
     assert lines["time"] == "about 2 h, with 32 workers; a request took 50 ms, a page 300 ms"
-    assert lines["limit"] == "about 485 requests in 60 s"
+    assert lines["limit"] == "about 485 requests a minute"
     assert "extrapolated from 20 sources" in lines["basis"]
     lower_bound = SimpleNamespace(**known | {"bounded": 3})
     lines = dict(line.split(maxsplit=1) for line in estimate_lines(lower_bound, "out", 32))  # type: ignore[arg-type]

@@ -19,8 +19,8 @@ class _Clock:
         return self.now
 
 
-def pool(*, active: int = 0, waiting: int = 0, for_places: int = 0) -> Any:
-    return SimpleNamespace(active=active, waiting=waiting, places=SimpleNamespace(waiting=for_places))
+def pool(*, active: int = 0, waiting: int = 0, is_full: bool = False) -> Any:
+    return SimpleNamespace(active=active, waiting=waiting, is_full=is_full)
 
 
 def test_the_remaining_time_needs_some_seconds_of_data() -> None:
@@ -69,7 +69,7 @@ def test_the_remaining_time_is_unknown_without_a_range_of_ids() -> None:
         ("NotFoundError", [], False, None),
         ("RateLimitError", [], False, "waits for the service's rate limit"),
         (None, [pool(waiting=30)], False, "waits for the service's rate limit"),
-        (None, [pool(active=90, waiting=30, for_places=1)], False, None),
+        (None, [pool(active=90, waiting=30, is_full=True)], False, None),
         ("ConnectError", [], False, "the service does not answer: ConnectError"),
         ("RequestTimeoutError", [], True, "the service does not answer: RequestTimeoutError"),
         ("ServerError", [], False, "the service fails: ServerError"),

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from multidict import CIMultiDict
 
-from chatrest.core.breaker import FAILURES, Breaker, RetryBudget
+from chatrest.core.breaker import FAILURES, Breaker, Breakers, RetryBudget
 from chatrest.core.timeouts import Timeouts
 from chatrest.core.wire import Request
 from chatrest.errors import ConnectError, ReplyUnreadableError, RequestTimeoutError, TransportError
@@ -18,6 +18,7 @@ from chatrest.network.transport import Reply
 from tests.network.calls import make_call
 from tests.network.test_timing import timing, virtually
 
+HOST = "app-1.api-us.example.com"
 RESTS = [1.0, 2.0, 4.0, 8.0, 16.0, 30.0, 30.0]
 
 
@@ -68,49 +69,86 @@ steps = st.tuples(
 @given(st.lists(steps, max_size=80), st.integers(0, 15))
 def test_the_states_whatever_happens(events: list[tuple[str, float]], failed: int) -> None:
     """A probe that is under way is answered before any other exchange."""
-    breaker, model, now, probing = Breaker(), Model(), 100.0, False
+    breakers, model, now, probing = Breakers(), Model(), 100.0, False
     for what, passed in [("fail", 0.0)] * failed + events:
         now += passed
+        breaker = breakers.get(HOST)
         if what == "rest":
             now += model.wait(now)
         elif what == "fail":
-            breaker.record_failure(now)
+            breakers.record_failure(HOST, now, probe=probing)
             model.fails(now, probing)
             probing = False
         elif what == "reply":
-            breaker.record_reply()
+            breakers.record_reply(HOST)
             model.replies()
             probing = False
         else:
-            assert breaker.wait(now) == pytest.approx(model.wait(now))
+            wait = breaker.wait(now) if breaker is not None else 0.0
+            assert wait == pytest.approx(model.wait(now))
             if model.wait(now) == 0 and model.row >= FAILURES:
                 model.probes(now)
                 probing = True
-        assert breaker.is_open == (model.row >= FAILURES)
-        assert breaker.failures == model.row
+        down = [(host.host, host.failures) for host in breakers.down(now)]
+        assert down == ([(HOST, model.row)] if model.row >= FAILURES else [])
+        assert len(breakers) == (model.row > 0)
 
 
-def test_rests_double_up_to_half_a_minute_and_start_anew_after_a_reply() -> None:
+def test_rests_double_up_to_half_a_minute() -> None:
     breaker, now = opened(), 0.0
     for rest in RESTS:
         assert breaker.wait(now) == rest
         now += rest
         assert breaker.wait(now) == 0  # the probe
         breaker.record_failure(now)
-    breaker.record_reply()
-    assert (breaker.is_open, breaker.wait(now)) == (False, 0)
-    for _ in range(FAILURES):
-        breaker.record_failure(now)
-    assert breaker.wait(now) == 1.0
+
+
+def test_a_reply_closes_a_breaker_and_resets_its_rest() -> None:
+    breakers, now = Breakers(), 0.0
+    for rests in (RESTS[:3], RESTS[:1]):
+        for _ in range(FAILURES):
+            breakers.record_failure(HOST, now, probe=False)
+        for rest in rests:
+            [host] = breakers.down(now)
+            assert host.next_probe == rest
+            now += rest
+            breaker = breakers.get(HOST)
+            assert breaker is not None
+            assert breaker.wait(now) == 0  # the probe
+            breakers.record_failure(HOST, now, probe=True)
+        breakers.record_reply(HOST)
+        assert breakers.down(now) == ()
 
 
 def test_one_failure_less_does_not_open_it() -> None:
-    breaker = Breaker()
+    breakers = Breakers()
     for _ in range(5):
         for _ in range(FAILURES - 1):
-            breaker.record_failure(0.0)
-        assert not breaker.is_open
-        breaker.record_reply()
+            breakers.record_failure(HOST, 0.0, probe=False)
+        assert breakers.down(0.0) == ()
+        breakers.record_reply(HOST)
+
+
+def test_the_state_of_a_host_that_is_down_names_the_next_probe() -> None:
+    breakers = Breakers()
+    for _ in range(12):
+        breakers.record_failure(HOST, 5.0, probe=False)
+    [host] = breakers.down(5.25)
+    assert (host.host, host.failures, host.next_probe) == (HOST, 12, 0.75)
+    assert str(host) == f"{HOST}: 12 failures in a row, next probe in 0.8 s"
+
+
+def test_breakers_of_many_hosts_are_let_go_but_not_an_open_one() -> None:
+    breakers = Breakers()
+    for _ in range(FAILURES):
+        breakers.record_failure(HOST, 0.0, probe=False)
+    for number in range(20_000):
+        breakers.record_failure(f"host-{number}", number / 1000, probe=False)
+        assert len(breakers) <= 1002
+    assert [host.host for host in breakers.down(20.0)] == [HOST]
+    for number in range(2000):
+        breakers.record_failure(f"later-{number}", 320.0, probe=False)
+    assert breakers.get(HOST) is None  # its last failure is five minutes old
 
 
 def test_a_probe_that_never_comes_back_blocks_nobody_for_longer_than_a_rest() -> None:

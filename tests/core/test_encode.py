@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from msgspec import UNSET
 
-from chatrest.core.encode import ARRAYS, Arrays, query_pairs, query_string
+from chatrest.core.encode import ARRAYS, Arrays, WalkQuery, encoded, query_pairs, query_string
 from chatrest.errors import RequestInvalidError
 from chatrest.queries.messages import MessageQuery
 
@@ -115,3 +115,22 @@ def test_a_number_that_python_does_not_write_is_refused() -> None:
 @pytest.mark.parametrize("text", ["abc", "5", "", "é", "²", "a b", "a,b", "a~b", "-", "%", "漢"])
 def test_what_needs_no_quoting_is_quoted_as_all_else(text: str) -> None:
     assert query_string([("q", text)]) == f"q={quote(text, safe=',~')}"
+
+
+WORDS = st.sampled_from(["", "a", "b c", "é&="])
+NAMES = st.sampled_from(["tags", "id", "affix", "q"])
+
+
+@settings(max_examples=50, deadline=None)
+@given(
+    query=st.dictionaries(NAMES, WORDS | st.lists(WORDS)),
+    positions=st.lists(st.dictionaries(st.sampled_from(["id", "affix", "sentAt"]), WORDS), max_size=4),
+    arrays=st.sampled_from(ARRAYS),
+)
+def test_the_query_of_a_walk_is_sent_as_that_of_a_call(
+    query: dict[str, Any], positions: list[dict[str, str]], arrays: Arrays
+) -> None:
+    of_walk = WalkQuery(query)
+    for position in [tuple(each.items()) for each in positions]:
+        sent = query_string(query_pairs(query, arrays), position)
+        assert encoded(of_walk, position, arrays) == encoded(query, position, arrays) == sent

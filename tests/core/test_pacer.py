@@ -1,396 +1,453 @@
-"""The pacer against services of every kind, in virtual time: how much of a limit it uses, how politely."""
+"""The pacer's states, row by row of its table, and what holds in all of them."""
 
-import heapq
-import random
-from collections import deque
 from collections.abc import Callable
-from itertools import count
-from typing import Any, TypeAlias
+from itertools import pairwise
+from math import isfinite
+from typing import Any, Final
 
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from chatrest.core.pacer import Pace, Pacer, Signal
+from chatrest.core.pacer import DOCUMENTED_RATES, Pace, Pacer, Signal
 from chatrest.errors import RequestInvalidError
+from tests.core.rate_limits import Simulation, TokenBucket, exchange, exchange_all
 
-WINDOW = 60.0
-
-
-class Fixed:
-    """So many in every window; `phase` is where in a window the clock begins."""
-
-    def __init__(self, limit: float, phase: float = 17.3) -> None:
-        self.limit, self.phase, self.index, self.used = limit, phase, -1, 0
-
-    def ask(self, now: float) -> tuple[bool, float, float]:
-        index, passed = divmod(now + self.phase, WINDOW)
-        if index != self.index:
-            self.index, self.used = int(index), 0
-        accepted = self.used < self.limit
-        self.used += accepted
-        return accepted, max(0, self.limit - self.used), WINDOW - passed
+ACCEPTED: Final = Signal(False)
+REFUSED: Final = Signal(True)
 
 
-class Sliding:
-    """So many in the last window, at any moment."""
-
-    def __init__(self, limit: float) -> None:
-        self.limit = limit
-        self.times: deque[float] = deque()
-
-    def ask(self, now: float) -> tuple[bool, float, float]:
-        while self.times and self.times[0] <= now - WINDOW:
-            self.times.popleft()
-        accepted = len(self.times) < self.limit
-        if accepted:
-            self.times.append(now)
-        return accepted, max(0, self.limit - len(self.times)), self.times[0] + WINDOW - now
+def refused_at(now: float, accepted: int = 0, retry_after: float | None = None) -> Pacer:
+    """Return a pacer that had `accepted` requests accepted in the second before `now`, and then a 429."""
+    pacer = Pacer(Pace())
+    for number in range(accepted):
+        exchange(pacer, now - 1 + number / accepted)
+    pacer.take(now, urgent=True)
+    pacer.observe(now, Signal(True, retry_after=retry_after), now)
+    return pacer
 
 
-class Bucket:
-    """Tokens that flow in evenly, up to a part of the limit."""
-
-    def __init__(self, limit: float, part: float = 1.0) -> None:
-        self.limit, self.part, self.at = limit, part, 0.0
-        self.tokens = max(5.0, limit * part)
-
-    def ask(self, now: float) -> tuple[bool, float, float]:
-        flow = self.limit / WINDOW
-        self.tokens = min(max(5.0, self.limit * self.part), self.tokens + (now - self.at) * flow)
-        self.at = now
-        accepted = self.tokens >= 1
-        self.tokens -= accepted
-        return accepted, int(self.tokens), max(0.0, (1 - self.tokens) / flow)
+def learnt(rate: float = 100.0) -> Pacer:
+    """Return a pacer that has learnt a limit of `rate` requests a second, at the time 60."""
+    return Simulation(TokenBucket(rate, 20), "exact").add().run(60).clients[0].pacer
 
 
-# `ask` says whether a request is accepted, how many more would be, and when the next will be.
-Limiter: TypeAlias = Fixed | Sliding | Bucket
-KINDS: dict[str, Callable[[float], Limiter]] = {
-    "fixed": Fixed,
-    "sliding": Sliding,
-    "bucket": Bucket,
-    "bucket-10": lambda limit: Bucket(limit, 0.1),
-    "bucket-1": lambda limit: Bucket(limit, 0.01),
-}
-STATED = ["on-429", "on-every-reply", "retry-after", "nothing"]
+# ── open ──
 
 
-def signal(stated: str, limiter: Limiter, answer: tuple[bool, float, float]) -> Signal:
-    accepted, left, wait = answer
-    if stated == "on-every-reply":
-        return Signal(not accepted, limit=limiter.limit, remaining=left)
-    if accepted or stated == "nothing":
-        return Signal(not accepted)
-    return Signal(True, limiter.limit if stated == "on-429" else None, None, max(1.0, -(-wait // 1)))
+def test_open_interactive_requests_go_at_once() -> None:
+    pacer = Pacer(Pace())
+    assert exchange_all(pacer, 7.0, 1000) == [7.0] * 1000
+    assert (pacer.rate, pacer.limit_source, pacer.is_probing) == (None, "none", False)
 
 
-class World:
-    """Workers that never rest, on one pacer, and a service; counts what came of it, minute by minute."""
-
-    def __init__(self, limiter: Limiter, stated: str, **options: Any) -> None:
-        self.limiter, self.stated = limiter, stated
-        self.urgent: bool = options.get("urgent", False)
-        self.idle: int = options.get("workers", 100)
-        self.dice = random.Random(options.get("seed", 7))
-        self.pacer = Pacer(options.get("pace", Pace()))
-        self.now = 0.0
-        self.accepted: dict[int, int] = {}
-        self.limited: dict[int, int] = {}
-        self.others: dict[int, int] = {}
-        self._ahead: list[tuple[float, int, Callable[[], None]]] = []
-        self._ids = count()
-        if share := options.get("others", 0.0):
-            self._other(WINDOW / (share * limiter.limit))
-
-    def at(self, when: float, what: Callable[[], None]) -> None:
-        heapq.heappush(self._ahead, (when, next(self._ids), what))
-
-    def until(self, end: float) -> "World":
-        while self.now < end:
-            while self.idle and self.pacer.delay(self.now, urgent=self.urgent) == 0:
-                self._send()
-            when = self._ahead[0][0] if self._ahead else end
-            if self.idle:
-                when = min(when, self.now + self.pacer.delay(self.now, urgent=self.urgent))
-            self.now = max(when, self.now + 1e-9)
-            while self._ahead and self._ahead[0][0] <= self.now:
-                heapq.heappop(self._ahead)[2]()
-        return self
-
-    def _send(self) -> None:
-        self.pacer.take(self.now)
-        self.idle -= 1
-        self.at(self.now + self.dice.uniform(0.02, 0.2), self._arrive)
-
-    def _arrive(self) -> None:
-        answer = self.limiter.ask(self.now)
-        counts = self.accepted if answer[0] else self.limited
-        counts[int(self.now // WINDOW)] = counts.get(int(self.now // WINDOW), 0) + 1
-        reply = signal(self.stated, self.limiter, answer)
-        self.at(self.now + self.dice.uniform(0.03, 0.2), lambda: self._reply(reply))
-
-    def _reply(self, reply: Signal) -> None:
-        self.pacer.observe(self.now, reply)
-        self.idle += 1
-
-    def _other(self, gap: float) -> None:
-        minute = int(self.now // WINDOW)
-        self.others[minute] = self.others.get(minute, 0) + self.limiter.ask(self.now)[0]
-        self.at(self.now + gap, lambda: self._other(gap))
-
-    def judge(self, first: int, last: int) -> tuple[float, float]:
-        """The share of the limit that was used from minute `first` up to `last`, and the share of 429s."""
-        used, limited, others = (
-            sum(counts.get(minute, 0) for minute in range(first, last))
-            for counts in (self.accepted, self.limited, self.others)
-        )
-        return (used + others) / (self.limiter.limit * (last - first)), limited / max(1, used + limited)
-
-
-# ── the limit is learnt, used, and kept ──
-
-
-@pytest.mark.parametrize("stated", STATED)
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("limit", [500, 10_000])
-def test_after_the_first_window_a_limit_is_used_and_hardly_ever_struck(
-    limit: int, kind: str, stated: str
+@pytest.mark.parametrize("rate_class", DOCUMENTED_RATES)
+def test_open_ten_bulk_requests_go_at_once_and_then_their_rate_doubles_up_to_the_documented_one(
+    rate_class: str,
 ) -> None:
-    tiny = limit == 500 and kind == "bucket-1" and stated in ("retry-after", "nothing")
-    # Where no time is stated, the hold may reach into the second window.
-    first = 4 if tiny else 2 if stated == "nothing" else 1
-    last = first + 5 if limit == 500 else first + (2 if kind == "sliding" else 1)
-    used, limited = World(KINDS[kind](limit), stated).until(last * WINDOW).judge(first, last)
-    assert (used >= 0.95, limited <= 0.01) == (True, True), (used, limited)
+    documented = DOCUMENTED_RATES[rate_class]
+    pacer = Pacer(Pace(), documented)
+    times = exchange_all(pacer, 0.0, round(12 * documented) + 12, urgent=False)
+    seconds = [sum(second < time <= second + 1 for time in times) for second in range(10)]
+    assert 9 <= times.count(0.0) <= 11
+    assert seconds[1] <= max(20, documented)
+    for earlier, later in pairwise(seconds[1:]):
+        assert earlier * 0.8 <= later <= min(2.3 * earlier, documented * 1.02) + 1
+    assert seconds[-1] == pytest.approx(documented, rel=0.02)
 
 
-@pytest.mark.parametrize("phase", [0.0, 30.0, 58.0, 59.9])
-@pytest.mark.parametrize("stated", STATED)
-def test_it_does_not_matter_where_in_a_window_the_work_begins(stated: str, phase: float) -> None:
-    used, limited = World(Fixed(500, phase), stated).until(6 * WINDOW).judge(1, 6)
-    assert (used >= 0.95, limited <= 0.03) == (True, True), (used, limited)
+def test_open_interactive_requests_do_not_wait_for_bulk_ones() -> None:
+    pacer = Pacer(Pace())
+    exchange_all(pacer, 0.0, 20, urgent=False)
+    assert pacer.delay(0.0, urgent=False) > 0
+    assert pacer.delay(0.0, urgent=True) == 0
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_urgent_work_without_end_keeps_to_the_limit_as_well(kind: str) -> None:
-    world = World(KINDS[kind](500), "on-every-reply", urgent=True)
-    used, limited = world.until(6 * WINDOW).judge(1, 6)
-    assert (used >= 0.95, limited <= 0.01) == (True, True), (used, limited)
+@pytest.mark.parametrize("earlier_bulk_requests", [0, 5])
+def test_open_interactive_requests_do_not_advance_the_bulk_ramp(earlier_bulk_requests: int) -> None:
+    pacer = Pacer(Pace())
+    exchange_all(pacer, 0.0, earlier_bulk_requests, urgent=False)
+    exchange_all(pacer, 1.0, 3)
+    exchange_all(pacer, 100.0, 3)
+    times = exchange_all(pacer, 100.0, 40, urgent=False)
+    assert times[-1] - times[0] >= 1.5
 
 
-@pytest.mark.parametrize("seed", range(4))
-@pytest.mark.parametrize("stated", ["retry-after", "nothing"])
-def test_a_429_that_overtakes_every_success_does_not_hide_the_limit(stated: str, seed: int) -> None:
-    """A small bucket is empty within the first latency, so the first reply to come may be a refusal."""
-    world = World(KINDS["bucket-1"](1000), stated, seed=seed)
-    used, limited = world.until(6 * WINDOW).judge(4, 6)
-    assert used >= 0.5
-    assert limited <= 0.02
-
-
-@pytest.mark.parametrize("stated", STATED)
-@pytest.mark.parametrize("kind", ["fixed", "sliding", "bucket"])
-def test_what_others_take_of_the_limit_is_left_to_them(kind: str, stated: str) -> None:
-    used, limited = World(KINDS[kind](600), stated, others=0.6).until(6 * WINDOW).judge(3, 6)
-    assert used >= 0.85
-    assert limited <= 0.04
-
-
-@pytest.mark.parametrize("stated", STATED)
-@pytest.mark.parametrize("kind", ["fixed", "sliding", "bucket"])
-@pytest.mark.parametrize("factor", [0.5, 2])
-def test_a_limit_that_changes_is_learnt_again(factor: float, kind: str, stated: str) -> None:
-    world = World(KINDS[kind](900), stated).until(3 * WINDOW)
-    world.limiter.limit *= factor
-    used, limited = world.until(8 * WINDOW).judge(5, 8)
-    shown = stated == "on-every-reply" or (stated == "on-429" and factor < 1)
-    assert used >= (0.95 if shown else 0.75 / max(1, factor))
-    assert limited <= (0.01 if shown else 0.03)
-
-
-# ── a rate that is given ──
-
-
-def sent(pacer: Pacer, gaps: list[float], between: Callable[[float], None] = lambda now: None) -> list[float]:
-    """When requests go that come one `gap` after the other, each as soon as it may."""
-    times, arrival = [], 0.0
-    for gap in gaps:
-        arrival += gap
-        now = max(arrival, times[-1] if times else 0.0)
+def test_open_replies_that_never_come_do_not_advance_the_bulk_ramp() -> None:
+    pacer, now = Pacer(Pace()), 0.0
+    for _ in range(60):
         while delay := pacer.delay(now, urgent=False):
             now += delay
-        pacer.take(now)
-        times.append(now)
-        between(now)
-    return times
+        pacer.take(now, urgent=False)
+        pacer.forget()
+    assert now >= 9
+
+
+# ── held ──
+
+
+@pytest.mark.parametrize("urgent", [True, False])
+@pytest.mark.parametrize("accepted", [0, 300])
+@settings(max_examples=50, deadline=None, database=None)
+@given(seconds=st.floats(0.1, 120), others=st.lists(st.floats(0, 120), max_size=5), part=st.floats(0, 0.99))
+def test_held_a_named_time_is_obeyed_exactly(
+    accepted: int, urgent: bool, seconds: float, others: list[float], part: float
+) -> None:
+    pacer = refused_at(100.0, accepted, seconds)
+    for other in others:
+        pacer.observe(100.0, Signal(True, retry_after=other), 99.9)
+    end = 100.0 + max(seconds, *others, 0.0)
+    now = 100.0 + part * (end - 100.0)
+    pacer.observe(now, ACCEPTED, 99.9)  # it was sent before the 429 came
+    assert pacer.is_probing
+    assert pacer.delay(now, urgent=urgent) == pytest.approx(end - now, abs=2e-6)
+    assert pacer.delay(end + 1e-6, urgent=urgent) == 0
+
+
+def test_held_without_a_named_time_one_probe_goes_at_a_time_after_waits_that_grow() -> None:
+    pacer, now, waits = refused_at(0.0), 0.0, list[float]()
+    for _ in range(20):
+        waits.append(pacer.delay(now, urgent=True))
+        now += waits[-1]
+        pacer.take(now, urgent=True)
+        assert pacer.delay(now + 1, urgent=True) > 0
+        pacer.observe(now := now + 1, REFUSED, now - 1)
+    assert waits[0] <= 1
+    assert waits == sorted(waits)
+    assert waits[-1] == 30
+
+
+def test_held_a_probe_without_a_reply_is_followed_by_another_one() -> None:
+    pacer = refused_at(0.0)
+    for end in (pacer.forget, pacer.give_back):
+        pacer.take(1.0, urgent=True)
+        assert pacer.delay(1.0, urgent=True) > 0
+        end()
+        assert pacer.delay(1.0, urgent=True) == 0
+
+
+def test_held_a_named_time_replaces_waits_that_were_guessed() -> None:
+    pacer = refused_at(0.0)
+    pacer.observe(0.0, Signal(True, retry_after=7.0), -0.1)
+    assert pacer.delay(0.0, urgent=True) == 7.0
+
+
+@pytest.mark.parametrize(("accepted", "source"), [(300, "learnt"), (5, "learnt"), (3, "none"), (0, "none")])
+@pytest.mark.parametrize("retry_after", [1.0, None])
+def test_held_ends_in_a_search_with_five_accepted_requests_and_in_a_ramp_with_fewer(
+    retry_after: float | None, accepted: int, source: str
+) -> None:
+    pacer = refused_at(10.0, accepted, retry_after)
+    exchange(pacer, 10 + pacer.delay(10.0, urgent=True))
+    assert not pacer.is_probing
+    assert pacer.limit_source == source
+    assert pacer.rate is not None
+
+
+def test_held_requests_that_were_refused_before_the_hold_ended_begin_no_other_one() -> None:
+    pacer = refused_at(0.0)
+    exchange(pacer, 1.0)
+    pacer.observe(1.1, REFUSED, 0.9)
+    assert not pacer.is_probing
+    pacer.observe(1.2, REFUSED, 1.1)
+    assert pacer.is_probing
+
+
+# ── ramp ──
+
+
+def test_ramp_the_rate_doubles_with_every_second_of_use_beyond_the_documented_one() -> None:
+    pacer = refused_at(0.0, retry_after=1.0)
+    times = exchange_all(pacer, 1.0, 4000)
+    seconds = [sum(2 + second < time <= 3 + second for time in times) for second in range(7)]
+    for earlier, later in pairwise(seconds):
+        assert 1.6 * earlier <= later <= 2.4 * earlier
+    assert seconds[-1] > 333
+
+
+def test_ramp_a_further_429_halves_the_rate_but_never_below_the_first_one() -> None:
+    pacer = refused_at(0.0, retry_after=1.0)
+    exchange(pacer, 1.0)
+    first = pacer.rate
+    assert first == 5
+    for now in (2.0, 4.0, 6.0):
+        pacer.observe(now, Signal(True, retry_after=1.0), now)
+        pacer.take(now + 1, urgent=True)
+        assert pacer.rate == first
+
+
+# ── search ──
+
+
+@pytest.mark.parametrize("urgent", [True, False])
+def test_search_requests_are_spread_at_the_learnt_rate(urgent: bool) -> None:
+    pacer = learnt(100.0)
+    assert pacer.rate == pytest.approx(100, rel=0.1)
+    times = exchange_all(pacer, 120.0, 101, urgent=urgent)
+    assert times[-1] - times[0] == pytest.approx(1.0, rel=0.1)
+
+
+def test_search_a_429_begins_a_hold_and_then_a_lower_rate() -> None:
+    pacer = learnt(100.0)
+    rate = pacer.rate or 0.0
+    now = exchange_all(pacer, 60.0, 50)[-1]
+    pacer.observe(now, Signal(True, retry_after=2.0), now)
+    assert pacer.delay(now, urgent=True) == 2.0
+    exchange(pacer, now + 2)
+    assert 0.5 * rate <= (pacer.rate or 0.0) < rate
+
+
+def test_search_429s_after_a_few_accepted_requests_lower_the_rate_by_little_and_not_without_end() -> None:
+    pacer, now = learnt(100.0), 60.0
+    rates = [pacer.rate or 0.0]
+    for _ in range(200):
+        pacer.observe(now, Signal(True, retry_after=1.0), now)
+        now += 1
+        pacer.take(now, urgent=True)
+        rates.append(pacer.rate or 0.0)
+    assert rates[0] >= rates[1] > rates[2] >= 0.9 * rates[1]
+    assert rates[-1] >= 0.3 * rates[0]
+
+
+# ── given ──
+
+
+@pytest.mark.parametrize("retry_after", [5.0, None])
+def test_given_a_429_holds_and_changes_no_rate(retry_after: float | None) -> None:
+    pacer = Pacer(Pace(rate=600))
+    for number in range(20):
+        exchange(pacer, number / 10)
+    pacer.observe(2.0, Signal(True, retry_after=retry_after), 2.0)
+    assert pacer.delay(2.0, urgent=True) > 0.2
+    times = exchange_all(pacer, 2.0, 100)
+    assert times[-1] - times[1] == pytest.approx(9.8, rel=0.05)
+    assert (pacer.rate, pacer.limit_source) == (10.0, "given")
 
 
 def most(times: list[float], window: float) -> int:
-    """The most requests in any window."""
-    most_in_window = first = 0
+    """Return the largest number of requests within any `window` seconds."""
+    largest = first = 0
     for last, time in enumerate(times):
         while times[first] <= time - window + 1e-4:
             first += 1
-        most_in_window = max(most_in_window, last - first + 1)
-    return most_in_window
-
-
-signals = st.builds(
-    Signal,
-    limited=st.booleans(),
-    limit=st.none() | st.sampled_from([0.0, 1.0, 60.0, 1e9]),
-    remaining=st.none() | st.sampled_from([0.0, 1.0, 1e9]),
-    retry_after=st.none() | st.sampled_from([0.0, 0.5, 90.0]),
-)
+        largest = max(largest, last - first + 1)
+    return largest
 
 
 @settings(max_examples=100, deadline=None, database=None)
 @given(
-    st.floats(2, 1000),
+    st.floats(0.1, 1000),
     st.sampled_from([1.0, 60.0, 3600.0]),
     st.lists(st.sampled_from([0.0, 0.0, 0.0, 1e-3, 0.1, 1.0, 45.0, 61.0]), min_size=1, max_size=300),
-    st.lists(signals, max_size=5),
+    st.booleans(),
 )
-def test_a_given_rate_is_never_exceeded_nor_learnt_away(
-    rate: float, window: float, gaps: list[float], signals: list[Signal]
+def test_given_a_rate_is_never_exceeded_by_more_than_its_burst(
+    rate: float, window: float, gaps: list[float], urgent: bool
 ) -> None:
-    pacer = Pacer(Pace(rate=rate, window=window))
-    left = iter(signals)
-
-    def between(now: float) -> None:
-        if (signal := next(left, None)) is not None:
-            pacer.observe(now + 0.01, signal)
-
-    assert most(sent(pacer, gaps, between), window) <= rate + max(2.0, 0.02 * rate)
-    assert pacer.rate == rate
+    pacer, times, arrival = Pacer(Pace(rate=rate, window=window)), list[float](), 0.0
+    for gap in gaps:
+        arrival += gap
+        times += exchange_all(pacer, max(arrival, *times[-1:], 0.0), 1, urgent=urgent)
+    assert most(times, window) <= rate + max(2.0, 0.02 * rate)
 
 
-@pytest.mark.parametrize("rate", [0.1, 0.5, 1, 1.5, 1.99])
-def test_a_given_rate_may_be_slow(rate: float) -> None:
-    times = sent(Pacer(Pace(rate=rate)), [0.0] * 12)
-    assert times[-1] - times[0] >= 9 * WINDOW / rate
-
-
-def test_a_limit_of_one_is_kept() -> None:
-    pacer = Pacer(Pace())
-    pacer.observe(0.0, Signal(False, limit=1, remaining=1))
-    assert sent(pacer, [0.0] * 5)[-1] >= 2 * WINDOW
-
-
-def test_a_given_rate_holds_for_urgent_requests_too_whatever_the_service_says_remains() -> None:
+def test_given_interactive_requests_keep_to_the_rate_though_the_service_says_that_much_remains() -> None:
     pacer = Pacer(Pace(rate=60))
-    pacer.observe(0.0, Signal(False, limit=10_000, remaining=9_999))
-    pacer.take(0.0)
-    pacer.take(0.0)
+    pacer.observe(0.0, Signal(False, limit=10_000, remaining=9_999), 0.0)
+    exchange_all(pacer, 0.0, 2)
     assert pacer.delay(0.0, urgent=True) >= 0.9
 
 
-# ── urgent requests ──
+# ── two lanes ──
 
 
-def test_urgent_requests_pass_while_plenty_remains_and_are_spread_when_the_limit_is_near() -> None:
+def test_bulk_leaves_a_twentieth_of_the_slots_while_interactive_requests_come() -> None:
+    pacer = learnt(100.0)
+    rate = pacer.rate or 0.0
+    alone = exchange_all(pacer, 120.0, 101, urgent=False)
+    exchange(pacer, 130.0)
+    beside = exchange_all(pacer, 130.0, 101, urgent=False)
+    assert alone[-1] - alone[1] == pytest.approx(99 / rate, rel=0.03)
+    assert beside[-1] - beside[1] == pytest.approx(99 / (0.95 * rate), rel=0.03)
+
+
+def test_interactive_requests_are_not_spread_while_more_than_half_of_a_stated_limit_remains() -> None:
+    pacer = learnt(100.0)
+    pacer.observe(120.0, Signal(False, limit=1000, remaining=990), 120.0)
+    assert exchange_all(pacer, 120.0, 30) == [120.0] * 30
+    assert pacer.delay(120.0, urgent=False) > 0
+    pacer.observe(120.0, Signal(False, limit=1000, remaining=450), 120.0)
+    assert pacer.delay(120.0, urgent=True) == pacer.delay(120.0, urgent=False) > 0
+
+
+def test_requests_count_against_the_stated_remainder_until_the_next_reply() -> None:
     pacer = Pacer(Pace())
-    pacer.observe(0.0, Signal(False, limit=1000, remaining=990))
-    sent(pacer, [0.0] * 30)
-    assert pacer.delay(0.0, urgent=True) == 0 < pacer.delay(0.0, urgent=False)
-    pacer.observe(0.0, Signal(False, limit=1000, remaining=150))
-    assert pacer.delay(0.0, urgent=True) == pacer.delay(0.0, urgent=False) > 0
+    pacer.observe(0.0, Signal(False, limit=100, remaining=10), 0.0)
+    for _ in range(3):
+        pacer.take(0.0, urgent=True)
+    pacer.give_back()
+    assert (pacer.told_limit, pacer.remaining) == (100, 8)
+    pacer.observe(0.0, Signal(True, retry_after=1.0), 0.0)
+    assert (pacer.told_limit, pacer.remaining) == (100, 0)
 
 
-def test_no_urgent_request_passes_a_limit_that_has_struck() -> None:
-    pacer = Pacer(Pace())
-    pacer.observe(0.0, Signal(False, limit=1000, remaining=990))
-    pacer.observe(1.0, Signal(True, limit=1000, remaining=900, retry_after=7))
-    pacer.observe(2.0, Signal(False, limit=1000, remaining=900))  # sent before it struck
-    assert pacer.delay(3.0, urgent=True) == 5.0
-    assert pacer.delay(3.0, urgent=False) >= 5.0
+# ── in every state ──
+
+STATES: Final[dict[str, Callable[[], Pacer]]] = {
+    "open": lambda: Pacer(Pace()),
+    "ramp": lambda: refused_at(59.0, 0, 0.5),
+    "search": learnt,
+    "given": lambda: Pacer(Pace(rate=600)),
+}
 
 
-# ── holds ──
-
-
-@settings(max_examples=100, deadline=None, database=None)
-@given(st.floats(0.1, 120), st.floats(0.01, 0.99), st.lists(st.floats(0, 120), max_size=5), st.booleans())
-def test_retry_after_is_obeyed_exactly_up_to_two_windows(
-    seconds: float, part: float, others: list[float], urgent: bool
-) -> None:
-    pacer = Pacer(Pace())
-    pacer.observe(100.0, Signal(True, retry_after=seconds))
-    for other in others:
-        pacer.observe(100.0, Signal(True, retry_after=other))
-    longest = max(seconds, *others, 0.0)
-    now = 100.0 + part * longest
-    pacer.observe(now, Signal(False))  # one that was sent before the limit struck
-    assert pacer.delay(now, urgent=urgent) == pytest.approx(100.0 + longest - now, abs=2e-6)
-    assert pacer.delay(100.0 + longest, urgent=urgent) == 0
-
-
-def test_after_a_hold_one_goes_at_a_time_until_a_reply_shows_that_it_is_over() -> None:
-    pacer = Pacer(Pace())
-    for number in range(61):
-        pacer.observe(0.0, Signal(number == 60, retry_after=10))
-    pacer.take(10.0)
-    assert pacer.is_probing
-    assert pacer.delay(10.0, urgent=True) > 0.5
-    pacer.observe(10.3, Signal(False))
-    assert not pacer.is_probing
-    assert pacer.delay(10.3, urgent=True) < 3
-
-
-def test_a_turn_that_is_given_back_leaves_no_trace() -> None:
-    pacer = Pacer(Pace())
-    pacer.observe(0.0, Signal(True, limit=60, retry_after=10))
-    for _ in range(5):
-        assert pacer.delay(10.0, urgent=False) == 0
-        pacer.take(10.0)
+@pytest.mark.parametrize("urgent", [True, False])
+@pytest.mark.parametrize("state", STATES)
+def test_a_request_that_is_given_back_takes_no_slot(state: str, urgent: bool) -> None:
+    pacer = STATES[state]()
+    now = exchange_all(pacer, 60.0, 30, urgent=urgent)[-1] + pacer.delay(60.0, urgent=urgent) + 1
+    for _ in range(3):
+        assert pacer.delay(now, urgent=urgent) == 0
+        pacer.take(now, urgent=urgent)
         pacer.give_back()
+    gaps = [exchange_all(pacer, now, 1, urgent=urgent)[0] - now for _ in range(2)]
+    assert gaps[0] == 0
+    assert gaps[1] <= 1.001 / (pacer.rate or 10)
 
 
-def test_holds_without_a_time_double_up_to_a_twelfth_of_the_window() -> None:
-    pacer = Pacer(Pace(window=80))
-    now, holds = 0.0, []
-    for _ in range(8):
-        pacer.observe(now, Signal(True))
-        holds.append(pacer.delay(now, urgent=True))
-        now += holds[-1]
-    assert holds == pytest.approx([80 / 60, 160 / 60, 320 / 60, *[80 / 12] * 5])
+RETRY_AFTERS: Final = st.none() | st.sampled_from([0.0, 0.3, 1.0, 60.0, 120.0])
+EVENTS: Final = st.one_of(
+    st.tuples(st.just("pass"), st.sampled_from([0.0, 1e-9, 0.01, 0.3, 1.0, 20.0, 5000.0])),
+    st.tuples(st.just("send"), st.tuples(st.integers(1, 30), st.booleans())),
+    st.tuples(st.just("accept"), st.integers(0, 30)),
+    st.tuples(st.just("refuse"), st.tuples(st.integers(0, 30), RETRY_AFTERS)),
+    st.tuples(st.just("lose"), st.none()),
+    st.tuples(st.just("give back"), st.none()),
+)
 
 
-def test_many_refusals_of_one_moment_are_one_strike() -> None:
-    pacer = Pacer(Pace())
-    for number in range(150):
-        pacer.observe(1.0 if number < 100 else 1.5, Signal(number >= 100))
-    assert pacer.rate == pytest.approx(97)
-    assert pacer.delay(1.5, urgent=False) == 1.0
+class Session:
+    """A pacer, its clock, and the times at which the requests in flight were sent."""
+
+    def __init__(self, pace: Pace, now: float) -> None:
+        self.pacer, self.now = Pacer(pace), now
+        self.in_flight: list[float] = []
+
+    def apply(self, kind: str, value: Any) -> None:
+        """Let an event happen, if it can; replies come in any order."""
+        if kind == "pass":
+            self.now += value
+        elif kind == "send":
+            self._send(*value)
+        elif not self.in_flight:
+            return
+        elif kind == "accept":
+            self.pacer.observe(self.now, ACCEPTED, self._pop(value))
+        elif kind == "refuse":
+            self.pacer.observe(self.now, Signal(True, retry_after=value[1]), self._pop(value[0]))
+        elif kind == "lose":
+            self.in_flight.pop()
+            self.pacer.forget()
+        else:
+            self.in_flight.pop()
+            self.pacer.give_back()
+
+    def _send(self, number: int, urgent: bool) -> None:
+        for _ in range(number):
+            if self.pacer.delay(self.now, urgent=urgent) == 0:
+                self.pacer.take(self.now, urgent=urgent)
+                self.in_flight.append(self.now)
+
+    def _pop(self, index: int) -> float:
+        return self.in_flight.pop(index % len(self.in_flight))
 
 
-@settings(max_examples=200, deadline=None, database=None)
-@given(st.lists(st.tuples(st.floats(0, 200), st.integers(0, 30), signals), max_size=60), st.booleans())
-def test_waits_and_rates_are_always_within_reason(
-    steps: list[tuple[float, int, Signal]], urgent: bool
+@settings(max_examples=400, deadline=None, database=None)
+@given(
+    st.lists(EVENTS, max_size=80),
+    st.sampled_from([-1e6, 0.0, 1e6]),
+    st.sampled_from([Pace(), Pace(), Pace(rate=300)]),
+)
+def test_whatever_happens_waits_are_bounded_and_the_pacer_recovers(
+    events: list[tuple[str, Any]], begin: float, pace: Pace
 ) -> None:
-    pacer, now = Pacer(Pace()), 0.0
-    for passed, requests, reply in steps:
-        now += passed
-        for _ in range(requests):
-            if pacer.delay(now, urgent=urgent) == 0:
-                pacer.take(now)
-        pacer.observe(now, reply)
-        assert pacer.rate is None or 0.1 < pacer.rate < 1e12
-        for lane in (True, False):
-            assert 0 <= pacer.delay(now, urgent=lane) <= 9 * WINDOW
+    session = Session(pace, begin)
+    pacer = session.pacer
+    for kind, value in events:
+        session.apply(kind, value)
+        slot = 0.2 if pacer.rate is None else 1 / pacer.rate
+        for urgent in (True, False):
+            delay = pacer.delay(session.now, urgent=urgent)
+            assert isfinite(delay)
+            assert 0 <= delay <= max(120.0, 3 * slot)
+        assert isfinite(slot)
+    pacer.forget()
+    times = exchange_all(pacer, session.now, 200)
+    assert not pacer.is_probing
+    assert times[-1] - session.now <= 300
 
 
-def test_without_a_limit_in_sight_nothing_is_held_back() -> None:
+# ── a 429 that no limit explains ──
+
+
+@pytest.mark.parametrize("seconds", [None, 1.0, 60.0])
+@pytest.mark.parametrize("gap", [0.5, 5.0, 60.0])
+def test_a_stray_429_among_few_calls_does_not_make_the_next_ones_wait(
+    gap: float, seconds: float | None
+) -> None:
     pacer = Pacer(Pace())
-    for _ in range(10_000):
-        pacer.take(0.0)
-        pacer.observe(0.0, Signal(False))
-    assert (pacer.delay(0.0, urgent=False), pacer.rate) == (0, None)
+    for number in range(60):
+        exchange(pacer, number * gap)
+    refused_at = 60 * gap
+    pacer.observe(refused_at, Signal(True, retry_after=seconds), refused_at)
+    times = exchange_all(pacer, refused_at + (seconds or 0.0), 51)
+    assert times[0] <= refused_at + max(1.0, seconds or 0.0)
+    assert times[-1] - times[0] <= 6
+
+
+def test_stray_429s_do_not_bring_a_learnt_rate_down_for_long() -> None:
+    pacer = Simulation(TokenBucket(100, 20), "whole").add().run(60).clients[0].pacer
+    now = 100.0
+    for _ in range(3):
+        for _ in range(40):
+            now = exchange_all(pacer, now + 5, 1)[-1]
+        pacer.take(now + 5, urgent=True)
+        pacer.observe(now + 5, Signal(True, retry_after=60), now + 5)
+        times = exchange_all(pacer, now + 65, 50)
+        assert times[-1] - times[0] <= 5
+        now = times[-1]
+
+
+def test_an_hour_of_429s_does_not_bring_the_rate_down_for_good() -> None:
+    pacer, now = Pacer(Pace()), 0.0
+    for _ in range(300):
+        exchange(pacer, now := now + 0.01)
+    while now < 3600:
+        while delay := pacer.delay(now, urgent=True):
+            now += delay
+        pacer.take(now, urgent=True)
+        pacer.observe(now + 0.01, Signal(True, retry_after=1), now)
+        now += 0.01
+    times = exchange_all(pacer, now, 100)
+    assert times[0] - now <= 1
+    assert times[-1] - times[0] <= 5
+
+
+def test_the_time_after_a_hold_in_which_nothing_is_wanted_says_nothing() -> None:
+    for seconds in (2.0, None):
+        pacer = Pacer(Pace())
+        for number in range(300):
+            exchange(pacer, number / 30)
+        pacer.take(10.0, urgent=True)
+        pacer.observe(10.0, Signal(True, retry_after=seconds), 10.0)
+        times = exchange_all(pacer, 3610.0, 50)
+        assert times[-1] - times[0] <= 3
+
+
+# ── wrong arguments ──
 
 
 @pytest.mark.parametrize("value", [0, -1, float("inf"), float("nan"), True, "3"])
-def test_a_pace_that_is_none_is_refused(value: Any) -> None:
+def test_a_pace_that_is_not_positive_seconds_or_requests_is_refused(value: Any) -> None:
     for name in ("rate", "window"):
         with pytest.raises(RequestInvalidError, match=rf"pace\.{name} = "):
             Pace(**{name: value})

@@ -4,16 +4,18 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import given, settings, strategies as st
 from msgspec import UNSET, structs
 
+from chatrest.core import step as step_module
 from chatrest.core.cursor import Cursor
 from chatrest.core.decode import Listing
 from chatrest.core.paging import BY_ID, BY_PAGE, BY_THREAD, BY_UPDATED, UNPAGED
 from chatrest.core.step import Step, step
 from chatrest.core.walk_state import Memory, Rules
+from chatrest.errors import CursorError
 from chatrest.models.meta import Meta, Pagination, Position
-from tests.walking import Item, few, rules_for
+from tests.walking import Item, few, many, rules_for
 
 BY_IDS = rules_for(2)
 PAGED = rules_for(2, "perPage", BY_PAGE)
@@ -342,3 +344,79 @@ def test_a_step_writes_nothing(ids: list[int], paging: Any) -> None:
     rules = rules_for(3, paging=paging)
     assert step(cursor, listing, rules, memory) == step(cursor, listing, rules, memory)
     assert repr((cursor, memory, listing.items, listing.meta)) == before
+
+
+# ── the ordinary page ──
+
+
+def mostly(usual: Any, *others: Any) -> st.SearchStrategy[Any]:
+    """Draw the usual value three times in four: a page with many oddities is never ordinary."""
+    return st.sampled_from([*[usual] * 3 * len(others), *others])
+
+
+@st.composite
+def nearly_ordinary(draw: Any) -> tuple[Cursor, Listing[Item], Rules, Memory, int]:
+    """A page of a list by id that goes on from its last id, with a few oddities, and how it is taken."""
+    down = draw(st.booleans())
+    direction = "prepend" if down else "append"
+    ids = draw(mostly(["7", "8"], ["6"], ["8", "7"], ["4", "8"], ["7", "7"], ["7", "12"], ["x", "8"], []))
+    last, behind = (min(ids, default="1"), "9") if down else (max(ids, default="9"), "5")
+    affix = draw(mostly(direction, "append", "prepend", UNSET))
+    served = Position(affix, draw(mostly(last, "7", 8, 0, UNSET)), draw(mostly(UNSET, 70)))
+    absent = mostly(None, Position(direction, last), Position("append", 70), Position(UNSET, "x"))
+    pages = Pagination(4, 2, 2, draw(mostly(1, 2, None)), draw(mostly(2, 0, None)))
+    meta = Meta(draw(mostly(None, pages)), draw(mostly(served, None)), draw(absent))
+    items = [Item(each, draw(mostly(7, 8))) for each in ids]
+    fault = draw(mostly(None, "meta.next: no object"))
+    listing = Listing(items, meta, b"{}", cursor=draw(absent), position_fault=fault)
+    start = (("affix", direction), ("id", behind))
+    more = draw(st.sampled_from([(), (("sentAt", "70"),), (("limit", "2"),), (("page", "2"),)]))
+    cursor = Cursor(
+        "q",
+        draw(st.sampled_from([start, start, (*start, *more), start[:1], more, ()])),
+        draw(mostly(direction, None, "append")),
+        draw(mostly(behind, None, "7", "x")),
+        inside=draw(mostly(False, True)),
+        by_id=draw(mostly(True, False)),
+        delivered=draw(st.sampled_from([0, 3])),
+    )
+    memory = Memory(
+        draw(mostly(None, [behind])),
+        claimed_last=draw(mostly(False, True)),
+        is_doubted=draw(mostly(False, True)),
+        has_asked_again=draw(mostly(False, True)),
+        last_place=draw(mostly(None, cursor)),
+    )
+    rules = draw(mostly(BY_IDS, PAGED, THREAD, rules_for(2, "limit", BY_UPDATED), rules_for(3)))
+    return cursor, listing, rules, memory, draw(st.sampled_from([0, 2, 3]))
+
+
+def outcome(*arguments: Any) -> Step[Item] | str:
+    try:
+        return step(*arguments)
+    except CursorError as error:
+        return str(error)
+
+
+@settings(many, max_examples=400)
+@given(arguments=nearly_ordinary())
+def test_an_ordinary_page_is_taken_as_by_all_rules(arguments: tuple[Any, ...]) -> None:
+    quick = outcome(*arguments)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(step_module, "_ordinary_step", lambda *_: None)
+        assert outcome(*arguments) == quick
+
+
+@pytest.mark.parametrize(
+    ("cursor", "listing"),
+    [
+        (Cursor("q"), page(7, 8, cursor=position(8))),
+        (at(id="5"), page(7, 8, cursor=position("8"), pagination=Pagination(current_page=1, total_pages=3))),
+        (at(affix="prepend", id="9"), page(8, 7, next=position(7, "prepend"))),
+    ],
+)
+def test_most_pages_are_ordinary(
+    cursor: Cursor, listing: Listing[Item], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(step_module, "onward", None)  # all other rules
+    assert taken(cursor, listing).next is not None

@@ -11,7 +11,7 @@ from rich.pretty import pretty_repr
 
 from chatrest.core.endpoint import Call, Endpoint
 from chatrest.core.hosts import App
-from chatrest.core.wire import Headers, Request, check_headers, json_body, request
+from chatrest.core.wire import Headers, Request, check_headers, json_body, request, with_headers
 from chatrest.errors import RequestInvalidError
 
 APP = App("a", "k3y", service_domain="chat.example.com")
@@ -182,3 +182,12 @@ def test_headers_that_the_transport_rests_on_are_refused(name: str) -> None:
 def test_rich_shows_method_and_host_alone() -> None:
     sent = Request("GET", "https://h/v3", {"apikey": "k3y"}, b"s3cr3t")
     assert pretty_repr(sent) == "Request(method='GET', host='h')"
+
+
+def test_added_headers_replace_none_whatever_their_case() -> None:
+    sent = Request("GET", "https://h/v3", {"apikey": "k3y", "X-Trace": "first"}, b"body")
+    more = with_headers(sent, Headers({"x-trace": "second", "X-More": "a", "x-more": "b"}))
+    assert more.headers == {"apikey": "k3y", "X-Trace": "first", "X-More": "a"}
+    assert structs.replace(more, headers=sent.headers) == sent
+    assert sent.headers == {"apikey": "k3y", "X-Trace": "first"}
+    assert "k3y" not in repr(more.headers)

@@ -144,6 +144,10 @@ def test_wrong_arguments(wrong: dict[str, Any]) -> None:
 def test_an_emulator_takes_only_a_rate_limit() -> None:
     with pytest.raises(RequestInvalidError, match="limit"):
         Emulator(limit=500)  # type: ignore[arg-type]
+    emulator = Emulator()
+    with pytest.raises(RequestInvalidError, match="limit = 500"):
+        emulator.limit = 500  # type: ignore[assignment]
+    assert emulator.limit is None
 
 
 def clock_at(now: list[float]) -> Callable[[], float]:
@@ -188,3 +192,38 @@ async def test_spelling_b_is_on_every_reply() -> None:
                 left.append((response.status, response.headers["X-Rate-Limit-Remaining"]))
         assert left == [(404, "1"), (404, "0"), (429, "0")]
         assert response.headers["X-Rate-Limit-Reset"] == "60"
+
+
+async def statuses(http: ClientSession, emulator: Emulator, count: int) -> list[int]:
+    """The statuses of `count` requests, one after another."""
+    results = []
+    for _ in range(count):
+        async with http.get(f"{emulator.base_url}/users") as response:
+            results.append(response.status)
+    return results
+
+
+async def test_a_limit_can_be_replaced_while_the_emulator_runs() -> None:
+    async with (
+        Emulator(2, 0, clock=lambda: 0.0, limit=RateLimit(per_window=2)) as emulator,
+        ClientSession(headers={"apikey": emulator.app.api_key}) as http,
+    ):
+        assert await statuses(http, emulator, 3) == [200, 200, 429]
+        emulator.limit = slower = RateLimit(kind="bucket", per_window=1, window=1.0)
+        assert emulator.limit == slower
+        assert await statuses(http, emulator, 2) == [200, 429]
+        assert (emulator.limited.allowed, emulator.limited.refused) == (3, 2)
+        emulator.limit = None
+        assert await statuses(http, emulator, 3) == [200] * 3
+        assert (emulator.limited.allowed, emulator.limited.refused) == (3, 2)
+
+
+async def test_all_clients_of_an_app_share_its_limit() -> None:
+    async with (
+        Emulator(2, 0, clock=lambda: 0.0, limit=RateLimit(per_window=3)) as emulator,
+        ClientSession(headers={"apikey": emulator.app.api_key}) as first,
+        ClientSession(headers={"apikey": emulator.app.api_key}) as second,
+    ):
+        assert await statuses(first, emulator, 2) == [200, 200]
+        assert await statuses(second, emulator, 2) == [200, 429]
+        assert await statuses(first, emulator, 1) == [429]

@@ -23,8 +23,9 @@ from chatrest.errors import (
     ServerError,
     TransportError,
 )
-from chatrest.network.lanes import Priority, RateGate
+from chatrest.network.lanes import Priority
 from chatrest.network.pool import Pool
+from chatrest.network.rate_gate import RateGate
 from chatrest.network.transport import Reply
 from tests.network.calls import forever, make_call
 from tests.network.test_timing import timing, virtually
@@ -182,10 +183,10 @@ def test_a_call_that_waited_for_a_place_is_not_sent_during_a_rate_limit(lane: Pr
 @in_time
 async def test_unused_slots_do_not_accumulate_while_the_pool_is_full() -> None:
     harness = VirtualPool(OK, slow=0.0, pace=Pace(rate=60), concurrency=1)
-    assert harness.pool.places.try_acquire("interactive")
+    assert harness.pool.places.try_acquire(harness.gate.share, "interactive")
     calls = [asyncio.create_task(harness.call()) for _ in range(60)]
     await asyncio.sleep(30)
-    harness.pool.release("interactive")
+    harness.gate.release("interactive")
     await asyncio.gather(*calls)
     for first in harness.sent:
         assert sum(first <= time < first + 10 for time in harness.sent) <= 10 + 2
@@ -253,7 +254,7 @@ def test_an_app_that_fills_the_pool_does_not_starve_a_paced_app(
 
         tasks = [asyncio.create_task(work(busy, "bulk")) for _ in range(20)]
         if struck:
-            paced.gate.observe(Signal(True, retry_after=5))
+            paced.gate.observe(Signal(True, retry_after=5), paced.now)
         await asyncio.sleep(1)
         tasks += [asyncio.create_task(work(paced, lane)) for _ in range(workers)]
         await asyncio.sleep(60)
@@ -272,12 +273,12 @@ def test_an_app_that_fills_the_pool_does_not_starve_a_paced_app(
 async def test_the_error_of_a_missed_deadline_lists_all_durations() -> None:
     harness = VirtualPool(BUSY, forever, slow=1.0, pace=Pace(rate=60), concurrency=1)
     while harness.gate.delay("interactive") <= 0:
-        harness.gate.pacer.take(harness.timing.now())
+        harness.gate.pacer.take(harness.timing.now(), urgent=True)
     paced = harness.gate.expected("interactive")
-    assert harness.pool.places.try_acquire("interactive")
+    assert harness.pool.places.try_acquire(harness.gate.share, "interactive")
     call = asyncio.create_task(harness.fails_beside(deadline=9.0, first_wait=4.0))
     await asyncio.sleep(2.0)
-    harness.pool.release("interactive")
+    harness.gate.release("interactive")
     assert str(await call) == (
         f"x.do: no reply came within the deadline of 9.0 s ({paced:.1f} s held back by the rate limit, "
         f"{2 - paced:.1f} s waiting for a place, 5.0 s on the network in 2 attempts, "

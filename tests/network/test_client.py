@@ -30,7 +30,7 @@ from chatrest import (
     TransportError,
 )
 from chatrest.core.wire import Request
-from chatrest.network.pool import Pool
+from chatrest.network.pool_state import PoolState
 from chatrest.network.transport import Reply
 from tests.faulty import KEY, Time, until
 
@@ -91,7 +91,7 @@ class SessionHarness:
         return caught.value
 
     @property
-    def pool(self) -> Pool:
+    def pool(self) -> PoolState:
         return self.session.pools["us"]
 
     @property
@@ -376,7 +376,7 @@ async def test_attempts_are_repeated_until_a_wait_exceeds_the_deadline() -> None
     assert bench.time.now == 1008.0
     assert isinstance(error, DeadlineExceededError)
     assert "8.0 s waiting between attempts" in str(error)
-    assert error.attempts == bench.pool.sent == 2
+    assert error.attempts == bench.pool.sent == 3
 
 
 async def test_a_wait_as_long_as_the_remaining_time_is_an_error() -> None:

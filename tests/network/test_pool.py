@@ -14,7 +14,7 @@ from chatrest import (
     ReplyUnreadableError,
     RetryPolicy,
 )
-from chatrest.network.pool import Pool
+from chatrest.network.pool_state import PoolState
 from tests.faulty import KEY, Faulty, Peer, Step, deaf, hang, reply, reset, until
 
 pytestmark = pytest.mark.usefixtures("tidy")
@@ -29,7 +29,7 @@ async def ended(*tasks: asyncio.Task[Any]) -> None:
     assert all(isinstance(each, asyncio.CancelledError) for each in done)
 
 
-def at_rest(pool: Pool) -> bool:
+def at_rest(pool: PoolState) -> bool:
     return (pool.active, pool.waiting) == (0, 0)
 
 

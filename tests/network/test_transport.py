@@ -262,6 +262,18 @@ async def test_a_slow_reply_in_small_pieces(transport: Transport) -> None:
     assert isinstance(caught.value, TimeoutError)
 
 
+async def test_a_reply_within_the_time_leaves_no_limit_behind(transport: Transport) -> None:
+    """The next exchange of the same task has the whole of its time."""
+    async with Faulty(reply(), drip) as server:
+        await transport.exchange(asked(server), Timeouts(total=60.0))
+        for _ in range(2):
+            with pytest.raises(RequestTimeoutError, match=r"no whole reply within 0\.05 s"):
+                await transport.exchange(asked(server), Timeouts(total=0.05))
+    task = asyncio.current_task()
+    assert task is not None
+    assert task.cancelling() == 0
+
+
 async def test_a_large_body_is_sent_without_a_warning(transport: Transport) -> None:
     async with Faulty(reply()) as server:
         await transport.exchange(asked(server, "POST", bytes((1 << 20) + 1)), TIMES)
@@ -429,6 +441,26 @@ async def test_a_lost_kept_connection_is_an_error_and_not_replaced_silently(
             await transport.exchange(asked(server, method, b"{}"), TIMES)
         assert len(server.requests) == 2
         assert server.connections == 1
+
+
+@pytest.mark.parametrize("method", METHODS)
+async def test_an_exchange_has_one_connection_even_if_aiohttp_asks_for_a_second(
+    transport: Transport, method: str
+) -> None:
+    transport._session._retry_connection = True  # as it would be if aiohttp gave it another name
+    async with Faulty(reply(), cut(b""), reply()) as server:
+        await transport.exchange(asked(server), TIMES)
+        with pytest.raises(TransportError, match="lost before a reply came") as caught:
+            await transport.exchange(asked(server, method, b"{}"), TIMES)
+        assert (len(server.requests), server.connections, caught.value.sent) == (2, 1, True)
+
+
+async def test_a_body_without_a_type_gets_none(transport: Transport) -> None:
+    async with Faulty(reply()) as server:
+        for body in (None, b"{}"):
+            for method in METHODS:
+                await transport.exchange(asked(server, method, body), TIMES)
+    assert [request.header("Content-Type") for request in server.requests] == [None] * 10
 
 
 @pytest.mark.parametrize("method", METHODS)

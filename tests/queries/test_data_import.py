@@ -72,11 +72,13 @@ def test_the_id_of_a_member_is_made_of_group_and_user() -> None:
 def test_messages_are_sent_by_their_muids() -> None:
     message = MessageImport(
         muid="m1", sender="ann", receiver="bob", receiver_type="user", sent_at=5,
-        mentioned_user_details={"bob": {"uid": "bob", "name": "Bob"}},
+        mentioned_user_details={"bob": {"uid": "bob", "name": "Bob", "created_at": 3}, "ann": ANN},
     )  # fmt: skip
     record = sent(MessageEntries(messages={"m1": message}))["messages"]["m1"]
     assert (record["muid"], record["sentAt"]) == ("m1", 5)
-    assert record["mentionedUserDetails"] == {"bob": {"uid": "bob", "name": "Bob"}}
+    assert record["mentionedUserDetails"] == {
+        "bob": {"uid": "bob", "name": "Bob", "createdAt": 3}, "ann": {"uid": "ann", "name": "Ann"},
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize(

@@ -88,17 +88,21 @@ def test_a_name_or_type_that_cannot_stand_in_a_header_is_refused(argument: str, 
         File(b"x", **{argument: text})
 
 
-@pytest.mark.parametrize("value", [Path("a.csv"), File("a.csv")])
-def test_a_field_takes_a_file_or_the_path_object_of_one(value: Any) -> None:
+@pytest.mark.parametrize(
+    ("value", "name"),
+    [(Path("a.csv"), "a.csv"), (File("a.csv"), "a.csv"), (b"a,b", "file"), (io.BytesIO(b"a,b"), "file")],
+)
+def test_a_field_takes_whatever_makes_a_file_but_a_text(value: Any, name: str) -> None:
     photo = Photo(small_photo=value).small_photo
     assert isinstance(photo, File)
-    assert photo.name == "a.csv"
+    assert photo.name == name
 
 
-@pytest.mark.parametrize("value", ["a.csv", b"a,b", 5, [], io.BytesIO()])
+@pytest.mark.parametrize("value", ["a.csv", 5, [], io.StringIO("text")])
 def test_a_field_takes_nothing_else(value: Any) -> None:
     with pytest.raises(
-        RequestInvalidError, match=r"^small_photo = .*: allowed is a chatrest\.File, or the Path of a file$"
+        RequestInvalidError,
+        match=r"^small_photo = .*: allowed is a chatrest\.File, the Path of a file, an open",
     ):
         Photo(small_photo=value)
 

@@ -195,7 +195,7 @@ def _latency(estimate: "Estimate") -> str:
 def _limit(estimate: "Estimate") -> str:
     if estimate.rate is None:
         return "the service reported none"
-    return f"about {estimate.rate:,.0f} requests in {estimate.window:,.0f} s"
+    return f"about {estimate.rate:,.0f} requests a minute"
 
 
 def _basis(estimate: "Estimate") -> str:

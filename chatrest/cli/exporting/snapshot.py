@@ -13,7 +13,7 @@ from typing import Final, NamedTuple, final
 from msgspec import Struct
 
 from ...export.progress import Active, Progress
-from ...network.pool import Pool
+from ...network.pool_state import PoolState
 
 _RATE_WINDOW: Final = 10.0
 _REMAINING_WINDOWS: Final = (10.0, 60.0)
@@ -77,7 +77,7 @@ class Monitor:
         """Seconds since the start."""
         return self._clock() - self._began
 
-    def snapshot(self, pools: Collection[Pool] = (), *, stopping: bool = False) -> Snapshot:
+    def snapshot(self, pools: Collection[PoolState] = (), *, stopping: bool = False) -> Snapshot:
         """Return the progress at this moment, with the reason for a wait taken from `pools`."""
         progress, now = self._progress, self._clock()
         self._add_sample(now)
@@ -142,10 +142,10 @@ class Monitor:
         previous, self._last_waits = self._last_waits, waits
         return waits if waits is not None and previous is not None else None
 
-    def _waits(self, pools: Collection[Pool], now: float) -> str | None:
+    def _waits(self, pools: Collection[PoolState], now: float) -> str | None:
         trouble, silent = self._progress.trouble, now - self._last_reply[1]
         # Calls that wait while their pool has free places wait for the rate limit.
-        if trouble == "RateLimitError" or any(each.waiting and not each.places.waiting for each in pools):
+        if trouble == "RateLimitError" or any(each.waiting and not each.is_full for each in pools):
             return "waits for the service's rate limit"
         if trouble in ("ConnectError", "RequestTimeoutError", "ReplyUnreadableError"):
             return f"{_NO_ANSWER}: {trouble}"

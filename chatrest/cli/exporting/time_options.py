@@ -3,9 +3,14 @@
 import re
 from datetime import UTC, datetime
 from math import ceil, floor
-from typing import Any, Final, final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, final
 
 import click
+
+if TYPE_CHECKING:
+    _ParamType: TypeAlias = click.ParamType[Any]
+else:  # before click 8.4 it is not generic
+    _ParamType: TypeAlias = click.ParamType
 
 _NUMBER: Final = re.compile(r"[0-9]{1,18}")
 _DATE: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
@@ -16,7 +21,7 @@ _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @final
-class TimeOption(click.ParamType):  # type: ignore[type-arg]  # no generic at run time before click 8.4
+class TimeOption(_ParamType):
     """Epoch seconds, a date or a date with a time; a date means its first second, or with `end` its last."""
 
     name = "time"
@@ -59,7 +64,7 @@ class TimeOption(click.ParamType):  # type: ignore[type-arg]  # no generic at ru
 
 
 @final
-class AgeOption(click.ParamType):  # type: ignore[type-arg]
+class AgeOption(_ParamType):
     """A number of seconds, given as `90s`, `30m`, `12h`, `7d` or `2w`."""
 
     name = "age"

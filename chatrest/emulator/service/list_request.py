@@ -138,8 +138,6 @@ def _personal(query: Arguments, acting_user: str | None, uid: str | None) -> _Te
             terms.append((_SEEN.replace("COLUMN", column), (reader, reader)))
     if query.flag("saved"):
         terms.append(("m.id IN (SELECT id FROM saves WHERE uid = ?)", (acting_user or "",)))
-    if query.flag("hideMessagesFromBlockedUsers"):
-        terms.append(("m.sender NOT IN (SELECT blocked FROM blocks WHERE uid = ?)", (acting_user or "",)))
     if query.flag("myMentionsOnly"):
         terms.append(_contains("m.mentions", (acting_user,)) if acting_user else ("0", ()))
     return terms

@@ -3,6 +3,7 @@
 from typing import Final
 
 from msgspec import structs
+from msgspec.json import encode
 
 from ..store.message_index import (
     ALL,
@@ -22,6 +23,11 @@ from .message_access import message_record, message_reply, readable_message
 from .message_pages import count_reply, page_reply
 from .users import user_record
 
+_OWN_FLAGS: Final = ("unread", "undelivered", "saved")
+_HIDES_BLOCKED: Final = "hideMessagesFromBlockedUsers"
+_OWN: Final = """(m.sender = ? OR (m.receiver_type = 'user' AND m.receiver = ?)
+    OR (m.receiver_type = 'group' AND m.receiver IN (SELECT value FROM json_each(?))))"""
+_NOT_BLOCKED: Final = "m.sender NOT IN (SELECT value FROM json_each(?))"
 _NOT_RESET: Final = """m.id > coalesce(
     (SELECT reset_id FROM views v WHERE v.uid = ? AND v.conversation = m.conversation), 0)"""
 
@@ -31,7 +37,7 @@ def list_user(context: Context, call: Call) -> bytes:
     uid, reader, store = call.path["uid"], call.acting_user, context.store
     user_record(context, uid)
     sizes, default = (("limit", "perPage"), 10) if reader else (("perPage", "limit"), 100)
-    request = _visible(context, list_request(call.query, reader, uid, sizes, default), reader)
+    request = _visible(context, call, list_request(call.query, reader, uid, sizes, default))
     name = conversation_list(conversation_id(uid, reader)) if reader else participant_list(uid)
     if request.count:
         return count_reply(store, name, request, uid, context.user_lists)
@@ -46,8 +52,14 @@ def list_group(context: Context, call: Call) -> bytes:
 
 
 def list_all(context: Context, call: Call) -> bytes:
-    """The messages of the app; with an acting user those that this user takes part in."""
-    return _list(context, call, participant_list(call.acting_user) if call.acting_user else ALL, 10)
+    """The messages of the app; with an acting user those that this user takes part in.
+
+    Those that the user has not read, not got or saved may also have been sent to the user's groups.
+    """
+    reader = call.acting_user
+    if reader is None or any(call.query.flag(name) for name in _OWN_FLAGS):
+        return _list(context, call, ALL, 10)
+    return _list(context, call, participant_list(reader), 10)
 
 
 def list_thread(context: Context, call: Call) -> bytes:
@@ -60,19 +72,37 @@ def list_thread(context: Context, call: Call) -> bytes:
 def _list(context: Context, call: Call, name: str, default_size: int) -> bytes:
     reader = call.acting_user
     request = list_request(call.query, reader, None, ("limit", "perPage"), default_size)
-    request = _visible(context, request, reader)
+    request = _visible(context, call, request)
+    if reader is not None and name == ALL:
+        guids = encode(context.store.members.guids(reader)).decode()
+        request = _narrowed(request, _OWN, (reader, reader, guids))
     if request.count:
         return count_reply(context.store, name, request, reader, context.other_lists)
     return page_reply(context.store, name, request, reader, context.other_lists)
 
 
-def _visible(context: Context, request: ListRequest, reader: str | None) -> ListRequest:
-    """The request without the messages of conversations that the reader has reset."""
-    if reader is None or not context.store.views.has_resets(reader):
+def _visible(context: Context, call: Call, request: ListRequest) -> ListRequest:
+    """The request without what the acting user has reset, and on demand without messages of blocked users.
+
+    What may change meanwhile is in the values of a condition, as its matches are cached.
+    """
+    reader, store, hides_blocked = call.acting_user, context.store, call.query.flag(_HIDES_BLOCKED)
+    call.query.check()
+    if reader is None:
         return request
-    sql, values = request.condition
-    both = Condition(f"{sql} AND {_NOT_RESET}" if sql else _NOT_RESET, (*values, reader))
-    return structs.replace(request, condition=both)
+    if store.views.has_resets(reader):
+        request = _narrowed(request, _NOT_RESET, (reader,))
+    if hides_blocked:
+        blocked = encode(store.relations.uids("blocked", reader)).decode()
+        request = _narrowed(request, _NOT_BLOCKED, (blocked,))
+    return request
+
+
+def _narrowed(request: ListRequest, sql: str, values: tuple[str, ...]) -> ListRequest:
+    """The request with one more condition."""
+    before = request.condition
+    terms = " AND ".join(filter(None, (before.sql, sql)))
+    return structs.replace(request, condition=Condition(terms, (*before.values, *values)))
 
 
 def get_message(context: Context, call: Call) -> bytes:

@@ -24,14 +24,18 @@ WHERE id > ? AND conversation != '' AND receiver_type IN ('user', 'group') GROUP
 """
 _VIEWS: Final = """
 SELECT s.uid, s.conversation, s.kind, s.party, s.created_at, coalesce(v.read_id, 0),
-    coalesce(v.delivered_id, 0), coalesce(v.reset_id, 0),
-    v.kept_at, v.tags, v.pinned_at
+    coalesce(v.delivered_id, 0), coalesce(v.reset_id, 0), v.kept_at, v.tags, v.pinned_at
 FROM (
-    SELECT sender AS uid, receiver AS party, conversation, kind, created_at FROM conversations WHERE kind =
-    'user' UNION ALL SELECT receiver, sender, conversation, kind, created_at FROM conversations WHERE kind =
-    'user' AND sender != receiver UNION ALL SELECT m.uid, c.receiver, c.conversation, c.kind, c.created_at
-    FROM conversations c JOIN members m ON m.guid = c.receiver WHERE c.kind = 'group' ) s LEFT JOIN views v ON
-    v.uid = s.uid AND v.conversation = s.conversation WHERE (? IS NULL OR s.uid = ?)
+    SELECT sender AS uid, receiver AS party, conversation, kind, created_at
+    FROM conversations WHERE kind = 'user'
+    UNION ALL
+    SELECT receiver, sender, conversation, kind, created_at
+    FROM conversations WHERE kind = 'user' AND sender != receiver
+    UNION ALL
+    SELECT m.uid, c.receiver, c.conversation, c.kind, c.created_at
+    FROM conversations c JOIN members m ON m.guid = c.receiver WHERE c.kind = 'group'
+) s LEFT JOIN views v ON v.uid = s.uid AND v.conversation = s.conversation
+WHERE (? IS NULL OR s.uid = ?)
 """
 _LAST: Final = """
 SELECT m.id, m.sent_at FROM positions p JOIN messages m ON m.id = p.id
@@ -82,7 +86,7 @@ class ConversationViews:
         self._synced_id = 0
         resets = db.execute("SELECT DISTINCT uid FROM views WHERE reset_id > 0")
         self._users_with_resets = {uid for (uid,) in resets}
-        self.app_pins = AppPins(db)
+        self.app_pins: AppPins = AppPins(db)
 
     def all(self, uid: str | None, conversation: str | None = None) -> list[View]:
         """Return the views of a user, or of all users; of one conversation, or of all that have messages."""

@@ -63,6 +63,8 @@ class MessageLists:
         self._db = db
         self._sizes: dict[str, int] = {}
         self._matches: OrderedDict[tuple[str, Condition], tuple[array[int], int]] = OrderedDict()
+        self.last_id: int
+        self.last_sent_at: int
         self.last_id, self.last_sent_at = self._last()
 
     def size(self, name: str) -> int:

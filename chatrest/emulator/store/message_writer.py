@@ -21,12 +21,12 @@ class Conversation:
     __slots__ = ("call", "changed", "guid", "id", "members", "receivers", "root")
 
     def __init__(self, id: str, members: list[str], guid: str = "") -> None:
-        self.id = id
-        self.members = members
-        self.guid = guid
+        self.id: str = id
+        self.members: list[str] = members
+        self.guid: str = guid
         self.receivers: dict[str, str] = {}
         """Entity wrappers of receivers, with `conversationId`, by uid."""
-        self.root = ""
+        self.root: str = ""
         """The message that thread replies answer."""
         self.changed: tuple[str, str] | None = None
         """A message that shows an edit or a deletion whose action is still to come: (action, record)."""

@@ -39,6 +39,11 @@ class Relations:
         row = self._db.execute(sql, (kind, owner, uid)).fetchone()
         return None if row is None else int(row[0])
 
+    def uids(self, kind: Relation, owner: str) -> list[str]:
+        """Return the users in a relation to `owner`, in the order of the beginnings."""
+        sql = "SELECT uid FROM relations WHERE kind = ? AND owner = ? ORDER BY number"
+        return [uid for (uid,) in self._db.execute(sql, (kind, owner))]
+
     def count(self, kind: Relation, owner: str) -> int:
         """Return how many users are in a relation to `owner`, those switched off included."""
         sql = "SELECT count(*) FROM relations WHERE kind = ? AND owner = ?"

@@ -35,27 +35,30 @@ class Store(MessageVersions):
     `RequestInvalidError` where the file is not one of ours, or is in use. Not for several threads.
     """
 
+    last_id: int
+    last_sent_at: int
+
     def __init__(self, database: str | PathLike[str] | None = None) -> None:
         super().__init__(open_database(database))
-        self.people = Directory(self._db)
+        self.people: Directory = Directory(self._db)
         """The users, and what members and messages need of groups."""
-        self.groups = Groups(self._db)
+        self.groups: Groups = Groups(self._db)
         """The groups: their list and their changes."""
-        self.relations = Relations(self._db)
+        self.relations: Relations = Relations(self._db)
         """Users in relation to others: blocked, friends, banned."""
-        self.documents = Documents(self._db)
+        self.documents: Documents = Documents(self._db)
         """Settings, and small collections of documents."""
-        self.auth_tokens = AuthTokens(self.documents)
+        self.auth_tokens: AuthTokens = AuthTokens(self.documents)
         """The login tokens of users."""
-        self.members = Memberships(self._db, self.people)
+        self.members: Memberships = Memberships(self._db, self.people)
         """The members of the groups."""
-        self.reactions = Reactions(self._db, self.forget_matches)
-        self.marks = MessageMarks(self._db, self.forget_matches)
+        self.reactions: Reactions = Reactions(self._db, self.forget_matches)
+        self.marks: MessageMarks = MessageMarks(self._db, self.forget_matches)
         """Pins, saves, subscriptions and interactions."""
-        self.threads = Threads(self._db)
-        self.views = ConversationViews(self._db, self.forget_matches)
+        self.threads: Threads = Threads(self._db)
+        self.views: ConversationViews = ConversationViews(self._db, self.forget_matches)
         """The conversations, as each of their users sees them."""
-        self.calls = Calls(self._db)
+        self.calls: Calls = Calls(self._db)
 
     def __enter__(self) -> Self:
         return self

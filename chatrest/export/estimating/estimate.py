@@ -69,9 +69,7 @@ class Estimate(Struct, frozen=True, kw_only=True):
     asked: int
     """Requests that the estimate has cost."""
     rate: float | None
-    """Requests that the session lets go in a window; None where no limit was met, nor told."""
-    window: float
-    """Seconds."""
+    """Requests a minute that the service allows; None where no limit was met, nor stated."""
 
     @property
     def known(self) -> Knowledge:
@@ -158,7 +156,7 @@ class _Computation:
         self, session: AsyncSession, plan: Plan, *, whole: int, workers: int, asked: int
     ) -> Estimate:
         """All of it in one."""
-        rate, window = _limit(session)
+        rate = _rate(session)
         requests = ceil(self._pages) + len(self._tasks) + self._besides(plan)
         seconds = self._busy(requests) / max(1, min(workers, len(self._tasks)))
         return Estimate(
@@ -174,12 +172,11 @@ class _Computation:
             written=round(self._new * self._once),
             bytes=self._bytes(),
             requests=requests,
-            seconds=max(seconds, requests / rate * window if rate else 0.0),
+            seconds=max(seconds, 60 * requests / rate if rate else 0.0),
             latency=self._latency,
             page_latency=self._page_latency,
             asked=asked,
             rate=rate,
-            window=window,
         )
 
     @property
@@ -221,11 +218,13 @@ def _once(rows: Iterable[Row], sources: Iterable[Source]) -> float:
     return fmean(1 / max(1, len(each)) for each in lists) if lists else 1.0
 
 
-def _limit(session: AsyncSession) -> tuple[float | None, float]:
-    """How many requests are let go in how many seconds, as far as the session knows by now."""
+def _rate(session: AsyncSession) -> float | None:
+    """Return the requests a minute that the service allows, as far as the session knows by now."""
     app = session.app
-    pacer = session.pools[app.region].gate(app.app_id, LIST.rate_class).pacer
-    return pacer.rate, pacer.window
+    for state in session.pools[app.region].limits:
+        if (state.app_id, state.rate_class) == (app.app_id, LIST.rate_class) and state.limit is not None:
+            return 60 * state.limit
+    return None
 
 
 def _sent(session: AsyncSession) -> int:

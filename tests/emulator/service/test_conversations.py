@@ -110,6 +110,17 @@ def test_receipts_of_a_group_are_those_of_one_member(chat: Asker) -> None:
     assert "readAt" not in chat("/v3/messages/5").json["data"]
 
 
+def test_unread_messages_are_counted_by_user_and_group(chat: Asker) -> None:
+    def counts(user: str) -> dict[str, int]:
+        rows = chat("/v3/messages", "unread=1&count=1", acting_user=user).json["data"]
+        return {row["entityId"]: row["count"] for row in rows}
+
+    assert (counts("ann"), counts("bob"), counts("cat")) == ({"bob": 2, "den": 2}, {"ann": 1}, {})
+    mark(chat, "read", {"messageId": 4}, path=GROUP)
+    mark(chat, "read")
+    assert counts("ann") == {"den": 1}
+
+
 @pytest.mark.parametrize("what", ["delivered", "read", "unread"])
 @pytest.mark.parametrize(
     ("body", "status", "code"),

@@ -107,3 +107,70 @@ def test_every_trigger_that_is_told_can_be_added_to_a_webhook(ask: Listener) -> 
     ask.post("/v3/messages", HELLO)
     ask("/v3/groups/den/members/ann", method="DELETE")
     assert set(ask.triggers) <= set(TRIGGERS)
+
+
+# ── what happens to messages ──
+
+
+@pytest.fixture
+def sent(ask: Listener) -> str:
+    """The path of a message of ann's to bob, whose own event is forgotten."""
+    message = ask.post("/v3/messages", HELLO, acting_user="ann").json["data"]
+    ask.events.clear()
+    return f"/v3/messages/{message['id']}"
+
+
+@pytest.mark.parametrize(
+    ("method", "body", "trigger", "action"),
+    [
+        ("PUT", {"data": {"text": "bye"}}, "message_edited", "edited"),
+        ("DELETE", b"", "message_deleted", "deleted"),
+    ],
+)
+def test_a_change_is_told_twice_with_the_message_that_tells_of_it(
+    ask: Listener, sent: str, method: str, body: Any, trigger: str, action: str
+) -> None:
+    ask(sent, method=method, body=body, acting_user="ann")
+    assert ask.triggers == [trigger, "message_sent"]
+    for event in ask.events:
+        message = event.data["message"]
+        assert (message["category"], message["data"]["action"]) == ("action", action)
+
+
+@pytest.mark.parametrize(
+    ("method", "trigger"), [("POST", "message_reaction_added"), ("DELETE", "message_reaction_removed")]
+)
+def test_a_reaction_is_told_with_its_user(ask: Listener, sent: str, method: str, trigger: str) -> None:
+    ask(f"{sent}/reactions/%F0%9F%91%8D", method=method, acting_user="bob")
+    [event] = ask.events
+    reaction = event.data["reaction"]
+    assert (event.trigger, reaction["reaction"], reaction["uid"]) == (trigger, "👍", "bob")
+    assert (sent.endswith(f"/{reaction['messageId']}"), reaction["reactedBy"]["uid"]) == (True, "bob")
+
+
+@pytest.mark.parametrize(
+    ("what", "trigger", "action"),
+    [("read", "message_read_receipt", "read"), ("delivered", "message_delivery_receipt", "delivered")],
+)
+def test_a_receipt_is_told_with_its_reader(
+    ask: Listener, sent: str, what: str, trigger: str, action: str
+) -> None:
+    number = int(sent.rpartition("/")[2])
+    ask.post(f"/v3/users/ann/conversation/{what}", {"messageId": number}, acting_user="bob")
+    [event] = ask.events
+    assert (event.trigger, event.data["receiver"], event.data["sender"]) == (trigger, "ann", "bob")
+    body = event.data["body"]
+    assert (body["action"], body["messageId"], body["user"]["uid"]) == (action, str(number), "bob")
+
+
+@pytest.mark.parametrize(("method", "trigger"), [("POST", "message_pinned"), ("DELETE", "message_unpinned")])
+def test_a_pin_is_told_with_the_message(ask: Listener, sent: str, method: str, trigger: str) -> None:
+    ask(f"{sent}/pin", method=method, acting_user="ann")
+    [event] = ask.events
+    assert (event.trigger, event.data["message"]["sender"]) == (trigger, "ann")
+
+
+def test_a_conversation_that_is_pinned_is_told(ask: Listener, sent: str) -> None:
+    ask("/v3/users/ann/conversation/pin", method="POST", acting_user="bob")
+    [event] = ask.events
+    assert (event.trigger, event.data["conversation"]["conversationType"]) == ("conversation_pinned", "user")

@@ -131,6 +131,16 @@ def test_a_permanent_deletion_removes_the_record(chat: Asker) -> None:
     assert chat("/v3/messages").ids == [2, 3]
 
 
+def test_messages_of_blocked_users_can_be_hidden(chat: Asker) -> None:
+    chat.store.add_message("bob", "ann", "answer")
+    chat.store.people.block("ann", "bob")
+    query = "hideMessagesFromBlockedUsers=1"
+    assert chat("/v3/users/bob/messages", query, acting_user="ann").ids == [1]
+    assert chat("/v3/users/ann/messages", query, acting_user="bob").ids == [1, 2]
+    assert chat("/v3/messages", query).ids == [1, 2]
+    assert chat("/v3/messages", "hideMessagesFromBlockedUsers=maybe").status == 400
+
+
 def test_the_windows_of_changes_skip_what_was_never_changed(chat: Asker) -> None:
     chat.store.add_message("bob", "ann", "answer", sent_at=60)
     put(chat, {"data": {"text": "second"}})

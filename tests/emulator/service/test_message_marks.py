@@ -56,6 +56,13 @@ def test_a_saved_message_shows_so_to_its_user_alone(chat: Asker) -> None:
     assert chat("/v3/messages/7", acting_user="ann").json["data"]["savedAt"] == NOW
 
 
+def test_a_message_of_a_group_is_saved_by_any_member(chat: Asker) -> None:
+    chat.store.add_message("ann", "den", "to all", receiver_type="group")
+    chat.store.add_member("den", "bob")
+    chat("/v3/messages/102/save", method="POST", acting_user="bob")
+    assert chat("/v3/messages", "saved=1", acting_user="bob").ids == [102]
+
+
 def test_a_message_that_is_dropped_is_saved_no_more(chat: Asker) -> None:
     chat("/v3/messages/7/save", method="POST", acting_user="ann")
     for _ in range(2):

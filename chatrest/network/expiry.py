@@ -1,0 +1,92 @@
+"""The time limits of exchanges, with one timer of the event loop for all of them.
+
+A timer for each exchange, as aiohttp and `asyncio.timeout` set it, is the costliest part of a short call: it
+joins the heap of the event loop, and is cancelled unused. Here an exchange only notes when its time ends. The
+timer goes off at the earliest of these ends; with the default limit of 60 s that is about once a minute.
+"""
+
+import asyncio
+from math import ceil, inf
+from typing import Any, Final, final
+
+from msgspec import Struct
+
+_LONG: Final = 5.0  # seconds
+
+
+@final
+class Expiry(Struct, eq=False):
+    """The end of the time of one task, until `ExpiryTimer.stop`."""
+
+    task: asyncio.Task[Any]
+    cancelling: int
+    """How many cancellations the task had at the start."""
+    ends: float
+    """In seconds of the event loop's clock."""
+    is_over: bool = False
+
+    def expire(self) -> None:
+        """Cancel the task."""
+        self.is_over = True
+        self.task.cancel()
+
+    def has_cancelled(self) -> bool:
+        """Return True if the task's `CancelledError` is this one's, and nobody else has cancelled it too."""
+        return self.is_over and self.task.cancelling() - 1 <= self.cancelling
+
+    def withdraw(self) -> None:
+        """Take the cancellation back, as `asyncio.timeout` does: it ends the exchange, not the task."""
+        self.task.uncancel()
+
+
+@final
+class ExpiryTimer:
+    """The timer of all exchanges of a transport; created in a running event loop."""
+
+    def __init__(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._active: set[Expiry] = set()
+        self._handle: asyncio.TimerHandle | None = None
+        self._first = inf
+        """The earliest end, for which the timer was set."""
+        self._goes_off = inf
+
+    def start(self, seconds: float) -> Expiry:
+        """Cancel the current task in `seconds`, unless `stop` comes first."""
+        task = asyncio.current_task(self._loop)
+        assert task is not None
+        expiry = Expiry(task, task.cancelling(), self._loop.time() + seconds)
+        self._active.add(expiry)
+        if expiry.ends < self._first:
+            self._set(expiry.ends, seconds)
+        return expiry
+
+    def stop(self, expiry: Expiry) -> None:
+        """End a time limit, whether or not its time was over."""
+        self._active.discard(expiry)
+        if expiry.is_over:
+            expiry.withdraw()
+
+    def close(self) -> None:
+        """Cancel the timer."""
+        if self._handle is not None:
+            self._handle.cancel()
+        self._handle, self._first, self._goes_off = None, inf, inf
+
+    def _set(self, ends: float, seconds: float) -> None:
+        """Let the timer go off at `ends`, which is `seconds` away."""
+        self.close()
+        # Long limits end at whole seconds, as aiohttp's do, so that the timer ends many of them at once.
+        at = ceil(ends) if seconds >= _LONG else ends
+        self._handle, self._first, self._goes_off = self._loop.call_at(at, self._expire), ends, at
+
+    def _expire(self) -> None:
+        # The event loop may be early by the resolution of its clock.
+        now = max(self._loop.time(), self._goes_off)
+        for expiry in [each for each in self._active if each.ends <= now]:
+            self._active.discard(expiry)
+            expiry.expire()
+        self.close()
+        if self._active:
+            first = min(expiry.ends for expiry in self._active)
+            self._set(first, first - now)

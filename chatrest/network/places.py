@@ -1,0 +1,249 @@
+"""The places of a pool: how many calls run at once, and how the apps of a region share them.
+
+| a call                                           | may take a place                                      |
+|--------------------------------------------------|-------------------------------------------------------|
+| of any app, interactive                          | while fewer than `count` are taken                    |
+| of any app, bulk                                 | while bulk calls hold fewer than nine tenths of them  |
+| of an app below its share, while the pool lends  | beyond `count`                                        |
+
+The share of an app is `count` divided by the number of apps that hold or await a place, at least 1; bulk
+calls have nine tenths of it. One app alone has all places. A free place goes to an interactive waiter before
+a bulk one, then to the app that holds the fewest, then in turn.
+
+Places cannot be taken back from calls that are never answered. So the pool lends: once a call of an app below
+its share has waited for `MOMENT`, such apps get places beyond `count` at once, and those that hold more than
+their share get none, until fewer than `count` are taken again. While calls are answered within a moment, no
+more than `count` places are ever taken.
+
+Guarantee: while fewer than `count` apps hang (nine tenths of it, for bulk calls), a call of another app that
+holds less than its share waits for a moment at most, and not at all while the pool lends already. With one
+place there is nothing to share; `count` apps that hang fill the pool with a place each.
+
+Price: the app with the i-th most places holds at most `count / i`. With 100 places, one app that hangs lets
+150 be taken at most, two 183, five 244, and any number 482.
+
+Cancellation is safe at any await: a place that was given to a cancelled call goes to the next one. Every
+operation costs the same for any number of apps.
+"""
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Iterator
+from operator import attrgetter
+from typing import Final, final
+from weakref import WeakValueDictionary
+
+from .lanes import PRIORITIES, LaneQueues, Priority, Waiter
+
+MOMENT: Final = 0.1
+"""Seconds that a call of an app below its share waits before the pool lends."""
+
+
+@final
+class AppShare:
+    """The places that one app holds, and its calls that wait for one."""
+
+    __slots__ = ("__weakref__", "held", "lanes", "waiting")
+
+    def __init__(self) -> None:
+        self.held: int = 0
+        self.waiting: int = 0
+        self.lanes: LaneQueues = LaneQueues()
+
+    @property
+    def is_idle(self) -> bool:
+        """True if the app neither holds nor awaits a place."""
+        return not self.held and not self.waiting
+
+
+@final
+class PrioritySemaphore:
+    """The places of a pool, shared by apps: the rules are at the top of this file."""
+
+    def __init__(self, count: int) -> None:
+        self.count = count
+        self.active: int = 0
+        """The number of places that are taken."""
+        self.waiting: int = 0
+        """The number of calls that wait for a place."""
+        self.is_lending: bool = False
+        self._limits: dict[Priority, int] = {"interactive": count, "bulk": count - count // 10}
+        self._bulk = 0
+        self._apps = 0  # that hold or await a place
+        self._holders = 0  # apps that hold a place
+        self._rankings = {lane: _Ranking() for lane in PRIORITIES}
+        self._timer: asyncio.TimerHandle | None = None
+        # A share lives as long as a rate gate of its app does.
+        self._shares: WeakValueDictionary[str, AppShare] = WeakValueDictionary()
+
+    def share(self, app_id: str) -> AppShare:
+        """Return the share of an app; the caller keeps it for as long as it uses it."""
+        share = self._shares.get(app_id)
+        if share is None:
+            share = self._shares[app_id] = AppShare()
+        return share
+
+    def try_acquire(self, share: AppShare, lane: Priority) -> bool:
+        """Take a place if the rules allow it now; return False otherwise."""
+        # This overtakes no waiter: whoever may take a place does not wait.
+        is_free = self.active < self.count and lane == "interactive"  # the most frequent case
+        if not is_free and not self._admits(share, lane):
+            return False
+        self._change(share, lane, 1)
+        return True
+
+    async def acquire(self, share: AppShare, lane: Priority) -> None:
+        """Wait for a place and take it."""
+        if self.try_acquire(share, lane):
+            return
+        waiter = self._join(share, lane)
+        try:
+            await waiter.wait()
+        except asyncio.CancelledError:
+            if waiter.served:  # it got a place at the same moment
+                self.release(share, lane)
+            else:
+                self._drop(share, waiter)
+            raise
+
+    def release(self, share: AppShare, lane: Priority) -> None:
+        """Free a place, or pass it to the next waiter."""
+        self._change(share, lane, -1)
+        if self.waiting or self.is_lending:
+            self._serve()
+
+    # ── the rules ──
+
+    def _has_room(self, lane: Priority) -> bool:
+        return self.active < self.count and (lane == "interactive" or self._bulk < self._limits[lane])
+
+    def _admits(self, share: AppShare, lane: Priority) -> bool:
+        return self._has_room(lane) or (self.is_lending and self._is_below_share(share, lane))
+
+    def _is_below_share(self, share: AppShare, lane: Priority) -> bool:
+        limit = self._limits[lane]
+        apps = self._apps + share.is_idle
+        # The shares add up to no more than the limit, unless there are more apps than places.
+        return share.held < max(1, limit // apps) and self._holders < limit
+
+    def _serve(self) -> None:
+        """Give places to waiters as long as the rules allow it."""
+        if self._has_room("interactive") and self._has_room("bulk"):
+            self.is_lending = False
+        for lane in PRIORITIES:
+            ranking = self._rankings[lane]
+            # If the app with the fewest places gets none, no other app does.
+            while (share := ranking.first()) is not None and self._admits(share, lane):
+                waiter = share.lanes.first(lane)
+                assert waiter is not None
+                self._change(share, lane, 1)
+                share.lanes.serve(waiter)
+                self._leave(share, lane)
+        self._watch()
+
+    # ── lending ──
+
+    def _watch(self) -> None:
+        """Start the timer if a call waits whose app is below its share."""
+        if self._timer is not None or self.is_lending or not self.waiting:
+            return
+        # Neither one app alone nor more apps than places have an app below its share: the frequent cases.
+        waiter = self._neediest() if self._apps > 1 and self._holders < self.count else None
+        if waiter is not None:
+            # The time of the loop: a session's own sleep may return at once, with nobody having waited.
+            loop = asyncio.get_running_loop()
+            self._timer = loop.call_at(waiter.joined + MOMENT, self._lend_to, waiter)
+
+    def _lend_to(self, waiter: Waiter) -> None:
+        self._timer = None
+        still_waits = not (waiter.served or waiter.dropped)
+        self.is_lending = still_waits and self._neediest() is not None
+        self._serve()
+
+    def _neediest(self) -> Waiter | None:
+        """Return the waiter, of an app below its share, that has waited longest; None if there is none.
+
+        Of the apps with equally many places only the one whose turn it is counts.
+        """
+        waiters = (
+            share.lanes.first(lane)
+            for lane in PRIORITIES
+            for share in self._rankings[lane].heads()
+            if self._is_below_share(share, lane)
+        )
+        return min(filter(None, waiters), key=attrgetter("joined"), default=None)
+
+    # ── counts ──
+
+    def _change(self, share: AppShare, lane: Priority, step: int) -> None:
+        """Take a place for an app (`step` is 1) or free it (-1)."""
+        ranked = self._unrank(share) if share.waiting else None
+        held = share.held
+        share.held = held + step
+        self.active += step
+        if lane == "bulk":
+            self._bulk += step
+        if not held or not share.held:
+            self._holders += step
+            if not share.waiting:
+                self._apps += step
+        if ranked is not None:
+            for ranking in ranked:
+                ranking.add(share)
+
+    def _join(self, share: AppShare, lane: Priority) -> Waiter:
+        self._apps += share.is_idle
+        self.waiting += 1
+        share.waiting += 1
+        waiter = share.lanes.join(lane)
+        if share.lanes.count(lane) == 1:
+            self._rankings[lane].add(share)
+        self._watch()
+        return waiter
+
+    def _drop(self, share: AppShare, waiter: Waiter) -> None:
+        share.lanes.drop(waiter)
+        self._leave(share, waiter.lane)
+        self._apps -= share.is_idle
+        self._serve()  # with fewer apps, the others have larger shares
+
+    def _leave(self, share: AppShare, lane: Priority) -> None:
+        self.waiting -= 1
+        share.waiting -= 1
+        if not share.lanes.count(lane):
+            self._rankings[lane].remove(share)
+
+    def _unrank(self, share: AppShare) -> tuple["_Ranking", ...]:
+        """Remove the app from the rankings before its places change; return those that it was in."""
+        ranked = tuple(self._rankings[lane] for lane in PRIORITIES if share.lanes.count(lane))
+        for ranking in ranked:
+            ranking.remove(share)
+        return ranked
+
+
+@final
+class _Ranking:
+    """The apps that wait in one lane by the number of places that they hold; equal ones in turn."""
+
+    def __init__(self) -> None:
+        self._levels: dict[int, OrderedDict[AppShare, None]] = {}
+
+    def add(self, share: AppShare) -> None:
+        """Add an app behind those that hold as many places."""
+        self._levels.setdefault(share.held, OrderedDict())[share] = None
+
+    def remove(self, share: AppShare) -> None:
+        """Remove an app, which must hold as many places as when it was added."""
+        level = self._levels[share.held]
+        del level[share]
+        if not level:
+            del self._levels[share.held]
+
+    def first(self) -> AppShare | None:
+        """Return the app that holds the fewest places."""
+        # There are few levels: apps with 0, 1, … k places hold k (k + 1) / 2 together.
+        return next(iter(self._levels[min(self._levels)])) if self._levels else None
+
+    def heads(self) -> Iterator[AppShare]:
+        """Yield, for each number of places, the app whose turn it is."""
+        return (next(iter(level)) for level in self._levels.values())

@@ -1,0 +1,135 @@
+"""The gate for the requests of one app and rate class: a slot of the rate limit and a place in the pool.
+
+Interactive requests are served before all waiting bulk requests. Cancellation is safe at any await: a slot
+and a place that were given to a cancelled call go to the next one, and so does the leadership of a lane.
+"""
+
+import asyncio
+from typing import Final, final
+
+from ..core.pacer import Pacer, Signal
+from .lanes import LaneQueues, Priority, Waiter
+from .places import AppShare, PrioritySemaphore
+from .timing import Timing
+
+_POLL_SECONDS: Final = 0.25  # while the end of a limit is unknown, any reply may show it
+_YIELD_SECONDS: Final = 0.01  # bulk checks again after this while an interactive call goes first
+
+
+@final
+class RateGate:
+    """The gate for requests of one app and rate class: it gives each one a slot of the pacer and a place.
+
+    Slot and place are taken at the same moment, and neither is held while waiting for the other. Otherwise
+    the paced calls of one app would fill the pool for all apps, and unused slots would accumulate at a full
+    pool and be used in one burst. Waiters follow the leader–follower pattern: one waiter of each lane is the
+    leader, which sleeps until the next slot and waits for a place for the whole lane. No background task.
+    """
+
+    def __init__(self, pacer: Pacer, timing: Timing, places: PrioritySemaphore, app_id: str) -> None:
+        self.pacer = pacer
+        self.share: AppShare = places.share(app_id)
+        """The places that the app holds, in all rate classes."""
+        self.lanes: LaneQueues = LaneQueues()
+        """The waiting requests."""
+        self.replied_at: float = timing.now()
+        """The time of the last reply, or of the start."""
+        self._timing = timing
+        self._places = places
+        self._leaders: dict[Priority, Waiter] = {}
+
+    @property
+    def waiting(self) -> int:
+        """The number of waiting requests."""
+        return len(self.lanes)
+
+    @property
+    def interval(self) -> float:
+        """The seconds between two slots; 0 without a bound."""
+        return 1 / self.pacer.rate if self.pacer.rate else 0.0
+
+    def delay(self, lane: Priority) -> float:
+        """Return the seconds until the next slot for the first waiter of a lane."""
+        return self.pacer.delay(self._timing.now(), urgent=lane == "interactive")
+
+    def expected(self, lane: Priority) -> float:
+        """Return the estimated seconds that a new request in `lane` would wait for its slot."""
+        return self.delay(lane) + self.lanes.ahead(lane) * self.interval
+
+    def observe(self, signal: Signal, sent: float) -> None:
+        """Pass the rate limit signal of the reply to a request that was sent at `sent` to the pacer."""
+        self.replied_at = now = self._timing.now()
+        self.pacer.observe(now, signal, sent)
+
+    def forget(self) -> None:
+        """Tell the pacer that a request brought no reply."""
+        self.pacer.forget()
+
+    def try_enter(self, lane: Priority, now: float) -> bool:
+        """Take a slot and a place if both are free at `now`; return False otherwise."""
+        lanes, pacer, urgent = self.lanes, self.pacer, lane == "interactive"
+        if (
+            lanes.interactive
+            or (lanes.bulk and not urgent)
+            or pacer.delay(now, urgent=urgent) > 0
+            or not self._places.try_acquire(self.share, lane)
+        ):
+            return False
+        pacer.take(now, urgent=urgent)
+        return True
+
+    async def enter(self, lane: Priority) -> None:
+        """Wait for a slot and a place, and take both."""
+        if self.try_enter(lane, self._timing.now()):
+            return
+        waiter = self.lanes.join(lane)
+        try:
+            while not waiter.served:
+                if self._leaders.setdefault(lane, waiter) is waiter:
+                    await self._lead(lane, waiter)
+                else:
+                    await waiter.wait()
+        except asyncio.CancelledError:
+            if waiter.served:  # it was served at the same moment
+                self.pacer.give_back()
+                self.release(lane)
+            raise
+        finally:
+            self.lanes.drop(waiter)
+            if self._leaders.get(lane) is waiter:
+                self._promote(lane)
+
+    def release(self, lane: Priority) -> None:
+        """Free the place of a request that has ended."""
+        self._places.release(self.share, lane)
+
+    async def _lead(self, lane: Priority, own: Waiter) -> None:
+        """Serve the waiters of the lane in order until `own` is served."""
+        while not own.served:
+            delay = self.delay(lane)
+            if delay > 0:
+                await self._timing.sleep(min(delay, _POLL_SECONDS) if self.pacer.is_probing else delay)
+            elif lane == "bulk" and self.lanes.interactive:
+                await self._timing.sleep(_YIELD_SECONDS)
+            elif await self._wait_for_place(lane):
+                self.pacer.take(self._timing.now(), urgent=lane == "interactive")
+                self.lanes.serve(self.lanes.first(lane) or own)
+
+    async def _wait_for_place(self, lane: Priority) -> bool:
+        """Wait for a place; release it and return False if there is no free slot by then."""
+        if self._places.try_acquire(self.share, lane):
+            return True
+        await self._places.acquire(self.share, lane)
+        if self.delay(lane) > 0:
+            self.release(lane)
+            return False
+        return True
+
+    def _promote(self, lane: Priority) -> None:
+        """Make the next waiter of the lane its leader."""
+        first = self.lanes.first(lane)
+        if first is None:
+            del self._leaders[lane]
+        else:
+            self._leaders[lane] = first
+            first.wake()

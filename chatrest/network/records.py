@@ -1,0 +1,153 @@
+"""Telemetry of one call: its records, and the context managers that listeners put around it.
+
+The records are made with all their fields written out, as a call with `**` takes five times as long.
+"""
+
+from contextlib import AbstractContextManager
+from functools import lru_cache
+from typing import Any, final
+from urllib.parse import urlsplit
+
+from ..core.endpoint import Call
+from ..core.retry import Attempts
+from ..core.wire import Headers, Request, check_headers
+from ..errors import ConnectError
+from ..telemetry import LISTENER_FAILED, LOGGER, Attempt, CallStart, Listener, Outcome
+from .options import CallOptions
+from .progress import Durations, Progress
+
+
+@final
+class CallScope:
+    """The context managers that listeners put around one call, as one: see `telemetry.CallListener`.
+
+    Entering it gives the headers that the listeners add. No exception of a listener leaves it.
+    """
+
+    __slots__ = ("_entered", "_listeners", "_start")
+
+    def __init__(self, listeners: tuple[Listener, ...], start: CallStart) -> None:
+        self._listeners, self._start = listeners, start
+        self._entered: list[AbstractContextManager[Any]] = []
+
+    def __enter__(self) -> Headers:
+        headers = Headers()
+        try:
+            for listener in self._listeners:
+                self._enter(listener, headers)
+        except BaseException:  # such as KeyboardInterrupt: `__exit__` is not called then
+            self._leave()
+            raise
+        return headers
+
+    def __exit__(self, *_: object) -> None:
+        self._leave()
+
+    def _enter(self, listener: Any, headers: Headers) -> None:
+        try:
+            if not hasattr(listener, "around_call"):
+                return
+            manager = listener.around_call(self._start)
+            added = manager.__enter__()
+            self._entered.append(manager)
+            for name, value in check_headers(added).items():
+                headers.setdefault(name, value)
+        except Exception:
+            LOGGER.exception(LISTENER_FAILED)
+
+    def _leave(self) -> None:
+        """Leave the context managers, the last one first, and without the error of the call."""
+        while self._entered:
+            manager = self._entered.pop()
+            try:
+                manager.__exit__(None, None, None)
+            except Exception:
+                LOGGER.exception(LISTENER_FAILED)
+
+
+def call_start(number: int, call: Call[Any], request: Request, options: CallOptions) -> CallStart:
+    """Return the record of a call that begins; `number` is its number in the process."""
+    address, port = _server("/".join(request.url.split("/", 3)[:3]))
+    return CallStart(
+        call=number,
+        operation=call.endpoint.name,
+        method=call.endpoint.method,
+        template=call.endpoint.path,
+        app_id=options.destination.app_id,
+        region=options.destination.region,
+        server_address=address,
+        server_port=port,
+    )
+
+
+@lru_cache(1024)
+def _server(origin: str) -> tuple[str, int]:
+    """Return the host and port of an origin such as `https://host`."""
+    parts = urlsplit(origin)
+    return parts.hostname or "", parts.port or (80 if parts.scheme == "http" else 443)
+
+
+def attempt_record(
+    start: CallStart,
+    progress: Progress,
+    spent: Durations,
+    attempts: Attempts,
+    *,
+    error_name: str | None,
+    cause: BaseException | None,
+) -> Attempt:
+    """Return the record of the attempt that has just ended.
+
+    `attempts` includes this one if it failed and a repetition was considered; `cause` is the error of the
+    attempt before.
+    """
+    reply, is_planned = progress.reply, attempts.count == progress.number
+    # The error of a region that is down names a time: the breaker raised it, without a connection.
+    is_down = (
+        is_planned and isinstance(attempts.error, ConnectError) and attempts.error.retry_after is not None
+    )
+    return Attempt(
+        call=start.call,
+        operation=start.operation,
+        method=start.method,
+        template=start.template,
+        app_id=start.app_id,
+        region=start.region,
+        server_address=start.server_address,
+        server_port=start.server_port,
+        number=progress.number,
+        status=None if reply is None else reply.status,
+        reply_bytes=0 if reply is None else len(reply.body),
+        paced=spent.paced,
+        queued=spent.queued,
+        network=spent.network,
+        decoded=spent.decoded,
+        pause=attempts.pause if is_planned else None,
+        reached_network=not is_down and (is_planned or progress.stage == "network"),
+        error=error_name,
+        cause=None if cause is None else type(cause).__name__,
+    )
+
+
+def outcome_record(start: CallStart, progress: Progress, now: float, error_name: str | None) -> Outcome:
+    """Return the record of a call that ended at `now`."""
+    reply = progress.reply
+    return Outcome(
+        call=start.call,
+        operation=start.operation,
+        method=start.method,
+        template=start.template,
+        app_id=start.app_id,
+        region=start.region,
+        server_address=start.server_address,
+        server_port=start.server_port,
+        attempts=progress.number,
+        seconds=now - progress.began,
+        paced=progress.paced,
+        queued=progress.queued,
+        network=progress.network,
+        decoded=progress.decoded,
+        waited=progress.waited,
+        status=None if reply is None else reply.status,
+        error=error_name,
+    )

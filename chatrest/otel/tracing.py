@@ -1,0 +1,165 @@
+"""Spans: one client span for each call, with one event for each attempt.
+
+Names and attributes follow the semantic conventions for HTTP client spans. The name of a span is the method
+and the path's template. A span contains no uid, query, body or key, therefore `url.full` is left out.
+
+There is no span for each attempt. The conventions prefer one for each request on the network, and allow one
+for the whole operation of a client instead. Here the call is what the caller waits for: it may spend most of
+its time waiting for the rate limit, for a place or between attempts, when there is no request to make a span
+of. Almost all calls have one attempt, so a second span would double the cost and show nothing new. All
+requests of a call send the same `traceparent`. `OpenTelemetryMetrics` has the durations of single requests.
+"""
+
+from collections.abc import Mapping
+from contextvars import ContextVar, Token
+from typing import Final, TypeAlias, final
+
+from ..core.arguments import check_unquoted
+from ..telemetry import LOGGER, Attempt, CallListener, CallStart, Outcome, Record
+from .api import TextMapPropagator, TraceContextTextMapPropagator, context, trace
+
+_Attributes: TypeAlias = dict[str, str | int | float]
+
+_ENTERED: Final[ContextVar[bool]] = ContextVar("chatrest_call_span_entered")
+
+
+@final
+class OpenTelemetryListener(CallListener):
+    """A `CallListener` for `AsyncSession(telemetry=…)` that makes spans.
+
+    The span is current while the call runs, so logs of that time belong to it. Its parent is the current span
+    of the task that awaits the call.
+
+    - `tracer`: by default the global provider's.
+    - `propagate`: True sends the headers `traceparent` and `tracestate` of W3C Trace Context with each
+      request, and never baggage, as that may hold data of users. A propagator in its place, such as
+      `opentelemetry.propagate.get_global_textmap()`, sends what it injects. False, the default, sends
+      nothing. Headers that the request already has are not replaced.
+
+    Raises `RequestInvalidError` if `propagate` is something else.
+    """
+
+    def __init__(
+        self, tracer: trace.Tracer | None = None, *, propagate: bool | TextMapPropagator = False
+    ) -> None:
+        allowed = "True, False, or a TextMapPropagator"
+        check_unquoted(isinstance(propagate, bool | TextMapPropagator), "propagate", propagate, allowed)
+        self._tracer = tracer or trace.get_tracer("chatrest")
+        self._propagator = TraceContextTextMapPropagator() if propagate is True else propagate or None
+        self._spans: dict[int, trace.Span] = {}
+
+    def around_call(self, start: CallStart) -> "_CallSpan":
+        """Return the context manager that makes the span of a call current."""
+        return _CallSpan(start, self._tracer, self._propagator, self._spans)
+
+    def __call__(self, record: Record) -> None:
+        """Add a record to the span of its call."""
+        span = self._spans.get(record.call)
+        if span is None or not span.is_recording():
+            return
+        if isinstance(record, Attempt):
+            span.add_event("attempt", _of_attempt(record))
+            return
+        span.set_attributes(_of_outcome(record))
+        if record.error is not None:
+            span.set_status(trace.StatusCode.ERROR)
+
+
+class _CallSpan:
+    """The span of one call, current from `__enter__` to `__exit__`, which ends it."""
+
+    def __init__(
+        self,
+        start: CallStart,
+        tracer: trace.Tracer,
+        propagator: TextMapPropagator | None,
+        spans: dict[int, trace.Span],
+    ) -> None:
+        self._start, self._tracer, self._propagator, self._spans = start, tracer, propagator, spans
+
+    def __enter__(self) -> Mapping[str, str] | None:
+        start = self._start
+        name = f"{start.method} {start.template}"
+        span = self._tracer.start_span(name, kind=trace.SpanKind.CLIENT, attributes=_of_start(start))
+        self._span = self._spans[start.call] = span
+        entered = trace.set_span_in_context(span)
+        headers = self._headers(entered)
+        self._tokens = _ENTERED.set(True), context.attach(entered)  # last: nothing fails after it
+        return headers
+
+    def __exit__(self, *_: object) -> None:
+        try:
+            _detach(*self._tokens)
+        finally:
+            self._spans.pop(self._start.call, None)
+            self._span.end()
+
+    def _headers(self, entered: context.Context) -> Mapping[str, str] | None:
+        if self._propagator is None:
+            return None
+        headers: dict[str, str] = {}
+        try:
+            self._propagator.inject(headers, entered)
+        except Exception:
+            LOGGER.exception("the propagator %s failed", type(self._propagator).__name__)
+            return None
+        return headers
+
+
+def _detach(entered: Token[bool], token: Token[context.Context]) -> None:
+    """Make the span before current again, unless this runs in another context than the call did.
+
+    The garbage collector ends an unfinished call in whatever context it happens to run. The span is not
+    current there, and `context.detach` would log an error.
+    """
+    try:
+        _ENTERED.reset(entered)
+    except ValueError:  # the only way to learn that this is another context
+        return
+    context.detach(token)
+
+
+def _of_start(start: CallStart) -> _Attributes:
+    return {
+        "http.request.method": start.method,
+        "url.template": start.template,
+        "server.address": start.server_address,
+        "server.port": start.server_port,
+        "chatrest.operation": start.operation,
+        "chatrest.app_id": start.app_id,
+        "chatrest.region": start.region,
+    }
+
+
+def _of_outcome(outcome: Outcome) -> _Attributes:
+    attributes: _Attributes = {"chatrest.network": outcome.network, "chatrest.decoded": outcome.decoded}
+    waits = (("paced", outcome.paced), ("queued", outcome.queued), ("waited", outcome.waited))
+    attributes.update((f"chatrest.{name}", seconds) for name, seconds in waits if seconds > 0)
+    if outcome.attempts > 1:
+        attributes["http.request.resend_count"] = outcome.attempts - 1
+    _add_ending(attributes, outcome)
+    return attributes
+
+
+def _of_attempt(attempt: Attempt) -> _Attributes:
+    attributes: _Attributes = {
+        "chatrest.attempt": attempt.number,
+        "http.response.body.size": attempt.reply_bytes,
+        "chatrest.paced": attempt.paced,
+        "chatrest.queued": attempt.queued,
+        "chatrest.network": attempt.network,
+        "chatrest.decoded": attempt.decoded,
+    }
+    if attempt.pause is not None:
+        attributes["chatrest.pause"] = attempt.pause
+    if attempt.cause is not None:
+        attributes["chatrest.cause"] = attempt.cause
+    _add_ending(attributes, attempt)
+    return attributes
+
+
+def _add_ending(attributes: _Attributes, record: Record) -> None:
+    if record.status is not None:
+        attributes["http.response.status_code"] = record.status
+    if record.error is not None:
+        attributes["error.type"] = record.error

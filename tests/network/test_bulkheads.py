@@ -1,0 +1,238 @@
+"""An app that hangs beside others in one region, on real sockets, and the idle state that a pool lets go."""
+
+import asyncio
+import gc
+import tracemalloc
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import pytest
+
+from chatrest import App, AsyncSession, RetryPolicy
+from chatrest.core.pacer import Pace, Signal
+from chatrest.emulator import Emulator
+from chatrest.emulator.weather import HalfOpen
+from chatrest.network import places
+from chatrest.network.lanes import PRIORITIES, Priority
+from chatrest.network.pool import Pool
+from chatrest.network.rate_gates import KEPT
+from chatrest.network.timing import Timing
+from tests.faulty import until
+from tests.network.test_timing import Clock
+
+USER = "/users/user-01"
+NO_RAMP = Pace(rate=1e6, window=1.0)
+"""A pace that lets bulk calls begin all at once."""
+
+
+# ── an app that hangs ──
+
+
+@asynccontextmanager
+async def hanging_beside_healthy(
+    concurrency: int, calls: int, lane: Priority = "interactive"
+) -> AsyncIterator[tuple[AsyncSession, AsyncSession]]:
+    """Views of an app that hangs, with `calls` calls under way, and of a healthy one; both in one region."""
+    async with (
+        Emulator(users=2, messages=0, weather=[HalfOpen()]) as stuck,
+        Emulator(users=2, messages=0) as well,
+        AsyncSession(
+            stuck.app, concurrency=concurrency, retry=RetryPolicy(attempts=1), pace=NO_RAMP
+        ) as session,
+    ):
+        healthy = session.for_app(App("healthy", well.app.api_key, stuck.app.region, base_url=well.base_url))
+        view = session.with_options(priority=lane)
+        tasks = [asyncio.create_task(view.request("GET", USER)) for _ in range(calls)]
+        held = concurrency if lane == "interactive" else concurrency - concurrency // 10
+        await until(lambda: session.pools and session.pools[stuck.app.region].active == held)
+        try:
+            yield session, healthy
+        finally:
+            for task in tasks:
+                task.cancel()
+            done = await asyncio.gather(*tasks, return_exceptions=True)
+        assert all(isinstance(each, asyncio.CancelledError) for each in done)
+        assert (session.pools[stuck.app.region].active, session.pools[stuck.app.region].waiting) == (0, 0)
+
+
+@pytest.fixture
+def short_moment(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A moment of 5 ms, so that no test waits."""
+    monkeypatch.setattr(places, "MOMENT", 0.005)
+
+
+@pytest.mark.usefixtures("tidy", "short_moment")
+@pytest.mark.parametrize("lane", PRIORITIES)
+@pytest.mark.parametrize(("concurrency", "calls"), [(2, 6), (100, 300)])
+async def test_an_app_that_hangs_does_not_stop_another_app_of_its_region(
+    concurrency: int, calls: int, lane: Priority
+) -> None:
+    async with hanging_beside_healthy(concurrency, calls, lane) as (session, healthy):
+        async with asyncio.timeout(5):  # the hanging calls end after 60 s
+            for view in (healthy, healthy.with_options(priority=lane)):
+                users = await asyncio.gather(*(view.request("GET", USER) for _ in range(40)))
+                assert [user["data"]["uid"] for user in users] == ["user-01"] * 40
+        [pool] = session.pools.values()
+        assert pool.active <= concurrency
+        assert {limit.app_id: limit.held for limit in pool.limits}["healthy"] == 0
+        assert pool.waiting == calls - pool.active
+
+
+@pytest.mark.usefixtures("tidy", "short_moment")
+async def test_the_state_of_a_pool_says_who_holds_and_who_waits() -> None:
+    async with hanging_beside_healthy(4, 6) as (session, healthy):
+        await healthy.request("GET", USER)
+        [pool] = session.pools.values()
+        stuck, well = pool.limits
+        assert (stuck.app_id, stuck.held, stuck.interactive, stuck.bulk) == (session.app.app_id, 4, 2, 0)
+        assert (well.app_id, well.held, well.waiting) == ("healthy", 0, 0)
+        assert (pool.active, pool.waiting, pool.is_full, pool.is_lending) == (4, 2, True, True)
+        assert "4 of 4 places in use, lending, 2 waiting" in repr(pool)
+
+
+# ── what is let go ──
+
+
+def make_pool(clock: Clock, pace: Pace = Pace()) -> Pool:  # noqa: B008, a frozen value
+    """A pool whose transport is never used."""
+
+    def connect() -> None:
+        raise AssertionError("nothing is sent")
+
+    return Pool("us", 10, Timing(clock, clock.sleep), connect, pace)  # type: ignore[arg-type]
+
+
+def apps_of(pool: Pool) -> list[str]:
+    return [limit.app_id for limit in pool.state.limits]
+
+
+def call_app(pool: Pool, clock: Clock, app_id: str, signal: Signal = Signal(False)) -> None:  # noqa: B008
+    """A call that goes at once and gets a reply."""
+    gate = pool.gate(app_id, "standard")
+    assert gate.try_enter("interactive", clock())
+    gate.release("interactive")
+    gate.observe(signal, clock())
+
+
+def learn_limit(pool: Pool, clock: Clock, app_id: str) -> None:
+    """Calls at 10 a second, a 429, and a call after it."""
+    for _ in range(50):
+        call_app(pool, clock, app_id)
+        clock.now += 0.1
+    call_app(pool, clock, app_id, Signal(True, retry_after=1.0))
+    clock.now += 1.0
+    call_app(pool, clock, app_id)
+
+
+def test_the_memory_of_many_thousands_of_apps_is_bounded() -> None:
+    clock = Clock(1000.0)
+    pool = make_pool(clock)
+    for number in range(2 * KEPT):
+        call_app(pool, clock, f"early-{number}")
+    gc.collect()
+    tracemalloc.start()
+    try:
+        for number in range(20_000):
+            call_app(pool, clock, f"app-{number}", Signal(False, limit=1e6, remaining=1e6))
+            clock.now += 0.001
+        gc.collect()
+        assert tracemalloc.get_traced_memory()[0] < 1_000_000  # 50 bytes an app
+    finally:
+        tracemalloc.stop()
+    assert len(apps_of(pool)) == KEPT
+
+
+def test_an_app_that_is_held_back_stays_held_back_for_as_long_as_it_must() -> None:
+    clock = Clock(1000.0)
+    pool = make_pool(clock)
+    call_app(pool, clock, "limited", Signal(True, retry_after=30.0))
+    for number in range(3 * KEPT):
+        call_app(pool, clock, f"app-{number}")
+        clock.now += 0.01
+    assert "limited" in apps_of(pool)
+    assert pool.gate("limited", "standard").delay("interactive") == pytest.approx(15.0)
+    assert len(apps_of(pool)) == KEPT
+
+
+def test_a_learnt_limit_is_kept_for_minutes_and_one_that_was_told_is_not() -> None:
+    clock = Clock(1000.0)
+    pool = make_pool(clock)
+    learn_limit(pool, clock, "learnt")
+    call_app(pool, clock, "told", Signal(False, limit=600, remaining=599))
+    learnt, told = pool.state.limits
+    assert (learnt.source, told.source) == ("learnt", "told")
+    began, kept = clock.now, []
+    for seconds in (100.0, 250.0, 310.0):
+        clock.now = began + seconds
+        for number in range(2 * KEPT):
+            call_app(pool, clock, f"app-{seconds}-{number}")
+        kept.append([limit.limit for limit in pool.state.limits if limit.app_id == "learnt"])
+        assert "told" not in apps_of(pool)
+    assert kept == [[learnt.limit], [learnt.limit], []]
+
+
+def test_a_gate_that_a_call_still_uses_is_never_made_twice() -> None:
+    clock = Clock(1000.0)
+    pool = make_pool(clock)
+    gate = pool.gate("app", "standard")
+    assert gate.try_enter("interactive", clock())
+    for number in range(3 * KEPT):
+        call_app(pool, clock, f"app-{number}")
+    assert pool.gate("app", "standard") is gate
+    assert pool.active == 1
+    gate.release("interactive")
+    assert pool.active == 0
+
+
+# ── what is shown ──
+
+
+def test_the_limits_of_a_pool_show_source_rate_and_next_slot() -> None:
+    clock = Clock(1000.0)
+    pool = make_pool(clock)
+    learn_limit(pool, clock, "learnt")
+    call_app(pool, clock, "free")
+    call_app(pool, clock, "told", Signal(False, limit=600, remaining=10))
+    call_app(pool, clock, "struck", Signal(True, retry_after=7.0))
+    learnt, free, told, struck = pool.state.limits
+    assert learnt.rate is not None
+    assert (learnt.limit, learnt.source) == (learnt.rate, "learnt")
+    assert 7 < learnt.rate < 10
+    assert f" limit {learnt.rate:.4g}/s learnt, now {learnt.rate:.4g}/s, " in str(learnt)
+    assert (free.limit, free.rate, free.source, free.next_slot) == (None, None, "none", 0)
+    assert (told.limit, told.source, told.rate_class) == (10, "told", "standard")
+    assert told.rate is None  # nothing is spread before a 429 came
+    assert (struck.source, struck.next_slot) == ("none", 7.0)
+    assert str(free) == "free standard: no limit known, 0 under way"
+    assert str(told) == "told standard: limit 10/s told, 0 under way"
+    assert str(struck).endswith("0 under way, next slot in 7.0 s")
+
+
+def test_a_given_pace_is_shown_as_given() -> None:
+    clock = Clock(1000.0)
+    pool = make_pool(clock, Pace(rate=30, window=1.0))
+    call_app(pool, clock, "app")
+    [limit] = pool.state.limits
+    assert (limit.limit, limit.rate, limit.source) == (30, 30, "given")
+
+
+async def test_the_repr_names_the_apps_that_are_held_back() -> None:
+    loop = asyncio.get_running_loop()
+    pool = Pool("us", 10, Timing(loop.time, asyncio.sleep), lambda: None)  # type: ignore[arg-type, return-value]
+    tasks = []
+    for number in range(5):
+        gate = pool.gate(f"app-{number}", "standard")
+        gate.observe(Signal(True, retry_after=60.0), loop.time())
+        tasks.append(asyncio.create_task(gate.enter("bulk" if number % 2 else "interactive")))
+    await asyncio.sleep(0)
+    assert repr(pool.state) == (
+        "<Pool us: 0 of 10 places in use, 5 waiting, 0 sent, held back: app-0, app-1, app-2 and 2 more>"
+    )
+    first, second = pool.state.limits[:2]
+    assert (first.interactive, first.bulk, second.interactive, second.bulk) == (1, 0, 0, 1)
+    assert first.is_held_back
+    assert " 1 interactive and 0 bulk waiting, next slot in 60.0 s" in str(first)
+    assert not pool.state.is_full
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)

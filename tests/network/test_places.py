@@ -1,0 +1,432 @@
+"""The places of a pool in virtual time: how many at once, in which order, and between apps."""
+
+import asyncio
+from collections import Counter
+
+import pytest
+from hypothesis import example, given, settings, strategies as st
+
+from chatrest.network.lanes import PRIORITIES, Priority
+from chatrest.network.places import MOMENT, AppShare, PrioritySemaphore
+from tests.network.test_timing import virtually
+from tests.network.visits import Task, Visit, ended, play, run_loop, spawn, visits
+
+ONE, TWO, THREE = "app-1", "app-2", "app-3"
+
+
+class MonitoredSemaphore:
+    """A `PrioritySemaphore` with a record of its calls: `order` of all, `inside` for the active ones."""
+
+    def __init__(self, count: int) -> None:
+        self.places = PrioritySemaphore(count)
+        self.shares = {name: self.places.share(name) for name in (ONE, TWO, THREE)}
+        self.most_bulk = count - count // 10
+        self.inside: list[tuple[Priority, object]] = []
+        self.waiting: list[tuple[Priority, object]] = []
+        self.order: list[object] = []
+
+    async def visit(self, lane: Priority, name: object, seconds: float = 0.0, app: str = ONE) -> None:
+        me, share = (lane, name), self.shares[app]
+        self.waiting.append(me)
+        try:
+            await self.places.acquire(share, lane)
+        finally:
+            self.waiting.remove(me)
+        self.inside.append(me)
+        self.order.append(name)
+        self.check()
+        try:
+            await asyncio.sleep(seconds)
+        finally:
+            self.inside.remove(me)
+            self.places.release(share, lane)
+
+    def check(self) -> None:
+        assert len(self.inside) <= self.places.active <= most_places(self.places.count, len(self.shares))
+        if not self.places.is_lending and self.places.active <= self.places.count:
+            assert sum(lane == "bulk" for lane, _ in self.inside) <= self.most_bulk
+
+    def is_empty(self) -> bool:
+        held = sum(share.held for share in self.shares.values())
+        return (self.places.active, self.places.waiting, held, self.inside, self.waiting) == (0, 0, 0, [], [])
+
+
+def most_places(count: int, apps: int) -> int:
+    """The number of places that are taken at most, with loans."""
+    return sum(count // number for number in range(1, apps + 1))
+
+
+def take_all(places: PrioritySemaphore, share: AppShare, lane: Priority = "interactive") -> AppShare:
+    """Hold as many places as an app gets without waiting, for calls that are never answered."""
+    while places.try_acquire(share, lane):
+        pass
+    return share
+
+
+# ── one app ──
+
+
+@settings(max_examples=150, deadline=None, database=None)
+@given(visits, st.sampled_from([1, 2, 3, 9, 10, 11]))
+@example([Visit("bulk", 0, 1, None, 0), Visit("bulk", 0, 1, 1, 0), Visit("bulk", 0, 1, None, 0)], 1)
+def test_no_place_is_lost_and_every_waiter_is_served(visits: list[Visit], count: int) -> None:
+    async def main() -> None:
+        semaphore = MonitoredSemaphore(count)
+
+        async def work(number: int, visit: Visit) -> None:
+            await asyncio.sleep(visit.comes / 2)
+            await semaphore.visit(visit.lane, number, visit.stays / 2, visit.app)
+
+        await play(visits, work)
+        assert all(
+            visit.cancelled is not None or number in semaphore.order for number, visit in enumerate(visits)
+        )
+        assert semaphore.is_empty()
+        assert not semaphore.places.is_lending
+        assert take_all(semaphore.places, semaphore.shares[ONE]).held == count
+
+    virtually(main())
+
+
+@settings(max_examples=100, deadline=None, database=None)
+@given(visits, st.integers(1, 4))
+def test_places_of_an_app_go_to_interactive_calls_first_in_order_of_arrival(
+    visits: list[Visit], count: int
+) -> None:
+    async def main() -> None:
+        semaphore = MonitoredSemaphore(count)
+        first = spawn(*(semaphore.visit("interactive", "first", 5) for _ in range(count)))
+        await run_loop(2)
+        tasks = spawn(*(semaphore.visit(visit.lane, number, 1) for number, visit in enumerate(visits)))
+        await run_loop(2)
+        assert semaphore.places.waiting == len(visits)
+        gone = [number for number, visit in enumerate(visits) if visit.cancelled is not None]
+        for number in gone:
+            tasks[number].cancel()
+        await run_loop(2)
+        assert semaphore.places.waiting == len(visits) - len(gone)
+        await ended(first + tasks)
+        left = [number for number in range(len(visits)) if number not in gone]
+        assert semaphore.order[count:] == sorted(left, key=lambda number: visits[number].lane == "bulk")
+        assert semaphore.is_empty()
+
+    virtually(main())
+
+
+@pytest.mark.parametrize(("count", "bulk"), [(1, 1), (9, 9), (10, 9), (25, 23), (100, 90)])
+def test_one_app_has_all_places_and_a_tenth_is_reserved_for_interactive_calls(count: int, bulk: int) -> None:
+    places = PrioritySemaphore(count)
+    share = places.share(ONE)
+    assert take_all(places, share, "bulk").held == bulk
+    assert take_all(places, share, "interactive").held == places.active == count
+    places.release(share, "interactive")
+    assert not places.try_acquire(share, "bulk") or count == bulk
+
+
+def test_a_thousand_bulk_calls_do_not_delay_an_interactive_one() -> None:
+    async def main() -> None:
+        semaphore, loop = MonitoredSemaphore(10), asyncio.get_running_loop()
+        tasks = spawn(*(semaphore.visit("bulk", number, 1.0) for number in range(1000)))
+        await asyncio.sleep(0.5)
+        assert (semaphore.places.active, semaphore.places.waiting) == (9, 991)
+        began = loop.time()
+        await semaphore.visit("interactive", "first")
+        assert loop.time() == began  # on the place that was kept
+        tasks += spawn(*(semaphore.visit("interactive", f"i{number}", 1.0) for number in range(4)))
+        await asyncio.sleep(0.6)
+        assert [str(name)[0] for name in semaphore.order].count("i") == 4
+        for task in tasks:
+            task.cancel()
+        await ended(tasks)
+        assert semaphore.is_empty()
+
+    virtually(main())
+
+
+@pytest.mark.parametrize("late", [0, 1, 2])
+@pytest.mark.parametrize("apps", [(ONE,), (ONE, TWO)])
+def test_the_place_of_a_cancelled_waiter_goes_to_the_next_one(apps: tuple[str, ...], late: int) -> None:
+    async def main() -> None:
+        semaphore = MonitoredSemaphore(1)
+        share = take_all(semaphore.places, semaphore.shares[THREE], "bulk")
+        tasks = spawn(*(semaphore.visit("bulk", n, app=apps[n % len(apps)]) for n in range(4)))
+        await run_loop(1)
+        semaphore.places.release(share, "bulk")  # to the first, which does not know it yet
+        for task in tasks[: late + 1]:
+            task.cancel()
+        await ended(tasks)
+        assert sorted(map(str, semaphore.order)) == [str(number) for number in range(late + 1, 4)]
+        assert semaphore.is_empty()
+
+    virtually(main())
+
+
+# ── several apps whose calls are answered ──
+
+
+def test_free_places_go_to_the_app_that_holds_the_fewest_then_in_turn() -> None:
+    async def main() -> None:
+        places, order = PrioritySemaphore(6), list[str]()
+        shares = {name: places.share(name) for name in (ONE, TWO, THREE)}
+
+        async def call(name: str, lane: Priority = "interactive") -> None:
+            await places.acquire(shares[name], lane)
+            order.append(name)
+
+        await asyncio.gather(*(call(ONE) for _ in range(5)), call(TWO))
+        order.clear()
+        tasks = spawn(*(call(name) for name in (ONE, ONE, TWO, TWO, THREE, THREE)))
+        await run_loop(2)
+        for _ in range(4):
+            places.release(shares[ONE], "interactive")
+            await run_loop(2)
+        assert order == [THREE, TWO, THREE, ONE]  # 4 1 0, 3 1 1, 2 2 1, 1 2 2 are held when a place is free
+        await ended(tasks[:1] + tasks[4:])
+        tasks[1].cancel()
+        tasks[3].cancel()
+        await ended(tasks)
+        assert (places.active, places.waiting) == (6, 0)
+
+    virtually(main())
+
+
+def test_interactive_calls_of_every_app_go_before_bulk_calls_of_any() -> None:
+    async def main() -> None:
+        semaphore = MonitoredSemaphore(1)
+        share = take_all(semaphore.places, semaphore.shares[THREE])
+        bulk = spawn(*(semaphore.visit("bulk", f"bulk {app}", app=app) for app in (ONE, TWO)))
+        await run_loop(1)
+        urgent = spawn(*(semaphore.visit("interactive", app, app=app) for app in (ONE, TWO, ONE)))
+        await run_loop(1)
+        semaphore.places.release(share, "interactive")
+        await ended(bulk + urgent)
+        assert semaphore.order == [ONE, TWO, ONE, f"bulk {TWO}", f"bulk {ONE}"]  # in turn
+
+    virtually(main())
+
+
+@pytest.mark.parametrize("apps", [1, 2, 7, 1000])
+@pytest.mark.parametrize("lane", PRIORITIES)
+@pytest.mark.parametrize("count", [1, 2, 10, 100])
+def test_no_more_than_count_at_once_while_calls_are_answered(count: int, lane: Priority, apps: int) -> None:
+    async def main() -> None:
+        places, most, served = PrioritySemaphore(count), 0, Counter[int]()
+        shares = [places.share(str(app)) for app in range(apps)]
+
+        async def call(app: int) -> None:
+            nonlocal most
+            share = shares[app]
+            await places.acquire(share, lane)
+            most = max(most, places.active)
+            served[app] += 1
+            await asyncio.sleep(MOMENT / 2)
+            places.release(share, lane)
+
+        await asyncio.gather(*(call(number % apps) for number in range(2 * count + 2000)))
+        assert most == (count if lane == "interactive" else count - count // 10)
+        assert len(served) == apps
+        assert places.active == places.waiting == 0
+
+    virtually(main())
+
+
+# ── apps that hang ──
+
+
+@pytest.mark.parametrize("lanes", [(one, two) for one in PRIORITIES for two in PRIORITIES], ids=str)
+@pytest.mark.parametrize(
+    ("count", "hanging"), [(2, 1), (10, 1), (10, 5), (10, 8), (100, 1), (100, 5), (100, 50)]
+)
+def test_apps_that_hang_delay_another_app_by_a_moment_at_most(
+    count: int, hanging: int, lanes: tuple[Priority, Priority]
+) -> None:
+    async def main() -> None:
+        places, loop = PrioritySemaphore(count), asyncio.get_running_loop()
+        stuck_lane, lane = lanes
+        shares = [places.share(f"hanging {app}") for app in range(hanging)]
+        stuck = spawn(*(places.acquire(share, stuck_lane) for share in shares for _ in range(3 * count)))
+        await asyncio.sleep(1.0)
+        healthy = places.share("healthy")
+        for most_seconds in (MOMENT + 0.001, 0.0, 0.0):
+            began = loop.time()
+            await places.acquire(healthy, lane)
+            assert loop.time() - began <= most_seconds
+            await asyncio.sleep(0.2)
+            places.release(healthy, lane)
+        assert places.active <= most_places(count, hanging)
+        for task in stuck:
+            task.cancel()
+        await ended(stuck)
+
+    virtually(main())
+
+
+@pytest.mark.parametrize(("count", "hanging", "most"), [(2, 1, 3), (10, 1, 15), (10, 5, 23), (10, 10, 27)])
+def test_the_places_that_are_taken_beside_apps_that_hang(count: int, hanging: int, most: int) -> None:
+    async def main() -> None:
+        places = PrioritySemaphore(count)
+        shares = [places.share(str(app)) for app in range(hanging + 1)]
+        tasks: list[Task] = []
+        for share in shares:  # each fills its share before the next one comes
+            tasks += spawn(*(places.acquire(share, "interactive") for _ in range(count)))
+            await asyncio.sleep(1.0)
+        assert places.active == most
+        for task in tasks:
+            task.cancel()
+        await ended(tasks)
+
+    virtually(main())
+
+
+@pytest.mark.parametrize(("count", "share"), [(2, 1), (10, 5), (100, 50)])
+def test_an_app_beside_one_that_hangs_has_its_share_and_the_loan_is_paid_back(count: int, share: int) -> None:
+    async def main() -> None:
+        semaphore = MonitoredSemaphore(count)
+        places, stuck = semaphore.places, take_all(semaphore.places, semaphore.shares[TWO])
+        tasks = spawn(*(semaphore.visit("interactive", number, 1.0) for number in range(3 * share)))
+        await asyncio.sleep(0.5)
+        assert (semaphore.shares[ONE].held, places.active, places.is_lending) == (share, count + share, True)
+        await asyncio.sleep(1.0)
+        assert semaphore.shares[ONE].held == share
+        again = spawn(places.acquire(stuck, "interactive"))
+        for _ in range(share):
+            places.release(stuck, "interactive")
+            await run_loop(2)
+            assert not again[0].done()  # it held more than its share
+        places.release(stuck, "interactive")
+        await ended(again)
+        assert (stuck.held, places.active, places.is_lending) == (count - share, count, False)
+        await ended(tasks)
+        assert not places.is_lending
+
+    virtually(main())
+
+
+def test_calls_beside_an_app_that_hangs_leave_a_tenth_of_the_share_to_interactive_ones() -> None:
+    async def main() -> None:
+        places = PrioritySemaphore(100)
+        stuck, share = places.share(TWO), places.share(ONE)
+        take_all(places, stuck)
+        bulk = spawn(*(places.acquire(share, "bulk") for _ in range(100)))
+        await asyncio.sleep(0.5)
+        assert share.held == 45
+        assert [places.try_acquire(share, "interactive") for _ in range(6)] == [True] * 5 + [False]
+        for task in bulk:
+            task.cancel()
+        await ended(bulk)
+
+    virtually(main())
+
+
+def test_a_waiter_that_is_cancelled_before_its_moment_is_over_lends_nothing() -> None:
+    async def main() -> None:
+        places = PrioritySemaphore(4)
+        take_all(places, stuck := places.share(TWO))
+        tasks = spawn(places.acquire(places.share(ONE), "bulk"))
+        await asyncio.sleep(MOMENT / 2)
+        tasks[0].cancel()
+        await ended(tasks)
+        await asyncio.sleep(1.0)
+        assert (places.active, places.waiting, places.is_lending) == (stuck.held, 0, False) == (4, 0, False)
+
+    virtually(main())
+
+
+# ── anything at any time ──
+
+
+APPS = 3
+
+
+class Model:
+    """Calls of some apps in any order; a call stays until the test ends it, so that any app may hang."""
+
+    def __init__(self, count: int) -> None:
+        self.count = count
+        self.places = PrioritySemaphore(count)
+        self.shares = [self.places.share(str(number)) for number in range(APPS)]
+        self.waiting: list[tuple[int, Priority, Task]] = []
+        self.active: list[tuple[int, Priority]] = []
+
+    async def rest(self, seconds: float) -> None:
+        """Pass time, and move the calls that got a place from `waiting` to `active`."""
+        await asyncio.sleep(seconds)
+        await run_loop(3)
+        self.active += [(app, lane) for app, lane, task in self.waiting if task.done()]
+        self.waiting = [call for call in self.waiting if not call[2].done()]
+
+    def come(self, app: int, lane: Priority) -> None:
+        self.waiting.append((app, lane, *spawn(self.places.acquire(self.shares[app], lane))))
+
+    async def end(self, number: int) -> None:
+        """End a call; its place goes to the app that holds the fewest, of those that wait in the lane."""
+        app, lane = self.active.pop(number % len(self.active))
+        waiting, active = list(self.waiting), len(self.active)
+        self.places.release(self.shares[app], lane)
+        held = Counter(app for app, _ in self.active)
+        await self.rest(0)
+        served = [call for call in waiting if call[2].done()]
+        if len(served) == 1 and active < self.count:
+            [(winner, winners_lane, _)] = served
+            assert held[winner] == min(held[app] for app, lane, _ in waiting if lane == winners_lane)
+            assert winners_lane == "interactive" or not any(lane == "interactive" for _, lane, _ in waiting)
+
+    def cancel(self, number: int) -> None:
+        self.waiting.pop(number % len(self.waiting))[2].cancel()
+
+    def end_and_cancel(self, number: int) -> None:
+        """Cancel a call at the moment at which it may be given a place."""
+        app, lane = self.active.pop(number % len(self.active))
+        self.places.release(self.shares[app], lane)
+        self.cancel(number)
+
+    def check(self) -> None:
+        """Check the counts, the bounds, and that whoever may have a place does not wait."""
+        held = Counter(app for app, _ in self.active)
+        assert [share.held for share in self.shares] == [held[number] for number in range(APPS)]
+        assert (self.places.active, self.places.waiting) == (len(self.active), len(self.waiting))
+        for number, most in enumerate(sorted(held.values(), reverse=True), 1):
+            assert most <= self.count // number
+        assert self.places.is_lending or len(self.active) <= self.count
+        if any(lane == "interactive" for _, lane, _ in self.waiting):
+            assert len(self.active) >= self.count
+
+    def check_shares(self) -> None:
+        """Check that no app below its share waits any more: nothing has happened for a while."""
+        held = Counter(app for app, _ in self.active)
+        share = self.count // max(1, len({*held, *(app for app, _, _ in self.waiting)}))
+        assert all(held[app] >= share for app, lane, _ in self.waiting if lane == "interactive")
+
+
+events = st.tuples(
+    st.sampled_from(["come", "come", "end", "cancel", "end and cancel", "rest", "wait"]),
+    st.integers(0, 59),
+    st.sampled_from(PRIORITIES),
+)
+
+
+@settings(max_examples=300, deadline=None, database=None)
+@given(st.lists(events, max_size=60), st.sampled_from([1, 2, 6, 10]))
+def test_the_rules_hold_whatever_happens(events: list[tuple[str, int, Priority]], count: int) -> None:
+    async def main() -> None:
+        model = Model(count)
+        for event, number, lane in events:
+            if event == "come":
+                for _ in range(1 + number // 12):
+                    model.come(number % APPS, lane)
+            elif event == "end" and model.active:
+                await model.end(number)
+            elif event == "cancel" and model.waiting:
+                model.cancel(number)
+            elif event == "end and cancel" and model.active and model.waiting:
+                model.end_and_cancel(number)
+            await model.rest(2 * MOMENT if event == "wait" else number / 600 if event == "rest" else 0)
+            model.check()
+            if event == "wait":
+                model.check_shares()
+        while model.active:
+            await model.end(0)
+        assert (model.places.active, model.places.waiting, model.places.is_lending) == (0, 0, False)
+        assert model.waiting == []
+
+    virtually(main())

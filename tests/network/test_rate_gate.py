@@ -1,0 +1,219 @@
+"""The rate gate in virtual time: the order, the pace, and what a cancel leaves behind."""
+
+import asyncio
+from itertools import combinations, pairwise
+
+import pytest
+from hypothesis import given, settings, strategies as st
+
+from chatrest.core.pacer import Pace, Pacer, Signal
+from chatrest.network.lanes import Priority
+from chatrest.network.places import PrioritySemaphore
+from chatrest.network.rate_gate import RateGate
+from chatrest.network.timing import Timing
+from tests.network.test_timing import timing, virtually
+from tests.network.visits import Visit, ended, play, run_loop, spawn, visits
+
+
+def make_gate(pacer: Pacer, timing: Timing, count: int = 10_000) -> RateGate:
+    """A gate of a pool with so many places that only the pacer holds requests back."""
+    return RateGate(pacer, timing, PrioritySemaphore(count), "app-1")
+
+
+class MonitoredGate:
+    """A `RateGate` with a record of its calls and their times in `order`."""
+
+    def __init__(self, rate: float | None = None, window: float = 60.0) -> None:
+        self.gate = make_gate(Pacer(Pace(rate=rate, window=window)), timing())
+        self.began = asyncio.get_running_loop().time()
+        self.order: list[tuple[object, float]] = []
+
+    async def go(self, lane: Priority, name: object) -> None:
+        await self.gate.enter(lane)
+        self.order.append((name, asyncio.get_running_loop().time() - self.began))
+
+    def spend(self) -> "MonitoredGate":
+        """Take every available slot."""
+        while self.gate.try_enter("bulk", self.began):
+            pass
+        return self
+
+    @property
+    def names(self) -> list[object]:
+        return [name for name, _ in self.order]
+
+    def is_free(self) -> bool:
+        return self.gate.waiting == 0
+
+
+@settings(max_examples=150, deadline=None, database=None)
+@given(visits, st.sampled_from([60.0, 120.0, 600.0]))
+def test_no_slot_is_lost_and_every_waiter_gets_one(visits: list[Visit], rate: float) -> None:
+    async def main() -> None:
+        monitored = MonitoredGate(rate)
+
+        async def work(number: int, visit: Visit) -> None:
+            await asyncio.sleep(visit.comes / 2)
+            await monitored.go(visit.lane, number)
+
+        await play(visits, work)
+        stayed = {number for number, visit in enumerate(visits) if visit.cancelled is None}
+        assert stayed <= set(monitored.names)
+        assert monitored.is_free()
+        times = [time for _, time in monitored.order]
+        assert times == sorted(times)
+        gap, ahead = 60 / rate, max(1.0, 0.02 * rate - 1)
+        for first, last in combinations(range(len(times)), 2):
+            assert times[last] - times[first] >= (last - first - ahead) * gap - 1e-3
+        # Nobody comes after 3 s: from then on a turn is given as soon as it has come.
+        assert not times or times[-1] <= 3 + gap * len(visits) + 1e-3
+
+    virtually(main())
+
+
+@settings(max_examples=100, deadline=None, database=None)
+@given(visits)
+def test_slots_go_to_interactive_calls_first_in_order_of_arrival(visits: list[Visit]) -> None:
+    async def main() -> None:
+        monitored = MonitoredGate(60.0).spend()
+        tasks = spawn(*(monitored.go(visit.lane, number) for number, visit in enumerate(visits)))
+        await run_loop(2)
+        assert monitored.gate.waiting == len(visits)
+        gone = [number for number, visit in enumerate(visits) if visit.cancelled is not None]
+        for number in gone:
+            tasks[number].cancel()
+        await run_loop(2)
+        left = [number for number in range(len(visits)) if number not in gone]
+        assert monitored.gate.waiting == len(left)
+        await ended(tasks)
+        assert monitored.names == sorted(left, key=lambda number: visits[number].lane == "bulk")
+        times = [time for _, time in monitored.order]
+        # Bulk requests leave a twentieth of the slots to interactive ones.
+        assert all(1.0 - 1e-3 < b - a < 1 / 0.95 + 1e-3 for a, b in pairwise(times))
+        assert not times or 0 < times[0] <= 1.001
+        assert monitored.is_free()
+
+    virtually(main())
+
+
+def test_a_thousand_bulk_requests_delay_an_interactive_one_by_at_most_one_slot() -> None:
+    async def main() -> None:
+        monitored, loop = MonitoredGate(60.0), asyncio.get_running_loop()
+        tasks = spawn(*(monitored.go("bulk", number) for number in range(1000)))
+        await asyncio.sleep(10.5)
+        began = loop.time()
+        assert monitored.gate.waiting > 980
+        await monitored.go("interactive", "me")
+        assert loop.time() - began <= 1.001
+        for task in tasks:
+            task.cancel()
+        await ended(tasks)
+        assert monitored.is_free()
+
+    virtually(main())
+
+
+def test_the_leader_of_a_lane_can_be_cancelled_repeatedly() -> None:
+    async def main() -> None:
+        monitored = MonitoredGate(60.0)
+        tasks = spawn(*(monitored.go("bulk", number) for number in range(200)))
+        for task in tasks[:190]:
+            await asyncio.sleep(0.01)
+            await run_loop(1)
+            task.cancel()
+        await run_loop(3)
+        assert monitored.gate.waiting <= 10
+        await ended(tasks)
+        assert set(range(190, 200)) <= set(monitored.names)
+        assert monitored.order[-1][1] <= 13
+        assert monitored.is_free()
+
+    virtually(main())
+
+
+@pytest.mark.parametrize("late", [0, 1, 2])
+def test_a_leader_cancelled_while_it_wakes_up_is_replaced_by_the_next(late: int) -> None:
+    async def main() -> None:
+        monitored = MonitoredGate(60.0).spend()
+        tasks = spawn(*(monitored.go("bulk", number) for number in range(4)))
+        await run_loop(2)
+        for task in tasks[: late + 1]:
+            task.cancel()
+            await run_loop(1)
+        await ended(tasks)
+        assert monitored.names == list(range(late + 1, 4))
+        assert monitored.is_free()
+
+    virtually(main())
+
+
+def test_the_slot_of_a_cancelled_waiter_does_not_block_the_others() -> None:
+    async def main() -> None:
+        monitored = MonitoredGate(60.0)
+        tasks = spawn(*(monitored.go("bulk", number) for number in range(6)))
+        await asyncio.sleep(1.5)
+        last = monitored.order[-1][1]
+
+        def cancel_all_but_the_last() -> None:
+            for task in tasks[:5]:
+                task.cancel()
+
+        asyncio.get_running_loop().call_at(monitored.began + last + 1.0 + 1e-6, cancel_all_but_the_last)
+        await ended(tasks)
+        assert monitored.names[-1] == 5
+        assert monitored.order[-1][1] <= last + 2.001
+        assert monitored.is_free()
+
+    virtually(main())
+
+
+def test_a_failing_sleep_fails_only_its_own_call() -> None:
+    async def main() -> None:
+        loop, broken = asyncio.get_running_loop(), [True]
+
+        async def sleep(seconds: float) -> None:
+            if broken:
+                broken.clear()
+                raise KeyError("the caller's own")
+            await asyncio.sleep(seconds)
+
+        gate = make_gate(Pacer(Pace(rate=60.0)), Timing(loop.time, sleep))
+        tasks = spawn(*(gate.enter("bulk") for _ in range(5)))
+        done = await asyncio.gather(*tasks, return_exceptions=True)
+        assert [type(each) for each in done].count(KeyError) == 1
+        assert done.count(None) == 4
+
+    virtually(main())
+
+
+def test_a_reply_that_shows_the_end_of_a_limit_releases_the_waiters() -> None:
+    async def main() -> None:
+        monitored = MonitoredGate()
+        gate, began = monitored.gate, monitored.began
+        assert gate.try_enter("interactive", began)
+        gate.observe(Signal(True), began)  # names no time: after a short hold one goes as a probe
+        tasks = spawn(*(monitored.go("interactive", number) for number in range(3)))
+        await asyncio.sleep(5.0)
+        assert monitored.names == [0]
+        gate.observe(Signal(False), began + 5.0)
+        await ended(tasks)
+        assert monitored.names == [0, 1, 2]
+        assert monitored.order[1][1] <= 5.5
+
+    virtually(main())
+
+
+def test_the_expected_wait_of_a_request_is_known_before_it_waits() -> None:
+    async def main() -> None:
+        monitored = MonitoredGate(60.0)
+        assert (monitored.gate.expected("bulk"), monitored.gate.expected("interactive")) == (0, 0)
+        monitored.spend()
+        tasks = spawn(*(monitored.go("bulk", number) for number in range(10)))
+        await run_loop(2)
+        seconds = monitored.gate.expected("bulk")
+        assert seconds - monitored.gate.expected("interactive") == pytest.approx(10)
+        await monitored.go("bulk", "me")
+        assert monitored.order[-1] == ("me", pytest.approx(seconds, abs=1e-3))
+        await ended(tasks)
+
+    virtually(main())

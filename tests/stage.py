@@ -1,0 +1,73 @@
+"""A session in virtual time whose transport gives answers in turn, for tests of telemetry."""
+
+import asyncio
+from typing import Any, ClassVar
+
+import pytest
+from multidict import CIMultiDict
+
+import chatrest.network.client as client_module
+from chatrest import App, AsyncSession
+from chatrest.core.timeouts import Timeouts
+from chatrest.core.wire import Request
+from chatrest.network.transport import Reply
+from chatrest.telemetry import Record
+from tests.faulty import KEY, Time
+
+PAGE = b'{"data":[],"meta":{}}'
+UID = "uid-of-somebody"
+
+
+def reply(status: int = 200, body: bytes = PAGE, **headers: str) -> Reply:
+    """Return a reply; keywords like `retry_after="3"` are headers."""
+    return Reply(
+        status, CIMultiDict({name.replace("_", "-"): value for name, value in headers.items()}), body
+    )
+
+
+async def forever() -> Reply:
+    """An answer that never comes."""
+    await asyncio.Event().wait()
+    raise AssertionError
+
+
+class Stage:
+    """A session whose transport gives the answers in turn, each after `slow` seconds; the last repeats.
+
+    `requests` are the requests that the transport got, `records` those of the default listener. `install` has
+    to be called before.
+    """
+
+    latest: ClassVar["Stage"]
+
+    @staticmethod
+    def install(monkeypatch: pytest.MonkeyPatch) -> None:
+        """Make the latest stage the transport of all sessions."""
+        monkeypatch.setattr(client_module, "Transport", lambda **_: Stage.latest)
+
+    def __init__(self, *answers: Any, slow: float = 0.0, app: App | None = None, **options: Any) -> None:
+        Stage.latest = self
+        self.answers, self.slow = list(answers), slow
+        self.time = Time()
+        self.records: list[Record] = []
+        self.requests: list[Request] = []
+        options = {
+            "telemetry": self.records.append, "dice": lambda: 0.0,
+            "clock": self.time.clock, "sleep": self.time.sleep, **options,
+        }  # fmt: skip
+        self.session = AsyncSession(app or App("app-1", KEY, base_url="https://chat.invalid/v3"), **options)
+
+    async def exchange(self, request: Request, timeouts: Timeouts) -> Reply:
+        self.requests.append(request)
+        self.time.now += self.slow
+        answer = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
+        if isinstance(answer, Exception):
+            raise answer
+        return answer if isinstance(answer, Reply) else await answer()  # type: ignore[no-any-return]
+
+    async def opened(self) -> AsyncSession:
+        return await self.session.__aenter__()
+
+    async def list(self, **options: Any) -> Any:
+        """List the messages of `UID`."""
+        return await (await self.opened()).with_options(**options).messages.list_user(UID).collect()

@@ -1,0 +1,254 @@
+"""The event loop in virtual time: its timers, and that time never overtakes anything under way."""
+
+import asyncio
+import selectors
+import socket
+import struct
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+
+import pytest
+
+from benchmarks import virtual_time
+from benchmarks.virtual_time import StalledError, VirtualTimeLoop, run
+from chatrest import AsyncSession, RequestTimeoutError, RetryPolicy, Timeouts
+from chatrest.emulator import Emulator
+from chatrest.emulator.weather import HalfOpen, Latency
+
+INSTANT = 1e-9
+Handler = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
+
+
+def now() -> float:
+    return asyncio.get_running_loop().time()
+
+
+@pytest.fixture(params=["at once", "late"])
+def delivery(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the system show what arrives at once, or only to those who wait for it."""
+    if request.param == "at once":
+        return
+    select = selectors.DefaultSelector.select
+
+    def select_late(
+        self: selectors.DefaultSelector, timeout: float | None = None
+    ) -> list[tuple[selectors.SelectorKey, int]]:
+        return [] if timeout == 0 else select(self, timeout)
+
+    monkeypatch.setattr(selectors.DefaultSelector, "select", select_late)
+
+
+async def connect(handle: Handler, client: Handler) -> None:
+    """Connect `client` to a server on loopback that runs `handle`; both have ended afterwards."""
+    served = asyncio.Event()
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await ending(handle, reader, writer)
+        served.set()
+
+    server = await asyncio.start_server(serve, "127.0.0.1", 0)
+    async with server:
+        await ending(client, *await asyncio.open_connection(*server.sockets[0].getsockname()))
+        await served.wait()
+
+
+async def ending(handle: Handler, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    """Run `handle`, and close its end."""
+    try:
+        await handle(reader, writer)
+    finally:
+        writer.close()
+        with suppress(ConnectionError):
+            await writer.wait_closed()
+
+
+async def echo(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    while data := await reader.read(1 << 16):
+        writer.write(data)
+        await writer.drain()
+
+
+# ── timers ──
+
+
+def test_timers_ring_in_order_at_their_very_times() -> None:
+    async def main() -> list[tuple[int, float]]:
+        rung: list[tuple[int, float]] = []
+
+        async def ring(seconds: int) -> None:
+            await asyncio.sleep(seconds)
+            rung.append((seconds, now()))
+
+        await asyncio.gather(*(ring(seconds) for seconds in (3600, 1, 86_400 * 3, 60)))
+        return rung
+
+    assert run(main()) == [(1, 1.0), (60, 60.0), (3600, 3600.0), (86_400 * 3, 86_400.0 * 3)]
+
+
+def test_a_timeout_ends_what_takes_longer() -> None:
+    async def main() -> float:
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(300):
+                await asyncio.sleep(301)
+        return now()
+
+    assert run(main()) == 300
+
+
+def test_computing_takes_no_time() -> None:
+    async def main() -> float:
+        for _ in range(1000):
+            await asyncio.sleep(0)
+        return now()
+
+    assert run(main()) == 0
+
+
+def test_a_loop_without_anything_to_wait_for_says_so() -> None:
+    async def main() -> None:
+        await asyncio.get_running_loop().create_future()
+
+    with pytest.raises(StalledError, match="nothing is under way"):
+        run(main())
+
+
+# ── traffic ──
+
+
+@pytest.mark.usefixtures("delivery")
+def test_time_does_not_overtake_bytes() -> None:
+    async def exchange(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        for size in (1, 100, 1 << 20):  # the last one is more than the buffers hold
+            async with asyncio.timeout(INSTANT):
+                writer.write(b"x" * size)
+                assert await reader.readexactly(size) == b"x" * size
+
+    async def main() -> float:
+        async with asyncio.timeout(INSTANT):
+            await connect(echo, exchange)
+        return now()
+
+    assert run(main()) == 0
+
+
+@pytest.mark.usefixtures("delivery")
+@pytest.mark.parametrize("method", ["close", "write_eof"])
+def test_time_does_not_overtake_the_end_of_a_connection(method: str) -> None:
+    async def end(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(b"last")
+        getattr(writer, method)()
+        await reader.read()
+
+    async def read(reader: asyncio.StreamReader, _: asyncio.StreamWriter) -> None:
+        async with asyncio.timeout(INSTANT):
+            assert await reader.read() == b"last"
+
+    run(connect(end, read))
+
+
+@pytest.mark.usefixtures("delivery")
+def test_time_does_not_overtake_a_reset() -> None:
+    async def reset(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        sock = writer.get_extra_info("socket")
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        writer.transport.abort()
+
+    async def read(reader: asyncio.StreamReader, _: asyncio.StreamWriter) -> None:
+        async with asyncio.timeout(INSTANT):
+            with pytest.raises(ConnectionResetError):
+                await reader.read()
+
+    run(connect(reset, read))
+
+
+def test_time_goes_on_beside_bytes_that_nobody_receives(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(virtual_time, "GRACE", 0.001)
+
+    async def pause(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.transport.pause_reading()
+        await asyncio.sleep(20)
+
+    async def write(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(b"unread")
+        await asyncio.sleep(10)
+        assert now() == 10
+        with pytest.raises(ConnectionResetError):
+            await reader.read()
+        assert now() == 20
+
+    run(connect(pause, write))
+
+
+def test_an_end_that_closes_without_reading_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    waits = []
+    select = selectors.DefaultSelector.select
+
+    def note(
+        self: selectors.DefaultSelector, timeout: float | None = None
+    ) -> list[tuple[selectors.SelectorKey, int]]:
+        waits.append(timeout)
+        return select(self, timeout)
+
+    monkeypatch.setattr(selectors.DefaultSelector, "select", note)
+
+    async def close(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.transport.pause_reading()
+        await asyncio.sleep(1)
+
+    async def write(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await asyncio.sleep(1)
+        writer.write(b"unread")
+
+    async def main() -> float:
+        await connect(close, write)
+        await asyncio.sleep(10)
+        return now()
+
+    assert run(main()) == 11
+    assert virtual_time.GRACE not in waits
+
+
+def test_time_waits_for_a_thread() -> None:
+    async def main() -> float:
+        async with asyncio.timeout(INSTANT):
+            assert await asyncio.to_thread(sum, range(300_000)) == 44_999_850_000
+        return now()
+
+    assert run(main()) == 0
+
+
+# ── a session and the emulator ──
+
+
+@pytest.mark.usefixtures("delivery")
+def test_replies_and_timeouts_come_at_their_times() -> None:
+    async def main() -> list[float]:
+        times = []
+        late = Latency(7.5, route="/users/{uid}")
+        silent = HalfOpen(route="/users")
+        async with (
+            Emulator(users=2, messages=0, weather=[late, silent], clock=now) as emulator,
+            AsyncSession(
+                emulator.app,
+                clock=now,
+                timeouts=Timeouts(connect=5, read=30),
+                retry=RetryPolicy(attempts=1),
+            ) as session,
+        ):
+            await session.request("GET", "/users/user-01")
+            times.append(now())
+            with pytest.raises(RequestTimeoutError):
+                await session.request("GET", "/users")
+            times.append(now())
+        return times
+
+    assert run(main()) == [7.5, 37.5]
+
+
+def test_a_loop_is_an_ordinary_one_otherwise() -> None:
+    loop = VirtualTimeLoop()
+    try:
+        assert loop.run_until_complete(asyncio.sleep(5, "result")) == "result"
+        assert loop.time() == 5
+    finally:
+        loop.close()
