@@ -70,6 +70,14 @@ async def test_agents_go_on_by_the_time_of_their_creation() -> None:
     assert [dict(call.position).get("createdAt") for call in sender.calls] == [None, "5"]
 
 
+async def test_agents_are_all_given_where_the_last_page_names_the_way_back_alone() -> None:
+    first = b'{"data":[{"uid":"a","createdAt":5}],"meta":{"next":{"affix":"append","createdAt":5}}}'
+    last = b'{"data":[{"uid":"b","createdAt":6}],"meta":{"previous":{"affix":"prepend","createdAt":6}}}'
+    sender = Sender(first, last, b'{"data":[],"meta":{"current":{"count":0}}}')
+    assert [agent.uid async for agent in Agents(sender).list()] == ["a", "b"]
+    assert [dict(call.position).get("createdAt") for call in sender.calls] == [None, "5", "6"]
+
+
 async def test_lists_at_the_root_are_walks() -> None:
     models = b'[{"model":"m","provider":"p","settings":{"a":1},"default":true},{"model":"m","provider":"q"}]'
     first, second = await given(models).list_models().collect()
