@@ -73,7 +73,7 @@ async def test_agents_go_on_by_the_time_of_their_creation() -> None:
 async def test_agents_are_all_given_where_the_last_page_names_the_way_back_alone() -> None:
     first = b'{"data":[{"uid":"a","createdAt":5}],"meta":{"next":{"affix":"append","createdAt":5}}}'
     last = b'{"data":[{"uid":"b","createdAt":6}],"meta":{"previous":{"affix":"prepend","createdAt":6}}}'
-    sender = Sender(first, last, b'{"data":[],"meta":{"current":{"count":0}}}')
+    sender = Sender(first, last, b'{"data":[],"meta":{"previous":{"affix":"prepend","createdAt":7}}}')
     assert [agent.uid async for agent in Agents(sender).list()] == ["a", "b"]
     assert [dict(call.position).get("createdAt") for call in sender.calls] == [None, "5", "6"]
 
