@@ -14,6 +14,7 @@ from ..store.documents import Document
 from .bodies import read_document
 from .context import Call, Context
 from .documents import DocumentCollection, Operation, in_milliseconds
+from .positioned_pages import PositionedPages
 from .refusals import no_agent, no_tool
 
 API_TOOLS: Final = "agents.api_tools"
@@ -21,6 +22,9 @@ MCP_SERVERS: Final = "agents.mcp_servers"
 TOOL_ACTIONS: Final = "agents.tool_actions"
 """The actions that agents may take: a parent an agent, a key a tool."""
 MODEL: Final = "gpt-4o-mini"
+"""The model of an agent that names none (operations table, agents.create)."""
+PAGES: Final = PositionedPages(member="createdAt", parameter="createdAt", largest=1000)
+"""The paging of agents and their tools."""
 
 Check: TypeAlias = Callable[[Context, Document, str], None]
 """Refuses a name that an agent cannot be given."""

@@ -8,15 +8,12 @@ from typing import Any, Final
 
 from ...queries.agents import AgentTools, DisabledActions, EnabledActions
 from ..store.documents import Document
-from .agent_documents import AGENTS, TOOL_ACTIONS, add_names, matching, remove_names
+from .agent_documents import AGENTS, PAGES, TOOL_ACTIONS, add_names, matching, remove_names
 from .bodies import read_document
 from .context import Call, Context, Handler
 from .documents import serve
 from .envelopes import root_reply, root_success, succeeded
-from .positioned_pages import PositionedPages
 from .refusals import tool_already_added
-
-_PAGES: Final = PositionedPages(member="createdAt", parameter="createdAt", largest=1000)
 
 
 def _integration(slug: str, number: int, *actions: str) -> dict[str, Any]:
@@ -91,7 +88,7 @@ def disable_tool_actions(context: Context, call: Call) -> None:
 
 
 INTEGRATION_HANDLERS: Final[dict[str, Handler]] = {
-    "agents.list_tool_integrations": _PAGES.serve(list_tool_integrations),
+    "agents.list_tool_integrations": PAGES.serve(list_tool_integrations),
     "agents.add_tools": serve(add_names("tools", AgentTools, "tools", _not_added), succeeded()),
     "agents.remove_tools": serve(remove_names("tools", AgentTools, "tools"), succeeded()),
     "agents.list_tool_actions": serve(list_tool_actions, root_reply),

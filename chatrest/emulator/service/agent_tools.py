@@ -18,14 +18,12 @@ from ...queries.agent_tools import (
 )
 from ...queries.agents import AgentApiTools, AgentFrontendActions, AgentMcpServers
 from ..store.documents import Document
-from .agent_documents import API_TOOLS, MCP_SERVERS, Check, add_names, existing, remove_names
+from .agent_documents import API_TOOLS, MCP_SERVERS, PAGES, Check, add_names, existing, remove_names
 from .context import Context, Handler
 from .documents import DocumentCollection, in_milliseconds, serve
 from .envelopes import root_acked, root_reply, succeeded
-from .positioned_pages import PositionedPages
 from .refusals import no_tool
 
-_PAGES: Final = PositionedPages(member="createdAt", parameter="createdAt", largest=1000)
 _PASSWORDS: Final = ("basicAuthUsername", "basicAuthPassword")
 
 
@@ -94,7 +92,7 @@ def _handlers(
 ) -> dict[str, Handler]:
     """Return the handlers of one kind of tools; `member` is the list of an agent, `wire` that of a body."""
     return {
-        f"agents.list_{singular}s": _PAGES.serve(tools.list),
+        f"agents.list_{singular}s": PAGES.serve(tools.list),
         f"agents.get_{singular}": serve(tools.get, root_reply),
         f"agents.create_{singular}": serve(tools.create, root_reply),
         f"agents.update_{singular}": serve(tools.update, root_reply),

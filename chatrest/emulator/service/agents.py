@@ -7,7 +7,7 @@ runs no agent.
 from typing import Any, Final
 
 from ...queries.agents import AgentChanges, NewAgent
-from .agent_documents import AGENTS, NAMED, delete_agent, naming, search_agents
+from .agent_documents import AGENTS, MODEL, NAMED, PAGES, delete_agent, naming, search_agents
 from .agent_integrations import INTEGRATION_HANDLERS
 from .agent_items import ITEM_HANDLERS
 from .agent_knowledge import KNOWLEDGE_HANDLERS
@@ -18,12 +18,10 @@ from .context import Call, Context, Handler
 from .documents import serve
 from .envelopes import root_acked, root_reply, root_success
 from .external_agents import EXTERNAL_HANDLERS
-from .positioned_pages import PositionedPages
 from .refusals import Refusal
 
-_PAGES: Final = PositionedPages(member="createdAt", parameter="createdAt", largest=1000)
 _MODELS: Final[list[dict[str, Any]]] = [
-    {"model": "gpt-4o-mini", "provider": "emulated", "settings": {"temperature": 1}, "default": True},
+    {"model": MODEL, "provider": "emulated", "settings": {"temperature": 1}, "default": True},
     {"model": "emulated-large", "provider": "emulated", "settings": {"temperature": 1}, "default": False},
 ]
 
@@ -54,7 +52,7 @@ def with_agent_errors(handler: Handler) -> Handler:
 HANDLERS: Final[dict[str, Handler]] = {
     name: with_agent_errors(handler)
     for name, handler in {
-        "agents.list": _PAGES.serve(search_agents),
+        "agents.list": PAGES.serve(search_agents),
         "agents.get": serve(AGENTS.get, root_reply),
         "agents.create": serve(naming(create_agent, NewAgent, NAMED), root_reply),
         "agents.update": serve(naming(AGENTS.update, AgentChanges, NAMED), root_success),
