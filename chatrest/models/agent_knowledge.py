@@ -117,7 +117,7 @@ class WebsiteCrawl(Record, frozen=True, gc=False, rename="camel", omit_defaults=
 
 @final
 class ScrapedPage(Record, frozen=True, gc=False, rename="camel", omit_defaults=True):
-    """What a single page says; `timestamp` is an ISO 8601 text."""
+    """The content of a single page; `timestamp` is an ISO 8601 text."""
 
     url: Maybe[str] = UNSET
     title: Maybe[str] = UNSET

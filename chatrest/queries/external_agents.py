@@ -49,9 +49,7 @@ class IntegrationMeta(Checked, frozen=True, kw_only=True, rename="camel"):
     default_user_id: Text | UnsetType = UNSET
 
 
-_Meta: TypeAlias = Annotated[
-    IntegrationMeta, Meta(description="an object with baseUrl, agentId, headers and defaultUserId")
-]
+_Meta: TypeAlias = Annotated[IntegrationMeta, Meta(description="an object with a baseUrl")]
 
 
 @final
