@@ -57,9 +57,9 @@ class AgentIntegrations(Collection):
         """The actions of an integration, in one reply."""
         return self._walk(LIST_TOOL_ACTIONS, uid=uid, slug=slug)
 
-    async def enable_tool_actions(self, uid: str, slug: str, actions: EnabledActions) -> Ack:
+    async def enable_tool_actions(self, uid: str, slug: str, actions_to_enable: EnabledActions) -> Ack:
         """Let an agent take actions of an integration."""
-        return await self._call(ENABLE_TOOL_ACTIONS, actions, uid=uid, slug=slug)
+        return await self._call(ENABLE_TOOL_ACTIONS, actions_to_enable, uid=uid, slug=slug)
 
     async def disable_tool_actions(self, uid: str, slug: str, actions: Sequence[str]) -> Ack:
         """No longer let an agent take actions of an integration."""

@@ -117,9 +117,9 @@ class KnowledgeSources(Collection):
     async def add_knowledge(self, uid: str, source_type: SourceType, unique_ids: Sequence[str]) -> Ack:
         """Let an agent use sources of one kind."""
         body = SourceIds(unique_ids=unique_ids)
-        return await self._call(ADD_KNOWLEDGE, body, uid=uid, sourceType=checked_source(source_type))
+        return await self._call(ADD_KNOWLEDGE, body, uid=uid, sourceType=source_type)
 
     async def remove_knowledge(self, uid: str, source_type: SourceType, unique_ids: Sequence[str]) -> Ack:
         """No longer let an agent use sources of one kind."""
         body = SourceIds(unique_ids=unique_ids)
-        return await self._call(REMOVE_KNOWLEDGE, body, uid=uid, sourceType=checked_source(source_type))
+        return await self._call(REMOVE_KNOWLEDGE, body, uid=uid, sourceType=source_type)

@@ -34,9 +34,9 @@ class KnowledgeTexts(Collection):
         """A text; `NotFoundError` for no such one."""
         return await self._call(GET_TEXT, uniqueId=unique_id)
 
-    async def create_text(self, text: NewKnowledgeText) -> KnowledgeText:
+    async def create_text(self, knowledge_text: NewKnowledgeText) -> KnowledgeText:
         """Add a text, which is then indexed: `poll_knowledge_status` says when it is done. Sent once."""
-        return await self._call(CREATE_TEXT, text)
+        return await self._call(CREATE_TEXT, knowledge_text)
 
     async def update_text(self, unique_id: str, changes: KnowledgeTextChanges) -> KnowledgeAck:
         """Change the title or the content of a text."""
