@@ -115,10 +115,11 @@ def test_an_interactive_message_of_a_bot() -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "goal"), [("form", "anyAction"), ("card", "anyAction"), ("scheduler", "anyOf")]
+    ("kind", "goal"),
+    [("form", "anyAction"), ("card", "anyAction"), ("scheduler", "anyOf"), ("card", "someAction")],
 )
 def test_a_goal_that_a_type_does_not_know_is_refused(kind: Any, goal: Any) -> None:
-    with pytest.raises(RequestInvalidError, match=rf"^interaction_goal = '{goal}': not allowed for the type"):
+    with pytest.raises(RequestInvalidError, match=rf"^interaction_goal = '{goal}': allowed for the type"):
         NewBotMessage.interactive("bob", kind, {}, goal=InteractionGoal(type=goal))
     data = {"interactiveData": {}, "interactionGoal": {"type": goal}}
     with pytest.raises(RequestInvalidError, match=r"^interaction_goal = "):

@@ -67,7 +67,7 @@ async def test_a_reset_conversation_is_accessible_again_with_the_next_message(an
     assert (await ann.conversations.reset_user("bob")).success
     with pytest.raises(PermissionDeniedError, match="ERR_CONVERSATION_NOT_ACCESSIBLE"):
         await ann.conversations.get_user("bob")
-    with pytest.warns(DeprecationWarning), pytest.raises(PermissionDeniedError, match="NOT_ACCESSIBLE"):
+    with pytest.warns(DeprecationWarning, match="conversations.get"), pytest.raises(PermissionDeniedError):
         await ann.conversations.get("ann_user_bob")
     message = await ann.messages.send(NewMessage.text("ann", "again"), on_behalf_of="bob")
     conversation = await ann.conversations.get_user("bob")
