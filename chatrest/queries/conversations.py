@@ -58,8 +58,8 @@ class ConversationPin(Body, frozen=True, kw_only=True, rename="camel"):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if (self.uid is UNSET) == (self.guid is UNSET):
-            raise RequestInvalidError("pinned_conversations: each has a uid or a guid, and not both")
+        if self.uid is UNSET and self.guid is UNSET:
+            raise RequestInvalidError("pinned_conversations: each needs a uid or a guid")
 
 
 if TYPE_CHECKING:

@@ -30,6 +30,14 @@ _TYPES: Final = {
 _REFUSED_GOALS: Final = {"form": "anyAction", "card": "anyAction", "scheduler": "anyOf"}
 
 
+if TYPE_CHECKING:  # the type of an argument: a checked struct makes digits of a number
+    ByteCount: TypeAlias = int | str
+else:
+    ByteCount: TypeAlias = Annotated[
+        str, Meta(pattern=r"\A[0-9]+\Z", description="a whole number of bytes, or its digits")
+    ]
+
+
 @final
 class MultipleReceivers(Body, frozen=True, kw_only=True, rename="camel"):
     """Several receivers of one message: `uids` of users, `guids` of groups; one at least."""
@@ -54,20 +62,12 @@ class NewAttachment(Body, frozen=True, kw_only=True, rename="camel"):
     name: Text | UnsetType = UNSET
     mime_type: Text | UnsetType = UNSET
     extension: Text | UnsetType = UNSET
-    size: (
-        Annotated[str, Meta(pattern=r"\A[0-9]+\Z", description="a whole number of bytes, or its digits")]
-        | int
-        | UnsetType
-    ) = UNSET
+    size: ByteCount | UnsetType = UNSET
 
     def __post_init__(self) -> None:
         if type(self.size) is int and self.size >= 0:
             structs.force_setattr(self, "size", str(self.size))
         super().__post_init__()
-        if isinstance(self.size, int):
-            raise RequestInvalidError(
-                f"size = {self.size}: allowed is a whole number of bytes, or its digits"
-            )
 
 
 @final

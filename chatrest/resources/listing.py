@@ -31,13 +31,11 @@ def walk(send: Send, call: Call[Listing[T]], cursor: Cursor | str | None) -> Wal
         call = structs.replace(call, query=WalkQuery(filter_values(call.query) or {}))
         if call.query.get("count"):
             # Counts come in the place of messages, in one reply (operations table, messages.list).
-            paging = UNPAGED
+            paging = structs.replace(UNPAGED, size=paging.size, acting_size=paging.acting_size)
         paging = paging.filtered_by(call.query)
         filters, sizes = _parted(call.query, paging)
     size = min(sizes) if sizes else min(LARGEST_PAGE, paging.largest)
     size_name = paging.size_name(acting_user)
-    # A list that knows no pages knows no size of them.
-    size_asked = bool(sizes) or endpoint.paging is None
     source = WalkSource(
         fetch=partial(_fetch, send, call),
         rules=Rules(
@@ -45,7 +43,7 @@ def walk(send: Send, call: Call[Listing[T]], cursor: Cursor | str | None) -> Wal
             identify=_identity(send, endpoint.reply),
             size=size,
             size_name=size_name,
-            size_asked=size_asked,
+            size_asked=bool(sizes),
         ),
         name=endpoint.name,
         largest=send.page_sizes.of(send.app_id, endpoint.name, size_name, size),

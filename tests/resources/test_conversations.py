@@ -190,7 +190,7 @@ async def test_the_apps_pins_are_replaced_as_a_whole() -> None:
         lambda c: c.reset_user("bob", preserve_order="yes"),
         lambda c: c.reset_user("bob", conversation_with=""),
         lambda c: c.replace_pinned([{}]),
-        lambda c: c.replace_pinned([{"uid": "a", "guid": "b"}]),
+        lambda c: c.replace_pinned([{"uid": "", "guid": "b"}]),
         lambda c: c.replace_pinned([ConversationPin(uid=str(number)) for number in range(6)]),
         lambda c: c.list(ConversationQuery(pinned_by=["you"])).collect(),
         lambda c: c.list({"unread": True}).collect(),

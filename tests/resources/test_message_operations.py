@@ -202,6 +202,13 @@ async def test_every_parameter_of_the_other_lists_goes_out() -> None:
     }  # fmt: skip
 
 
+@pytest.mark.parametrize("limit", [None, 7])
+async def test_counts_name_the_size_as_their_list_does(limit: int | None) -> None:
+    sender = answering({"data": [{"entityType": "user", "entityId": "bob", "count": 3}]})
+    await Messages(sender).counts(MessageQuery(unread=True, limit=limit))
+    assert sender.asked() == {"unread": "true", "count": "true", "limit": str(limit or 1000)}
+
+
 # ── several receivers ──
 
 SEVERAL = NewMessage(multiple_receivers={"uids": ["bob", "eve"]}, type="text", data={"text": "t"})

@@ -6,7 +6,7 @@ from typing import Any, Final, NamedTuple
 from msgspec.json import encode
 
 from ..store.directory import SYSTEM
-from ..store.message_index import parse_record
+from ..store.message_index import parse_record, thread_list
 from ..store.store import Store
 from .context import Call, Context
 from .envelopes import one_reply
@@ -67,6 +67,15 @@ def _moderates(context: Context, record: dict[str, Any], uid: str) -> bool:
         return False
     member = context.store.members.member(str(record.get("receiver")), uid)
     return member is not None and member.scope in ("admin", "moderator")
+
+
+def count_replies(store: Store, parent: str) -> None:
+    """Write the number of replies into a thread's message, if there is such a message."""
+    number = message_number(parent)
+    record = None if number is None else store.message(number)
+    if number is not None and record is not None:
+        count = store.size(thread_list(str(number)))
+        store.rewrite({number: parse_record(record) | {"replyCount": count}})
 
 
 def message_reply(context: Context, message: StoredMessage, reader: str | None) -> bytes:

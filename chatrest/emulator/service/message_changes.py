@@ -13,7 +13,7 @@ from msgspec.json import encode
 from .bodies import Body, Tags, read_body
 from .context import Call, Context, Handler
 from .envelopes import one_reply
-from .message_access import APP, StoredMessage, changeable_message
+from .message_access import APP, StoredMessage, changeable_message, count_replies
 from .message_body import check_text
 from .refusals import Refusal, bad_request
 
@@ -60,6 +60,7 @@ def delete_message(context: Context, call: Call) -> bytes:
         return _changed(context, call, message, "deleted")
     reply = _changed(context, call, message, "deleted")
     context.store.remove([message.number])
+    count_replies(context.store, str(message.record.get("parentId")))
     return reply
 
 

@@ -9,11 +9,11 @@ from typing import Any, Final, NamedTuple
 
 from msgspec.json import encode
 
-from ..store.message_index import conversation_id, parse_record, thread_list
+from ..store.message_index import conversation_id, parse_record
 from .bodies import read_body
 from .context import Call, Context, Handler
 from .envelopes import one_reply
-from .message_access import APP, StoredMessage, message_record, readable_message
+from .message_access import APP, StoredMessage, count_replies, message_record, readable_message
 from .message_body import MESSAGE_BYTES, MessageBody, addressees, check_addressee, checked_data, message_type
 from .message_refusals import no_bot
 from .moderation_engine import block, disapproved, matching_rule
@@ -62,8 +62,7 @@ def send_thread_message(context: Context, call: Call) -> bytes:
     if not body.receiver and body.multiple_receivers is None:
         body.receiver_type, body.receiver = _other_side(parent, sender)
     answer = _send(context, body, reply)
-    parent.record["replyCount"] = context.store.size(thread_list(str(parent.number)))
-    context.store.rewrite({parent.number: parent.record})
+    count_replies(context.store, str(parent.number))
     for uid in (sender, str(parent.record.get("sender"))):
         context.store.marks.subscribe(parent.number, uid)
     return answer

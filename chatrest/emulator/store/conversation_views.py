@@ -115,7 +115,7 @@ class ConversationViews:
         return None if row is None else (row[0], row[1] or 0)
 
     def unread_count(self, view: View) -> int:
-        """Return how many messages of others a user has not read."""
+        """Return how many messages of others a user has not read; actions and deleted ones do not count."""
         seen = max(view.read_id, view.reset_id)
         count: int = self._db.execute(_UNREAD, (*_named(view, seen),)).fetchone()[0]
         return count

@@ -31,6 +31,17 @@ def test_a_reply_stands_in_the_thread_and_in_the_conversation(chat: Asker) -> No
     assert chat("/v3/messages/1").json["data"]["replyCount"] == 1
 
 
+def test_a_reply_that_is_removed_is_counted_no_more(chat: Asker) -> None:
+    for _ in range(2):
+        reply(chat, 1, "bob", {})
+    chat("/v3/messages/4", method="DELETE", body={"permanent": True})
+    assert chat("/v3/messages/1").json["data"]["replyCount"] == 1
+    assert chat("/v3/threads").json["data"][0]["replyCount"] == 1
+    chat("/v3/messages/5", method="DELETE", body={"permanent": True})
+    assert chat("/v3/messages/1").json["data"]["replyCount"] == 0
+    assert chat("/v3/threads").ids == []
+
+
 def test_a_reply_without_receiver_goes_to_the_other_side(chat: Asker) -> None:
     assert reply(chat, 1, "bob", {}).json["data"]["receiver"] == "ann"
     assert reply(chat, 1, "ann", {}).json["data"]["receiver"] == "bob"
