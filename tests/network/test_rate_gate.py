@@ -1,6 +1,7 @@
 """The rate gate in virtual time: the order, the pace, and what a cancel leaves behind."""
 
 import asyncio
+import tracemalloc
 from itertools import combinations, pairwise
 
 import pytest
@@ -142,6 +143,29 @@ def test_a_coroutine_that_is_closed_while_it_waits_for_a_place_loses_nothing() -
         waiting.close()
         gate.release("interactive")
         assert (places.active, places.waiting, gate.waiting) == (0, 0, 0)
+
+    virtually(main())
+
+
+def test_waiters_that_are_cancelled_behind_one_that_waits_for_long_are_let_go() -> None:
+    async def main() -> None:
+        monitored = MonitoredGate(1.0).spend()
+        tasks = spawn(monitored.go("bulk", 0))
+        await run_loop(1)
+        tracemalloc.start()
+        for _ in range(50):
+            others = spawn(*(monitored.go("bulk", number) for number in range(1, 101)))
+            await run_loop(1)
+            for task in others:
+                task.cancel()
+            await ended(others)
+        del others, task
+        kept, _ = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        assert kept < 200_000
+        assert monitored.gate.waiting == 1
+        await ended(tasks)
+        assert monitored.names[-1] == 0
 
     virtually(main())
 
