@@ -201,7 +201,7 @@ class RateSearch:
         self._change(min(sqrt(self._low * high), self._BELOW * high), now)
         a_few = 10 / self.rate
         if high <= self._NEAR * self._low:
-            self._trial = max(3.0, min(60.0, 8 * strike.held), min(20.0, 10 * a_few))
+            self._trial = max(2.0, min(60.0, 8 * strike.held), min(20.0, 10 * a_few))
         else:
             self._trial = max(1.0, a_few, min(10.0, strike.seconds))
         self._step = self._STEP
