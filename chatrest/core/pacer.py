@@ -238,7 +238,7 @@ class Pacer:
 
     @property
     def limit_source(self) -> LimitSource:
-        """Where the rate comes from: given by the caller, or learnt from replies."""
+        """The source of the rate: given by the caller, learnt from replies, or none."""
         if isinstance(self._curve, _GivenRate):
             return "given"
         return "learnt" if isinstance(self._curve, RateSearch) else "none"

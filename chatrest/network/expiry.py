@@ -21,7 +21,7 @@ class Expiry(Struct, eq=False):
 
     task: asyncio.Task[Any]
     cancelling: int
-    """How many cancellations the task had at the start."""
+    """The number of cancellations that the task had at the start."""
     ends: float
     """In seconds of the event loop's clock."""
     is_over: bool = False
