@@ -240,7 +240,8 @@ class ActiveCall(Generic[R]):
         if isinstance(final, ApiError):
             final.attempts = count
         if self._attempts.log:
-            before = attempt_log(self._attempts.log, str(final).removeprefix(f"{name}: "))
+            attempts, text = self._attempts, str(final).removeprefix(f"{name}: ")
+            before = attempt_log(attempts.log, text, attempts.omitted)
             final.args = (f"{final} (after {count} attempts; {before})",)
         return final
 
