@@ -12,7 +12,14 @@ from .by_number import next_number
 from .endpoint import Pairs
 from .order import Affix, is_ahead, last_id
 from .page_view import END, Onward, PageView, describe, empty_end, place_of
-from .paging import COMPARED_MEMBERS, LARGEST_PAGE, ONE_REPLY, POSITION_MEMBERS, SMALLEST_DEFAULT
+from .paging import (
+    COMPARED_MEMBERS,
+    LARGEST_PAGE,
+    ONE_LIMITED_REPLY,
+    ONE_REPLY,
+    POSITION_MEMBERS,
+    SMALLEST_DEFAULT,
+)
 
 _ATTRIBUTES: Final = dict(POSITION_MEMBERS)
 
@@ -101,12 +108,15 @@ def _sole_reply(view: PageView) -> Onward:
     """Return the end of a list that is documented as one reply, or why it may not be the end.
 
     Such a reply has a largest size, too: the largest page that is documented, or the service's own
-    (`meta.current.limit`), if that can be one. It shows nothing that leads on: a full one may lack records.
+    (`meta.current.limit`), if that can be one. It shows nothing that leads on: a full one may lack records,
+    unless it has as many as the caller asked for.
     """
     current, count = view.page.meta.current, len(view.ids)
     served = 0 if current is None or current.limit is None else current.limit
     limit = served if SMALLEST_DEFAULT <= served <= LARGEST_PAGE else LARGEST_PAGE
-    if view.rules.paging != ONE_REPLY or count < limit:
+    is_sole = view.rules.paging in (ONE_REPLY, ONE_LIMITED_REPLY)
+    is_what_was_asked = view.rules.size_asked and count >= view.rules.size
+    if not is_sole or is_what_was_asked or count < limit:
         return END
     return Onward(error=f"the only reply of this list is full ({count} records), and leads to no further one")
 

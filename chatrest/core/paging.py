@@ -12,6 +12,7 @@
 | `BY_REPLY_PAGE` | the same                                   | `page`, and no size     | the service's |
 | `UNPAGED`    | nothing                                       | nothing                 | the service's |
 | `ONE_REPLY`  | nothing                                       | nothing, and no size    | the service's |
+| `ONE_LIMITED_REPLY` | nothing                                | nothing                 | the service's |
 
 The dialect says what is documented, the reply decides: services of this kind send `meta.cursor` where
 `meta.next` is documented, and positions at the top level (operations table, cursors.conflict).
@@ -122,6 +123,8 @@ BY_REPLY_PAGE: Final = Paging(positions=False, numbered=True, size="")
 """By page numbers, without a size: `meta.pagination` is in the reply, and no parameter in the query."""
 ONE_REPLY: Final = Paging(positions=False, size="")
 """All in one reply, without a size: what an operation without any paging has."""
+ONE_LIMITED_REPLY: Final = Paging(positions=False, size="limit")
+"""All in one reply, of a size that can be asked for: an operation without paging, but with a `limit`."""
 BY_THREAD: Final = Paging(order="id", numbered=True)
 """Replies to a message: `page` in the query, `meta.next` in the reply (operations table,
 messages.list_thread).

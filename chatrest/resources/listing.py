@@ -5,13 +5,13 @@ from functools import cache, partial
 from operator import attrgetter
 from typing import Any, TypeVar
 
-from msgspec import structs
+from msgspec import Struct, structs
 
 from ..core.cursor import Cursor, beginning, resumed
 from ..core.decode import Listing
 from ..core.encode import WalkQuery, filter_values, query_pairs
 from ..core.endpoint import Call, Pairs, Send
-from ..core.paging import LARGEST_PAGE, ONE_REPLY, UNPAGED, Paging
+from ..core.paging import LARGEST_PAGE, ONE_LIMITED_REPLY, ONE_REPLY, UNPAGED, Paging
 from ..core.rows import AsRows, row_identity
 from ..core.walk_state import Rules
 from ..walk import Walk, WalkSource
@@ -26,7 +26,7 @@ def walk(send: Send, call: Call[Listing[T]], cursor: Cursor | str | None) -> Wal
     sizes: tuple[int, ...] = ()
     # An operation that never acts as a user is the same list for every one of them.
     acting_user = None if endpoint.acting == "never" else call.acting_user or send.acting_user
-    paging = ONE_REPLY if endpoint.paging is None else endpoint.paging
+    paging = _one_reply(endpoint.query) if endpoint.paging is None else endpoint.paging
     if call.query is not None:
         call = structs.replace(call, query=WalkQuery(filter_values(call.query) or {}))
         if call.query.get("count"):
@@ -56,10 +56,16 @@ def walk(send: Send, call: Call[Listing[T]], cursor: Cursor | str | None) -> Wal
     return Walk(source, resumed(cursor, start, paging, send.cursor_key))
 
 
+def _one_reply(query: type[Struct] | None) -> Paging:
+    """Return how a list is paged that is documented as one reply, whose query may have a `limit`."""
+    has_limit = query is not None and ONE_LIMITED_REPLY.size in query.__struct_encode_fields__
+    return ONE_LIMITED_REPLY if has_limit else ONE_REPLY
+
+
 def _parted(query: Mapping[str, Any], paging: Paging) -> tuple[Pairs, tuple[int, ...]]:
     """Return what a query says of the list itself, and the page sizes that it asks for."""
     pairs = tuple(query_pairs(query, "repeat"))
-    sizes = tuple([int(value) for name, value in pairs if name in paging.sizes])
+    sizes = tuple([int(value) for name, value in pairs if name in paging.sizes and value.isdecimal()])
     return tuple([pair for pair in pairs if pair[0] not in paging.sizes]), sizes
 
 

@@ -6,7 +6,7 @@ from msgspec import structs
 
 from ...core.decode import ACK, Ack, many, one
 from ...core.endpoint import Endpoint
-from ...core.paging import BY_NEXT, LARGEST_PAGE
+from ...core.paging import BY_NEXT
 from ...models.message import Message
 from ...models.moderation import BlockedMessage, ReviewedMessage
 from ...queries.moderation import (
@@ -22,7 +22,6 @@ from ...queries.moderation import (
 )
 from ...walk import Walk
 from ..collection import Collection, Start
-from .bounded import bounded
 
 FLAG_MESSAGE: Final = Endpoint(
     "moderation.flag_message", "POST", "/messages/{id}/flagged", ACK, "never", body=NewFlag, acting="required"
@@ -71,24 +70,24 @@ class ModeratedMessages(Collection):
         return await self._call(FLAG_MESSAGE, flag, on_behalf_of=on_behalf_of, id=message_id)
 
     def list_flagged_messages(self, *, limit: int | None = None) -> Walk[Message]:
-        """The flagged messages, each with `flagged_by`, in one reply; at most `limit` (1 to 1000) of them.
+        """The flagged messages, each with `flagged_by`, in one reply of `limit` at most (1 to 1000).
 
-        Without a limit, a reply that is full is a `CursorError` after its items: there may be more.
+        Without a limit, 1000 are asked for. A reply that is full ends in a `CursorError`, as there may be more,
+        unless it has the number that the caller asked for.
         """
-        query = LimitQuery(limit=LARGEST_PAGE if limit is None else limit)
-        return bounded(self._walk(LIST_FLAGGED_MESSAGES, query), limit)
+        return self._walk(LIST_FLAGGED_MESSAGES, LimitQuery(limit=limit))
 
     async def review_flagged_message(self, message_id: str, status: FlagStatus) -> Ack:
         """Approve or disapprove a flagged message."""
         return await self._call(REVIEW_FLAGGED_MESSAGE, FlagReview(status=status), id=message_id)
 
     def list_reviewed_messages(self, *, limit: int | None = None) -> Walk[ReviewedMessage]:
-        """The blocked messages that were reviewed, in one reply; at most `limit` (1 to 1000) of them.
+        """The blocked messages that were reviewed, in one reply of `limit` at most (1 to 1000).
 
-        Without a limit, a reply that is full is a `CursorError` after its items: there may be more.
+        Without a limit, 1000 are asked for. A reply that is full ends in a `CursorError`, as there may be more,
+        unless it has the number that the caller asked for.
         """
-        query = LimitQuery(limit=LARGEST_PAGE if limit is None else limit)
-        return bounded(self._walk(LIST_REVIEWED_MESSAGES, query), limit)
+        return self._walk(LIST_REVIEWED_MESSAGES, LimitQuery(limit=limit))
 
     def list_blocked_messages(self) -> Walk[BlockedMessage]:
         """The messages that rules blocked, in one reply."""

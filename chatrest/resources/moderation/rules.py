@@ -4,12 +4,10 @@ from typing import Final
 
 from ...core.decode import ACK, Ack, many, one
 from ...core.endpoint import Endpoint
-from ...core.paging import LARGEST_PAGE
 from ...models.moderation import ModerationRule, Reason, RuleRevision
 from ...queries.moderation import NewReason, NewRule, ReasonName, RuleQuery
 from ...walk import Walk
 from ..collection import Collection
-from .bounded import bounded
 
 LIST_RULES: Final = Endpoint(
     "moderation.list_rules", "GET", "/moderation/rules", many(ModerationRule), query=RuleQuery
@@ -45,12 +43,12 @@ class ModerationRules(Collection):
     """The operations of rules and reasons."""
 
     def list_rules(self, *, limit: int | str | None = None) -> Walk[ModerationRule]:
-        """The rules, in one reply; at most `limit` (1 to 1000, or digits) of them.
+        """The rules, in one reply of `limit` at most (1 to 1000, or digits).
 
-        Without a limit, a reply that is full is a `CursorError` after its items: there may be more.
+        Without a limit, 1000 are asked for. A reply that is full ends in a `CursorError`, as there may be more,
+        unless it has the number that the caller asked for.
         """
-        query = RuleQuery(limit=LARGEST_PAGE if limit is None else limit)
-        return bounded(self._walk(LIST_RULES, query), limit)
+        return self._walk(LIST_RULES, RuleQuery(limit=limit))
 
     async def get_rule(self, rule_id: str) -> ModerationRule:
         """A rule; an error with the code ERR_RULE_NOT_FOUND where there is none."""
