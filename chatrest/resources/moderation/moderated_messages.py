@@ -72,8 +72,8 @@ class ModeratedMessages(Collection):
     def list_flagged_messages(self, *, limit: int | None = None) -> Walk[Message]:
         """The flagged messages, each with `flagged_by`, in one reply of `limit` at most (1 to 1000).
 
-        Without a limit, 1000 are asked for. A reply that is full ends in a `CursorError`, as there may be more,
-        unless it has the number that the caller asked for.
+        Without a limit, 1000 are asked for. A reply that is full ends in a `CursorError`: there may be more,
+        unless it has as many as the caller asked for.
         """
         return self._walk(LIST_FLAGGED_MESSAGES, LimitQuery(limit=limit))
 
@@ -84,8 +84,8 @@ class ModeratedMessages(Collection):
     def list_reviewed_messages(self, *, limit: int | None = None) -> Walk[ReviewedMessage]:
         """The blocked messages that were reviewed, in one reply of `limit` at most (1 to 1000).
 
-        Without a limit, 1000 are asked for. A reply that is full ends in a `CursorError`, as there may be more,
-        unless it has the number that the caller asked for.
+        Without a limit, 1000 are asked for. A reply that is full ends in a `CursorError`: there may be more,
+        unless it has as many as the caller asked for.
         """
         return self._walk(LIST_REVIEWED_MESSAGES, LimitQuery(limit=limit))
 

@@ -45,8 +45,8 @@ class ModerationRules(Collection):
     def list_rules(self, *, limit: int | str | None = None) -> Walk[ModerationRule]:
         """The rules, in one reply of `limit` at most (1 to 1000, or digits).
 
-        Without a limit, 1000 are asked for. A reply that is full ends in a `CursorError`, as there may be more,
-        unless it has the number that the caller asked for.
+        Without a limit, 1000 are asked for. A reply that is full ends in a `CursorError`: there may be more,
+        unless it has as many as the caller asked for.
         """
         return self._walk(LIST_RULES, RuleQuery(limit=limit))
 
