@@ -284,6 +284,8 @@ def test_the_help_of_an_operation_names_its_parameters(name: str) -> None:
     ("name", "words"),
     [
         ("messages.send", "It is sent once"),
+        ("messages.send", "Send message as on_behalf_of, and return it as the service stored it. POST"),
+        ("groups.delete", "Remove a group. DELETE /groups/{guid}"),
         ("users.list", "one JSON line per record"),
         ("users.list", "the size of a page (--limit is the number of records)"),
         ("members.list", "status=available|offline"),
