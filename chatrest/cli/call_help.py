@@ -45,7 +45,8 @@ def describe(endpoint: Endpoint[Any], formatter: click.HelpFormatter) -> None:
         formatter.write_paragraph()
         formatter.write_text(summary(endpoint))
         formatter.write_paragraph()
-        formatter.write_text(f"{endpoint.method} {endpoint.path}")
+        # Not as a text, which is broken at hyphens: a path is to be copied.
+        formatter.write(f"{'':{formatter.current_indent}}{endpoint.method} {endpoint.path}\n")
         formatter.write_paragraph()
         formatter.write_text(" ".join(_sentences(endpoint)))
     for title, places in _SECTIONS:

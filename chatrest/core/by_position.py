@@ -6,12 +6,15 @@ direction of its first page; where the service ignores an id, by page number.
 """
 
 from collections.abc import Hashable
+from typing import Final
 
 from .by_number import next_number
 from .endpoint import Pairs
 from .order import Affix, is_ahead, last_id
 from .page_view import END, Onward, PageView, describe, empty_end, place_of
 from .paging import COMPARED_MEMBERS, POSITION_MEMBERS
+
+_ATTRIBUTES: Final = dict(POSITION_MEMBERS)
 
 
 def by_position(view: PageView, served: tuple[Pairs, bool]) -> Onward:
@@ -112,6 +115,27 @@ def lost_position(view: PageView) -> Onward:
         words = describe(place_of(view.cursor.position))
         return Onward(error=f"the page at {words} has no position that leads on, asked for twice")
     return Onward((("affix", view.ordered.direction), *place))
+
+
+def by_last_item(view: PageView) -> Onward:
+    """From the last item, of a page in the service's order that names no next position."""
+    wire = view.rules.paging.own_member
+    if view.is_below_largest and not view.says_more:
+        return END
+    values = [getattr(item, _ATTRIBUTES[wire], None) for item in view.page.items]
+    places = [value for value in values if isinstance(value, int)]
+    if len(places) < len(values) or not view.has_new:
+        return (
+            END
+            if view.is_short
+            else Onward(error="a full page that brings nothing to go on from leads nowhere")
+        )
+    direction = view.asked.get("affix") or ("prepend" if places[0] > places[-1] else "append")
+    last = max(places) if direction == "append" else min(places)
+    position: Pairs = (("affix", direction), (wire, str(last)))
+    if place_of(position) == place_of(view.cursor.position):
+        return END if view.is_short else Onward(error=f"a full page is all of one {wire}, and leads nowhere")
+    return Onward(position)
 
 
 def own_position(view: PageView, served: Pairs) -> Onward:

@@ -12,8 +12,8 @@ evenly keep within all of these, so only their rate has to be found; `core.rate_
 | held   | after the time that the 429 named; if it      | that time has passed, or a probe is accepted: |
 |        | named none, one probe at a time, after waits  | search, or ramp, or given again               |
 |        | that grow                                     |                                               |
-| ramp   | at the rate of a `Ramp`: too few requests had | a 429: held                                   |
-|        | been accepted, or at too low a rate, to learn |                                               |
+| ramp   | at the rate of a `Ramp`: too few requests had | a 429: held; the documented rate is reached:  |
+|        | been accepted, or at too low a rate, to learn | open                                          |
 |        | a limit from them                             |                                               |
 | search | at the rate of a `RateSearch`                 | a 429: held                                   |
 | given  | at the rate that the caller gave              | a 429: held                                   |
@@ -289,6 +289,8 @@ class Pacer:
         self._run.add(sent)
         if self._hold is None:
             (self._curve or self._start).use(self._slots.confirm(sent), sent, now)
+            if isinstance(self._curve, Ramp) and self._curve.is_over:
+                self._curve = None
         elif sent > self._hold.began:
             self._resume(now, self._hold.end(sent))
 
@@ -313,9 +315,12 @@ class Pacer:
         """Go on after a hold that ended at `end`, as seen at `now`."""
         hold, self._hold, self._resumed_at = self._hold, None, now
         assert hold is not None
-        if not isinstance(self._curve, _GivenRate):
-            self._learn(hold, now, end)
+        if isinstance(self._curve, _GivenRate):
+            self._slots.begin(now)  # it may be one request an hour
+            return
+        self._learn(hold, now, end)
         assert self._curve is not None
+        # The limit has room for one request again: that of the probe, or of the time that it named.
         self._slots.begin(now + 1 / self._curve.rate)
 
     def _learn(self, hold: _Hold, now: float, end: float) -> None:
@@ -342,4 +347,4 @@ class Pacer:
         elif isinstance(self._curve, Ramp):
             self._curve.halve()
         else:
-            self._curve, self._run = Ramp(FIRST_RATE, inf), None
+            self._curve, self._run = Ramp(self._start.first, self._start.most), None

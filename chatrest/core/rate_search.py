@@ -52,13 +52,13 @@ class Ramp:
     """A rate that doubles with every second of full use, from `first` up to `most`."""
 
     def __init__(self, first: float, most: float) -> None:
-        self._first, self._most = first, most
+        self.first, self.most = first, most
         self._used = 0.0
 
     @property
     def rate(self) -> float:
         """The present rate."""
-        return min(self._most, self._first * float(2.0 ** min(self._used, 60.0)))
+        return min(self.most, self.first * float(2.0 ** min(self._used, 60.0)))
 
     def rate_at(self, sent: float) -> float:
         """Return the present rate."""
@@ -67,6 +67,11 @@ class Ramp:
     def use(self, seconds: float, sent: float, now: float) -> None:
         """Note a further `seconds` of full use in which everything was accepted, the last at `sent`."""
         self._used += seconds
+
+    @property
+    def is_over(self) -> bool:
+        """True once the rate is `most`."""
+        return self.rate >= self.most
 
     def halve(self) -> None:
         """Go back by one second of use."""
@@ -150,6 +155,7 @@ class RateSearch:
     |----------------------------------------|-------------------------------|----------------------------|
     | a 429                                  | from the `Strike`; a passed   | the geometric middle, at   |
     |                                        | trial inside is its low end   | most 3 % below the high end|
+    | a third 429 without a passed trial     | from the `Strike` alone       | the same                   |
     | a trial is passed, the ends are apart  | its rate is the low end       | the geometric middle       |
     | a trial is passed, the ends are near   | its rate is the low end       | 1 % more, then 3 % more    |
     | a trial is passed at the high end      | no high end any more          | three times that step more,|
@@ -157,13 +163,15 @@ class RateSearch:
     |                                        |                               | half as long each          |
 
     Near are ends less than 8 % apart. A trial there is long beside what a 429 costs: eight times the hold,
-    and a hundred requests where they take less than 20 s. So a 429 is at most about one request in a hundred.
+    but a minute at most, and a hundred requests where they take less than 20 s. So a 429 is at most about
+    one request in a hundred.
     """
 
     _BELOW: Final = 0.97
     _NEAR: Final = 1.08
     _STEP: Final = 0.01
     _FASTER: Final = 3.0
+    _DOUBT: Final = 2  # 429s without a passed trial between them: the low end was a bucket's stored burst
     _LEAST_STEP: Final = 0.25  # requests a second: of two clients that share a limit, the smaller gains more
 
     def __init__(self, strike: Strike, now: float) -> None:
@@ -171,7 +179,7 @@ class RateSearch:
         self._before, self._changed_at = inf, -inf
         self._low, self._high = 0.0, inf
         self._trial, self._used = 0.0, 0.0
-        self._step = self._STEP
+        self._step, self._failed = self._STEP, 0
         self.strike(strike, now)
 
     def rate_at(self, sent: float) -> float:
@@ -186,11 +194,14 @@ class RateSearch:
     def strike(self, strike: Strike, now: float) -> None:
         """Learn from a 429 and its hold, which ends at `now`."""
         low, high = strike.bracket()
-        self._low, self._high = (self._low if low < self._low < high else low), high
+        if low < self._low < high and self._failed < self._DOUBT:
+            low = self._low
+        self._low, self._high = low, high
+        self._failed += 1
         self._change(min(sqrt(self._low * high), self._BELOW * high), now)
         a_few = 10 / self.rate
         if high <= self._NEAR * self._low:
-            self._trial = max(3.0, 8 * strike.held, min(20.0, 10 * a_few))
+            self._trial = max(2.0, min(60.0, 8 * strike.held), min(20.0, 10 * a_few))
         else:
             self._trial = max(1.0, a_few, min(10.0, strike.seconds))
         self._step = self._STEP
@@ -209,7 +220,7 @@ class RateSearch:
             self._pass(now)
 
     def _pass(self, now: float) -> None:
-        self._low = max(self._low, self.rate)
+        self._low, self._failed = max(self._low, self.rate), 0
         if self.rate >= self._high:
             self._high = inf
         if self._NEAR * self._low < self._high < inf:

@@ -9,6 +9,8 @@ What a reply claims (last page, total, size, order) is a hint. The rules, first 
 | any                          | a position that is unreadable | `CursorError`                              |
 | short, said to be the last,  | anywhere                      | ends, but where it is `thorough`, or where |
 | and smaller than the largest |                               | "last" was wrong before in this walk       |
+| with `meta`                  | nowhere, which its dialect    | ends                                       |
+|                              | documents as the end          |                                            |
 | shows no direction           | a position that says none     | asks again in a direction                  |
 | empty                        | nowhere, or where it stands   | ends; asks again if pagination counts more |
 |                              |                               | or all of its `meta` is gone               |
@@ -16,6 +18,8 @@ What a reply claims (last page, total, size, order) is a hint. The rules, first 
 | not empty                    | where the walk stands         | `CursorError`: it would ask for ever       |
 | any                          | back, or where it was before  | `CursorError`                              |
 | by id, not empty             | nowhere, or another direction | goes on from its own last id               |
+| of items with a position     | nowhere, or back              | goes on from its last item, until nothing  |
+|                              |                               | new comes                                  |
 | in the service's order       | nowhere, after a position     | asks again, then goes on from its last     |
 |                              |                               | item where that has what a position needs  |
 | any                          | further on                    | goes on                                    |

@@ -11,6 +11,7 @@ from typing import (
     TYPE_CHECKING,
     Annotated,
     Any,
+    ClassVar,
     Final,
     Literal,
     TypeAlias,
@@ -24,7 +25,7 @@ import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from ..errors import RequestInvalidError
-from ..secrets import HIDDEN, is_credential, masked, shown
+from ..secrets import HIDDEN, is_credential, masked, masked_fields, shown
 from ..times import to_milliseconds, to_seconds
 from .files import file_of
 
@@ -103,6 +104,9 @@ class Checked(Struct, frozen=True, kw_only=True, rename="camel"):
     An optional field is not sent if it is `UNSET`, or None and its type does not allow null.
     """
 
+    hidden_fields: ClassVar[frozenset[str]] = frozenset()
+    """Fields that may hold a credential without its name, such as headers: never in a repr or an error."""
+
     def __post_init__(self) -> None:
         for name, (rule, is_optional) in _rules(type(self)).items():
             # No frame of the error holds the value: it may be a credential.
@@ -116,7 +120,7 @@ class Checked(Struct, frozen=True, kw_only=True, rename="camel"):
     def __rich_repr__(self) -> list[tuple[str, Any]]:
         """Return the names and values that were given, credentials hidden, for `repr` and rich."""
         pairs = zip(self.__struct_fields__, msgspec.structs.astuple(self), _defaults(type(self)), strict=True)
-        return [(name, masked(name, value)) for name, value, default in pairs if value is not default]
+        return masked_fields(self, [(name, value) for name, value, default in pairs if value is not default])
 
 
 class Filter(Checked, frozen=True, kw_only=True, rename="camel"):
@@ -137,7 +141,7 @@ def _defaults(kind: type[Struct]) -> tuple[Any, ...]:
 def _rules(kind: type[Checked]) -> dict[str, tuple[Any, bool]]:
     """Return the rule of each field, and True if the field is optional."""
     hints = get_type_hints(kind, include_extras=True)
-    return {name: _rule(hint) for name, hint in hints.items()}
+    return {name: _rule(hints[name]) for name in kind.__struct_fields__}
 
 
 def _rule(hint: Any) -> tuple[Any, bool]:
@@ -163,16 +167,17 @@ def _check_field(record: Checked, name: str, rule: Any, *, is_optional: bool) ->
         try:
             value = _converted(name, value, rule)
         except _UnknownMemberError as error:
-            return f"{name} = {_shown(name, value)}: allowed is {_words(rule)}; {error}"
+            return f"{name} = {_shown(record, name, value)}: allowed is {_words(rule)}; {error}"
         except (msgspec.ValidationError, TypeError):
             fault = _nested_fault(rule, value)
-            return f"{name} = {_shown(name, value)}: allowed is {_words(rule)}{f'; {fault}' if fault else ''}"
+            words = f"{_words(rule)}; {fault}" if fault else _words(rule)
+            return f"{name} = {_shown(record, name, value)}: allowed is {words}"
     msgspec.structs.force_setattr(record, name, value)
     return None
 
 
-def _shown(name: str, value: Any) -> str:
-    if value and is_credential(name):
+def _shown(record: Checked, name: str, value: Any) -> str:
+    if value and (is_credential(name) or name in record.hidden_fields):
         return HIDDEN
     return shown(masked("", value) if isinstance(value, dict | list | tuple) else value)
 
