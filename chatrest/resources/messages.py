@@ -126,9 +126,9 @@ class Messages(Collection):
     def list_user(
         self,
         uid: str,
+        query: MessageQuery | None = None,
         *,
         on_behalf_of: str | None = None,
-        query: MessageQuery | None = None,
         cursor: Start = None,
     ) -> Walk[Message]:
         """GET /users/{uid}/messages: the messages between `uid` and `on_behalf_of`. One request a page.
@@ -142,9 +142,9 @@ class Messages(Collection):
     def list_group(
         self,
         guid: str,
+        query: MessageQuery | None = None,
         *,
         on_behalf_of: str | None = None,
-        query: MessageQuery | None = None,
         cursor: Start = None,
     ) -> Walk[Message]:
         """GET /groups/{guid}/messages: the messages of a group, as `list_user` in all else."""
@@ -152,9 +152,9 @@ class Messages(Collection):
 
     def list(
         self,
+        query: MessageQuery | None = None,
         *,
         on_behalf_of: str | None = None,
-        query: MessageQuery | None = None,
         cursor: Start = None,
     ) -> Walk[Message]:
         """GET /messages: the messages of the whole app, or of the acting user, as `list_user` in all else."""
@@ -163,9 +163,9 @@ class Messages(Collection):
     def list_thread(
         self,
         message_id: str,
+        query: MessageQuery | None = None,
         *,
         on_behalf_of: str | None = None,
-        query: MessageQuery | None = None,
         cursor: Start = None,
     ) -> Walk[Message]:
         """GET /messages/{id}/thread: the replies to a message, as `list_user` in all else."""
