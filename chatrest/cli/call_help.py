@@ -10,7 +10,7 @@ from ..core.decode import ACK, Each, Many
 from ..core.endpoint import Endpoint, Replay
 from ..resources.lazy import collection_class
 from .call_parameters import Parameter, Parameters, Place
-from .call_values import takes_text
+from .call_values import takes_file, takes_text
 
 _SECTIONS: Final[tuple[tuple[str, tuple[Place, ...]], ...]] = (
     ("Path", ("path",)),
@@ -97,6 +97,8 @@ def _words(endpoint: Endpoint[Any], parameter: Parameter) -> str:
         words = "the uid of the user that acts"
     elif parameter.place == "whole body":
         words = "the whole body at once" if endpoint.body else "a body, if the operation takes one"
+    elif takes_file(parameter.rule):
+        words = "@ and the path of a file"
     else:
         words = (parameter.description or "a text that is not empty").replace(
             "True or False", "true or false"

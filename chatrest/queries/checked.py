@@ -82,7 +82,8 @@ else:
     Uids: TypeAlias = Annotated[
         tuple[Annotated[str, _UID_IN_LIST], ...],
         Meta(
-            min_length=1, description="a list of uids, none of them empty, with a comma or control characters"
+            min_length=1,
+            description="a list of uids, none of them empty, without commas and control characters",
         ),
     ]
     Attachments: TypeAlias = Annotated[

@@ -293,6 +293,7 @@ def test_the_help_of_an_operation_names_its_parameters(name: str) -> None:
         ("members.kick", "the acknowledgement"),
         ("members.change_scope", "'admin', 'moderator' or 'participant'"),
         ("apps.list", "CHATREST_MANAGEMENT_SECRET"),
+        ("moderation.create_keyword_list", "file=@FILE @ and the path of a file"),
     ],
 )
 def test_the_help_says_what_happens(name: str, words: str) -> None:
