@@ -60,16 +60,16 @@ class Step(Struct, Generic[T], frozen=True):
     items: list[T]
     """The new ones, in the walk's order."""
     unordered_count: int
-    """How many of the first items are in the service's order, and not placed by their id."""
+    """The number of first items that are in the service's order, and not ordered by their id."""
     next: Cursor | None
-    """Where the walk goes on; None at the end, and at an error."""
+    """The position of the next page; None at the end, and at an error."""
     memory: Memory
-    """What the next step has to remember."""
+    """The memory for the next step."""
     error: str | None = None
-    """Why the walk cannot honestly go on after these items."""
+    """The reason why the walk cannot go on after these items; None if it can."""
 
     def cursor_after(self, count: int, identify: Callable[[T], str]) -> Cursor:
-        """The walk's place once `count` of the items are delivered."""
+        """The position once `count` of the items are delivered."""
         if count == len(self.items) and self.next is not None:
             return self.next
         if count == 0:

@@ -31,7 +31,7 @@ Services of this kind lead on by `id`, or by `cursorField` and `cursorValue` tha
 
 SEND: Final = Endpoint(
     "messages.send", "POST", "/messages", one(Message, first_record), "never",
-    body=NewMessage, acting="optional", acting_field="sender",
+    body=NewMessage, acting="optional", acting_field="sender", user_limit=30,
 )  # fmt: skip
 SEND_BOT: Final = Endpoint(
     "messages.send_bot", "POST", "/bots/{uid}/messages", one(Message, first_record), "never",
@@ -39,7 +39,7 @@ SEND_BOT: Final = Endpoint(
 )  # fmt: skip
 SEND_THREAD: Final = Endpoint(
     "messages.send_thread", "POST", "/messages/{id}/thread", one(Message, first_record), "never",
-    body=NewThreadMessage, acting="required", acting_field="sender",
+    body=NewThreadMessage, acting="required", acting_field="sender", user_limit=30,
 )  # fmt: skip
 LIST: Final = Endpoint(
     "messages.list", "GET", "/messages", many(Message), query=MessageQuery, paging=BY_NEXT, acting="optional"
