@@ -61,7 +61,8 @@ class AsyncSession(ClientView):
         if "_client" not in vars(self):  # a traceback shows what was never finished, too
             return "<AsyncSession, not made>"
         acting_user = f" as {self._options.acting_user}" if self._options.acting_user is not None else ""
-        return f"<AsyncSession of {self.app.app_id}{acting_user}: {list(self.pools.values())}>"
+        pools = ", ".join(map(repr, self.pools.values()))
+        return f"<AsyncSession of {self.app.app_id}{acting_user}{f': {pools}' if pools else ''}>"
 
     @property
     def app(self) -> App:

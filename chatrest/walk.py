@@ -8,7 +8,7 @@ open across a `yield`: no response, no timeout, no task.
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator
 from functools import cached_property
 from operator import length_hint
-from typing import Any, Final, Generic, NoReturn, TypeAlias, TypeVar, final
+from typing import TYPE_CHECKING, Any, Final, Generic, NoReturn, TypeAlias, TypeVar, final
 
 from msgspec import Struct, structs
 
@@ -128,11 +128,15 @@ class Walk(Generic[T]):
         state = cursor.direction or "not begun"
         return f"<Walk {self._source.name}: {state}{f', last id {cursor.last}' if cursor.last else ''}>"
 
-    def __await__(self) -> NoReturn:
-        raise TypeError("a walk cannot be awaited: use `async for item in walk`, or `await walk.collect()`")
+    if not TYPE_CHECKING:  # a type checker refuses both by itself, if it does not see the methods
 
-    def __iter__(self) -> NoReturn:
-        raise TypeError("a walk is asynchronous: use `async for item in walk`, or `await walk.collect()`")
+        def __await__(self) -> NoReturn:
+            raise TypeError(
+                "a walk cannot be awaited: use `async for item in walk`, or `await walk.collect()`"
+            )
+
+        def __iter__(self) -> NoReturn:
+            raise TypeError("a walk is asynchronous: use `async for item in walk`, or `await walk.collect()`")
 
     @property
     def cursor(self) -> Cursor:

@@ -82,7 +82,8 @@ else:
     Uids: TypeAlias = Annotated[
         tuple[Annotated[str, _UID_IN_LIST], ...],
         Meta(
-            min_length=1, description="a list of uids, none of them empty, with a comma or control characters"
+            min_length=1,
+            description="a list of uids, none of them empty, without commas and control characters",
         ),
     ]
     Attachments: TypeAlias = Annotated[
@@ -169,7 +170,9 @@ def _check_field(record: Checked, name: str, rule: Any, *, is_optional: bool) ->
         except _UnknownMemberError as error:
             return f"{name} = {_shown(record, name, value)}: allowed is {_words(rule)}; {error}"
         except (msgspec.ValidationError, TypeError):
-            return f"{name} = {_shown(record, name, value)}: allowed is {_words(rule)}"
+            fault = _nested_fault(rule, value)
+            words = f"{_words(rule)}; {fault}" if fault else _words(rule)
+            return f"{name} = {_shown(record, name, value)}: allowed is {words}"
     msgspec.structs.force_setattr(record, name, value)
     return None
 
@@ -227,6 +230,36 @@ def _with_wire_names(kind: type[Checked], value: Any) -> Any:
             members = ", ".join(names.values())
             raise _UnknownMemberError(f"{shown(name)[:60]} is none of the members {members}")
     return {names.get(name, name): item for name, item in value.items()}
+
+
+def _nested_fault(rule: Any, value: Any) -> str:
+    """Return the first member that is missing or wrong in mappings that stand for structs; empty for none.
+
+    The wrong value is not repeated: it may be a credential.
+    """
+    kind = _nested(rule)
+    is_list = isinstance(value, list | tuple)
+    for index, item in enumerate(value if is_list else (value,)):
+        if kind is not None and isinstance(item, Mapping) and not _is_keyed(rule):
+            for field in msgspec.structs.fields(kind):
+                if fault := _member_fault(kind, field, item):
+                    return f"[{index}]{fault}" if is_list else fault.removeprefix(".")
+    return ""
+
+
+def _member_fault(kind: type[Checked], field: msgspec.structs.FieldInfo, members: Mapping[str, Any]) -> str:
+    """Return what is wrong with one member of a mapping, after its path; empty for nothing."""
+    rule, is_optional = _rules(kind)[field.name]
+    value = members.get(field.encode_name, members.get(field.name, UNSET))
+    if value is UNSET:
+        return f".{field.encode_name} is missing" if field.required else ""
+    if value is None and is_optional:
+        return ""
+    try:
+        _converted(field.name, value, rule)
+    except (_UnknownMemberError, msgspec.ValidationError, TypeError):
+        return f".{field.encode_name}: allowed is {_words(rule)}"
+    return ""
 
 
 def _extra(rule: Any) -> dict[str, Any]:
