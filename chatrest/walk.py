@@ -58,26 +58,30 @@ class Walk(Generic[T]):
         self._is_busy = False
 
     def __repr__(self) -> str:
-        place = self._place
-        state = place.direction or "not begun"
-        return f"<Walk {self._source.name}: {state}{f', last id {place.last}' if place.last else ''}>"
+        cursor = self._unsigned_cursor
+        state = cursor.direction or "not begun"
+        return f"<Walk {self._source.name}: {state}{f', last id {cursor.last}' if cursor.last else ''}>"
 
-    def __await__(self) -> NoReturn:
-        raise TypeError("a walk cannot be awaited: use `async for item in walk`, or `await walk.collect()`")
+    if not TYPE_CHECKING:  # a type checker refuses both by itself, if it does not see the methods
 
-    def __iter__(self) -> NoReturn:
-        raise TypeError("a walk is asynchronous: use `async for item in walk`, or `await walk.collect()`")
+        def __await__(self) -> NoReturn:
+            raise TypeError(
+                "a walk cannot be awaited: use `async for item in walk`, or `await walk.collect()`"
+            )
+
+        def __iter__(self) -> NoReturn:
+            raise TypeError("a walk is asynchronous: use `async for item in walk`, or `await walk.collect()`")
 
     @property
     def cursor(self) -> Cursor:
-        """The walk's place: right after the last item that was handed over."""
-        place = self._place
-        if not place.query:
-            place = structs.replace(place, query=self._source.query)
-        return place.signed(self._source.cursor_key)
+        """The position right after the last item that was handed over."""
+        cursor = self._unsigned_cursor
+        if not cursor.query:
+            cursor = structs.replace(cursor, query=self._source.query)
+        return cursor.signed(self._source.cursor_key)
 
     @property
-    def _place(self) -> Cursor:
+    def _unsigned_cursor(self) -> Cursor:
         if self._page is None:
             return self._state.cursor
         return self._page.step.cursor_after(self._page.delivered, self._rules.identify)
@@ -115,22 +119,22 @@ class Walk(Generic[T]):
         """A walk from here that ends after `count` items, and asks for no larger page than that."""
         if type(count) is not int or count < 0:
             raise RequestInvalidError(f"limit = {count!r}: allowed is a whole number, 0 or more")
-        rules, place, left = self._rules, self._place, self._remaining
+        rules, cursor, left = self._rules, self._unsigned_cursor, self._remaining
         left = count if left is None else min(count, left)
-        # In the midst of a page its size stays, and so it does by page numbers: the place is counted in pages
-        # of that size.
-        is_bound = rules.size_asked or place.inside or (place.position and "page" in dict(place.position))
+        # In the midst of a page its size stays, and so it does by page numbers: the position is counted in
+        # pages of that size.
+        is_bound = rules.size_asked or cursor.inside or (cursor.position and "page" in dict(cursor.position))
         if not is_bound:
             rules = structs.replace(rules, size=max(1, min(rules.size, left)))
-        return Walk(self._source, place, left, rules)
+        return Walk(self._source, cursor, left, rules)
 
     def thorough(self) -> "Walk[T]":
         """A walk from here that makes one extra request where a short page suggests the end."""
         rules = structs.replace(self._rules, thorough=True)
-        return Walk(self._source, self._place, self._remaining, rules)
+        return Walk(self._source, self._unsigned_cursor, self._remaining, rules)
 
     def at(self, cursor: Cursor) -> "Walk[T]":
-        """A walk of the same list from another place of it."""
+        """A walk of the same list from another position."""
         return Walk(self._source, structs.replace(cursor, mac=b""), self._remaining, self._rules)
 
     def ahead(self, pages: int = 2, max_bytes: int = AHEAD_BYTES) -> AbstractAsyncContextManager["Walk[T]"]:
@@ -180,7 +184,7 @@ class Walk(Generic[T]):
         check(every is not None, "every", every, "a number of seconds above 0")
         seconds = check_seconds("every", every)
         assert seconds is not None
-        if (fault := follow_fault(self._place, self._rules.paging)) is not None:
+        if (fault := follow_fault(self._unsigned_cursor, self._rules.paging)) is not None:
             raise RequestInvalidError(f"{self._source.name}: the list cannot be followed: {fault}")
         poller = partial(Poller, seconds, self._source)
         return Follower(lambda: self.cursor, self._items, self._pages, poller)
@@ -191,7 +195,7 @@ class Walk(Generic[T]):
             return False
         self._is_busy = True
         try:
-            await poller.wait(self._place.delivered)
+            await poller.wait(self._unsigned_cursor.delivered)
         finally:
             self._is_busy = False
         self._reopen()
@@ -201,7 +205,7 @@ class Walk(Generic[T]):
     async def collect(self) -> list[T]:
         """All that is left, in one list: memory for everything. After an error the walk is where it was."""
         self._refuse_second_reader()
-        before = WalkState(self._place, left=self._remaining)
+        before = WalkState(self._unsigned_cursor, left=self._remaining)
         items: list[T] = []
         try:
             self._begin()
@@ -265,7 +269,7 @@ class Walk(Generic[T]):
         if page is None or not page.is_end or length_hint(page.rest):
             return
         self._refuse_second_reader()
-        self._state, self._page = WalkState(self._place, left=page.after.left), None
+        self._state, self._page = WalkState(self._unsigned_cursor, left=page.after.left), None
 
     def _refuse_second_reader(self) -> None:
         if self._is_busy:

@@ -24,7 +24,7 @@ from ..models.meta import Meta
 T = TypeVar("T")
 
 Fetch: TypeAlias = Callable[[Pairs], Awaitable[Listing[T]]]
-"""Asks for the page at a position."""
+"""A function that asks for the page at a position."""
 Sleep: TypeAlias = Callable[[float], Awaitable[None]]
 Dice: TypeAlias = Callable[[], float]
 
@@ -39,12 +39,12 @@ class Page(Struct, Generic[T], frozen=True):
     raw: bytes
     """The reply's body, byte for byte as served."""
     cursor: Cursor
-    """The place after this page: commit it once the items are safe."""
+    """The position after this page: commit it once the items are safe."""
     repairs: tuple[str, ...] = ()
-    """What did not have its documented type and was coerced, one line a field."""
+    """The fields that did not have their documented type and were coerced, one line each."""
 
     def __rich_repr__(self) -> list[tuple[str, object]]:
-        """Not the bytes: they may hold a credential."""
+        """Return the fields for rich, without the bytes: they may hold a credential."""
         return [("items", self.items), ("meta", self.meta), ("raw", len(self.raw))]
 
     def __repr__(self) -> str:
@@ -95,17 +95,17 @@ class WalkSource(Struct, Generic[T], frozen=True, kw_only=True, dict=True):
     cursor_key: CursorKey | None = None
     """Signs the walk's cursors."""
     identity: tuple[Any, ...] = ()
-    """What is listed: operation, path, acting user, app and filters."""
+    """The list that is asked for: operation, path, acting user, app and filters."""
     timing: Callable[[], tuple[Sleep, Dice]] | None = None
     """Gives the session's sleep and dice; None for those of asyncio and of the standard library."""
 
     @cached_property
     def query(self) -> str:
-        """The fingerprint of what is listed; most walks end without anybody asking for it."""
+        """The fingerprint of the list, computed when it is first needed: most walks never do."""
         return fingerprint(*self.identity)
 
     def __rich_repr__(self) -> list[tuple[str, object]]:
-        """Not the key."""
+        """Return the fields for rich, without the key."""
         return [("name", self.name), ("rules", self.rules)]
 
     def __repr__(self) -> str:
