@@ -197,7 +197,7 @@ def _records(name: str, values: Any, kind: type[B], key: str) -> dict[str, B]:
     records: dict[str, B] = {}
     for place, value in values.items() if is_mapping else enumerate(values):
         where = f"{name}[{shown(place)}]"
-        record = _record(where, value, kind)
+        record = import_record(where, value, kind)
         own = getattr(record, key)
         if is_mapping and own != place:
             raise RequestInvalidError(f"{where}: its {key} is {shown(own)}, allowed is its key")
@@ -207,7 +207,11 @@ def _records(name: str, values: Any, kind: type[B], key: str) -> dict[str, B]:
     return records
 
 
-def _record(where: str, value: Any, kind: type[B]) -> B:
+def import_record(where: str, value: Any, kind: type[B]) -> B:
+    """Return `value`, an instance of `kind` or its JSON object, as an instance.
+
+    Raises `RequestInvalidError`, which begins with `where`, if a member is wrong, missing or unknown.
+    """
     if isinstance(value, kind):
         return value
     if not isinstance(value, Mapping):
