@@ -67,9 +67,7 @@ def import_(
         result = _checked(files, kind, show) if dry_run else _imported(files, kind, journal, show)
     _print(result, as_json=as_json)
     if not result.ok:
-        refused = sum(file.refused for file in result.files)
-        verb = "cannot be imported" if dry_run else "were refused"
-        raise ChatRestError(f"{refused:,} lines {verb}; {result.imported:,} records {_done(result)}")
+        raise ChatRestError(f"{_failures(result)}; {result.imported:,} records {_done(result)}")
 
 
 def _checked(files: tuple[Path, ...], kind: "Kind | None", show: OnProgress) -> "ImportResult":
@@ -138,6 +136,14 @@ def _summary(result: "ImportResult") -> Iterator[str]:
         parts += [f"{file.refused:,} refused"] if file.refused else []
         parts += [f"{file.skipped:,} skipped (actions, calls, deleted messages)"] if file.skipped else []
         yield f"{file.file}: {', '.join(parts)}"
+
+
+def _failures(result: "ImportResult") -> str:
+    count = sum(file.refused for file in result.files)
+    lines = "1 line" if count == 1 else f"{count:,} lines"
+    if result.dry_run:
+        return f"{lines} cannot be imported"
+    return f"{lines} {'was' if count == 1 else 'were'} refused"
 
 
 def _done(result: "ImportResult") -> str:

@@ -10,6 +10,7 @@ from chatrest import AsyncSession
 from chatrest.emulator import Emulator
 from chatrest.emulator.weather import Chance, Latency, TooManyRequests
 from chatrest.importing import run
+from tests.faulty import no_wait
 from tests.importing.conftest import Write, message, muids, user
 
 USERS = 600
@@ -58,7 +59,7 @@ async def test_killed_at_random_instants(tmp_path: Path, write: Write) -> None:
             await process.communicate()
             assert process.returncode == -signal.SIGKILL
         emulator.weather.clear()
-        async with AsyncSession(app) as session:
+        async with AsyncSession(app, sleep=no_wait) as session:
             result = await run(session, files, journal=journal)
             stored_users = [each.uid async for each in session.users.list()]
         expected = [f"m{n}" for n in range(MESSAGES) if n not in REFUSED_MESSAGES]
