@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeAlias, final
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from ..errors import (
     ApiError,
@@ -22,6 +22,7 @@ from ..errors import (
     RequestInvalidError,
     api_error_class,
 )
+from ..secrets import scrub
 from ..session import AsyncSession
 from .batches import Batch, Entity, batches
 from .entities import KINDS, Kind, kind_of, read_object
@@ -180,6 +181,7 @@ class _Importer:
         }  # fmt: skip
         self._sleep = session.sender.sleep
         self._journal = journal
+        self._secrets = (session.app.api_key,)
         self._listener = progress
         self._imported = self._refused = 0
 
@@ -206,7 +208,8 @@ class _Importer:
                     await self._settle(number, each, half, sent_to)
                 return
             replies = {batch.entities[0].key: error}
-        self._finish(number, each, batch, _outcomes(each.name, batch.entities, replies, sent_to))
+        outcomes = _outcomes(each.name, batch.entities, replies, sent_to)
+        self._finish(number, each, batch, outcomes.scrubbed(self._secrets))
 
     async def _send(self, kind: Kind, batch: Batch, sent_to: int) -> tuple[Any, int]:
         """Return the replies by key, and up to which line the records were possibly sent before."""
@@ -234,6 +237,14 @@ class _Outcomes(NamedTuple):
     imported: int = 0
     existing: int = 0
     notes: Sequence[LineNote] = ()
+
+    def scrubbed(self, secrets: tuple[str, ...]) -> "_Outcomes":
+        """Return them without `secrets`, which the service's words may repeat."""
+        notes = [
+            structs.replace(note, code=scrub(note.code, secrets), message=scrub(note.message, secrets))
+            for note in self.notes
+        ]
+        return self._replace(notes=notes)
 
 
 def _outcomes(file: str, entities: Iterable[Entity], replies: Any, sent_to: int) -> _Outcomes:

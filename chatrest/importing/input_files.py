@@ -116,8 +116,11 @@ def _opened(path: Path) -> Iterator[IO[bytes]]:
     try:
         with _open(path) as file:
             yield file
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise RequestInvalidError(f"{path} cannot be decompressed: {error}") from None
+    except Exception as error:
+        # The last is by its name, as its module may not be installed.
+        if isinstance(error, EOFError | zlib.error | gzip.BadGzipFile) or type(error).__name__ == "ZstdError":
+            raise RequestInvalidError(f"{path} cannot be decompressed: {error}") from None
+        raise
 
 
 def _open(path: Path) -> IO[bytes]:

@@ -1,6 +1,5 @@
 """Imports against the emulator: order, refusals, repeated batches, and what the result says."""
 
-import gzip
 import json
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,7 @@ from chatrest import AsyncSession, AuthenticationError, OutcomeUnknownError, Req
 from chatrest.emulator import Emulator
 from chatrest.emulator.weather import Cut, Every, First, Instead, Reset, Status, TooManyRequests
 from chatrest.export import export
+from chatrest.export.sinks.packing import packing
 from chatrest.importing import ImportResult, Progress, check, run
 from tests.importing.conftest import Write, message, muids, user
 
@@ -169,15 +169,20 @@ async def test_an_app_is_copied_from_its_export(
     assert {note.code for note in again.refused} == {"ERR_IMPORT_MUID_ALREADY_EXISTS"}
 
 
-async def test_compressed_files_are_read(session: AsyncSession, write: Write, tmp_path: Path) -> None:
-    plain = write("users.ndjson", USERS).read_bytes()
+@pytest.mark.parametrize("compress", ["gzip", "zstd"])
+async def test_compressed_files_are_read(
+    session: AsyncSession, write: Write, tmp_path: Path, compress: Any
+) -> None:
+    plain, packed_as = write("users.ndjson", USERS).read_bytes(), packing(compress)
     half = len(plain) // 2
-    packed = tmp_path / "packed.ndjson.gz"
-    packed.write_bytes(gzip.compress(plain[:half]) + gzip.compress(plain[half:]))
+    packed = tmp_path / f"packed.ndjson{packed_as.suffix}"
+    packed.write_bytes(packed_as.pack(plain[:half]) + packed_as.pack(plain[half:]))
     assert (await run(session, [packed])).imported == 120
-    packed.write_bytes(packed.read_bytes()[:-9])
-    with pytest.raises(RequestInvalidError, match=r"packed\.ndjson\.gz cannot be decompressed"):
-        await run(session, [packed], journal=tmp_path / "another")
+    whole = packed.read_bytes()
+    for damaged in (whole[:-9], whole[: len(whole) // 2] + b"damage" + whole[len(whole) // 2 + 6 :]):
+        packed.write_bytes(damaged)
+        with pytest.raises(RequestInvalidError, match=r"packed\.ndjson\.\w+ cannot be decompressed"):
+            await run(session, [packed], journal=tmp_path / "another")
 
 
 # ── without network ──
