@@ -121,11 +121,15 @@ class ImportJournal:
         return FileState(settled, begun if begun.line > settled.line else Position())
 
     def begin(self, file: int, end: Position) -> None:
-        """Note that the lines up to `end` are about to be sent; it is on the disk afterwards."""
+        """Note that the lines up to `end` are about to be sent; it is on the disk afterwards.
+
+        A position further on, of a larger batch that may have been sent, stays.
+        """
         with self._errors(), self._transaction():
             self._db.execute(
-                "UPDATE files SET open_line = ?, open_offset = ?, open_digest = ? WHERE number = ?",
-                (*end, file + 1),
+                "UPDATE files SET open_line = ?, open_offset = ?, open_digest = ? "
+                "WHERE number = ? AND open_line < ?",
+                (*end, file + 1, end.line),
             )
 
     def finish(

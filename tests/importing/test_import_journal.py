@@ -105,7 +105,7 @@ def test_its_state_is_that_of_a_model(
     for file, size, failures, action in actions:
         end = settled[file] + size
         if action == "begin":
-            begun[file] = end
+            begun[file] = max(begun[file], end)
             journal.begin(file, at(end))
         elif action == "finish":
             lines = range(settled[file] + 1, min(settled[file] + failures, end) + 1)
