@@ -8,7 +8,7 @@ import pytest
 
 from chatrest import AsyncSession, AuthenticationError, OutcomeUnknownError, RequestInvalidError
 from chatrest.emulator import Emulator
-from chatrest.emulator.weather import Cut, Every, First, Instead, Reset, Status, TooManyRequests
+from chatrest.emulator.weather import Cut, Every, First, Instead, Outgoing, Reset, Status, TooManyRequests
 from chatrest.export import export
 from chatrest.export.sinks.packing import packing
 from chatrest.importing import ImportResult, Progress, check, run
@@ -28,6 +28,15 @@ class StrictService(Instead, frozen=True):
 
     def reply(self, now: float) -> Any:
         return Status(400, code="ERR_IMPORT_INVALID_USER_FORMAT").reply(now)
+
+
+class Fixed(Instead, frozen=True):
+    """A service that gives one reply."""
+
+    data: Any
+
+    def reply(self, now: float) -> Any:
+        return Outgoing(200, json.dumps(self.data).encode(), {"Content-Type": "application/json"})
 
 
 def notes(result: ImportResult) -> list[tuple[str, int, str, str]]:
@@ -116,6 +125,23 @@ async def test_one_record_that_makes_the_service_refuse_all_is_found(
     result = await run(session, [write("users.ndjson", USERS)])
     assert notes(result) == [("users.ndjson", 34, "u33", "ERR_IMPORT_INVALID_USER_FORMAT")]
     assert result.imported == 119
+
+
+async def test_a_record_that_the_reply_does_not_mention_is_refused(
+    session: AsyncSession, emulator: Emulator, write: Write
+) -> None:
+    words = f"the key {session.app.api_key} may not do that"
+    outcomes = {
+        "u0": {"success": True},
+        "u1": {"success": False, "error": {"code": "ERR_X", "message": words}},
+    }
+    emulator.weather.add(Fixed({"data": outcomes}, route="data_import.import_users"))
+    result = await run(session, [write("users.ndjson", USERS[:3])])
+    assert [(note.key, note.code, note.message) for note in result.refused] == [
+        ("u1", "ERR_X", "the key [hidden] may not do that"),
+        ("u2", "no outcome", "the reply does not mention this record"),
+    ]
+    assert session.app.api_key not in repr(result)
 
 
 async def test_limits_are_waited_for(session: AsyncSession, emulator: Emulator, write: Write) -> None:
