@@ -225,7 +225,8 @@ class Messages(Collection):
         Without an acting user the app itself is the sender. A message without `muid` gets a random one. Sent
         once: where no reply came and the message may have been taken, `OutcomeUnknownError`, whose `muid` is
         for `find_sent`. With `multiple_receivers` the first message of the reply; `ApiError` where the reply
-        says that one of them failed. `send_each` gives the outcome of each.
+        says that one of them failed. `send_each` gives the outcome of each. A cancelled send has no error to
+        carry the muid: to settle it, give the message one.
         """
         return await self._send_one(SEND, message, on_behalf_of)
 

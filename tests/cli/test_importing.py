@@ -1,6 +1,8 @@
 """`import`: a summary, a line for each refused one, and the same command that continues."""
 
 import json
+import signal
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -9,7 +11,9 @@ from click.testing import CliRunner, Result
 
 from chatrest.cli import importing
 from chatrest.cli.root import root
+from chatrest.emulator.weather import HalfOpen
 from chatrest.importing import KINDS
+from tests.commands import PATIENCE, Start
 
 from .conftest import EmulatorThread, error_line
 
@@ -83,6 +87,22 @@ def test_a_failure_says_how_to_continue(users: Path, tmp_path: Path, fresh: Emul
     line = error_line(result)
     assert line.startswith("data_import.import_users: 401")
     assert line.endswith(f"continue with: /of/a/venv/bin/chatrest import {users} --journal '{tmp_path}/j 1'")
+
+
+def test_an_interrupted_import_says_how_to_continue_and_does(
+    process: Start, users: Path, fresh: EmulatorThread, command: Callable[..., Result]
+) -> None:
+    fresh.ask(lambda emulator: emulator.weather.add(HalfOpen(processed=True)))
+    started = process("import", str(users), **fresh.env)
+    deadline = time.monotonic() + PATIENCE
+    while not fresh.ask(lambda emulator: emulator.weather.struck["half_open"]):
+        assert time.monotonic() < deadline
+    started.send_signal(signal.SIGINT)
+    _, errors = started.communicate(timeout=PATIENCE)
+    assert started.returncode == 130
+    assert errors.decode().startswith("chatrest: interrupted; continue with: ")
+    fresh.ask(lambda emulator: emulator.weather.clear())
+    assert command(users).stdout == "users.ndjson: 2 users are imported, 1 refused\n"
 
 
 def test_wrong_usage_is_status_2(command: Callable[..., Result], tmp_path: Path) -> None:
