@@ -95,6 +95,7 @@ class AsRows:
         self.cursor_key: CursorKey | None = send.cursor_key
         self.origin: Send = send
         """The sender that makes the calls."""
+        self.sleep: Callable[[float], Awaitable[None]] = send.sleep
         self._send: Callable[[Call[Any]], Awaitable[Any]] = send
 
     def __call__(self, call: Call[R], /) -> Awaitable[R]:

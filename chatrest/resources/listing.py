@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable, Mapping
 from functools import cache, partial
 from operator import attrgetter
-from typing import Any, Final, TypeVar, cast
+from typing import Any, Final, TypeVar
 
 from msgspec import Struct, structs
 
@@ -100,11 +100,9 @@ def _fetch(send: Send, call: Call[Listing[Any]], position: Pairs) -> Awaitable[L
 
 def _timing(send: Send) -> tuple[Sleep, Dice]:
     """Return the sleep and the dice of the session that sends."""
-    if isinstance(send, AsRows):
-        return _timing(send.origin)
-    # The sender of a session has no public names for them. They are wanted by walks that are followed alone.
-    options = cast("Any", send)._client._make_context.keywords
-    return options["timing"].sleep, options["dice"]
+    origin: Any = send.origin if isinstance(send, AsRows) else send
+    # A sender has no public name for its dice. They are wanted by walks that are followed alone.
+    return send.sleep, origin._client._make_context.keywords["dice"]
 
 
 def _identity(send: Send, reply: Any) -> Callable[[Any], str]:
