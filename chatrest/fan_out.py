@@ -49,6 +49,8 @@ class FanOutCounts(Struct, frozen=True):
     running: int
     skipped: int
     """Items that the journal had an outcome of."""
+    skipped_failed: int = 0
+    """Those of them that had failed."""
 
     @property
     def finished(self) -> int:
@@ -122,8 +124,8 @@ class FanOut(Generic[T, R]):
     @property
     def counts(self) -> FanOutCounts:
         """The numbers of items so far."""
-        state = self._state
-        return FanOutCounts(state.succeeded, state.failed, self._windows.running, self._input.skipped)
+        state, source, running = self._state, self._input, self._windows.running
+        return FanOutCounts(state.succeeded, state.failed, running, source.skipped, source.skipped_failed)
 
     async def __aenter__(self) -> Self:
         if self._tasks is not None:

@@ -58,7 +58,7 @@ def job_of(worker: Callable[..., Any]) -> str:
 
 @final
 class OutcomeJournal:
-    """The open journal of one job. Opening reads the file: 16 bytes and an entry of a set for an item.
+    """The open journal of one job. Opening reads the file: 16 bytes and an entry of a dict for an item.
 
     `retry_failed`: items whose last outcome is a failure count as having none. Raises `RequestInvalidError`
     for a file that cannot be this job's journal, and `OSError`.
@@ -66,7 +66,7 @@ class OutcomeJournal:
 
     def __init__(self, path: Path, job: str, *, retry_failed: bool, clock: Callable[[], float]) -> None:
         self._clock = clock
-        self._done: set[bytes] = set()
+        self._done: dict[bytes, bool] = {}
         self._sync: asyncio.Future[None] | None = None
         self._file = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o600)
         try:
@@ -78,13 +78,9 @@ class OutcomeJournal:
             raise
         self._synced_at = clock()
 
-    def __contains__(self, digest: bytes) -> bool:
-        return digest in self._done
-
-    @property
-    def is_empty(self) -> bool:
-        """True if no item had an outcome when the journal was opened."""
-        return not self._done
+    def ok(self, digest: bytes) -> bool | None:
+        """Return the outcome that an item had when the journal was opened: True if it succeeded, or None."""
+        return self._done.get(digest)
 
     def add(self, digest: bytes, *, ok: bool) -> None:
         """Write the outcome of an item; raise `OSError` if that fails."""
@@ -130,9 +126,9 @@ class OutcomeJournal:
                 raise RequestInvalidError(f"journal {str(path)!r} is damaged: line {number} is no outcome")
             digest = bytes.fromhex(line[1:].decode())
             if line[:1] == b"+" or not retry_failed:
-                self._done.add(digest)
+                self._done[digest] = line[:1] == b"+"
             else:
-                self._done.discard(digest)
+                self._done.pop(digest, None)
         dropped = len(last) + sum(len(line) + 1 for line in lines[good:])
         if dropped:
             os.ftruncate(self._file, len(text) - dropped)

@@ -78,6 +78,8 @@ class Input(Generic[T]):
         """The number of items that were given."""
         self.skipped: int = 0
         """The number of items that the journal had an outcome of."""
+        self.skipped_failed: int = 0
+        """The number of those whose outcome there is a failure."""
 
     async def next(self, journal: OutcomeJournal | None) -> "Place[T] | None":
         """Return the next item; None after the last one."""
@@ -85,8 +87,9 @@ class Input(Generic[T]):
             digest = b""
             if journal is not None:
                 digest = digest_of(item if self._key is None else self._key(item))
-                if digest in journal:
+                if (ok := journal.ok(digest)) is not None:
                     self.skipped += 1
+                    self.skipped_failed += not ok
                     if not self.skipped % _PATIENCE:
                         await asyncio.sleep(0)
                     continue

@@ -1,11 +1,13 @@
 """What tests of the fan-out share: a session that sends nothing, and a log of workers in virtual time."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 from chatrest import App, AsyncSession
+
+T = TypeVar("T")
 
 SESSION_APP = App("app-1", "k3y-0f-th3-app", "eu", service_domain="chat.example.com")
 
@@ -56,4 +58,7 @@ def tasks_left() -> set["asyncio.Task[Any]"]:
     return asyncio.all_tasks() - {asyncio.current_task()}  # type: ignore[arg-type]
 
 
-Body = Callable[[], Awaitable[Any]]
+async def read_into(items: AsyncIterator[T], into: list[T]) -> None:
+    """Read all items; those before an error are in the list."""
+    async for item in items:
+        into.append(item)

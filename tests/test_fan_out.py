@@ -14,7 +14,7 @@ from benchmarks.virtual_time import run
 from chatrest import FanOutCounts, FanOutError, Outcome, RequestInvalidError
 from chatrest.emulator import Emulator
 from chatrest.session import AsyncSession
-from tests.fanning import Log, session, settle, tasks_left
+from tests.fanning import Log, read_into, session, settle, tasks_left
 
 few = settings(max_examples=40, deadline=None, database=None)
 
@@ -282,12 +282,11 @@ def test_the_input_s_error_is_raised_after_the_outcomes_before_it() -> None:
         raise LookupError("no more")
 
     async def main() -> None:
-        got = []
+        got: list[Outcome[int, Any]] = []
         async with session().fan_out(items(), Log().work, concurrency=3) as outcomes:
             with pytest.raises(LookupError, match="no more"):
-                async for outcome in outcomes:
-                    got.append(outcome.item)  # noqa: PERF401, the items before the error
-        assert got == list(range(7))
+                await read_into(outcomes, got)
+        assert [outcome.item for outcome in got] == list(range(7))
 
     run(main())
 
@@ -295,12 +294,11 @@ def test_the_input_s_error_is_raised_after_the_outcomes_before_it() -> None:
 def test_stop_after_gives_what_runs_and_then_raises() -> None:
     async def main() -> None:
         log = Log(seconds=lambda item: 1 + item % 3, fails=lambda item: item in (4, 5))
-        got = []
+        got: list[Outcome[int, Any]] = []
         async with session().fan_out(count(), log.work, concurrency=4, stop_after=2) as outcomes:
             with pytest.raises(FanOutError) as caught:
-                async for outcome in outcomes:
-                    got.append(outcome.item)
-        assert sorted(got) == sorted(log.begun) == sorted(log.ended)
+                await read_into(outcomes, got)
+        assert sorted(outcome.item for outcome in got) == sorted(log.begun) == sorted(log.ended)
         assert str(caught.value.__cause__) in ("item 4", "item 5")
         assert caught.value.failed == 2
         assert caught.value.succeeded == len(got) - 2
@@ -351,58 +349,79 @@ class ConsumerError(Exception):
     pass
 
 
-@pytest.mark.parametrize("how", ["break", "error", "cancel", "timeout", "generator"])
-@pytest.mark.parametrize("ordered", [False, True])
-def test_nothing_is_left_behind(how: str, ordered: bool) -> None:
-    closed: list[str] = []
+class Job:
+    """A fan-out over endless items, whose input takes a second to be closed, and ways to leave it."""
 
-    async def items() -> AsyncIterator[int]:
+    def __init__(self, *, ordered: bool) -> None:
+        self.log = Log(seconds=lambda item: 1 + item % 4)
+        self.ordered = ordered
+        self.is_closed = False
+
+    async def items(self) -> AsyncIterator[int]:
         try:
             for number in count():
                 yield number
         finally:
-            await asyncio.sleep(1)  # closing may wait
-            closed.append(how)
+            await asyncio.sleep(1)
+            self.is_closed = True
 
-    async def read(log: Log) -> AsyncIterator[int]:
-        async with session().fan_out(items(), log.work, concurrency=5, ordered=ordered) as outcomes:
+    async def read(self) -> AsyncIterator[int]:
+        options: Any = {"concurrency": 5, "ordered": self.ordered}
+        async with session().fan_out(self.items(), self.log.work, **options) as outcomes:
             async for outcome in outcomes:
                 yield outcome.item
 
-    async def consume(log: Log, stop: int) -> None:
-        async with session().fan_out(items(), log.work, concurrency=5, ordered=ordered) as outcomes:
+    async def consume(self, error: type[Exception] | None = None) -> None:
+        options: Any = {"concurrency": 5, "ordered": self.ordered}
+        async with session().fan_out(self.items(), self.log.work, **options) as outcomes:
             async for outcome in outcomes:
-                if outcome.item >= stop:
-                    if how == "error":
-                        raise ConsumerError
-                    if how == "break":
-                        break
+                if error is not None and outcome.item >= 7:
+                    raise error
+                if error is None and outcome.item >= 7:
+                    break
 
+    async def leave_by_break(self) -> None:
+        await self.consume()
+
+    async def leave_by_error(self) -> None:
+        with pytest.raises(ConsumerError):
+            await self.consume(ConsumerError)
+
+    async def leave_by_timeout(self) -> None:
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(2.5):
+                await self.consume()
+
+    async def leave_by_cancel(self) -> None:
+        task = asyncio.create_task(self.consume())
+        await asyncio.sleep(2.5)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    async def leave_a_generator(self) -> None:
+        reading = self.read()
+        for _ in range(7):
+            await anext(reading)
+        await reading.aclose()  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    "leave",
+    [
+        Job.leave_by_break, Job.leave_by_error, Job.leave_by_timeout, Job.leave_by_cancel,
+        Job.leave_a_generator,
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("ordered", [False, True])
+def test_nothing_is_left_behind(leave: Any, ordered: bool) -> None:
     async def main() -> None:
-        log = Log(seconds=lambda item: 1 + item % 4)
-        if how == "break":
-            await consume(log, 7)
-        elif how == "error":
-            with pytest.raises(ConsumerError):
-                await consume(log, 7)
-        elif how == "timeout":
-            with pytest.raises(TimeoutError):
-                async with asyncio.timeout(9.5):
-                    await consume(log, 1 << 60)
-        elif how == "cancel":
-            task = asyncio.create_task(consume(log, 1 << 60))
-            await asyncio.sleep(9.5)
-            task.cancel()
-            with pytest.raises(asyncio.CancelledError):
-                await task
-        else:
-            reading = read(log)
-            assert len([await anext(reading) for _ in range(7)]) == 7
-            await reading.aclose()  # type: ignore[attr-defined]
+        job = Job(ordered=ordered)
+        await leave(job)
         assert not tasks_left()
-        assert sorted(log.ended + log.cancelled) == sorted(log.begun)
-        assert log.cancelled
-        assert closed == [how]
+        assert sorted(job.log.ended + job.log.cancelled) == sorted(job.log.begun)
+        assert job.log.cancelled
+        assert job.is_closed
 
     run(main())
 

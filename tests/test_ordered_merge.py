@@ -2,6 +2,7 @@
 
 import asyncio
 import heapq
+from itertools import chain
 from operator import attrgetter
 from typing import Any
 
@@ -12,7 +13,7 @@ import chatrest
 from benchmarks.virtual_time import run
 from chatrest import Cursor, CursorError, RequestInvalidError
 from chatrest.core.decode import Listing
-from tests.fanning import tasks_left
+from tests.fanning import read_into, tasks_left
 from tests.walking import Item, Service, Walk, rules_for, walk_over
 
 few = settings(max_examples=50, deadline=None, database=None)
@@ -120,7 +121,7 @@ def test_an_error_is_raised_where_the_item_is_due_and_nothing_is_lost(
                     assert not got or not left or max(got) <= min(left)
                 except StopAsyncIteration:
                     break
-        assert got == sorted(sum(lists, []))
+        assert got == sorted(chain(*lists))
 
     run(main())
 
@@ -128,14 +129,13 @@ def test_an_error_is_raised_where_the_item_is_due_and_nothing_is_lost(
 def test_a_walk_in_another_order_is_an_error_that_names_it() -> None:
     async def main() -> None:
         walks = [walk_of([1, 2, 3]), walk_of([5, 7, 9], "prepend")]
-        got = []
+        got: list[Item] = []
         async with chatrest.merge(walks, key=number) as items:
             with pytest.raises(CursorError, match=r"walks\[1\] \(<Walk .*7 comes after 9; .*reverse=True"):
-                async for item in items:
-                    got.append(item.id)  # noqa: PERF401, the items before the error
+                await read_into(items, got)
             with pytest.raises(CursorError, match=r"walks\[1\]"):
                 await anext(items)
-        assert got == ["1", "2", "3", "9"]
+        assert [item.id for item in got] == ["1", "2", "3", "9"]
         with pytest.raises(CursorError, match=r"walks\[0\] .*2 comes after 1"):
             await merged([walk_of([1, 2])], reverse=True)
 
@@ -165,14 +165,9 @@ def test_an_error_of_the_key_loses_nothing() -> None:
 def test_cancellation_at_any_time_leaves_nothing_behind_and_loses_nothing(after: float, twice: bool) -> None:
     async def main() -> None:
         walks = [walk_of(list(range(first, 40, 3)), seconds=first / 2) for first in (1, 2, 3)]
-        got: list[int] = []
-
-        async def read(items: Any) -> None:
-            async for item in items:
-                got.append(int(item.id))  # noqa: PERF401, the items before the cancel
-
+        got: list[Item] = []
         async with chatrest.merge(walks, key=number) as items:
-            task = asyncio.create_task(read(items))
+            task = asyncio.create_task(read_into(items, got))
             await asyncio.sleep(after)
             task.cancel()
             if twice:
@@ -180,8 +175,8 @@ def test_cancellation_at_any_time_leaves_nothing_behind_and_loses_nothing(after:
                 task.cancel()
             await asyncio.wait([task])
             assert not tasks_left()
-            await read(items)
-        assert got == list(range(1, 40))
+            await read_into(items, got)
+        assert list(map(number, got)) == list(range(1, 40))
 
     run(main())
 
