@@ -206,7 +206,7 @@ if TYPE_CHECKING:
     from .session import AsyncSession as AsyncSession
     from .times import to_datetime as to_datetime
     from .walk import Page as Page, Walk as Walk
-    from .workers import Outcome as Outcome
+    from .worker_tasks import Outcome as Outcome
 
 __version__ = "0.1.0"
 
@@ -298,7 +298,7 @@ _HOMES = {
     "session": "AsyncSession",
     "times": "to_datetime",
     "walk": "Page Walk",
-    "workers": "Outcome",
+    "worker_tasks": "Outcome",
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names.split()}
 

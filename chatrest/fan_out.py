@@ -12,9 +12,8 @@
 | `stop_after`  | no item begins after that many errors; workers that run end, then `FanOutError`       |
 | leaving       | cancels the workers that run and waits for their end; closes the input's generator    |
 
-An input is read only when its item may begin (with `group`, up to `windows.MOST_WAITING` items ahead), in a
-task of its own. A synchronous iterator that blocks holds up the event loop: such an input is better an
-asynchronous one.
+An input is read only when its item may begin (with `group`, up to 10,000 items ahead), in a task of its own.
+A synchronous iterator that blocks holds up the event loop: such an input is better an asynchronous one.
 """
 
 import asyncio
@@ -27,11 +26,11 @@ from typing import TYPE_CHECKING, Any, Generic, Self, TypeAlias, TypeVar, final
 from msgspec import Struct
 
 from .core.arguments import check_count, check_unquoted
-from .core.windows import Windows
+from .core.group_windows import GroupWindows
 from .errors import FanOutError
 from .outcome_journal import OutcomeJournal, check_path, job_of
 from .telemetry import LOGGER
-from .workers import Input, Outcome, Place, Results, Signal, WorkerTasks
+from .worker_tasks import Entry, Input, Outcome, Results, Wakeup, WorkerTasks
 
 if TYPE_CHECKING:
     from .network.view import ClientView
@@ -74,7 +73,7 @@ class _Options(Struct, Generic[T, R], frozen=True, kw_only=True):
 
 
 class _State(Struct):
-    """How far a fan-out is."""
+    """The progress of a fan-out, and what ends it."""
 
     is_read: bool = False
     """True after the end of the input."""
@@ -106,13 +105,13 @@ class FanOut(Generic[T, R]):
     ) -> None:
         self._options = options
         self._input = Input(items, options.key)
-        place_group = None if group is None else lambda place: group(place.item)
-        self._windows: Windows[Place[T]] = Windows(options.concurrency, place_group)
+        entry_group = None if group is None else lambda entry: group(entry.item)
+        self._windows: GroupWindows[Entry[T]] = GroupWindows(options.concurrency, entry_group)
         self._results: Results[T] = Results(ordered=options.ordered)
         self._state = _State()
         self._tasks: WorkerTasks[T, R] | None = None
         self._journal: OutcomeJournal | None = None
-        self._signals = (Signal(), Signal())  # for the reader of the input, and for the consumer
+        self._wakeups = (Wakeup(), Wakeup())  # for the reader of the input, and for the consumer
 
     def __repr__(self) -> str:
         counts = self.counts
@@ -158,16 +157,16 @@ class FanOut(Generic[T, R]):
     async def __anext__(self) -> Outcome[T, R]:
         if self._tasks is None or self._tasks.is_cancelled:
             raise RuntimeError(f"{self!r} is not open: read it inside its `async with`")
-        if self._signals[1].is_awaited:
+        if self._wakeups[1].is_awaited:
             raise RuntimeError(f"{self!r} is being read by another task: it has one reader at a time")
         self._commit()
-        while (place := self._results.take()) is None:
+        while (entry := self._results.take()) is None:
             if self._is_over:
                 raise self._take_error()
-            await self._signals[1].wait()
-        self._state.given = place
+            await self._wakeups[1].wait()
+        self._state.given = entry
         self._begin()
-        outcome: Outcome[T, R] = place.outcome
+        outcome: Outcome[T, R] = entry.outcome
         return outcome
 
     # ── the reader of the input ──
@@ -178,12 +177,12 @@ class FanOut(Generic[T, R]):
         try:
             while not state.is_stopped:
                 if not self._may_read:
-                    await self._signals[0].wait()
+                    await self._wakeups[0].wait()
                     continue
-                place = await self._input.next(self._journal)
-                if place is None or state.is_stopped:
+                entry = await self._input.next(self._journal)
+                if entry is None or state.is_stopped:
                     break
-                windows.add(place)
+                windows.add(entry)
                 self._begin()
         except (Exception, asyncio.CancelledError) as error:
             if not state.is_stopped:
@@ -194,7 +193,7 @@ class FanOut(Generic[T, R]):
         finally:
             state.is_read = True
             await self._close_input()
-            self._signals[1].set()
+            self._wakeups[1].set()
 
     async def _close_input(self) -> None:
         try:
@@ -215,24 +214,24 @@ class FanOut(Generic[T, R]):
         """Begin the items that may begin, and let the input be read if there is room then."""
         windows, results, limit = self._windows, self._results, self._options.concurrency
         assert self._tasks is not None
-        while windows.waiting and results.count < limit and (begun := windows.take()) is not None:
-            begun.item.group = begun.group
-            self._tasks.begin(begun.item)
-        if self._signals[0].is_awaited and (self._may_read or self._state.is_stopped):
-            self._signals[0].set()
+        while windows.waiting and results.count < limit and (admission := windows.take()) is not None:
+            admission.item.group = admission.group
+            self._tasks.begin(admission.item)
+        if self._wakeups[0].is_awaited and (self._may_read or self._state.is_stopped):
+            self._wakeups[0].set()
 
-    def _end(self, place: Place[T], fault: BaseException | None) -> None:
+    def _end(self, entry: Entry[T], fault: BaseException | None) -> None:
         """Note the end of a worker; `fault` is what ends the program, such as `KeyboardInterrupt`."""
         state = self._state
-        self._windows.release(place.group)
+        self._windows.release(entry.group)
         if fault is not None:
             state.error = fault
             self._stop()
         else:
-            self._count(place.outcome)
-            self._results.add(place)
+            self._count(entry.outcome)
+            self._results.add(entry)
         self._begin()
-        self._signals[1].set()
+        self._wakeups[1].set()
 
     def _count(self, outcome: Outcome[T, R]) -> None:
         state, options = self._state, self._options
@@ -279,9 +278,9 @@ class FanOut(Generic[T, R]):
 
     def _commit(self) -> None:
         """Write the outcome that the consumer has dealt with into the journal."""
-        place, self._state.given = self._state.given, None
-        if place is not None and self._journal is not None:
-            self._journal.add(place.digest, ok=place.outcome.ok)
+        entry, self._state.given = self._state.given, None
+        if entry is not None and self._journal is not None:
+            self._journal.add(entry.digest, ok=entry.outcome.ok)
 
 
 def fan_out(

@@ -126,7 +126,8 @@ class Merge(Generic[T]):
         """The place of each walk, right after the last item that was given, in the order of the walks.
 
         `chatrest.merge([walk.at(cursor) for walk, cursor in zip(walks, items.cursors)], key=…)` goes on.
-        The walks' own cursors are up to one item further.
+        The walks' own cursors are up to one item further, and so is the count of a walk with a limit: make
+        it anew with what it has left.
         """
         return [source.cursor for source in self._sources]
 

@@ -1,4 +1,4 @@
-"""What tests of the fan-out share: a session that sends nothing, and a log of workers in virtual time."""
+"""Shared parts of the tests of the fan-out: a session that sends nothing, and a log of workers."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable

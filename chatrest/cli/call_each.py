@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from ..fan_out import FanOutCounts
     from ..management import AsyncManagement
     from ..session import AsyncSession
-    from ..workers import Outcome
+    from ..worker_tasks import Outcome
 
 Client: TypeAlias = "AsyncSession | AsyncManagement"
 C = TypeVar("C", bound=click.Command)

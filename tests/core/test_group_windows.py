@@ -4,11 +4,11 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from chatrest import RequestInvalidError
-from chatrest.core.windows import MOST_GROUPS, MOST_WAITING, Windows
+from chatrest.core.group_windows import MOST_GROUPS, MOST_WAITING, GroupWindows
 
 
 def test_without_groups_there_is_room_for_what_may_begin() -> None:
-    windows: Windows[int] = Windows(2)
+    windows: GroupWindows[int] = GroupWindows(2)
     assert windows.take() is None
     for item in (1, 2):
         assert windows.has_room
@@ -28,7 +28,7 @@ def test_without_groups_there_is_room_for_what_may_begin() -> None:
 )
 @settings(max_examples=100, deadline=None, database=None)
 def test_no_group_exceeds_its_window_and_none_waits_for_another(size: int, steps: list[str | int]) -> None:
-    windows: Windows[tuple[str, int]] = Windows(size, lambda item: item[0])
+    windows: GroupWindows[tuple[str, int]] = GroupWindows(size, lambda item: item[0])
     running: list[str] = []
     waiting: dict[str, list[int]] = {name: [] for name in "abc"}
     for number, step in enumerate(steps):
@@ -53,7 +53,7 @@ def test_no_group_exceeds_its_window_and_none_waits_for_another(size: int, steps
 
 
 def test_groups_take_turns() -> None:
-    windows: Windows[str] = Windows(9, lambda item: item[0])
+    windows: GroupWindows[str] = GroupWindows(9, lambda item: item[0])
     for item in ("a1", "a2", "a3", "b1", "b2", "c1"):
         windows.add(item)
     order = [begun.item for _ in range(6) if (begun := windows.take()) is not None]
@@ -61,7 +61,7 @@ def test_groups_take_turns() -> None:
 
 
 def test_items_that_wait_are_bounded_and_can_be_dropped() -> None:
-    windows: Windows[int] = Windows(1, lambda _: "app")
+    windows: GroupWindows[int] = GroupWindows(1, lambda _: "app")
     for item in range(MOST_WAITING):
         assert windows.has_room
         windows.add(item)
@@ -75,7 +75,7 @@ def test_items_that_wait_are_bounded_and_can_be_dropped() -> None:
 
 
 def test_groups_are_few_at_the_same_time() -> None:
-    windows: Windows[int] = Windows(1, lambda item: item)
+    windows: GroupWindows[int] = GroupWindows(1, lambda item: item)
     for item in range(MOST_GROUPS * 3):
         windows.add(item)
         assert windows.take() is not None

@@ -33,7 +33,7 @@ _PATIENCE: Final = 256
 
 @final
 class Outcome(Struct, Generic[T, R], frozen=True):
-    """What became of one item: the worker's value, or its error."""
+    """The outcome of a worker for one item: its value or its error."""
 
     item: T
     value: R | None
@@ -55,7 +55,7 @@ class Outcome(Struct, Generic[T, R], frozen=True):
         return self.value  # type: ignore[return-value]  # None only where the worker returned it
 
 
-class Place(Struct, Generic[T]):
+class Entry(Struct, Generic[T]):
     """An item on its way: its number in the input, its digest for the journal, its group."""
 
     number: int
@@ -81,7 +81,7 @@ class Input(Generic[T]):
         self.skipped_failed: int = 0
         """The number of those whose outcome there is a failure."""
 
-    async def next(self, journal: OutcomeJournal | None) -> "Place[T] | None":
+    async def next(self, journal: OutcomeJournal | None) -> "Entry[T] | None":
         """Return the next item; None after the last one."""
         while (item := await self._next()) is not _END:
             digest = b""
@@ -94,7 +94,7 @@ class Input(Generic[T]):
                         await asyncio.sleep(0)
                     continue
             self.begun += 1
-            return Place(self.begun, item, digest)
+            return Entry(self.begun, item, digest)
         return None
 
     async def _next(self) -> T:
@@ -120,24 +120,24 @@ class Results(Generic[T]):
     """Items with an outcome that the consumer has not got yet, in the order in which it gets them."""
 
     def __init__(self, *, ordered: bool) -> None:
-        self._ready: deque[Place[T]] = deque()
-        self._early: dict[int, Place[T]] | None = {} if ordered else None
+        self._ready: deque[Entry[T]] = deque()
+        self._early: dict[int, Entry[T]] | None = {} if ordered else None
         self._next = 1
         self.count: int = 0
         """The number of items that were added and not taken."""
 
-    def add(self, place: "Place[T]") -> None:
+    def add(self, entry: "Entry[T]") -> None:
         """Add an item with its outcome."""
         self.count += 1
         if self._early is None:
-            self._ready.append(place)
+            self._ready.append(entry)
             return
-        self._early[place.number] = place
+        self._early[entry.number] = entry
         while (following := self._early.pop(self._next, None)) is not None:
             self._ready.append(following)
             self._next += 1
 
-    def take(self) -> "Place[T] | None":
+    def take(self) -> "Entry[T] | None":
         """Return the next item for the consumer; None if it is not finished."""
         if not self._ready:
             return None
@@ -146,7 +146,7 @@ class Results(Generic[T]):
 
 
 @final
-class Signal:
+class Wakeup:
     """Wakes the one task that waits for it."""
 
     __slots__ = ("_future",)
@@ -181,14 +181,14 @@ class WorkerTasks(Generic[T, R]):
         self,
         worker: Callable[[T], Awaitable[R]],
         clock: Callable[[], float],
-        ended: Callable[["Place[T]", BaseException | None], None],
+        ended: Callable[["Entry[T]", BaseException | None], None],
     ) -> None:
         self._worker = worker
         self._clock = clock
         self._ended = ended
         self._context: Context = copy_context()
         self._loop = asyncio.get_running_loop()
-        self._running: dict[asyncio.Task[Outcome[T, R]], Place[T]] = {}
+        self._running: dict[asyncio.Task[Outcome[T, R]], Entry[T]] = {}
         self._reader: asyncio.Task[None] | None = None
         self.is_cancelled: bool = False
 
@@ -196,10 +196,10 @@ class WorkerTasks(Generic[T, R]):
         """Begin to read the input."""
         self._reader = self._loop.create_task(reading)
 
-    def begin(self, place: Place[T]) -> None:
+    def begin(self, entry: Entry[T]) -> None:
         """Run the worker for an item, in a context of its own."""
-        task = self._loop.create_task(self._attempt(place.item), context=self._context.copy())
-        self._running[task] = place
+        task = self._loop.create_task(self._attempt(entry.item), context=self._context.copy())
+        self._running[task] = entry
         task.add_done_callback(self._end)
 
     async def cancel(self, others: Iterable[asyncio.Future[None]]) -> None:
@@ -236,11 +236,11 @@ class WorkerTasks(Generic[T, R]):
         return Outcome(item, value, None, clock() - began)
 
     def _end(self, task: "asyncio.Task[Outcome[T, R]]") -> None:
-        place = self._running.pop(task)
+        entry = self._running.pop(task)
         fault: BaseException | None = None
         if task.cancelled():  # before its first step
-            place.outcome = Outcome(place.item, None, asyncio.CancelledError(), 0.0)
+            entry.outcome = Outcome(entry.item, None, asyncio.CancelledError(), 0.0)
         elif (fault := task.exception()) is None:
-            place.outcome = task.result()
+            entry.outcome = task.result()
         if not self.is_cancelled:
-            self._ended(place, fault)
+            self._ended(entry, fault)

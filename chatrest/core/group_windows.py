@@ -1,11 +1,11 @@
-"""Windows: which items of a stream may begin, with one window of equal size for each group of items.
+"""Windows of a fan-out: which items of a stream may begin, with one window for each group of items.
 
-| state                                           | an item may begin | an item may be added         |
-|-------------------------------------------------|-------------------|------------------------------|
-| no groups, fewer than `size` run                | yes               | yes                          |
-| no groups, `size` run                           | no                | no                           |
-| groups, fewer than `size` of its group run      | yes, in turn      | while fewer than             |
-| groups, `size` of its group run                 | no: it waits      | `MOST_WAITING` items wait    |
+| state                                           | an item may begin | an item may be added                 |
+|-------------------------------------------------|-------------------|--------------------------------------|
+| no groups, fewer than `size` run                | yes               | yes                                  |
+| no groups, `size` run                           | no                | no                                   |
+| groups, fewer than `size` of its group run      | yes, in turn      | while fewer than `MOST_WAITING` wait |
+| groups, `size` of its group run                 | no: it waits      | while fewer than `MOST_WAITING` wait |
 
 A group whose items never end holds its own window and nothing of any other's. Only the order of the input can
 make others wait for it: `MOST_WAITING` items of the group that come one after another.
@@ -35,7 +35,7 @@ class _Window(Generic[T]):
         self.waiting: deque[T] = deque()
 
 
-class Begun(NamedTuple, Generic[T]):
+class Admission(NamedTuple, Generic[T]):
     """An item that may begin, and its group, which `release` takes back."""
 
     group: Hashable
@@ -43,7 +43,7 @@ class Begun(NamedTuple, Generic[T]):
 
 
 @final
-class Windows(Generic[T]):
+class GroupWindows(Generic[T]):
     """The windows of all groups; of one, where `group` is None."""
 
     def __init__(self, size: int, group: Callable[[T], Hashable] | None = None) -> None:
@@ -83,7 +83,7 @@ class Windows(Generic[T]):
         if window.running < self.size:
             self._ready[name] = None
 
-    def take(self) -> Begun[T] | None:
+    def take(self) -> Admission[T] | None:
         """Return an item that begins now; None if none may. The groups take turns."""
         if not self._ready:
             return None
@@ -96,7 +96,7 @@ class Windows(Generic[T]):
         del self._ready[name]
         if window.waiting and window.running < self.size:
             self._ready[name] = None
-        return Begun(name, item)
+        return Admission(name, item)
 
     def release(self, group: Hashable) -> None:
         """Note that an item of `group`, which had begun, has ended."""
