@@ -96,7 +96,7 @@ class VirtualTimeLoop(asyncio.SelectorEventLoop):
 
 @final
 class _Traffic:
-    """What is under way between the ends of connections."""
+    """The bytes, connections and threads that are under way."""
 
     def __init__(self) -> None:
         self.pending = 0

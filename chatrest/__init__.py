@@ -39,11 +39,50 @@ if TYPE_CHECKING:
     )
     from .fan_out import FanOut as FanOut, FanOutCounts as FanOutCounts
     from .management import AsyncManagement as AsyncManagement
+    from .models.agent import (
+        Agent as Agent,
+        AvailableModel as AvailableModel,
+        CreatedAgent as CreatedAgent,
+        EnabledItems as EnabledItems,
+        ToolAction as ToolAction,
+        ToolIntegration as ToolIntegration,
+        ToolSearch as ToolSearch,
+    )
+    from .models.agent_knowledge import (
+        DiscoveredUrl as DiscoveredUrl,
+        KnowledgeAck as KnowledgeAck,
+        KnowledgeRecord as KnowledgeRecord,
+        KnowledgeStatuses as KnowledgeStatuses,
+        KnowledgeText as KnowledgeText,
+        PresignedUpload as PresignedUpload,
+        PresignedUploads as PresignedUploads,
+        ScrapedPage as ScrapedPage,
+        SourcePage as SourcePage,
+        UrlBatch as UrlBatch,
+        WebsiteCrawl as WebsiteCrawl,
+    )
+    from .models.agent_tool import (
+        ApiTool as ApiTool,
+        FrontendAction as FrontendAction,
+        McpServer as McpServer,
+        ToolDefinition as ToolDefinition,
+        ToolParameter as ToolParameter,
+    )
+    from .models.agent_variable import (
+        Variable as Variable,
+        VariableUsage as VariableUsage,
+    )
     from .models.api_key import ApiKey as ApiKey
     from .models.app import AppInfo as AppInfo
     from .models.call_record import CallRecord as CallRecord, Transcription as Transcription
     from .models.conversation import Conversation as Conversation, ConversationParty as ConversationParty
     from .models.count import MessageCount as MessageCount
+    from .models.external_agent import (
+        CreatedExternalAgent as CreatedExternalAgent,
+        DeletedExternalTool as DeletedExternalTool,
+        ExternalAgent as ExternalAgent,
+        ExternalTool as ExternalTool,
+    )
     from .models.flag import Flag as Flag
     from .models.group import Group as Group
     from .models.imports import (
@@ -120,6 +159,40 @@ if TYPE_CHECKING:
     from .models.webhook import Trigger as Trigger, Webhook as Webhook
     from .network.pool_state import LimitState as LimitState, PoolState as PoolState
     from .ordered_merge import Merge as Merge, merge as merge
+    from .queries.agent_knowledge import (
+        DiscoveredUrlQuery as DiscoveredUrlQuery,
+        KnowledgeQuery as KnowledgeQuery,
+        KnowledgeTextChanges as KnowledgeTextChanges,
+        NewKnowledgeText as NewKnowledgeText,
+        NewUpload as NewUpload,
+        PageToScrape as PageToScrape,
+        SourcePageQuery as SourcePageQuery,
+        WebsiteToScrape as WebsiteToScrape,
+    )
+    from .queries.agent_tools import (
+        ApiToolChanges as ApiToolChanges,
+        FrontendActionChanges as FrontendActionChanges,
+        McpServerChanges as McpServerChanges,
+        NewApiTool as NewApiTool,
+        NewFrontendAction as NewFrontendAction,
+        NewMcpServer as NewMcpServer,
+        NewToolParameter as NewToolParameter,
+    )
+    from .queries.agent_variables import (
+        NewVariable as NewVariable,
+        VariableChanges as VariableChanges,
+        VariableQuery as VariableQuery,
+    )
+    from .queries.agents import (
+        AgentChanges as AgentChanges,
+        AgentQuery as AgentQuery,
+        EnabledActions as EnabledActions,
+        EnabledItemsQuery as EnabledItemsQuery,
+        IntegrationQuery as IntegrationQuery,
+        NewAgent as NewAgent,
+        ToolQuery as ToolQuery,
+        ToolSearchQuery as ToolSearchQuery,
+    )
     from .queries.api_keys import (
         ApiKeyChanges as ApiKeyChanges,
         ApiKeyQuery as ApiKeyQuery,
@@ -137,6 +210,13 @@ if TYPE_CHECKING:
         MemberImport as MemberImport,
         MessageImport as MessageImport,
         UserImport as UserImport,
+    )
+    from .queries.external_agents import (
+        ExternalAgentChanges as ExternalAgentChanges,
+        ExternalToolChanges as ExternalToolChanges,
+        IntegrationMeta as IntegrationMeta,
+        NewExternalAgent as NewExternalAgent,
+        NewExternalTool as NewExternalTool,
     )
     from .queries.files import File as File
     from .queries.friends import FriendQuery as FriendQuery
@@ -227,11 +307,19 @@ _HOMES = {
     ),
     "fan_out": "FanOut FanOutCounts",
     "management": "AsyncManagement",
+    "models.agent": "Agent AvailableModel CreatedAgent EnabledItems ToolAction ToolIntegration ToolSearch",
+    "models.agent_knowledge": (
+        "DiscoveredUrl KnowledgeAck KnowledgeRecord KnowledgeStatuses KnowledgeText PresignedUpload "
+        "PresignedUploads ScrapedPage SourcePage UrlBatch WebsiteCrawl"
+    ),
+    "models.agent_tool": "ApiTool FrontendAction McpServer ToolDefinition ToolParameter",
+    "models.agent_variable": "Variable VariableUsage",
     "models.api_key": "ApiKey",
     "models.app": "AppInfo",
     "models.call_record": "CallRecord Transcription",
     "models.conversation": "Conversation ConversationParty",
     "models.count": "MessageCount",
+    "models.external_agent": "CreatedExternalAgent DeletedExternalTool ExternalAgent ExternalTool",
     "models.flag": "Flag",
     "models.group": "Group",
     "models.imports": "GroupOutcome MemberOutcome MessageOutcome UserOutcome",
@@ -262,12 +350,28 @@ _HOMES = {
     "models.webhook": "Trigger Webhook",
     "ordered_merge": "Merge merge",
     "network.pool_state": "LimitState PoolState",
+    "queries.agent_knowledge": (
+        "DiscoveredUrlQuery KnowledgeQuery KnowledgeTextChanges NewKnowledgeText NewUpload PageToScrape "
+        "SourcePageQuery WebsiteToScrape"
+    ),
+    "queries.agent_tools": (
+        "ApiToolChanges FrontendActionChanges McpServerChanges NewApiTool NewFrontendAction "
+        "NewMcpServer NewToolParameter"
+    ),
+    "queries.agent_variables": "NewVariable VariableChanges VariableQuery",
+    "queries.agents": (
+        "AgentChanges AgentQuery EnabledActions EnabledItemsQuery IntegrationQuery NewAgent ToolQuery "
+        "ToolSearchQuery"
+    ),
     "queries.api_keys": "ApiKeyChanges ApiKeyQuery NewApiKey",
     "queries.apps": "AppQuery NewApp",
     "queries.auth_tokens": "TokenChanges",
     "queries.calls": "CallQuery TranscriptionQuery",
     "queries.conversations": "ConversationPin ConversationQuery",
     "queries.data_import": "GroupImport MemberImport MessageImport UserImport",
+    "queries.external_agents": (
+        "ExternalAgentChanges ExternalToolChanges IntegrationMeta NewExternalAgent NewExternalTool"
+    ),
     "queries.files": "File",
     "queries.friends": "FriendQuery",
     "queries.groups": "GroupChanges GroupQuery NewGroup",

@@ -20,9 +20,9 @@ _BACKSLASHES: Final = r"(?:\\|u005c|%5c|&#0*92;|&#x0*5c;)*+"
 
 # Names are compared without case, dashes and underscores: apiKey, api_key and apikey are equal.
 _CREDENTIALS = frozenset({
-    "accesskey", "apikey", "apikeys", "authtoken", "basicauthpassword", "devicetoken", "fcmtoken", "p8key",
-    "password", "privatekey", "pushtoken", "secret", "sendgridapikey", "token", "twilioauthtoken",
-    "voiptoken",
+    "accesskey", "apikey", "apikeys", "authmeta", "authtoken", "basicauthpassword", "devicetoken", "fcmtoken",
+    "p8key", "password", "presignedurl", "privatekey", "pushtoken", "secret", "sendgridapikey", "token",
+    "twilioauthtoken", "voiptoken",
 })  # fmt: skip
 _NAMES = "|".join("[-_]*".join(name) for name in sorted(_CREDENTIALS))
 # The value of a name: a quoted text, a list, an object, or a word; its closing character may be cut off.
@@ -66,6 +66,12 @@ def masked(name: str, value: Any) -> Any:
     if isinstance(value, list | tuple):
         return type(value)(masked("", item) for item in value)
     return _Bytes(len(value)) if isinstance(value, bytes) else value
+
+
+def masked_fields(owner: Any, pairs: Iterable[tuple[str, Any]]) -> list[tuple[str, Any]]:
+    """Return the fields of a struct for a repr, with credentials and all of its `hidden_fields` hidden."""
+    hidden: frozenset[str] = owner.hidden_fields
+    return [(name, _Hidden() if value and name in hidden else masked(name, value)) for name, value in pairs]
 
 
 def scrub(text: str, secrets: Iterable[str]) -> str:

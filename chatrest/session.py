@@ -12,6 +12,7 @@ from .network.view import ClientView
 from .resources.lazy import collection
 
 if TYPE_CHECKING:  # a collection's module is loaded when its attribute is first used
+    from .resources.agents import Agents
     from .resources.api_keys import ApiKeys
     from .resources.auth_tokens import AuthTokens
     from .resources.banned_users import BannedUsers
@@ -60,7 +61,8 @@ class AsyncSession(ClientView):
         if "_client" not in vars(self):  # a traceback shows what was never finished, too
             return "<AsyncSession, not made>"
         acting_user = f" as {self._options.acting_user}" if self._options.acting_user is not None else ""
-        return f"<AsyncSession of {self.app.app_id}{acting_user}: {list(self.pools.values())}>"
+        pools = ", ".join(map(repr, self.pools.values()))
+        return f"<AsyncSession of {self.app.app_id}{acting_user}{f': {pools}' if pools else ''}>"
 
     @property
     def app(self) -> App:
@@ -82,6 +84,7 @@ class AsyncSession(ClientView):
         return self._view(acting_user=check_acting_user(uid, "uid"))
 
     # One line a collection, in the order of the alphabet: the attribute has the name of its module.
+    agents: "collection[Agents]" = collection()
     api_keys: "collection[ApiKeys]" = collection()
     auth_tokens: "collection[AuthTokens]" = collection()
     banned_users: "collection[BannedUsers]" = collection()

@@ -8,7 +8,7 @@ open across a `yield`: no response, no timeout, no task.
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator
 from functools import cached_property
 from operator import length_hint
-from typing import Any, Final, Generic, NoReturn, TypeAlias, TypeVar, final
+from typing import TYPE_CHECKING, Any, Final, Generic, NoReturn, TypeAlias, TypeVar, final
 
 from msgspec import Struct, structs
 
@@ -27,7 +27,7 @@ T = TypeVar("T")
 _NOTHING: Final = Memory()
 
 Fetch: TypeAlias = Callable[[Pairs], Awaitable[Listing[T]]]
-"""Asks for the page at a position."""
+"""A function that asks for the page at a position."""
 
 
 @final
@@ -40,12 +40,12 @@ class Page(Struct, Generic[T], frozen=True):
     raw: bytes
     """The reply's body, byte for byte as served."""
     cursor: Cursor
-    """The place after this page: commit it once the items are safe."""
+    """The position after this page: commit it once the items are safe."""
     repairs: tuple[str, ...] = ()
-    """What did not have its documented type and was coerced, one line a field."""
+    """The fields that did not have their documented type and were coerced, one line each."""
 
     def __rich_repr__(self) -> list[tuple[str, object]]:
-        """Not the bytes: they may hold a credential."""
+        """Return the fields for rich, without the bytes: they may hold a credential."""
         return [("items", self.items), ("meta", self.meta), ("raw", len(self.raw))]
 
     def __repr__(self) -> str:
@@ -64,15 +64,15 @@ class WalkSource(Struct, Generic[T], frozen=True, kw_only=True, dict=True):
     cursor_key: CursorKey | None = None
     """Signs the walk's cursors."""
     identity: tuple[Any, ...] = ()
-    """What is listed: operation, path, acting user, app and filters."""
+    """The list that is asked for: operation, path, acting user, app and filters."""
 
     @cached_property
     def query(self) -> str:
-        """The fingerprint of what is listed; most walks end without anybody asking for it."""
+        """The fingerprint of the list, computed when it is first needed: most walks never do."""
         return fingerprint(*self.identity)
 
     def __rich_repr__(self) -> list[tuple[str, object]]:
-        """Not the key."""
+        """Return the fields for rich, without the key."""
         return [("name", self.name), ("rules", self.rules)]
 
     def __repr__(self) -> str:
@@ -124,26 +124,30 @@ class Walk(Generic[T]):
         self._is_busy = False
 
     def __repr__(self) -> str:
-        place = self._place
-        state = place.direction or "not begun"
-        return f"<Walk {self._source.name}: {state}{f', last id {place.last}' if place.last else ''}>"
+        cursor = self._unsigned_cursor
+        state = cursor.direction or "not begun"
+        return f"<Walk {self._source.name}: {state}{f', last id {cursor.last}' if cursor.last else ''}>"
 
-    def __await__(self) -> NoReturn:
-        raise TypeError("a walk cannot be awaited: use `async for item in walk`, or `await walk.collect()`")
+    if not TYPE_CHECKING:  # a type checker refuses both by itself, if it does not see the methods
 
-    def __iter__(self) -> NoReturn:
-        raise TypeError("a walk is asynchronous: use `async for item in walk`, or `await walk.collect()`")
+        def __await__(self) -> NoReturn:
+            raise TypeError(
+                "a walk cannot be awaited: use `async for item in walk`, or `await walk.collect()`"
+            )
+
+        def __iter__(self) -> NoReturn:
+            raise TypeError("a walk is asynchronous: use `async for item in walk`, or `await walk.collect()`")
 
     @property
     def cursor(self) -> Cursor:
-        """The walk's place: right after the last item that was handed over."""
-        place = self._place
-        if not place.query:
-            place = structs.replace(place, query=self._source.query)
-        return place.signed(self._source.cursor_key)
+        """The position right after the last item that was handed over."""
+        cursor = self._unsigned_cursor
+        if not cursor.query:
+            cursor = structs.replace(cursor, query=self._source.query)
+        return cursor.signed(self._source.cursor_key)
 
     @property
-    def _place(self) -> Cursor:
+    def _unsigned_cursor(self) -> Cursor:
         if self._page is None:
             return self._start
         return self._page.step.cursor_after(self._page.delivered, self._rules.identify)
@@ -175,28 +179,28 @@ class Walk(Generic[T]):
         """A walk from here that ends after `count` items, and asks for no larger page than that."""
         if type(count) is not int or count < 0:
             raise RequestInvalidError(f"limit = {count!r}: allowed is a whole number, 0 or more")
-        rules, place, left = self._rules, self._place, self._remaining
+        rules, cursor, left = self._rules, self._unsigned_cursor, self._remaining
         left = count if left is None else min(count, left)
-        # In the midst of a page its size stays, and so it does by page numbers: the place is counted in pages
-        # of that size.
-        is_bound = rules.size_asked or place.inside or (place.position and "page" in dict(place.position))
+        # In the midst of a page its size stays, and so it does by page numbers: the position is counted in
+        # pages of that size.
+        is_bound = rules.size_asked or cursor.inside or (cursor.position and "page" in dict(cursor.position))
         if not is_bound:
             rules = structs.replace(rules, size=max(1, min(rules.size, left)))
-        return Walk(self._source, place, left, rules)
+        return Walk(self._source, cursor, left, rules)
 
     def thorough(self) -> "Walk[T]":
         """A walk from here that makes one extra request where a short page suggests the end."""
         rules = structs.replace(self._rules, thorough=True)
-        return Walk(self._source, self._place, self._remaining, rules)
+        return Walk(self._source, self._unsigned_cursor, self._remaining, rules)
 
     def at(self, cursor: Cursor) -> "Walk[T]":
-        """A walk of the same list from another place of it."""
+        """A walk of the same list from another position."""
         return Walk(self._source, structs.replace(cursor, mac=b""), self._remaining, self._rules)
 
     async def collect(self) -> list[T]:
         """All that is left, in one list: memory for everything. After an error the walk is where it was."""
         self._refuse_second_reader()
-        place, left = self._place, self._remaining
+        start, left = self._unsigned_cursor, self._remaining
         items: list[T] = []
         try:
             self._reopen()
@@ -206,7 +210,7 @@ class Walk(Generic[T]):
                 if not await self._advance():
                     return items
         except BaseException:
-            self._leave_page(place)
+            self._leave_page(start)
             self._left, self._memory = left, _NOTHING
             raise
 
@@ -230,7 +234,7 @@ class Walk(Generic[T]):
             error = page.step.error
             if page.step.next is None and error is None:
                 return False
-            self._leave_page(self._place)
+            self._leave_page(self._unsigned_cursor)
             del page  # its records go before the new ones come
             if error is not None:  # taken up again, the walk asks for the same page once more
                 raise self._cursor_error(error)
@@ -253,15 +257,15 @@ class Walk(Generic[T]):
         ):
             return
         self._refuse_second_reader()
-        self._leave_page(self._place)
+        self._leave_page(self._unsigned_cursor)
         self._memory = _NOTHING
 
     def _refuse_second_reader(self) -> None:
         if self._is_busy:
             raise RuntimeError(f"{self!r} is being read by another task: a walk has one reader at a time")
 
-    def _leave_page(self, place: Cursor) -> None:
-        self._start, self._page = place, None
+    def _leave_page(self, cursor: Cursor) -> None:
+        self._start, self._page = cursor, None
 
     def _take(self, listing: Listing[T]) -> None:
         source = self._source

@@ -14,6 +14,7 @@ from chatrest.core.cursor import Cursor
 from chatrest.core.decode import MESSAGE, Many, One
 from chatrest.core.hosts import App
 from chatrest.core.wire import Request
+from chatrest.models.agent_tool import ApiTool
 from chatrest.models.app import AppInfo
 from chatrest.models.call import WsChannel
 from chatrest.models.message import UnknownMessage
@@ -94,6 +95,7 @@ HOLDERS = {
     "User": lambda: User("bob", auth_token=SECRET, metadata=NESTED),
     "AppInfo": lambda: AppInfo("app", api_keys={SECRET: {"apiKey": SECRET}}, access_key={"key": SECRET}),
     "App": lambda: App("app", SECRET, service_domain="chat.example.com"),
+    "headers of a tool": lambda: ApiTool(slug="s", headers=SECRET),
     "Request": lambda: Request("GET", "https://h/v3/users", {"apikey": SECRET}, SECRET.encode()),
 }
 
@@ -113,6 +115,8 @@ def test_hidden_credentials_are_readable_attributes() -> None:
     assert AuthToken("bob", SECRET).auth_token == SECRET
     assert unknown({**MESSAGE_OF, "category": "x", "data": NESTED}).data == NESTED
     assert App("a", SECRET).api_key == SECRET
+    assert ApiTool(slug="s", headers=SECRET).headers == SECRET
+    assert repr(ApiTool(slug="s", headers=None)) == "ApiTool(slug='s', headers=None)"
 
 
 @pytest.mark.parametrize(
@@ -128,6 +132,8 @@ def test_hidden_credentials_are_readable_attributes() -> None:
         "secret",
         "password",
         "accessKey",
+        "authMeta",
+        "presignedUrl",
         "token",
     ],
 )

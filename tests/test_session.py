@@ -360,8 +360,8 @@ async def test_a_views_timeouts_and_deadline_are_its_own() -> None:
 
 def test_the_repr_shows_app_and_user_and_no_key() -> None:
     session = AsyncSession(APP)
-    assert repr(session) == "<AsyncSession of app-1: []>"
-    assert repr(session.as_user("bob")) == "<AsyncSession of app-1 as bob: []>"
+    assert repr(session) == "<AsyncSession of app-1>"
+    assert repr(session.as_user("bob")) == "<AsyncSession of app-1 as bob>"
     assert KEY not in repr(vars(session))
 
 

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from chatrest import (
+    ApiToolChanges,
     ApnsProvider,
     App,
     AsyncManagement,
@@ -20,8 +21,11 @@ from chatrest import (
     ConnectError,
     DeadlineExceededError,
     DeadlineOutcomeUnknownError,
+    EnabledActions,
     FcmProvider,
     File,
+    IntegrationMeta,
+    NewExternalAgent,
     NewKeywordList,
     NewMessage,
     NewPushToken,
@@ -37,6 +41,7 @@ from chatrest import (
     Timeouts,
     TokenChanges,
     TransportError,
+    VariableChanges,
 )
 from chatrest.core.decode import read_json
 from chatrest.core.endpoint import Endpoint
@@ -141,6 +146,21 @@ PROVIDER_CALLS: dict[str, Callable[[AsyncSession], Awaitable[Any]]] = {
     "apns": lambda session: session.notifications.add_apns_provider(ApnsProvider(p8_key=PROVIDER)),
     "fcm": lambda session: session.notifications.add_fcm_provider(
         FcmProvider(service_account_creds={"private_key": PROVIDER})
+    ),
+    "headers of a tool": lambda session: session.agents.update_api_tool(
+        "s", ApiToolChanges(headers=PROVIDER, basic_auth_password=PROVIDER)
+    ),
+    "headers of an agent": lambda session: session.agents.create_external(
+        NewExternalAgent(
+            name="n",
+            icon="https://i",
+            integrate_with="ag2",
+            integration_meta=IntegrationMeta(base_url="h", headers={"Authorization": PROVIDER}),
+        )
+    ),
+    "variable": lambda session: session.agents.update_variable("v", VariableChanges(constant_value=PROVIDER)),
+    "actions": lambda session: session.agents.enable_tool_actions(
+        "a", "s", EnabledActions(actions=["x"], auth_meta=[PROVIDER])
     ),
 }
 

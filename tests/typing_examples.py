@@ -84,6 +84,9 @@ async def mistakes(session: AsyncSession, management: AsyncManagement) -> None:
     session.members.list()  # type: ignore[call-arg]
     await session.members.change_scope("den", "bob", "owner")  # type: ignore[arg-type]
     await session.members.kick("den", "bob", on_behalf_of=5)  # type: ignore[arg-type]
+    await session.users.list()  # type: ignore[misc]
+    for _ in session.users.list():  # type: ignore[attr-defined]
+        pass
     async for user in session.users.list():
         print(user.guid)  # type: ignore[attr-defined]
         user.name = "x"  # type: ignore[misc]

@@ -5,10 +5,11 @@ checked by the structs that are made of them.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from msgspec import Struct
 
+from ..core.decode import Many
 from ..core.endpoint import Call, Endpoint
 from ..errors import RequestInvalidError
 from ..queries.files import File
@@ -16,6 +17,8 @@ from ..secrets import shown
 from .call_parameters import ACTING, BODY, Parameter, Parameters
 from .call_values import convert, list_type, read_json, takes_file, takes_text
 
+_LIST_OPTIONS: Final = ("limit", "cursor")
+"""Options of the command of a list, which are no parameters of the service."""
 ReadFile: TypeAlias = Callable[[str], str]
 """Return the text of the file of this name."""
 
@@ -80,11 +83,18 @@ def _check_names(endpoint: Endpoint[Any], parameters: Parameters, given: _Texts)
     if BODY in names:  # it may hold any of them
         names.update(parameter.name for parameter in parameters.of("body"))
     missing = _missing(parameters, names)
-    faults = [f"no parameter {shown(name)}{parameters.hint(name)}" for name in given.unknown]
+    faults = [f"no parameter {shown(name)}{_hint(endpoint, parameters, name)}" for name in given.unknown]
     for index, text in enumerate(given.bare):
         hint = f" (did you mean {shown(f'{missing[index]}={text}')}?)" if index < len(missing) else ""
         faults.append(f"{shown(text)} is not KEY=VALUE{hint}")
     _check(endpoint, parameters, faults, missing)
+
+
+def _hint(endpoint: Endpoint[Any], parameters: Parameters, name: str) -> str:
+    """Return the nearest parameter, or the option of a list that has the name of an unknown parameter."""
+    if name in _LIST_OPTIONS and isinstance(endpoint.reply, Many):
+        return f" (did you mean '--{name}'?)"
+    return parameters.hint(name)
 
 
 def _missing(parameters: Parameters, names: Collection[str]) -> list[str]:

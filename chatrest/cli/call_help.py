@@ -1,13 +1,16 @@
-"""The help text of an operation, read from its endpoint."""
+"""The help text of an operation, read from its endpoint and from its method's docstring."""
 
+import inspect
+import re
 from typing import Any, Final
 
 import click
 
 from ..core.decode import ACK, Each, Many
 from ..core.endpoint import Endpoint, Replay
+from ..resources.lazy import collection_class
 from .call_parameters import Parameter, Parameters, Place
-from .call_values import takes_text
+from .call_values import takes_file, takes_text
 
 _SECTIONS: Final[tuple[tuple[str, tuple[Place, ...]], ...]] = (
     ("Path", ("path",)),
@@ -23,6 +26,8 @@ _REPEATED: Final[dict[Replay, str]] = {
     "safe": "It changes nothing, and is repeated if no usable reply comes.",
     "idempotent": "It is repeated if no usable reply comes: a second time it changes nothing more.",
 }
+_REQUEST: Final = re.compile(r"\A[A-Z]+ \S+: ")
+_CLAUSE: Final = re.compile(r"\.(?= |\Z)|;")
 
 
 def usage(endpoint: Endpoint[Any]) -> list[str]:
@@ -34,11 +39,14 @@ def usage(endpoint: Endpoint[Any]) -> list[str]:
 
 
 def describe(endpoint: Endpoint[Any], formatter: click.HelpFormatter) -> None:
-    """Write the operation's method and path, its reply, its repetition, and a section for each place."""
+    """Write the operation's summary and request, its reply, its repetition, and a section for each place."""
     parameters = Parameters(endpoint)
     with formatter.indentation():
         formatter.write_paragraph()
-        formatter.write_text(f"{endpoint.method} {endpoint.path}")
+        formatter.write_text(summary(endpoint))
+        formatter.write_paragraph()
+        # Not as a text, which is broken at hyphens: a path is to be copied.
+        formatter.write(f"{'':{formatter.current_indent}}{endpoint.method} {endpoint.path}\n")
         formatter.write_paragraph()
         formatter.write_text(" ".join(_sentences(endpoint)))
     for title, places in _SECTIONS:
@@ -48,6 +56,19 @@ def describe(endpoint: Endpoint[Any], formatter: click.HelpFormatter) -> None:
                 formatter.write_dl(
                     [(each.label, _words(endpoint, each)) for each in members], col_max=_WIDEST
                 )
+
+
+def summary(endpoint: Endpoint[Any]) -> str:
+    """Return the first sentence of the method's docstring, without the request and further clauses."""
+    collection, _, name = endpoint.name.partition(".")
+    paragraph = first_paragraph(getattr(collection_class(collection), name))
+    clause = _CLAUSE.split(_REQUEST.sub("", paragraph), maxsplit=1)[0].replace("`", "")
+    return f"{clause[:1].upper()}{clause[1:]}."
+
+
+def first_paragraph(described: Any) -> str:
+    """Return the first paragraph of a docstring as one line."""
+    return " ".join((inspect.getdoc(described) or "").partition("\n\n")[0].split())
 
 
 def _sentences(endpoint: Endpoint[Any]) -> list[str]:
@@ -76,6 +97,8 @@ def _words(endpoint: Endpoint[Any], parameter: Parameter) -> str:
         words = "the uid of the user that acts"
     elif parameter.place == "whole body":
         words = "the whole body at once" if endpoint.body else "a body, if the operation takes one"
+    elif takes_file(parameter.rule):
+        words = "@ and the path of a file"
     else:
         words = (parameter.description or "a text that is not empty").replace(
             "True or False", "true or false"

@@ -15,6 +15,7 @@ from msgspec import inspect
 from ..errors import RequestInvalidError
 from ..queries.files import File
 from ..secrets import HIDDEN, is_credential, shown
+from ..times import to_milliseconds
 from .exporting.time_options import TimeOption
 
 _LISTS: Final = (inspect.CollectionType, inspect.TupleType)
@@ -65,6 +66,8 @@ def convert(name: str, text: str, rule: inspect.Type) -> Any:
         return _items(name, text, several)
     if _is_time(rule):
         return _seconds(text)
+    if _is_milliseconds(rule):
+        return _milliseconds(text)
     kinds = list(alternatives(rule))
     if any(isinstance(kind, (*_OBJECTS, inspect.AnyType)) for kind in kinds) and text[:1] in ("{", "["):
         return read_json(name, text)
@@ -76,6 +79,8 @@ def convert(name: str, text: str, rule: inspect.Type) -> Any:
         value = _scalar(text, kind)
         if value is not text:
             return value
+    if any(isinstance(kind, inspect.BoolType) for kind in kinds) and len(choices(rule)) == 2:
+        raise RequestInvalidError(f"{name} = {shown(text)}: allowed is true or false")
     return text
 
 
@@ -92,7 +97,7 @@ def type_label(rule: inspect.Type) -> str:
     """The type as a help text names it: TEXT, N, TIME, `true|false`, or the values that are allowed."""
     if (several := list_type(rule)) is not None:
         return "JSON" if _has_objects(getattr(several, "item_type", None)) else "LIST"
-    if _is_time(rule):
+    if _is_time(rule) or _is_milliseconds(rule):
         return "TIME"
     labels = [_label(kind) for kind in alternatives(rule) if not isinstance(kind, inspect.NoneType)]
     return "|".join(dict.fromkeys(labels)) or "TEXT"
@@ -146,6 +151,10 @@ def _is_time(rule: inspect.Type) -> bool:
     return any((metadata.extra or {}).get("time") for metadata in _metadata(rule))
 
 
+def _is_milliseconds(rule: inspect.Type) -> bool:
+    return any((metadata.extra or {}).get("convert") is to_milliseconds for metadata in _metadata(rule))
+
+
 def _items(name: str, text: str, several: inspect.Type) -> Any:
     """A JSON array, one JSON object, or a comma list whose items are converted by their own type."""
     rule = getattr(several, "item_type", None) or inspect.AnyType()
@@ -165,6 +174,14 @@ def _seconds(text: str) -> Any:
         return TimeOption().convert(text, None, None)
     except click.BadParameter:
         return text
+
+
+def _milliseconds(text: str) -> Any:
+    """A number as it is, in milliseconds; a date as its first millisecond."""
+    if _WHOLE.fullmatch(text):
+        return int(text)
+    seconds = _seconds(text)
+    return seconds * 1000 if isinstance(seconds, int) else text
 
 
 def _scalar(text: str, kind: inspect.Type) -> Any:

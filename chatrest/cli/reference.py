@@ -13,6 +13,7 @@ from ..core.endpoint import Endpoint
 from ..models.message import Message
 from ..resources import COLLECTIONS, OPERATIONS
 from ..resources.lazy import collection_class
+from .call_help import first_paragraph
 from .call_parameters import Parameter, Parameters, Place
 
 _INTRODUCTION: Final = """\
@@ -20,7 +21,8 @@ _INTRODUCTION: Final = """\
 
 All {count} operations of the service, as methods of `AsyncSession` (`session`) and `AsyncManagement`
 (`management`). A method that gives a `Walk` is called as it is, any other one is awaited. `*` marks what is
-required. `chatrest call NAME --help` shows the types of all parameters and what is allowed.
+required. The types of filters and bodies are names of `chatrest`: `from chatrest import NewGroup`.
+`chatrest call NAME --help` shows all parameters and what is allowed.
 
 This file is made by `python -m chatrest.cli.reference`.
 """
@@ -51,7 +53,7 @@ def _contents() -> Iterator[str]:
 def _section(name: str) -> Iterator[str]:
     kind = collection_class(name)
     yield f"## {name}\n"
-    yield f"{_first_sentence(kind)}\n"
+    yield f"{first_paragraph(kind)}\n"
     for endpoint in OPERATIONS.values():
         if _is_of(endpoint, name):
             yield from _entry(endpoint, getattr(kind, endpoint.name.partition(".")[2]))
@@ -65,7 +67,7 @@ def _entry(endpoint: Endpoint[Any], method: Any) -> Iterator[str]:
     door = "management" if endpoint.interface == "management" else "session"
     yield f"### {endpoint.name}\n"
     yield f"`{door}.{endpoint.name}{_arguments(method)}` → `{_result(method)}`\n"
-    yield f"{_first_sentence(method)}\n"
+    yield f"{first_paragraph(method)}\n"
     yield f"- {', '.join(_facts(endpoint))}"
     parameters = Parameters(endpoint)
     for title, places in _PLACES:
@@ -94,25 +96,25 @@ def _name(parameter: Parameter) -> str:
 
 
 def _arguments(method: Any) -> str:
-    """Return the arguments of a method with their defaults, and without their types."""
-    signature = inspect.signature(method)
+    """Return the arguments of a method with their defaults, and the types of filters and bodies."""
+    types = get_type_hints(method)
     parameters = [
-        parameter.replace(annotation=inspect.Parameter.empty)
-        for name, parameter in signature.parameters.items()
+        parameter.replace(annotation=types[name] if _is_struct(types[name]) else inspect.Parameter.empty)
+        for name, parameter in inspect.signature(method).parameters.items()
         if name != "self"
     ]
-    return str(inspect.Signature(parameters))
+    return _MODULE.sub("", str(inspect.Signature(parameters)))
+
+
+def _is_struct(kind: Any) -> bool:
+    """Return True for a type of the queries: a reader of the reference has to import it."""
+    return "chatrest.queries." in inspect.formatannotation(kind)
 
 
 def _result(method: Any) -> str:
     result = get_type_hints(method)["return"]
     text = _MODULE.sub("", inspect.formatannotation(result)).replace(_KINDS, "Message")
     return text.removeprefix("Awaitable[").removesuffix("]") if text.startswith("Awaitable[") else text
-
-
-def _first_sentence(described: Any) -> str:
-    """Return the beginning of a docstring: its first paragraph as one line."""
-    return " ".join((inspect.getdoc(described) or "").partition("\n\n")[0].split())
 
 
 if __name__ == "__main__":

@@ -25,7 +25,7 @@ from .running import run
     help="RECEIVER is the uid of a user or the guid of a group.",
 )
 def send(receiver: str, text: str, on_behalf_of: str | None, receiver_type: Literal["user", "group"]) -> None:
-    """Send TEXT to RECEIVER, and prints the stored message as a JSON line.
+    """Send TEXT to RECEIVER, and print the stored message as a JSON line.
 
     The request is never repeated. If no reply comes, the error says that the message may have been sent.
 
@@ -55,23 +55,23 @@ def _line(value: Any) -> bytes:
         return json.dumps(value).encode()
 
 
-@click.command(short_help="Create a login token for a user and prints it.")
+@click.command(short_help="Create a login token for a user, and print it.")
 @click.argument("uid")
 @click.option("--force", is_flag=True, help="Request a new token even if the user has one.")
 @click.option("--json", "as_json", is_flag=True, help="Print the whole record of the token as a JSON line.")
 def token(uid: str, force: bool, as_json: bool) -> None:
-    """Create a login token for the user UID and prints it. The token is a credential of that user.
+    """Create a login token for the user UID, and print it. The token is a credential of that user.
 
     \b
     Example:
       TOKEN=$(chatrest token alice)
     """
     streams.output()
-    record = run(_create_token(uid, force=force))
+    record = run(_create_token(uid, force=force or None))
     text = _line(record) if as_json else record.auth_token.encode("utf-8", "backslashreplace")
     streams.write_reply(text, "the token was created")
 
 
-async def _create_token(uid: str, *, force: bool) -> AuthToken:
+async def _create_token(uid: str, *, force: bool | None) -> AuthToken:
     async with session() as chat:
         return await chat.auth_tokens.create(uid, force=force)

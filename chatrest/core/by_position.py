@@ -6,12 +6,22 @@ direction of its first page; where the service ignores an id, by page number.
 """
 
 from collections.abc import Hashable
+from typing import Final
 
 from .by_number import next_number
 from .endpoint import Pairs
 from .order import Affix, is_ahead, last_id
 from .page_view import END, Onward, PageView, describe, empty_end, place_of
-from .paging import COMPARED_MEMBERS, POSITION_MEMBERS
+from .paging import (
+    COMPARED_MEMBERS,
+    LARGEST_PAGE,
+    ONE_LIMITED_REPLY,
+    ONE_REPLY,
+    POSITION_MEMBERS,
+    SMALLEST_DEFAULT,
+)
+
+_ATTRIBUTES: Final = dict(POSITION_MEMBERS)
 
 
 def by_position(view: PageView, served: tuple[Pairs, bool]) -> Onward:
@@ -86,12 +96,29 @@ def without_position(view: PageView) -> Onward:
     if view.is_below_largest and not view.says_more:
         return END
     if not view.rules.paging.positions:
-        return END  # documented as one reply
+        return _sole_reply(view)
     if not view.has_new:
         return _nothing_new(view) if view.cursor.delivered > len(view.ids) else next_number(view)
     if not view.ordered.by_id or not view.ordered.is_stated:
         return next_number(view) if view.cursor.position else ask_with_direction(view)
     return own_position(view, ())
+
+
+def _sole_reply(view: PageView) -> Onward:
+    """Return the end of a list that is documented as one reply, or why it may not be the end.
+
+    Such a reply has a largest size, too: the largest page that is documented, or the service's own
+    (`meta.current.limit`), if that can be one. It shows nothing that leads on: a full one may lack records,
+    unless it has as many as the caller asked for.
+    """
+    current, count = view.page.meta.current, len(view.ids)
+    served = 0 if current is None or current.limit is None else current.limit
+    limit = served if SMALLEST_DEFAULT <= served <= LARGEST_PAGE else LARGEST_PAGE
+    is_sole = view.rules.paging in (ONE_REPLY, ONE_LIMITED_REPLY)
+    is_what_was_asked = view.rules.size_asked and count >= view.rules.size
+    if not is_sole or is_what_was_asked or count < limit:
+        return END
+    return Onward(error=f"the only reply of this list is full ({count} records), and leads to no further one")
 
 
 def ask_with_direction(view: PageView) -> Onward:
@@ -112,6 +139,27 @@ def lost_position(view: PageView) -> Onward:
         words = describe(place_of(view.cursor.position))
         return Onward(error=f"the page at {words} has no position that leads on, asked for twice")
     return Onward((("affix", view.ordered.direction), *place))
+
+
+def by_last_item(view: PageView) -> Onward:
+    """From the last item, of a page in the service's order that names no next position."""
+    wire = view.rules.paging.own_member
+    if view.is_below_largest and not view.says_more:
+        return END
+    values = [getattr(item, _ATTRIBUTES[wire], None) for item in view.page.items]
+    places = [value for value in values if isinstance(value, int)]
+    if len(places) < len(values) or not view.has_new:
+        return (
+            END
+            if view.is_short
+            else Onward(error="a full page that brings nothing to go on from leads nowhere")
+        )
+    direction = view.asked.get("affix") or ("prepend" if places[0] > places[-1] else "append")
+    last = max(places) if direction == "append" else min(places)
+    position: Pairs = (("affix", direction), (wire, str(last)))
+    if place_of(position) == place_of(view.cursor.position):
+        return END if view.is_short else Onward(error=f"a full page is all of one {wire}, and leads nowhere")
+    return Onward(position)
 
 
 def own_position(view: PageView, served: Pairs) -> Onward:

@@ -3,6 +3,7 @@
 | envelope  | the reply                                 | gives                                   |
 |-----------|-------------------------------------------|-----------------------------------------|
 | `many(T)` | `{"data": [record, …], "meta": {…}}`      | a `Listing`                             |
+| `array(T)`| the same, or `[record, …]` at the root    | a `Listing`                             |
 | `one(T)`  | `{"data": record}`, or an array of one    | the record                              |
 | `bare(T)` | the record at the root, or in `data`      | the record                              |
 | `each(T)` | `{"data": {key: outcome, …}}`             | `Outcomes`                              |
@@ -81,6 +82,8 @@ class Many(Struct, Generic[T], frozen=True):
     """Reads a list reply."""
 
     kind: Kind[T]
+    substitute: Callable[[Any], dict[str, Any] | None] | None = None
+    """The list reply that stands for one of another form, of the reply's JSON; None for what has none."""
 
     @property
     def record(self) -> Any:
@@ -105,9 +108,14 @@ class Many(Struct, Generic[T], frozen=True):
         fault = position_fault(meta, page.cursor, body)
         return Listing(page.data, meta, body, coercions.lines(), page.cursor, fault)
 
+    def enveloped(self, body: bytes) -> bytes:
+        """Return the list envelope of a reply of another form; any other reply as it is."""
+        reply = None if self.substitute is None else self.substitute(read_json(body))
+        return body if reply is None else write_value(reply)
+
     def _leniently(self, body: bytes) -> Listing[T]:
         coercions = Coercions()
-        envelope = read_envelope(body, self.kind.is_record, coercions)
+        envelope = read_envelope(self.enveloped(body), self.kind.is_record, coercions)
         try:
             items = self.kind.held(envelope.records, coercions)
         except RecordError as error:
@@ -315,17 +323,24 @@ def _held(kind: Kind[T], raw: bytes, path: str) -> T:
     raise fault
 
 
-@overload
-def many(record: type[T]) -> Many[T]: ...
-@overload
-def many(record: UnionType) -> Many[Message]: ...
-def many(record: Any) -> Many[Any]:
-    """Return the envelope of a list: `{"data": [record, …], "meta": {…}}`."""
-    return Many(kind_of(record))
-
-
 Substitute: TypeAlias = Callable[[Any], dict[str, Any] | None]
-"""Makes the record of a reply's JSON that has another form; None where it cannot."""
+"""Makes the record, or the list reply, of a reply's JSON that has another form; None where it cannot."""
+
+
+@overload
+def many(record: type[T], substitute: Substitute | None = None) -> Many[T]: ...
+@overload
+def many(record: UnionType, substitute: Substitute | None = None) -> Many[Message]: ...
+def many(record: Any, substitute: Substitute | None = None) -> Many[Any]:
+    """Return the envelope of a list: `{"data": [record, …], "meta": {…}}`, or what `substitute` makes of the
+    reply.
+    """
+    return Many(kind_of(record), substitute)
+
+
+def array(record: type[T]) -> Many[T]:
+    """Return the envelope of a list that is an array at the reply's root, without `data`."""
+    return Many(kind_of(record), lambda reply: {"data": reply} if isinstance(reply, list) else None)
 
 
 @overload

@@ -72,6 +72,8 @@ class Endpoint(Struct, Generic[R], frozen=True, dict=True):
     acting: Acting = "never"
     """Whether the header `onBehalfOf` goes with it (specification, Authentication 8)."""
     rate_class: RateClass = "standard"
+    user_limit: int | None = None
+    """Requests a minute that a single acting user may make (operations table, limits: rate)."""
     interface: Interface = "chat"
     headers: type[Struct] | None = None
     """The struct of the headers that this operation takes beside those of every request: a `Filter` whose

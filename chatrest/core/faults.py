@@ -39,7 +39,7 @@ def fault(
     message = _printable(_message(record) or _text(body, secrets)) or _phrase(status)
     kind = api_error_class(status, code)
     error = kind(
-        f"{operation}: {status}{f' {code}' if code else ''}: {message}{_hint(status)}",
+        f"{operation}: {status}{f' {code}' if code else ''}: {message}{_fields(record)}{_hint(status)}",
         status=status,
         code=code,
         message=message,
@@ -117,6 +117,21 @@ def _read(body: bytes) -> Any:
 def _message(record: dict[str, Any]) -> str:
     texts = (record.get(name) for name in ("message", "devMessage"))
     return next((text[:_LONGEST] for text in texts if isinstance(text, str) and text), "")
+
+
+def _fields(record: dict[str, Any]) -> str:
+    """The texts of `details`, a list of texts for each wrong field: ` (uid: The uid is taken.)`."""
+    details = record.get("details")
+    if not isinstance(details, dict):
+        return ""
+    texts = [
+        f"{name}: {text}"
+        for name, items in details.items()
+        if isinstance(items, list)
+        for text in items
+        if isinstance(text, str)
+    ]
+    return f" ({_printable('; '.join(texts))[:_LONGEST]})" if texts else ""
 
 
 def _text(body: bytes, secrets: tuple[str, ...]) -> str:

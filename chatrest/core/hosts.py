@@ -12,6 +12,7 @@ from typing import Final, Self, final
 from urllib.parse import urlsplit
 
 from ..errors import RequestInvalidError
+from ..secrets import shown
 from .arguments import hides_arguments
 
 REGIONS: Final = ("us", "eu", "in")
@@ -54,7 +55,8 @@ class App:
         _check("app_id", app_id, _LABEL, "one DNS label: letters, digits and inner dashes, 1 to 63")
         check_key("api_key", api_key)
         if region not in REGIONS:
-            raise RequestInvalidError(f"region: allowed are {', '.join(REGIONS)}")
+            given = f" = {shown(region)}" if len(str(region)) <= _LONGEST_REGION else ""
+            raise RequestInvalidError(f"region{given}: allowed are {', '.join(REGIONS)}")
         if service_domain is not None:
             _check_domain(service_domain)
         if base_url is not None:
@@ -106,6 +108,8 @@ class App:
         )
 
 
+_LONGEST_REGION: Final = 12
+"""Characters of a wrong region that an error repeats; a longer text may be a key in the wrong place."""
 _VARIABLES = ("APP_ID", "API_KEY", "REGION", "SERVICE_DOMAIN", "BASE_URL")
 
 

@@ -1,24 +1,35 @@
 """The way on after a page: by position, by page number, or nowhere. The rules are in `core.step`."""
 
 from .by_number import by_number
-from .by_position import ask_with_direction, by_position, lost_position, without_position
+from .by_position import ask_with_direction, by_last_item, by_position, lost_position, without_position
+from .endpoint import Pairs
 from .page_view import END, Onward, PageView, empty_end, served_position
 
 
 def onward(view: PageView) -> Onward:
     """Decide where the walk goes on."""
-    ordered, fault = view.ordered, view.page.position_fault
+    fault = view.page.position_fault
     if not view.ids and view.memory.is_withheld:
         return Onward(error="a page with items came empty when it was asked for once more")
     if view.is_numbered:
         return by_number(view)
-    if fault is None and view.is_believed_last:
+    if fault is None and (view.is_believed_last or view.shows_end):
         return END
     served = served_position(view)
     if fault is not None and served is None and not _is_counted(view):
         return Onward(error=fault)
     if view.is_believed_last:
         return END
+    return _by_list(view, served)
+
+
+def _by_list(view: PageView, served: tuple[Pairs, bool] | None) -> Onward:
+    """Decide where a page that is not the last leads: by its position, by numbers, or by its own items."""
+    ordered = view.ordered
+    if not ordered.by_id and (served is None or not served[1]):
+        if view.ids and view.rules.paging.own_member:
+            return by_last_item(view)
+        served = None  # a way back is none onward, where no id of ours leads on
     if served is not None and ordered.by_id and not ordered.is_stated and "affix" not in view.asked:
         return ask_with_direction(view)  # the position says no direction, and the page shows none
     if served is None and view.was_asked_at_position and not ordered.by_id:

@@ -11,7 +11,8 @@ evenly keep within all of these, so only their rate has to be found; `core.rate_
 |        | up to the documented rate                     |                                               |
 | held   | after the time that the 429 named; if it      | that time has passed, or a probe is accepted: |
 |        | named none, one probe at a time, after waits  | search, or ramp, or given again               |
-|        | that grow                                     |                                               |
+|        | that grow; one without an answer for 10 s     |                                               |
+|        | does not count                                |                                               |
 | ramp   | at the rate of a `Ramp`: too few requests had | a 429: held; the documented rate is reached:  |
 |        | been accepted, or at too low a rate, to learn | open                                          |
 |        | a limit from them                             |                                               |
@@ -158,6 +159,7 @@ class _Hold:
     _FIRST, _SHORTEST, _LONGEST_FIRST, _LONGEST = 0.25, 0.05, 1.0, 30.0
     _GROWTH = 1.5
     _COARSE = 1.0  # seconds by which a named time may be too long: services name whole seconds
+    _PATIENCE = 10.0  # seconds after which another probe may go; one that is never answered must not hold all
 
     def __init__(self, sent: float, now: float, rate: float | None) -> None:
         self.began = now
@@ -165,7 +167,7 @@ class _Hold:
         self.sent = sent
         """When the request was sent that was refused first."""
         self.is_named = False
-        self.is_probing = False
+        self._probed_at: float | None = None
         self._refused = now
         self._unused = 0.0
         self._wait = (
@@ -176,17 +178,24 @@ class _Hold:
 
     def delay(self, now: float) -> float:
         """Return the seconds until the next request may go."""
-        return _POLL if self.is_probing else self.until - now
+        is_probing = self._probed_at is not None and now < self._probed_at + self._PATIENCE
+        return _POLL if is_probing else self.until - now
 
     def probe(self, now: float) -> None:
         """Note a probe; it may go later than it could, as nothing was wanted until then."""
-        self.is_probing = True
-        self._unused += max(0.0, now - self.until)
+        if self._probed_at is None:  # else the one before was wanted, and is not answered yet
+            self._unused += max(0.0, now - self.until)
+        self._probed_at = now
         self.until = max(self.until, now)
+
+    def end_probe(self) -> None:
+        """Note that a probe was refused, or brought no reply."""
+        self._probed_at = None
 
     def end(self, at: float) -> float:
         """Return the time `at`, less the seconds of the hold in which no request was wanted."""
-        return min(at, self.until) - self._unused
+        # An older probe may be accepted after a newer one went: the hold is never shorter than nothing.
+        return max(self.began, min(at, self.until) - self._unused)
 
     def refuse(self, sent: float, now: float, seconds: float | None) -> None:
         """Note a further 429, which named `seconds` or no time."""
@@ -194,7 +203,7 @@ class _Hold:
             self.until = max(self.until, now + seconds) if self.is_named else now + seconds
             self.is_named = True
         if sent > self.began:  # it was a probe
-            self.is_probing = False
+            self.end_probe()
             self._refused = max(self._refused, sent - self._unused)
             self._wait = min(self._LONGEST, self._GROWTH * self._wait)
             self.until = max(self.until, now + self._wait)
@@ -229,7 +238,7 @@ class Pacer:
 
     @property
     def limit_source(self) -> LimitSource:
-        """Where the rate comes from: given by the caller, or learnt from replies."""
+        """The source of the rate: given by the caller, learnt from replies, or none."""
         if isinstance(self._curve, _GivenRate):
             return "given"
         return "learnt" if isinstance(self._curve, RateSearch) else "none"
@@ -273,7 +282,7 @@ class Pacer:
     def forget(self) -> None:
         """Note that a request that was let go brought no reply."""
         if self._hold is not None:
-            self._hold.is_probing = False
+            self._hold.end_probe()
 
     def observe(self, now: float, signal: Signal, sent: float) -> None:
         """Learn from the reply to a request that was sent at `sent`."""

@@ -97,6 +97,14 @@ class PageView(Struct, frozen=True):
         return current is not None and pages is not None and current >= pages > 0
 
     @property
+    def shows_end(self) -> bool:
+        """True where a reply without a next position is documented as the last, and its `meta` came."""
+        meta = self.page.meta
+        has_position = (meta.next, meta.cursor, self.page.cursor) != (None, None, None)
+        has_meta = (meta.current, meta.previous) != (None, None)
+        return self.rules.paging.shows_end and has_meta and not has_position
+
+    @property
     def counts_more_pages(self) -> bool:
         """True where the pagination counts pages after this one."""
         current, pages = self.pagination.current_page, self.pagination.total_pages

@@ -6,10 +6,13 @@
 | `BY_NEXT`    | `meta.next {affix, sentAt, id}`               | `affix`, `sentAt`, `id` | by id         |
 | `BY_THREAD`  | the same, or page numbers                     | the same, or `page`     | by id         |
 | `BY_UPDATED` | `cursor {updatedAt, affix}`, in `meta` or not | `updatedAt`, `affix`    | the service's |
+| `BY_CREATED` | `meta.next {affix, createdAt}`, or its items  | `affix`, `createdAt`    | the service's |
+| `BY_CURSOR`  | `meta.next {affix, cursor}`, or ends          | `affix`, `cursor`       | the service's |
 | `BY_PAGE`    | `meta.pagination`, or nothing                 | `page`                  | the service's |
 | `BY_REPLY_PAGE` | the same                                   | `page`, and no size     | the service's |
 | `UNPAGED`    | nothing                                       | nothing                 | the service's |
 | `ONE_REPLY`  | nothing                                       | nothing, and no size    | the service's |
+| `ONE_LIMITED_REPLY` | nothing                                | nothing                 | the service's |
 
 The dialect says what is documented, the reply decides: services of this kind send `meta.cursor` where
 `meta.next` is documented, and positions at the top level (operations table, cursors.conflict).
@@ -28,6 +31,11 @@ Order: TypeAlias = Literal["id", "service"]
 
 LARGEST_PAGE: Final = 1000
 """Records a page may hold at most (specification, Limits): what a walk asks for where nobody says less."""
+
+SMALLEST_DEFAULT: Final = 10
+"""Records of the smallest page that is documented for a request without a size (specification, Endpoints,
+`limit`).
+"""
 
 POSITION_MEMBERS: Final = (
     ("id", "id"), ("sentAt", "sent_at"), ("updatedAt", "updated_at"), ("createdAt", "created_at"),
@@ -59,6 +67,12 @@ class Paging(Struct, frozen=True, kw_only=True, dict=True):
     """Whether the list is documented to go on by page numbers."""
     renames: tuple[tuple[str, str], ...] = ()
     """Members of a position that are sent back under another name."""
+    own_member: str = ""
+    """The member of a position that every item has itself, on the wire: where a page names no next position,
+    the list is gone on with from its last item. "" for none.
+    """
+    shows_end: bool = False
+    """Whether a reply with `meta` and without `meta.next` is documented as the last one."""
     filters: frozenset[str] = frozenset()
     """Names of positions that are filters of this list: a walk never moves by them."""
 
@@ -97,12 +111,20 @@ class Paging(Struct, frozen=True, kw_only=True, dict=True):
 BY_ID: Final = Paging(order="id", size="perPage", acting_size="limit")
 BY_NEXT: Final = Paging(order="id", size="limit")
 BY_UPDATED: Final = Paging(size="limit")
+BY_CREATED: Final = Paging(size="limit", largest=100, own_member="createdAt")
+"""Agents and their tools: `createdAt` in milliseconds. No largest size is documented (operations table,
+cursors.next_variants), so pages are asked for that are as large as those of knowledge.
+"""
+BY_CURSOR: Final = Paging(size="limit", largest=100, shows_end=True)
+"""Knowledge: an opaque cursor, in `meta.next` only where there is a next page."""
 BY_PAGE: Final = Paging(positions=False, numbered=True)
 UNPAGED: Final = Paging(positions=False)
 BY_REPLY_PAGE: Final = Paging(positions=False, numbered=True, size="")
 """By page numbers, without a size: `meta.pagination` is in the reply, and no parameter in the query."""
 ONE_REPLY: Final = Paging(positions=False, size="")
 """All in one reply, without a size: what an operation without any paging has."""
+ONE_LIMITED_REPLY: Final = Paging(positions=False, size="limit")
+"""All in one reply, of a size that can be asked for: an operation without paging, but with a `limit`."""
 BY_THREAD: Final = Paging(order="id", numbered=True)
 """Replies to a message: `page` in the query, `meta.next` in the reply (operations table,
 messages.list_thread).

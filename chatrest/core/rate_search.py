@@ -52,7 +52,8 @@ class Ramp:
     """A rate that doubles with every second of full use, from `first` up to `most`."""
 
     def __init__(self, first: float, most: float) -> None:
-        self.first, self.most = first, most
+        self.first: float = first
+        self.most: float = most
         self._used = 0.0
 
     @property

@@ -43,6 +43,8 @@ from .arguments import hides_arguments
 from .endpoint import Replay
 from .timeouts import check_seconds
 
+LOGGED: Final = 20
+"""The first attempts, and as many of the last, that a log keeps: a bulk call may make thousands."""
 REPEATED_STATUSES: Final = frozenset({408, 500, 502, 503, 504})
 
 Dice: TypeAlias = Callable[[], float]
@@ -67,7 +69,9 @@ class Attempts(Struct, frozen=True, kw_only=True):
     waited: float = 0.0
     """Seconds waited between attempts, `pause` included."""
     log: tuple[tuple[str, float | None], ...] = ()
-    """Error text and seconds waited after it, per attempt that was followed by another."""
+    """Error text and seconds waited after it, of the first and last attempts with another one after them."""
+    omitted: int = 0
+    """The number of attempts between those, which the log does not keep."""
 
     @property
     def failed(self) -> int:
@@ -89,10 +93,14 @@ class Attempts(Struct, frozen=True, kw_only=True):
             error=error,
             waited=self.waited,
             log=self.log,
+            omitted=self.omitted,
         )
 
     def with_pause(self, seconds: float) -> "Attempts":
         """These, to be followed by another one after `seconds`."""
+        log, is_full = self.log, len(self.log) == 2 * LOGGED
+        if is_full:
+            log = log[:LOGGED] + log[LOGGED + 1 :]
         return Attempts(
             count=self.count,
             limited=self.limited,
@@ -101,7 +109,8 @@ class Attempts(Struct, frozen=True, kw_only=True):
             error=self.error,
             pause=seconds,
             waited=self.waited + seconds,
-            log=(*self.log, (str(self.error), seconds)),
+            log=(*log, (str(self.error), seconds)),
+            omitted=self.omitted + is_full,
         )
 
 
@@ -188,14 +197,24 @@ def leaves_open(error: ChatRestError) -> bool:
     return failed or is_passing(error)
 
 
-def attempt_log(entries: Sequence[tuple[str, float | None]], last: str = "") -> str:
+def attempt_log(entries: Sequence[tuple[str, float | None]], last: str = "", omitted: int = 0) -> str:
     """The attempts before in words: what each ended in and how long was waited after it; like ones once.
 
     An entry is (error text, seconds waited; None where there was no time to wait); `last` is the text of the
-    error that is raised, and an attempt that ended in the same is not quoted again.
+    error that is raised, and an attempt that ended in the same is not quoted again. `omitted` attempts were
+    made between the first `LOGGED` entries and the others.
     """
+    if not omitted:
+        return "; ".join(_log_parts(entries, last, 1))
+    first, others = entries[:LOGGED], entries[LOGGED:]
+    left_out = f"{omitted} attempts left out"
+    parts = (*_log_parts(first, last, 1), left_out, *_log_parts(others, last, LOGGED + omitted + 1))
+    return "; ".join(parts)
+
+
+def _log_parts(entries: Sequence[tuple[str, float | None]], last: str, number: int) -> list[str]:
+    """Return the words for successive attempts; `number` is that of the first one."""
     parts: list[str] = []
-    number = 1
     for text, group in groupby(entries, key=itemgetter(0)):
         waits = [wait for _, wait in group]
         name = f"attempt {number}" if len(waits) == 1 else f"attempts {number}-{number + len(waits) - 1}"
@@ -203,4 +222,4 @@ def attempt_log(entries: Sequence[tuple[str, float | None]], last: str = "") -> 
         ending = "the same" if text == last else text
         parts.append(f"{name}: {ending}" + (f"; waited {seconds} s" if seconds else ""))
         number += len(waits)
-    return "; ".join(parts)
+    return parts

@@ -62,16 +62,17 @@ _LOOSE: Any = int | str
 _LOOSE_ROW: Final[msgspec.json.Decoder[Row]] = msgspec.json.Decoder(Row[_LOOSE])  # type: ignore[misc]
 
 
-def rows(body: bytes, /, is_record: Callable[[Collection[str]], bool] | None = None) -> Listing[Row]:
+def rows(body: bytes, /, reply: "Many[Any] | None" = None) -> Listing[Row]:
     """Return the page; raises `ReplyUnreadableError` where the body is not the list envelope.
 
-    `is_record` tells a record by the names of its members, where an object stands in the place of a list.
+    `reply` is the list's own reader: it tells a record by the names of its members, where an object stands in
+    the place of a list, and knows the list's other forms.
     """
     coercions = Coercions()
     try:
         page = _PAGE.decode(body)
     except REFUSED:
-        return _leniently(body, coercions, is_record or _is_record)
+        return _leniently(body, coercions, reply)
     items = _rows_of(page.data, coercions)
     raws: list[Raw] | list[bytes] = page.data
     if b"\n" in body or b"\r" in body:
@@ -97,7 +98,7 @@ class AsRows:
     def __call__(self, call: Call[R], /) -> Awaitable[R]:
         """Make the call of a list; what it gives is a `Listing[Row]`, whatever the endpoint says."""
         reply: Any = call.endpoint.reply
-        read = partial(rows, is_record=reply.kind.is_record) if isinstance(reply, Many) else rows
+        read = partial(rows, reply=reply) if isinstance(reply, Many) else rows
         return self._send(structs.replace(call, endpoint=structs.replace(call.endpoint, reply=read)))
 
 
@@ -127,10 +128,9 @@ def row_of(raw: bytes, members: Any = None) -> Row:
     return row
 
 
-def _leniently(
-    body: bytes, coercions: Coercions, is_record: Callable[[Collection[str]], bool]
-) -> Listing[Row]:
-    envelope = read_envelope(body, is_record, coercions)
+def _leniently(body: bytes, coercions: Coercions, reply: Many[Any] | None) -> Listing[Row]:
+    is_record = _is_record if reply is None else reply.kind.is_record
+    envelope = read_envelope(body if reply is None else reply.enveloped(body), is_record, coercions)
     items = _rows_of(envelope.records, coercions)
     for item, raw in zip(items, envelope.records, strict=True):
         item.raw = raw.translate(_ONE_LINE)

@@ -9,6 +9,8 @@ What a reply claims (last page, total, size, order) is a hint. The rules, first 
 | any                          | a position that is unreadable | `CursorError`                              |
 | short, said to be the last,  | anywhere                      | ends, but where it is `thorough`, or where |
 | and smaller than the largest |                               | "last" was wrong before in this walk       |
+| with `meta`                  | nowhere, which its dialect    | ends                                       |
+|                              | documents as the end          |                                            |
 | shows no direction           | a position that says none     | asks again in a direction                  |
 | empty                        | nowhere, or where it stands   | ends; asks again if pagination counts more |
 |                              |                               | or all of its `meta` is gone               |
@@ -16,6 +18,8 @@ What a reply claims (last page, total, size, order) is a hint. The rules, first 
 | not empty                    | where the walk stands         | `CursorError`: it would ask for ever       |
 | any                          | back, or where it was before  | `CursorError`                              |
 | by id, not empty             | nowhere, or another direction | goes on from its own last id               |
+| of items with a position     | nowhere, or back              | goes on from its last item, until nothing  |
+|                              |                               | new comes                                  |
 | in the service's order       | nowhere, after a position     | asks again, then goes on from its last     |
 |                              |                               | item where that has what a position needs  |
 | any                          | further on                    | goes on                                    |
@@ -56,16 +60,16 @@ class Step(Struct, Generic[T], frozen=True):
     items: list[T]
     """The new ones, in the walk's order."""
     unordered_count: int
-    """How many of the first items are in the service's order, and not placed by their id."""
+    """The number of first items that are in the service's order, and not ordered by their id."""
     next: Cursor | None
-    """Where the walk goes on; None at the end, and at an error."""
+    """The position of the next page; None at the end, and at an error."""
     memory: Memory
-    """What the next step has to remember."""
+    """The memory for the next step."""
     error: str | None = None
-    """Why the walk cannot honestly go on after these items."""
+    """The reason why the walk cannot go on after these items; None if it can."""
 
     def cursor_after(self, count: int, identify: Callable[[T], str]) -> Cursor:
-        """The walk's place once `count` of the items are delivered."""
+        """The position once `count` of the items are delivered."""
         if count == len(self.items) and self.next is not None:
             return self.next
         if count == 0:

@@ -45,6 +45,11 @@ class CallEntity(Record, frozen=True, gc=False, rename="camel"):
     ws_channel: Maybe[WsChannel] = UNSET
     data: Maybe[CallData] = UNSET
 
+    @property
+    def sessionid(self) -> str:
+        """`session_id` under its name in JSON."""
+        return self.session_id
+
 
 @final
 class CallEntities(Record, frozen=True, gc=False, rename="camel"):

@@ -40,6 +40,7 @@ class ConversationParty(Record, frozen=True, gc=False, rename="camel"):
     blocked_by_me_at: Maybe[int] = UNSET
     blocked_at: Maybe[int] = UNSET
     has_blocked_me: Maybe[bool] = UNSET
+    auth_token: Maybe[str] = UNSET
 
 
 @final

@@ -30,6 +30,7 @@ class Entity(Record, frozen=True, gc=False, rename="camel"):
     link: Maybe[str] = UNSET
     created_at: Maybe[int] = UNSET
     updated_at: Maybe[int] = UNSET
+    updated_by: Maybe[str] = UNSET
     last_active_at: Maybe[int] = UNSET
     guid: Maybe[str] = UNSET
     type: Maybe[str] = UNSET

@@ -131,3 +131,8 @@ class NotificationLog(Record, frozen=True, gc=False, rename="camel", omit_defaul
     push_token: Maybe[str] = UNSET
     provider_id: Maybe[str] = UNSET
     payload: Maybe[Any] = UNSET
+
+    @property
+    def id(self) -> Maybe[str]:
+        """`_id` without its underscore, as other records have theirs."""
+        return self._id

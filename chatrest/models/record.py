@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, TypeAlias, Type
 
 from msgspec import UNSET, Struct, UnsetType
 
-from ..secrets import masked
+from ..secrets import masked_fields
 from .raw_json import read_value, write_value
 
 T = TypeVar("T")
@@ -58,6 +58,9 @@ class Record(Struct, frozen=True, gc=False, rename="camel"):
     record that only a credential identifies has a property `identity`, which is `digest(self.api_key)`.
     """
 
+    hidden_fields: ClassVar[frozenset[str]] = frozenset()
+    """Fields that may hold a credential without its name, such as headers: a repr does not show them."""
+
     def to_dict(self) -> Json:
         """Return the record with the names of its JSON; absent members are left out, null is None.
 
@@ -77,4 +80,4 @@ class Record(Struct, frozen=True, gc=False, rename="camel"):
     def __rich_repr__(self) -> list[tuple[str, Any]]:
         """Return the names and values that the service sent, credentials hidden, for `repr` and rich."""
         pairs = ((name, getattr(self, name)) for name in self.__struct_fields__)
-        return [(name, masked(name, value)) for name, value in pairs if value is not UNSET]
+        return masked_fields(self, [(name, value) for name, value in pairs if value is not UNSET])

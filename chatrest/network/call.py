@@ -11,6 +11,7 @@ from typing import Final, Generic, TypeVar
 import tenacity
 
 from ..core.endpoint import Call
+from ..core.pacer import Signal
 from ..core.retry import Attempts, attempt_log, leaves_open
 from ..core.wire import Headers, Request, with_headers
 from ..errors import (
@@ -122,10 +123,22 @@ class ActiveCall(Generic[R]):
         finally:
             self._gate.release(options.priority)
             spent.network = now() - began
-        self._gate.observe(limit_signal(reply, options.retry.longest_server_wait), began)
+        signal = limit_signal(reply, options.retry.longest_server_wait)
+        if signal.limited and self._is_of_user(signal):
+            self._gate.forget()
+        else:
+            self._gate.observe(signal, began)
         if DEPRECATION in reply.headers or SUNSET in reply.headers:
             self._context.notices.log_deprecation(self._call.endpoint, reply.headers)
         return reply
+
+    def _is_of_user(self, signal: Signal) -> bool:
+        """Return True for a 429 that states the limit of the acting user: it must not hold the app back.
+
+        Without a stated limit it cannot be told from the app's own.
+        """
+        limit = self._call.endpoint.user_limit
+        return limit is not None and signal.limit == limit and self._call.acting_user is not None
 
     async def _wait(self, spent: Durations) -> None:
         """Wait for a slot of the rate limit and a place in the pool; add their seconds to `spent`."""
@@ -240,7 +253,8 @@ class ActiveCall(Generic[R]):
         if isinstance(final, ApiError):
             final.attempts = count
         if self._attempts.log:
-            before = attempt_log(self._attempts.log, str(final).removeprefix(f"{name}: "))
+            attempts, text = self._attempts, str(final).removeprefix(f"{name}: ")
+            before = attempt_log(attempts.log, text, attempts.omitted)
             final.args = (f"{final} (after {count} attempts; {before})",)
         return final
 

@@ -6,6 +6,7 @@ timer goes off at the earliest of these ends; with the default limit of 60 s tha
 """
 
 import asyncio
+from contextvars import Context
 from math import ceil, inf
 from typing import Any, Final, final
 
@@ -20,7 +21,7 @@ class Expiry(Struct, eq=False):
 
     task: asyncio.Task[Any]
     cancelling: int
-    """How many cancellations the task had at the start."""
+    """The number of cancellations that the task had at the start."""
     ends: float
     """In seconds of the event loop's clock."""
     is_over: bool = False
@@ -68,17 +69,23 @@ class ExpiryTimer:
             expiry.withdraw()
 
     def close(self) -> None:
-        """Cancel the timer."""
+        """Cancel the timer, unless a time limit is active: nothing else ends a connection attempt."""
+        if not self._active:
+            self._cancel()
+
+    def _cancel(self) -> None:
         if self._handle is not None:
             self._handle.cancel()
         self._handle, self._first, self._goes_off = None, inf, inf
 
     def _set(self, ends: float, seconds: float) -> None:
         """Let the timer go off at `ends`, which is `seconds` away."""
-        self.close()
+        self._cancel()
         # Long limits end at whole seconds, as aiohttp's do, so that the timer ends many of them at once.
         at = ceil(ends) if seconds >= _LONG else ends
-        self._handle, self._first, self._goes_off = self._loop.call_at(at, self._expire), ends, at
+        # In a context of its own: the timer would keep the variables of the exchange that set it for ever.
+        self._handle = self._loop.call_at(at, self._expire, context=Context())
+        self._first, self._goes_off = ends, at
 
     def _expire(self) -> None:
         # The event loop may be early by the resolution of its clock.
@@ -86,7 +93,7 @@ class ExpiryTimer:
         for expiry in [each for each in self._active if each.ends <= now]:
             self._active.discard(expiry)
             expiry.expire()
-        self.close()
+        self._cancel()
         if self._active:
             first = min(expiry.ends for expiry in self._active)
             self._set(first, first - now)

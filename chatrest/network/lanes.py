@@ -7,6 +7,8 @@ from typing import Final, Literal, TypeAlias, final
 Priority: TypeAlias = Literal["interactive", "bulk"]
 PRIORITIES: Final[tuple[Priority, ...]] = ("interactive", "bulk")
 
+_MOST_DROPPED: Final = 100  # waiters that are kept in a queue after their end, beside as many as wait
+
 
 @final
 class Waiter:
@@ -73,6 +75,12 @@ class LaneQueues:
         waiter.dropped = True
         if not waiter.served:
             self._add(waiter.lane, -1)
+        queue = self._queues[waiter.lane]
+        if len(queue) > 2 * self.count(waiter.lane) + _MOST_DROPPED:
+            # The first one may wait for minutes, while thousands behind it are cancelled.
+            waiting = [each for each in queue if not (each.served or each.dropped)]
+            queue.clear()
+            queue.extend(waiting)
 
     def first(self, lane: Priority) -> Waiter | None:
         """Return the oldest waiter of a lane that is neither served nor dropped."""

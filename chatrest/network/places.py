@@ -99,7 +99,7 @@ class PrioritySemaphore:
         waiter = self._join(share, lane)
         try:
             await waiter.wait()
-        except asyncio.CancelledError:
+        except BaseException:  # a cancellation, or the end of a coroutine that nobody awaits any more
             if waiter.served:  # it got a place at the same moment
                 self.release(share, lane)
             else:

@@ -79,7 +79,8 @@ class Pool:
         """Send `request` once, with a place; raise `ConnectError` at once while its host is down."""
         if self._closed:
             raise RequestInvalidError("the session was closed before the request was sent")
-        breaker, probe = self._breakers.get(request.host), False
+        host = request.host
+        breaker, probe = self._breakers.get(host), False
         if breaker is not None:
             probe = breaker.is_open
             rest = breaker.wait(self._timing.now())
@@ -91,13 +92,13 @@ class Pool:
         try:
             reply = await self._transport.exchange(request, timeouts)
         except ReplyUnreadableError:
-            self._breakers.record_reply(request.host)
+            self._breakers.record_reply(host)
             raise
         except TransportError:
-            self._breakers.record_failure(request.host, self._timing.now(), probe=probe)
+            self._breakers.record_failure(host, self._timing.now(), probe=probe)
             raise
         self.has_replied = True
-        self._breakers.record_reply(request.host)
+        self._breakers.record_reply(host)
         return reply
 
     async def close(self) -> None:

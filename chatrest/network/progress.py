@@ -73,6 +73,6 @@ def spent_text(total: Durations, sent: int, attempts: Attempts) -> str:
     log = attempts.log
     if attempts.error is not None and attempts.pause is None:  # the last error, without a pause after it
         log = (*log, (str(attempts.error), None))
-    parts.append(attempt_log(log))
+    parts.append(attempt_log(log, omitted=attempts.omitted))
     text = "; ".join(filter(None, parts))
     return f" ({text})" if text else ""

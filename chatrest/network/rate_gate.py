@@ -89,7 +89,7 @@ class RateGate:
                     await self._lead(lane, waiter)
                 else:
                     await waiter.wait()
-        except asyncio.CancelledError:
+        except BaseException:  # a cancellation, or the end of a coroutine that nobody awaits any more
             if waiter.served:  # it was served at the same moment
                 self.pacer.give_back()
                 self.release(lane)
@@ -108,12 +108,17 @@ class RateGate:
         while not own.served:
             delay = self.delay(lane)
             if delay > 0:
-                await self._timing.sleep(min(delay, _POLL_SECONDS) if self.pacer.is_probing else delay)
+                await self._sleep(min(delay, _POLL_SECONDS) if self.pacer.is_probing else delay)
             elif lane == "bulk" and self.lanes.interactive:
-                await self._timing.sleep(_YIELD_SECONDS)
+                await self._sleep(_YIELD_SECONDS)
             elif await self._wait_for_place(lane):
                 self.pacer.take(self._timing.now(), urgent=lane == "interactive")
                 self.lanes.serve(self.lanes.first(lane) or own)
+
+    async def _sleep(self, seconds: float) -> None:
+        """Sleep, and let other tasks run: a session's own sleep may return without doing so."""
+        await self._timing.sleep(seconds)
+        await asyncio.sleep(0)
 
     async def _wait_for_place(self, lane: Priority) -> bool:
         """Wait for a place; release it and return False if there is no free slot by then."""

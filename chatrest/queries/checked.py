@@ -11,6 +11,7 @@ from typing import (
     TYPE_CHECKING,
     Annotated,
     Any,
+    ClassVar,
     Final,
     Literal,
     TypeAlias,
@@ -24,7 +25,7 @@ import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from ..errors import RequestInvalidError
-from ..secrets import HIDDEN, is_credential, masked, shown
+from ..secrets import HIDDEN, is_credential, masked, masked_fields, shown
 from ..times import to_milliseconds, to_seconds
 from .files import file_of
 
@@ -81,7 +82,8 @@ else:
     Uids: TypeAlias = Annotated[
         tuple[Annotated[str, _UID_IN_LIST], ...],
         Meta(
-            min_length=1, description="a list of uids, none of them empty, with a comma or control characters"
+            min_length=1,
+            description="a list of uids, none of them empty, without commas and control characters",
         ),
     ]
     Attachments: TypeAlias = Annotated[
@@ -103,6 +105,9 @@ class Checked(Struct, frozen=True, kw_only=True, rename="camel"):
     An optional field is not sent if it is `UNSET`, or None and its type does not allow null.
     """
 
+    hidden_fields: ClassVar[frozenset[str]] = frozenset()
+    """Fields that may hold a credential without its name, such as headers: never in a repr or an error."""
+
     def __post_init__(self) -> None:
         for name, (rule, is_optional) in _rules(type(self)).items():
             # No frame of the error holds the value: it may be a credential.
@@ -116,7 +121,7 @@ class Checked(Struct, frozen=True, kw_only=True, rename="camel"):
     def __rich_repr__(self) -> list[tuple[str, Any]]:
         """Return the names and values that were given, credentials hidden, for `repr` and rich."""
         pairs = zip(self.__struct_fields__, msgspec.structs.astuple(self), _defaults(type(self)), strict=True)
-        return [(name, masked(name, value)) for name, value, default in pairs if value is not default]
+        return masked_fields(self, [(name, value) for name, value, default in pairs if value is not default])
 
 
 class Filter(Checked, frozen=True, kw_only=True, rename="camel"):
@@ -137,7 +142,7 @@ def _defaults(kind: type[Struct]) -> tuple[Any, ...]:
 def _rules(kind: type[Checked]) -> dict[str, tuple[Any, bool]]:
     """Return the rule of each field, and True if the field is optional."""
     hints = get_type_hints(kind, include_extras=True)
-    return {name: _rule(hint) for name, hint in hints.items()}
+    return {name: _rule(hints[name]) for name in kind.__struct_fields__}
 
 
 def _rule(hint: Any) -> tuple[Any, bool]:
@@ -163,15 +168,17 @@ def _check_field(record: Checked, name: str, rule: Any, *, is_optional: bool) ->
         try:
             value = _converted(name, value, rule)
         except _UnknownMemberError as error:
-            return f"{name} = {_shown(name, value)}: allowed is {_words(rule)}; {error}"
+            return f"{name} = {_shown(record, name, value)}: allowed is {_words(rule)}; {error}"
         except (msgspec.ValidationError, TypeError):
-            return f"{name} = {_shown(name, value)}: allowed is {_words(rule)}"
+            fault = _nested_fault(rule, value)
+            words = f"{_words(rule)}; {fault}" if fault else _words(rule)
+            return f"{name} = {_shown(record, name, value)}: allowed is {words}"
     msgspec.structs.force_setattr(record, name, value)
     return None
 
 
-def _shown(name: str, value: Any) -> str:
-    if value and is_credential(name):
+def _shown(record: Checked, name: str, value: Any) -> str:
+    if value and (is_credential(name) or name in record.hidden_fields):
         return HIDDEN
     return shown(masked("", value) if isinstance(value, dict | list | tuple) else value)
 
@@ -223,6 +230,36 @@ def _with_wire_names(kind: type[Checked], value: Any) -> Any:
             members = ", ".join(names.values())
             raise _UnknownMemberError(f"{shown(name)[:60]} is none of the members {members}")
     return {names.get(name, name): item for name, item in value.items()}
+
+
+def _nested_fault(rule: Any, value: Any) -> str:
+    """Return the first member that is missing or wrong in mappings that stand for structs; empty for none.
+
+    The wrong value is not repeated: it may be a credential.
+    """
+    kind = _nested(rule)
+    is_list = isinstance(value, list | tuple)
+    for index, item in enumerate(value if is_list else (value,)):
+        if kind is not None and isinstance(item, Mapping) and not _is_keyed(rule):
+            for field in msgspec.structs.fields(kind):
+                if fault := _member_fault(kind, field, item):
+                    return f"[{index}]{fault}" if is_list else fault.removeprefix(".")
+    return ""
+
+
+def _member_fault(kind: type[Checked], field: msgspec.structs.FieldInfo, members: Mapping[str, Any]) -> str:
+    """Return what is wrong with one member of a mapping, after its path; empty for nothing."""
+    rule, is_optional = _rules(kind)[field.name]
+    value = members.get(field.encode_name, members.get(field.name, UNSET))
+    if value is UNSET:
+        return f".{field.encode_name} is missing" if field.required else ""
+    if value is None and is_optional:
+        return ""
+    try:
+        _converted(field.name, value, rule)
+    except (_UnknownMemberError, msgspec.ValidationError, TypeError):
+        return f".{field.encode_name}: allowed is {_words(rule)}"
+    return ""
 
 
 def _extra(rule: Any) -> dict[str, Any]:

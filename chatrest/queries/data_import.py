@@ -12,7 +12,7 @@ from msgspec.structs import fields, force_setattr
 
 from ..errors import RequestInvalidError
 from ..secrets import description, shown
-from .checked import Body, Flag, Json, Scope, Stamp, Text, Uid
+from .checked import Body, Flag, Json, Stamp, Text, Uid
 from .groups import GroupType
 from .limits import AnyText, Tags, Url
 from .message_fields import ReceiverType
@@ -80,7 +80,7 @@ class MemberImport(Body, frozen=True, kw_only=True, rename="camel"):
     guid: Uid
     uid: Uid
     member_id: Text | UnsetType = UNSET
-    scope: Scope | UnsetType = UNSET
+    scope: Text | UnsetType = UNSET
     is_banned: Flag | UnsetType = UNSET
     joined_at: Stamp | UnsetType = UNSET
     group_details: GroupDetails | UnsetType = UNSET

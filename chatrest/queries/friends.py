@@ -17,7 +17,9 @@ else:
         Uids,
         Meta(
             max_length=MOST,
-            description=f"a list of 1 to {MOST} uids, none of them empty, with a comma or control characters",
+            description=(
+                f"a list of 1 to {MOST} uids, none of them empty, without commas and control characters"
+            ),
         ),
     ]
 

@@ -29,9 +29,7 @@ else:
         NewMembers,
         Meta(description="a NewMembers, or a mapping with admins, moderators, participants, usersToBan"),
     ]
-    SearchGroupsIn: TypeAlias = Annotated[
-        tuple[Literal["name", "guid"], ...], Meta(min_length=1, description="a list of 'name' and 'guid'")
-    ]
+    SearchGroupsIn: TypeAlias = Texts
     UnsetOfGroup: TypeAlias = Annotated[
         tuple[Literal["icon", "description", "metadata"], ...],
         Meta(description="a list of 'icon', 'description' and 'metadata'"),
@@ -43,8 +41,8 @@ class GroupQuery(Filter, frozen=True, kw_only=True, rename="camel"):
     """The filter of GET /groups; a walk starts at `page`.
 
     With `updated_at` and `affix` the service lists the groups that were changed after (`append`) or before
-    (`prepend`) that time. `has_joined` is about the acting user. Times are epoch seconds, a date or an aware
-    datetime.
+    (`prepend`) that time. `search_in` has `name`, `guid` or both. `has_joined` is about the acting user.
+    Times are epoch seconds, a date or an aware datetime.
     """
 
     search_key: Text | None = None

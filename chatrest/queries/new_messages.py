@@ -1,7 +1,19 @@
 """The bodies of messages to send (operations table, messages.send, send_bot and send_thread)."""
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, Self, TypeAlias, TypedDict, Unpack, final
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    Final,
+    Literal,
+    Self,
+    TypeAlias,
+    TypedDict,
+    Unpack,
+    final,
+    get_args,
+)
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType, structs
@@ -222,8 +234,12 @@ class NewBotMessage(TrackedMessage, frozen=True, kw_only=True, rename="camel"):
             raise RequestInvalidError("quoted_message_id: an interactive message quotes no other one")
         goal = self.data.get("interactionGoal")
         kind = getattr(goal, "type", None) or (goal.get("type") if isinstance(goal, Mapping) else None)
-        if kind is not None and kind == _REFUSED_GOALS.get(self.type):
-            raise RequestInvalidError(f"interaction_goal = {kind!r}: not allowed for the type {self.type!r}")
+        goals = [each for each in get_args(Goal) if each != _REFUSED_GOALS.get(self.type)]
+        if kind is not None and kind not in goals:
+            raise RequestInvalidError(
+                f"interaction_goal = {shown(kind)}: allowed for the type {self.type!r} is "
+                f"{', '.join(map(repr, goals))}"
+            )
 
     @classmethod
     def interactive(

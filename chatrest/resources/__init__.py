@@ -14,6 +14,7 @@ from typing import Any, Final, final
 from ..core.endpoint import Endpoint
 
 COLLECTIONS: Final = (
+    "agents",
     "api_keys",
     "apps",
     "auth_tokens",

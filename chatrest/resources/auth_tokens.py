@@ -42,13 +42,13 @@ class AuthTokens(Collection):
         """One token of a user; `NotFoundError` for no such token."""
         return self._call(GET, uid=uid, authToken=auth_token)
 
-    async def create(self, uid: str, *, force: bool = False) -> AuthToken:
+    async def create(self, uid: str, *, force: bool | None = None) -> AuthToken:
         """POST /users/{uid}/auth_tokens: a login token for `uid`; `force` asks for a fresh one.
 
         Raises `NotFoundError` for a user that the app does not have. Sent once: where no reply came and a
         token may have been made, `OutcomeUnknownError`.
         """
-        return await self._call(CREATE, NewToken(force=force or UNSET), uid=uid)
+        return await self._call(CREATE, NewToken(force=UNSET if force is None else force), uid=uid)
 
     @hides_arguments
     def update(self, uid: str, auth_token: str, changes: TokenChanges) -> Awaitable[AuthToken]:

@@ -10,7 +10,7 @@ exceptions, both a plain `def` that returns `self._call(…)`, an awaitable:
 
 from collections.abc import Awaitable
 from functools import cache
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, Final, TypeAlias, TypeVar
 
 from msgspec import Struct
 
@@ -29,6 +29,9 @@ T = TypeVar("T")
 Start: TypeAlias = Cursor | str | None
 """Where a walk begins: a cursor or its token; None for the list's own beginning."""
 
+_MOST_NAMES: Final = 10
+"""Operations in the `repr` of a collection."""
+
 
 class Collection:
     """The operations of one collection, through a session that sends them."""
@@ -37,6 +40,11 @@ class Collection:
 
     def __init__(self, send: Send) -> None:
         self._send = send
+
+    def __repr__(self) -> str:
+        names = [name for name in dir(type(self)) if not name.startswith("_")]
+        more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
+        return f"<{type(self).__name__}: {', '.join(names[:_MOST_NAMES])}{more}>"
 
     def _call(
         self,

@@ -67,7 +67,7 @@ MARK_READ_USER: Final = Endpoint(
 )  # fmt: skip
 MARK_UNREAD_USER: Final = Endpoint(
     "conversations.mark_unread_user", "DELETE", "/users/{uid}/conversation/read", ACK, "idempotent",
-    body=ReceiptMark, acting="required",
+    body=ReceiptMark, acting="required", user_limit=5,
 )  # fmt: skip
 PIN_USER: Final = Endpoint(
     "conversations.pin_user", "POST", "/users/{uid}/conversation/pin", one(Conversation), "idempotent",
@@ -99,7 +99,7 @@ MARK_READ_GROUP: Final = Endpoint(
 )  # fmt: skip
 MARK_UNREAD_GROUP: Final = Endpoint(
     "conversations.mark_unread_group", "DELETE", "/groups/{guid}/conversation/read", ACK, "idempotent",
-    body=ReceiptMark, acting="required",
+    body=ReceiptMark, acting="required", user_limit=5,
 )  # fmt: skip
 PIN_GROUP: Final = Endpoint(
     "conversations.pin_group", "POST", "/groups/{guid}/conversation/pin", one(Conversation), "idempotent",

@@ -3,20 +3,22 @@
 from collections.abc import Awaitable, Callable, Mapping
 from functools import cache, partial
 from operator import attrgetter
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
-from msgspec import structs
+from msgspec import Struct, structs
 
 from ..core.cursor import Cursor, beginning, resumed
 from ..core.decode import Listing
 from ..core.encode import WalkQuery, filter_values, query_pairs
 from ..core.endpoint import Call, Pairs, Send
-from ..core.paging import LARGEST_PAGE, ONE_REPLY, UNPAGED, Paging
+from ..core.paging import LARGEST_PAGE, ONE_LIMITED_REPLY, ONE_REPLY, UNPAGED, Paging
 from ..core.rows import AsRows, row_identity
 from ..core.walk_state import Rules
 from ..walk import Walk, WalkSource
 
 T = TypeVar("T")
+
+_SIZE_NAMES: Final = ("perPage", "limit")
 
 
 def walk(send: Send, call: Call[Listing[T]], cursor: Cursor | str | None) -> Walk[T]:
@@ -26,14 +28,16 @@ def walk(send: Send, call: Call[Listing[T]], cursor: Cursor | str | None) -> Wal
     sizes: tuple[int, ...] = ()
     # An operation that never acts as a user is the same list for every one of them.
     acting_user = None if endpoint.acting == "never" else call.acting_user or send.acting_user
-    paging = ONE_REPLY if endpoint.paging is None else endpoint.paging
+    paging = _one_reply(endpoint.query) if endpoint.paging is None else endpoint.paging
     if call.query is not None:
-        call = structs.replace(call, query=WalkQuery(filter_values(call.query) or {}))
-        if call.query.get("count"):
+        values = filter_values(call.query) or {}
+        if values.get("count"):
             # Counts come in the place of messages, in one reply (operations table, messages.list).
             paging = structs.replace(UNPAGED, size=paging.size, acting_size=paging.acting_size)
-        paging = paging.filtered_by(call.query)
-        filters, sizes = _parted(call.query, paging)
+        paging = paging.filtered_by(values)
+        query = WalkQuery(_with_own_size(values, paging, acting_user))
+        call = structs.replace(call, query=query)
+        filters, sizes = _parted(query, paging)
     size = min(sizes) if sizes else min(LARGEST_PAGE, paging.largest)
     size_name = paging.size_name(acting_user)
     source = WalkSource(
@@ -56,10 +60,31 @@ def walk(send: Send, call: Call[Listing[T]], cursor: Cursor | str | None) -> Wal
     return Walk(source, resumed(cursor, start, paging, send.cursor_key))
 
 
+def _one_reply(query: type[Struct] | None) -> Paging:
+    """Return how a list is paged that is documented as one reply, whose query may have a `limit`."""
+    has_limit = query is not None and ONE_LIMITED_REPLY.size in query.__struct_encode_fields__
+    return ONE_LIMITED_REPLY if has_limit else ONE_REPLY
+
+
+def _with_own_size(query: Mapping[str, Any], paging: Paging, acting_user: str | None) -> Mapping[str, Any]:
+    """Return a query whose page size has the list's own name for it.
+
+    Lists that share a filter differ in that name: `GET /messages` knows `limit` alone, replies to a message
+    `perPage` alone (operations table, messages.list and messages.list_thread).
+    """
+    others = [name for name in _SIZE_NAMES if name in query and name not in paging.sizes]
+    if not others or not paging.size:
+        return query
+    own = {name: value for name, value in query.items() if name not in others}
+    if not own.keys() & set(paging.sizes):
+        own[paging.size_name(acting_user)] = query[others[0]]
+    return own
+
+
 def _parted(query: Mapping[str, Any], paging: Paging) -> tuple[Pairs, tuple[int, ...]]:
     """Return what a query says of the list itself, and the page sizes that it asks for."""
     pairs = tuple(query_pairs(query, "repeat"))
-    sizes = tuple([int(value) for name, value in pairs if name in paging.sizes])
+    sizes = tuple([int(value) for name, value in pairs if name in paging.sizes and value.isdecimal()])
     return tuple([pair for pair in pairs if pair[0] not in paging.sizes]), sizes
 
 

@@ -31,7 +31,7 @@ Services of this kind lead on by `id`, or by `cursorField` and `cursorValue` tha
 
 SEND: Final = Endpoint(
     "messages.send", "POST", "/messages", one(Message, first_record), "never",
-    body=NewMessage, acting="optional", acting_field="sender",
+    body=NewMessage, acting="optional", acting_field="sender", user_limit=30,
 )  # fmt: skip
 SEND_BOT: Final = Endpoint(
     "messages.send_bot", "POST", "/bots/{uid}/messages", one(Message, first_record), "never",
@@ -39,7 +39,7 @@ SEND_BOT: Final = Endpoint(
 )  # fmt: skip
 SEND_THREAD: Final = Endpoint(
     "messages.send_thread", "POST", "/messages/{id}/thread", one(Message, first_record), "never",
-    body=NewThreadMessage, acting="required", acting_field="sender",
+    body=NewThreadMessage, acting="required", acting_field="sender", user_limit=30,
 )  # fmt: skip
 LIST: Final = Endpoint(
     "messages.list", "GET", "/messages", many(Message), query=MessageQuery, paging=BY_NEXT, acting="optional"
@@ -126,9 +126,9 @@ class Messages(Collection):
     def list_user(
         self,
         uid: str,
+        query: MessageQuery | None = None,
         *,
         on_behalf_of: str | None = None,
-        query: MessageQuery | None = None,
         cursor: Start = None,
     ) -> Walk[Message]:
         """GET /users/{uid}/messages: the messages between `uid` and `on_behalf_of`. One request a page.
@@ -142,9 +142,9 @@ class Messages(Collection):
     def list_group(
         self,
         guid: str,
+        query: MessageQuery | None = None,
         *,
         on_behalf_of: str | None = None,
-        query: MessageQuery | None = None,
         cursor: Start = None,
     ) -> Walk[Message]:
         """GET /groups/{guid}/messages: the messages of a group, as `list_user` in all else."""
@@ -152,9 +152,9 @@ class Messages(Collection):
 
     def list(
         self,
+        query: MessageQuery | None = None,
         *,
         on_behalf_of: str | None = None,
-        query: MessageQuery | None = None,
         cursor: Start = None,
     ) -> Walk[Message]:
         """GET /messages: the messages of the whole app, or of the acting user, as `list_user` in all else."""
@@ -163,9 +163,9 @@ class Messages(Collection):
     def list_thread(
         self,
         message_id: str,
+        query: MessageQuery | None = None,
         *,
         on_behalf_of: str | None = None,
-        query: MessageQuery | None = None,
         cursor: Start = None,
     ) -> Walk[Message]:
         """GET /messages/{id}/thread: the replies to a message, as `list_user` in all else."""

@@ -284,6 +284,8 @@ def test_the_help_of_an_operation_names_its_parameters(name: str) -> None:
     ("name", "words"),
     [
         ("messages.send", "It is sent once"),
+        ("messages.send", "Send message as on_behalf_of, and return it as the service stored it. POST"),
+        ("groups.delete", "Remove a group. DELETE /groups/{guid}"),
         ("users.list", "one JSON line per record"),
         ("users.list", "the size of a page (--limit is the number of records)"),
         ("members.list", "status=available|offline"),
@@ -291,6 +293,7 @@ def test_the_help_of_an_operation_names_its_parameters(name: str) -> None:
         ("members.kick", "the acknowledgement"),
         ("members.change_scope", "'admin', 'moderator' or 'participant'"),
         ("apps.list", "CHATREST_MANAGEMENT_SECRET"),
+        ("moderation.create_keyword_list", "file=@FILE @ and the path of a file"),
     ],
 )
 def test_the_help_says_what_happens(name: str, words: str) -> None:

@@ -143,7 +143,7 @@ def test_a_list_that_is_given_twice_has_the_items_of_both() -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("is_open=yes", "is_open = 'yes': allowed is True or False"),
+        ("is_open=yes", "is_open = 'yes': allowed is true or false"),
         ("ratio=much", "ratio = 'much': allowed is a number from 0"),
         ("level=3", "level = 3: allowed is 1 or 2"),
         ("tags=a,,b", r"tags = \['a', '', 'b'\]: allowed is a list of texts"),
@@ -284,3 +284,18 @@ def test_a_file_is_given_once() -> None:
 )
 def test_headers_have_their_default_and_can_be_given(texts: list[str], version: int | None) -> None:
     assert call("category=word", *texts, endpoint=UPLOAD).headers == Version(x_version=version)
+
+
+@pytest.mark.parametrize(
+    ("text", "milliseconds"),
+    [("1600000000000", 1_600_000_000_000), ("1970-01-02", 86_400_000), ("1970-01-01T00:01:00Z", 60_000)],
+)
+def test_a_time_in_milliseconds_is_a_number_or_a_date(text: str, milliseconds: int) -> None:
+    query = call(f"from_date={text}", "to_date=1900000000000", endpoint=OPERATIONS["metrics.get_usage"]).query
+    assert query.from_date == milliseconds
+
+
+@pytest.mark.parametrize("option", ["limit", "cursor"])
+def test_an_option_of_a_list_that_is_given_as_a_parameter(option: str) -> None:
+    with pytest.raises(RequestInvalidError, match=rf"'{option}' \(did you mean '--{option}'\?\)"):
+        call(f"{option}=5", endpoint=OPERATIONS["users.list"])

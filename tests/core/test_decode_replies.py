@@ -7,14 +7,14 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
-from chatrest.core.decode import JSON, bare, many, one, read_json
+from chatrest.core.decode import JSON, array, bare, many, one, read_json
 from chatrest.errors import ReplyUnreadableError
 from chatrest.models.app import AppInfo
 from chatrest.models.count import MessageCount
 from chatrest.models.entity import Entity
 from chatrest.models.member import AddedMember
 from chatrest.models.message import Message, UnknownMessage
-from chatrest.models.meta import Pagination, Position
+from chatrest.models.meta import Current, Pagination, Position
 from chatrest.models.user import AuthToken, User
 from tests.core.documented import (
     GOOD,
@@ -239,6 +239,36 @@ def test_a_user_is_mended_where_it_can_be() -> None:
 def test_a_user_that_is_none_is_unreadable() -> None:
     with pytest.raises(ReplyUnreadableError, match=r"data\[0\]"):
         many(User)(b'{"data":[5]}')
+
+
+@pytest.mark.parametrize("form", [b"%b", b'{"data":%b}', b" %b\n"])
+def test_a_list_may_be_an_array_at_the_root(form: bytes) -> None:
+    served = form % b'[{"uid":"a"},{"uid":5}]'
+    page = array(User)(served)
+    assert [user.uid for user in page.items] == ["a", "5"]
+    assert page.raw is served
+    assert page.repairs == ("data[1].uid: expected text, got whole number",)
+    assert array(User)(form % b"[]").items == []
+
+
+@pytest.mark.parametrize(
+    "served", [b"", b"5", b"{}", b'[{"uid":"a"}', b'{"error":{"code":"X"}}', b'[{"name":"n"}]']
+)
+def test_what_is_no_array_of_records_is_unreadable(served: bytes) -> None:
+    with pytest.raises(ReplyUnreadableError):
+        array(User)(served)
+
+
+def test_a_list_of_another_form_is_read_as_the_list_that_stands_for_it() -> None:
+    def of_groups(reply: Any) -> dict[str, Any] | None:
+        return {"data": reply["users"], "meta": {"current": {"count": 1}}} if "users" in reply else None
+
+    page = many(User, of_groups)(b'{"users":[{"uid":"a"}]}')
+    assert [user.uid for user in page.items] == ["a"]
+    assert page.meta.current == Current(count=1)
+    assert many(User, of_groups)(b'{"data":[{"uid":"b"}]}').items[0].uid == "b"
+    with pytest.raises(ReplyUnreadableError, match="data: expected records, got nothing"):
+        many(User, of_groups)(b'{"members":[]}')
 
 
 def test_a_bad_member_of_one_user_costs_the_page_nothing() -> None:

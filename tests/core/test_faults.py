@@ -51,7 +51,21 @@ def test_the_services_own_words_are_in_the_error() -> None:
         details,
     )
     assert (dict(error.headers), error.operation, error.attempts) == ({"Date": "x"}, "users.list", 1)
+    assert str(error) == "users.list: 400 ERR_BAD_REQUEST: Bad. (uid: The uid must be a string.)"
+
+
+@pytest.mark.parametrize(
+    "details", [None, {}, [], "text", {"uid": "text"}, {"uid": [1, None]}, {"uid": {"a": ["b"]}}]
+)
+def test_details_of_another_shape_are_not_in_the_text(details: object) -> None:
+    error = error_for(400, {"error": {"message": "Bad.", "code": "ERR_BAD_REQUEST", "details": details}})
     assert str(error) == "users.list: 400 ERR_BAD_REQUEST: Bad."
+
+
+def test_no_key_in_the_texts_of_details() -> None:
+    error = error_for(400, {"error": {"message": "Bad.", "details": {KEY: [f"of {KEY}"], "b": ["\ud800"]}}})
+    assert KEY not in str(error)
+    assert str(error).endswith("b: \ufffd)")
 
 
 @pytest.mark.parametrize(

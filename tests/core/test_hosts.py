@@ -60,8 +60,14 @@ def test_an_app_is_a_value() -> None:
 
 @pytest.mark.parametrize("region", ["", "US", "uk", "us ", None, 1, ["us"]])
 def test_another_region_is_refused(region: object) -> None:
-    with pytest.raises(RequestInvalidError, match=r"region: .*us, eu, in"):
+    with pytest.raises(RequestInvalidError, match=r"region = .*: allowed are us, eu, in") as caught:
         App("a", "k", region, service_domain=DOMAIN)  # type: ignore[arg-type]
+    assert f"region = {region!r}:" in str(caught.value)
+
+
+def test_a_text_as_long_as_a_key_in_the_place_of_the_region_is_not_repeated() -> None:
+    with pytest.raises(RequestInvalidError, match=r"^region: allowed are us, eu, in$"):
+        App("a", "us", "0123456789abcdef")
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from msgspec import structs
+from msgspec import Struct, structs
 
 from chatrest.core.arrange import OrderedPage
 from chatrest.core.by_number import landmark_of
@@ -12,9 +12,18 @@ from chatrest.core.cycle import CycleGuard
 from chatrest.core.decode import Listing
 from chatrest.core.onward import onward
 from chatrest.core.page_view import END, Onward, PageView, place_of
-from chatrest.core.paging import BY_ID, BY_NEXT, BY_PAGE, BY_THREAD, BY_UPDATED, Paging
+from chatrest.core.paging import (
+    BY_CREATED,
+    BY_CURSOR,
+    BY_ID,
+    BY_NEXT,
+    BY_PAGE,
+    BY_THREAD,
+    BY_UPDATED,
+    Paging,
+)
 from chatrest.core.walk_state import Memory
-from chatrest.models.meta import Meta, Pagination, Position
+from chatrest.models.meta import Current, Meta, Pagination, Position
 from tests.walking import Item, rules_for
 
 NOTHING = Memory()
@@ -101,6 +110,80 @@ def test_items_that_are_gone_when_they_are_asked_for_again_are_an_error() -> Non
     assert onward(view(at(), memory=memory)).error == (
         "a page with items came empty when it was asked for once more"
     )
+
+
+# ── an end that is documented ──
+
+
+@pytest.mark.parametrize("place", [Cursor("q"), at(("cursor", "c"), last="a", by_id=False)])
+@pytest.mark.parametrize("meta", [{"current": Current(3, 3)}, {"previous": Position("prepend", cursor="b")}])
+def test_a_page_that_names_no_next_one_is_the_last_where_that_is_documented(place: Cursor, meta: Any) -> None:
+    page = view(place, "x", "y", "z", paging=BY_CURSOR, **meta)
+    assert onward(page) == END
+    assert onward(structs.replace(page, rules=rules_for(3, "limit", BY_UPDATED))) != END
+
+
+def test_a_page_that_lost_its_meta_is_no_documented_end() -> None:
+    cursor = at(("cursor", "c"), last="a", by_id=False)
+    assert onward(view(cursor, "x", paging=BY_CURSOR)) == Onward(cursor.position, is_again=True)
+    further = view(cursor, "x", paging=BY_CURSOR, current=Current(3, 1), next=Position("append", cursor="d"))
+    assert led(further) == {"affix": "append", "cursor": "d"}
+
+
+# ── items that have a position themselves ──
+
+
+class Dated(Struct, frozen=True):
+    """An item with the time of its creation."""
+
+    id: str
+    created_at: int | None
+
+
+def dated(place: Cursor, *times: int | None, new: int | None = None, size: int = 3, **meta: Any) -> PageView:
+    """A page of items of these times, which names no next position."""
+    items = [Dated(f"x{number}", time) for number, time in enumerate(times)]
+    page = view(place, *(item.id for item in items), new=new, paging=BY_CREATED, size=size, **meta)
+    return structs.replace(page, page=structs.replace(page.page, items=items))
+
+
+@pytest.mark.parametrize("meta", [{}, {"previous": Position("prepend", created_at=5)}])
+@pytest.mark.parametrize(
+    ("asked", "times", "position"),
+    [
+        ((), (5, 6, 7), ("append", "7")),
+        ((), (7, 6, 5), ("prepend", "5")),
+        ((), (5,), ("append", "5")),
+        ((("affix", "append"), ("createdAt", "4")), (7, 6, 5), ("append", "7")),
+        ((("affix", "prepend"), ("createdAt", "8")), (7, 6, 5), ("prepend", "5")),
+    ],
+)
+def test_a_list_goes_on_from_its_last_item_where_no_next_position_is_named(
+    asked: Any, times: tuple[int, ...], position: tuple[str, str], meta: Any
+) -> None:
+    page = dated(at(*asked, by_id=False), *times, **meta)
+    assert led(page) == dict(zip(("affix", "createdAt"), position, strict=True))
+
+
+def test_a_list_of_dated_items_ends_where_nothing_new_comes() -> None:
+    cursor = at(("affix", "append"), ("createdAt", "7"), last="x2", by_id=False)
+    assert onward(dated(cursor, 7, new=0)) == END
+    assert onward(dated(cursor, 7)) == END
+    assert onward(dated(cursor)) == END
+    assert onward(dated(at(by_id=False), None)) == END
+    assert onward(structs.replace(dated(at(by_id=False), 5), largest=3)) == END
+
+
+@pytest.mark.parametrize(("times", "new"), [((5, 6, 7), 0), ((7, 7, 7), None), ((5, None, 7), None)])
+def test_a_full_page_of_dated_items_that_leads_nowhere_is_an_error(times: Any, new: int | None) -> None:
+    cursor = at(("affix", "append"), ("createdAt", "7"), last="x2", by_id=False)
+    assert "leads nowhere" in str(onward(dated(cursor, *times, new=new)).error)
+
+
+def test_a_way_back_is_none_onward() -> None:
+    cursor = at(("affix", "append"), ("updatedAt", "7"), last="a", by_id=False)
+    page = view(cursor, "b", "c", paging=BY_UPDATED, previous=Position("prepend", updated_at=8))
+    assert onward(page) == Onward(cursor.position, is_again=True)
 
 
 # ── page numbers that are ignored ──

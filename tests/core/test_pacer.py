@@ -125,6 +125,31 @@ def test_held_a_probe_without_a_reply_is_followed_by_another_one() -> None:
         assert pacer.delay(1.0, urgent=True) == 0
 
 
+def test_held_a_probe_that_is_never_answered_holds_the_others_for_ten_seconds_at_most() -> None:
+    pacer = refused_at(0.0)
+    pacer.take(1.0, urgent=False)
+    assert pacer.delay(10.9, urgent=True) > 0
+    assert pacer.delay(11.1, urgent=True) == 0
+    pacer.take(11.1, urgent=True)
+    assert pacer.delay(11.2, urgent=True) > 0  # one at a time, still
+    pacer.observe(11.3, ACCEPTED, 11.1)
+    assert not pacer.is_probing
+
+
+@pytest.mark.parametrize("is_forgotten", [False, True])
+def test_held_the_time_of_a_newer_probe_does_not_change_the_rate_that_an_older_one_shows(
+    is_forgotten: bool,
+) -> None:
+    pacer = refused_at(10.0, 300)
+    pacer.take(10.3, urgent=True)
+    if is_forgotten:
+        pacer.forget()
+    pacer.take(25.0, urgent=True)
+    pacer.observe(25.1, ACCEPTED, 10.3)
+    assert pacer.rate is not None
+    assert 200 <= pacer.rate <= 300
+
+
 def test_held_a_named_time_replaces_waits_that_were_guessed() -> None:
     pacer = refused_at(0.0)
     pacer.observe(0.0, Signal(True, retry_after=7.0), -0.1)

@@ -6,7 +6,15 @@ from typing import Any
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from chatrest.core.retry import Attempts, RetryPolicy, attempt_log, is_passing, leaves_open, may_repeat
+from chatrest.core.retry import (
+    LOGGED,
+    Attempts,
+    RetryPolicy,
+    attempt_log,
+    is_passing,
+    leaves_open,
+    may_repeat,
+)
 from chatrest.errors import (
     ApiError,
     BadRequestError,
@@ -198,6 +206,19 @@ def test_the_log_names_like_attempts_once() -> None:
     assert attempt_log(entries, "c") == (
         "attempts 1-2: a; waited 1.0, 2.0 s; attempt 3: b; waited 0.0 s; attempt 4: the same"
     )
+
+
+def test_the_log_of_thousands_of_attempts_keeps_the_first_and_the_last() -> None:
+    attempts = Attempts(patient=True)
+    for number in range(1, 5001):
+        failed = attempts.with_failure(TransportError("b" if number > 4990 else "a"), has_replied=True)
+        attempts = failed.with_pause(1.0)
+    assert (attempts.count, attempts.waited, len(attempts.log)) == (5000, 5000.0, 2 * LOGGED)
+    text = attempt_log(attempts.log, omitted=attempts.omitted)
+    assert text.startswith("attempts 1-20: a; waited 1.0, ")
+    assert "; 4960 attempts left out; attempts 4981-4990: a; " in text
+    assert "; attempts 4991-5000: b; " in text
+    assert len(text) < 500
 
 
 @settings(max_examples=150, deadline=None, database=None)

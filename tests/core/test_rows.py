@@ -10,6 +10,7 @@ from chatrest.core.decode import Many
 from chatrest.core.rows import UNKNOWN, AsRows, Row, row_of, rows
 from chatrest.errors import ReplyUnreadableError
 from chatrest.models.meta import Position
+from chatrest.resources.agents import Agents
 from chatrest.resources.messages import Messages
 from tests.core.documented import CALL_MESSAGE, GOOD, PAGE, TEXT, body, few_examples
 from tests.sending import Sender
@@ -154,6 +155,12 @@ def test_bytes_that_are_no_record_are_a_row_that_tells_nothing(raw: bytes) -> No
 
 
 # ── the collections ──
+
+
+async def test_a_list_of_another_form_is_read_as_rows_too() -> None:
+    served = b'[{"model":"m","other":1},{"model":"n"}]'
+    models: Any = await Agents(AsRows(Sender(served))).list_models().collect()
+    assert [bytes(row.raw) for row in models] == [b'{"model":"m","other":1}', b'{"model":"n"}']
 
 
 async def test_a_collection_reads_its_lists_as_rows_and_sends_what_it_would_send() -> None:

@@ -277,6 +277,7 @@ def test_a_call_message_has_all_fields_of_its_call() -> None:
     entities = {"by": PARTY, "on": {"entity": CALL, "entityType": "call"}, "for": PARTY}
     content = msgspec.convert({"action": "initiated", "entities": entities}, CallContent)
     assert content.entities.on.entity.session_id == "s"
+    assert content.entities.on.entity.sessionid == "s"
     assert content.entities.for_.entity_type == "user"
     assert json.loads(msgspec.json.encode(content)) == {"action": "initiated", "entities": entities}
 

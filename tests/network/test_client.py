@@ -348,6 +348,24 @@ async def test_a_number_of_many_digits_is_a_chatrest_error(status: int) -> None:
 # ── one deadline over all ──
 
 
+@pytest.mark.parametrize(
+    ("acting_user", "stated", "is_held"),
+    [("alice", 30, False), ("alice", 500, True), ("alice", None, True), (None, 30, True)],
+)
+async def test_a_429_that_states_the_limit_of_one_user_does_not_hold_the_app_back(
+    acting_user: str | None, stated: int | None, is_held: bool
+) -> None:
+    headers = {"retry_after": "60"} | ({} if stated is None else {"x_ratelimit_limit": str(stated)})
+    bench = SessionHarness(answer(429, **headers))
+
+    async def send(session: AsyncSession) -> object:
+        return await session.messages.send(NewMessage.text("bob", "hello"), on_behalf_of=acting_user)
+
+    assert isinstance(await bench.fails(send, attempts=1), RateLimitError)
+    [limit] = bench.pool.limits
+    assert (limit.next_slot > 0) == is_held
+
+
 async def test_a_wait_beyond_the_deadline_fails_at_once() -> None:
     bench = SessionHarness(answer(429, retry_after="30"))
     error = await bench.fails("POST", deadline=10.0)

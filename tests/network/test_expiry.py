@@ -1,6 +1,8 @@
 """The time limits of exchanges: one timer, each task cancelled at its end and no other one."""
 
 import asyncio
+import weakref
+from contextvars import Context, ContextVar
 
 import pytest
 
@@ -99,7 +101,9 @@ async def test_a_task_that_was_cancelled_before_expires_all_the_same() -> None:
 async def test_long_limits_share_a_look_at_a_whole_second(monkeypatch: pytest.MonkeyPatch) -> None:
     loop, times = asyncio.get_running_loop(), list[float]()
     call_at = loop.call_at
-    monkeypatch.setattr(loop, "call_at", lambda at, call: times.append(at) or call_at(at, call))
+    monkeypatch.setattr(
+        loop, "call_at", lambda at, *call, **more: times.append(at) or call_at(at, *call, **more)
+    )
     timer = ExpiryTimer()
     expiries = [timer.start(seconds) for seconds in (60.0, 60.0, 60.0, 2.5)]
     assert times[0] == int(times[0])
@@ -109,10 +113,37 @@ async def test_long_limits_share_a_look_at_a_whole_second(monkeypatch: pytest.Mo
     timer.close()
 
 
-async def test_a_closed_timer_leaves_nothing_in_the_loop() -> None:
+async def test_a_closed_timer_leaves_nothing_in_the_loop(monkeypatch: pytest.MonkeyPatch) -> None:
+    loop, handles = asyncio.get_running_loop(), list[asyncio.TimerHandle]()
+    call_at = loop.call_at
+    monkeypatch.setattr(
+        loop, "call_at", lambda *call, **more: handles.append(made := call_at(*call, **more)) or made
+    )
     timer = ExpiryTimer()
-    expiry = timer.start(SOON)
+    timer.stop(timer.start(60.0))
     timer.close()
-    await asyncio.sleep(3 * SOON)
-    assert not expiry.is_over
-    timer.stop(expiry)
+    assert [handle.cancelled() for handle in handles] == [True]
+
+
+async def test_a_time_limit_that_is_active_when_the_timer_is_closed_still_ends() -> None:
+    timer = ExpiryTimer()
+    task = asyncio.create_task(waits(timer, SOON))
+    await asyncio.sleep(0)
+    timer.close()
+    assert await task == "expired"
+
+
+async def test_the_timer_keeps_nothing_of_the_context_in_which_it_was_set() -> None:
+    class Value:
+        """A value as a web framework keeps it for each of its requests."""
+
+    variable, timer = ContextVar[Value]("variable"), ExpiryTimer()
+
+    def exchange() -> weakref.ref[Value]:
+        variable.set(value := Value())
+        timer.stop(timer.start(60.0))
+        return weakref.ref(value)
+
+    reference = Context().run(exchange)
+    assert reference() is None
+    timer.close()

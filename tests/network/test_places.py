@@ -161,6 +161,22 @@ def test_the_place_of_a_cancelled_waiter_goes_to_the_next_one(apps: tuple[str, .
     virtually(main())
 
 
+@pytest.mark.parametrize("is_served", [False, True])
+def test_a_coroutine_that_is_closed_while_it_waits_loses_no_place(is_served: bool) -> None:
+    async def main() -> None:
+        places = PrioritySemaphore(1)
+        share = take_all(places, places.share(ONE))
+        waiting = places.acquire(share, "interactive")
+        waiting.send(None)
+        assert places.waiting == 1
+        if is_served:
+            places.release(share, "interactive")
+        waiting.close()
+        assert (places.active, places.waiting) == (1 - is_served, 0)
+
+    virtually(main())
+
+
 # ── several apps whose calls are answered ──
 
 

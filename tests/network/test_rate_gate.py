@@ -1,6 +1,7 @@
 """The rate gate in virtual time: the order, the pace, and what a cancel leaves behind."""
 
 import asyncio
+import tracemalloc
 from itertools import combinations, pairwise
 
 import pytest
@@ -127,6 +128,82 @@ def test_the_leader_of_a_lane_can_be_cancelled_repeatedly() -> None:
         assert set(range(190, 200)) <= set(monitored.names)
         assert monitored.order[-1][1] <= 13
         assert monitored.is_free()
+
+    virtually(main())
+
+
+def test_a_coroutine_that_is_closed_while_it_waits_for_a_place_loses_nothing() -> None:
+    async def main() -> None:
+        places = PrioritySemaphore(1)
+        gate = RateGate(Pacer(Pace()), timing(), places, "app-1")
+        await gate.enter("interactive")
+        waiting = gate.enter("interactive")
+        waiting.send(None)
+        assert gate.waiting == 1
+        waiting.close()
+        gate.release("interactive")
+        assert (places.active, places.waiting, gate.waiting) == (0, 0, 0)
+
+    virtually(main())
+
+
+def test_waiters_that_are_cancelled_behind_one_that_waits_for_long_are_let_go() -> None:
+    async def main() -> None:
+        monitored = MonitoredGate(1.0).spend()
+        tasks = spawn(monitored.go("bulk", 0))
+        await run_loop(1)
+        tracemalloc.start()
+        for _ in range(50):
+            others = spawn(*(monitored.go("bulk", number) for number in range(1, 101)))
+            await run_loop(1)
+            for task in others:
+                task.cancel()
+            await ended(others)
+        del others, task
+        kept, _ = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        assert kept < 200_000
+        assert monitored.gate.waiting == 1
+        await ended(tasks)
+        assert monitored.names[-1] == 0
+
+    virtually(main())
+
+
+async def no_wait(seconds: float) -> None:
+    """Return at once, without letting another task run."""
+
+
+def test_a_probe_is_answered_while_others_wait_with_a_sleep_that_never_waits() -> None:
+    async def main() -> None:
+        gate = make_gate(Pacer(Pace()), Timing(lambda: 0.0, no_wait))
+        gate.observe(Signal(True), 0.0)
+        await gate.enter("interactive")  # the probe
+        task = asyncio.create_task(gate.enter("interactive"))
+        await run_loop(3)
+        assert not task.done()
+        gate.observe(Signal(False), 1.0)
+        await task
+
+    virtually(main())
+
+
+def test_a_bulk_call_lets_an_interactive_one_get_its_place_with_a_sleep_that_never_waits() -> None:
+    async def main() -> None:
+        places, order = PrioritySemaphore(1), list[Priority]()
+        gate = RateGate(Pacer(Pace()), Timing(lambda: 0.0, no_wait), places, "app-1")
+
+        async def call(lane: Priority) -> None:
+            await gate.enter(lane)
+            order.append(lane)
+            gate.release(lane)
+
+        await gate.enter("interactive")
+        tasks = spawn(call("interactive"), call("bulk"))
+        await run_loop(3)
+        gate.release("interactive")
+        await ended(tasks)
+        assert order == ["interactive", "bulk"]
 
     virtually(main())
 

@@ -157,5 +157,13 @@ def test_a_mapping_in_the_place_of_a_struct_has_its_members_in_either_spelling()
     )
     with pytest.raises(RequestInvalidError, match=r"allowed is a list of Page; 'number' is none of"):
         Book(pages=[{"number": 1}])  # type: ignore[arg-type]
-    with pytest.raises(RequestInvalidError, match=r"^pages = .*: allowed is a list of Page$"):
-        Book(pages=[{"page_number": 0}])  # type: ignore[arg-type]
+    with pytest.raises(
+        RequestInvalidError, match=r"^pages = .*: allowed is a list of Page; \[1\]\.pageNumber: "
+    ):
+        Book(pages=[{"page_number": 1}, {"page_number": 0}])  # type: ignore[arg-type]
+    with pytest.raises(RequestInvalidError, match=r"; \[0\]\.pageNumber is missing$"):
+        Book(pages=[{}])  # type: ignore[arg-type]
+    with pytest.raises(RequestInvalidError, match=r"^cover = .*; pageNumber is missing$"):
+        Book(pages=[{"page_number": 1}], cover={})  # type: ignore[arg-type]
+    with pytest.raises(RequestInvalidError, match=r"^pages = 'x': allowed is a list of Page$"):
+        Book(pages="x")  # type: ignore[arg-type]

@@ -106,7 +106,7 @@ USER_FIELDS: dict[str, tuple[str, tuple[list[Any], list[Any]]]] = {
 }
 GROUP_FIELDS: dict[str, tuple[str, tuple[list[Any], list[Any]]]] = {
     "search_key": ("searchKey", TEXT),
-    "search_in": ("searchIn", ([["name"], ["guid", "name"]], ["name", [], ["uid"], [1]])),
+    "search_in": ("searchIn", ([["name"], ["guid", "name"]], ["name", [], [""], [1]])),
     "sort_by": ("sortBy", (["name", "guid", "createdAt"], ["uid", "", 1])),
     "sort_order": ("sortOrder", (["asc", "desc"], ["down", "", 1])),
     "per_page": ("perPage", SIZE),

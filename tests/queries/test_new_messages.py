@@ -115,15 +115,22 @@ def test_an_interactive_message_of_a_bot() -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "goal"), [("form", "anyAction"), ("card", "anyAction"), ("scheduler", "anyOf")]
+    ("kind", "goal"),
+    [("form", "anyAction"), ("card", "anyAction"), ("scheduler", "anyOf")],
 )
 def test_a_goal_that_a_type_does_not_know_is_refused(kind: Any, goal: Any) -> None:
-    with pytest.raises(RequestInvalidError, match=rf"^interaction_goal = '{goal}': not allowed for the type"):
+    with pytest.raises(RequestInvalidError, match=rf"^interaction_goal = '{goal}': allowed for the type"):
         NewBotMessage.interactive("bob", kind, {}, goal=InteractionGoal(type=goal))
     data = {"interactiveData": {}, "interactionGoal": {"type": goal}}
     with pytest.raises(RequestInvalidError, match=r"^interaction_goal = "):
         NewBotMessage(receiver="bob", category="interactive", type=kind, data=data)
     assert NewBotMessage(receiver="bob", category="custom", type=kind, data=data).data == data
+
+
+def test_a_goal_of_a_mapping_is_one_of_the_documented_ones() -> None:
+    data = {"interactiveData": {}, "interactionGoal": {"type": "someAction"}}
+    with pytest.raises(RequestInvalidError, match=r"^interaction_goal = 'someAction': allowed .* 'none'$"):
+        NewBotMessage(receiver="bob", category="interactive", type="customInteractive", data=data)
 
 
 def test_an_interactive_message_quotes_nothing() -> None:

@@ -13,7 +13,8 @@ REPLY = b'{"data":{"uid":"bob","authToken":"t0ken","createdAt":1}}'
 
 
 @pytest.mark.parametrize(
-    ("force", "body"), [({}, b"{}"), ({"force": False}, b"{}"), ({"force": True}, b'{"force":true}')]
+    ("force", "body"),
+    [({}, b"{}"), ({"force": False}, b'{"force":false}'), ({"force": True}, b'{"force":true}')],
 )
 async def test_a_token_is_asked_for_and_handed_on(force: Any, body: bytes) -> None:
     sender = Sender(REPLY)

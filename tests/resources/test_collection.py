@@ -219,3 +219,10 @@ def test_an_operations_query_has_the_parameters_by_which_its_list_is_paged(endpo
     if endpoint.paging is not None and endpoint.query is not None:
         names = {field.encode_name for field in fields(endpoint.query)}
         assert set(endpoint.paging.sizes) <= names
+
+
+def test_a_repr_names_the_operations() -> None:
+    session = AsyncSession(App("app-1", "k", "us", service_domain="chat.example.com"))
+    assert repr(session.groups) == "<Groups: create, delete, get, list, update>"
+    assert repr(session.messages).startswith("<Messages: add_reaction, ")
+    assert repr(session.messages).endswith(" more>")

@@ -5,6 +5,7 @@ change.
 from collections.abc import AsyncIterator
 
 import pytest
+from msgspec import UNSET
 
 from chatrest import AsyncSession, BadRequestError, MessageQuery, NewMessage, PermissionDeniedError
 from chatrest.emulator import Emulator
@@ -58,6 +59,20 @@ async def test_receipts_change_the_counts_and_the_messages(ann: AsyncSession) ->
     assert {count.entity_id for count in counts} == set(USERS[2:])
     await ann.conversations.mark_unread_user("bob", identity)
     assert (await ann.conversations.get_user("bob")).unread_message_count == "1"
+
+
+async def test_a_reset_conversation_is_accessible_again_with_the_next_message(ann: AsyncSession) -> None:
+    assert (await ann.conversations.reset_user("cat", preserve_order=True)).success
+    assert (await ann.conversations.get_user("cat")).last_message is UNSET
+    assert (await ann.conversations.reset_user("bob")).success
+    with pytest.raises(PermissionDeniedError, match="ERR_CONVERSATION_NOT_ACCESSIBLE"):
+        await ann.conversations.get_user("bob")
+    with pytest.warns(DeprecationWarning, match="conversations.get"), pytest.raises(PermissionDeniedError):
+        await ann.conversations.get("ann_user_bob")
+    message = await ann.messages.send(NewMessage.text("ann", "again"), on_behalf_of="bob")
+    conversation = await ann.conversations.get_user("bob")
+    assert conversation.last_message
+    assert conversation.last_message["id"] == message.id
 
 
 async def test_tags_and_resets_of_a_group(ann: AsyncSession) -> None:

@@ -1,6 +1,7 @@
 """From a list endpoint to a walk: whose token it takes, and what it asks for."""
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import Any
 
 import pytest
@@ -268,6 +269,38 @@ async def test_a_list_without_paging_is_asked_for_once_and_by_no_size() -> None:
     endpoint: Endpoint[Any] = Endpoint("users.list_all", "GET", "/users", many(User))
     assert [user.uid for user in await made(sender, endpoint()).collect()] == ["ann", "bob"]
     assert sender.call.position == ()
+
+
+def listing_of(count: int, meta: str = "{}") -> bytes:
+    users = ",".join(f'{{"uid":"u{number}"}}' for number in range(count))
+    return f'{{"data":[{users}],"meta":{meta}}}'.encode()
+
+
+@pytest.mark.parametrize(
+    ("count", "meta", "is_full"),
+    [
+        (999, "{}", False),
+        (1000, "{}", True),
+        (1001, "{}", True),
+        (99, '{"current":{"limit":100,"count":99}}', False),
+        (100, '{"current":{"limit":100,"count":100}}', True),
+        (10, '{"current":{"limit":10,"count":10}}', True),
+        (9, '{"current":{"limit":9,"count":9}}', False),
+        (60, '{"current":{"limit":5000,"count":60}}', False),
+    ],
+)
+async def test_a_full_reply_of_a_list_without_paging_is_no_silent_end(
+    count: int, meta: str, is_full: bool
+) -> None:
+    endpoint: Endpoint[Any] = Endpoint("users.list_all", "GET", "/users", many(User))
+    walk = made(Sender(listing_of(count, meta)), endpoint())
+    uids: list[str] = []
+    with pytest.raises(CursorError, match=rf"is full \({count} records\)") if is_full else nullcontext():
+        async for user in walk:
+            uids.append(user.uid)
+    assert uids == [f"u{number}" for number in range(count)]
+    limited = made(Sender(listing_of(count, meta)), endpoint()).limit(count)
+    assert len(await limited.collect()) == count
 
 
 async def test_pages_of_no_size_go_on_by_their_positions_and_numbers() -> None:

@@ -136,3 +136,22 @@ async def test_a_wrong_acting_user_is_refused_before_anything_is_sent() -> None:
     with pytest.raises(RequestInvalidError, match="on_behalf_of"):
         await Messages(session).send(NewMessage.text("b", "t"), on_behalf_of="e\n")
     assert session.calls == []
+
+
+@pytest.mark.parametrize(
+    ("operation", "name"), [("list", "limit"), ("list_group", "limit"), ("list_thread", "perPage")]
+)
+@pytest.mark.parametrize("size", [MessageQuery(per_page=7), MessageQuery(limit=7)])
+async def test_a_page_size_goes_under_the_name_that_the_list_knows(
+    operation: str, name: str, size: MessageQuery
+) -> None:
+    send = Sender(b'{"data":[]}')
+    list_messages = getattr(Messages(send), operation)
+    await list_messages(*([] if operation == "list" else ["5"]), size).collect()
+    assert send.asked() == {name: "7"}
+
+
+async def test_of_two_page_sizes_that_of_the_list_counts() -> None:
+    send = Sender(b'{"data":[]}')
+    await Messages(send).list(MessageQuery(per_page=7, limit=9)).collect()
+    assert send.asked() == {"limit": "9"}

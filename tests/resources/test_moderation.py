@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from chatrest.core.wire import json_body
-from chatrest.errors import RequestInvalidError
+from chatrest.errors import CursorError, RequestInvalidError
 from chatrest.models.message import TextMessage
 from chatrest.models.outcome import Ack
 from chatrest.queries.moderation import ModerationQuery, NewFlag, NewModeratedMessage, NewReason, NewRule
@@ -133,6 +133,19 @@ async def test_lists_come_in_one_reply_with_the_largest_limit() -> None:
         assert sender.asked() == {"limit": "7"}
     paths = ("/moderation/rules", "/moderation/flagged-messages", "/moderation/reviewed-messages")
     assert asked == {path: {"limit": "1000"} for path in paths}
+
+
+@pytest.mark.parametrize("name", ["list_rules", "list_flagged_messages", "list_reviewed_messages"])
+async def test_only_a_limit_of_the_caller_ends_a_list_whose_reply_is_full(name: str) -> None:
+    record = {"list_rules": RULE, "list_flagged_messages": MESSAGE}.get(name, HELD)
+    wire_name = b'"ruleId":"r"' if record is HELD else b'"id":"r"' if record is RULE else b'"id":"7"'
+    changed = [record.replace(wire_name, wire_name[:-1] + b'%d"' % number) for number in range(10)]
+    full = rows(b",".join(changed)).replace(b'"limit":100', b'"limit":10')
+    with pytest.raises(CursorError, match="is full"):
+        await getattr(Moderation(Sender(full)), name)().collect()
+    assert len(await getattr(Moderation(Sender(full)), name)(limit=10).collect()) == 10
+    with pytest.raises(CursorError, match="is full"):
+        await getattr(Moderation(Sender(full)), name)(limit=11).collect()
 
 
 async def test_lists_without_a_limit_ask_for_nothing() -> None:

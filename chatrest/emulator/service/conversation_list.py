@@ -71,9 +71,9 @@ def _rows(context: Context, reader: str | None) -> list[Row]:
     pins = {(pin.kind, pin.party): place for place, pin in enumerate(views.app_pins.all())}
     rows = []
     for view in views.all(reader):
-        last = views.last(view)
-        if last is None and view.reset_id and view.kept_at is None:
+        if views.is_removed(view):
             continue
+        last = views.last(view)
         own = _NO_PIN if view.pinned_at is None else _OWN_PIN
         place = pins.get((view.kind, view.party), own) if reader else 0
         rows.append(Row(view, updated_at(view, last), place))

@@ -6,8 +6,8 @@ table is silent, the emulator has chosen:
 - A conversation is accessible to its two users, or to the members of its group, once it has a message.
 - `mark_read` and `mark_delivered` without `messageId` are about all messages, `mark_unread` about the last
   one of the other side. In a conversation of two they move `readAt` and `deliveredAt` of the messages.
-- A reset hides the messages so far from the user; the conversation comes back with the next message, or stays
-  in its place with `preserveOrder`.
+- A reset hides the messages so far from the user; the conversation is not accessible until the next message,
+  or stays in its place with `preserveOrder`.
 """
 
 from typing import Any, Final, Literal
@@ -70,9 +70,16 @@ def accessible_view(context: Context, call: Call) -> View:
     return views[0]
 
 
+def _record_reply(context: Context, view: View) -> bytes:
+    """Return the reply of one conversation; 403 for one that is empty since it was reset."""
+    if context.store.views.is_removed(view):
+        raise conversation_not_accessible(view.uid)
+    return one_reply(encode(conversation_record(context, view, with_tags=True)))
+
+
 def get_conversation(context: Context, call: Call) -> bytes:
     """One conversation."""
-    return one_reply(encode(conversation_record(context, accessible_view(context, call), with_tags=True)))
+    return _record_reply(context, accessible_view(context, call))
 
 
 def update_conversation(context: Context, call: Call) -> bytes:
@@ -104,7 +111,7 @@ def _reset(context: Context, view: View, *, keeps_place: bool = False) -> None:
 
 def get_by_id(context: Context, call: Call) -> bytes:
     """One conversation, by its id; deprecated."""
-    return one_reply(encode(conversation_record(context, _view_by_id(context, call), with_tags=True)))
+    return _record_reply(context, _view_by_id(context, call))
 
 
 def delete_by_id(context: Context, call: Call) -> bytes:

@@ -66,6 +66,11 @@ def as_sent(context: Context, document: Document) -> Document:
     return document
 
 
+def numbered(context: Context, document: Document) -> str:
+    """Return a number that no document ever had, as digits."""
+    return str(context.store.documents.next_number())
+
+
 def in_seconds(context: Context) -> int:
     """Return the current time in epoch seconds."""
     return context.now
@@ -106,7 +111,9 @@ class DocumentCollection(Struct, frozen=True, kw_only=True):
     parameter: str = "id"
     """The path's parameter with the id; where the path has none, the id is in the body."""
     key: str = "id"
-    """The document's member with the id; one that is sent without it gets a number."""
+    """The document's member with the id."""
+    new_key: Callable[[Context, Document], str] = numbered
+    """Makes the id of a document that was sent without one."""
     owner: Owner = nobody
     stamp: Callable[[Context], Any] | None = in_seconds
     """The value of `createdAt` and `updatedAt`; None for documents without them."""
@@ -128,7 +135,7 @@ class DocumentCollection(Struct, frozen=True, kw_only=True):
     def create(self, context: Context, call: Call) -> Document:
         """Store a document and return it; 400 for an id that exists already."""
         documents, document = self.documents(context, call), self.read(call, self.body)
-        key = str(document.get(self.key) or context.store.documents.next_number())
+        key = str(document.get(self.key) or self.new_key(context, document))
         if documents.get(key) is not None:
             raise bad_request({self.key: [f"The {self.key} has already been taken."]})
         times = {} if self.stamp is None else dict.fromkeys(("createdAt", "updatedAt"), self.stamp(context))

@@ -22,6 +22,17 @@ def root_acked(message: str) -> Envelope:
     return lambda _: encode({"success": True, "message": message})
 
 
+def root_success(_: Any) -> bytes:
+    """Return `{"success": true}`, without `data`."""
+    return encode({"success": True})
+
+
+def succeeded(message: str | None = None) -> Envelope:
+    """Return the envelope `{"success": true, "message": …, "data": value}`; None for no message."""
+    words = {} if message is None else {"message": message}
+    return lambda value: encode({"success": True, **words, "data": value})
+
+
 def one_reply(record: bytes) -> bytes:
     """Return `{"data": record}`."""
     return b'{"data":%b}' % record

@@ -7,7 +7,7 @@ cursors.next_variants).
   request, and has none where the request had none.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from itertools import takewhile
 from typing import Any, final
 
@@ -16,6 +16,7 @@ from msgspec.json import encode
 
 from ..store.documents import Document
 from .arguments import Arguments
+from .context import Call, Context, Handler
 
 
 @final
@@ -30,6 +31,10 @@ class PositionedPages(Struct, frozen=True, kw_only=True):
     """Members of the document that stand in a position beside it."""
     default_size: int = 10
     largest: int = 100
+
+    def serve(self, operation: Callable[[Context, Call], Iterable[Document]]) -> Handler:
+        """Return the handler that serves a page of an operation's documents."""
+        return lambda context, call: self.reply(operation(context, call), call.query)
 
     def reply(self, documents: Iterable[Document], query: Arguments) -> bytes:
         """Return one page of `documents`; 400 for wrong parameters."""

@@ -1,6 +1,7 @@
 """The errors of the emulated service: status, code and body (operations table, `errors`)."""
 
 from collections.abc import Mapping, Sequence
+from http import HTTPStatus
 from typing import Any, final
 
 from msgspec.json import encode
@@ -26,11 +27,21 @@ class Refusal(Exception):  # noqa: N818
             "code": code,
         }
         """The error's members: they stand in the body of a reply, or in the outcome of one item."""
+        self.is_at_root = False
+        """True for the form of the agent operations: at the root of the reply, and without a code."""
 
     @property
     def body(self) -> bytes:
         """The JSON that is served."""
-        return encode({"error": self.error})
+        if not self.is_at_root:
+            return encode({"error": self.error})
+        details: Mapping[str, Sequence[str]] = self.error["details"]
+        texts = [
+            text if name in text else f"{name}: {text}" for name, texts in details.items() for text in texts
+        ]
+        message = " ".join(texts) or self.error["message"]
+        phrase = HTTPStatus(self.status).phrase
+        return encode({"statusCode": self.status, "message": message, "error": phrase})
 
 
 def bad_request(details: Mapping[str, Sequence[str]]) -> Refusal:
@@ -109,6 +120,35 @@ def no_provider(id: str) -> Refusal:
 def no_push_token() -> Refusal:
     """Return the 404 of a push token that does not exist (code and status: not shown)."""
     return Refusal(404, "ERR_PUSH_TOKEN_NOT_FOUND", "The push token does not exist.")
+
+
+def no_agent(uid: str) -> Refusal:
+    """Return the 404 of an agent that does not exist (its status: not shown).
+
+    The errors of agents have no code, so it stands in their message where one is known.
+    """
+    return Refusal(404, "ERR_AGENT_NOT_FOUND", f"ERR_AGENT_NOT_FOUND: The agent {uid} does not exist.")
+
+
+def no_tool(name: str) -> Refusal:
+    """Return the 404 of a tool, an action or a server that does not exist (its status: not shown)."""
+    return Refusal(404, "ERR_TOOL_NOT_FOUND", f"ERR_TOOL_NOT_FOUND: The tool {name} does not exist.")
+
+
+def tool_already_added(slug: str) -> Refusal:
+    """Return the 409 of a tool that the agent has already (its status: not shown)."""
+    words = f"ERR_TOOL_ALREADY_ADDED: The agent has the tool {slug} already."
+    return Refusal(409, "ERR_TOOL_ALREADY_ADDED", words)
+
+
+def no_knowledge(id: str) -> Refusal:
+    """Return the 404 of a source of knowledge that does not exist (its status: not shown)."""
+    return Refusal(404, "ERR_KB_NOT_FOUND", f"ERR_KB_NOT_FOUND: The source {id} does not exist.")
+
+
+def no_variable(id: str) -> Refusal:
+    """Return the 404 of a variable that does not exist (code and status: not shown)."""
+    return Refusal(404, "ERR_VARIABLE_NOT_FOUND", f"The variable {id} does not exist.")
 
 
 def wrong_auth_token() -> Refusal:

@@ -114,6 +114,12 @@ class ConversationViews:
         row = self._db.execute(_LAST, (conversation_list(view.conversation), view.reset_id)).fetchone()
         return None if row is None else (row[0], row[1] or 0)
 
+    def is_removed(self, view: View) -> bool:
+        """Return True for a conversation that its user has reset, without a message since and without a place
+        kept in the list.
+        """
+        return bool(view.reset_id) and view.kept_at is None and self.last(view) is None
+
     def unread_count(self, view: View) -> int:
         """Return how many messages of others a user has not read; actions and deleted ones do not count."""
         seen = max(view.read_id, view.reset_id)

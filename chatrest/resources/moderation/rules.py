@@ -4,7 +4,6 @@ from typing import Final
 
 from ...core.decode import ACK, Ack, many, one
 from ...core.endpoint import Endpoint
-from ...core.paging import LARGEST_PAGE
 from ...models.moderation import ModerationRule, Reason, RuleRevision
 from ...queries.moderation import NewReason, NewRule, ReasonName, RuleQuery
 from ...walk import Walk
@@ -43,8 +42,12 @@ DELETE_REASON: Final = Endpoint(
 class ModerationRules(Collection):
     """The operations of rules and reasons."""
 
-    def list_rules(self, *, limit: int | str = LARGEST_PAGE) -> Walk[ModerationRule]:
-        """The rules, at most `limit` (1 to 1000, or digits), in one reply."""
+    def list_rules(self, *, limit: int | str | None = None) -> Walk[ModerationRule]:
+        """The rules, in one reply of `limit` at most (1 to 1000, or digits).
+
+        Without a limit, 1000 are asked for. A reply that is full ends in a `CursorError`: there may be more,
+        unless it has as many as the caller asked for.
+        """
         return self._walk(LIST_RULES, RuleQuery(limit=limit))
 
     async def get_rule(self, rule_id: str) -> ModerationRule:

@@ -1,0 +1,163 @@
+"""Knowledge of agents: files, texts, websites and their pages (operations table, agents).
+
+Times are in epoch milliseconds, but where a field says otherwise.
+"""
+
+from typing import Any, ClassVar, final
+
+from msgspec import UNSET
+
+from .record import Json, Maybe, Record, digest
+
+
+@final
+class KnowledgeRecord(Record, frozen=True, gc=False, rename="camel", omit_defaults=True):
+    """A source of knowledge: of the type uploads, text (text-details in a text) or website.
+
+    `status` is inSync, indexing, indexed or failed.
+    """
+
+    fill_missing: ClassVar[bool] = False
+    identified_by: ClassVar[str] = "unique_id"
+
+    unique_id: str
+    app_id: Maybe[str] = UNSET
+    source_name: Maybe[str] = UNSET
+    type: Maybe[str] = UNSET
+    status: Maybe[str] = UNSET
+    last_synced: Maybe[int] = UNSET
+    created_at: Maybe[int] = UNSET
+    updated_at: Maybe[int] = UNSET
+
+
+@final
+class SourcePage(Record, frozen=True, gc=False, rename="camel", omit_defaults=True):
+    """A page of a source. The newest documents do not show its members: `members` has all that were served.
+
+    An older page of the documents shows `content`, `page_number` and `char_count`.
+    """
+
+    identified_by: ClassVar[str] = "identity"
+
+    members: Json
+    content: Maybe[str] = UNSET
+    page_number: Maybe[int] = UNSET
+    char_count: Maybe[int] = UNSET
+
+    @property
+    def identity(self) -> str:
+        """A digest of all that was served of the page."""
+        return digest(self.to_json().decode(errors="replace"))
+
+
+@final
+class PresignedUpload(Record, frozen=True, gc=False, rename="camel", omit_defaults=True):
+    """A file that may be sent to `presigned_url`, which is a credential: a repr does not show it."""
+
+    upload_id: Maybe[str] = UNSET
+    file_name: Maybe[str] = UNSET
+    mime_type: Maybe[str] = UNSET
+    file_size: Maybe[int] = UNSET
+    s3_key: Maybe[str] = UNSET
+    presigned_url: Maybe[str] = UNSET
+
+
+@final
+class PresignedUploads(Record, frozen=True, gc=False, rename="camel", omit_defaults=True):
+    """The files of one call, each with the address that it may be sent to."""
+
+    uploads: Maybe[tuple[PresignedUpload, ...]] = UNSET
+
+
+@final
+class KnowledgeText(Record, frozen=True, gc=False, rename="camel", omit_defaults=True):
+    """A text that agents learn from; its creation answers without the members from `text` on."""
+
+    fill_missing: ClassVar[bool] = False
+    identified_by: ClassVar[str] = "unique_id"
+
+    unique_id: str
+    title: Maybe[str] = UNSET
+    file_name: Maybe[str] = UNSET
+    s3_key: Maybe[str] = UNSET
+    status: Maybe[str] = UNSET
+    text: Maybe[str] = UNSET
+    vectorization_status: Maybe[str] = UNSET
+    is_active: Maybe[bool] = UNSET
+    created_at: Maybe[int] = UNSET
+    updated_at: Maybe[int] = UNSET
+
+
+@final
+class KnowledgeAck(Record, frozen=True, gc=False, rename="camel", omit_defaults=True):
+    """An acknowledgement with `data`, whose form the documents do not show."""
+
+    success: bool = True
+    message: Maybe[str] = UNSET
+    data: Maybe[Any] = UNSET
+
+
+@final
+class KnowledgeStatuses(Record, frozen=True, gc=False, rename="camel", omit_defaults=True):
+    """The status of each id that was asked for and is known, such as indexed."""
+
+    success: bool = True
+    data: Maybe[dict[str, str]] = UNSET
+
+
+@final
+class WebsiteCrawl(Record, frozen=True, gc=False, rename="camel", omit_defaults=True):
+    """A website that is being read."""
+
+    crawl_id: Maybe[str] = UNSET
+    crawl_duration: Maybe[int | float | str] = UNSET
+    status: Maybe[str] = UNSET
+    sitemap: Maybe[Any] = UNSET
+
+
+@final
+class ScrapedPage(Record, frozen=True, gc=False, rename="camel", omit_defaults=True):
+    """The content of a single page; `timestamp` is an ISO 8601 text."""
+
+    url: Maybe[str] = UNSET
+    title: Maybe[str] = UNSET
+    description: Maybe[str] = UNSET
+    content: Maybe[str] = UNSET
+    metadata: Maybe[Json] = UNSET
+    scraper: Maybe[str] = UNSET
+    crawl_duration: Maybe[int | float | str] = UNSET
+    content_length: Maybe[int] = UNSET
+    timestamp: Maybe[str] = UNSET
+
+
+@final
+class DiscoveredUrl(Record, frozen=True, gc=False, rename="camel", omit_defaults=True):
+    """An address that a website led to; `content` has the first 500 characters."""
+
+    fill_missing: ClassVar[bool] = False
+    identified_by: ClassVar[str] = "url_id"
+
+    url_id: str
+    url: Maybe[str] = UNSET
+    title: Maybe[str] = UNSET
+    description: Maybe[str] = UNSET
+    content: Maybe[str] = UNSET
+    status: Maybe[str] = UNSET
+    last_crawled_at: Maybe[int] = UNSET
+    retry_count: Maybe[int] = UNSET
+    vectorization_status: Maybe[str] = UNSET
+    chunks_created: Maybe[int] = UNSET
+    embeddings_generated: Maybe[int] = UNSET
+    created_at: Maybe[int] = UNSET
+    updated_at: Maybe[int] = UNSET
+
+
+@final
+class UrlBatch(Record, frozen=True, gc=False, rename="camel", omit_defaults=True):
+    """The addresses that are being processed; `webhook_url` is told of it."""
+
+    batch_id: Maybe[str] = UNSET
+    urls_processed: Maybe[int] = UNSET
+    total_urls: Maybe[int] = UNSET
+    webhook_url: Maybe[str] = UNSET
+    status: Maybe[str] = UNSET

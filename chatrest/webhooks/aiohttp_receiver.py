@@ -1,0 +1,77 @@
+"""The handler for aiohttp.web; aiohttp is imported when `aiohttp_handler` is called."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from typing import TYPE_CHECKING, Final, TypeAlias, Unpack
+
+from ..errors import ReplyUnreadableError
+from .receiver import OnEvent, Receiver, ReceiverOptions
+
+if TYPE_CHECKING:
+    from aiohttp import web
+
+_DISCARDED_BYTES: Final = 1 << 20
+_HANG_UP_AFTER: Final = 0.5
+"""Seconds."""
+
+Handler: TypeAlias = "Callable[[web.Request], Awaitable[web.Response]]"
+
+
+def aiohttp_handler(on_event: OnEvent, **options: Unpack[ReceiverOptions]) -> Handler:
+    """Return a handler for `app.router.add_post("/webhook", …)` that awaits `on_event(event)` for each event.
+
+    - `username`, `password`: the Basic credentials of the webhook; wrong ones are answered with 401, without
+      reading the body. Without them no credentials are checked.
+    - `answer_within`: seconds until the answer, 1.5. The service waits 2 s.
+    - `max_body_bytes`: 1 MiB; a larger body is answered with 413.
+    - `concurrency`: the number of `on_event` that run at the same time, 100; one that never returns keeps its
+      place.
+    - `remember`, `remember_for`: an event that is delivered again within 60 s, with the same body, is
+      acknowledged without `on_event`; 10,000 events are remembered at most, in some 2 MB.
+
+    200 is answered after `on_event` has returned, 500 after it has raised an exception, which is logged, and
+    503 while it still runs: it is not cancelled, and the repetition of the delivery waits for it. A webhook
+    with `retry_on_failure` repeats what was not answered with 200 after 10 s and after 30 s; so `on_event`
+    should be idempotent. Events come in any order. When the server stops, a handler that still runs was not
+    acknowledged. Raises `RequestInvalidError` for a wrong argument.
+    """
+    from aiohttp import ClientError, web
+    from aiohttp.http_exceptions import HttpProcessingError
+
+    receiver = Receiver(on_event, options)
+    faults = (ClientError, HttpProcessingError, ConnectionError)
+
+    async def handle(request: web.Request) -> web.Response:
+        async def read() -> bytes:
+            with suppress(*faults):
+                return await request.content.readany()
+            raise ReplyUnreadableError("the body is cut off")
+
+        answer = await receiver.answer(request.method, request.headers, read)
+        text = answer.text.encode("ascii", "backslashreplace").decode()
+        response = web.Response(status=answer.status, text=text, headers=dict(answer.headers))
+        if not request.content.is_eof():
+            with suppress(*faults):
+                await _hang_up(request, response)
+        return response
+
+    return handle
+
+
+async def _hang_up(request: "web.Request", response: "web.Response") -> None:
+    """Answer a request whose body has not ended, and close its connection.
+
+    To close at once could destroy the answer on its way, and aiohttp would read on for ten seconds. So a
+    little of the body is read first, in which a sender of any delivery ends.
+    """
+    response.force_close()
+    await response.prepare(request)
+    await response.write_eof()
+    rest = _DISCARDED_BYTES
+    with suppress(TimeoutError):
+        async with asyncio.timeout(_HANG_UP_AFTER):
+            while rest > 0 and (chunk := await request.content.readany()):
+                rest -= len(chunk)
+    if not request.content.is_eof():
+        request.protocol.force_close()

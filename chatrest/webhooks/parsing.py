@@ -1,0 +1,236 @@
+"""From the body of a delivery to an event (operations table, webhooks.envelope and webhooks.payloads).
+
+Records in an event are held as those in a list are: strictly where they fit, else leniently. The members of
+`data` themselves must have their documented kind; if one has not, the event is an `UnknownEvent` that says
+why, so that nothing is dropped without notice.
+"""
+
+from types import NoneType
+from typing import Any, Final, TypeAlias, cast, get_args
+
+from msgspec import UNSET, structs
+
+from ..core.decode import parse as parse_record
+from ..core.lenient import CoercionError, TooDeep, coerced, elements, members, read_record, shape, type_name
+from ..errors import ReplyUnreadableError, RequestInvalidError
+from ..models.message import Message, UnknownMessage
+from ..models.raw_json import bytes_of
+from ..models.record import Json, Record
+from .event import (
+    CallEvent,
+    CallSessionEvent,
+    CampaignEvent,
+    ConversationEvent,
+    Event,
+    GroupEvent,
+    MessageEvent,
+    ModerationEvent,
+    NotificationEvent,
+    ReactionEvent,
+    ReceiptEvent,
+    RecordingEvent,
+    TranscriptionEvent,
+    UnknownEvent,
+    UserBlockEvent,
+    UserConnectionEvent,
+)
+from .families import FAMILIES
+from .payloads import (
+    CallMessageData,
+    CallSession,
+    ConversationData,
+    GroupData,
+    LegacyReceipt,
+    MessageData,
+    ModerationData,
+    NotificationData,
+    ReactionData,
+    Receipt,
+    RecordingData,
+    TranscriptionData,
+    UserBlock,
+    UserConnection,
+)
+
+Parts: TypeAlias = dict[str, bytes]
+_BOM: Final = b"\xef\xbb\xbf"
+_GZIP: Final = b"\x1f\x8b"
+_MESSAGES: Final = frozenset(get_args(Message))
+_TEXTS: Final = {"appId": "app_id", "region": "region", "webhook": "webhook"}
+_MESSAGE_LIST: Final = tuple[Message, ...]
+_MESSAGE_MEMBERS: Final = frozenset({"category", "receiver", "sender"})
+_PAYLOADS: Final[dict[type[Any], type[Record]]] = {
+    ReactionEvent: ReactionData,
+    ConversationEvent: ConversationData,
+    UserBlockEvent: UserBlock,
+    UserConnectionEvent: UserConnection,
+    GroupEvent: GroupData,
+    CallEvent: CallMessageData,
+    CallSessionEvent: CallSession,
+    RecordingEvent: RecordingData,
+    TranscriptionEvent: TranscriptionData,
+    ModerationEvent: ModerationData,
+    NotificationEvent: NotificationData,
+}
+_EXTRAS: Final[dict[str, tuple[str, type[Any]]]] = {
+    "type": ("type", str),
+    "chatAPIVersion": ("chat_api_version", str),
+    "origin": ("origin", dict),
+}
+
+
+def parse(body: bytes | bytearray | memoryview | str) -> Event:
+    """Return the typed event of a delivery's body.
+
+    A trigger that is not known, and `data` that is not of its trigger's shape, give an `UnknownEvent`. Raises
+    `ReplyUnreadableError` for what is no delivery: not JSON, cut off, compressed, not an object, or without a
+    text `trigger`; `RequestInvalidError` for a `body` that is neither bytes nor text.
+    """
+    if isinstance(body, str):
+        body = bytes_of(body)
+    if not isinstance(body, bytes | bytearray | memoryview):
+        raise RequestInvalidError(f"body: allowed are bytes and a text, not {type(body).__name__}")
+    raw = bytes(body)
+    try:
+        return _event(raw)
+    except ReplyUnreadableError as error:
+        text = str(error).replace("the reply", "the body")
+    raise ReplyUnreadableError(f"no delivery of an event: {text}")
+
+
+def _event(raw: bytes) -> Event:
+    envelope = _envelope(raw)
+    trigger = _value(envelope, "trigger")
+    if not isinstance(trigger, str) or not trigger:
+        got = "an empty text" if trigger == "" else type_name(trigger)
+        raise ReplyUnreadableError(f"trigger: expected text, got {got}")
+    fields = _envelope_fields(envelope) | {"trigger": trigger, "raw": raw}
+    kind = FAMILIES.get(trigger)
+    if kind is None:
+        reason = "the trigger is not known"
+    else:
+        try:
+            event: Event = kind(data=_payload(kind, trigger, envelope.get("data", b"")), **fields)
+            return event
+        except CoercionError as error:
+            reason = str(error)
+    return UnknownEvent(data=_value(envelope, "data", None), reason=reason, **fields)
+
+
+def _envelope(raw: bytes) -> Parts:
+    """Return the members of the envelope, each as its bytes."""
+    body = raw.removeprefix(_BOM).strip(b" \t\r\n")
+    if not body:
+        raise ReplyUnreadableError("the body is empty")
+    if body.startswith(_GZIP):
+        raise ReplyUnreadableError("the body is compressed with gzip")
+    if not body.startswith(b"{"):
+        raise ReplyUnreadableError(f"expected an object, got {_type_name(body)}")
+    return members(body)
+
+
+def _value(parts: Parts, name: str, absent: Any = UNSET) -> Any:
+    return read_record(parts[name]) if name in parts else absent
+
+
+def _envelope_fields(envelope: Parts) -> dict[str, Any]:
+    """Return the envelope's other members; of one that has another type than documented, nothing."""
+    fields: dict[str, Any] = {}
+    for wire, name in _TEXTS.items():
+        text = _value(envelope, wire)
+        if isinstance(text, str):
+            fields[name] = text
+        elif type(text) is int:
+            fields[name] = str(text)
+    for wire, (name, kind) in _EXTRAS.items():
+        value = _value(envelope, wire)
+        if isinstance(value, kind) and not isinstance(value, TooDeep):
+            fields[name] = value
+    return fields
+
+
+def _payload(kind: type[Any], trigger: str, raw: bytes) -> Any:
+    """Return the typed `data` of an event; raises `CoercionError` where it is not of its shape."""
+    if raw[:1] != b"{":
+        raise CoercionError(f"data: expected object, got {_type_name(raw)}")
+    if kind is CampaignEvent:
+        return _typed("data", Json, raw)
+    parts = members(raw)
+    if kind is MessageEvent:
+        return _message_data(trigger, raw, parts)
+    if kind is ReceiptEvent:
+        return _struct(LegacyReceipt if "receiptType" in parts else Receipt, parts)
+    if kind is ReactionEvent and parts.get("reaction", b"").startswith(b"{"):
+        parts["reaction"] = _with_id(parts["reaction"], b"")
+    if kind is ModerationEvent and "failed" not in parts and "failures" in parts:
+        parts["failed"] = raw
+    if "sessionid" in parts:  # both spellings occur in events of calls (operations table, oddities)
+        parts.setdefault("sessionId", parts["sessionid"])
+    return _struct(_PAYLOADS[kind], parts)
+
+
+def _message_data(trigger: str, raw: bytes, parts: Parts) -> MessageData:
+    """Return the message of `data`, or the one that `data` is in a legacy envelope."""
+    if "message" not in parts and not _MESSAGE_MEMBERS.isdisjoint(parts):
+        parts = {"message": raw}
+    record = parts.get("message", b"")
+    if trigger != "before_message" or not record.startswith(b"{"):
+        return cast("MessageData", _struct(MessageData, parts))
+    message = parse_record(Message, _with_id(record, b"0"))  # to be typed, a message must have an id
+    if "id" not in members(record):
+        message = structs.replace(message, id="")
+    return MessageData(
+        structs.replace(message, raw=record) if isinstance(message, UnknownMessage) else message
+    )
+
+
+def _with_id(record: bytes, id: bytes) -> bytes:
+    """Return an object's JSON with an `id` before its members, if it has none."""
+    parts = members(record)
+    if "id" in parts:
+        return record
+    return b'{"id":"%b"%b%b' % (id, b"," if parts else b"", record[1:].lstrip())
+
+
+def _struct(kind: type[Record], parts: Parts) -> Any:
+    """Return a payload of the members of `data`."""
+    values: dict[str, Any] = {}
+    for field in structs.fields(kind):
+        path = f"data.{field.encode_name}"
+        if field.encode_name in parts:
+            values[field.name] = _typed(path, field.type, parts[field.encode_name])
+        elif field.required:
+            raise CoercionError(f"{path}: expected a value, got nothing")
+    return kind(**values)
+
+
+def _typed(path: str, kind: Any, raw: bytes) -> Any:
+    """Return a member of `data` as its type, from its bytes."""
+    kinds = get_args(kind)
+    if raw == b"null":
+        if NoneType in kinds:
+            return None
+        raise CoercionError(f"{path}: expected a value, got null")
+    if set(kinds) >= _MESSAGES:
+        return _message(path, raw)
+    if _MESSAGE_LIST in kinds and raw[:1] == b"[":
+        return tuple(_message(f"{path}[{index}]", each) for index, each in enumerate(elements(raw)))
+    value = read_record(raw)
+    if isinstance(value, TooDeep):
+        raise CoercionError(f"{path}: nested too deeply to be read")
+    if _MESSAGE_LIST in kinds:
+        raise CoercionError(f"{path}: expected array, got {type_name(value)}")
+    return coerced(value, shape(kind), path, [])
+
+
+def _type_name(raw: bytes) -> str:
+    """Return what a JSON value is; an array is not read, as it may be nested too deeply."""
+    if not raw:
+        return "nothing"
+    return "array" if raw.startswith(b"[") else type_name(read_record(raw))
+
+
+def _message(path: str, raw: bytes) -> Message:
+    if raw[:1] != b"{":
+        raise CoercionError(f"{path}: expected object, got {_type_name(raw)}")
+    return parse_record(Message, raw)

@@ -1,0 +1,178 @@
+"""The aiohttp.web handler on a real socket: what is refused, and how much of a request is read."""
+
+import asyncio
+import gzip
+import subprocess
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from typing import Any
+
+import pytest
+from aiohttp import web
+from aiohttp.test_utils import TestClient, TestServer
+
+from benchmarks.virtual_time import run
+from chatrest.webhooks import aiohttp_handler
+from tests.webhooks.receiving import HELLO, PASSWORD, USERNAME, Handler, basic, takes
+
+pytestmark = pytest.mark.usefixtures("tidy")
+
+
+def application(handler: Any, **options: Any) -> web.Application:
+    app = web.Application()
+    app.router.add_route("*", "/", aiohttp_handler(handler, username=USERNAME, password=PASSWORD, **options))
+    return app
+
+
+@asynccontextmanager
+async def connected(handler: Any, **options: Any) -> AsyncIterator[TestClient[Any, Any]]:
+    async with TestClient(TestServer(application(handler, **options))) as client:
+        yield client
+
+
+AUTHORIZATION = {"Authorization": basic()}
+
+
+async def test_an_event_is_handled_and_answered() -> None:
+    handler = Handler()
+    async with connected(handler) as client:
+        for _ in range(2):
+            response = await client.post("/", data=HELLO, headers=AUTHORIZATION)
+            assert (response.status, await response.text()) == (200, "")
+    assert [event.raw for event in handler.events] == [HELLO]
+
+
+@pytest.mark.parametrize(
+    ("method", "body", "headers", "status"),
+    [
+        ("POST", HELLO, {"Authorization": basic(password="wrong")}, 401),
+        ("POST", HELLO, {}, 401),
+        ("GET", b"", AUTHORIZATION, 405),
+        ("PUT", HELLO, AUTHORIZATION, 405),
+        ("POST", gzip.compress(HELLO), AUTHORIZATION | {"Content-Encoding": "gzip"}, 415),
+        ("POST", gzip.compress(HELLO), AUTHORIZATION, 400),
+        ("POST", HELLO[:-1], AUTHORIZATION, 400),
+        ("POST", b"", AUTHORIZATION, 400),
+        ("POST", b" " * 2001, AUTHORIZATION, 413),
+    ],
+)
+async def test_what_is_no_delivery_is_refused(
+    method: str, body: bytes, headers: dict[str, str], status: int
+) -> None:
+    handler = Handler()
+    async with connected(handler, max_body_bytes=2000) as client:
+        response = await client.request(method, "/", data=body, headers=headers)
+        assert response.status == status
+        assert ("WWW-Authenticate" in response.headers) == (status == 401)
+        assert await response.text() != ""
+    assert handler.events == []
+
+
+@pytest.mark.parametrize("seconds", [0.5, 0.0])
+def test_the_server_hangs_up_on_a_stranger_who_never_ends(seconds: float) -> None:
+    """In silence it waits half a second; of a stream it reads a little more than a MiB."""
+
+    async def main() -> None:
+        handler = Handler()
+        async with TestServer(application(handler)) as server:
+            reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
+            writer.write(b"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nabcde\r\n")
+            sending = asyncio.create_task(stream(writer)) if not seconds else None
+            answer = await reader.readuntil(b"\r\n\r\n")
+            with suppress(ConnectionError):
+                await reader.read()
+            assert asyncio.get_running_loop().time() == seconds
+            if sending is not None:
+                await sending
+            writer.close()
+            with suppress(ConnectionError):
+                await writer.wait_closed()
+        assert answer.startswith(b"HTTP/1.1 401 ")
+        assert b"Connection: close" in answer
+        assert handler.events == []
+
+    run(main())
+
+
+async def stream(writer: asyncio.StreamWriter) -> None:
+    """Send chunks until the server hangs up, which it must do before 50 MB."""
+    with suppress(ConnectionError):
+        for _ in range(5000):
+            writer.write(b"2710\r\n" + b" " * 10_000 + b"\r\n")
+            await writer.drain()
+        pytest.fail("the server has read 50 MB of a stranger's body")
+
+
+async def test_a_body_of_unknown_length_is_read_up_to_the_cap() -> None:
+    sent = 0
+
+    async def body() -> AsyncIterator[bytes]:
+        nonlocal sent
+        while sent < 100_000_000:
+            sent += 10_000
+            yield b" " * 10_000
+
+    async with connected(Handler(), max_body_bytes=50_000) as client:
+        try:
+            response = await client.post("/", data=body(), headers=AUTHORIZATION)
+        except OSError:  # the server had hung up before the client read the answer
+            pass
+        else:
+            assert response.status == 413
+    assert sent < 100_000_000
+
+
+async def test_a_body_that_is_cut_off_is_no_event() -> None:
+    handler = Handler()
+    async with TestServer(application(handler)) as server:
+        _, writer = await asyncio.open_connection("127.0.0.1", server.port)
+        head = (
+            f"POST / HTTP/1.1\r\nHost: x\r\nAuthorization: {basic()}\r\nContent-Length: {len(HELLO)}\r\n\r\n"
+        )
+        writer.write(head.encode() + HELLO[:-10])
+        await writer.drain()
+        writer.close()
+        await writer.wait_closed()
+    assert handler.events == []
+
+
+def test_slow_handlers_do_not_delay_other_events() -> None:
+    async def main() -> None:
+        handler = Handler(takes(99.0), takes(0.0))
+        async with connected(handler) as client:
+            slow = asyncio.create_task(client.post("/", data=HELLO, headers=AUTHORIZATION))
+            await asyncio.sleep(0.1)
+            response = await client.post("/", data=HELLO.replace(b"17", b"18"), headers=AUTHORIZATION)
+            assert (response.status, asyncio.get_running_loop().time()) == (200, 0.1)
+            assert (await slow).status == 503
+            assert asyncio.get_running_loop().time() == 1.5
+
+    run(main())
+
+
+# ── importing ──
+
+
+def loaded(code: str) -> set[str]:
+    """Return the modules that a new process has loaded after `code`."""
+    command = [sys.executable, "-W", "error", "-c", f"import sys\n{code}\nprint(*sys.modules)"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=30, check=True)
+    return set(done.stdout.split())
+
+
+def test_importing_chatrest_does_not_import_the_webhooks() -> None:
+    assert not any(name.startswith("chatrest.webhooks") for name in loaded("import chatrest"))
+
+
+@pytest.mark.parametrize(
+    ("code", "imports_aiohttp"),
+    [
+        ("from chatrest.webhooks import parse, authorized\nauthorized({}, 'u', 'p')", False),
+        ("from chatrest.webhooks import asgi_app\nasgi_app(print, username='u', password='p')", False),
+        ("from chatrest.webhooks import aiohttp_handler", False),
+        ("from chatrest.webhooks import *\naiohttp_handler(print, username='u', password='p')", True),
+    ],
+)  # fmt: skip
+def test_only_the_aiohttp_handler_imports_aiohttp(code: str, imports_aiohttp: bool) -> None:
+    assert ("aiohttp" in loaded(code)) == imports_aiohttp

@@ -1,0 +1,233 @@
+"""The emulator's deliveries to receivers and examples, over real sockets: late, twice, out of order."""
+
+import asyncio
+from collections import Counter
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from aiohttp import web
+from aiohttp.test_utils import TestServer
+
+from benchmarks.virtual_time import run
+from chatrest import (
+    AsyncManagement,
+    AsyncSession,
+    MessageChanges,
+    NewMessage,
+    NewWebhook,
+    RequestInvalidError,
+)
+from chatrest.emulator import Emulator
+from chatrest.emulator.service.triggers import TRIGGERS
+from chatrest.examples import webhook_aiohttp, webhook_asgi
+from chatrest.examples.asgi_bridge import serve_asgi
+from chatrest.examples.event_store import EventStore
+from chatrest.webhooks import (
+    GroupEvent,
+    MessageEvent,
+    ReactionEvent,
+    ReceiptEvent,
+    UnknownEvent,
+    aiohttp_handler,
+    asgi_app,
+    parse,
+)
+from tests.webhooks.receiving import PASSWORD, USERNAME, Handler, at_once, fails, takes
+from tests.webhooks.relay import Relay
+from tests.webhooks.samples import MESSAGE, delivery
+
+
+@asynccontextmanager
+async def served(app: web.Application) -> AsyncIterator[str]:
+    """Serve an application on loopback, and give the address of its webhook."""
+    async with TestServer(app) as server:
+        yield str(server.make_url("/webhook"))
+
+
+def application(kind: str, handler: Any, **options: Any) -> web.Application:
+    """Return an application with the handler behind aiohttp.web or ASGI."""
+    options = {"username": USERNAME, "password": PASSWORD, **options}
+    if kind == "asgi":
+        return serve_asgi(asgi_app(handler, **options))
+    app = web.Application()
+    app.router.add_post("/webhook", aiohttp_handler(handler, **options))
+    return app
+
+
+@asynccontextmanager
+async def service(url: str, *triggers: str, **members: Any) -> AsyncIterator[tuple[Emulator, AsyncSession]]:
+    """Run an emulator whose webhook has this address and these triggers, by default all; and a session."""
+    clock = asyncio.get_running_loop().time
+    async with (
+        Emulator(users=3, messages=0, groups=1, clock=lambda: 1_700_000_000 + clock()) as emulator,
+        AsyncSession(emulator.app, clock=clock) as session,
+        AsyncManagement(
+            emulator.management_url, key=emulator.management_key, secret=emulator.management_secret
+        ) as management,
+    ):
+        options = {"use_basic_auth": True, "username": USERNAME, "password": PASSWORD, **members}
+        webhook = NewWebhook(id="w1", name="Hook", webhook_url=url, retry_on_failure=True, **options)
+        await management.webhooks.create("emulated", webhook)
+        await management.triggers.add("emulated", "w1", triggers or list(TRIGGERS))
+        yield emulator, session
+
+
+async def send(session: AsyncSession, *texts: str) -> list[str]:
+    """Send messages as user-01, and return their ids."""
+    messages = [
+        await session.messages.send(NewMessage.text("user-02", text), on_behalf_of="user-01")
+        for text in texts
+    ]
+    return [message.id for message in messages]
+
+
+# ── what the emulator delivers ──
+
+
+@pytest.mark.parametrize("kind", ["aiohttp", "asgi"])
+def test_events_of_the_emulator_arrive_typed(kind: str) -> None:
+    async def main() -> None:
+        handler = Handler()
+        async with served(application(kind, handler)) as url, service(url) as (emulator, session):
+            [sent_id] = await send(session, "hello")
+            await session.messages.update(
+                sent_id, MessageChanges(data={"text": "hi"}), on_behalf_of="user-01"
+            )
+            await session.messages.add_reaction(sent_id, "😀", on_behalf_of="user-02")
+            await session.conversations.mark_read_user("user-01", on_behalf_of="user-02", message_id=sent_id)
+            await session.members.kick("group-01", "user-01")
+            await emulator.drain()
+            assert {each.status for each in emulator.deliveries} == {200}
+            listed = await session.messages.list_user("user-02", on_behalf_of="user-01").collect()
+        kinds = Counter(type(event) for event in handler.events)
+        assert kinds == {MessageEvent: 3, ReactionEvent: 1, ReceiptEvent: 1, GroupEvent: 1}
+        sent = next(event for event in handler.events if event.trigger == "message_sent")
+        assert isinstance(sent, MessageEvent)
+        assert type(sent.message) is type(next(message for message in listed if message.id == sent_id))
+        assert (sent.message.id, sent.app_id, sent.webhook) == (sent_id, "emulated", "w1")
+        assert UnknownEvent not in kinds
+
+    run(main())
+
+
+@pytest.mark.parametrize("kind", ["aiohttp", "asgi"])
+def test_each_event_is_handled_once_whatever_the_network_does(kind: str) -> None:
+    async def main() -> None:
+        handler = Handler(takes(0.2))
+        texts = [f"text {number}" for number in range(40)]
+        async with (
+            served(application(kind, handler)) as url,
+            Relay(url) as relay,
+            service(relay.address, "message_sent") as (emulator, session),
+        ):
+            ids = await send(session, *texts)
+            await emulator.drain()
+            assert len(relay.arrived) > len(ids)
+            assert len(relay.statuses) == 2 * len(relay.arrived)
+        handled = [event.message.id for event in handler.events if isinstance(event, MessageEvent)]
+        assert sorted(handled, key=int) == ids
+        assert handled != ids
+
+    run(main())
+
+
+@pytest.mark.parametrize("kind", ["aiohttp", "asgi"])
+def test_a_slow_and_a_failing_handler_lose_nothing(kind: str) -> None:
+    async def main() -> None:
+        handler = Handler(takes(7.0), fails, takes(13.0), at_once)
+        async with (
+            served(application(kind, handler)) as url,
+            service(url, "message_sent") as (emulator, session),
+        ):
+            await send(session, "slow", "failing", "slower")
+            await emulator.drain()
+            attempts = Counter(each.status for each in emulator.deliveries)
+        # "slower" is repeated at 11.5 s and waits for its first handler; "failing" runs again.
+        assert attempts == {503: 2, 500: 1, 200: 3}
+        assert Counter(event.data.message.data.text for event in handler.events) == {
+            "slow": 1,
+            "failing": 2,
+            "slower": 1,
+        }
+        assert handler.finished == 3
+
+    run(main())
+
+
+@pytest.mark.parametrize("kind", ["aiohttp", "asgi"])
+def test_wrong_credentials_handle_nothing(kind: str) -> None:
+    async def main() -> None:
+        handler = Handler()
+        async with (
+            served(application(kind, handler)) as url,
+            service(url, "message_sent", password="wrong") as (emulator, session),
+        ):
+            await send(session, "hello")
+            await emulator.drain()
+            assert [each.status for each in emulator.deliveries] == [401] * 3
+        assert handler.events == []
+
+    run(main())
+
+
+# ── the examples ──
+
+
+def test_the_aiohttp_example_stores_each_event_once(tmp_path: Path) -> None:
+    async def main() -> None:
+        path = str(tmp_path / "events.sqlite")
+        async with (
+            served(webhook_aiohttp.make_app(path, USERNAME, PASSWORD)) as url,
+            Relay(url, seed=1) as relay,
+            service(relay.address) as (emulator, session),
+        ):
+            ids = await send(session, "a", "b", "c")
+            await session.messages.delete(ids[0], on_behalf_of="user-01")
+            await emulator.drain()
+        stored = [parse(raw) for raw in EventStore(path).all()]
+        assert Counter(event.trigger for event in stored) == {"message_sent": 4, "message_deleted": 1}
+        assert len({event.raw for event in stored}) == 5
+
+    run(main())
+
+
+def test_the_asgi_example_prints_what_comes(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def main() -> None:
+        async with (
+            served(serve_asgi(webhook_asgi.make_app())) as url,
+            service(url) as (emulator, session),
+        ):
+            [sent_id] = await send(session, "hello")
+            await emulator.drain()
+            await session.conversations.mark_read_user("user-01", on_behalf_of="user-02", message_id=sent_id)
+            await emulator.drain()
+            await session.groups.delete("group-01")
+            await emulator.drain()
+            assert capsys.readouterr().out.splitlines() == [
+                "message_sent: user-01 to user-02",
+                f"message_read_receipt: user-02 has message {sent_id}",
+                "group_deleted",
+            ]
+
+    monkeypatch.setenv("WEBHOOK_USERNAME", USERNAME)
+    monkeypatch.setenv("WEBHOOK_PASSWORD", PASSWORD)
+    run(main())
+
+
+async def test_half_a_character_is_no_fault_of_the_asgi_example(capsys: pytest.CaptureFixture[str]) -> None:
+    await webhook_asgi.on_event(parse(delivery("message_sent", {"message": MESSAGE | {"sender": "a\ud83d"}})))
+    await webhook_asgi.on_event(parse(delivery("new\ud83d", {})))
+    assert capsys.readouterr().out.splitlines() == [
+        "message_sent: a\\ud83d to bob",
+        "'new\\ud83d': the trigger is not known",
+    ]
+
+
+def test_the_examples_want_credentials(tmp_path: Path) -> None:
+    with pytest.raises(RequestInvalidError, match=r"^password: allowed is a text that is not empty"):
+        webhook_aiohttp.make_app(str(tmp_path / "events.sqlite"), USERNAME, "")

@@ -1,0 +1,350 @@
+"""Deliveries of every trigger become typed events; others are told apart, and what is none is refused."""
+
+import gzip
+import json
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given, settings, strategies as st
+
+from chatrest import ActionMessage, CallMessage, ReplyUnreadableError, RequestInvalidError, TextMessage, parse
+from chatrest.models.message import Message, UnknownMessage
+from chatrest.webhooks import Event, MessageEvent, UnknownEvent, parse as parse_event
+from chatrest.webhooks.payloads import LegacyReceipt, Receipt
+from tests.webhooks.samples import (
+    ACTION,
+    CALL,
+    CONNECTION,
+    CURRENT,
+    FAILURE,
+    LEGACY,
+    MESSAGE,
+    WITHOUT_ID,
+    delivery,
+)
+
+SAMPLES = [*CURRENT, *LEGACY]
+BY_TRIGGER = {trigger: (data, extras) for trigger, data, _, extras in CURRENT}
+
+
+def event_of(trigger: str, data: Any = None, **extras: Any) -> Any:
+    """Return the event of a delivery with this `data`, by default that of the sample."""
+    return parse_event(delivery(trigger, BY_TRIGGER[trigger][0] if data is None else data, **extras))
+
+
+# ── every trigger ──
+
+
+@pytest.mark.parametrize(
+    ("trigger", "data", "kind", "extras"), SAMPLES, ids=[f"{kind}-{name}" for name, _, kind, _ in SAMPLES]
+)
+def test_a_delivery_of_each_trigger_is_a_typed_event(
+    trigger: str, data: Any, kind: type[Any], extras: dict[str, Any]
+) -> None:
+    body = delivery(trigger, data, **extras)
+    event = parse_event(body)
+    assert type(event) is kind
+    assert isinstance(event, Event)
+    assert (event.trigger, event.app_id, event.region, event.webhook) == (trigger, "app1", "eu", "w1")
+    assert event.raw == event.to_json() == body
+    assert event.to_dict() == json.loads(body)
+    assert "s3cr3t" not in repr(event)
+
+
+def test_the_envelopes_other_members_are_kept() -> None:
+    assert event_of("call_ended", type="call").type == "call"
+    legacy = parse_event(delivery("after_message", MESSAGE, origin={"platform": "web"}, chatAPIVersion="v3"))
+    assert (legacy.origin, legacy.chat_api_version) == ({"platform": "web"}, "v3")
+    bare = parse_event(json.dumps({"trigger": "message_sent", "data": {"message": MESSAGE}, "appId": 5}))
+    assert (bare.app_id, bare.region, bare.webhook, bare.type) == ("5", "", "", msgspec.UNSET)
+
+
+def test_an_event_cannot_be_changed() -> None:
+    event = event_of("message_sent")
+    with pytest.raises(AttributeError):
+        event.trigger = "other"
+
+
+# ── what the data shows ──
+
+
+@pytest.mark.parametrize("trigger", ["message_sent", "message_edited", "call_initiated"])
+def test_a_message_is_that_of_a_list(trigger: str) -> None:
+    event = event_of(trigger)
+    record = BY_TRIGGER[trigger][0].get("message") or BY_TRIGGER[trigger][0]["call"]
+    message = event.data.call if trigger == "call_initiated" else event.message
+    assert message == parse(Message, record)
+    assert type(message) is {"17": TextMessage, "18": ActionMessage, "19": CallMessage}[message.id]
+
+
+def test_a_legacy_message_stands_where_a_current_one_does() -> None:
+    event = parse_event(delivery("after_message", MESSAGE))
+    assert isinstance(event, MessageEvent)
+    assert event.data.message == parse(Message, MESSAGE)
+
+
+def test_a_message_before_it_is_sent_has_no_id() -> None:
+    event = event_of("message_sent")
+    before = parse_event(delivery("before_message", WITHOUT_ID))
+    assert isinstance(before, MessageEvent)
+    assert before.message == msgspec.structs.replace(event.message, id="")
+    numbered = parse_event(delivery("before_message", MESSAGE | {"id": 17}))
+    assert isinstance(numbered, MessageEvent)
+    assert numbered.message.id == "17"
+
+
+def test_a_message_before_it_is_sent_of_an_unknown_category_is_kept_as_it_was() -> None:
+    record = WITHOUT_ID | {"category": "hologram"}
+    before = parse_event(delivery("before_message", record))
+    assert isinstance(before, MessageEvent)
+    assert isinstance(before.message, UnknownMessage)
+    assert (before.message.id, before.message.category) == ("", "hologram")
+    assert json.loads(before.message.raw) == record
+
+
+def test_receipts_of_both_kinds_have_the_same_names() -> None:
+    current = event_of("message_read_receipt").data
+    legacy = parse_event(delivery(*LEGACY[3][:2])).data
+    delivered = parse_event(delivery(*LEGACY[2][:2])).data
+    assert (type(current), type(legacy)) == (Receipt, LegacyReceipt)
+    for data in (current, legacy):
+        assert (data.action, data.message_id, data.sender, data.receiver) == ("read", "17", "bob", "alice")
+    assert (current.timestamp, legacy.timestamp, delivered.timestamp) == (1700000004, 6, 5)
+    assert current.body.user.name == "Bob"
+
+
+def test_users_groups_and_calls_are_typed() -> None:
+    scope = event_of("group_member_scope_changed").data
+    assert (scope.group.guid, scope.by.uid) == ("team", "alice")
+    assert (scope.members["bob"].scope, scope.members["bob"].old_scope) == ("admin", "participant")
+    assert event_of("group_owner_transferred").data.old_owner == "bob"
+    assert event_of("user_blocked").data.users["bob"].name == "Bob"
+    connection = event_of("user_connection_status_changed").data
+    assert (connection.user.uid, connection.current_connection.connected_at) == ("alice", 1700000000100)
+    ended = event_of("call_ended").data
+    assert (ended.session_id, ended.all_occupants[0].audio_call) == ("v1.s", True)
+    assert event_of("recording_generated").data.duration == "12.5"
+    assert event_of("sms-notification-payload-generated").data.messages == (
+        parse(Message, MESSAGE),
+        parse(Message, CALL),
+    )
+
+
+def test_a_failed_moderation_may_be_the_data_itself() -> None:
+    nested = event_of("moderation_engine_failed").data
+    alone = event_of("moderation_engine_failed", FAILURE).data
+    assert nested.failed == alone.failed
+    assert nested.failed.content_type == "text"
+    assert (nested.message.id, alone.message) == ("17", msgspec.UNSET)
+
+
+def test_both_spellings_of_a_session_are_read() -> None:
+    assert event_of("call_started", {"sessionid": "s"}).data.session_id == "s"
+
+
+def test_a_reaction_without_an_id_is_typed() -> None:
+    reaction = {"messageId": 17, "reaction": "😀", "uid": "bob", "reactedAt": "1700000003"}
+    data = event_of("message_reaction_added", {"reaction": reaction}).data
+    assert (data.reaction.id, data.reaction.message_id, data.reaction.reacted_at) == ("", "17", 1700000003)
+
+
+# ── other shapes ──
+
+
+@pytest.mark.parametrize(
+    ("changes", "kind"),
+    [
+        ({"id": 17, "parentId": 16}, TextMessage),
+        ({"sentAt": "1700000001"}, TextMessage),
+        ({"tags": {}}, TextMessage),
+        ({"category": "hologram"}, UnknownMessage),
+        ({"id": None}, UnknownMessage),
+    ],
+)
+def test_messages_are_read_as_leniently_as_in_a_list(changes: dict[str, Any], kind: type[Any]) -> None:
+    event = event_of("message_sent", {"message": MESSAGE | changes})
+    assert type(event.message) is kind
+    assert event.message == parse(Message, json.dumps(MESSAGE | changes))
+
+
+@pytest.mark.parametrize(
+    ("trigger", "data", "reason"),
+    [
+        ("brand_new", {"a": 1}, "the trigger is not known"),
+        ("brand_new", [1], "the trigger is not known"),
+        ("message_sent", {"massage": {}}, "data.message: expected a value, got nothing"),
+        ("message_sent", {"message": "17"}, "data.message: expected object, got text"),
+        ("message_sent", {"message": None}, "data.message: expected a value, got null"),
+        ("message_sent", [], "data: expected object, got array"),
+        ("message_sent", None, "data: expected object, got null"),
+        ("group_created", {"group": {"name": "no guid"}}, "data.group.guid: expected text, got nothing"),
+        ("group_created", {"group": {"guid": "g"}, "by": 5}, "data.by: expected object, got whole number"),
+        ("call_ended", {"sessionId": {}}, "data.sessionId: expected text, got object"),
+        ("message_read_receipt", {"sender": "a"}, "data.body: expected a value, got nothing"),
+        ("message_reaction_added", {"reaction": 5}, "data.reaction: expected object, got whole number"),
+        ("sms-notification-payload-generated", {"to": {"uid": "a"}, "messages": 5},
+         "data.messages: expected array, got whole number"),
+    ],
+)  # fmt: skip
+def test_what_no_class_holds_is_an_unknown_event(trigger: str, data: Any, reason: str) -> None:
+    body = delivery(trigger, data)
+    event = parse_event(body)
+    assert isinstance(event, UnknownEvent)
+    assert (event.trigger, event.data, event.raw, event.reason) == (trigger, data, body, reason)
+
+
+def test_an_event_without_data_is_unknown() -> None:
+    event = parse_event(b'{"trigger": "message_sent"}')
+    assert isinstance(event, UnknownEvent)
+    assert (event.data, event.reason) == (None, "data: expected object, got nothing")
+
+
+@pytest.mark.parametrize("trigger", ["group_updated", "after_campaign_failed", "brand_new"])
+def test_data_that_is_nested_too_deeply_is_an_unknown_event(trigger: str) -> None:
+    deep = b'{"a":' * 100_000 + b"1" + b"}" * 100_000
+    body = b'{"trigger":"%b","data":{"group":{"guid":"g","metadata":%b},"n":7}}' % (trigger.encode(), deep)
+    event = parse_event(body)
+    assert isinstance(event, UnknownEvent)
+    assert event.raw == body
+    assert (event.data, "deeply" in event.reason) == ({"n": 7}, trigger != "brand_new")
+    with pytest.raises(ReplyUnreadableError, match="cannot be read as a dict"):
+        event.to_dict()
+
+
+def test_a_message_that_is_nested_too_deeply_is_an_unknown_message() -> None:
+    deep = b"[" * 100_000 + b"]" * 100_000
+    event = parse_event(b'{"trigger":"message_sent","data":{"message":{"id":"1","data":%b}}}' % deep)
+    assert isinstance(event, MessageEvent)
+    assert isinstance(event.message, UnknownMessage)
+    assert event.message.id == "1"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [rb"\ud83d", b"\xff\xfe", rb"\u0000", "‮".encode(), b'", "x": 1e999, "y": "'],
+    ids=["lone surrogate", "not UTF-8", "zero", "right to left", "huge number"],
+)
+def test_odd_texts_and_numbers_are_held(text: bytes) -> None:
+    body = delivery("message_sent", {"message": MESSAGE}).replace(b"hello", text)
+    event = parse_event(body)
+    assert isinstance(event, MessageEvent)
+    assert isinstance(event.message, TextMessage)
+    assert event.raw == body
+
+
+def test_a_trigger_of_half_a_character_is_unknown() -> None:
+    event = parse_event(rb'{"trigger": "message_sent\ud83d", "data": {}}')
+    assert isinstance(event, UnknownEvent)
+    assert event.trigger == "message_sent\ud83d"
+
+
+@pytest.mark.parametrize("digits", [20, 400, 5000])
+def test_long_numbers_are_no_fault_of_the_event(digits: int) -> None:
+    body = delivery("message_sent", {"message": MESSAGE}).replace(b"1700000001}", b"9" * digits + b"}")
+    event = parse_event(body)
+    assert isinstance(event, MessageEvent)
+    assert event.message.id == "17"
+
+
+def test_texts_and_buffers_are_parsed_too() -> None:
+    body = delivery("message_sent", {"message": MESSAGE})
+    for form in (body.decode(), bytearray(body), memoryview(body)):
+        assert parse_event(form) == parse_event(body)
+    marked = b"\xef\xbb\xbf \n" + body
+    assert parse_event(marked).raw == marked
+
+
+# ── no deliveries ──
+
+
+@pytest.mark.parametrize(
+    ("body", "text"),
+    [
+        (b"", "the body is empty"),
+        (b" \n", "the body is empty"),
+        (gzip.compress(b"{}"), "compressed with gzip"),
+        (b"[]", "expected an object, got array"),
+        (b'"text"', "expected an object, got text"),
+        (b"null", "expected an object, got null"),
+        (b"{}", "trigger: expected text, got nothing"),
+        (b'{"trigger": 5}', "trigger: expected text, got whole number"),
+        (b'{"trigger": ""}', "trigger: expected text, got an empty text"),
+        (b'{"trigger": "message_sent", "data": {', "cut off"),
+        (b'{"trigger": "message_sent"} {}', "not JSON"),
+        (b"trigger=message_sent", "not JSON"),
+        (b"\xff\xfe\x00", "not JSON"),
+        (b"[" * 100_000, "got array"),
+    ],
+)
+def test_what_is_no_delivery_is_a_clear_error(body: bytes, text: str) -> None:
+    with pytest.raises(ReplyUnreadableError, match=f"^no delivery of an event: .*{text}") as caught:
+        parse_event(body)
+    assert "reply" not in str(caught.value)
+
+
+def test_a_truncated_delivery_is_refused_wherever_it_ends() -> None:
+    body = delivery("message_edited", {"message": ACTION})
+    for end in range(len(body) - 1):
+        with pytest.raises(ReplyUnreadableError):
+            parse_event(body[:end])
+
+
+def test_another_argument_than_a_body_is_named() -> None:
+    with pytest.raises(RequestInvalidError, match="body: allowed are bytes and a text, not dict"):
+        parse_event({})  # type: ignore[arg-type]
+
+
+# ── any body ──
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=8,
+)
+TRIGGERS = sorted({name for name, *_ in SAMPLES})
+MEMBERS = sorted({name for _, data, _, _ in SAMPLES for name in data})
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.sampled_from(TRIGGERS), st.dictionaries(st.sampled_from(MEMBERS), JSON, max_size=6) | JSON)
+def test_any_data_of_a_known_trigger_is_an_event(trigger: str, data: Any) -> None:
+    body = delivery(trigger, data)
+    event = parse_event(body)
+    assert (event.trigger, event.raw) == (trigger, body)
+    repr(event)
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.sampled_from(SAMPLES), st.data())
+def test_a_member_of_another_type_never_breaks_the_parser(sample: Any, data: st.DataObject) -> None:
+    trigger, payload, _, extras = sample
+    payload = json.loads(json.dumps(payload))
+    target = payload
+    while True:
+        name = data.draw(st.sampled_from(sorted(target)))
+        if not (isinstance(target[name], dict) and target[name] and data.draw(st.booleans())):
+            break
+        target = target[name]
+    target[name] = data.draw(JSON)
+    body = delivery(trigger, payload, **extras)
+    assert parse_event(body).raw == body
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.binary(max_size=60) | JSON.map(lambda value: json.dumps(value).encode()))
+def test_any_body_is_an_event_or_a_clear_error(body: bytes) -> None:
+    try:
+        raw, text = parse_event(body).raw, ""
+    except ReplyUnreadableError as error:
+        raw, text = body, str(error)
+    assert raw == body
+    assert text == "" or text.startswith("no delivery of an event: ")
+
+
+def test_the_connection_event_of_a_legacy_webhook_is_that_of_a_current_one() -> None:
+    legacy, current = (
+        parse_event(delivery(name, CONNECTION))
+        for name in ("after_connection_status_changed", "user_connection_status_changed")
+    )
+    assert legacy.data == current.data
