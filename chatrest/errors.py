@@ -16,7 +16,7 @@ ChatRestError                               operation
 │   ├── ConnectError                        nothing was sent
 │   ├── RequestTimeoutError (also TimeoutError)
 │   └── ReplyUnreadableError                cut off, too large, not JSON, not the documented shape
-├── OutcomeUnknownError                     a call that must not be repeated may have been applied
+├── OutcomeUnknownError                     a call that must not be repeated may have been applied; muid
 ├── DeadlineExceededError (also TimeoutError)   attempts, reason, retry_after
 │   └── DeadlineOutcomeUnknownError (also OutcomeUnknownError)
 ├── CursorError                             a walk cannot continue without a gap or repetition
@@ -162,7 +162,13 @@ class ReplyUnreadableError(TransportError):
 
 
 class OutcomeUnknownError(ChatRestError):
-    """A call that must not be repeated was sent, and it is unknown if it was applied."""
+    """A call that must not be repeated was sent, and it is unknown if it was applied.
+
+    `muid` is the id of the message, for the operations that send one: with it `messages.find_sent` asks the
+    service for the message. None for every other operation.
+    """
+
+    muid: str | None = None
 
 
 DeadlineReason: TypeAlias = Literal["rate limit", "place", "network", "wait"]

@@ -17,6 +17,12 @@ def session() -> AsyncSession:
     return AsyncSession(SESSION_APP, clock=asyncio.get_running_loop().time)
 
 
+async def numbers(until: int) -> AsyncIterator[int]:
+    """Yield the numbers from 0."""
+    for number in range(until):
+        yield number
+
+
 @dataclass
 class Log:
     """A worker that sleeps as long as its item says, and the items that it has begun, ended and lost."""

@@ -23,6 +23,10 @@ class Sender:
         self.cursor_key = None if key is None else CursorKey(key)
         self.answers = list(answers)
         self.calls: list[Call[Any]] = []
+        self.slept: list[float] = []
+
+    async def sleep(self, seconds: float, /) -> None:
+        self.slept.append(seconds)
 
     async def __call__(self, call: Call[Any], /) -> Any:
         self.calls.append(call)

@@ -59,14 +59,14 @@ async def test_the_exact_request_of_a_list(http: aioresponses) -> None:
 async def test_the_exact_request_of_a_sent_message(http: aioresponses) -> None:
     http.post(f"{BASE}/messages", payload={"data": {"id": "7", "category": "message", "type": "text"}})
     async with AsyncSession(APP) as session:
-        stored = await session.messages.send(NewMessage.text("bob", "héllo"), on_behalf_of="alice")
+        stored = await session.messages.send(NewMessage.text("bob", "héllo", muid="m1"), on_behalf_of="alice")
     assert stored.id == "7"
     _, url, sent = only(http)
     assert url == f"{BASE}/messages"
     assert sent["headers"]["Content-Type"] == "application/json"
     body = json.loads(sent["data"])
     assert body.pop("receiverType", "user") == "user"
-    assert body == {"receiver": "bob", "type": "text", "data": {"text": "héllo"}}
+    assert body == {"receiver": "bob", "type": "text", "data": {"text": "héllo"}, "muid": "m1"}
 
 
 @pytest.mark.parametrize(

@@ -26,6 +26,7 @@ from .completion import completion
 from .demo.command import demo
 from .emulator import emulator
 from .export import export
+from .importing import import_
 from .invocation import NAME, version
 from .lists import apps, messages, users
 from .verify import verify
@@ -166,5 +167,18 @@ def root(ctx: click.Context) -> None:
         click.echo(ctx.get_help())
 
 
-for _command in (demo, emulator, export, messages, users, token, send, apps, call, verify, completion):
+for _command in (
+    demo,
+    emulator,
+    export,
+    import_,
+    messages,
+    users,
+    token,
+    send,
+    apps,
+    call,
+    verify,
+    completion,
+):
     root.add_command(_command)

@@ -184,6 +184,9 @@ class Send(Protocol):
 
     def __call__(self, call: Call[R], /) -> Awaitable[R]: ...
 
+    def sleep(self, seconds: float, /) -> Awaitable[None]:
+        """Wait by the session's clock, between the requests of an operation that makes several."""
+
 
 def segment(name: str, value: object) -> str:
     """`value` as exactly one path segment: any text but an empty one, `.`, `..` and control characters.

@@ -93,6 +93,7 @@ class AsRows:
         self.acting_user: str | None = send.acting_user
         self.page_sizes: PageSizes = send.page_sizes
         self.cursor_key: CursorKey | None = send.cursor_key
+        self.sleep: Callable[[float], Awaitable[None]] = send.sleep
         self._send: Callable[[Call[Any]], Awaitable[Any]] = send
 
     def __call__(self, call: Call[R], /) -> Awaitable[R]:

@@ -112,6 +112,12 @@ class Client:
             pool = self._pools[region] = self._make_pool(region)
         return pool
 
+    async def sleep(self, seconds: float) -> None:
+        """Sleep by the session's clock; `RequestInvalidError` outside the session's `async with`."""
+        if self._context is None:
+            raise RequestInvalidError("the session is not open: use it inside `async with`")
+        await self._context.timing.sleep(seconds)
+
     def start(self, call: Call[R], options: CallOptions, headers: Headers) -> Awaitable[R]:
         """Return an awaitable that makes the call; `RequestInvalidError` if an argument is wrong."""
         destination = options.destination
@@ -140,6 +146,10 @@ class Sender:
     def cursor_key(self) -> CursorKey | None:
         """The key that signs cursor tokens; None if they are not signed."""
         return self._client.cursor_key
+
+    def sleep(self, seconds: float, /) -> Awaitable[None]:
+        """Return an awaitable that sleeps by the session's clock."""
+        return self._client.sleep(seconds)
 
     def __call__(self, call: Call[R], /) -> Awaitable[R]:
         """Return an awaitable that makes the call, as the view's user if the call names none."""

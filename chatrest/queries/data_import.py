@@ -5,6 +5,7 @@ and the keys are made of them; a mapping by key is taken, too.
 """
 
 from collections.abc import Iterable, Mapping
+from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, TypeAlias, TypeVar, final
 
 from msgspec import UNSET, Meta, Struct, UnsetType
@@ -197,7 +198,7 @@ def _records(name: str, values: Any, kind: type[B], key: str) -> dict[str, B]:
     records: dict[str, B] = {}
     for place, value in values.items() if is_mapping else enumerate(values):
         where = f"{name}[{shown(place)}]"
-        record = _record(where, value, kind)
+        record = import_record(where, value, kind)
         own = getattr(record, key)
         if is_mapping and own != place:
             raise RequestInvalidError(f"{where}: its {key} is {shown(own)}, allowed is its key")
@@ -207,14 +208,24 @@ def _records(name: str, values: Any, kind: type[B], key: str) -> dict[str, B]:
     return records
 
 
-def _record(where: str, value: Any, kind: type[B]) -> B:
+@cache
+def _names(kind: type[Body]) -> Mapping[str, str]:
+    """Return the names of a class's fields by both of their spellings."""
+    return {spelling: each.name for each in fields(kind) for spelling in (each.encode_name, each.name)}
+
+
+def import_record(where: str, value: Any, kind: type[B]) -> B:
+    """Return `value`, an instance of `kind` or its JSON object, as an instance.
+
+    Raises `RequestInvalidError`, which begins with `where`, if a member is wrong, missing or unknown.
+    """
     if isinstance(value, kind):
         return value
     if not isinstance(value, Mapping):
         raise RequestInvalidError(
             f"{where} = {description(value)}: allowed is a {kind.__name__}, or its JSON object"
         )
-    names = {spelling: each.name for each in fields(kind) for spelling in (each.encode_name, each.name)}
+    names = _names(kind)
     if unknown := [name for name in value if name not in names]:
         raise RequestInvalidError(f"{where}: a {kind.__name__} has no {', '.join(map(shown, unknown))}")
     try:

@@ -3,23 +3,29 @@ Endpoints).
 """
 
 import builtins
-from collections.abc import Sequence
-from typing import Any, Final, final
+from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
+from typing import Any, Final, TypeVar, final
+from uuid import uuid4
 
 from msgspec import UNSET, structs
 
+from ..core.arguments import check_count
 from ..core.decode import ACK, Ack, Outcomes, many, one
-from ..core.endpoint import Call, Endpoint
+from ..core.endpoint import Call, Endpoint, Send
 from ..core.paging import BY_ID, BY_NEXT, BY_THREAD, BY_UPDATED, Paging
-from ..errors import RequestInvalidError
+from ..errors import OutcomeUnknownError, RequestInvalidError
 from ..models.count import MessageCount
 from ..models.message import Message
 from ..models.reaction import Reaction
 from ..models.sent_message import SentMessage
+from ..queries.message_fields import ReceiverType
 from ..queries.messages import Interactions, MessageChanges, MessageDeletion, MessageQuery, ThreadQuery
-from ..queries.new_messages import MessageBody, NewBotMessage, NewMessage, NewThreadMessage
+from ..queries.new_messages import MessageBody, NewBotMessage, NewMessage, NewThreadMessage, TrackedMessage
+from ..secrets import shown
 from ..walk import Walk
 from .collection import Collection, Start
+from .sent_lookup import NEWEST, Moment, SentMark, find_sent
 from .sent_messages import SentMessages, complete, first_message, first_record
 
 REACTIONS: Final = Paging(size="limit")
@@ -119,9 +125,28 @@ UNSUBSCRIBE_THREAD: Final = Endpoint(
 )  # fmt: skip
 
 
+R = TypeVar("R")
+B = TypeVar("B", bound=MessageBody)
+
+
+def random_muid() -> str:
+    """Return a new message id: 32 random hexadecimal digits."""
+    return uuid4().hex
+
+
 @final
 class Messages(Collection):
-    """The messages of an app: `session.messages`."""
+    """The messages of an app: `session.messages`.
+
+    `new_muid` makes the `muid` of a message that has none; `Messages(session.sender, new_muid=…)` replaces it
+    in tests.
+    """
+
+    __slots__ = ("_new_muid",)
+
+    def __init__(self, send: Send, *, new_muid: Callable[[], str] = random_muid) -> None:
+        super().__init__(send)
+        self._new_muid = new_muid
 
     def list_user(
         self,
@@ -197,9 +222,11 @@ class Messages(Collection):
     async def send(self, message: NewMessage, *, on_behalf_of: str | None = None) -> Message:
         """POST /messages: send `message` as `on_behalf_of`, and return it as the service stored it.
 
-        Without an acting user the app itself is the sender. Sent once: where no reply came and the message
-        may have been taken, `OutcomeUnknownError`. With `multiple_receivers` the first message of the reply;
-        `ApiError` where the reply says that one of them failed. `send_each` gives the outcome of each.
+        Without an acting user the app itself is the sender. A message without `muid` gets a random one. Sent
+        once: where no reply came and the message may have been taken, `OutcomeUnknownError`, whose `muid` is
+        for `find_sent`. With `multiple_receivers` the first message of the reply; `ApiError` where the reply
+        says that one of them failed. `send_each` gives the outcome of each. A cancelled send has no error to
+        carry the muid: to settle it, give the message one.
         """
         return await self._send_one(SEND, message, on_behalf_of)
 
@@ -209,10 +236,11 @@ class Messages(Collection):
         """POST /messages with `multiple_receivers`: the outcome of each receiver by uid or guid.
 
         A receiver that the reply does not mention counts as failed: whether its message was stored is not
-        known. Sent once, as `send`.
+        known. Sent once, as `send`; all receivers get the same `muid`.
         """
         endpoint: Endpoint[Any] = structs.replace(SEND, reply=SentMessages(SEND.name))
-        outcomes = await self._call(endpoint, message, on_behalf_of=on_behalf_of)
+        message = self._with_muid(message)
+        outcomes = await _sent(message, self._call(endpoint, message, on_behalf_of=on_behalf_of))
         return complete(outcomes, message, SEND.name)
 
     async def send_bot(self, uid: str, message: NewBotMessage) -> Message:
@@ -222,8 +250,51 @@ class Messages(Collection):
     async def send_thread(
         self, message_id: str, message: NewThreadMessage, *, on_behalf_of: str | None = None
     ) -> Message:
-        """POST /messages/{id}/thread: reply in the thread of a message, and return the reply; see `send`."""
+        """POST /messages/{id}/thread: reply in the thread of a message, and return the reply; see `send`.
+
+        The operation declares no `muid`: an unknown outcome cannot be settled with `find_sent`.
+        """
         return await self._send_one(SEND_THREAD, message, on_behalf_of, id=message_id)
+
+    async def find_sent(
+        self,
+        muid: str,
+        *,
+        receiver: str,
+        receiver_type: ReceiverType = "user",
+        on_behalf_of: str | None = None,
+        since: Moment | None = None,
+        limit: int = NEWEST,
+        pauses: Sequence[float] = (1.0,),
+    ) -> Message | None:
+        """Return the message with this `muid` that was sent to `receiver`, or None if it did not arrive.
+
+        Reads the conversation of the acting user with `receiver`, newest first: as far as `limit` messages
+        (500), the conversation's end, or, with `since`, the moment of the send by the caller's clock, past
+        it by a margin of 5 minutes for the clocks. A deleted or edited message is still the message; one that
+        was deleted for good is None. A message that is not there is asked for again after each of `pauses`,
+        in seconds, as a service may show it late. One request or two a reading where messages are few.
+
+        Raises `OutcomeUnknownError` where the list does not show it: no message has a `muid`, a record cannot
+        be read, or `limit` ends the search before `since`. Without `since`, None means: not among the
+        `limit` newest messages. Raises the errors of a list, such as `NotFoundError` for a receiver that does
+        not exist.
+        """
+        acting_user = on_behalf_of if on_behalf_of is not None else self._send.acting_user
+        mark = SentMark.checked(muid, receiver, acting_user, since)
+        newest = partial(self._conversation, receiver, receiver_type, on_behalf_of)
+        return await find_sent(mark, newest, check_count("limit", limit), pauses, self._send.sleep)
+
+    def _conversation(
+        self, receiver: str, receiver_type: ReceiverType, on_behalf_of: str | None
+    ) -> Walk[Message]:
+        """The messages of a conversation, newest first."""
+        query = MessageQuery(affix="prepend")
+        if receiver_type == "group":
+            return self.list_group(receiver, on_behalf_of=on_behalf_of, query=query)
+        if receiver_type == "user":
+            return self.list_user(receiver, on_behalf_of=on_behalf_of, query=query)
+        raise RequestInvalidError(f"receiver_type = {shown(receiver_type)}: allowed is 'user' or 'group'")
 
     async def _send_one(
         self,
@@ -232,12 +303,19 @@ class Messages(Collection):
         on_behalf_of: str | None = None,
         **path: str,
     ) -> Message:
+        message = self._with_muid(message)
         call: Call[Any] = self._build_call(endpoint, message, None, None, on_behalf_of, path)
         if message.multiple_receivers is UNSET:
-            sent: Message = await self._send(call)
+            sent: Message = await _sent(message, self._send(call))
             return sent
-        several: Endpoint[Any] = structs.replace(endpoint, reply=SentMessages(endpoint.name))
-        return first_message(await self._send(structs.replace(call, endpoint=several)))
+        each: Endpoint[Any] = structs.replace(endpoint, reply=SentMessages(endpoint.name))
+        return first_message(await _sent(message, self._send(structs.replace(call, endpoint=each))))
+
+    def _with_muid(self, message: B) -> B:
+        """Return the message with a `muid`, if its operation has one."""
+        if isinstance(message, TrackedMessage) and message.muid is UNSET:
+            return structs.replace(message, muid=self._new_muid())
+        return message
 
     async def get(self, message_id: str, *, on_behalf_of: str | None = None) -> Message:
         """GET /messages/{id}: one message; `NotFoundError` for no such message."""
@@ -365,3 +443,12 @@ class Messages(Collection):
         A later reply of the user, or a mention, subscribes the user again.
         """
         return await self._call(UNSUBSCRIBE_THREAD, on_behalf_of=on_behalf_of, id=message_id)
+
+
+async def _sent(message: MessageBody, reply: Awaitable[R]) -> R:
+    """Return the result of a send; an unknown outcome gets the message's `muid`."""
+    try:
+        return await reply
+    except OutcomeUnknownError as error:
+        error.muid = getattr(message, "muid", None)
+        raise

@@ -153,6 +153,9 @@ class Listed:
         self.calls: list[Call[Any]] = []
         self.page_sizes = PageSizes()
 
+    async def sleep(self, seconds: float, /) -> None:
+        raise AssertionError(f"asked to sleep {seconds} s")
+
     async def __call__(self, call: Call[Any], /) -> Any:
         self.calls.append(call)
         after = int(dict(call.position).get("id", "0"))

@@ -16,14 +16,14 @@ from tests.sending import Sender
 RECORD = {"data": MESSAGE}
 DONE = {"data": {"success": True}}
 TEXT = {"receiver": "bob", "receiverType": "user", "type": "text", "data": {"text": "t"}}
-INTERACTIVE = NewBotMessage.interactive("bob", "card", {"title": "x"})
+INTERACTIVE = NewBotMessage.interactive("bob", "card", {"title": "x"}, muid="m1")
 EMOJI = "%F0%9F%91%8D"
 OPERATIONS = {
     "send_bot": Operation(
         lambda m, **k: m.send_bot("r2", INTERACTIVE, **k),
         Sent("POST", "/bots/r2/messages", "never", {
             "receiver": "bob", "receiverType": "user", "category": "interactive", "type": "card",
-            "data": {"interactiveData": {"title": "x"}},
+            "data": {"interactiveData": {"title": "x"}}, "muid": "m1",
         }),
         RECORD,
     ),
@@ -211,7 +211,7 @@ async def test_counts_name_the_size_as_their_list_does(limit: int | None) -> Non
 
 # ── several receivers ──
 
-SEVERAL = NewMessage(multiple_receivers={"uids": ["bob", "eve"]}, type="text", data={"text": "t"})
+SEVERAL = NewMessage(multiple_receivers={"uids": ["bob", "eve"]}, type="text", data={"text": "t"}, muid="m1")
 PARTIAL = {
     "data": {
         "uids": {
@@ -238,7 +238,7 @@ async def test_a_message_to_several_gives_the_first_of_its_reply() -> None:
         assert message.to_dict() == MESSAGE
         assert sent(sender).body == {
             "receiverType": "user", "multipleReceivers": {"uids": ["bob", "eve"]}, "type": "text",
-            "data": {"text": "t"},
+            "data": {"text": "t"}, "muid": "m1",
         }  # fmt: skip
 
 

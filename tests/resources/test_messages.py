@@ -111,13 +111,16 @@ async def test_a_thread_is_walked_by_positions_or_by_page_numbers_as_the_service
 async def test_a_text_is_sent_as_the_specification_shows_it() -> None:
     stored = object()
     session = Sender(stored)
-    assert await Messages(session).send(NewMessage.text("bob", "hello"), on_behalf_of="alice") is stored
+    assert (
+        await Messages(session).send(NewMessage.text("bob", "hello", muid="m1"), on_behalf_of="alice")
+        is stored
+    )
     call = session.call
     assert (call.endpoint, call.path, call.acting_user) == (SEND, "/messages", "alice")
     assert (SEND.method, SEND.replay) == ("POST", "never")
     sent = json.loads(json_body(call.body))
     assert {"receiverType": "user", **sent} == {
-        "receiver": "bob", "receiverType": "user", "type": "text", "data": {"text": "hello"},
+        "receiver": "bob", "receiverType": "user", "type": "text", "data": {"text": "hello"}, "muid": "m1",
     }  # fmt: skip
 
 

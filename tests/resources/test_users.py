@@ -27,6 +27,9 @@ class Session:
         self.users = [User(f"user-{n:03}") for n in range(count)]
         self.calls: list[Call[Any]] = []
 
+    async def sleep(self, seconds: float, /) -> None:
+        raise AssertionError(f"asked to sleep {seconds} s")
+
     async def __call__(self, call: Call[Any], /) -> Listing[User]:
         self.calls.append(call)
         position = dict(call.position)

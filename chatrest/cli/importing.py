@@ -1,0 +1,150 @@
+"""`import`: send files of records to the service, or check them, and print a summary."""
+
+import shlex
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+import click
+import msgspec
+from msgspec import structs
+
+from ..errors import ChatRestError, RequestInvalidError
+from . import streams
+from .environment import session
+from .invocation import invocation
+from .running import run
+
+if TYPE_CHECKING:
+    from ..importing import ImportResult, Kind, Progress
+
+OnProgress: TypeAlias = "Callable[[Progress], None]"
+
+# A copy of the constant: importing it would slow the help text down. A test compares them.
+KINDS: Final = ("users", "groups", "members", "messages")
+
+
+@click.command(
+    "import", short_help="Import users, groups, members and messages; continues after an interruption."
+)
+@click.argument("files", nargs=-1, required=True, metavar="FILE...", type=click.Path(path_type=Path))
+@click.option(
+    "--kind", type=click.Choice(KINDS), help="The records of all files.  [default: detected per file]"
+)
+@click.option(
+    "--journal", type=click.Path(path_type=Path),
+    help="What is imported already.  [default: the first file's name with .import-journal]",
+)  # fmt: skip
+@click.option("--dry-run", is_flag=True, help="Send nothing; check every line, without network.")
+@click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON object.")
+@click.option("--quiet", is_flag=True, help="No progress on standard error.")
+def import_(
+    files: tuple[Path, ...],
+    kind: "Kind | None",
+    journal: Path | None,
+    dry_run: bool,
+    as_json: bool,
+    quiet: bool,
+) -> None:
+    """Import FILEs of JSON lines (also .gz and .zst): users, groups, members or messages, one kind a file.
+
+    A line is a record to import, or a record that the service has shown, as in an export: a folder stands for
+    the .ndjson files in it. Users are imported first, then groups, members and messages. If it is
+    interrupted, run the same command again: it continues, and sends no record that was imported. Lines that
+    are added to a file later are imported by the next run.
+
+    \b
+    Examples:
+      chatrest import users.ndjson groups.ndjson members.ndjson messages.ndjson.gz
+      chatrest import users.ndjson --dry-run      check every line
+      chatrest import users.ndjson backup         a copy of an exported app
+
+    Each refused line is a line on standard error, with its file and number (with --json in the object).
+    Exit status: 0 all is imported, 1 a line was refused, or it failed, 2 wrong usage, 130 interrupted.
+    """
+    with _bar(quiet=quiet) as show:
+        result = _checked(files, kind, show) if dry_run else _imported(files, kind, journal, show)
+    _print(result, as_json=as_json)
+    if not result.ok:
+        raise ChatRestError(f"{_failures(result)}; {result.imported:,} records {_done(result)}")
+
+
+def _checked(files: tuple[Path, ...], kind: "Kind | None", show: OnProgress) -> "ImportResult":
+    from ..importing import check
+
+    return check(files, kind=kind, progress=show)
+
+
+def _imported(
+    files: tuple[Path, ...], kind: "Kind | None", journal: Path | None, show: OnProgress
+) -> "ImportResult":
+    from ..importing import run as run_import
+
+    async def work() -> "ImportResult":
+        async with session() as chat:
+            return await run_import(chat, files, kind=kind, journal=journal, progress=show)
+
+    try:
+        return run(work())
+    except BaseException as error:
+        if not isinstance(error, RequestInvalidError):
+            error.add_note(f"continue with: {_command(files, kind, journal)}")
+        raise
+
+
+def _command(files: tuple[Path, ...], kind: str | None, journal: Path | None) -> str:
+    words = [
+        *map(str, files),
+        *(["--kind", kind] if kind else []),
+        *(["--journal", str(journal)] if journal else []),
+    ]
+    return f"{invocation()} import {shlex.join(words)}"
+
+
+@contextmanager
+def _bar(*, quiet: bool) -> Iterator[OnProgress]:
+    """Show the settled lines on standard error if that is a terminal."""
+    if quiet or not streams.is_terminal("stderr"):
+        yield lambda _: None
+        return
+    from rich.console import Console
+
+    with Console(stderr=True).status("importing") as status:
+        yield lambda p: status.update(
+            f"{p.file}: line {p.line:,}; {p.imported:,} {p.kind} and others, {p.refused:,} lines refused"
+        )
+
+
+def _print(result: "ImportResult", *, as_json: bool) -> None:
+    try:
+        if as_json:
+            members = {"ok": result.ok, "imported": result.imported, **structs.asdict(result)}
+            streams.write(msgspec.json.encode(members) + b"\n")
+        else:
+            streams.write("".join(f"{line}\n" for line in _summary(result)).encode(errors="backslashreplace"))
+    except BrokenPipeError:  # the reader of the summary is gone; the exit status must still be right
+        streams.detach_stdout()
+    if not as_json:
+        for note in result.refused:
+            streams.warn(str(note))
+
+
+def _summary(result: "ImportResult") -> Iterator[str]:
+    for file in result.files:
+        parts = [f"{file.imported + file.existing:,} {file.kind} {_done(result)}"]
+        parts += [f"{file.refused:,} refused"] if file.refused else []
+        parts += [f"{file.skipped:,} skipped (actions, calls, deleted messages)"] if file.skipped else []
+        yield f"{file.file}: {', '.join(parts)}"
+
+
+def _failures(result: "ImportResult") -> str:
+    count = sum(file.refused for file in result.files)
+    lines = "1 line" if count == 1 else f"{count:,} lines"
+    if result.dry_run:
+        return f"{lines} cannot be imported"
+    return f"{lines} {'was' if count == 1 else 'were'} refused"
+
+
+def _done(result: "ImportResult") -> str:
+    return "can be imported" if result.dry_run else "are imported"

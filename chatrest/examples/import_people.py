@@ -1,0 +1,49 @@
+"""Import the users of a CSV file, which has the columns uid, name and optionally role.
+
+    python -m chatrest.examples.import_people people.csv
+
+The lines are written to `people.ndjson` beside it, and imported from there. Interrupted at any instant, the
+same command goes on; so it does when lines were added to the end of the CSV file.
+"""
+
+import asyncio
+import csv
+import json
+import sys
+from pathlib import Path
+
+from chatrest import App, AsyncSession
+from chatrest.importing import ImportResult, Progress, run
+
+
+def write_records(source: Path) -> Path:
+    """Write the users as JSON lines, and return the file. The same CSV file always gives the same lines."""
+    target = source.with_suffix(".ndjson")
+    with source.open(newline="", encoding="utf-8") as rows, target.open("w", encoding="utf-8") as lines:
+        for row in csv.DictReader(rows):
+            record = {name: row[name] for name in ("uid", "name", "role") if row.get(name)}
+            lines.write(f"{json.dumps(record)}\n")
+    return target
+
+
+def show(progress: Progress) -> None:
+    """Print how far the import is."""
+    sys.stderr.write(f"line {progress.line}: {progress.imported} users, {progress.refused} refused\n")
+
+
+async def import_people(session: AsyncSession, source: Path) -> ImportResult:
+    """Import the users of a CSV file."""
+    return await run(session, [write_records(source)], kind="users", progress=show)
+
+
+async def main(path: str) -> int:
+    """Import, print every refused line, and return the exit status."""
+    async with AsyncSession(App.from_env()) as session:
+        result = await import_people(session, Path(path))
+    for note in result.refused:
+        sys.stdout.write(f"{note}\n")
+    return 0 if result.ok else 1
+
+
+if __name__ == "__main__":
+    sys.exit(asyncio.run(main(sys.argv[1])))

@@ -1,0 +1,12 @@
+"""Imports of users, groups, members and messages from files of JSON lines, resumable after any interruption.
+
+from chatrest.importing import run
+
+`check(files)` validates every line without network. See `importer` for the rules of repetition.
+"""
+
+from .entities import KINDS, Kind
+from .importer import Progress, check, run
+from .result import FileResult, ImportResult, LineNote
+
+__all__ = ["KINDS", "FileResult", "ImportResult", "Kind", "LineNote", "Progress", "check", "run"]

@@ -1,0 +1,277 @@
+"""The run of an import: batches are sent one after another, and each is in the journal before and after.
+
+A batch may be sent a second time in two cases: its request was under way when the process ended, or its reply
+was lost. This adds nothing: a message whose `muid` was used is refused (operations table, data_import), and a
+user, group or member that exists is changed to the same, or refused as existing. Such refusals of a repeated
+batch count as imported before.
+
+One request at a time keeps the order: messages get their ids in the order of the file.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any, Final, NamedTuple, TypeAlias, final
+
+from msgspec import Struct, structs
+
+from ..errors import (
+    ApiError,
+    BadRequestError,
+    ConflictError,
+    OutcomeUnknownError,
+    RequestInvalidError,
+    api_error_class,
+)
+from ..secrets import scrub
+from ..session import AsyncSession
+from .batches import Batch, Entity, batches
+from .entities import KINDS, Kind, kind_of, read_object
+from .import_journal import ImportJournal
+from .input_files import Position, input_paths, read_lines
+from .result import NO_OUTCOME, FileResult, ImportResult, LineNote
+
+SUFFIX: Final = ".import-journal"
+ATTEMPTS: Final = 5
+"""Requests for a batch whose replies are lost, before the error is raised."""
+_FIRST_PAUSE: Final = 1.0
+_LINES_FOR_KIND: Final = 1000
+_TOO_LARGE: Final = 413
+_NOT_FOUND: Final = frozenset({"ERR_UID_NOT_FOUND", "ERR_GUID_NOT_FOUND", "ERR_ROLE_NOT_FOUND"})
+
+
+@final
+class Progress(Struct, frozen=True, kw_only=True):
+    """The progress of a run, after every batch."""
+
+    file: str
+    kind: Kind
+    line: int
+    """The settled lines of this file."""
+    imported: int
+    """Records of this run, of all files."""
+    refused: int
+    """Lines of this run, of all files."""
+
+
+OnProgress: TypeAlias = Callable[[Progress], object]
+
+
+class Input(NamedTuple):
+    """A file of the import."""
+
+    path: Path
+    kind: Kind
+
+    @property
+    def name(self) -> str:
+        """The name in results and in the journal."""
+        return self.path.name
+
+
+async def run(
+    session: AsyncSession,
+    files: Iterable[str | Path],
+    *,
+    kind: Kind | None = None,
+    journal: str | Path | None = None,
+    progress: OnProgress | None = None,
+) -> ImportResult:
+    """Import files of JSON lines, or continue an import that was interrupted; return the state of all runs.
+
+    A folder stands for the `.ndjson` files in it and in its `messages`, so that an export can be imported.
+    `kind` is detected from the first record of each file if it is not given; users are imported first, then
+    groups, members and messages. `journal` is a path, by default that of the first file with
+    `.import-journal`. One request for 50 records; waits for rate limits as long as it takes.
+
+    Refused lines are in the result. Raises `RequestInvalidError` for a wrong argument, a changed file or a
+    journal of another import, and the errors of the service that are not about a record (`ServerError`,
+    `AuthenticationError` …); after any error and any kill the same call continues.
+    """
+    inputs = read_inputs(files, kind)
+    path = journal_path(inputs, journal)
+    app = f"{session.app.app_id} at {session.app.chat_url}"
+    held = ImportJournal(path, app, [(each.name, each.kind) for each in inputs])
+    try:
+        bulk = session.with_options(priority="bulk", on_behalf_of=None)
+        importer = _Importer(bulk, held, progress)
+        for number, each in enumerate(inputs):
+            await importer.import_file(number, each)
+        return ImportResult(files=held.results(), refused=held.refused())
+    finally:
+        held.close()
+
+
+def check(
+    files: Iterable[str | Path], *, kind: Kind | None = None, progress: OnProgress | None = None
+) -> ImportResult:
+    """Validate every line of the files, without network; arguments, result and errors as those of `run`."""
+    results, refused, imported = [], [], 0
+    for each in read_inputs(files, kind):
+        counts = {"lines": 0, "imported": 0, "skipped": 0, "refused": 0}
+        for batch in batches(each.name, each.kind, read_lines(each.path)):
+            notes = [note for note in batch.notes if not note.is_skipped]
+            counts["lines"] = batch.end.line
+            counts["imported"] += len(batch.entities)
+            counts["skipped"] += len(batch.notes) - len(notes)
+            counts["refused"] += len(notes)
+            refused += notes
+            imported += len(batch.entities)
+            if progress is not None:
+                progress(_progress(each, batch.end, imported, len(refused)))
+        results.append(FileResult(file=each.name, kind=each.kind, **counts))
+    return ImportResult(files=tuple(results), refused=tuple(refused), dry_run=True)
+
+
+def read_inputs(files: Iterable[str | Path], kind: Kind | None) -> list[Input]:
+    """Return the files with their kinds, in the order in which they are imported."""
+    _check_kind(kind)
+    inputs = [Input(path, kind or _detected_kind(path)) for path in input_paths(files)]
+    return sorted(inputs, key=lambda each: KINDS.index(each.kind))
+
+
+def journal_path(inputs: Sequence[Input], journal: str | Path | None) -> Path:
+    """Return the path of the journal, which may not be that of a file."""
+    first = inputs[0].path
+    path = first.with_name(first.name + SUFFIX) if journal is None else Path(journal)
+    if path.resolve() in {each.path.resolve() for each in inputs}:
+        raise RequestInvalidError(f"journal = {str(path)!r}: allowed is a path of no file to import")
+    return path
+
+
+def is_about_records(error: ApiError) -> bool:
+    """Return True for an error that other records might not get; after any other one the import stops."""
+    is_refusal = isinstance(error, BadRequestError | ConflictError) or error.code in _NOT_FOUND
+    return is_refusal or error.status == _TOO_LARGE
+
+
+def _check_kind(kind: object) -> None:
+    if kind is not None and kind not in KINDS:
+        raise RequestInvalidError(f"kind = {kind!r}: allowed are {', '.join(KINDS)}, or None")
+
+
+def _detected_kind(path: Path) -> Kind:
+    """Return the kind of the first record that shows one, within the first 1,000 lines."""
+    for line in read_lines(path):
+        if line.end.line > _LINES_FOR_KIND:
+            break
+        try:
+            kind = kind_of(read_object(line.raw or b""))
+        except RequestInvalidError:
+            continue
+        if kind is not None:
+            return kind
+    raise RequestInvalidError(
+        f"{path}: no record shows its kind; give the kind, which is one of {', '.join(KINDS)}"
+    )
+
+
+def _progress(each: Input, end: Position, imported: int, refused: int) -> Progress:
+    return Progress(file=each.name, kind=each.kind, line=end.line, imported=imported, refused=refused)
+
+
+@final
+class _Importer:
+    """One run of an import."""
+
+    def __init__(self, session: AsyncSession, journal: ImportJournal, progress: OnProgress | None) -> None:
+        data = session.data_import
+        self._calls: dict[Kind, Callable[[Any], Any]] = {
+            "users": data.import_users, "groups": data.import_groups,
+            "members": data.import_members, "messages": data.import_messages,
+        }  # fmt: skip
+        self._sleep = session.sender.sleep
+        self._journal = journal
+        self._secrets = (session.app.api_key,)
+        self._listener = progress
+        self._imported = self._refused = 0
+
+    async def import_file(self, number: int, each: Input) -> None:
+        """Import what is left of a file."""
+        state = self._journal.state(number)
+        lines = read_lines(each.path, state.settled, state.open)
+        for batch in batches(each.name, each.kind, lines):
+            await self._settle(number, each, batch, state.open.line)
+
+    async def _settle(self, number: int, each: Input, batch: Batch, sent_to: int) -> None:
+        """Send a batch and note its outcomes; records up to line `sent_to` may have been sent before."""
+        if not batch.entities:
+            self._finish(number, each, batch, _Outcomes())
+            return
+        self._journal.begin(number, batch.end)
+        try:
+            replies, sent_to = await self._send(each.kind, batch, sent_to)
+        except ApiError as error:
+            if not is_about_records(error):
+                raise
+            if len(batch.entities) > 1:  # one record may have made the service refuse all
+                for half in batch.halves():
+                    await self._settle(number, each, half, sent_to)
+                return
+            replies = {batch.entities[0].key: error}
+        outcomes = _outcomes(each.name, batch.entities, replies, sent_to)
+        self._finish(number, each, batch, outcomes.scrubbed(self._secrets))
+
+    async def _send(self, kind: Kind, batch: Batch, sent_to: int) -> tuple[Any, int]:
+        """Return the replies by key, and up to which line the records were possibly sent before."""
+        records = [entity.record for entity in batch.entities]
+        for attempt in range(1, ATTEMPTS + 1):
+            try:
+                return await self._calls[kind](records), sent_to
+            except OutcomeUnknownError:
+                if attempt == ATTEMPTS:
+                    raise
+                sent_to = max(sent_to, batch.end.line)
+            await self._sleep(_FIRST_PAUSE * 2 ** (attempt - 1))
+        raise AssertionError
+
+    def _finish(self, number: int, each: Input, batch: Batch, outcomes: "_Outcomes") -> None:
+        notes = [*batch.notes, *outcomes.notes]
+        self._journal.finish(number, batch.end, notes, imported=outcomes.imported, existing=outcomes.existing)
+        self._imported += outcomes.imported + outcomes.existing
+        self._refused += sum(not note.is_skipped for note in notes)
+        if self._listener is not None:
+            self._listener(_progress(each, batch.end, self._imported, self._refused))
+
+
+class _Outcomes(NamedTuple):
+    imported: int = 0
+    existing: int = 0
+    notes: Sequence[LineNote] = ()
+
+    def scrubbed(self, secrets: tuple[str, ...]) -> "_Outcomes":
+        """Return them without `secrets`, which the service's words may repeat."""
+        notes = [
+            structs.replace(note, code=scrub(note.code, secrets), message=scrub(note.message, secrets))
+            for note in self.notes
+        ]
+        return self._replace(notes=notes)
+
+
+def _outcomes(file: str, entities: Iterable[Entity], replies: Any, sent_to: int) -> _Outcomes:
+    """Return what the replies say of each record."""
+    imported = existing = 0
+    notes = []
+    for entity in entities:
+        reply = replies.get(entity.key)
+        if getattr(reply, "success", None) is True:
+            imported += 1
+            continue
+        code, message = _reason(reply)
+        if entity.end.line <= sent_to and api_error_class(400, code) is ConflictError:
+            existing += 1
+        else:
+            line = entity.end.line
+            notes.append(LineNote(file=file, line=line, key=entity.key, code=code, message=message))
+    return _Outcomes(imported, existing, notes)
+
+
+def _reason(reply: Any) -> tuple[str, str]:
+    """Return the code and the message of a reply that is no success."""
+    if reply is None:
+        return NO_OUTCOME, "the reply does not mention this record"
+    if isinstance(reply, ApiError):
+        return reply.code or f"status {reply.status}", reply.message
+    error = reply.error if isinstance(reply.error, dict) else {}
+    code = error.get("code")
+    words = error.get("message") or reply.message or reply.error
+    return (code if isinstance(code, str) and code else "refused"), words if isinstance(words, str) else ""

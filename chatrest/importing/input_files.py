@@ -1,0 +1,143 @@
+"""The files of an import: plain, `.gz` or `.zst`, read line by line, with a digest of all bytes so far.
+
+The digest is of the decompressed bytes from the beginning up to the end of a line. A run that goes on reads
+the file from its beginning, and checks the digest where the run before it stopped.
+"""
+
+import gzip
+import sys
+import zlib
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from hashlib import blake2b
+from pathlib import Path
+from typing import IO, Any, Final, NamedTuple
+
+from ..errors import RequestInvalidError
+
+LONGEST_LINE: Final = 16 * 1024 * 1024
+"""Bytes; a record of the service is smaller by far."""
+_SUFFIXES: Final = ("*.ndjson", "*.ndjson.gz", "*.ndjson.zst")
+
+
+class Position(NamedTuple):
+    """The end of a line: its number from 1, the bytes up to there, and their digest. Line 0 is the start."""
+
+    line: int = 0
+    offset: int = 0
+    digest: bytes = b""
+
+
+_BEGINNING: Final = Position()
+
+
+class Line(NamedTuple):
+    """A line without its line break; None for one that is longer than 16 MiB."""
+
+    raw: bytes | None
+    end: Position
+
+
+def input_paths(files: Iterable[str | Path]) -> list[Path]:
+    """Return the files, and for a folder the NDJSON files in it and in its `messages`, sorted by name.
+
+    Raises `RequestInvalidError` if there is none, or if one does not exist.
+    """
+    paths: list[Path] = []
+    for path in map(Path, files):
+        if path.is_dir():
+            within = [
+                each for name in _SUFFIXES for each in (*path.glob(name), *path.glob(f"messages/{name}"))
+            ]
+            if not within:
+                raise RequestInvalidError(f"files: the folder {str(path)!r} has no .ndjson file")
+            paths += sorted(within)
+        elif path.exists():
+            paths.append(path)
+        else:
+            raise RequestInvalidError(f"files: there is no {str(path)!r}")
+    if not paths:
+        raise RequestInvalidError("files: allowed is one file or folder at least")
+    return paths
+
+
+def read_lines(path: Path, start: Position = _BEGINNING, until: Position = _BEGINNING) -> Iterator[Line]:
+    """Yield the lines after `start`, once the bytes up to there, and up to `until`, are confirmed.
+
+    Raises `RequestInvalidError` if they have changed, or if the file cannot be decompressed.
+    """
+    hasher, line, offset = blake2b(digest_size=20), 0, 0
+    checks = {position.line: position for position in (start, until) if position.line}
+    confirmed_at = max(checks, default=0)
+    held: list[Line] = []
+    with _opened(path) as file:
+        while (chunk := _read_line(file, hasher)) is not None:
+            raw, size = chunk
+            line, offset = line + 1, offset + size
+            if line < start.line:
+                continue
+            end = Position(line, offset, hasher.copy().digest())
+            if checks.pop(line, end) != end:
+                raise _changed(path, line)
+            if line > start.line:
+                held.append(Line(raw, end))
+            if line >= confirmed_at:
+                yield from held
+                held.clear()
+    if checks:
+        raise _changed(path, min(checks))
+
+
+def _changed(path: Path, line: int) -> RequestInvalidError:
+    return RequestInvalidError(
+        f"{path} has changed: its first {line:,} lines are not those that an earlier run has read; import a "
+        "changed file with a journal of its own"
+    )
+
+
+def _read_line(file: IO[bytes], hasher: "blake2b") -> tuple[bytes | None, int] | None:
+    """Return the next line, None for one that is too long, and its size; None at the end of the file."""
+    raw = file.readline(LONGEST_LINE + 1)
+    if not raw:
+        return None
+    hasher.update(raw)
+    size = len(raw)
+    if size <= LONGEST_LINE:
+        return raw.rstrip(b"\r\n"), size
+    while not raw.endswith(b"\n") and (raw := file.readline(LONGEST_LINE)):
+        hasher.update(raw)
+        size += len(raw)
+    return None, size
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[IO[bytes]]:
+    """Open a file for its decompressed bytes; damage of the compression is a `RequestInvalidError`."""
+    try:
+        with _open(path) as file:
+            yield file
+    except Exception as error:
+        # The last is by its name, as its module may not be installed.
+        if isinstance(error, EOFError | zlib.error | gzip.BadGzipFile) or type(error).__name__ == "ZstdError":
+            raise RequestInvalidError(f"{path} cannot be decompressed: {error}") from None
+        raise
+
+
+def _open(path: Path) -> IO[bytes]:
+    if path.suffix == ".gz":
+        return gzip.open(path)  # type: ignore[return-value]
+    if path.suffix == ".zst":
+        file: IO[bytes] = _zstd().open(path)
+        return file
+    return path.open("rb")
+
+
+def _zstd() -> Any:
+    try:
+        if sys.version_info >= (3, 14):
+            from compression import zstd
+        else:
+            from backports import zstd
+    except ImportError:
+        raise RequestInvalidError("a .zst file needs the extra: pip install 'chatrest[zstd]'") from None
+    return zstd

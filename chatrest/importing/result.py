@@ -1,0 +1,80 @@
+"""The result of an import: counts for each file, and every line that was refused."""
+
+from typing import final
+
+from msgspec import Struct
+
+from .entities import Kind
+
+
+@final
+class LineNote(Struct, frozen=True, kw_only=True):
+    """A line that was not imported. `code` is the service's, or one of these.
+
+    | code        | meaning                                                                            |
+    |-------------|------------------------------------------------------------------------------------|
+    | `invalid`   | the line is not a record that can be imported; it was not sent                     |
+    | `no outcome`| the reply does not mention the record                                              |
+    | `skipped`   | a stored message that no import can make again: an action, a call, a deleted one   |
+    """
+
+    file: str
+    line: int
+    """From 1."""
+    code: str
+    message: str
+    key: str = ""
+    """The uid, guid, member id or muid; empty where the line has none."""
+
+    @property
+    def is_skipped(self) -> bool:
+        """True for a line that was left out without being an error."""
+        return self.code == SKIPPED
+
+    def __str__(self) -> str:
+        key = f" ({self.key})" if self.key else ""
+        return f"{self.file}:{self.line}{key}: {self.code}: {self.message}"
+
+
+INVALID = "invalid"
+NO_OUTCOME = "no outcome"
+SKIPPED = "skipped"
+
+
+@final
+class FileResult(Struct, frozen=True, kw_only=True):
+    """The counts of one file. A line is in one of them, or empty."""
+
+    file: str
+    kind: Kind
+    lines: int = 0
+    imported: int = 0
+    """Records that the service accepted; in a dry run, records that would be sent."""
+    existing: int = 0
+    """Records of an interrupted request that was sent again, and had arrived the first time."""
+    skipped: int = 0
+    refused: int = 0
+
+
+@final
+class ImportResult(Struct, frozen=True, kw_only=True):
+    """The state of an import over all runs with its journal, or the result of a check."""
+
+    files: tuple[FileResult, ...]
+    refused: tuple[LineNote, ...]
+    dry_run: bool = False
+
+    @property
+    def imported(self) -> int:
+        """The records that the service has, of all files."""
+        return sum(file.imported + file.existing for file in self.files)
+
+    @property
+    def skipped(self) -> int:
+        """The lines that were left out without being an error."""
+        return sum(file.skipped for file in self.files)
+
+    @property
+    def ok(self) -> bool:
+        """True if nothing was refused."""
+        return not any(file.refused for file in self.files)

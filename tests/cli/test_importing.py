@@ -1,0 +1,110 @@
+"""`import`: a summary, a line for each refused one, and the same command that continues."""
+
+import json
+import signal
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from chatrest.cli import importing
+from chatrest.cli.root import root
+from chatrest.emulator.weather import HalfOpen
+from chatrest.importing import KINDS
+from tests.commands import PATIENCE, Start
+
+from .conftest import EmulatorThread, error_line
+
+GOOD = {"uid": "zoe", "name": "Zoe"}
+
+
+@pytest.fixture
+def command(fresh: EmulatorThread) -> Callable[..., Result]:
+    def run(*args: object) -> Result:
+        return CliRunner().invoke(root, ["import", *map(str, args)], env=fresh.env)
+
+    return run
+
+
+@pytest.fixture
+def users(tmp_path: Path) -> Path:
+    path = tmp_path / "users.ndjson"
+    path.write_text(f'{json.dumps(GOOD)}\n{{"uid": "yan"}}\n{json.dumps(GOOD | {"uid": "xi"})}\n')
+    return path
+
+
+def test_refused_lines_are_listed_and_the_status_is_1(
+    command: Callable[..., Result], users: Path, fresh: EmulatorThread
+) -> None:
+    result = command(users)
+    assert result.exit_code == 1
+    assert result.stdout == "users.ndjson: 2 users are imported, 1 refused\n"
+    assert result.stderr.splitlines() == [
+        "chatrest: users.ndjson:2: invalid: user: 'name' is missing",
+        "chatrest: 1 line was refused; 2 records are imported",
+    ]
+    assert fresh.ask(lambda emulator: sorted(emulator.store.people.uids())) == ["xi", "zoe"]
+    assert command(users).stdout == result.stdout
+
+
+def test_the_result_as_json_is_one_object(command: Callable[..., Result], users: Path) -> None:
+    result = command(users, "--json")
+    members = json.loads(result.stdout)
+    assert (members["ok"], members["imported"], members["dry_run"]) == (False, 2, False)
+    assert members["refused"] == [
+        {
+            "file": "users.ndjson",
+            "line": 2,
+            "code": "invalid",
+            "message": "user: 'name' is missing",
+            "key": "",
+        }
+    ]
+    assert error_line(result) == "1 line was refused; 2 records are imported"
+
+
+def test_a_dry_run_needs_no_service(users: Path, tmp_path: Path) -> None:
+    result = CliRunner().invoke(root, ["import", str(users), "--dry-run"])
+    assert result.exit_code == 1
+    assert result.stdout == "users.ndjson: 2 users can be imported, 1 refused\n"
+    assert [path.name for path in tmp_path.iterdir()] == ["users.ndjson"]
+
+
+def test_success_has_no_error_line(command: Callable[..., Result], tmp_path: Path) -> None:
+    path = tmp_path / "good.ndjson"
+    path.write_text(json.dumps(GOOD))
+    result = command(path, "--journal", tmp_path / "journal")
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert (tmp_path / "journal").exists()
+
+
+@pytest.mark.usefixtures("called")
+def test_a_failure_says_how_to_continue(users: Path, tmp_path: Path, fresh: EmulatorThread) -> None:
+    arguments = ["import", str(users), "--journal", str(tmp_path / "j 1")]
+    result = CliRunner().invoke(root, arguments, env={**fresh.env, "CHATREST_API_KEY": "wrong" * 5})
+    line = error_line(result)
+    assert line.startswith("data_import.import_users: 401")
+    assert line.endswith(f"continue with: /of/a/venv/bin/chatrest import {users} --journal '{tmp_path}/j 1'")
+
+
+def test_an_interrupted_import_says_how_to_continue_and_does(
+    process: Start, users: Path, fresh: EmulatorThread, command: Callable[..., Result]
+) -> None:
+    fresh.ask(lambda emulator: emulator.weather.add(HalfOpen(processed=True)))
+    started = process("import", str(users), **fresh.env)
+    deadline = time.monotonic() + PATIENCE
+    while not fresh.ask(lambda emulator: emulator.weather.struck["half_open"]):
+        assert time.monotonic() < deadline
+    started.send_signal(signal.SIGINT)
+    _, errors = started.communicate(timeout=PATIENCE)
+    assert started.returncode == 130
+    assert errors.decode().startswith("chatrest: interrupted; continue with: ")
+    fresh.ask(lambda emulator: emulator.weather.clear())
+    assert command(users).stdout == "users.ndjson: 2 users are imported, 1 refused\n"
+
+
+def test_wrong_usage_is_status_2(command: Callable[..., Result], tmp_path: Path) -> None:
+    assert "there is no" in error_line(command(tmp_path / "nothing"), 2)
+    assert importing.KINDS == KINDS

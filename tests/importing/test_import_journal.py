@@ -1,0 +1,192 @@
+"""The journal of an import: of one import, in one process, and right after every step."""
+
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings, strategies as st
+
+from chatrest import AsyncSession, RequestInvalidError
+from chatrest.importing import LineNote, run
+from chatrest.importing.batches import batches
+from chatrest.importing.import_journal import FileState, ImportJournal
+from chatrest.importing.input_files import Position, read_lines
+from tests.importing.conftest import Write, message, user
+
+APP = "app-1 at https://here.example/v3"
+FILES: list[tuple[str, Any]] = [("users.ndjson", "users"), ("messages.ndjson", "messages")]
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "journal"
+
+
+@pytest.fixture
+def journal(path: Path) -> Iterator[ImportJournal]:
+    journal = ImportJournal(path, APP, FILES)
+    yield journal
+    journal.close()
+
+
+def at(line: int) -> Position:
+    return Position(line, line * 10, bytes([line % 256]) * 20)
+
+
+def note(line: int, code: str = "invalid") -> LineNote:
+    return LineNote(file="users.ndjson", line=line, code=code, message="no", key="\ud800")
+
+
+def test_one_process_has_it_at_a_time(journal: ImportJournal, path: Path) -> None:
+    with pytest.raises(RequestInvalidError, match="another import is writing here"):
+        ImportJournal(path, APP, FILES)
+    journal.close()
+    ImportJournal(path, APP, FILES).close()
+
+
+def test_it_belongs_to_one_app_and_the_same_files(journal: ImportJournal, path: Path) -> None:
+    journal.close()
+    with pytest.raises(
+        RequestInvalidError, match=r"of an import into app-1 at .*, and this one goes into app-2"
+    ):
+        ImportJournal(path, "app-2", FILES)
+    with pytest.raises(RequestInvalidError, match=r"of an import of users\.ndjson \(users\), messages"):
+        ImportJournal(path, APP, FILES[:1])
+
+
+def test_what_is_no_journal_is_left_as_it_is(path: Path) -> None:
+    for content in (b"not a database, and longer than the header of one" * 40, b"short"):
+        path.write_bytes(content)
+        with pytest.raises(RequestInvalidError, match="damaged, or not the journal"):
+            ImportJournal(path, APP, FILES)
+        assert path.read_bytes() == content
+    path.unlink()
+    with sqlite3.connect(path) as other:
+        other.execute("CREATE TABLE mine(x)")
+    other.close()
+    with pytest.raises(RequestInvalidError, match="is not the journal of an import"):
+        ImportJournal(path, APP, FILES)
+
+
+def test_damage_is_noticed(journal: ImportJournal, path: Path) -> None:
+    for line in range(1, 400):
+        journal.finish(0, at(line), [note(line)])
+    journal.close()
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2 :] = bytes(len(content) - len(content) // 2)
+    path.write_bytes(content)
+    with pytest.raises(RequestInvalidError, match="with another journal the import begins anew"):
+        ImportJournal(path, APP, FILES)
+
+
+def test_an_empty_file_becomes_a_journal(path: Path) -> None:
+    path.touch()
+    ImportJournal(path, APP, FILES).close()
+
+
+steps = st.lists(
+    st.tuples(
+        st.integers(0, 1), st.integers(1, 60), st.integers(0, 3), st.sampled_from(["begin", "finish", "open"])
+    ),
+    max_size=25,
+)
+
+
+@settings(max_examples=60, deadline=None, database=None)
+@given(steps)
+def test_its_state_is_that_of_a_model(
+    tmp_path_factory: pytest.TempPathFactory, actions: list[tuple[int, int, int, str]]
+) -> None:
+    path = tmp_path_factory.mktemp("model") / "journal"
+    journal = ImportJournal(path, APP, FILES)
+    settled, begun, counts, refused = [0, 0], [0, 0], [0, 0], [0, 0]
+    for file, size, failures, action in actions:
+        end = settled[file] + size
+        if action == "begin":
+            begun[file] = max(begun[file], end)
+            journal.begin(file, at(end))
+        elif action == "finish":
+            lines = range(settled[file] + 1, min(settled[file] + failures, end) + 1)
+            journal.finish(file, at(end), [*map(note, lines), note(end, "skipped")], imported=size)
+            settled[file], counts[file] = end, counts[file] + size
+            refused[file] += len(lines)
+        else:
+            journal.close()
+            journal = ImportJournal(path, APP, FILES)
+    for file in (0, 1):
+        begun_position = at(begun[file]) if begun[file] > settled[file] else Position()
+        settled_position = at(settled[file]) if settled[file] else Position()
+        assert journal.state(file) == FileState(settled_position, begun_position)
+        result = journal.results()[file]
+        assert (result.lines, result.imported, result.refused) == (settled[file], counts[file], refused[file])
+    assert len(journal.refused()) == sum(refused)
+    journal.close()
+
+
+# ── files that change between two runs ──
+
+
+async def test_a_file_that_has_changed_is_refused(session: AsyncSession, write: Write) -> None:
+    lines = [user(n) for n in range(60)]
+    await run(session, [write("users.ndjson", lines)])
+    for changed in ([user(0, name="Eve"), *lines[1:]], lines[:59], lines[1:], []):
+        with pytest.raises(RequestInvalidError, match=r"has changed: its first 60 lines|no record shows"):
+            await run(session, [write("users.ndjson", changed)])
+
+
+async def test_a_line_of_a_request_under_way_may_not_change_either(
+    session: AsyncSession, write: Write
+) -> None:
+    lines = [user(n) for n in range(10)]
+    path = write("users.ndjson", lines)
+    app = f"{session.app.app_id} at {session.app.chat_url}"
+    journal = ImportJournal(path.with_name("users.ndjson.import-journal"), app, FILES[:1])
+    *_, last = read_lines(path)
+    journal.begin(0, last.end)
+    journal.close()
+    write("users.ndjson", [*lines[:5], user(55), *lines[6:]])
+    with pytest.raises(RequestInvalidError, match="has changed: its first 10 lines"):
+        await run(session, [path])
+    assert [each async for each in session.users.list()] == []
+    write("users.ndjson", lines)
+    assert (await run(session, [path])).imported == 10
+
+
+# ── lines and batches ──
+
+
+@settings(max_examples=60, deadline=None, database=None)
+@given(st.lists(st.integers(0, 30), max_size=200), st.data())
+def test_batches_have_every_line_once_and_can_go_on_from_any_of_them(
+    tmp_path_factory: pytest.TempPathFactory, numbers: list[int], data: st.DataObject
+) -> None:
+    import json
+
+    path = tmp_path_factory.mktemp("lines") / "messages.ndjson"
+    path.write_text("".join(f"{json.dumps(message(n)) if n else 'damaged'}\n" for n in numbers))
+    whole = list(batches("f", "messages", read_lines(path)))
+    lines = sorted(
+        [entity.end.line for batch in whole for entity in batch.entities]
+        + [note.line for batch in whole for note in batch.notes]
+    )
+    assert lines == list(range(1, len(numbers) + 1))
+    for batch in whole:
+        keys = [entity.key for entity in batch.entities]
+        assert len(set(keys)) == len(keys) <= 50
+    if whole:
+        number = data.draw(st.integers(0, len(whole) - 1))
+        rest = list(batches("f", "messages", read_lines(path, whole[number].end)))
+        assert rest == whole[number + 1 :]
+
+
+def test_halves_have_the_lines_of_the_whole(write: Write) -> None:
+    lines = ["damaged", message(1), "damaged", message(2), message(3), "damaged"]
+    [batch] = batches("f", "messages", read_lines(write("messages.ndjson", lines)))
+    first, second = batch.halves()
+    assert ([each.key for each in first.entities], [each.line for each in first.notes]) == (["m1"], [1])
+    assert ([each.key for each in second.entities], [each.line for each in second.notes]) == (
+        ["m2", "m3"], [3, 6]
+    )  # fmt: skip
+    assert (first.end.line, second.end) == (2, batch.end)

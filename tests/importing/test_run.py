@@ -1,0 +1,250 @@
+"""Imports against the emulator: order, refusals, repeated batches, and what the result says."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from chatrest import AsyncSession, AuthenticationError, OutcomeUnknownError, RequestInvalidError
+from chatrest.emulator import Emulator
+from chatrest.emulator.weather import Cut, Every, First, Instead, Outgoing, Reset, Status, TooManyRequests
+from chatrest.export import export
+from chatrest.export.sinks.packing import packing
+from chatrest.importing import ImportResult, Progress, check, run
+from tests.importing.conftest import Write, message, muids, user
+
+USERS = [user(number) for number in range(120)]
+GROUP = {"guid": "den", "name": "Den", "type": "public", "owner": "u0"}
+MEMBER = {"guid": "den", "uid": "u1", "scope": "moderator"}
+ROUTE = "data_import.import_messages"
+
+
+class StrictService(Instead, frozen=True):
+    """A service that refuses a whole request because of the user u33."""
+
+    def fits(self, request: Any) -> bool:
+        return super().fits(request) and b'"u33"' in request.body
+
+    def reply(self, now: float) -> Any:
+        return Status(400, code="ERR_IMPORT_INVALID_USER_FORMAT").reply(now)
+
+
+class Fixed(Instead, frozen=True):
+    """A service that gives one reply."""
+
+    data: Any
+
+    def reply(self, now: float) -> Any:
+        return Outgoing(200, json.dumps(self.data).encode(), {"Content-Type": "application/json"})
+
+
+def notes(result: ImportResult) -> list[tuple[str, int, str, str]]:
+    return [(note.file, note.line, note.key, note.code) for note in result.refused]
+
+
+async def test_all_kinds_are_imported_in_their_order(
+    session: AsyncSession, emulator: Emulator, write: Write
+) -> None:
+    files = [
+        write("messages.ndjson", [message(n) for n in range(101)]),
+        write("members.ndjson", [MEMBER]),
+        write("groups.ndjson", [GROUP]),
+        write("users.ndjson", USERS),
+    ]
+    progress: list[Progress] = []
+    result = await run(session, files, progress=progress.append)
+    assert result.ok
+    assert [(each.file, each.kind, each.lines, each.imported) for each in result.files] == [
+        ("users.ndjson", "users", 120, 120), ("groups.ndjson", "groups", 1, 1),
+        ("members.ndjson", "members", 1, 1), ("messages.ndjson", "messages", 101, 101),
+    ]  # fmt: skip
+    assert result.imported == progress[-1].imported == 223
+    assert [each.line for each in progress] == [50, 100, 120, 1, 1, 50, 100, 101]
+    assert muids(emulator) == [f"m{n}" for n in range(101)]
+    scopes = {each.uid: each.scope async for each in session.members.list("den")}
+    assert scopes == {"u0": "admin", "u1": "moderator"}
+
+
+async def test_every_refusal_is_named_by_its_line(session: AsyncSession, write: Write) -> None:
+    users = [user(0), "{", "", user(1, role="nobody"), {"uid": "u2"}, "[]", user(3, height=2), user(4)]
+    result = await run(session, [write("users.ndjson", users)])
+    assert notes(result) == [
+        ("users.ndjson", 2, "", "invalid"), ("users.ndjson", 4, "u1", "ERR_ROLE_NOT_FOUND"),
+        ("users.ndjson", 5, "", "invalid"), ("users.ndjson", 6, "", "invalid"),
+        ("users.ndjson", 7, "", "invalid"),
+    ]  # fmt: skip
+    assert [(each.imported, each.refused) for each in result.files] == [(2, 5)]
+    assert str(result.refused[2]) == "users.ndjson:5: invalid: user: 'name' is missing"
+    assert "user: a UserImport has no 'height'" in str(result.refused[4])
+    assert not result.ok
+
+
+async def test_a_run_that_is_over_sends_nothing_again(
+    session: AsyncSession, emulator: Emulator, write: Write
+) -> None:
+    files = [write("users.ndjson", [*USERS[:60], user(60, role="nobody")])]
+    first = await run(session, files)
+    emulator.weather.add(Status(500, route="data_import.import_users"))
+    assert await run(session, files) == first
+    assert emulator.weather.struck["status"] == 0
+
+
+async def test_lines_that_are_added_later_are_imported_by_the_next_run(
+    session: AsyncSession, write: Write
+) -> None:
+    await run(session, [write("users.ndjson", USERS[:60])])
+    result = await run(session, [write("users.ndjson", USERS)])
+    assert result.imported == 120
+
+
+async def test_lost_replies_do_not_add_a_message_twice(
+    session: AsyncSession, emulator: Emulator, write: Write
+) -> None:
+    users = write("users.ndjson", USERS[:2])
+    emulator.weather.add(Reset(route=ROUTE, processed=True, when=Every(3)))
+    emulator.weather.add(Cut(after=7, route=ROUTE, when=Every(5)))
+    result = await run(session, [users, write("messages.ndjson", [message(n) for n in range(500)])])
+    assert result.ok
+    assert muids(emulator) == [f"m{n}" for n in range(500)]
+    assert result.files[1].existing > 0
+    assert result.imported == 502
+
+
+async def test_a_muid_that_somebody_else_has_used_is_refused(session: AsyncSession, write: Write) -> None:
+    users = write("users.ndjson", USERS[:2])
+    lines = [message(0), message(1), message(0)]
+    result = await run(session, [users, write("messages.ndjson", lines)])
+    assert notes(result) == [("messages.ndjson", 3, "m0", "ERR_IMPORT_MUID_ALREADY_EXISTS")]
+
+
+async def test_one_record_that_makes_the_service_refuse_all_is_found(
+    session: AsyncSession, emulator: Emulator, write: Write
+) -> None:
+    emulator.weather.add(StrictService(route="data_import.import_users"))
+    result = await run(session, [write("users.ndjson", USERS)])
+    assert notes(result) == [("users.ndjson", 34, "u33", "ERR_IMPORT_INVALID_USER_FORMAT")]
+    assert result.imported == 119
+
+
+async def test_a_record_that_the_reply_does_not_mention_is_refused(
+    session: AsyncSession, emulator: Emulator, write: Write
+) -> None:
+    words = f"the key {session.app.api_key} may not do that"
+    outcomes = {
+        "u0": {"success": True},
+        "u1": {"success": False, "error": {"code": "ERR_X", "message": words}},
+    }
+    emulator.weather.add(Fixed({"data": outcomes}, route="data_import.import_users"))
+    result = await run(session, [write("users.ndjson", USERS[:3])])
+    assert [(note.key, note.code, note.message) for note in result.refused] == [
+        ("u1", "ERR_X", "the key [hidden] may not do that"),
+        ("u2", "no outcome", "the reply does not mention this record"),
+    ]
+    assert session.app.api_key not in repr(result)
+
+
+async def test_limits_are_waited_for(session: AsyncSession, emulator: Emulator, write: Write) -> None:
+    emulator.weather.add(TooManyRequests(route="data_import.import_users", when=Every(2)))
+    result = await run(session, [write("users.ndjson", USERS)])
+    assert result.imported == 120
+
+
+@pytest.mark.parametrize(("status", "kind"), [(401, AuthenticationError), (500, OutcomeUnknownError)])
+async def test_an_error_that_is_about_no_record_stops_the_run_which_goes_on_later(
+    session: AsyncSession, emulator: Emulator, write: Write, status: int, kind: type[Exception]
+) -> None:
+    files = [write("users.ndjson", USERS)]
+    emulator.weather.add(Status(status, route="data_import.import_users", when=First(99, after=1)))
+    with pytest.raises(kind):
+        await run(session, files)
+    emulator.weather.clear()
+    result = await run(session, files)
+    assert result.imported == 120
+    assert result.ok
+
+
+# ── an export as input ──
+
+
+async def test_an_app_is_copied_from_its_export(
+    session: AsyncSession, emulator: Emulator, write: Write, tmp_path: Path
+) -> None:
+    out, users = tmp_path / "out", []
+    async with Emulator(users=6, messages=300, groups=1, seed=5) as source, AsyncSession(source.app) as old:
+        await export(old, out)
+        users = [each.to_dict() | {"role": None} async for each in old.users.list()]
+        groups = [each.to_dict() async for each in old.groups.list()]
+    files = [write("users.ndjson", users), write("groups.ndjson", groups), out]
+    result = await run(session, files)
+    assert result.ok, result.refused
+    lines = [
+        json.loads(line) for path in sorted(out.rglob("*.ndjson")) for line in path.read_bytes().splitlines()
+    ]
+    kept = [line for line in lines if line["category"] in ("message", "custom") and not line.get("deletedAt")]
+    assert result.skipped == len(lines) - len(kept)
+    stored = [json.loads(record) for record in emulator.store.records(emulator.store.ids())]
+    copies = [record for record in stored if record["category"] != "action"]
+
+    def content(record: dict[str, Any]) -> tuple[Any, ...]:
+        return record["sender"], record["receiver"], record["sentAt"], record["data"].get("text", "")
+
+    assert sorted(map(content, copies)) == sorted(map(content, kept))
+    assert (await run(session, files)).imported == result.imported
+    again = await run(session, files, journal=tmp_path / "another")
+    assert {note.code for note in again.refused} == {"ERR_IMPORT_MUID_ALREADY_EXISTS"}
+
+
+@pytest.mark.parametrize("compress", ["gzip", "zstd"])
+async def test_compressed_files_are_read(
+    session: AsyncSession, write: Write, tmp_path: Path, compress: Any
+) -> None:
+    plain, packed_as = write("users.ndjson", USERS).read_bytes(), packing(compress)
+    half = len(plain) // 2
+    packed = tmp_path / f"packed.ndjson{packed_as.suffix}"
+    packed.write_bytes(packed_as.pack(plain[:half]) + packed_as.pack(plain[half:]))
+    assert (await run(session, [packed])).imported == 120
+    whole = packed.read_bytes()
+    for damaged in (whole[:-9], whole[: len(whole) // 2] + b"damage" + whole[len(whole) // 2 + 6 :]):
+        packed.write_bytes(damaged)
+        with pytest.raises(RequestInvalidError, match=r"packed\.ndjson\.\w+ cannot be decompressed"):
+            await run(session, [packed], journal=tmp_path / "another")
+
+
+# ── without network ──
+
+
+def test_a_check_validates_every_line(write: Write) -> None:
+    lines = [
+        message(0),
+        message(1, receiverType="app"),
+        message(2, id="7", conversationId="c", category="call"),
+    ]
+    result = check([write("messages.ndjson", lines)])
+    assert (result.dry_run, result.ok, result.imported, result.skipped) == (True, False, 1, 1)
+    [note] = result.refused
+    assert (note.line, note.code) == (2, "invalid")
+    assert "receiver_type = 'app'" in note.message
+
+
+@pytest.mark.parametrize(
+    ("record", "kind"),
+    [(user(1), "users"), (GROUP, "groups"), (MEMBER, "members"), (message(1), "messages")],
+)
+def test_kinds_are_detected(write: Write, record: Any, kind: str) -> None:
+    assert check([write("file", ["", "damaged", {}, record])]).files[0].kind == kind
+
+
+def test_wrong_arguments_are_named(write: Write, tmp_path: Path) -> None:
+    path = write("file.ndjson", [{}])
+    with pytest.raises(RequestInvalidError, match="no record shows its kind"):
+        check([path])
+    with pytest.raises(RequestInvalidError, match="kind = 'calls': allowed are users, groups"):
+        check([path], kind="calls")  # type: ignore[arg-type]
+    with pytest.raises(RequestInvalidError, match="there is no"):
+        check([tmp_path / "nothing"])
+    with pytest.raises(RequestInvalidError, match="allowed is one file or folder at least"):
+        check([])
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(RequestInvalidError, match=r"has no \.ndjson file"):
+        check([tmp_path / "empty"])
