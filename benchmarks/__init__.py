@@ -6,6 +6,7 @@
     python -m benchmarks.ahead          # a walk that is read ahead, against one without, in wall and CPU time
     python -m benchmarks.export         # an export, against receiving only, against dlt, and its memory
     python -m benchmarks.overhead       # a call with all features, against hand-written aiohttp
+    python -m benchmarks.fan_out        # a page for each of many users, against a hand-written semaphore loop
     python -m benchmarks.import_time    # `import chatrest`, against `import aiohttp`
     python -m benchmarks.pace           # the use of rate limits of every kind, in virtual time
     python -m benchmarks.waits          # fairness between lanes, bulkheads of regions and apps, in real time

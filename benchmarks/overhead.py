@@ -91,8 +91,15 @@ class PlainClient:
 
     async def page(self) -> Any:
         """See `Client`."""
-        params = {"perPage": "1"}
-        async with self._session.get(self._base + "/users/bob/messages", params=params) as response:
+        return await self._messages("bob")
+
+    async def late_page(self) -> Any:
+        """Get a page of one typed message; the reply comes after `LATENCY` seconds."""
+        return await self._messages("late")
+
+    async def _messages(self, uid: str) -> Any:
+        url, params = f"{self._base}/users/{uid}/messages", {"perPage": "1"}
+        async with self._session.get(url, params=params) as response:
             response.raise_for_status()
             return self._page.decode(await response.read()).data
 
@@ -211,7 +218,7 @@ class _Connection(asyncio.Protocol):
         method, target, _ = head.split(b" ", 2)
         name = target.partition(b"?")[0].rpartition(b"/")[2]
         reply = self._replies[b"%b %b" % (method, name)]
-        if name == b"late":
+        if b"/late" in target:
             asyncio.get_running_loop().call_later(LATENCY, self._transport.write, reply)
         else:
             self._transport.write(reply)

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         CursorError as CursorError,
         DeadlineExceededError as DeadlineExceededError,
         DeadlineOutcomeUnknownError as DeadlineOutcomeUnknownError,
+        FanOutError as FanOutError,
         NotFoundError as NotFoundError,
         OutcomeUnknownError as OutcomeUnknownError,
         PermissionDeniedError as PermissionDeniedError,
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
         ServerOutcomeUnknownError as ServerOutcomeUnknownError,
         TransportError as TransportError,
     )
+    from .fan_out import FanOut as FanOut, FanOutCounts as FanOutCounts
     from .management import AsyncManagement as AsyncManagement
     from .models.agent import (
         Agent as Agent,
@@ -156,6 +158,7 @@ if TYPE_CHECKING:
     )
     from .models.webhook import Trigger as Trigger, Webhook as Webhook
     from .network.pool_state import LimitState as LimitState, PoolState as PoolState
+    from .ordered_merge import Merge as Merge, merge as merge
     from .queries.agent_knowledge import (
         DiscoveredUrlQuery as DiscoveredUrlQuery,
         KnowledgeQuery as KnowledgeQuery,
@@ -283,6 +286,7 @@ if TYPE_CHECKING:
     from .session import AsyncSession as AsyncSession
     from .times import to_datetime as to_datetime
     from .walk import Page as Page, Walk as Walk
+    from .worker_tasks import Outcome as Outcome
 
 __version__ = "0.1.0"
 
@@ -296,11 +300,12 @@ _HOMES = {
     "core.timeouts": "Timeouts",
     "errors": (
         "ApiError AuthenticationError BadRequestError ChatRestError ConflictError ConnectError "
-        "CursorError DeadlineExceededError DeadlineOutcomeUnknownError NotFoundError "
+        "CursorError DeadlineExceededError DeadlineOutcomeUnknownError FanOutError NotFoundError "
         "OutcomeUnknownError PermissionDeniedError RateLimitError ReplyUnreadableError "
         "RequestInvalidError RequestTimeoutError ServerError ServerOutcomeUnknownError "
         "TransportError"
     ),
+    "fan_out": "FanOut FanOutCounts",
     "management": "AsyncManagement",
     "models.agent": "Agent AvailableModel CreatedAgent EnabledItems ToolAction ToolIntegration ToolSearch",
     "models.agent_knowledge": (
@@ -343,6 +348,7 @@ _HOMES = {
     "models.sent_message": "SentMessage",
     "models.user": "AuthToken DeactivatedUsers ReactivatedUsers User",
     "models.webhook": "Trigger Webhook",
+    "ordered_merge": "Merge merge",
     "network.pool_state": "LimitState PoolState",
     "queries.agent_knowledge": (
         "DiscoveredUrlQuery KnowledgeQuery KnowledgeTextChanges NewKnowledgeText NewUpload PageToScrape "
@@ -396,6 +402,7 @@ _HOMES = {
     "session": "AsyncSession",
     "times": "to_datetime",
     "walk": "Page Walk",
+    "worker_tasks": "Outcome",
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names.split()}
 

@@ -19,7 +19,8 @@ ChatRestError                               operation
 ├── OutcomeUnknownError                     a call that must not be repeated may have been applied; muid
 ├── DeadlineExceededError (also TimeoutError)   attempts, reason, retry_after
 │   └── DeadlineOutcomeUnknownError (also OutcomeUnknownError)
-└── CursorError                             a walk cannot continue without a gap or repetition
+├── CursorError                             a walk cannot continue without a gap or repetition
+└── FanOutError                             too many items of a fan-out failed; failed, succeeded
 ```
 
 A known service code (`chatrest.error_codes`) determines the class, for any status: services of this kind
@@ -48,6 +49,7 @@ __all__ = [
     "CursorError",
     "DeadlineExceededError",
     "DeadlineOutcomeUnknownError",
+    "FanOutError",
     "NotFoundError",
     "OutcomeUnknownError",
     "PermissionDeniedError",
@@ -207,6 +209,15 @@ class DeadlineOutcomeUnknownError(DeadlineExceededError, OutcomeUnknownError):
 
 class CursorError(ChatRestError):
     """A walk cannot continue: a damaged token, a token of another list, or cursors that repeat."""
+
+
+class FanOutError(ChatRestError):
+    """A fan-out stopped, as `stop_after` items failed. Its cause is the last of their errors."""
+
+    failed: int = 0
+    """The items that failed."""
+    succeeded: int = 0
+    """The items that succeeded before and meanwhile."""
 
 
 _BY_STATUS: Final[Mapping[int, type[ApiError]]] = {

@@ -8,6 +8,12 @@ from unittest.mock import Mock
 import pytest
 from aiohttp import ClientResponse
 from aioresponses import aioresponses, core as aioresponses_core
+from hypothesis import settings
+
+# Half of the usual number of examples, so that the suite stays below three minutes; a test that needs more
+# says so. No deadline, as machines are shared.
+settings.register_profile("suite", max_examples=50, deadline=None)
+settings.load_profile("suite")
 
 
 class _Response(ClientResponse):

@@ -10,7 +10,19 @@ import pytest
 pytest.importorskip("httpx")
 pytest.importorskip("pydantic")
 
-from benchmarks import ahead, decode, export, import_time, measure, overhead, pace, pages, waits, walk
+from benchmarks import (
+    ahead,
+    decode,
+    export,
+    fan_out,
+    import_time,
+    measure,
+    overhead,
+    pace,
+    pages,
+    waits,
+    walk,
+)
 from benchmarks.clients import CLIENTS
 from benchmarks.server import KEY, ComposedList, ServerProcess
 from benchmarks.virtual_time import run
@@ -69,6 +81,18 @@ def test_overhead_prints_a_row_for_every_call_and_client(capsys: pytest.CaptureF
     assert all(output.count(f"\n{case.name} ") == 3 for case in overhead.cases(5))
     goals = {" <= +25 µs\n": 2, " <= +45 µs\n": 1, " <= 1.2 x\n": 1}
     assert {goal: output.count(goal) for goal in goals} == goals
+
+
+def test_fan_out_prints_its_tables(capsys: pytest.CaptureFixture[str]) -> None:
+    fan_out.main(["--rounds=1", "--users=20", "--at-once=5", "--items=1000"])
+    output = capsys.readouterr().out
+    assert output.startswith("A page for each of 20 users, 5 at once")
+    names = (fan_out.BARE, fan_out.OURS, fan_out.ORDERED, fan_out.ONE_BY_HAND)
+    assert all(output.count(f"\n{name}  ") == 1 for name in names)
+    assert output.count(f" <= {fan_out.MOST_TIMES}\n") == 2
+    rows = [line.split("  ") for line in output.splitlines()]
+    hanging = {row[0]: float(row[-1].replace(",", "")) for row in rows if "group=" in row[0]}
+    assert hanging["group=app"] < 1 < fan_out.HANGING < hanging["without group="]
 
 
 SMALL = ["--rounds=1", "--dlt-rounds=1", "--messages=1500", "--users=3", "--memory-messages=3000"]

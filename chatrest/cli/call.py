@@ -5,34 +5,26 @@ from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from textwrap import wrap
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import click
 from click.shell_completion import CompletionItem
-from msgspec import structs
 
-from ..core.decode import Ack, Many, Outcomes, read_json
+from ..core.decode import Many
 from ..core.endpoint import Call, Endpoint
-from ..core.outcomes import outcomes_of
 from ..core.rows import AsRows
-from ..errors import ChatRestError, ReplyUnreadableError, RequestInvalidError
-from ..models.raw_json import write_value
-from ..models.role import PermissionOutcomes
+from ..errors import RequestInvalidError
 from . import streams
 from .call_arguments import call_of
+from .call_each import add_each_options, call_each, each_options
 from .call_help import describe, usage
 from .call_parameters import Parameters, completions, nearest
+from .call_replies import check_success, client_of, line_of, send
 from .call_values import choices
-from .environment import management, session
 from .lists import ListPrinter, cursor_option, limit_option
 from .running import run
 
-if TYPE_CHECKING:
-    from ..management import AsyncManagement
-    from ..session import AsyncSession
-
 _INDENT: Final = " " * 7
-_LINE_BREAKS: Final = bytes.maketrans(b"\r\n", b"  ")
 
 
 def operations() -> Mapping[str, Endpoint[Any]]:
@@ -76,7 +68,7 @@ class OperationCommand(click.Command):
         is_list = isinstance(endpoint.reply, Many)
         super().__init__(
             endpoint.name,
-            callback=partial(_call_list if is_list else _call_once, endpoint),
+            callback=partial(_call, endpoint),
             params=[
                 click.Argument(
                     ["texts"], nargs=-1, metavar="KEY=VALUE", shell_complete=partial(_complete, endpoint)
@@ -86,6 +78,7 @@ class OperationCommand(click.Command):
         )
         if is_list:
             cursor_option(limit_option(self))
+        add_each_options(self)
         self._endpoint = endpoint
 
     def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
@@ -122,6 +115,28 @@ def _complete(
     return [CompletionItem(text, help=words) for text, words in items]
 
 
+def _call(
+    endpoint: Endpoint[Any],
+    texts: tuple[str, ...],
+    each: str | None,
+    jobs: int | None,
+    journal: str | None,
+    retry_failed: bool,
+    limit: int | None = None,
+    cursor: str | None = None,
+) -> None:
+    """Call an operation, once or for each line of a file, and print the replies."""
+    options = each_options(each, jobs, journal, retry_failed)
+    if options is not None:
+        if cursor is not None:
+            raise click.UsageError("--cursor is of one list: not with --each")
+        call_each(endpoint, texts, limit, options, _text_of)
+    elif isinstance(endpoint.reply, Many):
+        _call_list(endpoint, texts, limit, cursor)
+    else:
+        _call_once(endpoint, texts)
+
+
 def _call_list(
     endpoint: Endpoint[Any], texts: tuple[str, ...], limit: int | None, cursor: str | None
 ) -> None:
@@ -131,7 +146,7 @@ def _call_list(
     call = call_of(endpoint, texts, _text_of)
 
     async def work(printer: ListPrinter) -> None:
-        async with _client(endpoint) as client:
+        async with client_of(endpoint) as client:
             await printer.write(walk(AsRows(client.sender), call, cursor), limit)
 
     ListPrinter("records").run(work)
@@ -142,41 +157,13 @@ def _call_once(endpoint: Endpoint[Any], texts: tuple[str, ...]) -> None:
     call = call_of(endpoint, texts, _text_of)
     streams.output()  # raises if it is closed, before anything is sent
     reply = run(_send(endpoint, call))
-    streams.write_reply(_line(reply), "the call succeeded")
-    if isinstance(reply, Outcomes):
-        reply.check()
-    if isinstance(reply, Ack) and not reply.success:
-        raise ChatRestError(f"{endpoint.name}: the service says that it did not succeed")
+    streams.write_reply(line_of(reply), "the call succeeded")
+    check_success(endpoint, reply)
 
 
 async def _send(endpoint: Endpoint[Any], call: Call[Any]) -> Any:
-    """Return the reply; a record as its bytes, because a struct would leave out unknown members."""
-    if (reader := getattr(endpoint.reply, "record_bytes", None)) is not None:
-        call = structs.replace(call, endpoint=structs.replace(endpoint, reply=reader))
-    async with _client(endpoint) as client:
-        return await client.sender(call)
-
-
-def _line(reply: Any) -> bytes:
-    if isinstance(reply, bytes):
-        return reply.translate(_LINE_BREAKS)
-    return write_value(_outcomes(reply) if isinstance(reply, Outcomes) else reply)
-
-
-def _outcomes(reply: Outcomes[Any]) -> dict[str, Any]:
-    """Return the outcomes by key, each as served where the reply can be taken apart so."""
-    try:
-        served = outcomes_of(read_json(reply.raw))
-    except ReplyUnreadableError:
-        served = {}
-    outcomes = {key: served.get(key, outcome) for key, outcome in reply.items()}
-    return (
-        outcomes | {"permissions": reply.permissions} if isinstance(reply, PermissionOutcomes) else outcomes
-    )
-
-
-def _client(endpoint: Endpoint[Any]) -> "AsyncSession | AsyncManagement":
-    return management() if endpoint.interface == "management" else session()
+    async with client_of(endpoint) as client:
+        return await send(client, endpoint, call)
 
 
 def _text_of(name: str) -> str:
@@ -238,6 +225,8 @@ def call(ctx: click.Context) -> None:
       chatrest call users.list status=available tags=a,b --limit 10
       chatrest call messages.send receiver=bob type=text data='{"text": "hello"}' on_behalf_of=alice
       chatrest call messages.send body=@message.json on_behalf_of=alice
+      chatrest call users.get --each uids.txt --jobs 50
+      chatrest call users.update --each changes.jsonl --journal changes.journal
     """
     if ctx.invoked_subcommand is None:
         click.echo(ctx.get_help())

@@ -31,13 +31,19 @@ class _Texts(Struct):
     bare: list[str]
 
 
-def call_of(endpoint: Endpoint[Any], texts: Sequence[str], read_file: ReadFile) -> Call[Any]:
+def call_of(
+    endpoint: Endpoint[Any],
+    texts: Sequence[str],
+    read_file: ReadFile,
+    parameters: Parameters | None = None,
+) -> Call[Any]:
     """Return the call that the texts `KEY=VALUE` ask for.
 
+    `parameters` are those of the endpoint; to make them takes a millisecond, which many calls can save.
     Raises `RequestInvalidError` for a name that is unknown, missing or given twice, and for a value that is
     not allowed; what `read_file` raises for a file that cannot be read.
     """
-    parameters = Parameters(endpoint)
+    parameters = Parameters(endpoint) if parameters is None else parameters
     given = _by_name(parameters, texts)
     _check_names(endpoint, parameters, given)
     values: dict[str, dict[str, Any]] = {

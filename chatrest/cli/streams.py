@@ -78,13 +78,18 @@ def is_terminal(name: str) -> bool:
 
 def warn(text: str) -> None:
     """Write one line to standard error, without control characters and without keys of the environment."""
+    if sys.stderr is not None:
+        sys.stderr.write(f"chatrest: {one_line(without_keys(text))}\n")
+        sys.stderr.flush()
+
+
+def without_keys(text: str) -> str:
+    """Return `text` with the keys of the environment hidden."""
     for name in _SECRETS:
         secret = os.environ.get(name, "")
         if len(secret) >= _SHORTEST_SECRET:
             text = text.replace(secret, HIDDEN)
-    if sys.stderr is not None:
-        sys.stderr.write(f"chatrest: {one_line(text)}\n")
-        sys.stderr.flush()
+    return text
 
 
 def one_line(text: str) -> str:

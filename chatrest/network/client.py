@@ -67,6 +67,7 @@ class Client:
         self.cursor_key: CursorKey | None = check_cursor_key(cursor_key)
         self.page_sizes: PageSizes = PageSizes()
         timing = check_timing(clock, sleep, dice)
+        self.clock: Clock = timing.now
         self._make_context = partial(
             CallContext, timing=timing, dice=dice, listeners=check_listeners(telemetry)
         )

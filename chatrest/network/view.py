@@ -14,6 +14,7 @@ from ..core.retry import RetryPolicy
 from ..core.timeouts import Timeouts, check_seconds
 from ..core.wire import Headers, check_headers
 from ..errors import ChatRestError
+from ..fan_out import fan_out as _fan_out
 from .by_hand import call_by_hand
 from .client import Client, Sender
 from .lanes import PRIORITIES, Priority
@@ -110,6 +111,8 @@ class ClientView:
         if failure is not None:
             raise failure
         return await running
+
+    fan_out = _fan_out
 
     def _interface(self, interface: object) -> Interface:
         addresses = self._options.destination.addresses

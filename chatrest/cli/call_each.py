@@ -1,0 +1,239 @@
+"""`call NAME --each FILE`: an operation for each line of a file, with the outcomes as JSON lines.
+
+An outcome is `{"line":3,"ok":true,"value":…}`, or `{"line":3,"ok":false,"code":…,"error":…}`: `code` is the
+service's error code, or the class of an error that has none. A reply that reports a failure inside a success
+has its `value` as well. The value of a list is an array of its records.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from functools import cache, partial
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, TypeVar
+
+import click
+import msgspec
+from msgspec import Struct
+
+from ..core.decode import Many
+from ..core.endpoint import Call, Endpoint
+from ..core.rows import AsRows
+from ..errors import ChatRestError
+from . import streams
+from .call_arguments import ReadFile, call_of
+from .call_lines import texts_of
+from .call_parameters import Parameters
+from .call_replies import check_success, client_of, line_of, send
+from .input_lines import input_lines
+from .running import run
+
+if TYPE_CHECKING:
+    from ..fan_out import FanOutCounts
+    from ..management import AsyncManagement
+    from ..session import AsyncSession
+    from ..worker_tasks import Outcome
+
+Client: TypeAlias = "AsyncSession | AsyncManagement"
+C = TypeVar("C", bound=click.Command)
+
+DEFAULT_JOBS: Final = 10
+_OPTIONS: Final = (
+    click.Option(
+        ["--each"], metavar="FILE",
+        help="Call the operation for each line of FILE (- for standard input): a JSON object of parameters, "
+        "or the value of the path's one parameter. Prints the outcomes as JSON lines, in the same order.",
+    ),
+    click.Option(
+        ["--jobs"], type=click.IntRange(min=1), metavar="N",
+        help=f"With --each: make N calls at once.  [default: {DEFAULT_JOBS}]",
+    ),
+    click.Option(
+        ["--journal"], metavar="PATH",
+        help="With --each: note in the file PATH which lines are done; a run that was stopped goes on there.",
+    ),
+    click.Option(
+        ["--retry-failed"], is_flag=True,
+        help="With --journal: call again for the lines that failed before.",
+    ),
+)  # fmt: skip
+
+
+class EachOptions(Struct, frozen=True):
+    """The options that only `--each` has."""
+
+    file: str
+    jobs: int
+    journal: str | None
+    retry_failed: bool
+
+
+def add_each_options(command: C) -> C:
+    """Add the options of `--each` to a command."""
+    command.params += _OPTIONS
+    return command
+
+
+def each_options(
+    each: str | None, jobs: int | None, journal: str | None, retry_failed: bool
+) -> EachOptions | None:
+    """Return the options, None without `--each`; a usage error names one that needs another."""
+    for name, value in (("--jobs", jobs), ("--journal", journal)):
+        if value is not None and each is None:
+            raise click.UsageError(f"{name} needs --each FILE")
+    if retry_failed and journal is None:
+        raise click.UsageError("--retry-failed needs --journal PATH")
+    if each is None:
+        return None
+    return EachOptions(each, jobs or DEFAULT_JOBS, journal, retry_failed)
+
+
+class _Line(NamedTuple):
+    """A line of the input."""
+
+    number: int
+    text: str
+    occurrence: int
+    """1 for the first line with this text, if there is a journal."""
+
+
+class _ReportedError(ChatRestError):
+    """A reply with a success that reports a failure: the error that it stands for, and its JSON."""
+
+    def __init__(self, error: ChatRestError, value: bytes) -> None:
+        super().__init__(str(error))
+        self.error = error
+        self.value = value
+
+
+class _Job:
+    """The calls of one run: an operation, what all lines share, and the client."""
+
+    def __init__(
+        self, endpoint: Endpoint[Any], texts: tuple[str, ...], limit: int | None, read_file: ReadFile
+    ) -> None:
+        self._endpoint = endpoint
+        self._texts = texts
+        self._limit = limit
+        self._read_file = cache(read_file)  # standard input can be read once only
+        self._parameters = Parameters(endpoint)
+
+    def call(self, text: str) -> Call[Any]:
+        """Return the call for a line; `RequestInvalidError` if it is wrong."""
+        texts = (*self._texts, *texts_of(self._parameters, self._texts, text))
+        return call_of(self._endpoint, texts, self._read_file, self._parameters)
+
+    def client(self) -> Client:
+        """Return the client for the operation's interface."""
+        return client_of(self._endpoint)
+
+    def name(self, client: Client) -> str:
+        """The name by which a journal knows the job; arguments are not shown, as they may be credentials."""
+        where = client.app.chat_url if hasattr(client, "app") else "management"
+        digest = blake2b(msgspec.json.encode([self._texts, self._limit, where]), digest_size=8).hexdigest()
+        return f"chatrest call {self._endpoint.name} ({digest})"
+
+    async def reply(self, client: Client, line: _Line) -> bytes:
+        """Make the call for a line and return its reply as JSON."""
+        call = self.call(line.text)
+        if isinstance(self._endpoint.reply, Many):
+            return await self._records(client, call)
+        reply = await send(client, self._endpoint, call)
+        try:
+            check_success(self._endpoint, reply)
+        except ChatRestError as error:
+            raise _ReportedError(error, line_of(reply)) from None
+        return line_of(reply)
+
+    async def _records(self, client: Client, call: Call[Any]) -> bytes:
+        from ..resources.listing import walk
+
+        records = walk(AsRows(client.sender), call, None)
+        rows = await (records if self._limit is None else records.limit(self._limit)).collect()
+        return b"[%b]" % b",".join(line_of(bytes(row.raw)) for row in rows)
+
+
+def call_each(
+    endpoint: Endpoint[Any],
+    texts: tuple[str, ...],
+    limit: int | None,
+    options: EachOptions,
+    read_file: ReadFile,
+) -> None:
+    """Call an operation for each line of a file and print the outcomes; raise if one of them failed."""
+    if options.file == "-" and any(text.partition("=")[2] == "@-" for text in texts):
+        raise click.UsageError("standard input is read for --each - and for @-: allowed is one of them")
+    streams.output()  # raises if it is closed, before anything is sent
+    try:
+        counts = run(_run(_Job(endpoint, texts, limit, read_file), options))
+    except (KeyboardInterrupt, asyncio.CancelledError) as error:
+        if options.journal is not None:
+            error.add_note("run the same command again to go on")
+        raise
+    failed, before = counts.failed + counts.skipped_failed, ""
+    if counts.skipped_failed:
+        before = f" ({counts.skipped_failed} of them in earlier runs)"
+    if failed:
+        lines = counts.finished + counts.skipped
+        raise ChatRestError(f"{endpoint.name}: {failed} of {lines} lines failed{before}")
+
+
+async def _run(job: _Job, options: EachOptions) -> "FanOutCounts":
+    occurrence = _occurrences() if options.journal is not None else lambda _: 1
+    async with job.client() as client:
+        fan_out = client.fan_out(
+            _lines(options.file, occurrence),
+            partial(job.reply, client),
+            concurrency=options.jobs,
+            ordered=True,
+            journal=options.journal,
+            key=lambda line: (line.text, line.occurrence),
+            job=job.name(client),
+            retry_failed=options.retry_failed,
+        )
+        async with fan_out as outcomes:
+            async for outcome in outcomes:
+                streams.write(_outcome_line(outcome))
+    return outcomes.counts
+
+
+async def _lines(name: str, occurrence: Callable[[str], int]) -> AsyncIterator[_Line]:
+    number = 0
+    async for data in input_lines(name):
+        number += 1
+        try:
+            text = data.decode("utf-8-sig" if number == 1 else "utf-8").strip()
+        except UnicodeDecodeError:
+            text = data.decode("utf-8", "backslashreplace").strip()
+        if text:
+            yield _Line(number, text, occurrence(text))
+
+
+def _occurrences() -> Callable[[str], int]:
+    """Return a function that counts how often it was called with a text."""
+    counts: dict[bytes, int] = {}
+
+    def occurrence(text: str) -> int:
+        digest = blake2b(text.encode(), digest_size=16).digest()
+        counts[digest] = counts.get(digest, 0) + 1
+        return counts[digest]
+
+    return occurrence
+
+
+def _outcome_line(outcome: "Outcome[_Line, bytes]") -> bytes:
+    error, value = outcome.error, outcome.value or b""
+    if isinstance(error, _ReportedError):
+        value = error.value
+        error = error.error
+    if error is None:
+        return b'{"line":%d,"ok":true,"value":%b}\n' % (outcome.item.number, value)
+    if not isinstance(error, ChatRestError | OSError):
+        raise error
+    code = _json(getattr(error, "code", None) or type(error).__name__)
+    text = _json(streams.without_keys(streams.one_line(str(error))))
+    reply = b',"value":%b' % value if value else b""
+    return b'{"line":%d,"ok":false,"code":%b,"error":%b%b}\n' % (outcome.item.number, code, text, reply)
+
+
+def _json(text: str) -> bytes:
+    return msgspec.json.encode(text.encode("utf-8", "backslashreplace").decode())

@@ -1,0 +1,246 @@
+"""The tasks of a fan-out, and what they work on: its input, its outcomes, and a signal between tasks.
+
+Every task ends within the block of its fan-out: `WorkerTasks.cancel` returns only when all have ended.
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import (
+    AsyncIterable,
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Coroutine,
+    Hashable,
+    Iterable,
+    Iterator,
+)
+from contextvars import Context, copy_context
+from types import GeneratorType
+from typing import Any, Final, Generic, TypeVar, final
+
+from msgspec import Struct
+
+from .outcome_journal import OutcomeJournal, digest_of
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+_END: Final[Any] = object()
+_PATIENCE: Final = 256
+"""Items that are skipped without a break for other tasks of the loop."""
+
+
+@final
+class Outcome(Struct, Generic[T, R], frozen=True):
+    """The outcome of a worker for one item: its value or its error."""
+
+    item: T
+    value: R | None
+    """The worker's result; None if it failed."""
+    error: BaseException | None
+    """The worker's error; None if it succeeded."""
+    seconds: float
+    """From the worker's begin to its end."""
+
+    @property
+    def ok(self) -> bool:
+        """True if the worker returned."""
+        return self.error is None
+
+    def result(self) -> R:
+        """Return the worker's value, or raise its error."""
+        if self.error is not None:
+            raise self.error
+        return self.value  # type: ignore[return-value]  # None only where the worker returned it
+
+
+class Entry(Struct, Generic[T]):
+    """An item on its way: its number in the input, its digest for the journal, its group."""
+
+    number: int
+    item: T
+    digest: bytes
+    group: Hashable = None
+    outcome: Any = None
+
+
+@final
+class Input(Generic[T]):
+    """The items of the caller, from an iterable of either kind, without those that the journal has."""
+
+    def __init__(self, items: Iterable[T] | AsyncIterable[T], key: Callable[[T], Any] | None) -> None:
+        self._items = items
+        self._key = key
+        self._sync: Iterator[T] | None = None
+        self._async: AsyncIterator[T] | None = None
+        self.begun: int = 0
+        """The number of items that were given."""
+        self.skipped: int = 0
+        """The number of items that the journal had an outcome of."""
+        self.skipped_failed: int = 0
+        """The number of those whose outcome there is a failure."""
+
+    async def next(self, journal: OutcomeJournal | None) -> "Entry[T] | None":
+        """Return the next item; None after the last one."""
+        while (item := await self._next()) is not _END:
+            digest = b""
+            if journal is not None:
+                digest = digest_of(item if self._key is None else self._key(item))
+                if (ok := journal.ok(digest)) is not None:
+                    self.skipped += 1
+                    self.skipped_failed += not ok
+                    if not self.skipped % _PATIENCE:
+                        await asyncio.sleep(0)
+                    continue
+            self.begun += 1
+            return Entry(self.begun, item, digest)
+        return None
+
+    async def _next(self) -> T:
+        if self._sync is not None:
+            return next(self._sync, _END)
+        if self._async is None:
+            if not isinstance(self._items, AsyncIterable):
+                self._sync = iter(self._items)
+                return next(self._sync, _END)
+            self._async = aiter(self._items)
+        return await anext(self._async, _END)
+
+    async def close(self) -> None:
+        """Close the generator that gives the items, if it is one."""
+        if isinstance(self._sync, GeneratorType):
+            self._sync.close()
+        elif (close := getattr(self._async, "aclose", None)) is not None:
+            await close()
+
+
+@final
+class Results(Generic[T]):
+    """Items with an outcome that the consumer has not got yet, in the order in which it gets them."""
+
+    def __init__(self, *, ordered: bool) -> None:
+        self._ready: deque[Entry[T]] = deque()
+        self._early: dict[int, Entry[T]] | None = {} if ordered else None
+        self._next = 1
+        self.count: int = 0
+        """The number of items that were added and not taken."""
+
+    def add(self, entry: "Entry[T]") -> None:
+        """Add an item with its outcome."""
+        self.count += 1
+        if self._early is None:
+            self._ready.append(entry)
+            return
+        self._early[entry.number] = entry
+        while (following := self._early.pop(self._next, None)) is not None:
+            self._ready.append(following)
+            self._next += 1
+
+    def take(self) -> "Entry[T] | None":
+        """Return the next item for the consumer; None if it is not finished."""
+        if not self._ready:
+            return None
+        self.count -= 1
+        return self._ready.popleft()
+
+
+@final
+class Wakeup:
+    """Wakes the one task that waits for it."""
+
+    __slots__ = ("_future",)
+
+    def __init__(self) -> None:
+        self._future: asyncio.Future[None] | None = None
+
+    @property
+    def is_awaited(self) -> bool:
+        """True if a task waits."""
+        return self._future is not None
+
+    async def wait(self) -> None:
+        """Wait for the next `set`."""
+        self._future = asyncio.get_running_loop().create_future()
+        try:
+            await self._future
+        finally:
+            self._future = None
+
+    def set(self) -> None:
+        """Wake the task that waits, if there is one."""
+        if self._future is not None and not self._future.done():
+            self._future.set_result(None)
+
+
+@final
+class WorkerTasks(Generic[T, R]):
+    """The tasks of the workers that run, and of the reader of the input."""
+
+    def __init__(
+        self,
+        worker: Callable[[T], Awaitable[R]],
+        clock: Callable[[], float],
+        ended: Callable[["Entry[T]", BaseException | None], None],
+    ) -> None:
+        self._worker = worker
+        self._clock = clock
+        self._ended = ended
+        self._context: Context = copy_context()
+        self._loop = asyncio.get_running_loop()
+        self._running: dict[asyncio.Task[Outcome[T, R]], Entry[T]] = {}
+        self._reader: asyncio.Task[None] | None = None
+        self.is_cancelled: bool = False
+
+    def read(self, reading: Coroutine[Any, Any, None]) -> None:
+        """Begin to read the input."""
+        self._reader = self._loop.create_task(reading)
+
+    def begin(self, entry: Entry[T]) -> None:
+        """Run the worker for an item, in a context of its own."""
+        task = self._loop.create_task(self._attempt(entry.item), context=self._context.copy())
+        self._running[task] = entry
+        task.add_done_callback(self._end)
+
+    async def cancel(self, others: Iterable[asyncio.Future[None]]) -> None:
+        """Cancel all tasks and wait until they have ended, and `others` too, whatever happens meanwhile."""
+        self.is_cancelled = True
+        waiting: set[asyncio.Future[Any]] = {*self._running, *others}
+        for task in self._running:
+            task.cancel()
+        if self._reader is not None:
+            self._reader.cancel()
+            waiting.add(self._reader)
+        interruption: asyncio.CancelledError | None = None
+        while waiting:
+            try:
+                await asyncio.wait(waiting)
+            except asyncio.CancelledError as error:
+                interruption = error
+            waiting = {future for future in waiting if not future.done()}
+        if interruption is not None:
+            raise interruption
+
+    def stop_reading(self) -> None:
+        """Cancel the reader of the input: its next item may never come."""
+        if self._reader is not None:
+            self._reader.cancel()
+
+    async def _attempt(self, item: T) -> Outcome[T, R]:
+        clock = self._clock
+        began = clock()
+        try:
+            value = await self._worker(item)
+        except (Exception, asyncio.CancelledError) as error:
+            return Outcome(item, None, error, clock() - began)
+        return Outcome(item, value, None, clock() - began)
+
+    def _end(self, task: "asyncio.Task[Outcome[T, R]]") -> None:
+        entry = self._running.pop(task)
+        fault: BaseException | None = None
+        if task.cancelled():  # before its first step
+            entry.outcome = Outcome(entry.item, None, asyncio.CancelledError(), 0.0)
+        elif (fault := task.exception()) is None:
+            entry.outcome = task.result()
+        if not self.is_cancelled:
+            self._ended(entry, fault)

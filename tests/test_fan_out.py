@@ -1,0 +1,416 @@
+"""The fan-out: which items run at once, in which order their outcomes come, and how it ends."""
+
+import asyncio
+import contextvars
+import tracemalloc
+from collections.abc import AsyncIterator, Iterator
+from itertools import count, islice
+from typing import Any
+
+import pytest
+from hypothesis import given, settings, strategies as st
+
+from benchmarks.virtual_time import run
+from chatrest import FanOutCounts, FanOutError, Outcome, RequestInvalidError
+from chatrest.emulator import Emulator
+from chatrest.session import AsyncSession
+from tests.fanning import Log, numbers, read_into, session, tasks_left
+
+few = settings(max_examples=40, deadline=None, database=None)
+
+
+async def outcomes_of(items: Any, log: Log, **options: Any) -> list[Outcome[Any, Any]]:
+    async with session().fan_out(items, log.work, **options) as outcomes:
+        return [outcome async for outcome in outcomes]
+
+
+# ── outcomes ──
+
+
+@pytest.mark.parametrize("make", [range, numbers, lambda until: iter(range(until)), lambda n: set(range(n))])
+def test_every_item_has_one_outcome(make: Any) -> None:
+    log = Log(seconds=lambda item: (item * 7) % 5, fails=lambda item: item % 10 == 3)
+    outcomes = run(outcomes_of(make(50), log, concurrency=4))
+    assert sorted(outcome.item for outcome in outcomes) == list(range(50))
+    for outcome in outcomes:
+        assert outcome.ok == (outcome.item % 10 != 3)
+        assert outcome.value == (outcome.item if outcome.ok else None)
+        assert str(outcome.error) == ("None" if outcome.ok else f"item {outcome.item}")
+        assert outcome.seconds == (outcome.item * 7) % 5
+
+
+def test_the_result_of_an_outcome_is_its_value_or_its_error() -> None:
+    good, bad = run(outcomes_of([1, 2], Log(fails=lambda item: item == 2), ordered=True))
+    assert good.result() == 1
+    with pytest.raises(ValueError, match="item 2"):
+        bad.result()
+
+
+@given(
+    seconds=st.lists(st.integers(0, 6), max_size=30), concurrency=st.integers(1, 8), is_async=st.booleans()
+)
+@few
+def test_ordered_outcomes_are_in_the_order_of_the_input(
+    seconds: list[int], concurrency: int, is_async: bool
+) -> None:
+    log = Log(seconds=lambda item: seconds[item])
+    items = numbers(len(seconds)) if is_async else range(len(seconds))
+    outcomes = run(outcomes_of(items, log, concurrency=concurrency, ordered=True))
+    assert [outcome.item for outcome in outcomes] == list(range(len(seconds)))
+    assert log.most <= concurrency
+
+
+@given(seconds=st.lists(st.integers(0, 6), max_size=30), concurrency=st.integers(1, 8))
+@few
+def test_outcomes_come_as_workers_end_and_a_place_is_refilled_at_once(
+    seconds: list[int], concurrency: int
+) -> None:
+    log = Log(seconds=lambda item: seconds[item])
+    took = run(timed(log, len(seconds), concurrency))
+    assert took.items == log.ended
+    # The same as a list schedule: each item goes to the place that is free first.
+    places = [0] * concurrency
+    for length in seconds:
+        places.sort()
+        places[0] += length
+    assert took.seconds == (max(places) if seconds else 0)
+    assert log.most == min(concurrency, len(seconds))
+
+
+class Timed:
+    def __init__(self, items: list[int], seconds: float) -> None:
+        self.items, self.seconds = items, seconds
+
+
+async def timed(log: Log, items: int, concurrency: int) -> Timed:
+    clock = asyncio.get_running_loop().time
+    outcomes = await outcomes_of(range(items), log, concurrency=concurrency)
+    return Timed([outcome.item for outcome in outcomes], clock())
+
+
+def test_a_worker_has_a_context_of_its_own() -> None:
+    variable: contextvars.ContextVar[int] = contextvars.ContextVar("variable", default=0)
+
+    async def work(item: int) -> int:
+        before = variable.get()
+        variable.set(item)
+        await asyncio.sleep(1)
+        return before
+
+    async def main() -> None:
+        variable.set(-1)
+        async with session().fan_out(range(1, 20), work, concurrency=3) as outcomes:
+            variable.set(-2)
+            assert {outcome.value async for outcome in outcomes} == {-1}
+
+    run(main())
+
+
+def test_a_cancelled_error_that_nobody_asked_for_is_an_outcome() -> None:
+    async def work(item: int) -> int:
+        if item == 1:
+            raise asyncio.CancelledError
+        if item == 2:
+            task = asyncio.current_task()
+            assert task is not None
+            task.cancel()
+            await asyncio.sleep(1)
+        return item
+
+    async def main() -> None:
+        async with session().fan_out(range(4), work, concurrency=2, ordered=True) as outcomes:
+            kinds = [type(outcome.error) async for outcome in outcomes]
+        nothing = type(None)
+        assert kinds == [nothing, asyncio.CancelledError, asyncio.CancelledError, nothing]
+
+    run(main())
+
+
+def test_a_task_that_is_cancelled_before_its_first_step_is_an_outcome() -> None:
+    async def main() -> None:
+        log = Log()
+        async with session().fan_out([1, 2], log.work) as outcomes:
+            await asyncio.sleep(0)  # the items have begun, their workers have not
+            for task in tasks_left():
+                task.cancel()
+            errors = [type(outcome.error) async for outcome in outcomes]
+        assert errors == [asyncio.CancelledError] * 2
+        assert not log.begun
+
+    run(main())
+
+
+@pytest.mark.parametrize("kind", [KeyboardInterrupt, SystemExit])
+@pytest.mark.parametrize("where", ["worker", "input"])
+def test_what_ends_the_program_is_raised(kind: type[BaseException], where: str) -> None:
+    begun: list[int] = []
+    ended: list[int] = []
+
+    async def work(item: int) -> None:
+        if where == "worker" and item == 3:
+            raise kind
+        begun.append(item)
+        try:
+            await asyncio.sleep(9)
+        finally:
+            ended.append(item)
+
+    def items() -> Iterator[int]:
+        yield from range(5)
+        if where == "input":
+            raise kind
+
+    async def main() -> None:
+        async with session().fan_out(items(), work) as outcomes:
+            async for _ in outcomes:
+                pass
+
+    with pytest.raises(kind):
+        run(main())
+    assert sorted(begun) == sorted(ended)
+    assert len(begun) == (3 if where == "worker" else 0)
+
+
+# ── bounds ──
+
+
+@pytest.mark.parametrize("ordered", [False, True])
+def test_a_slow_consumer_stops_the_intake(ordered: bool) -> None:
+    async def main() -> None:
+        log = Log()
+        taken: list[int] = []
+        source = (taken.append(number) or number for number in count())  # type: ignore[func-returns-value]
+        async with session().fan_out(source, log.work, concurrency=5, ordered=ordered) as outcomes:
+            await asyncio.sleep(1000)
+            assert len(taken) == len(log.ended) == 5
+            for given_out in range(1, 30):
+                await anext(outcomes)
+                await asyncio.sleep(100)
+                assert len(taken) <= given_out + 10
+                assert log.running == 0
+        assert log.most == 5
+
+    run(main())
+
+
+def test_ordered_workers_do_not_run_away_from_the_oldest() -> None:
+    async def main() -> None:
+        log = Log(seconds=lambda item: 1000 if item == 0 else 1)
+        async with session().fan_out(count(), log.work, concurrency=10, ordered=True) as outcomes:
+            first = await anext(outcomes)
+            assert first.item == 0
+            assert max(log.begun) < 20
+            await asyncio.sleep(0)
+            assert log.most == 10
+            assert [(await anext(outcomes)).item for _ in range(50)] == list(range(1, 51))
+
+    run(main())
+
+
+@pytest.mark.parametrize("ordered", [False, True])
+def test_memory_does_not_grow_with_the_number_of_items(ordered: bool) -> None:
+    async def work(item: bytes) -> bytes:
+        await asyncio.sleep(0)
+        return item
+
+    async def items() -> AsyncIterator[bytes]:
+        for _ in range(6000):
+            yield bytes(1000)
+
+    async def main() -> None:
+        sizes: list[int] = []
+        async with session().fan_out(items(), work, concurrency=20, ordered=ordered) as outcomes:
+            number = 0
+            async for _ in outcomes:
+                number += 1
+                if number % 1000 == 0:
+                    sizes.append(tracemalloc.get_traced_memory()[0])
+        assert number == 6000
+        assert max(sizes[1:]) - sizes[0] < 20_000, sizes
+
+    tracemalloc.start()
+    try:
+        run(main())
+    finally:
+        tracemalloc.stop()
+
+
+# ── groups ──
+
+
+def test_a_group_that_hangs_does_not_delay_the_others() -> None:
+    async def main() -> None:
+        log = Log(seconds=lambda item: 10_000 if item[0] == "a" else 1)
+        items = [(app, number) for number in range(200) for app in "abc"]
+        clock = asyncio.get_running_loop().time
+        async with session().fan_out(items, log.work, concurrency=10, group=lambda item: item[0]) as outcomes:
+            others = [(await anext(outcomes)).item async for _ in numbers(400)]
+            assert {item[0] for item in others} == {"b", "c"}
+            assert clock() == 200 / 10
+            assert log.most == 30
+        assert len(log.cancelled) == 10
+
+    run(main())
+
+
+def test_without_groups_a_hanging_app_holds_the_window() -> None:
+    async def main() -> None:
+        log = Log(seconds=lambda item: 10_000 if item[0] == "a" else 1)
+        items = [(app, number) for number in range(200) for app in "abc"]
+        async with session().fan_out(items, log.work, concurrency=10) as outcomes:
+            for _ in range(18):
+                assert (await anext(outcomes)).item[0] != "a"
+            with pytest.raises(TimeoutError):
+                await asyncio.wait_for(anext(outcomes), 1000)
+            assert sum(item[0] == "a" for item in log.begun) == 10
+
+    run(main())
+
+
+# ── the end ──
+
+
+def test_the_input_s_error_is_raised_after_the_outcomes_before_it() -> None:
+    async def items() -> AsyncIterator[int]:
+        for number in range(7):
+            yield number
+        raise LookupError("no more")
+
+    async def main() -> None:
+        got: list[Outcome[int, Any]] = []
+        async with session().fan_out(items(), Log().work, concurrency=3) as outcomes:
+            with pytest.raises(LookupError, match="no more"):
+                await read_into(outcomes, got)
+        assert [outcome.item for outcome in got] == list(range(7))
+
+    run(main())
+
+
+def test_stop_after_gives_what_runs_and_then_raises() -> None:
+    async def main() -> None:
+        log = Log(seconds=lambda item: 1 + item % 3, fails=lambda item: item in (4, 5))
+        got: list[Outcome[int, Any]] = []
+        async with session().fan_out(count(), log.work, concurrency=4, stop_after=2) as outcomes:
+            with pytest.raises(FanOutError) as caught:
+                await read_into(outcomes, got)
+        assert sorted(outcome.item for outcome in got) == sorted(log.begun) == sorted(log.ended)
+        assert str(caught.value.__cause__) in ("item 4", "item 5")
+        assert caught.value.failed == 2
+        assert caught.value.succeeded == len(got) - 2
+        assert f"2 of {len(got)} items failed (stop_after=2)" in str(caught.value)
+        assert len(got) < 12
+
+    run(main())
+
+
+def test_stop_after_does_not_wait_for_an_input_that_gives_no_more() -> None:
+    async def items() -> AsyncIterator[int]:
+        yield 1
+        await asyncio.Event().wait()
+
+    async def main() -> None:
+        async with session().fan_out(items(), Log(fails=bool).work, stop_after=1) as outcomes:
+            assert [(await anext(outcomes)).ok] == [False]
+            with pytest.raises(FanOutError):
+                await anext(outcomes)
+            assert not tasks_left()
+
+    run(main())
+
+
+def test_fewer_errors_than_stop_after_are_only_outcomes() -> None:
+    outcomes = run(outcomes_of(range(9), Log(fails=lambda item: item < 2), stop_after=3))
+    assert [outcome.ok for outcome in outcomes].count(False) == 2
+
+
+def test_progress_has_the_counts_after_every_worker(caplog: pytest.LogCaptureFixture) -> None:
+    seen: list[FanOutCounts] = []
+
+    def progress(counts: FanOutCounts) -> None:
+        seen.append(counts)
+        raise RuntimeError("a faulty listener")
+
+    log = Log(fails=lambda item: item == 2)
+    assert len(run(outcomes_of(range(4), log, concurrency=1, progress=progress))) == 4
+    assert [(each.succeeded, each.failed) for each in seen] == [(1, 0), (2, 0), (2, 1), (3, 1)]
+    assert [each.finished for each in seen] == [1, 2, 3, 4]
+    assert "progress function of a fan-out failed" in caplog.text
+
+
+# ── wrong use ──
+
+
+@pytest.mark.parametrize(
+    ("wrong", "match"),
+    [
+        ({"items": 5}, r"items = 5: allowed is an iterable"),
+        ({"items": "alice"}, r"items = \[str\]"),
+        ({"worker": 5}, r"worker = 5: allowed is a function"),
+        ({"concurrency": 0}, r"concurrency = 0: allowed is a whole number from 1"),
+        ({"stop_after": 0}, r"stop_after = 0"),
+        ({"ordered": 1}, r"ordered = 1: allowed is True or False"),
+        ({"group": 5}, r"group = 5: allowed is a function, or None"),
+        ({"progress": 5}, r"progress = 5"),
+        ({"key": 5}, r"key = 5"),
+        ({"journal": 5}, r"journal = 5: allowed is a path, or None"),
+        ({"job": 5}, r"job = 5: allowed is a text, or None"),
+        ({"retry_failed": None}, r"retry_failed = None"),
+    ],
+)
+def test_wrong_arguments_are_named(wrong: dict[str, Any], match: str) -> None:
+    async def main() -> None:
+        with pytest.raises(RequestInvalidError, match=match):
+            session().fan_out(**{"items": [], "worker": Log().work, **wrong})
+
+    run(main())
+
+
+def test_too_many_groups_are_an_error() -> None:
+    async def main() -> None:
+        async with session().fan_out(count(), Log().work, group=lambda item: item) as outcomes:
+            with pytest.raises(RequestInvalidError, match="more than 100 groups"):
+                async for _ in outcomes:
+                    pass
+
+    run(main())
+
+
+def test_two_readers_and_a_closed_one_are_errors() -> None:
+    async def main() -> None:
+        fan = session().fan_out(range(2), Log().work)
+        with pytest.raises(RuntimeError, match="is not open"):
+            await anext(fan)
+        async with fan as outcomes:
+            other = asyncio.create_task(anext(outcomes))  # type: ignore[arg-type]
+            await asyncio.sleep(0)
+            with pytest.raises(RuntimeError, match="being read by another task"):
+                await anext(outcomes)
+            await other
+            assert "1 running" not in repr(outcomes)
+        with pytest.raises(RuntimeError, match="is not open"):
+            await anext(fan)
+        with pytest.raises(RuntimeError, match="entered before"):
+            await fan.__aenter__()
+
+    run(main())
+
+
+# ── with a service ──
+
+
+async def test_a_walk_is_an_input_and_workers_use_any_view(tidy: None) -> None:
+    async with (
+        Emulator(users=12, messages=60, seed=3) as emulator,
+        AsyncSession(emulator.app) as chat,
+    ):
+
+        async def count_messages(user: Any) -> int:
+            return len(await chat.messages.list_user(user.uid).collect())
+
+        async with chat.fan_out(chat.users.list(), count_messages, concurrency=5) as outcomes:
+            by_uid = {outcome.item.uid: outcome.result() async for outcome in outcomes}
+        async with chat.fan_out(islice(count(), 3), chat.users.get) as outcomes:
+            refused = [outcome.error async for outcome in outcomes]
+    assert len(by_uid) == 12
+    assert sum(by_uid.values()) > 0
+    assert all(isinstance(error, RequestInvalidError) for error in refused)
