@@ -28,6 +28,9 @@ class Sender:
     async def sleep(self, seconds: float, /) -> None:
         self.slept.append(seconds)
 
+    def dice(self) -> float:
+        return 0.5
+
     async def __call__(self, call: Call[Any], /) -> Any:
         self.calls.append(call)
         answer = self.answers[min(len(self.calls), len(self.answers)) - 1]

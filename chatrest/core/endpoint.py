@@ -187,6 +187,9 @@ class Send(Protocol):
     def sleep(self, seconds: float, /) -> Awaitable[None]:
         """Wait by the session's clock, between the requests of an operation that makes several."""
 
+    def dice(self) -> float:
+        """Return a random number from 0 to 1, to spread such waits."""
+
 
 def segment(name: str, value: object) -> str:
     """`value` as exactly one path segment: any text but an empty one, `.`, `..` and control characters.

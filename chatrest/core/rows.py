@@ -93,9 +93,8 @@ class AsRows:
         self.acting_user: str | None = send.acting_user
         self.page_sizes: PageSizes = send.page_sizes
         self.cursor_key: CursorKey | None = send.cursor_key
-        self.origin: Send = send
-        """The sender that makes the calls."""
         self.sleep: Callable[[float], Awaitable[None]] = send.sleep
+        self.dice: Callable[[], float] = send.dice
         self._send: Callable[[Call[Any]], Awaitable[Any]] = send
 
     def __call__(self, call: Call[R], /) -> Awaitable[R]:

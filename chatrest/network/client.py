@@ -68,6 +68,7 @@ class Client:
         self.page_sizes: PageSizes = PageSizes()
         timing = check_timing(clock, sleep, dice)
         self.clock: Clock = timing.now
+        self.dice: Dice = dice
         self._make_context = partial(
             CallContext, timing=timing, dice=dice, listeners=check_listeners(telemetry)
         )
@@ -150,6 +151,10 @@ class Sender:
     def sleep(self, seconds: float, /) -> Awaitable[None]:
         """Return an awaitable that sleeps by the session's clock."""
         return self._client.sleep(seconds)
+
+    def dice(self) -> float:
+        """Return a number of the session's dice."""
+        return self._client.dice()
 
     def __call__(self, call: Call[R], /) -> Awaitable[R]:
         """Return an awaitable that makes the call, as the view's user if the call names none."""

@@ -100,9 +100,7 @@ def _fetch(send: Send, call: Call[Listing[Any]], position: Pairs) -> Awaitable[L
 
 def _timing(send: Send) -> tuple[Sleep, Dice]:
     """Return the sleep and the dice of the session that sends."""
-    origin: Any = send.origin if isinstance(send, AsRows) else send
-    # A sender has no public name for its dice. They are wanted by walks that are followed alone.
-    return send.sleep, origin._client._make_context.keywords["dice"]
+    return send.sleep, send.dice
 
 
 def _identity(send: Send, reply: Any) -> Callable[[Any], str]:

@@ -156,6 +156,9 @@ class Listed:
     async def sleep(self, seconds: float, /) -> None:
         raise AssertionError(f"asked to sleep {seconds} s")
 
+    def dice(self) -> float:
+        return 0.5
+
     async def __call__(self, call: Call[Any], /) -> Any:
         self.calls.append(call)
         after = int(dict(call.position).get("id", "0"))
