@@ -37,7 +37,8 @@ if TYPE_CHECKING:
         ServerOutcomeUnknownError as ServerOutcomeUnknownError,
         TransportError as TransportError,
     )
-    from .fan_out import FanOut as FanOut, FanOutCounts as FanOutCounts
+    from .fan_out.fan_out import FanOut as FanOut, FanOutCounts as FanOutCounts
+    from .fan_out.worker_tasks import Outcome as Outcome
     from .management import AsyncManagement as AsyncManagement
     from .models.agent import (
         Agent as Agent,
@@ -158,7 +159,6 @@ if TYPE_CHECKING:
     )
     from .models.webhook import Trigger as Trigger, Webhook as Webhook
     from .network.pool_state import LimitState as LimitState, PoolState as PoolState
-    from .ordered_merge import Merge as Merge, merge as merge
     from .queries.agent_knowledge import (
         DiscoveredUrlQuery as DiscoveredUrlQuery,
         KnowledgeQuery as KnowledgeQuery,
@@ -286,7 +286,7 @@ if TYPE_CHECKING:
     from .session import AsyncSession as AsyncSession
     from .times import to_datetime as to_datetime
     from .walk import Page as Page, Walk as Walk
-    from .worker_tasks import Outcome as Outcome
+    from .walks.ordered_merge import Merge as Merge, merge as merge
 
 __version__ = "0.1.0"
 
@@ -305,7 +305,7 @@ _HOMES = {
         "RequestInvalidError RequestTimeoutError ServerError ServerOutcomeUnknownError "
         "TransportError"
     ),
-    "fan_out": "FanOut FanOutCounts",
+    "fan_out.fan_out": "FanOut FanOutCounts",
     "management": "AsyncManagement",
     "models.agent": "Agent AvailableModel CreatedAgent EnabledItems ToolAction ToolIntegration ToolSearch",
     "models.agent_knowledge": (
@@ -348,7 +348,7 @@ _HOMES = {
     "models.sent_message": "SentMessage",
     "models.user": "AuthToken DeactivatedUsers ReactivatedUsers User",
     "models.webhook": "Trigger Webhook",
-    "ordered_merge": "Merge merge",
+    "walks.ordered_merge": "Merge merge",
     "network.pool_state": "LimitState PoolState",
     "queries.agent_knowledge": (
         "DiscoveredUrlQuery KnowledgeQuery KnowledgeTextChanges NewKnowledgeText NewUpload PageToScrape "
@@ -402,7 +402,7 @@ _HOMES = {
     "session": "AsyncSession",
     "times": "to_datetime",
     "walk": "Page Walk",
-    "worker_tasks": "Outcome",
+    "fan_out.worker_tasks": "Outcome",
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names.split()}
 

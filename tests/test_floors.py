@@ -15,9 +15,9 @@ GROUND: Final = ("errors", "secrets", "times", "models", "queries", "core")
 FLOORS: Final = {
     "errors": 0.0, "error_codes": 0.0, "secrets": 0.0, "times": 0.0,
     "models": 0.1, "queries": 0.2, "core": 0.3,
-    "walk": 1.0, "walks": 1.0, "ordered_merge": 1.0, "resources": 1.0,
+    "walk": 1.0, "walks": 1.0, "resources": 1.0,
     "network": 2.0, "telemetry": 2.0, "otel": 2.0, "session": 2.0, "management": 2.0,
-    "fan_out": 2.0, "outcome_journal": 2.0, "worker_tasks": 2.0,
+    "fan_out": 2.0,
     "emulator": 3.0, "webhooks": 3.0, "export": 3.0, "importing": 3.0, "pytest_plugin": 3.0,
     "cli": 4.0, "examples": 4.0, "__main__": 4.0, "__init__": 4.0,
 }  # fmt: skip

@@ -28,10 +28,10 @@ from .input_lines import input_lines
 from .running import run
 
 if TYPE_CHECKING:
-    from ..fan_out import FanOutCounts
+    from ..fan_out.fan_out import FanOutCounts
+    from ..fan_out.worker_tasks import Outcome
     from ..management import AsyncManagement
     from ..session import AsyncSession
-    from ..worker_tasks import Outcome
 
 Client: TypeAlias = "AsyncSession | AsyncManagement"
 C = TypeVar("C", bound=click.Command)

@@ -25,15 +25,15 @@ from typing import TYPE_CHECKING, Any, Generic, Self, TypeAlias, TypeVar, final
 
 from msgspec import Struct
 
-from .core.arguments import check_count, check_unquoted
-from .core.group_windows import GroupWindows
-from .errors import FanOutError
+from ..core.arguments import check_count, check_unquoted
+from ..core.group_windows import GroupWindows
+from ..errors import FanOutError
+from ..telemetry import LOGGER
 from .outcome_journal import OutcomeJournal, check_path, job_of
-from .telemetry import LOGGER
 from .worker_tasks import Entry, Input, Outcome, Results, Wakeup, WorkerTasks
 
 if TYPE_CHECKING:
-    from .network.view import ClientView
+    from ..network.view import ClientView
 
 T = TypeVar("T")
 R = TypeVar("R")

@@ -22,8 +22,8 @@ from typing import Any, Final, final
 
 import msgspec
 
-from .core.arguments import check_unquoted
-from .errors import RequestInvalidError
+from ..core.arguments import check_unquoted
+from ..errors import RequestInvalidError
 
 SYNC_EVERY: Final = 1.0
 """Seconds between two syncs to the disk while outcomes come."""

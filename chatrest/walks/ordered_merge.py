@@ -13,9 +13,9 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable
 from types import TracebackType
 from typing import Any, Generic, Protocol, Self, TypeVar, final
 
-from .core.arguments import check_unquoted
-from .core.cursor import Cursor
-from .errors import CursorError, RequestInvalidError
+from ..core.arguments import check_unquoted
+from ..core.cursor import Cursor
+from ..errors import CursorError, RequestInvalidError
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
