@@ -42,16 +42,14 @@ DOCUMENTED_RATES: Final[Mapping[str, float]] = MappingProxyType(
 FIRST_RATE: Final = 10.0
 """Requests a second at which a ramp begins."""
 
-LimitSource: TypeAlias = Literal["none", "given", "learnt"]
+RateSource: TypeAlias = Literal["none", "given", "learnt"]
 
 _BURST: Final = 0.02  # of a window's requests may run ahead of their slots, at a pace that was given
 _LATE: Final = 0.02  # seconds that a request may be woken after its slot without losing it
-_COMFORT: Final = 0.5
-_BULK_SHARE: Final = 0.95
-_URGENT_SECONDS: Final = 10.0
-_FIRST_SECONDS: Final = (
-    2.0  # of the first rate: so many bulk requests need no slot, as small jobs should be quick
-)
+_PLENTY: Final = 0.5  # of a stated limit: while more remains, interactive requests need not be spread
+_BULK_SHARE: Final = 0.95  # of the slots, while interactive requests come
+_URGENT_SECONDS: Final = 10.0  # after an interactive request, for which bulk keeps to its share
+_FIRST_SECONDS: Final = 2.0  # of a ramp's first rate go at once, as small jobs should be quick
 _SPARSE: Final = 5.0  # accepted requests a second; fewer were held back by no limit, but by their caller
 _POLL: Final = 0.25  # seconds between two looks whether a probe was answered
 _INSTANT: Final = 1e-6  # seconds: less cannot be slept, and a clock may not even show it
@@ -220,7 +218,7 @@ class Pacer:
     def __init__(self, pace: Pace, documented: float = DOCUMENTED_RATES["standard"]) -> None:
         given = None if pace.rate is None else pace.rate / pace.window
         late = _LATE if pace.rate is None else max(_LATE, (_BURST * pace.rate - 1) * pace.window / pace.rate)
-        self.told_limit: float | None = None
+        self.stated_limit: float | None = None
         """The limit as the last reply stated it, in requests of a window that it does not name."""
         self.remaining: float | None = None
         """The requests that remain, as the last reply stated it, less those since."""
@@ -237,7 +235,7 @@ class Pacer:
         return None if self._curve is None else self._curve.rate
 
     @property
-    def limit_source(self) -> LimitSource:
+    def rate_source(self) -> RateSource:
         """The source of the rate: given by the caller, learnt from replies, or none."""
         if isinstance(self._curve, _GivenRate):
             return "given"
@@ -286,7 +284,7 @@ class Pacer:
 
     def observe(self, now: float, signal: Signal, sent: float) -> None:
         """Learn from the reply to a request that was sent at `sent`."""
-        self.told_limit = signal.limit or self.told_limit
+        self.stated_limit = signal.limit or self.stated_limit
         if signal.limited:
             self.remaining = 0.0 if self.remaining is not None else None
             self._observe_refused(now, signal, sent)
@@ -309,7 +307,9 @@ class Pacer:
         if self._curve is None or isinstance(self._curve, _GivenRate):
             return self._curve is not None
         return (
-            self.told_limit is None or self.remaining is None or self.remaining <= _COMFORT * self.told_limit
+            self.stated_limit is None
+            or self.remaining is None
+            or self.remaining <= _PLENTY * self.stated_limit
         )
 
     def _observe_refused(self, now: float, signal: Signal, sent: float) -> None:

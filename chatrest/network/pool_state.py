@@ -148,10 +148,10 @@ class PoolState:
 
 def _limit_state(app_id: str, rate_class: RateClass, gate: RateGate) -> LimitState:
     lanes, pacer = gate.lanes, gate.pacer
-    source: LimitSource = pacer.limit_source
+    source: LimitSource = pacer.rate_source
     limit = None if source == "none" else pacer.rate
-    if source == "none" and pacer.told_limit is not None:
-        limit, source = pacer.told_limit / _MINUTE, "told"
+    if source == "none" and pacer.stated_limit is not None:
+        limit, source = pacer.stated_limit / _MINUTE, "told"
     return LimitState(
         app_id=app_id,
         rate_class=rate_class,

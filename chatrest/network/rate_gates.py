@@ -64,5 +64,5 @@ class RateGates(OrderedDict[GateKey, RateGate]):
         if gate.waiting or gate.delay("bulk") > 0:
             return True
         age = self._timing.now() - gate.replied_at
-        has_learnt = gate.pacer.limit_source == "learnt" or gate.pacer.is_probing
+        has_learnt = gate.pacer.rate_source == "learnt" or gate.pacer.is_probing
         return has_learnt and age < LEARNT_SECONDS and len(self) < MOST_LEARNT

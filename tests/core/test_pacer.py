@@ -37,7 +37,7 @@ def learnt(rate: float = 100.0) -> Pacer:
 def test_open_interactive_requests_go_at_once() -> None:
     pacer = Pacer(Pace())
     assert exchange_all(pacer, 7.0, 1000) == [7.0] * 1000
-    assert (pacer.rate, pacer.limit_source, pacer.is_probing) == (None, "none", False)
+    assert (pacer.rate, pacer.rate_source, pacer.is_probing) == (None, "none", False)
 
 
 @pytest.mark.parametrize("rate_class", DOCUMENTED_RATES)
@@ -164,7 +164,7 @@ def test_held_ends_in_a_search_with_five_accepted_requests_and_in_a_ramp_with_fe
     pacer = refused_at(10.0, accepted, retry_after)
     exchange(pacer, 10 + pacer.delay(10.0, urgent=True))
     assert not pacer.is_probing
-    assert pacer.limit_source == source
+    assert pacer.rate_source == source
     assert pacer.rate is not None
 
 
@@ -186,7 +186,7 @@ def test_ramp_the_rate_doubles_with_every_second_of_use_until_it_is_the_document
     seconds = [sum(2 + second < time <= 3 + second for time in times) for second in range(4)]
     for earlier, later in pairwise(seconds):
         assert 1.6 * earlier <= later <= 2.4 * earlier
-    assert (pacer.rate, pacer.limit_source) == (None, "none")
+    assert (pacer.rate, pacer.rate_source) == (None, "none")
     assert times[-1] < 8
 
 
@@ -246,7 +246,7 @@ def test_given_a_429_holds_and_changes_no_rate(retry_after: float | None) -> Non
     assert pacer.delay(2.0, urgent=True) > 0.2
     times = exchange_all(pacer, 2.0, 100)
     assert times[-1] - times[1] == pytest.approx(9.8, rel=0.05)
-    assert (pacer.rate, pacer.limit_source) == (10.0, "given")
+    assert (pacer.rate, pacer.rate_source) == (10.0, "given")
 
 
 def most(times: list[float], window: float) -> int:
@@ -311,9 +311,9 @@ def test_requests_count_against_the_stated_remainder_until_the_next_reply() -> N
     for _ in range(3):
         pacer.take(0.0, urgent=True)
     pacer.give_back()
-    assert (pacer.told_limit, pacer.remaining) == (100, 8)
+    assert (pacer.stated_limit, pacer.remaining) == (100, 8)
     pacer.observe(0.0, Signal(True, retry_after=1.0), 0.0)
-    assert (pacer.told_limit, pacer.remaining) == (100, 0)
+    assert (pacer.stated_limit, pacer.remaining) == (100, 0)
 
 
 # ── in every state ──
