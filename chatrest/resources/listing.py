@@ -15,6 +15,7 @@ from ..core.paging import LARGEST_PAGE, ONE_LIMITED_REPLY, ONE_REPLY, UNPAGED, P
 from ..core.rows import AsRows, row_identity
 from ..core.walk_state import Rules
 from ..walk import Walk, WalkSource
+from ..walks.page_source import Dice, Sleep
 
 T = TypeVar("T")
 
@@ -52,7 +53,7 @@ def walk(send: Send, call: Call[Listing[T]], cursor: Cursor | str | None) -> Wal
         name=endpoint.name,
         largest=send.page_sizes.of(send.app_id, endpoint.name, size_name, size),
         cursor_key=send.cursor_key,
-        timing=(send.sleep, send.dice),
+        timing=partial(_timing, send),
         identity=(endpoint.name, call.path, acting_user, send.app_id, filters),
     )
     if cursor is None:
@@ -95,6 +96,11 @@ _identifier = cache(attrgetter)
 
 def _fetch(send: Send, call: Call[Listing[Any]], position: Pairs) -> Awaitable[Listing[Any]]:
     return send(structs.replace(call, position=position))
+
+
+def _timing(send: Send) -> tuple[Sleep, Dice]:
+    """Return the sleep and the dice of the session that sends."""
+    return send.sleep, send.dice
 
 
 def _identity(send: Send, reply: Any) -> Callable[[Any], str]:

@@ -17,7 +17,7 @@ class Poller:
     """The waits of one walk that is followed, by the session's sleep and dice."""
 
     def __init__(self, longest: float, source: WalkSource[Any]) -> None:
-        self._sleep, self._dice = source.timing or (asyncio.sleep, random.random)
+        self._sleep, self._dice = (asyncio.sleep, random.random) if source.timing is None else source.timing()
         self._polling = Polling.begin(longest)
         self._delivered: int | None = None
         """The count of items at the last wait; None before the first."""

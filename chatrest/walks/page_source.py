@@ -96,8 +96,8 @@ class WalkSource(Struct, Generic[T], frozen=True, kw_only=True, dict=True):
     """Signs the walk's cursors."""
     identity: tuple[Any, ...] = ()
     """The list that is asked for: operation, path, acting user, app and filters."""
-    timing: tuple[Sleep, Dice] | None = None
-    """The session's sleep and dice; None for those of asyncio and of the standard library."""
+    timing: Callable[[], tuple[Sleep, Dice]] | None = None
+    """Gives the session's sleep and dice; None for those of asyncio and of the standard library."""
 
     @cached_property
     def query(self) -> str:

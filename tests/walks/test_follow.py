@@ -56,7 +56,7 @@ class Clock:
             rules=rules_for(size, self.service.name),
             name="messages.list_user",
             largest=seen,
-            timing=(self.sleep, lambda: self.roll),
+            timing=lambda: (self.sleep, lambda: self.roll),
         )
         return Walk(source, start)
 
@@ -127,7 +127,7 @@ def test_any_server_gives_every_new_item_once_or_an_error(server: Server, size: 
         rules=rules_for(size, server.paging.size_name(None), server.paging),
         name="messages.list",
         largest=server.largest,
-        timing=(sleep, lambda: 1.0),
+        timing=lambda: (sleep, lambda: 1.0),
     )
     is_whole = True
     try:
