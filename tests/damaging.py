@@ -8,10 +8,10 @@ from typing import Any
 
 from msgspec import structs
 
-from chatrest.export import Verdict, verify
+from chatrest.export import VerifyResult, verify
 from chatrest.export.journal import NAME as JOURNAL
 from chatrest.export.manifest import NAME as MANIFEST, PartEntry, _encoded
-from chatrest.export.verifying.verdict import Problem
+from chatrest.export.verify.verify_result import Problem
 from tests.exporting import GROUPS, manifest_of
 
 PLANS: dict[str, dict[str, Any]] = {
@@ -26,7 +26,7 @@ MIXED: dict[str, Any] = {"all_users": True, "groups": GROUPS, "pairs": (("ann", 
 COUNT = 280
 
 
-def told(verdict: Verdict) -> list[tuple[str, str]]:
+def told(verdict: VerifyResult) -> list[tuple[str, str]]:
     """Return the kind and file of each problem."""
     assert verdict.ok == (not verdict.problems)
     return [(problem.kind, problem.where) for problem in verdict.problems]
@@ -53,29 +53,29 @@ def claim_part(out: Path, part: str, /, **changed: Any) -> None:
     claim(out, parts=parts)
 
 
-def rehashed(path: Path, frames: list[bytes], rows: list[int]) -> dict[str, Any]:
-    """Write frames to `path`, and return matching members for its entry in the manifest."""
-    path.write_bytes(b"".join(frames))
-    hashes = [hashlib.sha256(frame) for frame in frames]
+def rehashed(path: Path, blocks: list[bytes], rows: list[int]) -> dict[str, Any]:
+    """Write blocks to `path`, and return matching members for its entry in the manifest."""
+    path.write_bytes(b"".join(blocks))
+    hashes = [hashlib.sha256(block) for block in blocks]
     return {
-        "bytes": sum(map(len, frames)),
+        "bytes": sum(map(len, blocks)),
         "messages": sum(rows),
         "sha256": hashlib.sha256(b"".join(each.digest() for each in hashes)).hexdigest(),
-        "frames": [(len(f), n, h.hexdigest()) for f, n, h in zip(frames, rows, hashes, strict=True)],
+        "blocks": [(len(f), n, h.hexdigest()) for f, n, h in zip(blocks, rows, hashes, strict=True)],
     }
 
 
 def frames_of(out: Path, entry: PartEntry) -> list[bytes]:
-    data, frames = (out / entry.name).read_bytes(), list[bytes]()
-    for size, _, _ in entry.frames:
-        frames.append(data[:size])
+    data, blocks = (out / entry.name).read_bytes(), list[bytes]()
+    for size, _, _ in entry.blocks:
+        blocks.append(data[:size])
         data = data[size:]
-    return frames
+    return blocks
 
 
 def largest(out: Path) -> PartEntry:
     return max(
-        (entry for entry in manifest_of(out).parts if entry.role == "part"), key=lambda e: len(e.frames)
+        (entry for entry in manifest_of(out).parts if entry.role == "part"), key=lambda e: len(e.blocks)
     )
 
 

@@ -10,10 +10,10 @@ from typing import Any, Self
 from chatrest.core.rows import Row, rows
 from chatrest.export import Plan
 from chatrest.export.disk import Disk, OpenFiles
-from chatrest.export.ids import key_of
+from chatrest.export.formats.sqlite import DatabaseSink
 from chatrest.export.journal import NAME as JOURNAL, Journal
-from chatrest.export.sinks.database import DatabaseSink
-from chatrest.export.sources import Source
+from chatrest.export.message_ids import key_of
+from chatrest.export.ownership import Source
 from chatrest.export.workspace import MissingIds, Workspace
 
 ALL, ALICE = Source("everything"), Source("user", ("alice",))
@@ -38,7 +38,7 @@ class Export:
             with self.journal.transaction():
                 self.journal["app"] = "an app"
                 self.journal.add_sources([ALL, ALICE])
-                self.lost = self.sink.repair()
+                self.lost = self.sink.recover()
         except BaseException:
             self.journal.close()
             raise
@@ -83,7 +83,7 @@ class Export:
         return asked(self.path, sql, *values)
 
     def ids(self, **where: int) -> list[str]:
-        return [key_of(row) for row, _ in self.sink.stored(**where)]
+        return [key_of(row) for row, _ in self.sink.scan(**where)]
 
 
 def asked(path: Path, sql: str, *values: Any) -> list[Any]:

@@ -6,7 +6,7 @@ from typing import Any
 
 from hypothesis import settings
 
-from chatrest.export.sources import Source
+from chatrest.export.ownership import Source
 
 some = settings(max_examples=100, deadline=None, database=None)
 MEMORY = Path(":memory:")

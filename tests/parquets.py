@@ -12,9 +12,9 @@ import pyarrow.parquet as pq
 from chatrest.core.rows import Row, row_of, rows
 from chatrest.export import Plan
 from chatrest.export.disk import Disk, OpenFiles
+from chatrest.export.formats.parquet import ParquetSink
 from chatrest.export.journal import NAME, Journal
-from chatrest.export.sinks.parquet import ParquetSink
-from chatrest.export.sources import Source
+from chatrest.export.ownership import Source
 from chatrest.export.workspace import Workspace
 from tests.dying import ProcessDeath
 
@@ -44,7 +44,7 @@ class Export:
         try:
             with self.journal.transaction():
                 self.journal.add_sources([ALICE, BOB])
-                self.lost = self.sink.repair()
+                self.lost = self.sink.recover()
         except BaseException:
             self.journal.close()
             raise
@@ -75,12 +75,12 @@ class Export:
 
     def done(self) -> int:
         """Finish a run; return the number of amended messages."""
-        amended = self.sink.amend()
+        amended = self.sink.apply_updates()
         self.sink.finish()
         return amended
 
-    def stored(self, **where: int) -> list[bytes]:
-        return [bytes(row.raw) for row, _ in self.sink.stored(**where)]
+    def scan(self, **where: int) -> list[bytes]:
+        return [bytes(row.raw) for row, _ in self.sink.scan(**where)]
 
 
 def record(number: int, at: int = SEPTEMBER, **members: Any) -> bytes:

@@ -162,7 +162,7 @@ async def _run(
 
 
 def _estimate(out: Path, plan: "Plan | None", *, recheck: int | None, workers: int, as_json: bool) -> None:
-    from ..export.estimating.estimate import Estimate, estimate
+    from ..export.dry_run.estimate import Estimate, estimate
 
     async def work() -> Estimate:
         async with session() as chat:

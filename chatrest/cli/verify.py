@@ -13,7 +13,7 @@ from ..errors import ChatRestError
 from . import streams
 
 if TYPE_CHECKING:
-    from ..export import Verdict
+    from ..export import VerifyResult
 
 Progress: TypeAlias = Callable[[int, int], None]
 
@@ -67,14 +67,14 @@ def _bar(*, quiet: bool) -> Iterator[Progress]:
         yield lambda done, total: bar.update(task, completed=done, total=total)
 
 
-def _failure_text(out: Path, verdict: "Verdict") -> str:
+def _failure_text(out: Path, verdict: "VerifyResult") -> str:
     more = verdict.count - PROBLEMS_SHOWN
     hidden = f", of which {more:,} are not shown" if more > 0 else ""
     problems = "1 problem" if verdict.count == 1 else f"{verdict.count:,} problems{hidden}"
     return f"{out} is damaged or not complete: {problems}; {verdict.messages:,} messages are undamaged"
 
 
-def _summary(verdict: "Verdict") -> Iterator[str]:
+def _summary(verdict: "VerifyResult") -> Iterator[str]:
     id_range = f", ids {verdict.first} to {verdict.last}" if verdict.first is not None else ""
     yield f"{verdict.messages:,} messages{id_range}"
     end = "" if verdict.until is None else f" up to id {verdict.until}"

@@ -12,7 +12,7 @@ from .plan import Plan
 from .progress import Progress
 from .report import Failure, Report
 from .start import export
-from .verifying.verdict import Problem, Verdict
-from .verifying.verify import verify
+from .verify.verify import verify
+from .verify.verify_result import Problem, VerifyResult
 
-__all__ = ["Failure", "Plan", "Problem", "Progress", "Report", "Verdict", "export", "verify"]
+__all__ = ["Failure", "Plan", "Problem", "Progress", "Report", "VerifyResult", "export", "verify"]

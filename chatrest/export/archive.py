@@ -23,13 +23,13 @@ from ..errors import RequestInvalidError
 from . import journal as journals
 from .compare import Index
 from .disk import Disk, OpenFiles, sync_folder
-from .ids import key_of, number
+from .file_names import DATABASE
 from .journal import NEVER, Journal
-from .names import DATABASE
+from .message_ids import key_of, number
+from .ownership import Source
 from .plan import Plan
-from .settings import difference
+from .plan_difference import difference
 from .sink import Sink, check_installed, sink_of
-from .sources import Source
 from .spans import without
 from .workspace import LAST, MissingIds, Workspace, missing_with
 
@@ -39,7 +39,7 @@ is on disk and not shown any more has vanished; confirm: what a recheck did not 
 adopt: what others were to write, and did not."""
 
 
-class Taken(Struct, frozen=True, kw_only=True):
+class FetchedPage(Struct, frozen=True, kw_only=True):
     """A page on its way to the disk."""
 
     number: int
@@ -54,7 +54,7 @@ class Taken(Struct, frozen=True, kw_only=True):
     """A recheck reads what was sent at this time or later."""
     rows: list[Row] = []
     """In ascending order of ids; what the source writes."""
-    nobodys: frozenset[str] = frozenset()
+    unclaimed: frozenset[str] = frozenset()
     """The keys of those rows that no source claims."""
     shared: list[int] = []
     """The ids that other sources leave to this one."""
@@ -68,7 +68,7 @@ class Taken(Struct, frozen=True, kw_only=True):
     """What the page holds in memory."""
 
 
-class Kept(Struct):
+class CommitStats(Struct):
     """What became of some pages."""
 
     written: int = 0
@@ -140,9 +140,9 @@ class Archive:
             self._forget_index()
             self.journal.close()
 
-    def commit(self, pages: Iterable[Taken]) -> Kept:
+    def commit(self, pages: Iterable[FetchedPage]) -> CommitStats:
         """Writes some pages, and only then counts them as covered; all of them, or none."""
-        kept = Kept()
+        kept = CommitStats()
         with self._guarded():
             self.before_change()
             self.before_change = lambda: None
@@ -151,7 +151,7 @@ class Archive:
                 self._take(page, kept)
             self.sink.flush()  # the rows are safe from here on, and so the journal may say so
         with self._guarded():
-            self.sink.relieve()
+            self.sink.maintain()
         return kept
 
     @contextmanager
@@ -173,7 +173,7 @@ class Archive:
         self._index = None
 
     def _forget(self) -> None:
-        self.sink.forget()
+        self.sink.rollback()
         self._files.close()
         self._has_strays = self.journal.has_strays()
 
@@ -183,7 +183,7 @@ class Archive:
             self._forget_index()
             self._index = Index()
             for first, last, since in ranges:
-                self._index.load(self.sink.stored(first, last, since))
+                self._index.load(self.sink.scan(first, last, since))
             self._index.renew(self.journal.waiting())
 
     def missing_spans(self, apart: int) -> list[tuple[int, int, int]]:
@@ -201,7 +201,7 @@ class Archive:
     def finish(self) -> int:
         """Puts everything into its final place; how many messages took that of an older version."""
         with self._guarded():
-            amended = self.sink.amend()
+            amended = self.sink.apply_updates()
             with self.journal.transaction():
                 self.journal.forget_changed()  # what is left of it is not on disk any more
             self.sink.finish()
@@ -210,10 +210,10 @@ class Archive:
 
     # ── one page ──
 
-    def _take(self, page: Taken, kept: Kept) -> None:
+    def _take(self, page: FetchedPage, kept: CommitStats) -> None:
         ids = page.shown or filter(None, (number(row.id) for row in page.rows))
         covers = page.last > page.after  # if not, it is a page of a list that goes by time: ids of any height
-        self.journal.reappear(*((page.after + 1, page.last) if covers else (0, LAST)), ids)
+        self.journal.undelete(*((page.after + 1, page.last) if covers else (0, LAST)), ids)
         if page.mode == "confirm":
             kept.vanished -= self._index.show(page.shown) if self._index is not None else 0
             return
@@ -221,7 +221,7 @@ class Archive:
         if page.mode == "recheck" or (page.mode != "fresh" and not (self.sink.upserts and covers)):
             page = self._compared(page, kept)
         rows = page.rows
-        if not self.sink.upserts and (page.nobodys or self._has_strays or page.mode == "adopt"):
+        if not self.sink.upserts and (page.unclaimed or self._has_strays or page.mode == "adopt"):
             rows = self._without_strays(page, rows)
         written = self.sink.add(page.number, page.source, rows) if rows else 0
         kept.written += written
@@ -231,13 +231,13 @@ class Archive:
         elif page.mode != "adopt":
             self.journal.cover(page.number, page.after, page.last, page.at)
 
-    def _compared(self, page: Taken, kept: Kept) -> Taken:
+    def _compared(self, page: FetchedPage, kept: CommitStats) -> FetchedPage:
         """The page without what is on disk as it is; what has changed since is noted."""
         index = self._index
         assert index is not None, "prepare() comes first"
         if page.mode == "recheck":
             missing = index.missing(page.number, page.after, page.last, page.since, page.shown)
-            self.journal.vanish(page.number, missing, int(self._now()))
+            self.journal.mark_deleted(page.number, missing, int(self._now()))
             shown = page.theirs if page.last > page.after else page.shown
             kept.vanished += len(missing) - index.show(shown)
         new, changed = index.compare(page.rows)
@@ -257,17 +257,17 @@ class Archive:
             theirs=index.unknown(page.theirs),
         )
 
-    def _without_strays(self, page: Taken, rows: list[Row]) -> list[Row]:
+    def _without_strays(self, page: FetchedPage, rows: list[Row]) -> list[Row]:
         """The rows that were not written outside of the rule before; those that are now are noted."""
         known = self.journal.strays([key_of(row) for row in rows]) if self._has_strays else set[str]()
         left = [row for row in rows if key_of(row) not in known]
         for row in left:
-            if page.mode == "adopt" or key_of(row) in page.nobodys:
+            if page.mode == "adopt" or key_of(row) in page.unclaimed:
                 self.journal.stray(key_of(row))
                 self._has_strays = True
         return left
 
-    def _settle_accounts(self, page: Taken) -> None:
+    def _settle_accounts(self, page: FetchedPage) -> None:
         if page.theirs:
             self.journal.defer(page.number, page.theirs)
         if page.theirs or page.shared:
@@ -286,8 +286,8 @@ class Archive:
         """Brings disk and journal together; what is not on disk is not covered."""
         try:
             with self.journal.transaction():
-                untold = list(map(missing_with, self.journal.untold_frames()))
-                if lost := [*untold, *self.sink.repair()]:
+                untold = list(map(missing_with, self.journal.unreferenced_blocks()))
+                if lost := [*untold, *self.sink.recover()]:
                     self._uncover(
                         [MissingIds(each.source, each.first or 1, each.last or LAST) for each in lost]
                     )
@@ -303,7 +303,7 @@ class Archive:
                 self.journal.mark(each, "lost")
                 self.journal.replace_spans(each, without(self.journal.spans(each), first, last))
         self._forget_lost(min(each.first for each in lost), max(each.last for each in lost))
-        # Whose source does not show it any more, others may have left to it: `settle` looks for them again.
+        # What its source does not show any more, others may have left to it: they are looked for again.
         self.journal.keep_balance("settled", NEVER)
 
     def _forget_lost(self, first: int, last: int) -> None:
@@ -311,7 +311,7 @@ class Archive:
         strays, waiting = self.journal.strays_of(first, last), {row.id for row in self.journal.waiting()}
         vanished = {str(each) for each in self.journal.vanished() if first <= each <= last}
         noted = strays | waiting | vanished
-        for row, _ in self.sink.stored(first, last) if noted else ():
+        for row, _ in self.sink.scan(first, last) if noted else ():
             noted.discard(key_of(row))
         self.journal.drop_strays(strays & noted)
         self.journal.lose(int(each) for each in vanished & noted)

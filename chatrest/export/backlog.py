@@ -7,7 +7,7 @@ import asyncio
 from collections import deque
 from typing import Final, final
 
-from .archive import Taken
+from .archive import FetchedPage
 
 ROOM: Final = 8 << 20
 """Bytes of pages that wait to be written; about four times as much is held while a batch is."""
@@ -21,7 +21,7 @@ class Backlog:
 
     def __init__(self, room: int = ROOM) -> None:
         self._room = room
-        self._pages: deque[Taken] = deque()
+        self._pages: deque[FetchedPage] = deque()
         self._held = 0
         self._closed = False
         self._changed = asyncio.Condition()
@@ -31,7 +31,7 @@ class Backlog:
         """Whether the walks wait for the disk."""
         return self._held >= self._room
 
-    async def put(self, page: Taken) -> None:
+    async def put(self, page: FetchedPage) -> None:
         """Adds a page, once there is room for more."""
         async with self._changed:
             while self.is_full:
@@ -40,7 +40,7 @@ class Backlog:
             self._held += page.bytes
             self._changed.notify_all()
 
-    async def batch(self) -> list[Taken]:
+    async def batch(self) -> list[FetchedPage]:
         """All that waits, once there is something; empty at the end."""
         async with self._changed:
             while not self._pages and not self._closed:
@@ -49,7 +49,7 @@ class Backlog:
             self._changed.notify_all()
             return found
 
-    def rest(self) -> list[Taken]:
+    def rest(self) -> list[FetchedPage]:
         """What waits now, up to the size of a batch."""
         found = [self._pages.popleft() for _ in range(min(MOST, len(self._pages)))]
         self._held -= sum(page.bytes for page in found)

@@ -12,8 +12,8 @@ from operator import itemgetter
 from typing import NamedTuple, final
 
 from ..core.rows import Row
-from .ids import key_of, number
-from .lookup import among
+from .message_ids import key_of, number
+from .sql_in import sql_in
 from .workspace import StoredRow
 
 _SCHEMA = """
@@ -61,7 +61,7 @@ class Index:
     def compare(self, rows: list[Row]) -> Compared:
         """Which of these rows are not on disk, and which are, but not as they are now."""
         keys = [key_of(row) for row in rows]
-        known = dict(among(self._db, "SELECT id, digest FROM stored WHERE id IN", keys))
+        known = dict(sql_in(self._db, "SELECT id, digest FROM stored WHERE id IN", keys))
         new = [row for key, row in zip(keys, rows, strict=True) if key not in known]
         there = [(key, row) for key, row in zip(keys, rows, strict=True) if key in known]
         return Compared(new, [row for key, row in there if known[key] != _digest(row)])
@@ -75,12 +75,12 @@ class Index:
         """Those of these rows that a source wrote."""
         keys = [key_of(row) for row in rows]
         sql = f"SELECT id FROM stored WHERE source = {int(source)} AND id IN"  # noqa: S608
-        its = {found for (found,) in among(self._db, sql, keys)}
+        its = {found for (found,) in sql_in(self._db, sql, keys)}
         return [row for key, row in zip(keys, rows, strict=True) if key in its]
 
     def unknown(self, ids: list[int]) -> list[int]:
         """Those of these ids that are not on disk."""
-        known = {found for (found,) in among(self._db, "SELECT id FROM stored WHERE id IN", map(str, ids))}
+        known = {found for (found,) in sql_in(self._db, "SELECT id FROM stored WHERE id IN", map(str, ids))}
         return [each for each in ids if str(each) not in known]
 
     def missing(self, source: int, after: int, last: int, since: int, shown: frozenset[int]) -> list[int]:

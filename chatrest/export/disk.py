@@ -60,13 +60,13 @@ class OpenFiles:
 
     def clear(self, path: Path) -> None:
         """Empties a file, if there is one."""
-        self.forget(path)
+        self.rollback(path)
         if path.exists():
             self._disk.truncate(path, 0)
 
     def cut(self, path: Path, size: int) -> None:
         """Takes back what was written behind a file's committed end, as far as that can be done now."""
-        self.forget(path)
+        self.rollback(path)
         with suppress(OSError):
             if not size:
                 self._disk.remove(path)
@@ -81,7 +81,7 @@ class OpenFiles:
             sync_folder(self._disk, folder)
         self._folders.clear()
 
-    def forget(self, path: Path) -> None:
+    def rollback(self, path: Path) -> None:
         """Closes a file, if it is open, without more ado: it is to be cut, renamed or removed."""
         self._dirty.discard(path)
         if (file := self._open.pop(path, None)) is not None:
@@ -90,7 +90,7 @@ class OpenFiles:
     def close(self) -> None:
         """Closes every file; what was not synced may be lost."""
         for path in list(self._open):
-            self.forget(path)
+            self.rollback(path)
 
     def _file(self, path: Path) -> int:
         if path in self._open:
@@ -99,7 +99,7 @@ class OpenFiles:
         while len(self._open) >= self._most:
             oldest = next(iter(self._open))
             self._synced(oldest)
-            self.forget(oldest)
+            self.rollback(oldest)
         if not path.exists():
             self._folders.add(path.parent)
         with named(path):

@@ -6,7 +6,7 @@
 | sources   | every list that is read; the number is its rank among users                               |
 | covered   | per source the intervals of ids that are safe, each with the place that the list goes on from |
 | parts     | the files, and how much of each is committed: what is behind that is torn                 |
-| frames    | per part, one after the other: which messages of which source, and the hash of the bytes  |
+| blocks    | per part, one after the other: which messages of which source, and the hash of the bytes  |
 | deferred  | ids that a source left to another one, as 64-bit numbers                                  |
 | balance   | two numbers: are the ids left to others those that were written for others? (`settle`)    |
 | strays    | ids that were written outside of the rule of ownership                                    |
@@ -14,7 +14,7 @@
 | changed   | messages that were found to have changed, before they take their places in the parts      |
 | vanished  | ids that the service showed once, and does not show any more; some are lost with a file    |
 
-A page is committed in one transaction: its rows' frames, what it covers, what it left to others. Everything
+A page is committed in one transaction: its rows' blocks, what it covers, what it left to others. Everything
 that is in the journal is on the disk; what is on the disk and not in the journal never happened.
 """
 
@@ -30,10 +30,10 @@ import msgspec
 
 from ..core.rows import Row, row_of
 from ..errors import RequestInvalidError
-from .ids import number
-from .lookup import among
-from .sources import Source
+from .message_ids import number
+from .ownership import Source
 from .spans import Span, merged
+from .sql_in import sql_in
 
 NAME: Final = "journal.sqlite"
 _VERSION: Final = 1
@@ -47,13 +47,13 @@ CREATE TABLE sources(number INTEGER PRIMARY KEY, source TEXT UNIQUE NOT NULL, st
     error TEXT);
 CREATE TABLE covered(source INTEGER, first INTEGER, last INTEGER NOT NULL, at TEXT NOT NULL,
     PRIMARY KEY(source, first)) WITHOUT ROWID;
-CREATE TABLE parts(number INTEGER PRIMARY KEY, name TEXT UNIQUE NOT NULL COLLATE NOCASE, bucket TEXT NOT NULL,
-    role TEXT NOT NULL, size INTEGER NOT NULL, state TEXT NOT NULL, digest BLOB);
-CREATE TABLE frames(part INTEGER, start INTEGER, size INTEGER NOT NULL, source INTEGER NOT NULL,
+CREATE TABLE parts(number INTEGER PRIMARY KEY, name TEXT UNIQUE NOT NULL COLLATE NOCASE,
+    partition_key TEXT NOT NULL, role TEXT NOT NULL, size INTEGER NOT NULL, state TEXT NOT NULL, digest BLOB);
+CREATE TABLE blocks(part INTEGER, start INTEGER, size INTEGER NOT NULL, source INTEGER NOT NULL,
     rows INTEGER NOT NULL, first INTEGER NOT NULL, last INTEGER NOT NULL, since INTEGER NOT NULL,
     until INTEGER NOT NULL, digest BLOB NOT NULL, loose INTEGER NOT NULL DEFAULT 0,
     PRIMARY KEY(part, start)) WITHOUT ROWID;
-CREATE INDEX frames_of_source ON frames(source, last);
+CREATE INDEX frames_of_source ON blocks(source, last);
 CREATE TABLE deferred(source INTEGER NOT NULL, first INTEGER NOT NULL, last INTEGER NOT NULL,
     ids BLOB NOT NULL);
 CREATE TABLE balance(name TEXT PRIMARY KEY, ids INTEGER NOT NULL, product TEXT NOT NULL) WITHOUT ROWID;
@@ -74,7 +74,7 @@ of what was written of it is not on disk any more, and has yet to be read again.
 Role: TypeAlias = Literal["part", "spool", "history"]
 
 
-class Known(NamedTuple):
+class SourceState(NamedTuple):
     """A source as the journal knows it."""
 
     number: int
@@ -83,13 +83,13 @@ class Known(NamedTuple):
     error: str | None
 
 
-class Part(NamedTuple):
+class DataFile(NamedTuple):
     """A file of the export."""
 
     number: int
     name: str
     """Below the export's folder."""
-    bucket: str
+    partition_key: str
     """What is in it: a source's key, or a month."""
     role: Role
     size: int
@@ -97,10 +97,10 @@ class Part(NamedTuple):
     state: str
     """open: more may be added; whole: no more; replacing: its new content is in `name.new`."""
     digest: bytes | None
-    """SHA-256 of a file that is written in one go; one that grows has a hash a frame."""
+    """SHA-256 of a file that is written in one go; one that grows has a hash a block."""
 
 
-class Frame(NamedTuple):
+class Block(NamedTuple):
     """Some rows of one source, one after the other in one part."""
 
     part: int
@@ -183,14 +183,14 @@ class Journal:
         self._db.executemany("INSERT OR IGNORE INTO sources(source, state) VALUES(?, 'open')", keys)
         self._db.executemany("UPDATE sources SET state = 'open' WHERE source = ? AND state = 'gone'", keys)
 
-    def sources(self) -> list[Known]:
+    def sources(self) -> list[SourceState]:
         """All of them, in the order of their numbers."""
         rows = self._db.execute("SELECT number, source, state, error FROM sources ORDER BY number")
-        return [Known(number, Source.parse(key), *rest) for number, key, *rest in rows]
+        return [SourceState(number, Source.parse(key), *rest) for number, key, *rest in rows]
 
-    def source_of(self, bucket: str) -> int:
+    def source_of(self, partition_key: str) -> int:
         """The number of the source that a file belongs to; 0 where it belongs to none."""
-        found = self._one("SELECT number FROM sources WHERE source = ?", bucket)
+        found = self._one("SELECT number FROM sources WHERE source = ?", partition_key)
         return 0 if found is None else int(found[0])
 
     def mark(self, source: int, state: State, error: str | None = None) -> None:
@@ -225,68 +225,70 @@ class Journal:
 
     # ── files ──
 
-    def parts(self, role: Role | None = None) -> list[Part]:
+    def parts(self, role: Role | None = None) -> list[DataFile]:
         """The files, in the order in which they were made."""
         rows = self._db.execute(
             "SELECT * FROM parts WHERE ? IS NULL OR role = ? ORDER BY number", (role, role)
         )
-        return [Part(*row) for row in rows]
+        return [DataFile(*row) for row in rows]
 
-    def open_part(self, bucket: str, role: Role) -> Part | None:
+    def open_part(self, partition_key: str, role: Role) -> DataFile | None:
         """The file that more of this is added to."""
-        sql = """SELECT * FROM parts WHERE bucket = ? AND role = ? AND state = 'open'
+        sql = """SELECT * FROM parts WHERE partition_key = ? AND role = ? AND state = 'open'
             ORDER BY number DESC LIMIT 1"""
-        found = self._one(sql, bucket, role)
-        return None if found is None else Part(*found)
+        found = self._one(sql, partition_key, role)
+        return None if found is None else DataFile(*found)
 
     def has_part(self, name: str) -> bool:
         """Whether a file has this name, in capitals or not: some systems do not tell them apart."""
         return self._one("SELECT 1 FROM parts WHERE name = ?", name) is not None
 
-    def add_part(self, name: str, bucket: str, role: Role) -> Part:
+    def add_part(self, name: str, partition_key: str, role: Role) -> DataFile:
         """A new file, empty and open."""
-        sql = "INSERT INTO parts(name, bucket, role, size, state) VALUES(?, ?, ?, 0, 'open') RETURNING *"
-        return Part(*self._db.execute(sql, (name, bucket, role)).fetchone())
+        sql = (
+            "INSERT INTO parts(name, partition_key, role, size, state) VALUES(?, ?, ?, 0, 'open') RETURNING *"
+        )
+        return DataFile(*self._db.execute(sql, (name, partition_key, role)).fetchone())
 
-    def keep_part(self, part: Part) -> None:
+    def keep_part(self, part: DataFile) -> None:
         """What has become of a file."""
         sql = "UPDATE parts SET size = ?, state = ?, digest = ? WHERE number = ?"
         self._db.execute(sql, (part.size, part.state, part.digest, part.number))
 
     def drop_part(self, part: int) -> None:
-        """A file, and its frames, that are no more."""
-        self._db.execute("DELETE FROM frames WHERE part = ?", (part,))
+        """A file, and its blocks, that are no more."""
+        self._db.execute("DELETE FROM blocks WHERE part = ?", (part,))
         self._db.execute("DELETE FROM parts WHERE number = ?", (part,))
 
-    def untold_frames(self) -> list[Frame]:
-        """The frames of parts that are not there: somebody has edited the journal. They are removed."""
-        sql = "SELECT * FROM frames WHERE part NOT IN (SELECT number FROM parts)"
-        found = [Frame(*row) for row in self._db.execute(sql)]
-        self._db.execute("DELETE FROM frames WHERE part NOT IN (SELECT number FROM parts)")
+    def unreferenced_blocks(self) -> list[Block]:
+        """The blocks of parts that are not there: somebody has edited the journal. They are removed."""
+        sql = "SELECT * FROM blocks WHERE part NOT IN (SELECT number FROM parts)"
+        found = [Block(*row) for row in self._db.execute(sql)]
+        self._db.execute("DELETE FROM blocks WHERE part NOT IN (SELECT number FROM parts)")
         return found
 
-    def add_frames(self, frames: Iterable[Frame]) -> None:
+    def add_blocks(self, blocks: Iterable[Block]) -> None:
         """Frames, of parts that are there."""
-        self._db.executemany("INSERT INTO frames VALUES(?,?,?,?,?,?,?,?,?,?,?)", frames)
+        self._db.executemany("INSERT INTO blocks VALUES(?,?,?,?,?,?,?,?,?,?,?)", blocks)
 
-    def drop_frames(self, part: int, start: int = 0) -> None:
-        """The frames of a part from a place on."""
-        self._db.execute("DELETE FROM frames WHERE part = ? AND start >= ?", (part, start))
+    def drop_blocks(self, part: int, start: int = 0) -> None:
+        """The blocks of a part from a place on."""
+        self._db.execute("DELETE FROM blocks WHERE part = ? AND start >= ?", (part, start))
 
-    def frames(self, part: int) -> list[Frame]:
-        """A part's frames, in order."""
-        rows = self._db.execute("SELECT * FROM frames WHERE part = ? ORDER BY start", (part,))
-        return [Frame(*row) for row in rows]
+    def blocks(self, part: int) -> list[Block]:
+        """A part's blocks, in order."""
+        rows = self._db.execute("SELECT * FROM blocks WHERE part = ? ORDER BY start", (part,))
+        return [Block(*row) for row in rows]
 
     def rows(self, roles: Iterable[Role]) -> dict[int, int]:
-        """How many rows each source has in the frames of some files; 0 is for those of no source."""
-        sql = """SELECT source, sum(rows) FROM frames JOIN parts ON parts.number = part
+        """How many rows each source has in the blocks of some files; 0 is for those of no source."""
+        sql = """SELECT source, sum(rows) FROM blocks JOIN parts ON parts.number = part
             WHERE role IN (SELECT value FROM json_each(?)) GROUP BY source"""
         return dict(self._db.execute(sql, (msgspec.json.encode(list(roles)).decode(),)).fetchall())
 
     def has_rows(self, source: int, first: int, last: int) -> bool:
         """Whether a source may have rows on disk with ids from `first` to `last`."""
-        sql = "SELECT 1 FROM frames WHERE source IN (?, 0) AND last >= ? AND first <= ? LIMIT 1"
+        sql = "SELECT 1 FROM blocks WHERE source IN (?, 0) AND last >= ? AND first <= ? LIMIT 1"
         return self._one(sql, source, first, last) is not None
 
     # ── what is left to others, and what nobody claims ──
@@ -332,7 +334,7 @@ class Journal:
 
     def strays(self, ids: list[str]) -> set[str]:
         """Those of these ids that were written outside of the rule."""
-        return {found for (found,) in among(self._db, "SELECT id FROM strays WHERE id IN", ids)}
+        return {found for (found,) in sql_in(self._db, "SELECT id FROM strays WHERE id IN", ids)}
 
     # ── reading again ──
 
@@ -361,7 +363,7 @@ class Journal:
 
     def changed(self, ids: Iterable[str]) -> dict[str, Row]:
         """The changed messages among these."""
-        found = among(self._db, "SELECT id, raw FROM changed WHERE id IN", ids)
+        found = sql_in(self._db, "SELECT id, raw FROM changed WHERE id IN", ids)
         return {its: row_of(raw) for its, raw in found}
 
     def has_changed(self, first: int, last: int) -> bool:
@@ -382,12 +384,12 @@ class Journal:
         """Changed messages that have taken their places."""
         self._db.executemany("DELETE FROM changed WHERE id = ?", [(each,) for each in ids])
 
-    def vanish(self, source: int, ids: Iterable[int], now: int) -> None:
+    def mark_deleted(self, source: int, ids: Iterable[int], now: int) -> None:
         """Ids that the service does not show any more."""
         rows = [(each, source, now) for each in ids]
         self._db.executemany("INSERT OR IGNORE INTO vanished(id, source, noticed) VALUES(?, ?, ?)", rows)
 
-    def reappear(self, first: int, last: int, shown: Iterable[int]) -> None:
+    def undelete(self, first: int, last: int, shown: Iterable[int]) -> None:
         """Ids in a span that are shown again."""
         rows = self._db.execute("SELECT id FROM vanished WHERE id BETWEEN ? AND ?", (first, last)).fetchall()
         again = {found for (found,) in rows}.intersection(shown) if rows else ()

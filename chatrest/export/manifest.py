@@ -2,7 +2,7 @@
 
 `manifest.json` is written anew, in one moment, when a run begins and when it ends. It calls an export
 complete only where every source was walked to the frozen end, and nothing that two sources share is missing.
-A part that grew has a hash a frame, in order: frames lie one after the other from the file's beginning.
+A part that grew has a hash a block, in order: blocks lie one after the other from the file's beginning.
 """
 
 import hashlib
@@ -15,7 +15,7 @@ from msgspec import Raw, Struct, structs
 from ..errors import ChatRestError
 from .archive import MANIFEST, Archive
 from .disk import Disk, named, sync_folder
-from .journal import Frame, Known, Part
+from .journal import Block, DataFile, SourceState
 from .report import Report
 
 NAME: Final = MANIFEST
@@ -34,8 +34,8 @@ class PartEntry(Struct, frozen=True, omit_defaults=True):
     first_id: str | None
     last_id: str | None
     sha256: str
-    """Of the file where it has no frames; else of the frames' hashes, one after the other, as bytes."""
-    frames: list[tuple[int, int, str]] = []
+    """Of the file where it has no blocks; else of the blocks' hashes, one after the other, as bytes."""
+    blocks: list[tuple[int, int, str]] = []
     """(bytes, messages, SHA-256 of the bytes) of each."""
 
 
@@ -104,7 +104,7 @@ def write(archive: Archive, report: Report) -> None:
     manifest.until = None if report.until is None else str(report.until)
     manifest.sources = list(_sources(archive))
     parts = [part for part in archive.journal.parts() if part.size]
-    manifest.parts = [entry_of(part, archive.journal.frames(part.number)) for part in parts]
+    manifest.parts = [entry_of(part, archive.journal.blocks(part.number)) for part in parts]
     manifest.messages = report.messages
     _put(archive, manifest)
 
@@ -138,28 +138,28 @@ def _sources(archive: Archive) -> Any:
         yield _source(archive, known, counts.get(known.number, 0))
 
 
-def _source(archive: Archive, known: Known, messages: int) -> SourceEntry:
+def _source(archive: Archive, known: SourceState, messages: int) -> SourceEntry:
     spans = archive.journal.spans(known.number)
     covered = [(str(span.first), str(span.last)) for span in spans]
     return SourceEntry([known.source.kind, *known.source.names], known.state, messages, covered, known.error)
 
 
-def entry_of(part: Part, frames: list[Frame]) -> PartEntry:
+def entry_of(part: DataFile, blocks: list[Block]) -> PartEntry:
     """What a manifest says of a file, of the journal's words."""
-    ids = [edge for frame in frames for edge in (frame.first, frame.last) if edge]
+    ids = [edge for block in blocks for edge in (block.first, block.last) if edge]
     digest, kept = part.digest, list[tuple[int, int, str]]()
     if digest is None:
-        digest = hashlib.sha256(b"".join(frame.digest for frame in frames)).digest()
-        kept = [(frame.size, frame.rows, frame.digest.hex()) for frame in frames]
+        digest = hashlib.sha256(b"".join(block.digest for block in blocks)).digest()
+        kept = [(block.size, block.rows, block.digest.hex()) for block in blocks]
     return PartEntry(
         name=part.name,
         role=part.role,
         bytes=part.size,
-        messages=sum(frame.rows for frame in frames),
+        messages=sum(block.rows for block in blocks),
         first_id=str(min(ids)) if ids else None,
         last_id=str(max(ids)) if ids else None,
         sha256=digest.hex(),
-        frames=kept,
+        blocks=kept,
     )
 
 

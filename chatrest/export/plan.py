@@ -15,7 +15,7 @@ from ..core.endpoint import check_acting_user, segment
 from ..errors import RequestInvalidError
 from ..queries.messages import MessageQuery
 from ..times import to_seconds
-from .sources import Source, pair_of
+from .ownership import Source, pair_of
 
 T = TypeVar("T")
 
@@ -67,7 +67,7 @@ class Plan(Struct, frozen=True, kw_only=True, dict=True, forbid_unknown_fields=T
       of messages, GET /messages.
     - `since` and `until`, both included, limit the export to messages sent in that time. Each is an aware
       datetime, a date, or a timestamp in the service's unit. A date is a day in UTC: `since` begins with its
-      first second, `until` ends with its last one. Kept as timestamps.
+      first second, `until` ends with its last one. CommitStats as timestamps.
     - `query` holds further filters. Page sizes, positions and times are not allowed in it.
     - `format` is `ndjson`, `parquet` or `sqlite`; `compress` is `none`, `gzip` or `zstd`; `partition` is
       `source` (a file per source) or `month`. None is the format's default: `ndjson` is not compressed and

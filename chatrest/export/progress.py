@@ -30,7 +30,7 @@ class Progress:
         self.phase = "beginning"
         """The step of the run, in words."""
         self.jobs = 0
-        """Parts of sources that wait to be read."""
+        """ParquetParts of sources that wait to be read."""
         self.ids = 0
         """The size of the range of ids to be read, over all sources; 0 where the service does not tell."""
         self.covered = 0

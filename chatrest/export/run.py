@@ -23,17 +23,17 @@ from ..errors import ChatRestError, NotFoundError
 from ..models.message import Message
 from ..session import AsyncSession
 from .archive import Archive
-from .asking import ago, newest, users
-from .crew import WORKERS, Crew
-from .ids import number
-from .jobs import Job
-from .journal import Known
+from .deferred_ids import is_settled, orphans, settled
+from .discovery import ago, newest, users
+from .in_thread import in_thread
+from .job_queue import Job
+from .journal import SourceState
+from .message_ids import number
+from .ownership import OwnershipRules, Source
 from .progress import Progress
 from .report import Failure, Report
-from .settle import is_settled, orphans, settled
-from .sources import Claims, Source
 from .spans import holes
-from .threads import in_thread
+from .worker_pool import WORKERS, WorkerPool
 from .workspace import LAST
 
 ROUNDS: Final = 4
@@ -61,10 +61,10 @@ class Run:
         self._progress = progress
         self._recheck = recheck
         self._now = now
-        self._claims = Claims()
-        self._crew = Crew(self._session, archive, self._claims, progress, workers)
+        self._claims = OwnershipRules()
+        self._pool = WorkerPool(self._session, archive, self._claims, progress, workers)
         self._listed: set[Source] = set()
-        self._known: list[Known] = []
+        self._known: list[SourceState] = []
         self._until = LAST
 
     async def result(self) -> Report:
@@ -79,7 +79,7 @@ class Run:
             jobs = list(self._jobs(whole=count == ROUNDS - 1))
             if not jobs:
                 break
-            await self._crew.walk(jobs)
+            await self._pool.walk(jobs)
             self._note_lists_by_time()
             if self._plan.all_users:
                 await self._learn_sources()
@@ -106,7 +106,7 @@ class Run:
             # In an order that is the same whichever page a user was on.
             self._journal.add_sources([*self._plan.sources, *sorted(self._listed, key=str)])
         every = self._journal.sources()
-        self._crew.by_time.update(msgspec.json.decode(self._journal["by_time"] or "[]", type=set[int]))
+        self._pool.by_time.update(msgspec.json.decode(self._journal["by_time"] or "[]", type=set[int]))
         for known in every:  # a user that is gone may come back: what is its own stays so
             self._claims.add(known.source)
         self._known = [known for known in every if known.state != "gone"]
@@ -114,9 +114,9 @@ class Run:
 
     def _note_lists_by_time(self) -> None:
         """Note which lists go by time: the next run has to read all of them, too."""
-        if self._crew.by_time:
+        if self._pool.by_time:
             with self._journal.transaction():
-                self._journal["by_time"] = msgspec.json.encode(sorted(self._crew.by_time)).decode()
+                self._journal["by_time"] = msgspec.json.encode(sorted(self._pool.by_time)).decode()
 
     def _begin_recheck(self, last: Message | None) -> None:
         """Notes what is to be read again: so many seconds before the newest message, where it ends by now."""
@@ -135,21 +135,21 @@ class Run:
         """What is left to be read, holes between intervals first."""
         ends: list[Job] = []
         for known in self._known:
-            if known.number in self._crew.failed:
+            if known.number in self._pool.failed:
                 continue
-            if known.number in self._crew.by_time:
+            if known.number in self._pool.by_time:
                 yield from self._whole_list(known)
                 continue
             its = list(self._holes(known, whole=whole))
-            if known.number in self._crew.ended:  # the open end alone is done
+            if known.number in self._pool.ended:  # the open end alone is done
                 its = its[:-1]
             yield from its[:-1]
             ends += its[-1:]
         yield from ends
 
-    def _whole_list(self, known: Known) -> Iterator[Job]:
+    def _whole_list(self, known: SourceState) -> Iterator[Job]:
         """A list that goes by time: ids do not tell what is new in it, so each run reads all of it."""
-        if known.number not in self._crew.ended:
+        if known.number not in self._pool.ended:
             yield Job(
                 number=known.number, source=known.source, after=0, until=self._until, mode="compare",
                 whole=True, by_time=True,
@@ -159,9 +159,9 @@ class Run:
         """What is to be read again."""
         left = self._journal.rechecks()
         for known in self._known:
-            if known.number in left and known.number not in self._crew.failed:
+            if known.number in left and known.number not in self._pool.failed:
                 since, after, until, at = left[known.number]
-                by_time = known.number in self._crew.by_time
+                by_time = known.number in self._pool.by_time
                 again = {"after": 0 if by_time else after, "until": until, "at": at, "since": since}
                 yield Job(
                     number=known.number,
@@ -183,12 +183,12 @@ class Run:
             whole=True,
                 guessed=first > 1)
             for source, first, last in spans
-            if source not in self._crew.by_time  # all of it was read
+            if source not in self._pool.by_time  # all of it was read
         ]  # fmt: skip
         if jobs:  # where the service refuses the places, what the recheck said stands
-            await self._crew.walk(jobs)
+            await self._pool.walk(jobs)
 
-    def _holes(self, known: Known, *, whole: bool) -> Iterator[Job]:
+    def _holes(self, known: SourceState, *, whole: bool) -> Iterator[Job]:
         for hole in holes(self._journal.spans(known.number), self._until):
             held = self._archive.may_hold(known.number, hole.after + 1, hole.until)
             yield Job(
@@ -198,9 +198,9 @@ class Run:
                 until=hole.until,
                 at=hole.at,
                 mode="compare" if held else "fresh",
-                whole=whole or held or known.number in self._crew.unsplit,
+                whole=whole or held or known.number in self._pool.unsplit,
                 guessed=bool(hole.after and not hole.at),
-                from_start=self._crew.starts_over(known.number, hole, whole=whole),
+                from_start=self._pool.starts_over(known.number, hole, whole=whole),
             )
 
     async def _settle(self) -> None:
@@ -214,34 +214,34 @@ class Run:
             Job(number=each.source, source=sources[each.source], after=each.first - 1, until=each.last,
                 mode="adopt", whole=True, guessed=each.first > 1)
             for each in found
-            if each.source not in self._crew.failed
+            if each.source not in self._pool.failed
         ]  # fmt: skip
         await self._walk_again(jobs)
-        if len(jobs) == len(found) and not any(job.number in self._crew.failed for job in jobs):
+        if len(jobs) == len(found) and not any(job.number in self._pool.failed for job in jobs):
             settled(self._archive)
 
     async def _walk_again(self, jobs: list[Job]) -> None:
         """Reads what was read before; where the service refuses a place, the list from its start."""
-        self._crew.unsplit.clear()
-        self._crew.refused.clear()
+        self._pool.unsplit.clear()
+        self._pool.refused.clear()
         if jobs:
-            await self._crew.walk(jobs)
-        crew = self._crew
-        refused = crew.unsplit | crew.refused
+            await self._pool.walk(jobs)
+        pool = self._pool
+        refused = pool.unsplit | pool.refused
         again = [
-            structs.replace(job, from_start=True) for job in jobs if job.number in refused - crew.by_time
+            structs.replace(job, from_start=True) for job in jobs if job.number in refused - pool.by_time
         ]
         for job in jobs:
-            if job.number in crew.by_time and not job.by_time:
+            if job.number in pool.by_time and not job.by_time:
                 after = 0 if job.mode == "recheck" else job.after
                 again.append(structs.replace(job, by_time=True, after=after))
         if again:
-            await crew.walk(again)
+            await pool.walk(again)
 
     # ── what has come of it ──
 
     def _reported(self, amended: int) -> Report:
-        kept, crew, journal = self._crew.kept, self._crew, self._journal
+        kept, pool, journal = self._pool.kept, self._pool, self._journal
         report = Report(
             until=None if self._until == LAST else self._until,
             written=kept.written,
@@ -252,25 +252,25 @@ class Run:
         )
         with journal.transaction():
             for known in self._known:
-                self._note(known, crew.failed.get(known.number), report)
+                self._note(known, pool.failed.get(known.number), report)
         report.sources = len(self._known) - len(report.gone)
-        if any(known.number not in crew.failed for known in self._unwalked()):
+        if any(known.number not in pool.failed for known in self._unwalked()):
             report.reasons.append("some sources are not walked to their end; run it again")
         if not is_settled(self._archive):
             report.reasons.append("some messages that two sources hold could not be read from either")
         report.complete = not report.failed and not report.reasons
         return report
 
-    def _unwalked(self) -> Iterator[Known]:
+    def _unwalked(self) -> Iterator[SourceState]:
         rechecks = self._journal.rechecks()
         for known in self._known:
             left = holes(self._journal.spans(known.number), self._until)
-            if known.number in self._crew.ended:
+            if known.number in self._pool.ended:
                 left = left[:-1]
             if left or known.number in rechecks:
                 yield known
 
-    def _note(self, known: Known, error: ChatRestError | None, report: Report) -> None:
+    def _note(self, known: SourceState, error: ChatRestError | None, report: Report) -> None:
         """What has become of a source."""
         if error is None:
             self._journal.mark(known.number, "open")

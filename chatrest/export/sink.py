@@ -11,9 +11,9 @@ from typing import Protocol
 
 from ..core.rows import Row
 from ..errors import RequestInvalidError
+from .formats.compression import compression
+from .ownership import Source
 from .plan import Plan
-from .sinks.packing import packing
-from .sources import Source
 from .workspace import LAST, MissingIds, StoredRow, Workspace
 
 
@@ -25,7 +25,7 @@ class Sink(Protocol):
         """Whether a row that is there already may be added again: then it takes the place of the old one,
         which is kept as a version."""
 
-    def repair(self) -> list[MissingIds]:
+    def recover(self) -> list[MissingIds]:
         """Brings the disk to what the journal says: torn ends are cut off. What it lacks is lost."""
 
     def add(self, number: int, source: Source, rows: list[Row]) -> int:
@@ -34,24 +34,24 @@ class Sink(Protocol):
     def flush(self) -> None:
         """All that was taken is on the disk, and survives a loss of power."""
 
-    def forget(self) -> None:
+    def rollback(self) -> None:
         """What was taken since the last commit never happened."""
 
-    def stored(self, first: int = 0, last: int = LAST, since: int = 0) -> Iterator[StoredRow]:
+    def scan(self, first: int = 0, last: int = LAST, since: int = 0) -> Iterator[StoredRow]:
         """The rows on disk, each once: at least those from id `first` to `last`, sent at `since` or later.
 
-        Costs the reading of the frames that may hold one; memory for a frame. A row that has no number for an
+        Costs the reading of the blocks that may hold one; memory for a block. A row that has no number for an
         id, or tells no time, is always among them.
         """
 
     def counts(self) -> dict[int, int]:
         """How many messages are on disk, by the number of the source that wrote them."""
 
-    def amend(self) -> int:
+    def apply_updates(self) -> int:
         """Messages in the journal's table `changed` take the places of their older versions, which are kept;
         how many. Survives a crash at any point. Called outside of a transaction."""
 
-    def relieve(self) -> None:
+    def maintain(self) -> None:
         """A moment between two batches, for what need not wait for the end; outside of a transaction."""
 
     def finish(self) -> None:
@@ -66,21 +66,21 @@ def check_installed(plan: Plan) -> None:
     if plan.format == "parquet" and find_spec("pyarrow") is None:
         raise RequestInvalidError("format = 'parquet': it needs the extra: pip install 'chatrest[parquet]'")
     if plan.format == "ndjson":
-        packing(plan.compress or "none")
+        compression(plan.compress or "none")
 
 
 def sink_of(plan: Plan, workspace: Workspace) -> Sink:
     """The sink of the plan's format; `RequestInvalidError` where what it needs is not installed."""
     match plan.format:
         case "ndjson":
-            from .sinks.ndjson import NdjsonSink
+            from .formats.ndjson import NdjsonSink
 
             return NdjsonSink(plan, workspace)
         case "parquet":
-            from .sinks.parquet import ParquetSink
+            from .formats.parquet import ParquetSink
 
             return ParquetSink(plan, workspace)
         case "sqlite":
-            from .sinks.database import DatabaseSink
+            from .formats.sqlite import DatabaseSink
 
             return DatabaseSink(plan, workspace)

@@ -12,14 +12,14 @@ from ..core.arguments import check, check_count
 from ..errors import RequestInvalidError
 from ..session import AsyncSession
 from .archive import Archive
-from .crew import WORKERS
 from .disk import Disk
+from .in_thread import in_thread
 from .manifest import unfinished, write
 from .plan import Plan
 from .progress import Progress
 from .report import Report
 from .run import Run
-from .threads import in_thread
+from .worker_pool import WORKERS
 
 
 async def export(

@@ -5,7 +5,7 @@ from typing import Final, NamedTuple
 
 from ..core.rows import Row
 from .disk import Disk, OpenFiles
-from .journal import Frame, Journal
+from .journal import Block, Journal
 
 LAST: Final = (1 << 63) - 1
 """No id is higher."""
@@ -37,8 +37,8 @@ class MissingIds(NamedTuple):
     last: int
 
 
-def missing_with(frame: Frame) -> MissingIds:
-    """The ids that are missing where a frame is. Its rows without a number for an id may stand anywhere, in
+def missing_with(block: Block) -> MissingIds:
+    """The ids that are missing where a block is. Its rows without a number for an id may stand anywhere, in
     any source's list.
     """
-    return MissingIds(0, 1, LAST) if frame.loose > 1 else MissingIds(frame.source, frame.first, frame.last)
+    return MissingIds(0, 1, LAST) if block.loose > 1 else MissingIds(block.source, block.first, block.last)

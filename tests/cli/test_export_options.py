@@ -12,7 +12,7 @@ from chatrest import MessageQuery, RequestInvalidError
 from chatrest.cli import export as command_module
 from chatrest.cli.export import FORMATS, NOT_A_FILTER, WORKERS, export
 from chatrest.cli.filters import FilterOption
-from chatrest.export import Plan, crew, plan as plans
+from chatrest.export import Plan, plan as plans, pool
 from tests.commands import Run
 
 from .conftest import error_line
@@ -42,7 +42,7 @@ def test_the_choices_are_those_of_a_plan() -> None:
         assert isinstance(choice, click.Choice)
         assert tuple(choice.choices) == choices
     assert set(NOT_A_FILTER) == set(plans._NOT_A_FILTER)
-    assert crew.WORKERS == WORKERS
+    assert pool.WORKERS == WORKERS
 
 
 @pytest.mark.parametrize(

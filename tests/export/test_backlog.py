@@ -6,15 +6,15 @@ import random
 import pytest
 
 from chatrest.export import backlog as backlogs
-from chatrest.export.archive import Taken
+from chatrest.export.archive import FetchedPage
 from chatrest.export.backlog import Backlog
-from chatrest.export.sources import Source
+from chatrest.export.ownership import Source
 
 pytestmark = pytest.mark.usefixtures("tidy")
 
 
-def page(number: int, size: int = 10) -> Taken:
-    return Taken(number=number, source=Source("user", ("a",)), after=0, last=1, bytes=size)
+def page(number: int, size: int = 10) -> FetchedPage:
+    return FetchedPage(number=number, source=Source("user", ("a",)), after=0, last=1, bytes=size)
 
 
 async def turns(count: int = 5) -> None:

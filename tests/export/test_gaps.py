@@ -128,11 +128,11 @@ async def test_a_gap_is_read_again_so_what_was_edited_in_it_is_found(name: str, 
 @pytest.mark.parametrize(
     "statements",
     [
-        ["DELETE FROM frames"],
-        ["DELETE FROM frames WHERE start = 0"],
-        ["DELETE FROM frames WHERE start > 0"],
-        ["DELETE FROM frames", "DELETE FROM covered"],
-        ["DELETE FROM frames", *COVERED["a hole in each"]],
+        ["DELETE FROM blocks"],
+        ["DELETE FROM blocks WHERE start = 0"],
+        ["DELETE FROM blocks WHERE start > 0"],
+        ["DELETE FROM blocks", "DELETE FROM covered"],
+        ["DELETE FROM blocks", *COVERED["a hole in each"]],
     ],
     ids=str,
 )
@@ -156,7 +156,7 @@ async def test_frames_out_of_order_that_were_deleted_are_told_of_anew(
     monkeypatch.setattr(jobs, "WORTH", 1)
     async with served(400) as service:
         await export(service.session, tmp_path / "out", Plan(everything=True, **shape))
-        cut(tmp_path / "out", "DELETE FROM frames", *COVERED["a hole in each"])
+        cut(tmp_path / "out", "DELETE FROM blocks", *COVERED["a hole in each"])
         report = await export(service.session, tmp_path / "out")
         assert report.complete, report
         assert_whole(tmp_path / "out", service.expected())
@@ -209,7 +209,7 @@ async def test_files_that_were_harmed_are_read_again(
 
 
 @pytest.mark.parametrize("harm", [remove, empty, shorten, halve, lengthen])
-@pytest.mark.parametrize("statements", [["DELETE FROM frames"], ["DELETE FROM frames", *COVERED["a row"]]])
+@pytest.mark.parametrize("statements", [["DELETE FROM blocks"], ["DELETE FROM blocks", *COVERED["a row"]]])
 @few
 async def test_files_that_were_harmed_and_are_not_told_of(
     statements: list[str], harm: Callable[[Path], None], shape: dict[str, Any], tmp_path: Path
@@ -331,8 +331,8 @@ async def loud_or_whole(service: Served, out: Path) -> Report | None:
         pytest.param(["DELETE FROM parts WHERE number = 2"], remove),
         (["UPDATE parts SET size = size - 30 WHERE number = 2"], leave_alone),
         (["UPDATE parts SET size = 0 WHERE number = 2"], leave_alone),
-        (["UPDATE frames SET size = size - 3 WHERE part = 2"], leave_alone),
-        (["UPDATE frames SET start = start + 3 WHERE part = 2"], leave_alone),
+        (["UPDATE blocks SET size = size - 3 WHERE part = 2"], leave_alone),
+        (["UPDATE blocks SET start = start + 3 WHERE part = 2"], leave_alone),
     ],
     ids=lambda each: each.__name__ if callable(each) else str(each),
 )

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from chatrest.core.rows import UNKNOWN, Row
-from chatrest.export.ids import key_of, number, span, times
+from chatrest.export.message_ids import key_of, number, span, times
 
 some = settings(max_examples=100, deadline=None, database=None)
 

@@ -1,4 +1,4 @@
-"""Jobs: none is lost, none is done twice, and whoever is idle gets a part of what is left."""
+"""JobQueue: none is lost, none is done twice, and whoever is idle gets a part of what is left."""
 
 import asyncio
 import random
@@ -6,8 +6,8 @@ import random
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from chatrest.export.jobs import WORTH, Job, Jobs, split
-from chatrest.export.sources import Source
+from chatrest.export.job_queue import WORTH, Job, JobQueue, split
+from chatrest.export.ownership import Source
 
 some = settings(max_examples=150, deadline=None, database=None)
 USER = Source("user", ("a",))
@@ -29,7 +29,7 @@ async def turns(count: int = 5) -> None:
 
 async def test_jobs_are_taken_in_their_order_and_then_nothing_is_left() -> None:
     many = [job(i) for i in range(3)]
-    jobs = Jobs(many)
+    jobs = JobQueue(many)
     assert len(jobs) == 3
     assert [await jobs.take() for _ in many] == many
     assert len(jobs) == 0
@@ -39,11 +39,11 @@ async def test_jobs_are_taken_in_their_order_and_then_nothing_is_left() -> None:
 
 
 async def test_without_any_job_nobody_waits() -> None:
-    assert await Jobs([]).take() is None
+    assert await JobQueue([]).take() is None
 
 
 async def test_whoever_finds_nothing_waits_while_somebody_may_still_give_some_away() -> None:
-    jobs = Jobs([job()])
+    jobs = JobQueue([job()])
     assert await jobs.take() is not None
     assert not jobs.wanted
     idle = asyncio.create_task(jobs.take())
@@ -64,7 +64,7 @@ async def test_whoever_finds_nothing_waits_while_somebody_may_still_give_some_aw
 
 
 async def test_all_who_wait_go_home_when_the_last_job_is_done() -> None:
-    jobs = Jobs([job()])
+    jobs = JobQueue([job()])
     await jobs.take()
     idle = [asyncio.create_task(jobs.take()) for _ in range(9)]
     await turns()
@@ -74,7 +74,7 @@ async def test_all_who_wait_go_home_when_the_last_job_is_done() -> None:
 
 @pytest.mark.parametrize("before", [True, False])
 async def test_a_cancelled_waiter_takes_no_job_with_it(before: bool) -> None:
-    jobs, other = Jobs([job()]), job(50)
+    jobs, other = JobQueue([job()]), job(50)
     await jobs.take()
     first, second = asyncio.create_task(jobs.take()), asyncio.create_task(jobs.take())
     await turns()
@@ -97,7 +97,7 @@ async def test_workers_that_split_and_yield_at_random_cover_every_id_once(seed: 
     dice, walked = random.Random(seed), list[int]()
     many = [job(i * 1000, i * 1000 + dice.randrange(1, 1000)) for i in range(4)]
     expected = [each for its in many for each in range(its.after + 1, its.until + 1)]
-    jobs = Jobs(many)
+    jobs = JobQueue(many)
 
     async def work() -> None:
         while (its := await jobs.take()) is not None:

@@ -36,7 +36,7 @@ def test_changed_messages_wait_with_their_newest_bytes_until_they_are_applied(jo
 
 
 def test_what_vanished_is_told_once_and_in_order(journal: Journal) -> None:
-    journal.vanish(1, [9, 2**63 - 2, 7], 1000)
-    journal.vanish(2, [7, 8], 2000)
-    journal.vanish(2, [], 3000)
+    journal.mark_deleted(1, [9, 2**63 - 2, 7], 1000)
+    journal.mark_deleted(2, [7, 8], 2000)
+    journal.mark_deleted(2, [], 3000)
     assert journal.vanished() == [7, 8, 9, 2**63 - 2]

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given, settings, strategies as st
 
 from chatrest.export.journal import Journal
-from chatrest.export.sources import Source, pair_of
+from chatrest.export.ownership import Source, pair_of
 from chatrest.export.spans import Span
 from tests.journals import MEMORY, USERS, by_hand, some
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import example, given, settings, strategies as st
 
 from chatrest.core.rows import UNKNOWN, Row
-from chatrest.export.names import MILLISECONDS, UNDATED, by_month, file_name, month, seconds, source_name
-from chatrest.export.sources import Source, pair_of
+from chatrest.export.file_names import MILLISECONDS, UNDATED, by_month, file_name, month, seconds, source_name
+from chatrest.export.ownership import Source, pair_of
 
 some = settings(max_examples=200, deadline=None, database=None)
 texts = st.text(st.characters(codec=None, categories=None), max_size=60)

@@ -9,8 +9,8 @@ from hypothesis import given, settings, strategies as st
 from chatrest import MessageQuery
 from chatrest.errors import RequestInvalidError
 from chatrest.export import Plan
+from chatrest.export.ownership import Source, pair_of
 from chatrest.export.plan import COMPRESS, FORMATS, PARTITIONS
-from chatrest.export.sources import Source, pair_of
 
 some = settings(max_examples=120, deadline=None, database=None)
 uids = st.text(st.characters(codec="utf-8", exclude_categories=["Cc", "Cs"]), min_size=1, max_size=6).filter(

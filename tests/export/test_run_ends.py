@@ -142,7 +142,7 @@ class FullJournal:
 @pytest.mark.parametrize(
     "statement",
     [
-        "INSERT INTO frames",
+        "INSERT INTO blocks",
         pytest.param("COMMIT"),
         pytest.param("INSERT OR IGNORE INTO sources"),
         pytest.param("UPDATE sources"),

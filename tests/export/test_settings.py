@@ -7,7 +7,7 @@ import pytest
 
 from chatrest import MessageQuery
 from chatrest.export import Plan
-from chatrest.export.settings import difference, timestamp_words
+from chatrest.export.plan_difference import difference, timestamp_words
 
 
 @pytest.mark.parametrize(

@@ -6,10 +6,10 @@ from hypothesis import given, settings, strategies as st
 
 from chatrest.core.rows import row_of
 from chatrest.export import Plan
-from chatrest.export.archive import Archive, Taken
+from chatrest.export.archive import Archive, FetchedPage
+from chatrest.export.deferred_ids import is_settled, orphans, settled
 from chatrest.export.journal import Balance
-from chatrest.export.settle import is_settled, orphans, settled
-from chatrest.export.sources import Source
+from chatrest.export.ownership import Source
 
 ANN, BOB = Source("user", ("ann",)), Source("user", ("bob",))
 
@@ -21,9 +21,11 @@ def opened(path: Path) -> Archive:
     return archive
 
 
-def page(number: int, after: int, last: int, writes: range, theirs: list[int], shared: list[int]) -> Taken:
+def page(
+    number: int, after: int, last: int, writes: range, theirs: list[int], shared: list[int]
+) -> FetchedPage:
     rows = [row_of(b'{"id":"%d","sentAt":1}' % each) for each in writes]
-    return Taken(
+    return FetchedPage(
         number=number, source=(ANN, BOB)[number - 1], after=after, last=last, rows=rows, theirs=theirs,
         shared=shared,
     )  # fmt: skip

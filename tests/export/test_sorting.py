@@ -3,13 +3,13 @@
 from hypothesis import given, settings, strategies as st
 
 from chatrest.core.rows import UNKNOWN, Row
-from chatrest.export.ids import key_of, number
-from chatrest.export.sorting import Sorted, Window, cut, sort_out
-from chatrest.export.sources import Claims, Source, Whose
+from chatrest.export.message_ids import key_of, number
+from chatrest.export.ownership import Ownership, OwnershipRules, Source
+from chatrest.export.page_partition import PagePartition, Window, cut, partition_page
 
 some = settings(max_examples=100, deadline=None, database=None)
 ALICE, BOB, GROUP = (Source(kind, (name,)) for kind, name in [("user", "a"), ("user", "b"), ("group", "g")])  # type: ignore[arg-type]
-CLAIMS = Claims([ALICE, BOB, GROUP])
+CLAIMS = OwnershipRules([ALICE, BOB, GROUP])
 MEMBERS = [
     ("a", "x", "user"), ("a", "b", "user"), ("b", "a", "user"), ("x", "b", "user"), ("a", "g", "group"),
     ("x", "g", "group"), ("x", "y", "user"), ("a", "y", ""), ("", "", ""),
@@ -61,26 +61,26 @@ def test_every_row_is_written_or_left_to_another_and_the_accounts_tell_which(
     rows: list[Row], source: Source
 ) -> None:
     judge = CLAIMS.of(source)
-    found = sort_out(rows, judge)
+    found = partition_page(rows, judge)
     numbered = [(number(row.id), judge(row), row) for row in rows]
-    theirs = [each for each, whose, _ in numbered if each is not None and whose is Whose.THEIRS]
-    shared = [each for each, whose, _ in numbered if each is not None and whose is Whose.SHARED]
+    theirs = [each for each, whose, _ in numbered if each is not None and whose is Ownership.FOREIGN]
+    shared = [each for each, whose, _ in numbered if each is not None and whose is Ownership.SHARED]
     assert found.theirs == theirs
     assert found.shared == shared
     assert found.rows == [row for row in rows if number(row.id) not in theirs]
-    loose = {key_of(row) for each, whose, row in numbered if each is None or whose is Whose.NOBODYS}
-    assert found.nobodys == loose
+    loose = {key_of(row) for each, whose, row in numbered if each is None or whose is Ownership.UNCLAIMED}
+    assert found.unclaimed == loose
 
 
 def test_a_row_that_cannot_be_noted_by_its_number_is_written_by_whoever_sees_it() -> None:
     row = Row("m-1", "", "a", "g", "group")
-    assert CLAIMS.of(ALICE)(row) is Whose.THEIRS
-    assert sort_out([row], CLAIMS.of(ALICE)) == Sorted([row], frozenset({"m-1"}), [], [])
+    assert CLAIMS.of(ALICE)(row) is Ownership.FOREIGN
+    assert partition_page([row], CLAIMS.of(ALICE)) == PagePartition([row], frozenset({"m-1"}), [], [])
 
 
 def test_a_page_of_ones_own_is_handed_on_as_it_is() -> None:
     rows = [Row("1", "", "a", "x", "user"), Row("2", "", "a", "y", "user")]
-    assert sort_out(rows, CLAIMS.of(ALICE)).rows is rows
+    assert partition_page(rows, CLAIMS.of(ALICE)).rows is rows
     assert cut(rows, 0, 2)[0] is rows
     assert Window().within(rows) is rows
-    assert sort_out([], CLAIMS.of(ALICE)) == Sorted([], frozenset(), [], [])
+    assert partition_page([], CLAIMS.of(ALICE)) == PagePartition([], frozenset(), [], [])

@@ -13,7 +13,7 @@ from chatrest.core.endpoint import Call
 from chatrest.core.paging import PageSizes
 from chatrest.core.rows import Row
 from chatrest.export import sources as ownership
-from chatrest.export.sources import Claims, Source, Whose, pair_of
+from chatrest.export.ownership import Ownership, OwnershipRules, Source, pair_of
 from chatrest.export.spans import Hole
 from chatrest.resources.messages import Messages
 
@@ -52,17 +52,17 @@ def is_served(source: Source, row: Row) -> bool:
 @some
 @given(plans, messages)
 def test_of_those_that_claim_a_message_exactly_one_writes_it(plan: list[Source], row: Row) -> None:
-    claims = Claims(plan)
+    claims = OwnershipRules(plan)
     found = {source: claims.of(source)(row) for source in plan}
     served = [source for source in plan if is_served(source, row)]
-    writers = [source for source in plan if found[source] in (Whose.MINE, Whose.SHARED)]
+    writers = [source for source in plan if found[source] in (Ownership.OWN, Ownership.SHARED)]
     if not served:
-        assert set(found.values()) <= {Whose.NOBODYS}
+        assert set(found.values()) <= {Ownership.UNCLAIMED}
         return
     assert len(writers) == 1
     assert writers[0] in served
-    assert found[writers[0]] is (Whose.SHARED if len(served) > 1 else Whose.MINE)
-    assert all(found[source] is Whose.THEIRS for source in plan if source not in writers)
+    assert found[writers[0]] is (Ownership.SHARED if len(served) > 1 else Ownership.OWN)
+    assert all(found[source] is Ownership.FOREIGN for source in plan if source not in writers)
 
 
 @some
@@ -71,7 +71,7 @@ def test_the_surer_one_goes_first_and_among_users_the_one_known_longer(plan: lis
     order = ["everything", "group", "pair", "user"]
     served = [source for source in plan if is_served(source, row)]
     expected = sorted(served, key=lambda source: (order.index(source.kind), plan.index(source)))
-    assert Claims(plan).claimants(row.sender, row.receiver, row.receiver_type) == expected
+    assert OwnershipRules(plan).claimants(row.sender, row.receiver, row.receiver_type) == expected
 
 
 @some
@@ -80,7 +80,7 @@ def test_the_surer_one_goes_first_and_among_users_the_one_known_longer(plan: lis
 def test_users_who_come_later_take_nothing_from_those_who_were_there(
     plan: list[Source], later: list[str], row: Row
 ) -> None:
-    claims = Claims(plan)
+    claims = OwnershipRules(plan)
     before = claims.claimants(row.sender, row.receiver, row.receiver_type)
     for source in [*(Source("user", (name,)) for name in later), *plan]:
         claims.add(source)
@@ -91,7 +91,7 @@ def test_users_who_come_later_take_nothing_from_those_who_were_there(
 @some
 @given(plans, st.lists(messages, max_size=12))
 def test_a_judge_that_forgets_judges_as_before(plan: list[Source], rows: list[Row]) -> None:
-    claims = Claims(plan)
+    claims = OwnershipRules(plan)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(ownership, "_KEPT", 2)
         for source in plan:
@@ -101,17 +101,17 @@ def test_a_judge_that_forgets_judges_as_before(plan: list[Source], rows: list[Ro
 
 def test_what_somebody_writes_to_themselves_is_theirs_alone() -> None:
     row = Row(sender="a", receiver="a", receiver_type="user")
-    claims = Claims([Source("user", ("a",)), Source("user", ("b",)), pair_of("a", "b")])
-    assert claims.of(Source("user", ("a",)))(row) is Whose.MINE
-    assert claims.of(Source("user", ("b",)))(row) is Whose.THEIRS
+    claims = OwnershipRules([Source("user", ("a",)), Source("user", ("b",)), pair_of("a", "b")])
+    assert claims.of(Source("user", ("a",)))(row) is Ownership.OWN
+    assert claims.of(Source("user", ("b",)))(row) is Ownership.FOREIGN
 
 
 def test_a_conversation_is_one_source_whoever_is_named_first() -> None:
     assert pair_of("b", "a") == pair_of("a", "b") == Source("pair", ("a", "b"))
-    claims = Claims([pair_of("b", "a")])
+    claims = OwnershipRules([pair_of("b", "a")])
     for sender, receiver in (("a", "b"), ("b", "a")):
-        assert claims.of(pair_of("a", "b"))(Row("", "", sender, receiver, "user")) is Whose.MINE
-        assert claims.of(pair_of("a", "b"))(Row("", "", sender, receiver, "group")) is Whose.NOBODYS
+        assert claims.of(pair_of("a", "b"))(Row("", "", sender, receiver, "user")) is Ownership.OWN
+        assert claims.of(pair_of("a", "b"))(Row("", "", sender, receiver, "group")) is Ownership.UNCLAIMED
 
 
 # ── keys ──

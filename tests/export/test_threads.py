@@ -8,7 +8,7 @@ import pytest
 
 from chatrest.export import Plan, export
 from chatrest.export.disk import Disk
-from chatrest.export.threads import in_thread
+from chatrest.export.in_thread import in_thread
 from tests.exporting import assert_whole, fast_disk as fast_disk, served, small_pages as small_pages
 
 pytestmark = pytest.mark.usefixtures("tidy")

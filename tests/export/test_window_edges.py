@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from chatrest.export import Plan, export
-from chatrest.export.sorting import Window
+from chatrest.export.page_partition import Window
 from tests.exporting import fast_disk as fast_disk, ids_of, manifest_of
 from tests.small_service import START, Record, SmallService, talk
 

@@ -10,7 +10,7 @@ from chatrest import AsyncSession, AuthenticationError, OutcomeUnknownError, Req
 from chatrest.emulator import Emulator
 from chatrest.emulator.weather import Cut, Every, First, Instead, Outgoing, Reset, Status, TooManyRequests
 from chatrest.export import export
-from chatrest.export.sinks.packing import packing
+from chatrest.export.formats.compression import packing
 from chatrest.importing import ImportResult, Progress, check, run
 from tests.importing.conftest import Write, message, muids, user
 

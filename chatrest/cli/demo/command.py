@@ -14,7 +14,7 @@ from ..running import run
 from .service import run_emulator
 
 if TYPE_CHECKING:
-    from ...export import Verdict
+    from ...export import VerifyResult
     from ...session import AsyncSession
     from .display import DemoDisplay
     from .stages import ConversationStats, ExportStats
@@ -136,5 +136,5 @@ class _Demo:
             self._display.command(line.format(out=self._folder).replace("chatrest", invocation(), 1), why)
 
 
-def _hash_summary(verdict: "Verdict") -> str:
+def _hash_summary(verdict: "VerifyResult") -> str:
     return f"{verdict.parts:,} files, {verdict.bytes / 1e6:,.1f} MB, every hash is correct"

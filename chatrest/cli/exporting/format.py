@@ -9,7 +9,7 @@ from ..streams import one_line
 
 if TYPE_CHECKING:  # both import aiohttp, which a help text does not need
     from ...export import Progress, Report
-    from ...export.estimating.estimate import Estimate
+    from ...export.dry_run.estimate import Estimate
     from .snapshot import Snapshot
 
 _MINUTE: Final = 60

@@ -17,7 +17,7 @@ from .snapshot import Snapshot
 ROWS: Final = 8
 """The largest number of sources that have a line each."""
 _OTHER_LINES: Final = 7
-"""Lines above and below the sources."""
+"""BlockFiles above and below the sources."""
 _BAR: Final = 12
 
 

@@ -1,0 +1,109 @@
+"""A message as a row of the database: what of the record stands in columns, for whoever asks questions of it.
+
+A member that is absent, or not of its documented type, is null; a record of any shape has a row. `raw` is the
+record as it was served: text, which is what SQLite's JSON functions take, and bytes only where it is not
+valid UTF-8.
+"""
+
+import re
+from typing import Annotated, Any, Final, NamedTuple, TypeAlias, final
+
+import msgspec
+from msgspec import Meta, Struct
+
+from ...core.decode import REFUSED
+from ...core.rows import UNKNOWN, Row
+from ..message_ids import key_of, number
+from .record_members import fitted, read
+
+_LOW: Final = -(1 << 63)
+_HIGH: Final = (1 << 63) - 1
+Time: TypeAlias = Annotated[int, Meta(ge=_LOW, le=_HIGH)] | None
+Value: TypeAlias = str | int | bytes | None
+
+
+class _Data(Struct, gc=False):
+    text: str | None = None
+
+
+@final
+class _Members(Struct, gc=False, rename="camel"):
+    conversation_id: str | None = None
+    category: str | None = None
+    type: str | None = None
+    data: _Data | None = None
+    updated_at: Time = None
+    edited_at: Time = None
+    deleted_at: Time = None
+    parent_id: str | None = None
+
+
+class _Found(NamedTuple):
+    members: _Members
+    is_unicode: bool
+    raw: str | bytes
+
+
+COLUMNS: Final = (
+    "id", "number", "conversation_id", "sender", "receiver", "receiver_type", "category", "type", "text",
+    "sent_at", "updated_at", "edited_at", "deleted_at", "parent_id", "source", "is_unicode", "raw",
+)  # fmt: skip
+"""What `entry` gives, in its order."""
+_ESCAPES: Final = re.compile(r"\\(?:u[dD][89abAB]..\\u[dD][c-fC-F]|(u[dD][89a-fA-F])|.)", re.DOTALL)
+"""Each escape of a JSON text; the group is half of a surrogate pair without its other half."""
+_NOTHING: Final = _Data()
+_MEMBERS: Final = msgspec.json.Decoder(_Members)
+
+
+def entry(row: Row, source: int) -> tuple[Value, ...]:
+    """The values of a row."""
+    members, is_unicode, raw = _found(row.raw)
+    return (
+        key_of(row),
+        number(row.id),
+        members.conversation_id,
+        row.sender or None,
+        row.receiver or None,
+        row.receiver_type or None,
+        members.category,
+        members.type,
+        (members.data or _NOTHING).text,
+        None if row.sent_at == UNKNOWN else row.sent_at,
+        members.updated_at,
+        members.edited_at,
+        members.deleted_at,
+        members.parent_id,
+        source,
+        is_unicode,
+        raw,
+    )
+
+
+def _found(raw: Any) -> _Found:
+    try:
+        text = str(raw, "utf-8")
+        members = _MEMBERS.decode(raw)
+    except REFUSED:
+        return _patiently(bytes(raw))
+    return _Found(members, _is_unicode(text), text)
+
+
+def _is_unicode(record: str) -> bool:
+    """Whether no text in it has half of a surrogate pair: SQLite would make of that what is not UTF-8."""
+    if "\\ud" not in record and "\\uD" not in record:
+        return True
+    return not any(escape[1] for escape in _ESCAPES.finditer(record))
+
+
+# ── a record of any shape ──
+
+
+def _patiently(raw: bytes) -> _Found:
+    record = read(raw)
+    members: _Members = fitted(_Members, record)
+    members.data = fitted(_Data, record.get("data"))
+    try:
+        text = raw.decode()
+    except UnicodeDecodeError:
+        return _Found(members, False, raw)
+    return _Found(members, _is_unicode(text), text)

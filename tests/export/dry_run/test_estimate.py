@@ -1,0 +1,241 @@
+"""The dry run: near the truth where the service tells, honest where it does not, and no trace on the disk."""
+
+import shutil
+import subprocess
+import sys
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from chatrest import App, AsyncSession, AuthenticationError, MessageQuery, NewMessage, RequestInvalidError
+from chatrest.emulator import Emulator
+from chatrest.emulator.limits import RateLimit
+from chatrest.export import Plan, export, journal
+from chatrest.export.dry_run.estimate import Estimate, estimate
+from chatrest.export.dry_run.survey import SAMPLES, evenly
+from chatrest.export.journal import Journal
+from tests.exporting import small_pages as small_pages
+
+USERS, MESSAGES = 6, 400
+
+
+@pytest.fixture
+async def service() -> AsyncIterator[Emulator]:
+    async with Emulator(users=USERS, messages=MESSAGES, seed=7) as emulator:
+        yield emulator
+
+
+@pytest.fixture
+async def session(service: Emulator) -> AsyncIterator[AsyncSession]:
+    async with AsyncSession(service.app) as chat:
+        yield chat
+
+
+def snapshot(folder: Path) -> dict[str, tuple[bytes, int]]:
+    """All that there is in a folder, to the moment of its last change."""
+    files = {path: path.stat() for path in folder.rglob("*")}
+    return {
+        path.name: (path.read_bytes() if path.is_file() else b"", stat.st_mtime_ns)
+        for path, stat in [*files.items(), (folder, folder.stat())]
+    }
+
+
+async def test_where_every_source_is_asked_the_numbers_are_exact(
+    service: Emulator, session: AsyncSession, tmp_path: Path
+) -> None:
+    found = await estimate(session, None, tmp_path / "out")
+    lists = [await session.messages.list_user(f"user-0{each}").collect() for each in range(1, USERS + 1)]
+    assert found.messages == sum(map(len, lists))
+    assert found.written < found.messages
+    assert (found.sources, found.sampled, found.whole) == (USERS, USERS, 0)
+    assert (found.counted, found.reported, found.bounded) == (USERS, 0, 0)
+    assert found.plan == Plan()
+    assert found.bytes > 100 * found.messages
+    assert found.latency > 0
+    assert found.page_latency > 0
+    report = await export(session, tmp_path / "out")
+    assert abs(found.requests - report.requests) <= 2
+    assert abs(found.written - report.messages) < MESSAGES / 4
+
+
+async def test_it_asks_little(session: AsyncSession, service: Emulator) -> None:
+    service.requests.clear()
+    found = await estimate(session)
+    assert found.asked == len(service.requests) == 1 + 2 + 2 * USERS
+
+
+async def test_of_many_sources_a_few_speak_for_all() -> None:
+    async with Emulator(users=60, messages=3000) as service, AsyncSession(service.app) as session:
+        found = await estimate(session)
+    assert found.sources == 60
+    assert found.sampled == SAMPLES
+    assert found.asked < 2 * SAMPLES + 10
+    assert 0 < found.written <= 3000
+
+
+async def test_there_are_no_more_messages_than_ids(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("chatrest.export.dry_run.survey.SAMPLES", 1)
+    monkeypatch.setattr("chatrest.export.dry_run.survey.evenly", lambda items, count: list(items[:count]))
+    async with Emulator(users=60, messages=3000) as service, AsyncSession(service.app) as session:
+        found = await estimate(session)
+    assert 2_999 <= found.written <= 3_000
+
+
+async def test_where_lists_are_longer_than_a_page_the_totals_of_the_service_are_taken(
+    session: AsyncSession, small_pages: None
+) -> None:
+    exact = [len(await session.messages.list_user(f"user-0{each}").collect()) for each in range(1, USERS + 1)]
+    found = await estimate(session)
+    assert found.messages == sum(exact)
+    assert (found.counted, found.reported, found.bounded) == (1, USERS - 1, 0)
+
+
+async def test_a_dialect_that_tells_no_number_has_a_lower_bound(small_pages: None) -> None:
+    async with (
+        Emulator(users=6, messages=400, dialect="next") as service,
+        AsyncSession(service.app) as session,
+    ):
+        found = await estimate(session)
+    assert (found.messages, found.bounded) == (25 * USERS, USERS)
+    assert found.requests >= 2 * USERS
+
+
+async def test_filters_and_times_narrow_it(session: AsyncSession) -> None:
+    whole = await estimate(session, Plan(users=["user-01"]))
+    calls = await estimate(session, Plan(users=["user-01"], query=MessageQuery(categories=["call"])))
+    early = await estimate(session, Plan(users=["user-01"], until=1))
+    assert 0 < calls.messages < whole.messages
+    assert early.messages == 0
+    assert early.requests == 2
+
+
+async def test_each_kind_of_sources_has_samples_of_its_own(session: AsyncSession) -> None:
+    plan = Plan(users=["user-01"], pairs=[("user-02", "user-03")], groups=["group-1", "nowhere"])
+    found = await estimate(session, plan)
+    assert found.sources == found.sampled == 4
+    assert any(failure.source == "group nowhere" for failure in found.refused)
+    assert found.messages > 0
+
+
+async def test_a_refused_key_is_raised(service: Emulator) -> None:
+    wrong = App(service.app.app_id, "quite-wrong", base_url=service.base_url)
+    async with AsyncSession(wrong) as session:
+        with pytest.raises(AuthenticationError):
+            await estimate(session)
+
+
+async def test_a_limit_that_is_told_bounds_it() -> None:
+    limit = RateLimit(per_window=600, headers="b")
+    async with Emulator(users=6, messages=400, limit=limit) as service, AsyncSession(service.app) as session:
+        found = await estimate(session)
+    assert found.rate is not None
+    assert 500 < found.rate <= 600
+    assert found.seconds >= found.requests / 600 * 60
+
+
+# ── a folder that holds something ──
+
+
+async def test_nothing_is_made(session: AsyncSession, tmp_path: Path) -> None:
+    await estimate(session, None, tmp_path / "a" / "b")
+    assert not (tmp_path / "a").exists()
+    before = snapshot(tmp_path)
+    await estimate(session, None, tmp_path)
+    assert snapshot(tmp_path) == before
+
+
+async def test_what_is_covered_is_not_counted(session: AsyncSession, tmp_path: Path) -> None:
+    plan = Plan(users=["user-01", "user-02"])
+    await export(session, tmp_path, plan)
+    before = snapshot(tmp_path)
+    found = await estimate(session, None, tmp_path)
+    assert snapshot(tmp_path) == before
+    assert (found.plan, found.sources, found.whole) == (plan, 2, 2)
+    assert (found.messages, found.requests, found.asked) == (0, 1, 1)
+    for _ in range(3):
+        await session.messages.send(NewMessage.text("user-02", "more"), on_behalf_of="user-01")
+    again = await estimate(session, plan, tmp_path)
+    assert (again.whole, again.messages, again.written) == (0, 6, 3)
+
+
+async def test_a_recheck_is_counted(session: AsyncSession, tmp_path: Path) -> None:
+    await export(session, tmp_path, Plan(users=["user-01"]))
+    all_of_it = await estimate(session, None, tmp_path, recheck=10**9)
+    assert all_of_it.whole == 1
+    assert all_of_it.written == 0
+    assert all_of_it.messages == len(await session.messages.list_user("user-01").collect())
+    assert 0 < (await estimate(session, None, tmp_path, recheck=1)).messages < all_of_it.messages
+
+
+async def test_a_journal_that_a_crash_has_left_is_read_and_not_touched(
+    session: AsyncSession, tmp_path: Path
+) -> None:
+    whole, torn = tmp_path / "whole", tmp_path / "torn"
+    await export(session, whole, Plan(users=["user-01"]))
+    kept = Journal(whole / journal.NAME)
+    with kept.transaction():
+        kept["mark"] = "in the log alone"
+    shutil.copytree(whole, torn)
+    kept.close()
+    assert (torn / f"{journal.NAME}-wal").stat().st_size
+    before = snapshot(torn)
+    found = await estimate(session, None, torn)
+    assert snapshot(torn) == before
+    assert found.whole == 1
+
+
+def test_a_journal_in_use_is_refused(tmp_path: Path) -> None:
+    kept = Journal(tmp_path / journal.NAME)
+    before = sorted(tmp_path.iterdir())
+    # A lock is the process's own: only another one finds it.
+    code = (
+        "import sys, pathlib, chatrest.export.dry_run.stored_coverage as it; "
+        "it.held(pathlib.Path(sys.argv[1]), None, '')"
+    )
+    done = subprocess.run([sys.executable, "-c", code, tmp_path], capture_output=True, text=True)
+    assert "another export is writing here" in done.stderr
+    assert sorted(tmp_path.iterdir()) == before
+    kept.close()
+
+
+async def test_what_an_export_refuses_is_refused(session: AsyncSession, tmp_path: Path) -> None:
+    (tmp_path / "mine.txt").write_text("")
+    with pytest.raises(RequestInvalidError, match="is not touched"):
+        await estimate(session, None, tmp_path)
+    (tmp_path / "mine.txt").unlink()
+    (tmp_path / journal.NAME).write_text("no database at all, but a text that is long enough")
+    with pytest.raises(RequestInvalidError, match="database"):
+        await estimate(session, None, tmp_path)
+    (tmp_path / journal.NAME).write_text("")
+    assert (await estimate(session, None, tmp_path)).whole == 0
+
+
+async def test_another_plan_and_another_app_are_refused(session: AsyncSession, tmp_path: Path) -> None:
+    await export(session, tmp_path, Plan(users=["user-01"]))
+    with pytest.raises(
+        RequestInvalidError, match="was exported with users=user-01, and this plan has users=user-02:"
+    ):
+        await estimate(session, Plan(users=["user-02"]), tmp_path)
+    other = App("another", session.app.api_key, base_url=session.app.base_url)
+    async with AsyncSession(other) as elsewhere:
+        with pytest.raises(RequestInvalidError, match="of the app 'emulated'"):
+            await estimate(elsewhere, None, tmp_path)
+
+
+@pytest.mark.parametrize("wrong", [{"workers": 0}, {"plan": "all"}])
+async def test_wrong_arguments(session: AsyncSession, wrong: dict[str, object]) -> None:
+    with pytest.raises(RequestInvalidError, match=next(iter(wrong))):
+        await estimate(session, **wrong)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("count", "found"), [(1, [5]), (2, [2, 7]), (10, list(range(10))), (20, list(range(10)))]
+)
+def test_samples_are_from_equal_parts(count: int, found: list[int]) -> None:
+    assert evenly(range(10), count) == found
+    assert evenly([], count) == []
+
+
+def test_an_estimate_is_a_value() -> None:
+    assert Estimate.__struct_config__.frozen

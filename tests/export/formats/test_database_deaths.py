@@ -1,0 +1,106 @@
+"""An export into a database that dies at every instant: nothing is lost, and no version is kept twice."""
+
+import shutil
+import sqlite3
+from itertools import count
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from chatrest.export import Plan, export
+from chatrest.export.formats import database_file
+from tests.databases import PLAN, asked
+from tests.dying import Fate, dies
+from tests.exporting import (
+    assert_whole,
+    edit,
+    fast_disk as fast_disk,
+    records,
+    served,
+    small_pages as small_pages,
+)
+
+
+class _Dying:
+    """A connection whose every commit may be the process's last statement."""
+
+    def __init__(self, db: sqlite3.Connection, fate: Fate) -> None:
+        self._db, self._fate = db, fate
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._db, name)
+
+    def execute(self, sql: str, *values: Any) -> Any:
+        if self._fate.dead or sql == "COMMIT" or sql.startswith("PRAGMA"):
+            self._fate.step(f"database {sql}")
+        found = self._db.execute(sql, *values)
+        if sql == "COMMIT":
+            self._fate.step("database committed")
+        return found
+
+
+def dying_database(monkeypatch: pytest.MonkeyPatch, fate: Fate) -> None:
+    own = {name: getattr(sqlite3, name) for name in dir(sqlite3) if not name.startswith("_")}
+
+    def connect(*asked: Any, **named: Any) -> Any:
+        return _Dying(sqlite3.connect(*asked, **named), fate)
+
+    monkeypatch.setattr(database_file, "sqlite3", SimpleNamespace(**own | {"connect": connect}))
+
+
+@pytest.mark.usefixtures("small_pages", "fast_disk", "tidy")
+async def test_killed_at_every_instant_and_gone_on_with(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(database_file, "_SETTINGS", database_file._SETTINGS.replace("EXTRA", "OFF"))
+    plan = Plan(format="sqlite", all_users=True, groups=("den",))
+    steps: set[str] = set()
+    async with served(60) as service:
+        expected = service.expected()
+        for at in count(1):
+            fate = Fate(tmp_path / str(at), at)
+            with monkeypatch.context() as patched:
+                dying_database(patched, fate)
+                report = await dies(service.session, fate, plan, monkeypatch, workers=2)
+            steps.update(fate.asked)
+            if report is not None:
+                break
+            report = await export(service.session, fate.out, plan)
+            assert report.complete, (at, fate.asked[-1], report)
+            assert_whole(fate.out, expected)
+            shutil.rmtree(fate.out)
+    assert {"COMMIT", "database COMMIT", "database committed"} <= steps
+    assert at > 40
+
+
+@pytest.mark.usefixtures("small_pages", "fast_disk", "tidy")
+async def test_a_recheck_that_is_killed_keeps_each_version_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(database_file, "_SETTINGS", database_file._SETTINGS.replace("EXTRA", "OFF"))
+    async with served(60) as service:
+        await export(service.session, tmp_path / "before", PLAN)
+        old = service.store.records([8, 30, 58])
+        for number in (8, 30, 58):
+            edit(service.store, number, f"edited {number}")
+        service.store.add_records(records(30, first=61))
+        expected = service.expected()
+        for at in count(1):
+            fate = Fate(tmp_path / str(at), at)
+            shutil.copytree(tmp_path / "before", fate.out)
+            with monkeypatch.context() as patched:
+                dying_database(patched, fate)
+                report = await dies(service.session, fate, PLAN, monkeypatch, recheck=10**9)
+            report = report or await export(service.session, fate.out, recheck=10**9)
+            assert report.complete, (at, fate.asked[-1], report)
+            assert_whole(fate.out, expected)
+            path = fate.out / "messages.sqlite"
+            assert asked(path, "SELECT CAST(raw AS BLOB) FROM versions ORDER BY CAST(id AS INT)") == [
+                (raw,) for raw in old
+            ]
+            if not fate.dead:
+                break
+            shutil.rmtree(fate.out)
+    assert at > 30

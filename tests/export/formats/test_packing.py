@@ -1,0 +1,66 @@
+"""Frames: each by itself, and one after the other a file that any tool reads."""
+
+import gzip
+import io
+import sys
+import zlib
+
+import pytest
+from hypothesis import given, settings, strategies as st
+
+from chatrest.errors import RequestInvalidError
+from chatrest.export.formats.compression import compression
+from chatrest.export.plan import COMPRESS
+
+zstd = pytest.importorskip("compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd")
+some = settings(max_examples=60, deadline=None, database=None)
+ways = st.sampled_from(COMPRESS)
+blocks = st.lists(st.binary(max_size=200) | st.binary(max_size=9).map(lambda part: part * 999), min_size=1)
+
+
+@some
+@given(ways, blocks)
+def test_frames_in_a_row_are_what_was_packed_in_a_row(way: str, parts: list[bytes]) -> None:
+    its = compression(way)  # type: ignore[arg-type]
+    packed = [its.pack(part) for part in parts]
+    assert its.unpack(b"".join(packed)) == b"".join(parts)
+    assert [its.unpack(each) for each in packed] == parts
+
+
+@some
+@given(blocks)
+def test_files_of_frames_are_read_by_others(parts: list[bytes]) -> None:
+    whole = b"".join(parts)
+    with gzip.open(io.BytesIO(b"".join(map(compression("gzip").pack, parts)))) as file:
+        assert file.read() == whole
+    with zstd.open(io.BytesIO(b"".join(map(compression("zstd").pack, parts)))) as file:
+        assert file.read() == whole
+    assert b"".join(map(compression("none").pack, parts)) == whole
+
+
+def test_the_same_rows_are_the_same_bytes_whenever_they_are_packed(monkeypatch: pytest.MonkeyPatch) -> None:
+    data = b'{"id":"7"}\n' * 99
+    once = [compression(way).pack(data) for way in COMPRESS]
+    monkeypatch.setattr("time.time", lambda: 2e9)
+    assert [compression(way).pack(data) for way in COMPRESS] == once
+
+
+@pytest.mark.parametrize("way", ["gzip", "zstd"])
+def test_a_damaged_frame_is_noticed(way: str) -> None:
+    its = compression(way)  # type: ignore[arg-type]
+    packed = its.pack(b'{"id":"7"}\n' * 99)
+    assert len(packed) < 200
+    with pytest.raises((EOFError, zlib.error, gzip.BadGzipFile, zstd.ZstdError)):
+        its.unpack(packed[:-9])
+
+
+def test_each_way_has_its_ending() -> None:
+    assert [compression(way).suffix for way in COMPRESS] == ["", ".gz", ".zst"]
+
+
+def test_a_way_that_is_not_installed_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("compression.zstd", "compression", "backports.zstd", "backports"):
+        monkeypatch.setitem(sys.modules, name, None)
+    with pytest.raises(RequestInvalidError, match=r"compress = 'zstd'.*chatrest\[zstd\]"):
+        compression("zstd")
+    assert compression("gzip").suffix == ".gz"
