@@ -28,9 +28,9 @@ from typing import Final, Literal, TypeAlias
 from ..errors import ChatRestError, RequestInvalidError
 from . import manifest as manifests
 from .disk import Disk, sync_folder
-from .journal import Journal
+from .journal.journal import Journal
 from .journal.reader import JournalReader
-from .journal.schema import NAME as JOURNAL
+from .journal.schema import GENERATION, NAME as JOURNAL, PREVIOUS_GENERATION
 from .manifest import Manifest
 
 Relation: TypeAlias = Literal["same", "begun", "other"]
@@ -40,8 +40,6 @@ other: of another time, or of another export."""
 MESSAGES: Final = "messages"
 SPOOL: Final = "spool"
 NEW: Final = ".new"
-GENERATION: Final = "generation"
-PREVIOUS: Final = "previous_generation"
 _BACKUP: Final = f"restore {JOURNAL} and {manifests.NAME} from one backup, or export into another folder"
 _FOREIGN: Final = "it is damaged, or made to overwrite files elsewhere; nothing was changed: do not use it"
 
@@ -109,7 +107,7 @@ def begin_generation(journal: Journal, manifest: Manifest | None) -> None:
     if generation and (manifest is None or manifest.generation != generation):
         return
     with journal.transaction():
-        journal[PREVIOUS] = generation or ""
+        journal[PREVIOUS_GENERATION] = generation or ""
         journal[GENERATION] = f"{_number(generation) + 1}-{secrets.token_hex(8)}"
 
 
@@ -117,7 +115,7 @@ def relation_of(journal: JournalReader, manifest: Manifest) -> Relation:
     """Return how a journal relates to a manifest, by their generations."""
     if journal[GENERATION] == manifest.generation:
         return "same"
-    return "begun" if journal[PREVIOUS] == manifest.generation else "other"
+    return "begun" if journal[PREVIOUS_GENERATION] == manifest.generation else "other"
 
 
 # ── paths ──

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from ..manifest import NAME, Manifest, SourceEntry
 from ..plan import Plan
-from ..spans import Interval, gaps, subtract
+from ...core.intervals import Interval, gaps, subtract
 from ..workspace import LAST
 from .remedies import Remedies
 from .verify_result import Problem
