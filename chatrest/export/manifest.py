@@ -97,7 +97,7 @@ class Manifest(Struct, kw_only=True):
     deleted: list[str]
     """Ids that are in the export, and that the service does not show any more."""
     missing: list[str]
-    """Ids that a source has shown, that are not in the export, and that the service does not show any more."""
+    """Ids that a source has shown once, that are not in the export, and that the service does not show now."""
     sources: list[SourceEntry]
     files: list[FileEntry]
     checksum: str = ""

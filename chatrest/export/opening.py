@@ -41,6 +41,7 @@ MESSAGES: Final = "messages"
 SPOOL: Final = "spool"
 NEW: Final = ".new"
 _BACKUP: Final = f"restore {JOURNAL} and {manifests.NAME} from one backup, or export into another folder"
+_MOVE: Final = "move the file out of the folder, keep it, and what was in it is read again"
 _FOREIGN: Final = "it is damaged, or made to overwrite files elsewhere; nothing was changed: do not use it"
 
 
@@ -63,9 +64,8 @@ def claim_folder(folder: Path, disk: Disk | None = None) -> None:
     manifest = manifests.find(folder)  # one of version 1 is refused with what to do
     if manifest is not None:
         raise RequestInvalidError(
-            f"folder '{folder}' is an export whose {JOURNAL} is lost or empty; nothing was changed: it can be "
-            f"verified and read, but not continued. Restore the {JOURNAL} that was there when "
-            f"{manifests.NAME} was written, or export into another folder"
+            f"folder '{folder}' is an export whose {JOURNAL} is lost or empty: it can be verified and read, but "
+            f"not continued; nothing was changed: {_BACKUP}"
         )
     others = (path.name for path in folder.iterdir() if not path.name.startswith((".", JOURNAL)))
     if (name := next(others, None)) is not None:
@@ -87,9 +87,10 @@ def check_folder(folder: Path, journal: JournalReader) -> Manifest | None:
         raise
     except ChatRestError:  # what it vouched for is not known: as if it were lost
         manifest = None
-    entries = manifest.files if manifest is not None else []
-    for each in [*journal.files(), *entries]:
-        file_path(folder, each.name)
+    names = [file.name for file in journal.files()]
+    names += [entry.name for entry in manifest.files] if manifest is not None else []
+    for name in names:
+        file_path(folder, name)
     check_links(folder)
     relation = relation_of(journal, manifest) if manifest is not None else "begun"
     if manifest is None:
@@ -131,11 +132,13 @@ def file_path(folder: Path, name: str) -> Path:
     if not parts or parts[0] in ("/", "//") or ".." in parts or any(each in name for each in "\\:\0"):
         raise RequestInvalidError(_outside(folder, name))
     if parts[0] == manifests.NAME or parts[0].startswith(JOURNAL) or name.endswith("/"):
-        raise RequestInvalidError(f"folder '{folder}' names {name!r} as a data file, which it cannot be; {_FOREIGN}")
+        raise RequestInvalidError(
+            f"folder '{folder}' names {name!r} as a data file, which it cannot be; {_FOREIGN}"
+        )
     if path.is_symlink():
         raise RequestInvalidError(
-            f"{path} is a symbolic link, which an export does not make; nothing was changed: replace it by the "
-            "file itself"
+            f"{path} is a symbolic link, which no export makes; nothing was changed: replace it by the file "
+            "itself"
         )
     if not _is_within(path, folder):
         raise RequestInvalidError(_outside(folder, name))
@@ -147,7 +150,8 @@ def check_links(folder: Path) -> None:
     for path in _links(folder):
         if not _is_within(path, folder):
             raise RequestInvalidError(
-                f"{path} is a symbolic link that leads out of '{folder}'; nothing was changed: remove the link"
+                f"{path} is a symbolic link that leads out of '{folder}'; nothing was changed: replace it by "
+                "what it leads to"
             )
 
 
@@ -186,17 +190,16 @@ def _difference(folder: Path, journal: JournalReader, manifest: Manifest) -> str
 def _refuse_edited(folder: Path, journal: JournalReader, manifest: Manifest) -> None:
     if journal.facts() != manifest.journal_facts:
         raise RequestInvalidError(
-            f"{folder / JOURNAL} is not as the last run left it: its rows are not those that {manifests.NAME} "
-            f"has the hash of; nothing was changed: {_BACKUP}"
+            f"{folder / JOURNAL} is not as the last run left it: its rows are not those that "
+            f"{manifests.NAME} has the hash of; nothing was changed: {_BACKUP}"
         )
     for file in journal.files():
         path = folder / file.name
         if file.digest is None and (more := _size(path) - file.size) > 0:
             raise RequestInvalidError(
-                f"{path} has {more:,} bytes more than the last run wrote: either {JOURNAL} and "
-                f"{manifests.NAME} are older than it, or another program has written to it; nothing was "
-                f"changed: restore the {JOURNAL} and {manifests.NAME} that belong to it, or move the file out of "
-                "the folder, keep it, and what was in it is read again"
+                f"{path} has {more:,} bytes more than the last run wrote: {JOURNAL} and {manifests.NAME} are "
+                f"older than it, or another program has written to it; nothing was changed: {_BACKUP}; or "
+                f"{_MOVE}"
             )
 
 
@@ -207,15 +210,14 @@ def _refuse_unknown_files(folder: Path, journal: JournalReader) -> None:
         name = path.relative_to(folder).as_posix()
         if path.is_file() and _size(path) > sizes.get(name.casefold(), 0) and path.suffix != NEW:
             raise RequestInvalidError(
-                f"{path} is newer than {folder / JOURNAL}, and {manifests.NAME} is lost or damaged; nothing was "
-                f"changed: {_BACKUP}; or move the file out of the folder, keep it, and what was in it is read "
-                "again"
+                f"{path} is newer than {folder / JOURNAL}, and {manifests.NAME} is lost or damaged; nothing "
+                f"was changed: {_BACKUP}; or {_MOVE}"
             )
 
 
 def _number(generation: str | None) -> int:
     number = (generation or "").partition("-")[0]
-    return int(number) if number.isdecimal() and len(number) < 19 else 0  # noqa: PLR2004
+    return int(number) if number.isdecimal() and len(number) < 19 else 0
 
 
 def _size(path: Path) -> int:

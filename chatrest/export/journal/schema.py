@@ -61,8 +61,8 @@ GENERATION: Final = "generation"
 PREVIOUS_GENERATION: Final = "previous_generation"
 FACTS: Final = (
     "SELECT type, name, sql FROM sqlite_master ORDER BY type, name",
-    f"SELECT * FROM meta WHERE name NOT IN ('{GENERATION}', '{PREVIOUS_GENERATION}') ORDER BY name",
-    *(f"SELECT '{table}', * FROM {table} ORDER BY 2, 3" for table in _TABLES),
+    f"SELECT * FROM meta WHERE name NOT IN ('{GENERATION}', '{PREVIOUS_GENERATION}') ORDER BY name",  # noqa: S608
+    *(f"SELECT '{table}', * FROM {table} ORDER BY 2, 3" for table in _TABLES),  # noqa: S608
 )
 """The statements that give all rows in a fixed order, but for the generation."""
 _SURROUNDINGS: Final = frozenset({

@@ -52,7 +52,9 @@ class JournalCheck:
         if self._journal.facts() != self._manifest.journal_facts:
             self._differ(f"its rows are not those that {MANIFEST} has the hash of")
         if self._journal["app"] != self._manifest.app_id:
-            self._differ(f"it is of the app {self._journal['app']!r}, and {MANIFEST} is of {self._manifest.app_id!r}")
+            self._differ(
+                f"it is of the app {self._journal['app']!r}, and {MANIFEST} is of {self._manifest.app_id!r}"
+            )
         try:
             fingerprint = Plan.parse(self._journal["plan"] or "").fingerprint
         except ValueError as error:
@@ -87,8 +89,8 @@ class JournalCheck:
                 self._differ(f"its {'missing' if is_missing else 'deleted'} ids are not those of {MANIFEST}")
         if self._manifest.missing:
             text = (
-                f"{len(self._manifest.missing):,} messages that were seen once are not in the export, and the "
-                f"service does not show them any more: {shortened(self._manifest.missing)}"
+                f"{len(self._manifest.missing):,} messages that were seen once are not in the export, and "
+                f"the service does not show them any more: {shortened(self._manifest.missing)}"
             )
             self._result.note(Problem("missing", MANIFEST, text))
 
@@ -159,7 +161,11 @@ def _source_differences(entry: SourceEntry | None, expected: SourceEntry, *, cou
         yield from (f"{ids} are not covered in {MANIFEST}" for ids in differences(expected, entry))
     except ValueError:  # no intervals: reported by the check of the manifest
         pass
-    names = ("state", "error", "asked", "proven", "messages") if counted else ("state", "error", "asked", "proven")
+    names = (
+        ("state", "error", "asked", "proven", "messages")
+        if counted
+        else ("state", "error", "asked", "proven")
+    )
     for name in names:
         in_journal, in_manifest = getattr(expected, name), getattr(entry, name)
         if in_journal != in_manifest:

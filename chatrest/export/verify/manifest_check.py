@@ -3,9 +3,9 @@
 from collections import Counter
 from collections.abc import Iterator
 
+from ...core.intervals import Interval, gaps, subtract
 from ..manifest import NAME, Manifest, SourceEntry
 from ..plan import Plan
-from ...core.intervals import Interval, gaps, subtract
 from ..workspace import LAST
 from .remedies import Remedies
 from .verify_result import Problem

@@ -83,8 +83,8 @@ def split_ids(ids: list[str]) -> tuple[list[int], list[str]]:
     digits = "".join(ids)
     if digits.isdecimal() and digits.isascii() and all(ids) and max(map(len, ids)) <= _LONGEST:
         return list(map(int, ids)), []
-    numbers = [(each, number(each)) for each in ids]
-    return [each for _, each in numbers if each is not None], [id for id, each in numbers if each is None]
+    numbers = [(text, number(text)) for text in ids]
+    return [each for _, each in numbers if each is not None], [text for text, each in numbers if each is None]
 
 
 def text_hash(id: str) -> int:

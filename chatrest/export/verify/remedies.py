@@ -44,7 +44,9 @@ class Remedies:
         """For a manifest that is damaged or lost: a run writes it anew, unless files are newer."""
         if not self._can_continue:
             return self.restore
-        return f"restore it from a backup, or {self.run}: it writes a new one, and changes no file before that"
+        return (
+            f"restore it from a backup, or {self.run}: it writes a new one, and changes no file before that"
+        )
 
     def file(self, entry: FileEntry) -> str:
         """For a file that is damaged or missing."""
@@ -56,8 +58,8 @@ class Remedies:
                 f"the folder, keep what is left, and {self.run}: later versions go into a new file"
             )
         return (
-            f"restore {entry.name} from a backup, or move it out of the folder, and {self.run}: what was in it "
-            "is read again; keep the moved file, as what was deleted in the service is in it alone"
+            f"restore {entry.name} from a backup, or move it out of the folder, and {self.run}: what was in "
+            "it is read again; keep the moved file, as what was deleted in the service is in it alone"
         )
 
     def missing_file(self, entry: FileEntry) -> str:
@@ -65,15 +67,15 @@ class Remedies:
         if not self._can_continue or entry.role == "history":
             return f"put {entry.name} back, from a backup if need be"
         return (
-            f"put {entry.name} back, or {self.run}: what was in it is read again, without what was deleted in "
-            "the service"
+            f"put {entry.name} back, or {self.run}: what was in it is read again, without what was deleted "
+            "in the service"
         )
 
     def longer_file(self, entry: FileEntry) -> str:
         """For a file that has grown since the last run: it may be newer than journal and manifest."""
         return (
-            f"if {entry.name} is newer than {JOURNAL} and {MANIFEST}, restore those that belong to it; if not, "
-            f"move it out of the folder, keep it, and {self.run}: what was in it is read again"
+            f"if {entry.name} is newer than {JOURNAL} and {MANIFEST}, restore those that belong to it; if "
+            f"not, move it out of the folder, keep it, and {self.run}: what was in it is read again"
         )
 
     @property

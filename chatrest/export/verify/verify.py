@@ -2,15 +2,15 @@
 
 ```
 manifest.json ─┐
-               ├→ which files there ought to be → each file: size, hashes, records, ids, each message once
-journal ───────┘                                → what is no part of the export
-                                                → manifest and journal: consistent, and all that was seen is there
+               ├→ the files there ought to be → each file: size, hashes, records, ids, each message once
+journal ───────┘                              → files that are no part of the export
+                                              → manifest and journal agree, and all that was seen is there
 ```
 
 - The manifest has to hold by itself: an export without a journal can be complete.
 - The journal must belong to it (`generation`), have the rows that it has the hash of (`journal_facts`), and
-  agree with it. It has the ids of each block of bytes, and those that each source has shown: the proof is that
-  no id that was seen is missing.
+  agree with it. It has the ids of each block, and those that each source has shown: the proof is that no id
+  that was seen is missing.
 - While a run is under way, or where one was killed, the journal is the authority on the files.
 
 Memory: the manifest, a block of a file, and bitmaps of the ids.
