@@ -11,9 +11,8 @@ from typing import Final, final
 
 from ...core.rows import UNKNOWN, Row, row_of
 from ...errors import ChatRestError
-from ..id_set import IdSet
-from ..journal import Block, DataFile, Role
-from ..message_ids import key_of, number, times
+from ..journal import Block, DataFile, FileState, Role
+from ..message_ids import PageIds, ids_of, times
 from ..workspace import LAST, StoredRow, Workspace
 from .compression import Compression
 from .data_files import commit_in_place, free_name, location
@@ -34,10 +33,8 @@ def rows_of(lines: bytes) -> list[Row]:
     return [row_of(line) for line in lines.splitlines()]
 
 
-def block_of(file: int, start: int, packed: bytes, source: int, rows: list[Row]) -> Block:
-    """Return what the journal keeps of rows in ascending order of ids."""
-    numbers = [number(row.id) for row in rows]
-    ids = IdSet(id for id in numbers if id is not None)
+def block_of(file: int, start: int, packed: bytes, source: int, rows: list[Row], ids: PageIds) -> Block:
+    """Return the journal's record of rows, whose ids are `ids` and whose bytes are `packed`."""
     since, until = times(rows)
     return Block(
         file=file,
@@ -45,13 +42,13 @@ def block_of(file: int, start: int, packed: bytes, source: int, rows: list[Row])
         size=len(packed),
         source=source,
         rows=len(rows),
-        first=ids.first,
-        last=ids.last,
+        first=ids.numbers.first,
+        last=ids.numbers.last,
         since=since,
         until=until,
         digest=hashlib.sha256(packed).digest(),
-        ids=ids,
-        other=2 if None in numbers else int(UNKNOWN in [row.sent_at for row in rows]),
+        ids=ids.numbers,
+        other=2 if ids.others else int(UNKNOWN in [row.sent_at for row in rows]),
     )
 
 
@@ -93,9 +90,9 @@ class BlockFiles:
         file = self._file(partition_key, stem)
         start = self._ends.get(partition_key, file.size)
         packed = self.compression.pack(lines_of(rows))
-        block = block_of(file.number, start, packed, source, rows)
-        self._workspace.journal.add_blocks([block])
-        self._note_others(block, rows)
+        ids = ids_of(rows)
+        self._workspace.journal.add_blocks([block_of(file.number, start, packed, source, rows, ids)])
+        self._note_others(file.number, source, ids)
         self._waiting.setdefault(partition_key, []).append(packed)
         self._ends[partition_key] = start + len(packed)
 
@@ -133,7 +130,7 @@ class BlockFiles:
         if len(self._open) > _MAX_KNOWN:
             self._open.clear()
 
-    def state_of(self, file: DataFile) -> str:
+    def state_of(self, file: DataFile) -> FileState:
         """Return the state of a file that is in place: `whole` from the largest size on."""
         return "whole" if file.size >= self._largest else "open"
 
@@ -171,12 +168,11 @@ class BlockFiles:
     def note_others(self, file: DataFile, blocks: Iterable[Block]) -> None:
         """Note the ids in blocks of a file that are no numbers as written; costs the reading of the blocks."""
         for block, packed in self.packed(file, blocks):
-            self._note_others(block, self.rows(packed))
+            self._note_others(file.number, block.source, ids_of(self.rows(packed)))
 
-    def _note_others(self, block: Block, rows: list[Row]) -> None:
-        if block.other > 1 and self.role != "history":
-            keys = [key_of(row) for row in rows if number(row.id) is None]
-            self._workspace.journal.write_others(block.file, block.source, keys)
+    def _note_others(self, file: int, source: int, ids: PageIds) -> None:
+        if ids.others and self.role != "history":
+            self._workspace.journal.write_others(file, source, ids.others)
 
     def _file(self, partition_key: str, stem: str) -> DataFile:
         file = self._open.get(partition_key)
@@ -203,7 +199,7 @@ class BlockFiles:
         is_new = file.state == "replacing" or not file.size
         return self._workspace.new_path(file) if is_new and self.role != "spool" else self._workspace.path(file)
 
-    def _state_behind(self, file: DataFile, size: int) -> str:
+    def _state_behind(self, file: DataFile, size: int) -> FileState:
         """Return the state of a file that has grown to a size."""
         if self.role != "spool" and (file.state == "replacing" or not file.size):
             return "replacing"

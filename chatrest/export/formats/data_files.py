@@ -28,8 +28,6 @@ StateOf: TypeAlias = Callable[[DataFile], FileState]
 """The state of a file that is in place."""
 _SMALL: Final = 8
 """A file is small below this part of the largest size."""
-_PARKED: Final = -1
-"""The number of no file."""
 
 
 def free_name(workspace: Workspace, stem: str, suffix: str) -> str:
@@ -91,10 +89,9 @@ def take_blocks(journal: Journal, files: Sequence[DataFile]) -> list[list[Block]
     The ids that are no numbers are noted for the first of the files, into which all are rewritten.
     """
     blocks = [journal.blocks(file.number) for file in files]
-    for file in files:  # what stays with a file while its blocks are dropped would not be written any more
-        journal.move_others(file.number, _PARKED)
-        journal.drop_blocks(file.number)
-    journal.move_others(_PARKED, files[0].number)
+    for file in files:
+        journal.replace_blocks(file.number, ())
+        journal.move_others(file.number, files[0].number)
     return blocks
 
 

@@ -11,6 +11,7 @@ from ...core.rows import Row
 from ..file_names import STEM, partition_folder, partition_rows
 from ..id_set import IdSet
 from ..journal import Block, DataFile
+from ..message_ids import ids_of
 from ..ownership import Source
 from ..plan import Plan
 from ..workspace import LAST, StoredRow, Workspace
@@ -150,6 +151,6 @@ class NdjsonSink:
         self._history.add([(block.source, row) for row in rows if row.id in changed])
         rows = [changed.get(row.id, row) for row in rows]
         packed = self._files.compression.pack(lines_of(rows))
-        journal.add_blocks([block_of(block.file, start, packed, block.source, rows)])
+        journal.add_blocks([block_of(block.file, start, packed, block.source, rows, ids_of(rows))])
         journal.applied(changed)
         return packed, len(changed)

@@ -11,7 +11,7 @@ from typing import Final, final
 
 from ...core.rows import UNKNOWN, Row, row_of
 from ...errors import ChatRestError
-from ..journal import Block, DataFile
+from ..journal import Block, DataFile, FileState
 from ..message_ids import times
 from ..plan import Compress
 from ..workspace import StoredRow, Workspace
@@ -25,7 +25,7 @@ from .parquet_schema import SCHEMA
 SUFFIX: Final = ".parquet"
 
 
-def whole(file: DataFile) -> str:
+def whole(file: DataFile) -> FileState:
     """Return the state of a Parquet file that is in place: nothing can be added to it."""
     return "whole"
 
