@@ -3,12 +3,14 @@
 A test puts its own in the place of it, and lets any call fail, or be the process's last.
 """
 
+import errno
 import os
 from collections import OrderedDict
 from contextlib import suppress
 from pathlib import Path
 from typing import Final, final
 
+_REMOVED: Final = "it was removed or replaced while it was being written"
 MOST_OPEN: Final = 64
 """Files that are kept open at once."""
 
@@ -50,7 +52,7 @@ class OpenFiles:
 
     def write(self, path: Path, at: int, data: bytes) -> None:
         """Writes all of `data` at a place of a file, which is made where there is none."""
-        file = self._file(path)
+        file = self._file(path, at)
         self._dirty.add(path)
         left = memoryview(data)
         with named(path):
@@ -92,7 +94,7 @@ class OpenFiles:
         for path in list(self._open):
             self.rollback(path)
 
-    def _file(self, path: Path) -> int:
+    def _file(self, path: Path, at: int) -> int:
         if path in self._open:
             self._open.move_to_end(path)
             return self._open[path]
@@ -103,14 +105,27 @@ class OpenFiles:
         if not path.exists():
             self._folders.add(path.parent)
         with named(path):
-            self._open[path] = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
-        return self._open[path]
+            file = self._open[path] = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        if os.fstat(file).st_size < at:  # what was in front of it is not there any more
+            raise FileNotFoundError(errno.ENOENT, _REMOVED, str(path))
+        return file
 
     def _synced(self, path: Path) -> None:
         if path in self._dirty:
             with named(path):
                 self._disk.sync(self._open[path])
+            check_in_place(path, os.fstat(self._open[path]))
             self._dirty.discard(path)
+
+
+def check_in_place(path: Path, status: os.stat_result) -> None:
+    """Raise OSError where the file of this status is not the one at its path: it was removed, or replaced."""
+    try:
+        there = path.stat()
+    except FileNotFoundError:
+        raise FileNotFoundError(errno.ENOENT, _REMOVED, str(path)) from None
+    if (there.st_dev, there.st_ino) != (status.st_dev, status.st_ino):
+        raise FileNotFoundError(errno.ENOENT, _REMOVED, str(path))
 
 
 class named:  # noqa: N801, read as a word: `with named(path)`

@@ -11,7 +11,7 @@ from typing import Final, final
 from ...core.rows import UNKNOWN, Row, row_of
 from ...errors import ChatRestError
 from ..file_names import by_month, source_name
-from ..journal import Block, DataFile, Journal, Role
+from ..journal import Block, DataFile, FileState, Journal, Role
 from ..message_ids import PageIds, ids_of, times
 from ..ownership import Source
 from ..plan import Partition
@@ -135,7 +135,7 @@ class BlockFiles:
         self._ends.clear()
         self._open.clear()
 
-    def state_at(self, size: int) -> str:
+    def state_at(self, size: int) -> FileState:
         """Whether a file of this size takes more."""
         return "whole" if size >= self._largest else "open"
 
