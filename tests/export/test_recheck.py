@@ -9,7 +9,7 @@ import pytest
 
 from chatrest.emulator.weather import First, Status
 from chatrest.errors import AuthenticationError
-from chatrest.export import Plan, export, jobs
+from chatrest.export import Plan, export, list_reader
 from tests.dying import Fate, dies
 from tests.exporting import (
     GROUPS,
@@ -204,7 +204,7 @@ async def test_a_recheck_of_an_export_with_holes_writes_nothing_twice(
     pages: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Idle workers began in the midst of a source, and the key was refused before all had met."""
-    monkeypatch.setattr(jobs, "WORTH", 1)
+    monkeypatch.setattr(list_reader, "LEAST_PAGES", 1)
     async with served(500) as service:
         service.emulator.weather.add(Status(401, route="messages.list", when=First(1000, after=pages + 1)))
         with pytest.raises(AuthenticationError):

@@ -55,8 +55,8 @@ CREATE TABLE deleted(id TEXT PRIMARY KEY, source INTEGER NOT NULL, noticed INTEG
 PRAGMA user_version={VERSION};
 """
 _SURROUNDINGS: Final = frozenset({
-    sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_BUSY,
-    sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_NOMEM, sqlite3.SQLITE_INTERRUPT,
+    sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED,
+    sqlite3.SQLITE_READONLY, sqlite3.SQLITE_NOMEM, sqlite3.SQLITE_INTERRUPT,
 })  # fmt: skip
 """Errors of the system around a database, and not of what is in it."""
 
@@ -133,7 +133,9 @@ def fault_of(path: Path, error: Exception) -> ChatRestError | OSError:
     code = getattr(error, "sqlite_errorcode", None)
     if "locked" in str(error):
         return InUseError(f"{path}: another export is writing here")
-    if code is not None and code & 0xFF in _SURROUNDINGS:
+    if "unable to open" in str(error):
+        return RequestInvalidError(f"{path}: {error}")
+    if (code is not None and code & 0xFF in _SURROUNDINGS) or "full" in str(error):
         return OSError(f"{path}: {error}")  # such as a disk that is full
     return UnreadableError(f"{path} is damaged, or is no export's journal: {error}")
 
