@@ -1,5 +1,6 @@
 """Shared parts of the tests of sinks: a sink of any format without a service, records, and a failing disk."""
 
+import errno
 import gzip
 import json
 import sqlite3
@@ -11,6 +12,7 @@ from typing import Any, Self
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+import pytest
 
 from chatrest.core.rows import Row, row_of, rows
 from chatrest.export.disk import Disk, OpenFiles
@@ -25,6 +27,21 @@ ALICE, BOB = Source("user", ("alice",)), Source("user", ("bob",))
 SEPTEMBER, OCTOBER = 1_600_000_000, 1_602_000_000
 DAY = 86_400
 LARGE = 1 << 26
+FORMATS = pytest.mark.parametrize(
+    "plan",
+    [
+        {"format": "ndjson"},
+        {"format": "ndjson", "compress": "gzip", "partition": "day"},
+        {"format": "ndjson", "compress": "zstd", "partition": "month"},
+        {"format": "ndjson", "partition": "none"},
+        {"format": "parquet"},
+        {"format": "parquet", "partition": "none", "compress": "gzip"},
+        {"format": "parquet", "partition": "source", "compress": "none"},
+        {"format": "parquet", "partition": "day"},
+    ],
+    ids=lambda plan: "-".join(plan.values()),
+)
+"""Formats with data files in the folder of messages, in all partitions."""
 
 
 class Quick(Disk):
@@ -192,17 +209,23 @@ class Failing(Quick):
         super().remove(path)
 
 
-def crashed(
-    folder: Path, work: Callable[[Export], object], calls: int, error: Any, *, half: bool = False, **plan: Any
-) -> bool:
-    """Run `work` on a disk that fails after `calls` calls; return True if it finished before."""
-    disk = Failing(calls, error, half=half)
+def crashed(folder: Path, work: Callable[[Export], object], calls: int, **options: Any) -> bool:
+    """Run `work` on a disk that fails after `calls` calls; return True if it finished before.
+
+    In turns, the process dies before a call, in the midst of a call, or the disk is full.
+    """
+    error = full if calls % 3 == 2 else ProcessDeath
+    disk = Failing(calls, error, half=calls % 3 == 1)
     try:
-        with Export(folder, disk, **plan) as out:
+        with Export(folder, disk, **options) as out:
             work(out)
     except (ProcessDeath, OSError):
         assert disk.failed
     return not disk.failed
+
+
+def full() -> OSError:
+    return OSError(errno.ENOSPC, "No space left on device")
 
 
 def history(folder: Path) -> list[Any]:

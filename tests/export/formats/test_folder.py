@@ -8,33 +8,8 @@ import pytest
 
 from chatrest.core.rows import row_of
 from chatrest.errors import ChatRestError
-from tests.dying import ProcessDeath
 from tests.journals import by_hand
-from tests.sinks import BOB, DAY, OCTOBER, SEPTEMBER, Export, crashed, files, history, ids, page, record
-
-FORMATS = pytest.mark.parametrize(
-    "plan",
-    [
-        {"format": "ndjson"},
-        {"format": "ndjson", "compress": "gzip", "partition": "day"},
-        {"format": "ndjson", "compress": "zstd", "partition": "month"},
-        {"format": "ndjson", "partition": "none"},
-        {"format": "parquet"},
-        {"format": "parquet", "partition": "none", "compress": "gzip"},
-        {"format": "parquet", "partition": "source", "compress": "none"},
-        {"format": "parquet", "partition": "day"},
-    ],
-    ids=lambda plan: "-".join(plan.values()),
-)
-ENDS = pytest.mark.parametrize(
-    ("error", "half"),
-    [
-        pytest.param(ProcessDeath, False, id="killed"),
-        pytest.param(ProcessDeath, True, id="killed-right-after"),
-        pytest.param(lambda: OSError(28, "No space left on device"), False, id="disk-full"),
-    ],
-)
-
+from tests.sinks import BOB, DAY, FORMATS, OCTOBER, SEPTEMBER, Export, crashed, files, ids, page, record
 
 @pytest.mark.parametrize(
     ("partition", "folders"),
@@ -109,47 +84,6 @@ def test_a_link_that_leads_outside_is_refused(plan: dict[str, Any], tmp_path: Pa
         Export(folder, **plan)
 
 
-@ENDS
-@FORMATS
-def test_a_crash_at_any_step_leaves_nothing_lost_or_twice(
-    plan: dict[str, Any], error: Any, half: bool, tmp_path: Path
-) -> None:
-    """Pages, a conversion, an update and a merge of small files: after each crash another run completes it."""
-
-    def work(out: Export) -> None:
-        for first in (1, 11, 21):
-            if first not in out.written():
-                out.commit([*page(first, 5), *page(first + 5, 5, OCTOBER)])
-            out.sink.finish()
-        if not out.journal["changed"]:
-            with out.journal.transaction():
-                out.journal.change(page(3, 5, edited="yes"))
-                out.journal["changed"] = "yes"
-        out.done()
-        out.sink.compact(2)
-        out.sink.finish()
-
-    for calls in range(500):
-        folder = tmp_path / str(calls)
-        ended = crashed(folder, work, calls, error, half=half, largest=4000, **plan)
-        if (folder / "messages").exists():
-            suffixes = {path.suffix for path in (folder / "messages").rglob("*") if path.is_file()}
-            assert suffixes <= {".ndjson", ".gz", ".zst", ".parquet"}
-        with Export(folder, largest=4000, **plan) as out:
-            assert len(out.scan()) == len(out.written())
-            work(out)
-            names = sorted(file.name for file in out.journal.files())
-            assert {file.state for file in out.journal.files()} <= {"open", "whole"}
-        assert ids(folder) == list(range(1, 31)), f"after call {calls}"
-        assert files(folder) == names
-        assert sorted(int(each["id"]) for each in history(folder)) == [3, 4, 5, 6, 7]
-        shutil.rmtree(folder)
-        if ended:
-            break
-    assert calls > 20
-    assert calls < 499
-
-
 @FORMATS
 def test_what_is_not_on_disk_is_not_written_any_more(plan: dict[str, Any], tmp_path: Path) -> None:
     with Export(tmp_path, **plan) as out:
@@ -197,7 +131,7 @@ def test_the_older_content_is_moved_aside_where_the_new_one_is_removed(
     replacing = 0
     for calls in range(40):
         folder = shutil.copytree(begin, tmp_path / str(calls))
-        if crashed(folder, Export.done, calls, ProcessDeath, **plan):
+        if crashed(folder, Export.done, calls, **plan):
             break
         shutil.rmtree(folder / "spool", ignore_errors=True)
         with Export(folder, **plan) as out:
