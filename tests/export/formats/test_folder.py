@@ -16,8 +16,8 @@ from tests.sinks import BOB, DAY, FORMATS, OCTOBER, SEPTEMBER, Export, crashed, 
     [
         ("none", [""]),
         ("source", ["source=user-alice/", "source=user-bob/"]),
-        ("month", ["month=2020-09/", "month=2020-10/", "month=__HIVE_DEFAULT_PARTITION__/"]),
-        ("day", ["day=2020-09-13/", "day=2020-09-14/", "day=2020-10-06/", "day=__HIVE_DEFAULT_PARTITION__/"]),
+        ("month", ["month=2020-09/", "month=2020-10/", "month=undated/"]),
+        ("day", ["day=2020-09-13/", "day=2020-09-14/", "day=2020-10-06/", "day=undated/"]),
     ],
 )
 @pytest.mark.parametrize(
