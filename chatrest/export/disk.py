@@ -3,6 +3,7 @@
 A test puts its own in the place of it, and lets any call fail, or be the process's last.
 """
 
+import errno
 import os
 from collections import OrderedDict
 from contextlib import suppress
@@ -14,6 +15,8 @@ from .file_names import DAMAGED, path_inside
 MAX_OPEN: Final = 64
 """Files that are kept open at once."""
 _CHUNK: Final = 1 << 20
+_NO_LINK: Final = getattr(os, "O_NOFOLLOW", 0)
+_REMOVED: Final = "it was removed or replaced while it was being written"
 
 
 class Disk:
@@ -53,7 +56,7 @@ class OpenFiles:
 
     def write(self, path: Path, position: int, data: bytes) -> None:
         """Write all of `data` at a position of a file, which is made where there is none."""
-        file = self._file(path)
+        file = self._file(path, position)
         self._dirty.add(path)
         rest = memoryview(data)
         with named(path):
@@ -95,7 +98,8 @@ class OpenFiles:
         for path in list(self._open):
             self.release(path)
 
-    def _file(self, path: Path) -> int:
+    def _file(self, path: Path, size: int) -> int:
+        """Return an open file, opened where it is not; OSError where it has fewer bytes than it must have."""
         if path in self._open:
             self._open.move_to_end(path)
             return self._open[path]
@@ -106,17 +110,28 @@ class OpenFiles:
         if not path.exists():
             self._folders.add(path.parent)
         with named(path):
-            self._open[path] = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | _NO_LINK, 0o644)
-        return self._open[path]
+            flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | _NO_LINK
+            file = self._open[path] = os.open(path, flags, 0o644)
+        if os.fstat(file).st_size < size:
+            raise FileNotFoundError(errno.ENOENT, _REMOVED, str(path))
+        return file
 
     def _sync(self, path: Path) -> None:
         if path in self._dirty:
             with named(path):
                 self._disk.sync(self._open[path])
+            check_in_place(path, os.fstat(self._open[path]))
             self._dirty.discard(path)
 
 
-_NO_LINK: Final = getattr(os, "O_NOFOLLOW", 0)
+def check_in_place(path: Path, status: os.stat_result) -> None:
+    """Raise OSError where the file of this status is not the one at its path: it was removed, or replaced."""
+    try:
+        present = path.stat()
+    except FileNotFoundError:
+        raise FileNotFoundError(errno.ENOENT, _REMOVED, str(path)) from None
+    if (present.st_dev, present.st_ino) != (status.st_dev, status.st_ino):
+        raise FileNotFoundError(errno.ENOENT, _REMOVED, str(path))
 
 
 class named:  # noqa: N801, read as a word: `with named(path)`

@@ -125,8 +125,8 @@ def _of(archive: Archive, started: int, reasons: list[str]) -> Manifest:
         finished=None,
         until=None,
         messages=0,
-        vanished=list(map(str, archive.journal.vanished())),
-        lost=list(map(str, archive.journal.vanished(lost=True))),
+        vanished=[each.id for each in archive.journal.deleted()],
+        lost=[each.id for each in archive.journal.deleted(missing=True)],
         sources=[],
         parts=[],
     )

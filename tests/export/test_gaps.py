@@ -12,7 +12,7 @@ from chatrest.emulator.weather import Status
 from chatrest.errors import ChatRestError
 from chatrest.export import Plan, Report, export, jobs
 from chatrest.export.journal import NAME as JOURNAL
-from chatrest.export.spans import Span, holes
+from chatrest.core.intervals import Interval, holes
 from tests.exporting import (
     GROUPS,
     Served,

@@ -9,7 +9,7 @@ from hypothesis import example, given, settings, strategies as st
 
 from chatrest.export.journal import Journal
 from chatrest.export.ownership import Source, pair_of
-from chatrest.export.spans import Span
+from chatrest.core.intervals import Interval
 from tests.journals import MEMORY, USERS, by_hand, some
 
 # ── sources ──

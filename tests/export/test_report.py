@@ -9,16 +9,16 @@ def test_a_report_claims_nothing_by_itself() -> None:
     report = Report()
     assert report.complete is False
     assert report.until is None
-    assert (report.messages, report.written, report.changed, report.vanished, report.requests) == (0,) * 5
-    assert (report.reasons, report.failed, report.gone) == ([], [], [])
+    assert (report.messages, report.written, report.changed, report.deleted, report.requests) == (0,) * 5
+    assert (report.reasons, report.failed, report.deleted_users) == ([], [], [])
 
 
 def test_what_is_added_to_one_report_is_in_no_other() -> None:
     one, other = Report(), Report()
     one.reasons.append("a reason")
     one.failed.append(Failure("user a", "refused"))
-    one.gone.append("user b")
-    assert (other.reasons, other.failed, other.gone) == ([], [], [])
+    one.deleted_users.append("user b")
+    assert (other.reasons, other.failed, other.deleted_users) == ([], [], [])
     assert (Report().reasons, Report().failed) == ([], [])
 
 

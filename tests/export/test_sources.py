@@ -14,7 +14,7 @@ from chatrest.core.paging import PageSizes
 from chatrest.core.rows import Row
 from chatrest.export import sources as ownership
 from chatrest.export.ownership import Ownership, OwnershipRules, Source, pair_of
-from chatrest.export.spans import Hole
+from chatrest.core.intervals import Gap
 from chatrest.resources.messages import Messages
 
 some = settings(max_examples=250, deadline=None, database=None)

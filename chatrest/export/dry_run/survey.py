@@ -26,7 +26,7 @@ from ...walk import Page, Walk
 from ..discovery import ago, newest, users
 from ..message_ids import number
 from ..ownership import Source
-from ..page_partition import Window, cut
+from ..page_partition import Window
 from ..plan import Plan
 from ..workspace import LAST
 from .stored_coverage import StoredCoverage
@@ -165,13 +165,20 @@ class Survey:
         elif len(rows) == len(page.items) and is_plausible(total, rows, self._until):
             left, known = round((total or 0) * task.share), REPORTED
         else:
-            left, known = len(cut(rows, 0, task.hole.until)[0]), AT_LEAST
+            left, known = sum((number(row.id) or 0) <= task.hole.until for row in rows), AT_LEAST
         return Sample(task, left, known, page.items, len(page.raw), seconds, look_seconds)
 
     def _walk(self, task: Task) -> Walk[Any]:
         since, until = Window(*self._plan.window).asked(task.since)
         query = structs.replace(self._plan.query, from_timestamp=since, to_timestamp=until)
-        return task.source.walk(Messages(AsRows(self._session.sender)), query, task.hole)
+        query = structs.replace(query, affix="append")
+        walk, gap = task.source.list(Messages(AsRows(self._session.sender)), query).thorough(), task.hole
+        if not gap.after:
+            return walk
+        position = gap.position or (("affix", "append"), ("id", str(gap.after)))
+        last = str(gap.after)
+        start = structs.replace(walk.cursor, position=position, direction="append", last=last, inside=True)
+        return walk.at(start)
 
 
 def _total(page: Page[Row]) -> int | None:

@@ -105,7 +105,7 @@ class JournalReader:
             GROUP BY source"""
         return dict(self._rows(sql, tuple[int, int]))
 
-    def spans(self, source: int) -> list[Interval]:
+    def intervals(self, source: int) -> list[Interval]:
         """What a source has covered."""
         rows = self._rows("SELECT first, last FROM covered WHERE source = ?", tuple[int, int], source)
         return merge(Interval(first, last) for first, last in rows)
