@@ -16,13 +16,13 @@ end, which no commit knows, is removed.
 import hashlib
 from collections.abc import Callable
 
-
 from ..disk import copy_aside, set_aside
 from ..journal import Block, DataFile, Role
 from ..workspace import Workspace
 from .block_files import BlockFiles
 from .data_files import StateOf, rename_new
 
+NEW = ".new"
 
 
 def recover_blocks(workspace: Workspace, files: BlockFiles) -> None:
