@@ -56,7 +56,7 @@ async def test_a_folder_that_holds_something_else_is_not_touched(tmp_path: Path)
             await export(service.session, tmp_path / "db")
         (tmp_path / "garbage").mkdir()
         (tmp_path / "garbage" / journal.NAME).write_bytes(b"no database" * 500)
-        with pytest.raises(RequestInvalidError):
+        with pytest.raises(ChatRestError, match="no export's journal"):
             await export(service.session, tmp_path / "garbage")
         assert service.emulator.requests == type(service.emulator.requests)(maxlen=0)
 
