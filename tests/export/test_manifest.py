@@ -59,7 +59,7 @@ async def test_a_manifest_of_somebody_else_is_none(tmp_path: Path) -> None:
     path = tmp_path / "out" / NAME
     for change in ({"made_by": "another"}, {"version": 3}):
         path.write_bytes(json.dumps(json.loads(path.read_bytes()) | change).encode())
-        with pytest.raises(ChatRestError, match="not a manifest|is of version 3"):
+        with pytest.raises(ChatRestError, match=r"not a manifest|is of version 3"):
             read(path)
     with pytest.raises(FileNotFoundError):
         read(tmp_path / NAME)
