@@ -9,7 +9,7 @@ import pytest
 
 from chatrest.emulator.weather import First, Status
 from chatrest.errors import AuthenticationError
-from chatrest.export import Plan, export, jobs
+from chatrest.export import Plan, export, list_reader
 from tests.dying import Fate, dies
 from tests.exporting import (
     GROUPS,
@@ -123,11 +123,11 @@ async def test_a_recheck_reads_only_so_far_back(tmp_path: Path) -> None:
         hide(service.store, [6, 56])
         report = await export(service.session, tmp_path / "out", recheck=100)
         assert (report.changed, report.deleted) == (1, 1)
-        assert manifest_of(tmp_path / "out").vanished == ["56"]
+        assert manifest_of(tmp_path / "out").deleted == ["56"]
         assert_whole(tmp_path / "out", [*service.expected([*range(1, 5), *range(6, 61)]), *old])
         report = await export(service.session, tmp_path / "out", recheck=MONTH)
         assert (report.changed, report.deleted) == (1, 2)
-        assert manifest_of(tmp_path / "out").vanished == ["6", "56"]
+        assert manifest_of(tmp_path / "out").deleted == ["6", "56"]
 
 
 def old_and_new(store: Any) -> None:
@@ -157,12 +157,12 @@ async def test_a_soft_deletion_is_an_edit_and_a_hard_one_is_told_of(tmp_path: Pa
         hide(service.store, [13, 14, 149, 150])
         report = await export(service.session, tmp_path / "out", recheck=ALL)
         assert (report.complete, report.changed, report.deleted) == (True, 1, 4)
-        assert manifest_of(tmp_path / "out").vanished == ["13", "14", "149", "150"]
+        assert manifest_of(tmp_path / "out").deleted == ["13", "14", "149", "150"]
         assert_whole(tmp_path / "out", service.expected(range(1, 151)))
         assert history_of(tmp_path / "out") == [raw]
         report = await export(service.session, tmp_path / "out", recheck=ALL)
         assert (report.changed, report.deleted) == (0, 4)
-        assert manifest_of(tmp_path / "out").vanished == ["13", "14", "149", "150"]
+        assert manifest_of(tmp_path / "out").deleted == ["13", "14", "149", "150"]
 
 
 async def test_what_is_shown_again_has_not_vanished(tmp_path: Path) -> None:
@@ -170,10 +170,10 @@ async def test_what_is_shown_again_has_not_vanished(tmp_path: Path) -> None:
         await export(service.session, tmp_path / "out", Plan(everything=True))
         hide(service.store, [20, 21], "*")
         await export(service.session, tmp_path / "out", recheck=ALL)
-        assert manifest_of(tmp_path / "out").vanished == ["20", "21"]
+        assert manifest_of(tmp_path / "out").deleted == ["20", "21"]
         show(service.store, 20, "*")
         await export(service.session, tmp_path / "out", recheck=ALL)
-        assert manifest_of(tmp_path / "out").vanished == ["21"]
+        assert manifest_of(tmp_path / "out").deleted == ["21"]
         assert_whole(tmp_path / "out", service.expected(range(1, 61)))
 
 
@@ -204,7 +204,7 @@ async def test_a_recheck_of_an_export_with_holes_writes_nothing_twice(
     pages: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Idle workers began in the midst of a source, and the key was refused before all had met."""
-    monkeypatch.setattr(jobs, "WORTH", 1)
+    monkeypatch.setattr(list_reader, "LEAST_PAGES", 1)
     async with served(500) as service:
         service.emulator.weather.add(Status(401, route="messages.list", when=First(1000, after=pages + 1)))
         with pytest.raises(AuthenticationError):

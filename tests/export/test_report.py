@@ -23,5 +23,7 @@ def test_what_is_added_to_one_report_is_in_no_other() -> None:
 
 
 def test_a_report_can_be_written_as_json_and_read_again() -> None:
-    report = Report(complete=True, until=2**63 - 2, failed=[Failure("user é", "refused")], gone=["user b"])
+    report = Report(
+        complete=True, until=2**63 - 2, failed=[Failure("user é", "refused")], deleted_users=["user b"]
+    )
     assert msgspec.json.decode(msgspec.json.encode(report), type=Report) == report

@@ -2,6 +2,7 @@
 export. A value that cannot be one of its column is an `UnreadableError` that names the journal.
 """
 
+import hashlib
 import sqlite3
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -18,7 +19,7 @@ from ..message_ids import number
 from ..ownership import Source
 from ..sql_in import sql_in
 from .records import Block, DataFile, DeletedId, OtherId, Recheck, Role, SourceState, State
-from .schema import UnreadableError, fault_of, open_for_reading
+from .schema import FACTS, FAULTS, UnreadableError, check_integrity, fault_of, open_for_reading
 
 T = TypeVar("T")
 
@@ -50,6 +51,26 @@ class JournalReader:
         """Let go of it; what was not committed never happened."""
         self._db.close()
 
+    # ── all of it ──
+
+    def check_integrity(self) -> None:
+        """Raise `UnreadableError` where SQLite finds damage; reads the whole journal."""
+        try:
+            check_integrity(self._db, self.path)
+        except FAULTS as error:
+            raise fault_of(self.path, error) from None
+
+    def facts(self) -> str:
+        """Return a SHA-256 of all rows in the order of their keys: a changed value gives another one.
+
+        The generation is left out, as each opening changes it.
+        """
+        digest = hashlib.sha256()
+        for sql in FACTS:
+            for row in self._rows(sql, tuple[Any, ...]):
+                digest.update(msgspec.msgpack.encode(row))
+        return digest.hexdigest()
+
     # ── meta and sources ──
 
     def __getitem__(self, name: str) -> str | None:
@@ -75,7 +96,7 @@ class JournalReader:
         """The ids of a source that were read."""
         sql = "SELECT first, last, position FROM covered WHERE source = ?"
         rows = self._rows(sql, tuple[int, int, str], source)
-        return merge(Interval(first, last, _position(text, last)) for first, last, text in rows)
+        return merge(Interval(first, last, position_of(text, last)) for first, last, text in rows)
 
     # ── ids ──
 
@@ -145,7 +166,7 @@ class JournalReader:
         """The sources that are read again, by their number; those that are done, too, until all are."""
         sql = "SELECT source, since, after, until, position FROM rechecks"
         return {
-            source: Recheck(since, after, until, _position(text, after))
+            source: Recheck(since, after, until, position_of(text, after))
             for source, since, after, until, text in self._rows(sql, tuple[int, int, int, int, str])
         }
 
@@ -177,7 +198,7 @@ class JournalReader:
     def _rows(self, sql: str, kind: type[T], *values: Any) -> Iterator[T]:
         try:
             rows = self._db.execute(sql, values)
-        except sqlite3.Error as error:
+        except FAULTS as error:
             raise fault_of(self.path, error) from None
         return self._typed(rows, kind)
 
@@ -185,7 +206,7 @@ class JournalReader:
         try:
             for row in rows:
                 yield msgspec.convert(row, kind, strict=False, dec_hook=_read_value)
-        except sqlite3.Error as error:
+        except FAULTS as error:
             raise fault_of(self.path, error) from None
         except _DAMAGE as error:
             raise UnreadableError(f"{self.path} is damaged: {error}") from None
@@ -197,7 +218,7 @@ def _read_value(kind: type, value: Any) -> Any:
     raise ValueError(f"{type(value).__name__} in the place of {kind.__name__}")
 
 
-def _position(text: str, last: int) -> Pairs:
+def position_of(text: str, last: int) -> Pairs:
     """The position after an id; none where the journal was edited, and it would leave something out."""
     try:
         position = msgspec.json.decode(text, type=tuple[tuple[str, str], ...])

@@ -11,6 +11,7 @@ from chatrest.errors import ChatRestError
 from tests.journals import by_hand
 from tests.sinks import BOB, DAY, FORMATS, OCTOBER, SEPTEMBER, Export, crashed, files, ids, page, record
 
+
 @pytest.mark.parametrize(
     ("partition", "folders"),
     [
