@@ -24,7 +24,7 @@ _LATEST: Final = 253_402_300_799_999
 """The last millisecond of the year 9999: Python and most databases know no later one."""
 _CHUNK_ROWS, _CHUNK_BYTES = 1_000, 1 << 20
 """Rows and bytes that are held as Python's objects at once."""
-GROUP_ROWS, GROUP_BYTES = 100_000, 1 << 23
+GROUP_ROWS, GROUP_BYTES = 100_000, 1 << 24
 """Rows and bytes that are held at once: a row group."""
 
 Instant: TypeAlias = Annotated[int, Meta(ge=0, le=_LATEST)] | None
