@@ -28,7 +28,7 @@ from typing import Final, Literal, TypeAlias
 from ..errors import ChatRestError, RequestInvalidError
 from . import manifest as manifests
 from .disk import Disk, copy_aside, set_aside, sync_folder
-from .file_names import DAMAGED, MESSAGES, SPOOL, path_inside
+from .file_names import DAMAGED, DATABASE, MESSAGES, SPOOL, path_inside
 from .journal.journal import Journal
 from .journal.reader import JournalReader
 from .journal.schema import GENERATION, NAME as JOURNAL, PREVIOUS_GENERATION
@@ -190,15 +190,19 @@ def keep_newer_files(workspace: Workspace, manifest: Manifest | None) -> None:
         return
     folder, disk = workspace.folder, workspace.disk
     for file in workspace.journal.files():
-        if file.digest is None and _size(folder / file.name) > file.size and file.role != "spool":
+        if file.digest is None and file.name != DATABASE and _size(folder / file.name) > file.size:
             copy_aside(workspace.files, disk, folder, file.name)
     for name in _unknown_files(folder, workspace.journal):
         set_aside(disk, folder, name)
 
 
 def _refuse_unknown_files(folder: Path, journal: JournalReader) -> None:
-    """Refuse a folder without a manifest, and with files that the journal does not know, or knows less of."""
-    names = [file.name for file in journal.files() if _size(folder / file.name) > file.size]
+    """Refuse a folder without a manifest, and with files that the journal does not know, or knows less of.
+
+    A database is not among them: it is made when an export is opened, and keeps rows that are newer.
+    """
+    files = (file for file in journal.files() if file.name != DATABASE)
+    names = [file.name for file in files if _size(folder / file.name) > file.size]
     if names := [*names, *_unknown_files(folder, journal)]:
         raise RequestInvalidError(
             f"{folder / names[0]} is newer than {folder / JOURNAL}, and {manifests.NAME} is lost or damaged; "
