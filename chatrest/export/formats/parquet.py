@@ -23,7 +23,7 @@ from .history import History
 from .recovery import recover_blocks, recover_whole
 
 LARGEST: Final = 1 << 26
-"""Bytes of a spool from which on the next one is begun. The Parquet file that it becomes has about as many."""
+"""Bytes of a spool from which on the next one is begun. Its Parquet file has about as many."""
 
 
 @final
