@@ -156,7 +156,7 @@ def test_a_pair_is_two_different_uids_that_can_stand_in_a_header(value: Any) -> 
         ({"format": None}, "format = None: allowed is ndjson"),
         ({"format": ["ndjson"]}, "format = .*allowed is ndjson"),
         ({"compress": "xz"}, "compress = 'xz': allowed is none, gzip, zstd, or None"),
-        ({"partition": "day"}, "partition = 'day': allowed is source, month, or None"),
+        ({"partition": "week"}, "partition = 'week': allowed is none, source, month, day, or None"),
         ({"format": "sqlite", "compress": "gzip"}, "compress = 'gzip': .*allowed is 'none'"),
         ({"format": "sqlite", "partition": "month"}, "partition = 'month': .*allowed is 'source'"),
         ({"query": None}, "query = None: allowed is a MessageQuery"),
