@@ -101,7 +101,7 @@ def test_rows_of_many_row_groups_have_their_own_sources_also_after_an_update_and
         names = table(tmp_path)["source_name"].to_pylist()
         out.change(page(20, 3, sender="mallory"))
         assert out.done() == 3
-        assert out.sink.compact(2) == 1
+        assert out.compact(2) == 1
         assert files(tmp_path) == ["history.jsonl.zst", NAME]
         assert sorted((int(row.id), source) for row, source in out.sink.scan()) == before
         assert table(tmp_path)["source_name"].to_pylist() == names
@@ -116,9 +116,9 @@ def test_merged_files_have_row_groups_as_large_as_others(tmp_path: Path) -> None
             out.commit(page(first))
         out.done()
     with parquet(tmp_path) as out:
-        assert out.sink.compact(11) == 0
-        assert out.sink.compact(10) == 9
-        assert out.sink.compact(2) == 0
+        assert out.compact(11) == 0
+        assert out.compact(10) == 9
+        assert out.compact(2) == 0
         assert out.written() == list(range(1, 101))
     [path] = (tmp_path / "messages").rglob("*.parquet")
     assert pq.ParquetFile(path).num_row_groups == 1
@@ -132,7 +132,7 @@ def test_partitions_are_not_merged_with_one_another(tmp_path: Path) -> None:
             out.commit(page(first + 10, 10, OCTOBER))
         out.done()
     with parquet(tmp_path) as out:
-        assert out.sink.compact(2) == 2
+        assert out.compact(2) == 2
     assert files(tmp_path) == [f"messages/month=2020-{month}/messages.parquet" for month in ("09", "10")]
     assert ids(tmp_path) == list(range(1, 41))
 
@@ -228,7 +228,7 @@ def test_nothing_stays_open(tmp_path: Path) -> None:
             out.commit(page(first))
             out.change(page(first, 1, edited="yes"))
             out.done()
-        out.sink.compact(2)
+        out.compact(2)
         links = [path.readlink() for path in Path("/proc/self/fd").iterdir() if path.is_symlink()]
         held = {path.name for path in links if path.is_relative_to(tmp_path)}
     assert held <= {"journal.sqlite", "journal.sqlite-wal", "history.jsonl.zst"}
@@ -243,7 +243,7 @@ def test_files_of_others_are_left_alone(tmp_path: Path) -> None:
     with parquet(tmp_path) as out:
         out.commit(page(11))
         out.done()
-        out.sink.compact(2)
+        out.compact(2)
     assert files(tmp_path) == sorted([mine.relative_to(tmp_path).as_posix(), NAME])
     assert mine.read_bytes() == b"mine"
 
