@@ -8,6 +8,7 @@ assert report.complete
 ```
 """
 
+from .compaction import compact
 from .plan import Plan
 from .progress import Progress
 from .report import Failure, Report
@@ -15,4 +16,4 @@ from .start import export
 from .verify.verify import verify
 from .verify.verify_result import Problem, VerifyResult
 
-__all__ = ["Failure", "Plan", "Problem", "Progress", "Report", "VerifyResult", "export", "verify"]
+__all__ = ["Failure", "Plan", "Problem", "Progress", "Report", "VerifyResult", "compact", "export", "verify"]

@@ -76,7 +76,13 @@ def test_sources_have_names_that_a_person_can_read() -> None:
 
 @pytest.mark.parametrize(
     "name",
-    ["messages/source=user-..%2Fa/messages.ndjson", "history.jsonl.zst", "spool/3.new", "a..b/c", "messages.sqlite-wal"],
+    [
+        "messages/source=user-..%2Fa/messages.ndjson",
+        "history.jsonl.zst",
+        "spool/3.new",
+        "a..b/c",
+        "messages.sqlite-wal",
+    ],
 )
 def test_a_name_of_an_export_is_inside(name: str, tmp_path: Path) -> None:
     assert path_inside(tmp_path, name) == tmp_path / name
@@ -84,7 +90,23 @@ def test_a_name_of_an_export_is_inside(name: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "name",
-    ["", ".", "..", "/x", "a//b", "a/", "a/../b", "./a", "a\\b", "c:x", "a\0", "a\n", "é", "a b", "messages/.."],
+    [
+        "",
+        ".",
+        "..",
+        "/x",
+        "a//b",
+        "a/",
+        "a/../b",
+        "./a",
+        "a\\b",
+        "c:x",
+        "a\0",
+        "a\n",
+        "é",
+        "a b",
+        "messages/..",
+    ],
 )
 def test_any_other_name_is_refused(name: str, tmp_path: Path) -> None:
     with pytest.raises(ChatRestError, match="is not the name of a file of an export"):
@@ -105,8 +127,8 @@ def test_a_name_by_way_of_a_link_is_refused(name: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("stamp", "name"),
-    [(0, "1970-01-01"), (1601510399, "2020-09-30"), (1601510400, "2020-10-01"), (1601510399_999, "2020-09-30"),
-     (1601510400_000, "2020-10-01"), (1582934400, "2020-02-29"), (-2, "1969-12-31"),
+    [(0, "1970-01-01"), (1601510399, "2020-09-30"), (1601510400, "2020-10-01"),
+     (1601510399_999, "2020-09-30"), (1601510400_000, "2020-10-01"), (1582934400, "2020-02-29"), (-2, "1969-12-31"),
      (MILLISECONDS - 1, "5138-11-16"), (MILLISECONDS, "1973-03-03"), (253402300800000, UNDATED),
      (UNKNOWN, UNDATED), (-(2**63), UNDATED), (2**63 - 1, UNDATED)],
 )  # fmt: skip
