@@ -20,10 +20,10 @@ from ..queries.messages import MessageQuery
 from . import streams
 from .environment import session
 from .exporting.format import FileTotals, estimate_lines, incomplete_message, summary_lines
-from .exporting.time_options import AgeOption, TimeOption
 from .filters import ListCommand, filter_options, query_of
 from .invocation import invocation
 from .running import run
+from .time_options import AgeOption, TimeOption
 
 if TYPE_CHECKING:
     from ..export import Plan, Progress, Report
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 # Copies of the plan's constants: importing them would slow the help text down. A test compares them.
 FORMATS: Final = ("ndjson", "parquet", "sqlite")
 COMPRESS: Final = ("none", "gzip", "zstd")
-PARTITIONS: Final = ("source", "month")
+PARTITIONS: Final = ("none", "source", "month", "day")
 NOT_A_FILTER: Final = (
     "affix", "id", "count", "limit", "per_page", "my_mentions_only", "mentions_with_blocked_info",
     "from_timestamp", "to_timestamp", "hide_messages_from_blocked_users", "receiver_type", "hide_deleted",
@@ -47,7 +47,7 @@ _FAILURES_SHOWN: Final = 20
 
 
 @click.command(cls=ListCommand, short_help="Export messages to files; continues after an interruption.")
-@click.argument("out", type=click.Path(path_type=Path))
+@click.argument("out", type=click.Path())
 @click.option(
     "--all-users", is_flag=True, help="The messages of every user.  [default if no source is named]"
 )
@@ -62,7 +62,7 @@ _FAILURES_SHOWN: Final = 20
 )
 @click.option(
     "--since", type=TimeOption(), metavar="T",
-    help="Sent at T or later: 2026-11-01, 2026-11-01T12:00Z (UTC if no zone is given), or epoch seconds.",
+    help="Sent at T or later: 2026-11-01, 2026-11-01T12:00+02:00, or a timestamp. Without a zone it is UTC.",
 )  # fmt: skip
 @click.option(
     "--until", type=TimeOption(end=True), metavar="T",
@@ -76,7 +76,7 @@ _FAILURES_SHOWN: Final = 20
 )
 @click.option(
     "--partition", type=click.Choice(PARTITIONS),
-    help="A file per source, or per month.  [default: source; month for parquet]",
+    help="Files for all, or per source, month or day (UTC).  [default: source; month for parquet]",
 )  # fmt: skip
 @click.option(
     "--recheck", type=AgeOption(), metavar="AGO",
@@ -91,7 +91,7 @@ _FAILURES_SHOWN: Final = 20
 @click.option("--quiet", is_flag=True, help="No progress on standard error.")
 @filter_options(MessageQuery, without=NOT_A_FILTER)
 def export(
-    out: Path, recheck: int | None, workers: int, dry_run: bool, as_json: bool, quiet: bool, **given: Any
+    out: str, recheck: int | None, workers: int, dry_run: bool, as_json: bool, quiet: bool, **given: Any
 ) -> None:
     """Export messages to files in the folder OUT, exactly as the service sends them.
 
@@ -118,9 +118,11 @@ def export(
 
     Exit status: 0 the export is complete, 1 it is not, 2 wrong usage, 130 interrupted, 143 ended by SIGTERM.
     """
-    plan = _plan_of(given)
+    from ..export.local_path import local_path
+
+    folder, plan = local_path(out), _plan_of(given)
     if dry_run:
-        _estimate(out, plan, recheck=recheck, workers=workers, as_json=as_json)
+        _estimate(folder, plan, recheck=recheck, workers=workers, as_json=as_json)
         return
     from ..export import Progress
     from .exporting.snapshot import Monitor
@@ -128,10 +130,10 @@ def export(
 
     progress = Progress()
     monitor = Monitor(progress)
-    with _resume_hint(out, progress):
-        with display_of(str(out), quiet=quiet) as display:
-            report = run(_run(out, plan, progress, monitor, display, recheck=recheck, workers=workers))
-        _print_report(report, progress, out, monitor.elapsed, as_json=as_json)
+    with _resume_hint(folder, progress):
+        with display_of(out, quiet=quiet) as display:
+            report = run(_run(folder, plan, progress, monitor, display, recheck=recheck, workers=workers))
+        _print_report(report, progress, folder, monitor.elapsed, as_json=as_json)
 
 
 def _plan_of(given: dict[str, Any]) -> "Plan | None":
