@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         CursorError as CursorError,
         DeadlineExceededError as DeadlineExceededError,
         DeadlineOutcomeUnknownError as DeadlineOutcomeUnknownError,
+        ExportIncompleteError as ExportIncompleteError,
         FanOutError as FanOutError,
         NotFoundError as NotFoundError,
         OutcomeUnknownError as OutcomeUnknownError,
@@ -300,8 +301,8 @@ _HOMES = {
     "core.timeouts": "Timeouts",
     "errors": (
         "ApiError AuthenticationError BadRequestError ChatRestError ConflictError ConnectError "
-        "CursorError DeadlineExceededError DeadlineOutcomeUnknownError FanOutError NotFoundError "
-        "OutcomeUnknownError PermissionDeniedError RateLimitError ReplyUnreadableError "
+        "CursorError DeadlineExceededError DeadlineOutcomeUnknownError ExportIncompleteError "
+        "FanOutError NotFoundError OutcomeUnknownError PermissionDeniedError RateLimitError ReplyUnreadableError "
         "RequestInvalidError RequestTimeoutError ServerError ServerOutcomeUnknownError "
         "TransportError"
     ),
