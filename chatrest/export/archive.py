@@ -18,6 +18,7 @@ from typing import Final, Literal, Self, TypeAlias, final
 from msgspec import Struct, structs
 
 from ..core.endpoint import Pairs
+from ..core.intervals import subtract
 from ..core.rows import Row
 from ..errors import RequestInvalidError
 from . import journal as journals
@@ -30,7 +31,6 @@ from .ownership import Source
 from .plan import Plan
 from .plan_difference import difference
 from .sink import Sink, check_installed, sink_of
-from .spans import without
 from .workspace import LAST, MissingIds, Workspace, missing_with
 
 Mode: TypeAlias = Literal["fresh", "compare", "recheck", "confirm", "adopt"]
@@ -300,8 +300,8 @@ class Archive:
         known = [every.number for every in self.journal.sources()]
         for source, first, last in lost:
             for each in [source] if source else known:
-                self.journal.mark(each, "lost")
-                self.journal.replace_spans(each, without(self.journal.spans(each), first, last))
+                self.journal.set_state(each, "lost")
+                self.journal.replace_spans(each, subtract(self.journal.intervals(each), first, last))
         self._forget_lost(min(each.first for each in lost), max(each.last for each in lost))
         # What its source does not show any more, others may have left to it: they are looked for again.
         self.journal.keep_balance("settled", NEVER)

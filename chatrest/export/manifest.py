@@ -103,7 +103,7 @@ def write(archive: Archive, report: Report) -> None:
     manifest.finished = report.finished
     manifest.until = None if report.until is None else str(report.until)
     manifest.sources = list(_sources(archive))
-    parts = [part for part in archive.journal.parts() if part.size]
+    parts = [part for part in archive.journal.files() if part.size]
     manifest.parts = [entry_of(part, archive.journal.blocks(part.number)) for part in parts]
     manifest.messages = report.messages
     _put(archive, manifest)
@@ -139,7 +139,7 @@ def _sources(archive: Archive) -> Any:
 
 
 def _source(archive: Archive, known: SourceState, messages: int) -> SourceEntry:
-    spans = archive.journal.spans(known.number)
+    spans = archive.journal.intervals(known.number)
     covered = [(str(span.first), str(span.last)) for span in spans]
     return SourceEntry([known.source.kind, *known.source.names], known.state, messages, covered, known.error)
 

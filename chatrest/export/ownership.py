@@ -25,11 +25,11 @@ import msgspec
 from msgspec import Struct, structs
 
 from ..core.cursor import Cursor
+from ..core.intervals import Gap
 from ..core.rows import Row
 from ..queries.messages import MessageQuery
 from ..resources.messages import Messages
 from ..walk import Walk
-from .spans import Hole
 
 Kind: TypeAlias = Literal["everything", "group", "pair", "user"]
 
@@ -73,7 +73,7 @@ class Source(Struct, frozen=True):
                 return messages.list_user(self.names[0], query=query)
 
     def walk(
-        self, messages: Messages, query: MessageQuery, hole: Hole, *, from_start: bool = False
+        self, messages: Messages, query: MessageQuery, hole: Gap, *, from_start: bool = False
     ) -> Walk[Any]:
         """The walk over it from a hole's beginning on, ids ascending; it asks once more at the end.
 

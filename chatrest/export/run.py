@@ -18,6 +18,7 @@ from typing import Final, final
 import msgspec
 from msgspec import structs
 
+from ..core.intervals import gaps
 from ..core.paging import LARGEST_PAGE
 from ..errors import ChatRestError, NotFoundError
 from ..models.message import Message
@@ -32,7 +33,6 @@ from .message_ids import number
 from .ownership import OwnershipRules, Source
 from .progress import Progress
 from .report import Failure, Report
-from .spans import holes
 from .worker_pool import WORKERS, WorkerPool
 from .workspace import LAST
 
@@ -126,7 +126,7 @@ class Run:
         since = ago(end, self._recheck)
         with self._journal.transaction():
             for known in self._known:
-                if spans := self._journal.spans(known.number):
+                if spans := self._journal.intervals(known.number):
                     self._journal.recheck(known.number, since, spans[-1].last)
 
     # ── what is to be done ──
@@ -189,7 +189,7 @@ class Run:
             await self._pool.walk(jobs)
 
     def _holes(self, known: SourceState, *, whole: bool) -> Iterator[Job]:
-        for hole in holes(self._journal.spans(known.number), self._until):
+        for hole in gaps(self._journal.intervals(known.number), self._until):
             held = self._archive.may_hold(known.number, hole.after + 1, hole.until)
             yield Job(
                 number=known.number,
@@ -264,7 +264,7 @@ class Run:
     def _unwalked(self) -> Iterator[SourceState]:
         rechecks = self._journal.rechecks()
         for known in self._known:
-            left = holes(self._journal.spans(known.number), self._until)
+            left = gaps(self._journal.intervals(known.number), self._until)
             if known.number in self._pool.ended:
                 left = left[:-1]
             if left or known.number in rechecks:
@@ -273,11 +273,11 @@ class Run:
     def _note(self, known: SourceState, error: ChatRestError | None, report: Report) -> None:
         """What has become of a source."""
         if error is None:
-            self._journal.mark(known.number, "open")
+            self._journal.set_state(known.number, "open")
         elif known.state != "lost" and isinstance(error, NotFoundError) and known.source not in self._listed:
-            self._journal.mark(known.number, "gone", str(error))
+            self._journal.set_state(known.number, "gone", str(error))
             report.gone.append(str(known.source))
         else:
             # Once lost, always so, until it is read again: a user that is gone meanwhile is no excuse.
-            self._journal.mark(known.number, "lost" if known.state == "lost" else "failed", str(error))
+            self._journal.set_state(known.number, "lost" if known.state == "lost" else "failed", str(error))
             report.failed.append(Failure(str(known.source), str(error)))

@@ -11,6 +11,7 @@ from typing import Any, Final, final
 
 from msgspec import structs
 
+from ..core.intervals import Gap
 from ..core.rows import AsRows, Row
 from ..errors import ApiError, AuthenticationError, ChatRestError, CursorError, ServerError
 from ..queries.messages import MessageQuery
@@ -25,7 +26,6 @@ from .message_ids import number, span
 from .ownership import Ownership, OwnershipRules, SourceOwnership
 from .page_partition import Window, cut, partition_page, place_of
 from .progress import Active, Progress
-from .spans import Hole
 from .workspace import LAST
 
 WORKERS: Final = 32
@@ -82,7 +82,7 @@ class WorkerPool:
             return
         raise first  # outside: what else failed at the same time says no more
 
-    def starts_over(self, source: int, hole: Hole, *, whole: bool) -> bool:
+    def starts_over(self, source: int, hole: Gap, *, whole: bool) -> bool:
         """Whether a list has to be read from its start to get at a hole."""
         return source in self.refused or (not hole.at and (whole or source in self.unsplit))
 
@@ -117,7 +117,7 @@ class WorkerPool:
             await self._walk_by_time(job, backlog)
             return
         judge = self._claims.of(job.source)
-        hole = Hole(job.after, job.until, job.at)
+        hole = Gap(job.after, job.until, job.at)
         walk = job.source.walk(self._messages, self._query(job), hole, from_start=job.from_start)
         begin, after, at = job.after, job.after, job.at
         async with aclosing(walk.pages()) as pages:
@@ -151,7 +151,7 @@ class WorkerPool:
     async def _walk_by_time(self, job: Job, backlog: Backlog) -> None:
         """Read all of a list that goes by time. Only at its end is it known that no lower id comes."""
         judge, highest = self._claims.of(job.source), job.after
-        walk = job.source.walk(self._messages, self._query(job), Hole(0, job.until))
+        walk = job.source.walk(self._messages, self._query(job), Gap(0, job.until))
         async with aclosing(walk.pages()) as pages:
             async for page in pages:
                 rows = sorted(page.items, key=lambda row: number(row.id) or 0)  # as files hold them

@@ -41,4 +41,4 @@ def missing_with(block: Block) -> MissingIds:
     """The ids that are missing where a block is. Its rows without a number for an id may stand anywhere, in
     any source's list.
     """
-    return MissingIds(0, 1, LAST) if block.loose > 1 else MissingIds(block.source, block.first, block.last)
+    return MissingIds(0, 1, LAST) if block.other > 1 else MissingIds(block.source, block.first, block.last)

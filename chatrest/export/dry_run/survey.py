@@ -15,6 +15,7 @@ from typing import Any, Final, Literal, NamedTuple, TypeAlias, TypeVar, final
 
 from msgspec import structs
 
+from ...core.intervals import Gap, gaps
 from ...core.paging import LARGEST_PAGE
 from ...core.rows import AsRows, Row
 from ...errors import AuthenticationError, ChatRestError
@@ -27,7 +28,6 @@ from ..message_ids import number
 from ..ownership import Source
 from ..page_partition import Window, cut
 from ..plan import Plan
-from ..spans import Hole, holes
 from ..workspace import LAST
 from .stored_coverage import StoredCoverage
 
@@ -44,7 +44,7 @@ class Task(NamedTuple):
     """What is to be read of a source."""
 
     source: Source
-    hole: Hole
+    hole: Gap
     share: float = 1.0
     """Of the ids behind the hole's beginning, those that are to be read."""
     since: int | None = None
@@ -84,7 +84,7 @@ class Sample(NamedTuple):
 def tasks_of(before: StoredCoverage, sources: Iterable[Source], until: int) -> Iterator[Task]:
     """What is left of the sources up to an id."""
     for source in sources:
-        if missing := holes(before.spans.get(source, ()), until):
+        if missing := gaps(before.spans.get(source, ()), until):
             begin, ids = missing[0].after, sum(hole.until - hole.after for hole in missing)
             yield Task(source, missing[0], ids / (until - begin))
 
@@ -94,7 +94,7 @@ def rechecks_of(before: StoredCoverage, sources: Iterable[Source], end: int, rec
     since = ago(end, recheck)
     for source in sources:
         if spans := before.spans.get(source):
-            yield Task(source, Hole(0, spans[-1].last), since=since)
+            yield Task(source, Gap(0, spans[-1].last), since=since)
 
 
 def evenly(items: Sequence[T], count: int) -> list[T]:

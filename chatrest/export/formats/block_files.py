@@ -8,11 +8,11 @@ import hashlib
 from collections.abc import Iterable, Iterator
 from typing import Final, final
 
-from ...core.rows import Row, row_of
+from ...core.rows import UNKNOWN, Row, row_of
 from ...errors import ChatRestError
 from ..file_names import by_month, source_name
 from ..journal import Block, DataFile, Journal, Role
-from ..message_ids import loose, span, times
+from ..message_ids import PageIds, ids_of, times
 from ..ownership import Source
 from ..plan import Partition
 from ..workspace import Workspace
@@ -35,16 +35,21 @@ def rows_of(lines: bytes) -> list[Row]:
 def free_name(journal: Journal, name: str, suffix: str) -> str:
     """The first name of `name.suffix`, `name.2.suffix` … that no file of the export has."""
     found, count = name + suffix, 1
-    while journal.has_part(found):
+    while journal.has_file(found):
         count += 1
         found = f"{name}.{count}{suffix}"
     return found
 
 
-def block_of(part: int, start: int, packed: bytes, source: int, rows: list[Row]) -> Block:
-    """What the journal keeps of some rows."""
+def block_of(file: int, start: int, packed: bytes, source: int, rows: list[Row], ids: PageIds) -> Block:
+    """Return the journal's record of rows, whose ids are `ids` and whose bytes are `packed`."""
+    since, until = times(rows)
     digest = hashlib.sha256(packed).digest()
-    return Block(part, start, len(packed), source, len(rows), *span(rows), *times(rows), digest, loose(rows))
+    other = 2 if ids.others else int(UNKNOWN in [row.sent_at for row in rows])
+    first, last = ids.numbers.first, ids.numbers.last
+    return Block(
+        file, start, len(packed), source, len(rows), first, last, since, until, digest, ids.numbers, other
+    )
 
 
 @final
@@ -87,7 +92,10 @@ class BlockFiles:
         part = self._part(partition_key, name)
         start = self._ends.get(partition_key, part.size)
         packed = self.compression.pack(lines_of(rows))
-        self._workspace.journal.add_blocks([block_of(part.number, start, packed, number, rows)])
+        ids = ids_of(rows)
+        self._workspace.journal.add_blocks([block_of(part.number, start, packed, number, rows, ids)])
+        if ids.others:
+            self._workspace.journal.write_others(part.number, number, ids.others)
         self._waiting.setdefault(partition_key, []).append(packed)
         self._ends[partition_key] = start + len(packed)
 
@@ -108,7 +116,7 @@ class BlockFiles:
             grown[partition_key] = part._replace(
                 size=self._ends[partition_key], state=self.state_at(self._ends[partition_key])
             )
-            self._workspace.journal.keep_part(grown[partition_key])
+            self._workspace.journal.keep_file(grown[partition_key])
         for partition_key, part in grown.items():
             if part.state == "open":
                 self._open[partition_key] = part
@@ -157,8 +165,8 @@ class BlockFiles:
         part = self._open.get(partition_key)
         if part is None:
             journal = self._workspace.journal
-            part = journal.open_part(partition_key, self.role)
+            part = journal.open_file(partition_key, self.role)
             if part is None:
-                part = journal.add_part(free_name(journal, name, self._suffix), partition_key, self.role)
+                part = journal.add_file(free_name(journal, name, self._suffix), partition_key, self.role)
             self._open[partition_key] = part
         return part

@@ -9,7 +9,9 @@ from typing import Final, final
 
 from ...core.rows import Row
 from ..disk import sync_folder
+from ..id_set import IdSet
 from ..journal import Block, DataFile
+from ..message_ids import ids_of
 from ..ownership import Source
 from ..plan import Plan
 from ..workspace import LAST, MissingIds, StoredRow, Workspace
@@ -57,6 +59,10 @@ class NdjsonSink:
         """The rows of the blocks that may hold one."""
         yield from stored_lines(self._workspace, self._lines, first, last, since)
 
+    def written_ids(self) -> IdSet:
+        """As the blocks tell."""
+        return self._workspace.journal.ids_in_blocks()
+
     def counts(self) -> dict[int, int]:
         """As the blocks tell."""
         return self._workspace.journal.rows(["part"])
@@ -65,7 +71,7 @@ class NdjsonSink:
         """Rewrites the files that hold an older version of a changed message."""
         if not self._workspace.journal.has_changed(0, LAST):
             return 0
-        return sum(self._amended(part) for part in self._workspace.journal.parts("part"))
+        return sum(self._amended(part) for part in self._workspace.journal.files("part"))
 
     def maintain(self) -> None:
         """Nothing: its files are always as they should be."""
@@ -83,12 +89,12 @@ class NdjsonSink:
         path = self._workspace.folder / part.name
         with self._workspace.journal.transaction():
             size, count = self._made_anew(part)
-            self._workspace.journal.keep_part(part._replace(size=size, state="replacing"))
+            self._workspace.journal.keep_file(part._replace(size=size, state="replacing"))
         self._workspace.files.rollback(path)
         self._workspace.disk.replace(new_of(path), path)
         sync_folder(self._workspace.disk, self._workspace.folder)
         with self._workspace.journal.transaction():
-            self._workspace.journal.keep_part(part._replace(size=size, state=self._lines.state_at(size)))
+            self._workspace.journal.keep_file(part._replace(size=size, state=self._lines.state_at(size)))
         self._lines.rollback()
         return count
 
@@ -108,7 +114,7 @@ class NdjsonSink:
         self._workspace.disk.remove(new)
         size = count = 0
         blocks = journal.blocks(part.number)
-        journal.drop_blocks(part.number)
+        journal.replace_blocks(part.number, ())
         for block, packed in self._lines.packed(part, blocks):
             packed, its = self._renewed(block, packed, size)
             count += its
@@ -129,7 +135,7 @@ class NdjsonSink:
         self._history.add([(block.source, row) for row in rows if row.id in changed])
         rows = [changed.get(row.id, row) for row in rows]
         packed = self._lines.compression.pack(lines_of(rows))
-        journal.add_blocks([block_of(block.part, start, packed, block.source, rows)])
+        journal.add_blocks([block_of(block.file, start, packed, block.source, rows, ids_of(rows))])
         journal.applied(changed)
         return packed, len(changed)
 
@@ -138,7 +144,7 @@ def stored_lines(
     workspace: Workspace, lines: BlockFiles, first: int, last: int, since: int
 ) -> Iterator[StoredRow]:
     """The rows of those blocks of growing files that may hold what is asked for."""
-    for part in workspace.journal.parts(lines.role):
+    for part in workspace.journal.files(lines.role):
         blocks = [
             block for block in workspace.journal.blocks(part.number) if may_hold(block, first, last, since)
         ]
@@ -149,4 +155,4 @@ def stored_lines(
 
 def may_hold(block: Block, first: int, last: int, since: int) -> bool:
     """Whether a block may have a row with an id from `first` to `last`, sent at `since` or later."""
-    return bool(block.loose) or (block.last >= first and block.first <= last and block.until >= since)
+    return bool(block.other) or (block.last >= first and block.first <= last and block.until >= since)

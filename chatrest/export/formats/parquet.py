@@ -16,6 +16,7 @@ from ...core.rows import Row
 from ...errors import RequestInvalidError
 from ..disk import sync_folder
 from ..file_names import by_month, source_name
+from ..id_set import IdSet
 from ..journal import DataFile
 from ..ownership import Source
 from ..plan import Plan
@@ -88,6 +89,10 @@ class ParquetSink:
         yield from stored_lines(self._workspace, self._lines, first, last, since)
         yield from self._parts.scan(first, last, since)
 
+    def written_ids(self) -> IdSet:
+        """As the blocks tell."""
+        return self._workspace.journal.ids_in_blocks()
+
     def counts(self) -> dict[int, int]:
         """As the blocks tell."""
         return self._workspace.journal.rows(["part", "spool"])
@@ -99,14 +104,14 @@ class ParquetSink:
 
     def maintain(self) -> None:
         """Makes a part of a spool that is full: a run of days does not leave all of it for its end."""
-        full = (spool for spool in self._workspace.journal.parts("spool") if spool.state == "whole")
+        full = (spool for spool in self._workspace.journal.files("spool") if spool.state == "whole")
         if spool := next(full, None):
             self._convert(spool)
 
     def finish(self) -> None:
         """Makes a part of each spool."""
         self._lines.rollback()  # in a moment, the spools that it knows of are no more
-        for spool in self._workspace.journal.parts("spool"):
+        for spool in self._workspace.journal.files("spool"):
             self._convert(spool)
         with suppress(OSError):
             self._folder.rmdir()
@@ -125,7 +130,7 @@ class ParquetSink:
 
     def _sweep(self) -> None:
         """Removes spools that have become parts."""
-        known = {spool.name for spool in self._workspace.journal.parts("spool")}
+        known = {spool.name for spool in self._workspace.journal.files("spool")}
         for path in list(self._folder.glob("*.spool*")):
             if f"{_FOLDER}/{path.name}" not in known:
                 self._workspace.disk.remove(path)

@@ -19,8 +19,9 @@ from typing import Final, final
 from ...core.rows import UNKNOWN, Row, row_of
 from ...errors import ChatRestError
 from ..disk import sync_folder
+from ..id_set import IdSet
 from ..journal import Block, DataFile
-from ..message_ids import number, times
+from ..message_ids import ids_of, number, times
 from ..plan import Compress
 from ..workspace import LAST, MissingIds, StoredRow, Workspace, missing_with
 from .block_files import BlockFiles, block_of, free_name
@@ -46,11 +47,11 @@ class ParquetParts:
 
     def recover(self) -> list[MissingIds]:
         """Removes what never came to be, puts into place what waits for it; what is not there is lost."""
-        return [lost for part in self._journal.parts("part") for lost in self._repaired(part)]
+        return [lost for part in self._journal.files("part") for lost in self._repaired(part)]
 
     def scan(self, first: int, last: int, since: int) -> Iterator[StoredRow]:
         """The rows of the blocks that may hold what is asked for."""
-        for part in self._journal.parts("part"):
+        for part in self._journal.files("part"):
             blocks = self._journal.blocks(part.number)
             if blocks := [block for block in blocks if may_hold(block, first, last, since)]:
                 for block, raws in records(self._path(part), blocks):
@@ -61,31 +62,32 @@ class ParquetParts:
         journal, blocks, moved = self._journal, self._journal.blocks(spool.number), list[Block]()
         if not blocks:
             with journal.transaction():
-                journal.drop_part(spool.number)
+                journal.drop_file(spool.number)
             return
         part = self._begun(spool.partition_key, name)
         with ParquetWriter(self._workspace, new_of(self._path(part)), self._compress) as made:
             made.add_rows(self._spooled(spool, blocks, lines, part, moved))
         self._put(part)
         with journal.transaction():
-            journal.keep_part(part._replace(size=made.size, state="whole", digest=made.digest))
+            journal.keep_file(part._replace(size=made.size, state="whole", digest=made.digest))
             journal.add_blocks(moved)
-            journal.drop_part(spool.number)
+            journal.move_others(spool.number, part.number)
+            journal.drop_file(spool.number)
 
     def apply_updates(self) -> int:
         """Makes the parts anew that hold an older version of a changed message; how many of these."""
         if not self._journal.has_changed(0, LAST):
             return 0
-        return sum(self._amended(part) for part in self._journal.parts("part"))
+        return sum(self._amended(part) for part in self._journal.files("part"))
 
     # ── from a spool ──
 
     def _begun(self, partition_key: str, name: str) -> DataFile:
         """A part, in the journal: from here on, whatever lies at its place is nobody's."""
         with self._journal.transaction():
-            if (begun := self._journal.open_part(partition_key, "part")) is not None:
+            if (begun := self._journal.open_file(partition_key, "part")) is not None:
                 return begun
-            return self._journal.add_part(free_name(self._journal, name, SUFFIX), partition_key, "part")
+            return self._journal.add_file(free_name(self._journal, name, SUFFIX), partition_key, "part")
 
     def _spooled(
         self, spool: DataFile, blocks: list[Block], lines: BlockFiles, part: DataFile, moved: list[Block]
@@ -94,7 +96,7 @@ class ParquetParts:
         start = 0
         for block, packed in lines.packed(spool, blocks):
             raws = lines.compression.unpack(packed).splitlines()
-            its = block._replace(part=part.number, start=start, size=0, rows=len(raws), digest=b"")
+            its = block._replace(file=part.number, start=start, size=0, rows=len(raws), digest=b"")
             moved.append(its)
             start += len(raws)
             yield Piece(self._label(block.source), raws)
@@ -115,10 +117,10 @@ class ParquetParts:
         with journal.transaction():
             made, count = self._made_anew(part, blocks, changing)
             part = part._replace(size=made.size, state="replacing", digest=made.digest)
-            journal.keep_part(part)
+            journal.keep_file(part)
         self._put(part)
         with journal.transaction():
-            journal.keep_part(part._replace(state="whole"))
+            journal.keep_file(part._replace(state="whole"))
         return count
 
     def _changing(self, part: DataFile) -> set[int]:
@@ -152,8 +154,7 @@ class ParquetParts:
                 self._history.add(old)
                 self._journal.applied(row.id for _, row in old)
                 count += len(old)
-        self._journal.drop_blocks(part.number)
-        self._journal.add_blocks(anew.values())
+        self._journal.replace_blocks(part.number, anew.values())
         self._workspace.files.sync()
         return made, count
 
@@ -178,14 +179,14 @@ class ParquetParts:
             if new_of(path).exists():
                 self._put(part)
             part = part._replace(state="whole")
-            self._journal.keep_part(part)
+            self._journal.keep_file(part)
         self._workspace.disk.remove(new_of(path))
         if part.state == "whole" and path.exists() and path.stat().st_size == part.size:
             self._tell(part)
             return []
         lost = [missing_with(block) for block in self._journal.blocks(part.number)]
         self._workspace.disk.remove(path)
-        self._journal.drop_part(part.number)
+        self._journal.drop_file(part.number)
         return lost
 
     def _tell(self, part: DataFile) -> None:
@@ -197,7 +198,7 @@ class ParquetParts:
             start = gap.start
             for _, raws in records(self._path(part), [gap]):
                 found = sorted(map(row_of, raws), key=lambda row: number(row.id) or 0)
-                told = block_of(part.number, start, b"", source, found)._replace(digest=b"")
+                told = block_of(part.number, start, b"", source, found, ids_of(found))._replace(digest=b"")
                 self._journal.add_blocks([told])
                 start += len(raws)
 
@@ -220,5 +221,6 @@ def _untold(blocks: list[Block], rows: int) -> list[Block]:
     """The rows between blocks, and behind the last one, as blocks of which nothing else is known."""
     told = ((block.start, block.rows) for block in blocks)
     return [
-        Block(0, start, 0, 0, end - start, 0, 0, UNKNOWN, UNKNOWN, b"") for start, end in between(told, rows)
+        Block(0, start, 0, 0, end - start, 0, 0, UNKNOWN, UNKNOWN, b"", IdSet())
+        for start, end in between(told, rows)
     ]

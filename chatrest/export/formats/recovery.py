@@ -19,7 +19,7 @@ from ...core.rows import Row
 from ...errors import ChatRestError
 from ..disk import sync_folder
 from ..journal import Block, DataFile
-from ..message_ids import number
+from ..message_ids import ids_of, number
 from ..workspace import LAST, MissingIds, Workspace, missing_with
 from .block_files import BlockFiles, block_of
 
@@ -29,7 +29,7 @@ NEW: Final = ".new"
 def repaired(workspace: Workspace, files: BlockFiles) -> list[MissingIds]:
     """Repairs the files of one role; what is lost."""
     lost: list[MissingIds] = []
-    for part in workspace.journal.parts(files.role):
+    for part in workspace.journal.files(files.role):
         lost += _Repair(workspace, files, part).done()
     return lost
 
@@ -90,6 +90,7 @@ class _Repair:
         if len(true) < len(blocks):
             self._workspace.journal.drop_blocks(self._part.number)
             self._workspace.journal.add_blocks(true)
+            self._note_others()
         return true
 
     def _cut(self, size: int, end: int, has_lost: bool) -> None:
@@ -97,12 +98,20 @@ class _Repair:
             self._workspace.disk.truncate(self._path, end)
         if has_lost:
             self._workspace.journal.drop_blocks(self._part.number, end)
+            self._note_others()
         if end != self._part.size:
             self._keep(end)
 
+    def _note_others(self) -> None:
+        """Note the ids that are no numbers of the blocks that are left."""
+        journal = self._workspace.journal
+        blocks = [block for block in journal.blocks(self._part.number) if block.other > 1]
+        for block, packed in self._files.packed(self._part, blocks) if blocks else ():
+            journal.write_others(self._part.number, block.source, ids_of(self._files.rows(packed)).others)
+
     def _keep(self, size: int) -> None:
         self._part = self._part._replace(size=size, state=self._files.state_at(size))
-        self._workspace.journal.keep_part(self._part)
+        self._workspace.journal.keep_file(self._part)
 
     def _tell(self, start: int, end: int) -> None:
         """Somebody has cut blocks out of the journal: their rows are there, and tell of themselves."""
@@ -121,7 +130,9 @@ class _Repair:
         source = self._workspace.journal.source_of(self._part.partition_key)
         # Several blocks may lie there, one after the other: their ids ascend only within each.
         rows.sort(key=lambda row: number(row.id) or 0)
-        self._workspace.journal.add_blocks([block_of(self._part.number, start, packed, source, rows)])
+        self._workspace.journal.add_blocks(
+            [block_of(self._part.number, start, packed, source, rows, ids_of(rows))]
+        )
 
 
 def between(places: Iterable[tuple[int, int]], size: int) -> Iterator[tuple[int, int]]:

@@ -19,7 +19,9 @@ from typing import Final, final
 from ...core.rows import UNKNOWN, Row, row_of
 from ..disk import sync_folder
 from ..file_names import DATABASE
+from ..id_set import IdSet
 from ..journal import Block, DataFile
+from ..message_ids import key_of, number as number_of
 from ..ownership import Source
 from ..plan import Plan
 from ..workspace import LAST, MissingIds, StoredRow, Workspace
@@ -81,11 +83,20 @@ class DatabaseSink:
         [self._held] = self._db.execute("SELECT coalesce(sum(messages), 0) FROM sources").fetchone()
         known = int(journal[_HELD] or 0)
         journal[_HELD] = str(self._held)
+        self._note_others()
         return [] if was_sound and is_as_left and self._held >= known else [MissingIds(0, 0, 0)]
+
+    def _note_others(self) -> None:
+        """Note the ids of the database that are no numbers."""
+        journal, file = self._workspace.journal, self._part().number
+        journal.move_others(file, None)
+        rows = self._db.execute("SELECT source, id FROM messages WHERE number IS NULL")
+        for source, key in rows.fetchall():
+            journal.write_others(file, source, [key])
 
     def _is_as_left(self) -> bool:
         """Whether a finished file has its hash: if not, another program or the disk has changed it."""
-        part = self._workspace.journal.open_part(_BUCKET, "part")
+        part = self._workspace.journal.open_file(_BUCKET, "part")
         if part is None or part.digest is None or not self._path.exists():
             return True
         with self._path.open("rb") as file:
@@ -104,6 +115,8 @@ class DatabaseSink:
             self._db.executemany(UPSERT, map(entry, rows, repeat(number)))
             added = self._newest() - before
             self._db.execute(COUNT, (number, source.key, added))
+            others = [key_of(row) for row in rows if number_of(row.id) is None]
+            self._workspace.journal.write_others(self._part().number, number, others)
         self._held += added
         self._added += added
         return added
@@ -135,7 +148,7 @@ class DatabaseSink:
         part = self._part()
         if part.digest is not None:
             self._workspace.journal.drop_blocks(part.number)
-            self._workspace.journal.keep_part(part._replace(size=0, digest=None))
+            self._workspace.journal.keep_file(part._replace(size=0, digest=None))
 
     def rollback(self) -> None:
         """Rolls back what was not committed."""
@@ -170,6 +183,12 @@ class DatabaseSink:
                 return
             edge, place, *_ = found[-1]
 
+    def written_ids(self) -> IdSet:
+        """The ids of the database."""
+        with told(self._path):
+            rows = self._db.execute("SELECT number FROM messages WHERE number > 0")
+            return IdSet(each for (each,) in rows)
+
     def counts(self) -> dict[int, int]:
         """As the database's own table tells."""
         with told(self._path):
@@ -200,20 +219,22 @@ class DatabaseSink:
         with journal.transaction():
             journal.drop_blocks(part.number)
             journal.add_blocks([block])
-            journal.keep_part(part._replace(size=block.size, digest=block.digest))
+            journal.keep_file(part._replace(size=block.size, digest=block.digest))
 
     def _block(self, part: DataFile) -> Block:
-        first, last, since, until, loose = self._db.execute(EDGES).fetchone()
+        first, last, since, until, other = self._db.execute(EDGES).fetchone()
         with self._path.open("rb") as file:
             digest = hashlib.file_digest(file, "sha256").digest()
             size = file.tell()
         if since is None:
             since = until = UNKNOWN
-        return Block(part.number, 0, size, 0, self._held, first or 0, last or 0, since, until, digest, loose)
+        return Block(
+            part.number, 0, size, 0, self._held, first or 0, last or 0, since, until, digest, IdSet(), other
+        )
 
     def _part(self) -> DataFile:
         journal = self._workspace.journal
-        return journal.open_part(_BUCKET, "part") or journal.add_part(NAME, _BUCKET, "part")
+        return journal.open_file(_BUCKET, "part") or journal.add_file(NAME, _BUCKET, "part")
 
     def close(self) -> None:
         """Lets go of the database; what was not committed never happened."""

@@ -13,12 +13,12 @@ from typing import Any, NamedTuple, Self, TypeVar, final
 
 import msgspec
 
+from ...core.intervals import Interval, merge
 from ...errors import ChatRestError
 from ..journal import NAME, Block, DataFile
 from ..manifest import PartEntry, SourceEntry, entry_of
 from ..ownership import Source
 from ..plan import Plan
-from ..spans import Span, merged
 
 T = TypeVar("T")
 
@@ -96,7 +96,7 @@ class JournalReader:
         """The sources, as a manifest has them; the messages are those in blocks."""
         counts = self.counts()
         for number, source, state, error in list(self._sources()):
-            spans = [(str(span.first), str(span.last)) for span in self.spans(number)]
+            spans = [(str(span.first), str(span.last)) for span in self.intervals(number)]
             yield SourceEntry([source.kind, *source.names], state, counts.get(number, 0), spans, error)
 
     def counts(self) -> dict[int, int]:
@@ -105,10 +105,10 @@ class JournalReader:
             GROUP BY source"""
         return dict(self._rows(sql, tuple[int, int]))
 
-    def spans(self, source: int) -> list[Span]:
+    def spans(self, source: int) -> list[Interval]:
         """What a source has covered."""
         rows = self._rows("SELECT first, last FROM covered WHERE source = ?", tuple[int, int], source)
-        return merged(Span(first, last) for first, last in rows)
+        return merge(Interval(first, last) for first, last in rows)
 
     def parts(self) -> Iterator[PartEntry]:
         """The parts, as a manifest has them."""

@@ -3,9 +3,9 @@
 from collections import Counter
 from collections.abc import Iterator
 
+from ...core.intervals import Interval, gaps, subtract
 from ..manifest import NAME, Manifest, SourceEntry
 from ..plan import Plan
-from ..spans import Span, holes, without
 from ..workspace import LAST
 from .verify_result import Problem
 
@@ -30,9 +30,9 @@ def contradictions(manifest: Manifest, again: str) -> Iterator[Problem]:
             yield Problem("coverage", name, f"{text} were not read", again)
 
 
-def covered(source: SourceEntry) -> list[Span]:
+def covered(source: SourceEntry) -> list[Interval]:
     """The intervals of a source; ValueError where one is none."""
-    spans = [Span(int(first), int(last)) for first, last in source.covered]
+    spans = [Interval(int(first), int(last)) for first, last in source.covered]
     for span in spans:
         if not 0 < span.first <= span.last <= LAST:
             raise ValueError(f"{span.first} to {span.last}")
@@ -43,7 +43,7 @@ def differences(source: SourceEntry, other: SourceEntry) -> Iterator[str]:
     """What one of them covers, and the other does not."""
     left = covered(source)
     for span in covered(other):
-        left = without(left, span.first, span.last)
+        left = subtract(left, span.first, span.last)
     yield from (ids(span.first, span.last) for span in left)
 
 
@@ -52,10 +52,10 @@ def ids(first: int, last: int) -> str:
     return f"id {first}" if first == last else f"ids {first} to {last}"
 
 
-def _unread(spans: list[Span], until: int | None) -> Iterator[str]:
+def _unread(spans: list[Interval], until: int | None) -> Iterator[str]:
     # Where the service told no end, it is as far as each source went.
     end = max((span.last for span in spans), default=0) if until is None else until
-    for hole in holes(spans, end):
+    for hole in gaps(spans, end):
         yield ids(hole.after + 1, hole.until)
 
 
