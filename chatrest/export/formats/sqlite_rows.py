@@ -14,7 +14,7 @@ from msgspec import Meta, Struct
 from ...core.decode import REFUSED
 from ...core.rows import UNKNOWN, Row
 from ..message_ids import key_of, number
-from .record_members import fitted, read
+from .record_members import fit, read
 
 _LOW: Final = -(1 << 63)
 _HIGH: Final = (1 << 63) - 1
@@ -100,8 +100,8 @@ def _is_unicode(record: str) -> bool:
 
 def _patiently(raw: bytes) -> _Found:
     record = read(raw)
-    members: _Members = fitted(_Members, record)
-    members.data = fitted(_Data, record.get("data"))
+    members: _Members = fit(_Members, record)
+    members.data = fit(_Data, record.get("data"))
     try:
         text = raw.decode()
     except UnicodeDecodeError:

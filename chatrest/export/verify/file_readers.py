@@ -79,7 +79,7 @@ def parquet(path: Path) -> Iterator[Batch]:
     try:
         import pyarrow as pa  # type: ignore[import-untyped]
 
-        from ..formats.parquet_columns import raws_of
+        from ..formats.parquet_rows import raws_of
         from ..formats.parquet_files import opened
     except ImportError:
         raise RequestInvalidError(
