@@ -54,6 +54,17 @@ CREATE TABLE deleted(id TEXT PRIMARY KEY, source INTEGER NOT NULL, noticed INTEG
     missing INTEGER NOT NULL DEFAULT 0) WITHOUT ROWID;
 PRAGMA user_version={VERSION};
 """
+_TABLES: Final = (
+    "sources", "covered", "files", "blocks", "seen", "other_ids", "rechecks", "shown", "changed", "deleted",
+)  # fmt: skip
+GENERATION: Final = "generation"
+PREVIOUS_GENERATION: Final = "previous_generation"
+FACTS: Final = (
+    "SELECT type, name, sql FROM sqlite_master ORDER BY type, name",
+    f"SELECT * FROM meta WHERE name NOT IN ('{GENERATION}', '{PREVIOUS_GENERATION}') ORDER BY name",  # noqa: S608
+    *(f"SELECT '{table}', * FROM {table} ORDER BY 2, 3" for table in _TABLES),  # noqa: S608
+)
+"""The statements that give all rows in a fixed order, but for the generation."""
 _SURROUNDINGS: Final = frozenset({
     sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_BUSY,
     sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_NOMEM, sqlite3.SQLITE_INTERRUPT,
