@@ -4,7 +4,8 @@
 |-------------------------------------|----------------------------------------------------------------------|
 | a finished export                   | the files that its manifest lists; the journal only to pass blocks by |
 | one whose run was killed            | what its journal says is committed, rows that wait in spools included |
-| one that a run is writing to        | the whole records that are in place on the disk                      |
+| one that a run is writing to        | the whole records that are in place on the disk; what is still in     |
+|                                     | spools (Parquet) is not among them                                    |
 | no journal, or a damaged one        | the files that its manifest lists                                    |
 
 Hashes are not checked: `verify` does that.
@@ -48,7 +49,7 @@ def read(
 
     - `since`, `until`: messages sent in that time, both included, in the forms that a `Plan` takes. Messages
       that tell no time are always given. Blocks and row groups of other times are not read.
-    - `source`: the messages that a source wrote, such as `"user alice"`, `"group team"`, `"pair alice bob"`,
+    - `source`: the messages stored for a source, such as `"user alice"`, `"group team"`, `"pair alice bob"`,
       or several of these. Each message is stored once, in the first source that it belongs to, so this is
       not all of alice's messages where another source of the plan comes first.
 
@@ -116,7 +117,7 @@ def _named_sources(source: Sources, export: "_Export") -> Iterator[Source]:
     """Return the sources of these names; `RequestInvalidError` for one that the export does not have."""
     known = {str(each): each for each in export.sources}
     for text in [source] if isinstance(source, str) else source:
-        kind, _, names = text.partition(" ") if isinstance(text, str) else ("", "", "")
+        kind, _, names = str(text).partition(" ")
         turned = f"pair {' '.join(reversed(names.split(' ')))}" if kind == "pair" else ""
         if (match := known.get(text) or known.get(turned)) is None:
             near = get_close_matches(str(text), known, n=3, cutoff=0.5) or list(known)[:3]
@@ -154,7 +155,8 @@ class _Export(NamedTuple):
 
 def _opened(folder: Path) -> _Export:
     """Return what there is to read. Raises `RequestInvalidError` where it is not an export."""
-    manifest, fault = None, None
+    manifest: Manifest | None = None
+    fault: ChatRestError | None = None
     try:
         manifest = manifests.find(folder)
     except RequestInvalidError:  # of another version
@@ -251,7 +253,7 @@ def _of_file(
     if blocks is None:
         if sources is not None and _folder_of_source(file) not in set(map(source_name, sources)):
             return iter(())
-        return lines(file.path, file.size)
+        return lines(file.path, file.name, file.size)
     chosen = [
         block
         for block, source in blocks
@@ -290,8 +292,8 @@ def _folder_of_source(file: _File) -> str | None:
 
 def _unpack_of(file: _File) -> Callable[[bytes], bytes]:
     if file.name.startswith(f"{SPOOL}/"):
-        from .formats.parquet_files import packing_of
+        from .formats.parquet_files import compression_of
 
-        return packing_of("zstd").unpack
+        return compression_of("zstd").unpack
     names: dict[str, Compress] = {".gz": "gzip", ".zst": "zstd"}
-    return compression(names.get(file.path.suffix, "none")).unpack
+    return compression(names.get(Path(file.name).suffix, "none")).unpack

@@ -9,6 +9,7 @@ import sys
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -62,35 +63,37 @@ def damaged(path: Path, reason: object) -> ChatRestError:
 # ── lines ──
 
 
-def lines(path: Path, size: int | None) -> Iterator[list[bytes]]:
-    """Yield the lines in the first `size` bytes of a file, which may be compressed.
+def lines(path: Path, name: str, size: int | None) -> Iterator[list[bytes]]:
+    """Yield the lines in the first `size` bytes of a file, compressed as the end of its `name` says.
 
     With None all whole lines, of a file that may be growing. Raises `ChatRestError` for a file that is
     shorter than `size`, or damaged.
     """
     rest = b""
-    try:
-        for data in _unpacked(_chunks(path, size), path.name):
-            *whole, rest = (rest + data).split(b"\n")
-            if whole:
-                yield whole
-    except (zlib.error, *_zstd_errors()) as error:
-        raise damaged(path, error) from None
+    for data in _unpacked(path, name, size):
+        *whole, rest = (rest + data).split(b"\n")
+        if whole:
+            yield whole
     if rest and size is not None:
         raise damaged(path, "its last line has no end")
 
 
-def block_lines(path: Path, blocks: Iterable[Block], unpack: Callable[[bytes], bytes]) -> Iterator[list[bytes]]:
+def block_lines(
+    path: Path, blocks: Iterable[Block], unpack: Callable[[bytes], bytes]
+) -> Iterator[list[bytes]]:
     """Yield the lines of each of these blocks of a file."""
     with path.open("rb") as file:
         for block in blocks:
             file.seek(block.start)
+            packed = file.read(block.size)
             try:
-                records = unpack(file.read(block.size)).split(b"\n")[:-1]
-            except (OSError, EOFError, ValueError, zlib.error, *_zstd_errors()) as error:
+                records = unpack(packed).split(b"\n")[:-1]
+            except pack_errors() as error:
                 raise damaged(path, error) from None
             if len(records) != block.rows:
-                raise damaged(path, f"{len(records):,} lines, and not {block.rows:,}, are at byte {block.start:,}")
+                raise damaged(
+                    path, f"{len(records):,} lines, and not {block.rows:,}, are at byte {block.start:,}"
+                )
             yield records
 
 
@@ -107,21 +110,25 @@ def _chunks(path: Path, size: int | None) -> Iterator[bytes]:
         raise damaged(path, f"it has {rest:,} bytes less than were written")
 
 
-def _unpacked(chunks: Iterable[bytes], name: str) -> Iterator[bytes]:
-    """Return the content of chunks of a file: its compressed members follow one another."""
+def _unpacked(path: Path, name: str, size: int | None) -> Iterator[bytes]:
+    """Return the content of a file: its compressed members follow one another."""
     make: Callable[[], Any]
     if name.endswith(".gz"):
-        make = lambda: zlib.decompressobj(_GZIP)  # noqa: E731
+        make = partial(zlib.decompressobj, _GZIP)
     elif name.endswith(".zst"):
         make = _zstd().ZstdDecompressor
     else:
-        yield from chunks
+        yield from _chunks(path, size)
         return
     member = make()
-    for chunk in chunks:
+    for chunk in _chunks(path, size):
         data = chunk
         while data:
-            yield member.decompress(data)
+            try:
+                content = member.decompress(data)
+            except pack_errors() as error:
+                raise damaged(path, error) from None
+            yield content
             data = member.unused_data if member.eof else b""
             member = make() if member.eof else member
 
@@ -139,10 +146,11 @@ def _zstd() -> Any:
     return zstd
 
 
-def _zstd_errors() -> tuple[type[Exception], ...]:
-    """Return the error of zstd, where it is loaded: only then it can be raised."""
+def pack_errors() -> tuple[type[Exception], ...]:
+    """Return the errors of damaged content, that of zstd only where it is loaded."""
     name = "compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd"
-    return (sys.modules[name].ZstdError,) if name in sys.modules else ()
+    zstd = (sys.modules[name].ZstdError,) if name in sys.modules else ()
+    return (zlib.error, OSError, EOFError, ValueError, *zstd)
 
 
 # ── Parquet ──
@@ -158,7 +166,7 @@ def parquet_rows(path: Path, window: TimeWindow, sources: frozenset[str] | None)
         import pyarrow as pa  # type: ignore[import-untyped]
         import pyarrow.parquet as pq  # type: ignore[import-untyped]
 
-        from .formats.parquet_columns import raws_of
+        from .formats.parquet_rows import raws_of
     except ImportError:
         raise RequestInvalidError(
             "these are Parquet files: to read them needs the extra: pip install 'chatrest[parquet]'"
@@ -223,9 +231,7 @@ def database_rows(path: Path, window: TimeWindow, keys: str | None) -> Iterator[
     It is opened for each batch anew, so that no reader keeps a run from finishing it.
     """
     for rows in _ranges(window):
-        sql = _SELECT.format(
-            by=rows.by, times=rows.times, sources="TRUE" if keys is None else _OF_SOURCES
-        )
+        sql = _SELECT.format(by=rows.by, times=rows.times, sources="TRUE" if keys is None else _OF_SOURCES)
         values: dict[str, Any] = {"low": rows.low, "high": rows.high, "keys": keys, "rows": _ROWS}
         edge, place = _LOW, _LOW
         while batch := _selected(path, sql, {**values, "edge": edge, "place": place}):
@@ -240,7 +246,9 @@ def _ranges(window: TimeWindow) -> Iterator[_Range]:
         return
     since, until = window.since or 0, _HIGH // 1000 - 1 if window.until is None else window.until
     between = "sent_at BETWEEN :low AND :high"
-    yield _Range("sent_at", between, since if window.since is not None else _LOW, min(until, MILLISECONDS - 1))
+    yield _Range(
+        "sent_at", between, since if window.since is not None else _LOW, min(until, MILLISECONDS - 1)
+    )
     yield _Range("sent_at", between, max(since * 1000, MILLISECONDS), until * 1000 + 999)
     yield _Range("place", "sent_at IS NULL")
 

@@ -100,7 +100,9 @@ class BlockFiles:
         """Write what was taken; it is on the disk after a sync."""
         grown: dict[str, DataFile] = {}
         for partition_key, waiting in self._waiting.items():
-            file = self._open[partition_key]  # at its committed size until all is written: rollback cuts there
+            file = self._open[
+                partition_key
+            ]  # at its committed size until all is written: rollback cuts there
             self._write(file, waiting)
             size = self._ends[partition_key]
             grown[partition_key] = file = file._replace(size=size, state=self._state_behind(file, size))
@@ -197,7 +199,9 @@ class BlockFiles:
     def _target(self, file: DataFile) -> Path:
         """Return the path to write to. A spool is nobody's before it is committed, and needs no other name."""
         is_new = file.state == "replacing" or not file.size
-        return self._workspace.new_path(file) if is_new and self.role != "spool" else self._workspace.path(file)
+        return (
+            self._workspace.new_path(file) if is_new and self.role != "spool" else self._workspace.path(file)
+        )
 
     def _state_behind(self, file: DataFile, size: int) -> FileState:
         """Return the state of a file that has grown to a size."""

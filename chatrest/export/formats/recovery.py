@@ -24,7 +24,6 @@ from .block_files import BlockFiles
 from .data_files import StateOf, rename_new
 
 
-
 def recover_blocks(workspace: Workspace, files: BlockFiles) -> None:
     """Recover growing files; called inside of a transaction."""
     for file in _finish_replacing(workspace, files.role, files.state_of, _has_its_blocks):
