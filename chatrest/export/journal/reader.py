@@ -19,7 +19,7 @@ from ..message_ids import number
 from ..ownership import Source
 from ..sql_in import sql_in
 from .records import Block, DataFile, DeletedId, OtherId, Recheck, Role, SourceState, State
-from .schema import FACTS, UnreadableError, check_integrity, fault_of, open_for_reading
+from .schema import FACTS, FAULTS, UnreadableError, check_integrity, fault_of, open_for_reading
 
 T = TypeVar("T")
 
@@ -57,7 +57,7 @@ class JournalReader:
         """Raise `UnreadableError` where SQLite finds damage; reads the whole journal."""
         try:
             check_integrity(self._db, self.path)
-        except sqlite3.Error as error:
+        except FAULTS as error:
             raise fault_of(self.path, error) from None
 
     def facts(self) -> str:
@@ -67,7 +67,7 @@ class JournalReader:
         """
         digest = hashlib.sha256()
         for sql in FACTS:
-            for row in self._rows(sql, tuple[int | float | str | bytes | None, ...]):
+            for row in self._rows(sql, tuple[Any, ...]):
                 digest.update(msgspec.msgpack.encode(row))
         return digest.hexdigest()
 
@@ -192,7 +192,7 @@ class JournalReader:
     def _rows(self, sql: str, kind: type[T], *values: Any) -> Iterator[T]:
         try:
             rows = self._db.execute(sql, values)
-        except sqlite3.Error as error:
+        except FAULTS as error:
             raise fault_of(self.path, error) from None
         return self._typed(rows, kind)
 
@@ -200,7 +200,7 @@ class JournalReader:
         try:
             for row in rows:
                 yield msgspec.convert(row, kind, strict=False, dec_hook=_read_value)
-        except sqlite3.Error as error:
+        except FAULTS as error:
             raise fault_of(self.path, error) from None
         except _DAMAGE as error:
             raise UnreadableError(f"{self.path} is damaged: {error}") from None
