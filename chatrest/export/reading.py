@@ -1,12 +1,11 @@
 """Read an export back: its messages, typed or as they were served, from any format.
 
-| what the folder holds               | what is read                                                         |
-|-------------------------------------|----------------------------------------------------------------------|
-| a finished export                   | the files that its manifest lists; the journal only to pass blocks by |
-| one whose run was killed            | what its journal says is committed, rows that wait in spools included |
-| one that a run is writing to        | the whole records that are in place on the disk; what is still in     |
-|                                     | spools (Parquet) is not among them                                    |
-| no journal, or a damaged one        | the files that its manifest lists                                    |
+| the folder                   | what is read                                                            |
+|------------------------------|-------------------------------------------------------------------------|
+| a finished export            | the files that its manifest lists; the journal only tells their blocks  |
+| a run was killed             | what the journal says is committed, rows that wait in spools included   |
+| a run is writing             | whole records in place on the disk; not what is in spools (Parquet)     |
+| no journal, or a damaged one | the files that the manifest lists                                       |
 
 Hashes are not checked: `verify` does that.
 """
@@ -284,8 +283,8 @@ def _folder_of_source(file: _File) -> str | None:
     folder, prefix = file.name.rpartition("/")[0], f"{MESSAGES}/source="
     if not folder.startswith(prefix):
         raise ChatRestError(
-            f"{file.path}: only the {JOURNAL} tells which source wrote a message here, and it is lost, damaged, "
-            "or in use by a run: read without source"
+            f"{file.path}: only the {JOURNAL} tells which source wrote a message here, and it is lost, "
+            "damaged, or in use by a run: read without source"
         )
     return folder.removeprefix(prefix)
 

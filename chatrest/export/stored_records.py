@@ -240,7 +240,7 @@ def database_rows(path: Path, window: TimeWindow, keys: str | None) -> Iterator[
 
 
 def _ranges(window: TimeWindow) -> Iterator[_Range]:
-    """Return the ranges that hold the rows of a window: the service's times are in seconds or milliseconds."""
+    """Return the ranges that hold the rows of a window: times are in seconds or milliseconds."""
     if window.since is None and window.until is None:
         yield _Range("place", "TRUE")
         return
