@@ -23,6 +23,7 @@ from chatrest import AsyncSession
 from chatrest.emulator import Emulator
 from chatrest.emulator.store import Store
 from chatrest.export import journal
+from chatrest.export.journal import schema
 from chatrest.export.disk import Disk
 from chatrest.export.manifest import NAME as MANIFEST, Manifest, read
 from chatrest.resources import listing
@@ -187,7 +188,7 @@ def small_pages(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def fast_disk(monkeypatch: pytest.MonkeyPatch) -> None:
     """Turn off syncs: a simulated crash does not lose data that the system has."""
-    monkeypatch.setattr(journal, "_SETTINGS", journal._SETTINGS.replace("FULL", "OFF"))
+    monkeypatch.setattr(schema, "SETTINGS", schema.SETTINGS.replace("FULL", "OFF"))
     monkeypatch.setattr(Disk, "sync", lambda self, file: None)
 
 
@@ -296,12 +297,12 @@ def assert_proven(out: Path) -> Manifest:
         data = (out / entry.name).read_bytes()
         assert len(data) == entry.bytes, entry.name
         digests, at = [], 0
-        for size, _, digest in entry.frames:
+        for size, _, digest in entry.blocks:
             assert hashlib.sha256(data[at : at + size]).hexdigest() == digest, (entry.name, at)
             digests.append(bytes.fromhex(digest))
             at += size
-        assert at == (len(data) if entry.frames else 0)
-        whole = b"".join(digests) if entry.frames else data
+        assert at == (len(data) if entry.blocks else 0)
+        whole = b"".join(digests) if entry.blocks else data
         assert hashlib.sha256(whole).hexdigest() == entry.sha256
         assert len(_read(out / entry.name)) == entry.messages
     assert manifest.messages == sum(entry.messages for entry in manifest.parts if entry.role == "part")

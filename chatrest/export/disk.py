@@ -3,6 +3,7 @@
 A test puts its own in the place of it, and lets any call fail, or be the process's last.
 """
 
+import errno
 import os
 from collections import OrderedDict
 from contextlib import suppress
@@ -11,6 +12,7 @@ from typing import Final, final
 
 from .file_names import DAMAGED, path_inside
 
+_REMOVED: Final = "it was removed or replaced while it was being written"
 MAX_OPEN: Final = 64
 """Files that are kept open at once."""
 _CHUNK: Final = 1 << 20
@@ -53,7 +55,7 @@ class OpenFiles:
 
     def write(self, path: Path, position: int, data: bytes) -> None:
         """Write all of `data` at a position of a file, which is made where there is none."""
-        file = self._file(path)
+        file = self._file(path, position)
         self._dirty.add(path)
         rest = memoryview(data)
         with named(path):
@@ -95,7 +97,7 @@ class OpenFiles:
         for path in list(self._open):
             self.release(path)
 
-    def _file(self, path: Path) -> int:
+    def _file(self, path: Path, at: int) -> int:
         if path in self._open:
             self._open.move_to_end(path)
             return self._open[path]
@@ -106,17 +108,30 @@ class OpenFiles:
         if not path.exists():
             self._folders.add(path.parent)
         with named(path):
-            self._open[path] = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | _NO_LINK, 0o644)
-        return self._open[path]
+            file = self._open[path] = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | _NO_LINK, 0o644)
+        if os.fstat(file).st_size < at:  # what was in front of it is not there any more
+            raise FileNotFoundError(errno.ENOENT, _REMOVED, str(path))
+        return file
 
     def _sync(self, path: Path) -> None:
         if path in self._dirty:
             with named(path):
                 self._disk.sync(self._open[path])
+            check_in_place(path, os.fstat(self._open[path]))
             self._dirty.discard(path)
 
 
 _NO_LINK: Final = getattr(os, "O_NOFOLLOW", 0)
+
+
+def check_in_place(path: Path, status: os.stat_result) -> None:
+    """Raise OSError where the file of this status is not the one at its path: it was removed, or replaced."""
+    try:
+        there = path.stat()
+    except FileNotFoundError:
+        raise FileNotFoundError(errno.ENOENT, _REMOVED, str(path)) from None
+    if (there.st_dev, there.st_ino) != (status.st_dev, status.st_ino):
+        raise FileNotFoundError(errno.ENOENT, _REMOVED, str(path))
 
 
 class named:  # noqa: N801, read as a word: `with named(path)`

@@ -1,7 +1,7 @@
 """Sets of message ids as compressed bitmaps.
 
-A set needs 0.13 bytes an id where ids are dense, 2 where one in a hundred is used. Operations on two sets take
-microseconds, whatever their size.
+A set needs 0.13 bytes an id where ids are dense, 2 where one in a hundred is used. Operations on two sets
+take microseconds, whatever their size.
 
 Nothing else of the export knows `pyroaring`, which is in the extra `export`.
 """

@@ -54,6 +54,21 @@ class FileEntry(Struct, frozen=True, omit_defaults=True):
 
 
 @final
+class TableEntry(Struct, frozen=True):
+    """A table beside the messages, such as `users`: a snapshot that each run replaces."""
+
+    table: str
+    file: str
+    """Its path in the folder, with `/`, such as `users/users.ndjson`."""
+    bytes: int
+    rows: int
+    sha256: str
+    """Of the file."""
+    read_at: int
+    """When it was read from the service, in epoch seconds."""
+
+
+@final
 class SourceEntry(Struct, frozen=True, omit_defaults=True):
     """A source."""
 
@@ -97,9 +112,11 @@ class Manifest(Struct, kw_only=True):
     deleted: list[str]
     """Ids that are in the export, and that the service does not show any more."""
     missing: list[str]
-    """Ids that a source has shown once, that are not in the export, and that the service does not show now."""
+    """Ids that a source has shown, that are not in the export, and that the service does not show now."""
     sources: list[SourceEntry]
     files: list[FileEntry]
+    tables: list[TableEntry] = []
+    """Those that were asked for, each as it was last read as a whole."""
     checksum: str = ""
     """SHA-256 of this file, with an empty text here."""
 
@@ -153,11 +170,22 @@ def find(folder: Path) -> Manifest | None:
         return None
 
 
+def tables_of(folder: Path) -> list[TableEntry]:
+    """Return the tables that the folder's manifest vouches for; none where there is no manifest to be read."""
+    try:
+        return read(folder / NAME).tables
+    except (ChatRestError, OSError):
+        return []
+
+
 # ── writing ──
 
 
-def write_finished(archive: "Archive", report: Report) -> None:
-    """Write the manifest of a run that came to its end. Nothing may change the journal after that."""
+def write_finished(archive: "Archive", report: Report, tables: list[TableEntry] | None = None) -> None:
+    """Write the manifest of a run that came to its end. Nothing may change the journal after that.
+
+    Without `tables` the manifest keeps those that it has.
+    """
     journal = archive.journal
     manifest = _begun(archive, report.started)
     manifest.reasons = [*report.reasons, *(f"{each.source}: {each.error}" for each in report.failed)]
@@ -170,6 +198,8 @@ def write_finished(archive: "Archive", report: Report) -> None:
     manifest.sources = [source_entry(journal, each, counts.get(each.number, 0)) for each in journal.sources()]
     manifest.files = list(file_entries(journal))
     manifest.messages = report.messages
+    if tables is not None:
+        manifest.tables = tables
     manifest.journal_facts = journal.facts()
     _put(archive, manifest)
 
@@ -205,6 +235,7 @@ def _begun(archive: "Archive", started: int) -> Manifest:
         missing=[],
         sources=[],
         files=[],
+        tables=tables_of(archive.folder),
     )
 
 

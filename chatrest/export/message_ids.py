@@ -1,7 +1,6 @@
-"""Ids as numbers: coverage, order and the sets of ids are of these; other ids are told apart by their text."""
+"""Ids as numbers, for coverage, order and sets; other ids are told apart by their text."""
 
 import hashlib
-from collections.abc import Iterable
 from operator import attrgetter
 from typing import Final, NamedTuple
 
@@ -23,7 +22,7 @@ class PageIds(NamedTuple):
 
 
 def number(id: str) -> int | None:
-    """Return an id as a number; None where it is none of 64 bits, or another text would be the same number."""
+    """Return an id as a number; None where it has too many digits, or begins with a 0: 07 is not 7."""
     if (
         id.isdecimal()
         and id[0] != "0"
@@ -53,23 +52,7 @@ def key_of(row: Row) -> str:
     return row.id or f"#{hashlib.sha256(row.raw).hexdigest()}"
 
 
-def span(rows: list[Row]) -> tuple[int, int]:
-    """The first and the last id of rows in ascending order; (0, 0) where none is a number."""
-    return _first(rows), _first(reversed(rows))
-
-
-def _first(rows: Iterable[Row]) -> int:
-    return next((found for row in rows if (found := number(row.id)) is not None), 0)
-
-
-def loose(rows: list[Row]) -> int:
-    """2 where any of some rows in order has no number for an id, 1 where any tells no time, else 0."""
-    if rows and number(rows[0].id) is None:
-        return 2
-    return int(UNKNOWN in [row.sent_at for row in rows])
-
-
 def times(rows: list[Row]) -> tuple[int, int]:
-    """The first and the last time that some rows were sent; UNKNOWN where none tells."""
+    """Return the first and the last time that rows were sent; UNKNOWN where none tells."""
     known = [row.sent_at for row in rows if row.sent_at != UNKNOWN]
     return (min(known), max(known)) if known else (UNKNOWN, UNKNOWN)

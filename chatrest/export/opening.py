@@ -22,12 +22,13 @@ import errno
 import os
 import secrets
 from collections.abc import Iterator
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Final, Literal, TypeAlias
 
 from ..errors import ChatRestError, RequestInvalidError
 from . import manifest as manifests
 from .disk import Disk, sync_folder
+from .file_names import DAMAGED, MESSAGES, SPOOL, path_inside
 from .journal.journal import Journal
 from .journal.reader import JournalReader
 from .journal.schema import GENERATION, NAME as JOURNAL, PREVIOUS_GENERATION
@@ -37,9 +38,7 @@ Relation: TypeAlias = Literal["same", "begun", "other"]
 """Of a journal to a manifest. same: of one generation; begun: a run has begun since the manifest was written;
 other: of another time, or of another export."""
 
-MESSAGES: Final = "messages"
-SPOOL: Final = "spool"
-NEW: Final = ".new"
+_OWN_FILES: Final = (JOURNAL, manifests.NAME, "runs.jsonl")
 _BACKUP: Final = f"restore {JOURNAL} and {manifests.NAME} from one backup, or export into another folder"
 _MOVE: Final = "move the file out of the folder, keep it, and what was in it is read again"
 _FOREIGN: Final = "it is damaged, or made to overwrite files elsewhere; nothing was changed: do not use it"
@@ -64,8 +63,8 @@ def claim_folder(folder: Path, disk: Disk | None = None) -> None:
     manifest = manifests.find(folder)  # one of version 1 is refused with what to do
     if manifest is not None:
         raise RequestInvalidError(
-            f"folder '{folder}' is an export whose {JOURNAL} is lost or empty: it can be verified and read, but "
-            f"not continued; nothing was changed: {_BACKUP}"
+            f"folder '{folder}' is an export whose {JOURNAL} is lost or empty: it can be verified and read, "
+            f"but not continued; nothing was changed: {_BACKUP}"
         )
     others = (path.name for path in folder.iterdir() if not path.name.startswith((".", JOURNAL)))
     if (name := next(others, None)) is not None:
@@ -123,26 +122,13 @@ def relation_of(journal: JournalReader, manifest: Manifest) -> Relation:
 
 
 def file_path(folder: Path, name: str) -> Path:
-    """Return the path of a file that a journal or manifest names.
+    """Return the path of a data file that a journal or manifest names.
 
-    Raises `RequestInvalidError` where it could lead out of the folder (absolute, `..`, a link), is a link, or
-    is not a data file's name.
+    Raises what `path_inside` raises, and `RequestInvalidError` for the name of the journal or manifest.
     """
-    path, parts = folder / name, PurePosixPath(name).parts
-    if not parts or parts[0] in ("/", "//") or ".." in parts or any(each in name for each in "\\:\0"):
-        raise RequestInvalidError(_outside(folder, name))
-    if parts[0] == manifests.NAME or parts[0].startswith(JOURNAL) or name.endswith("/"):
-        raise RequestInvalidError(
-            f"folder '{folder}' names {name!r} as a data file, which it cannot be; {_FOREIGN}"
-        )
-    if path.is_symlink():
-        raise RequestInvalidError(
-            f"{path} is a symbolic link, which no export makes; nothing was changed: replace it by the file "
-            "itself"
-        )
-    if not _is_within(path, folder):
-        raise RequestInvalidError(_outside(folder, name))
-    return path
+    if name.partition("/")[0].casefold().startswith(_OWN_FILES):
+        raise RequestInvalidError(f"{folder}: {name!r} is no data file, and is named as one; {_FOREIGN}")
+    return path_inside(folder, name)
 
 
 def check_links(folder: Path) -> None:
@@ -158,7 +144,7 @@ def check_links(folder: Path) -> None:
 def _links(folder: Path) -> Iterator[Path]:
     """Yield the symbolic links in the folder itself and below its folders of messages."""
     yield from (path for path in folder.iterdir() if path.is_symlink())
-    for name in (MESSAGES, SPOOL):
+    for name in (MESSAGES, SPOOL, DAMAGED):
         for parent, folders, files in os.walk(folder / name):
             yield from (path for each in [*folders, *files] if (path := Path(parent, each)).is_symlink())
 
@@ -168,10 +154,6 @@ def _is_within(path: Path, folder: Path) -> bool:
         return path.resolve().is_relative_to(folder.resolve())
     except (OSError, RuntimeError):  # links in a circle
         return False
-
-
-def _outside(folder: Path, name: str) -> str:
-    return f"folder '{folder}' names the file {name!r}, which is not in it; {_FOREIGN}"
 
 
 # ── the journal beside the manifest ──
@@ -208,7 +190,7 @@ def _refuse_unknown_files(folder: Path, journal: JournalReader) -> None:
     sizes = {file.name.casefold(): file.size for file in journal.files()}
     for path in sorted((folder / MESSAGES).rglob("*")):
         name = path.relative_to(folder).as_posix()
-        if path.is_file() and _size(path) > sizes.get(name.casefold(), 0) and path.suffix != NEW:
+        if path.is_file() and _size(path) > sizes.get(name.casefold(), 0):
             raise RequestInvalidError(
                 f"{path} is newer than {folder / JOURNAL}, and {manifests.NAME} is lost or damaged; nothing "
                 f"was changed: {_BACKUP}; or {_MOVE}"

@@ -12,6 +12,7 @@ from typing import Protocol
 from ..core.rows import Row
 from ..errors import RequestInvalidError
 from .formats.compression import compression
+from .id_set import IdSet
 from .ownership import Source
 from .plan import Plan
 from .workspace import LAST, MissingIds, StoredRow, Workspace
@@ -43,6 +44,9 @@ class Sink(Protocol):
         Costs the reading of the blocks that may hold one; memory for a block. A row that has no number for an
         id, or tells no time, is always among them.
         """
+
+    def written_ids(self) -> IdSet:
+        """The ids of all rows on disk that are numbers."""
 
     def counts(self) -> dict[int, int]:
         """How many messages are on disk, by the number of the source that wrote them."""

@@ -65,7 +65,7 @@ async def export(
     shown, started, sent = progress or Progress(), int(now()), _sent(session)
     try:
         archive = await in_thread(
-            lambda: Archive(Path(out), plan, app_id=session.app.app_id, disk=disk, now=now), Archive.close
+            lambda: Archive(Path(out), plan, app_id=session.app.app_id, disk=disk), Archive.close
         )
         with archive:
             run = Run(session, archive, shown, workers=workers, recheck=recheck, now=now)

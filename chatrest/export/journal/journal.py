@@ -9,6 +9,7 @@ from typing import final
 from ...core.endpoint import Pairs
 from ...core.intervals import Interval, merge
 from ...core.rows import Row
+from ..disk import check_in_place
 from ..id_set import IdSet
 from ..message_ids import number
 from ..ownership import Source
@@ -25,6 +26,11 @@ class Journal(JournalReader):
     def __init__(self, path: Path, begin: Mapping[str, str] | None = None) -> None:
         """Open the journal; a new one begins with `begin` as its meta."""
         super().__init__(path, open_for_writing(path, begin or {}))
+        self._status = path.stat()
+
+    def check_in_place(self) -> None:
+        """Raise OSError where the journal was removed or replaced since it was opened."""
+        check_in_place(self.path, self._status)
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
@@ -105,7 +111,7 @@ class Journal(JournalReader):
     def merge_seen(self) -> None:
         """Merge the rows of `seen`, of which a page leaves one, per source.
 
-        Older rows that are more than twice as large stay: a set of millions is not written anew for a few ids.
+        Older rows that are more than twice as large stay: millions of ids are not written anew for a few.
         """
         sizes: dict[int, list[tuple[int, int]]] = {}
         sql = "SELECT number, source, length(ids) FROM seen ORDER BY number"

@@ -126,6 +126,12 @@ class JournalReader:
         sql = "SELECT key FROM other_ids WHERE file IS NOT NULL AND key IN"
         return {key for (key,) in self._typed(sql_in(self._db, sql, keys), tuple[str])}
 
+    def other_ids_unwritten(self) -> list[tuple[str, int]]:
+        """The ids that are no numbers, and in no file, each with a source that saw it."""
+        sql = """SELECT key, source FROM other_ids
+            WHERE key NOT IN (SELECT key FROM other_ids WHERE file IS NOT NULL)"""
+        return list(self._rows(sql, tuple[str, int]))
+
     # ── files ──
 
     def files(self, role: Role | None = None) -> list[DataFile]:

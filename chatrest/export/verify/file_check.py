@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path, PurePath
 from typing import BinaryIO, Final, TypeAlias, final
 
-from ...errors import RequestInvalidError
+from ...errors import ChatRestError
 from ..formats.compression import compression
 from ..id_set import IdSet
 from ..manifest import NAME as MANIFEST, FileEntry
@@ -58,10 +58,13 @@ class FileCheck:
             self._result.add(Problem("manifest", entry.name, fault, self._remedies.restore))
             return
         try:
-            with file_path(self._folder, entry.name).open("rb") as file:
+            path = file_path(self._folder, entry.name)
+        except ChatRestError as error:
+            self._result.add(Problem("unsafe", MANIFEST, str(error), self._remedies.foreign))
+            return
+        try:
+            with path.open("rb") as file:
                 self._check_open(entry, file, may_be_longer=may_be_longer)
-        except RequestInvalidError as error:  # its name leads out of the folder
-            self._result.add(Problem("unsafe", MANIFEST, str(error)))
         except FileNotFoundError:
             text = f"it is not there: {self._blocks.messages_in(entry, 0, entry.bytes)}"
             self._result.add(Problem("missing", entry.name, text, self._remedies.missing_file(entry)))

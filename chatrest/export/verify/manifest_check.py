@@ -81,8 +81,6 @@ def _sums(manifest: Manifest) -> Iterator[str]:
     for entry in manifest.files:
         if manifest.complete and entry.role == "spool":
             yield f"a complete export has no spool, such as {entry.name}"
-    if manifest.complete and manifest.finished is None:
-        yield "it is complete, and was never finished"
 
 
 def _until(manifest: Manifest) -> Iterator[str]:

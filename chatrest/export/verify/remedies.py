@@ -79,6 +79,13 @@ class Remedies:
         )
 
     @property
+    def foreign(self) -> str:
+        """For a name or link that leads out of the folder: no export makes one."""
+        return (
+            "do not run an export in this folder: it could overwrite files elsewhere; export into another one"
+        )
+
+    @property
     def unknown_file(self) -> str:
         """For a file that is no part of the export."""
         return "move it out of the folder, and keep it if you do not know what it is"

@@ -23,10 +23,11 @@ from pathlib import Path
 from typing import Final, TypeAlias, final
 
 from ...errors import ChatRestError, RequestInvalidError
+from ..file_names import MESSAGES
 from ..journal.reader import JournalReader
 from ..journal.schema import NAME as JOURNAL, InUseError, UnreadableError
 from ..manifest import NAME as MANIFEST, FileEntry, Manifest, file_entries, parse
-from ..opening import MESSAGES, NEW, check_links, relation_of
+from ..opening import check_links, relation_of
 from .file_check import FileCheck
 from .journal_check import JournalCheck
 from .manifest_check import contradictions
@@ -182,9 +183,12 @@ class _Check:
         try:
             check_links(self._folder)
         except RequestInvalidError as error:
-            self.result.add(Problem("unsafe", self._folder.name, str(error)))
+            self.result.add(Problem("unsafe", self._folder.name, str(error), self._remedies.foreign))
 
     def _add_reasons(self, manifest: Manifest) -> None:
+        if manifest.complete and manifest.finished is None:
+            text = "it is complete, and was never finished"
+            self.result.add(Problem("manifest", MANIFEST, text, self._remedies.restore))
         for reason in manifest.reasons or ([] if manifest.complete else ["it has no reason"]):
             text = f"the export is not complete: {reason}"
             self.result.add(Problem("incomplete", MANIFEST, text, self._remedies.run))
@@ -219,7 +223,7 @@ class _Check:
             name = path.relative_to(self._folder).as_posix()
             if name in known or name.startswith(JOURNAL) or not path.is_file() or not path.stat().st_size:
                 continue
-            if path.suffix == NEW:
+            if path.suffix == ".new":
                 text = "a run that was killed has left it; it is no part of the export, and harmless"
                 self.result.note(Problem("unknown", name, text))
             elif name.rpartition("-")[0] in known:
