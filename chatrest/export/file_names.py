@@ -8,7 +8,8 @@
 | day       | `messages/day=2026-11-22/`         | a day in UTC                                          |
 
 These are Hive names, which readers of datasets turn into a column. A value is percent-encoded, as they expect
-it; messages without a time have Hive's name for null. The files are `messages.ndjson`, `messages-2.ndjson` …
+it; messages without a time are `undated` (pandas cannot read Hive's own name for null). The files of a folder
+are `messages.ndjson`, `messages-2.ndjson` and so on.
 """
 
 import hashlib
@@ -32,7 +33,7 @@ SPOOL: Final = "spool"
 DAMAGED: Final = "damaged"
 """The folder of files that were moved aside."""
 STEM: Final = "messages"
-UNDATED: Final = "__HIVE_DEFAULT_PARTITION__"
+UNDATED: Final = "undated"
 MILLISECONDS: Final = 10**11
 """A timestamp from here on is in milliseconds: as seconds it would be after the year 5100."""
 _LONGEST: Final = 150  # a file's name may have 255 bytes on most systems, with what is added to it

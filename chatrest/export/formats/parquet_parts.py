@@ -20,7 +20,6 @@ from .data_files import commit_in_place, free_name, take_blocks
 from .history import History
 from .parquet_files import ParquetWriter, groups, opened, records, within
 from .parquet_rows import Piece, Table, grouped, raws_of, tables
-from .parquet_schema import SCHEMA
 
 SUFFIX: Final = ".parquet"
 

@@ -16,7 +16,6 @@ end, which no commit knows, is removed.
 import hashlib
 from collections.abc import Callable
 
-
 from ..disk import copy_aside, set_aside
 from ..journal import Block, DataFile, Role
 from ..workspace import Workspace
