@@ -302,9 +302,9 @@ _HOMES = {
     "errors": (
         "ApiError AuthenticationError BadRequestError ChatRestError ConflictError ConnectError "
         "CursorError DeadlineExceededError DeadlineOutcomeUnknownError ExportIncompleteError "
-        "FanOutError NotFoundError OutcomeUnknownError PermissionDeniedError RateLimitError ReplyUnreadableError "
-        "RequestInvalidError RequestTimeoutError ServerError ServerOutcomeUnknownError "
-        "TransportError"
+        "FanOutError NotFoundError OutcomeUnknownError PermissionDeniedError RateLimitError "
+        "ReplyUnreadableError RequestInvalidError RequestTimeoutError ServerError "
+        "ServerOutcomeUnknownError TransportError"
     ),
     "fan_out.fan_out": "FanOut FanOutCounts",
     "management": "AsyncManagement",

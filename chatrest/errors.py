@@ -223,7 +223,7 @@ class FanOutError(ChatRestError):
 
 
 class ExportIncompleteError(ChatRestError):
-    """An export ran to its end, and does not hold all of its plan. Its text has the reasons and what to do."""
+    """An export ran to its end and does not hold all of its plan; its text has the reasons."""
 
 
 _BY_STATUS: Final[Mapping[int, type[ApiError]]] = {

@@ -15,11 +15,11 @@ import click
 import msgspec
 from msgspec import Raw, Struct, structs
 
-from ..errors import AuthenticationError, ChatRestError, RequestInvalidError
+from ..errors import AuthenticationError, ChatRestError, ExportIncompleteError, RequestInvalidError
 from ..queries.messages import MessageQuery
 from . import streams
 from .environment import session
-from .exporting.format import FileTotals, estimate_lines, incomplete_message, summary_lines
+from .exporting.format import FileTotals, estimate_lines, summary_lines
 from .filters import ListCommand, filter_options, query_of
 from .invocation import invocation
 from .running import run
@@ -174,7 +174,7 @@ def _estimate(out: Path, plan: "Plan | None", *, recheck: int | None, workers: i
     if as_json:
         plan_json = Raw(result.plan.encoded())
         more = {"export": str(out), "workers": workers, "known": result.known}
-        _write_json({**more, **structs.asdict(result), "plan": plan_json})
+        _write_json({**more, **structs.asdict(result), "is_range": result.is_range, "plan": plan_json})
     else:
         _write(estimate_lines(result, str(out), workers))
 
@@ -187,7 +187,7 @@ def _resume_hint(out: Path, progress: "Progress") -> Iterator[None]:
     """Add to an error of the block a note that says how to continue the export."""
     try:
         yield
-    except _IncompleteError:
+    except ExportIncompleteError:
         raise
     except BaseException as error:
         cause = _first_error(error)
@@ -221,10 +221,6 @@ def _first_error(error: BaseException) -> BaseException:
     return error
 
 
-class _IncompleteError(ChatRestError):
-    """An export that ran to its end, but is not complete."""
-
-
 class _ManifestFile(Struct):
     bytes: int
 
@@ -233,7 +229,7 @@ class _Manifest(Struct):
     """The members of the manifest that the summary needs."""
 
     plan: Raw
-    parts: list[_ManifestFile]
+    files: list[_ManifestFile]
 
 
 def _print_report(
@@ -254,8 +250,7 @@ def _print_report(
         streams.warn(
             f"and {len(report.failed) - _FAILURES_SHOWN:,} more failed sources: see {out / 'manifest.json'}"
         )
-    if not report.complete:
-        raise _IncompleteError(incomplete_message(report))
+    report.check()
 
 
 def _files(out: Path) -> FileTotals:
@@ -264,8 +259,8 @@ def _files(out: Path) -> FileTotals:
     contents = msgspec.json.decode((out / manifest.NAME).read_bytes(), type=_Manifest)
     return FileTotals(
         Plan.parse(bytes(contents.plan)).format,
-        len(contents.parts),
-        sum(file.bytes for file in contents.parts),
+        len(contents.files),
+        sum(file.bytes for file in contents.files),
     )
 
 

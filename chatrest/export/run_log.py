@@ -47,7 +47,7 @@ class RunEntry(Struct, frozen=True, kw_only=True):
 
 
 def run_entry(report: Report) -> RunEntry:
-    """Return the line of a run that came to its end."""
+    """Return the line of a run that has ended."""
     return RunEntry(
         started=report.started,
         finished=report.finished,
@@ -57,21 +57,21 @@ def run_entry(report: Report) -> RunEntry:
         failed=list(report.failed),
         new=report.written,
         changed=report.changed,
-        deleted=report.vanished,
-        missing=report.lost,
+        deleted=report.deleted,
+        missing=report.missing,
         messages=report.messages,
         requests=report.requests,
     )
 
 
-def append_run(disk: Disk, folder: Path, entry: RunEntry) -> None:
-    """Append a line for a run; an unfinished last line is cut off before. Raises OSError."""
+def append_run(disk: Disk, folder: Path, report: Report) -> None:
+    """Append a line for a run that has ended; an unfinished last line is cut off before. Raises OSError."""
     path, files = folder / NAME, OpenFiles(disk)
     end = _whole_size(path)
     try:
         if end is not None and path.stat().st_size > end:
             disk.truncate(path, end)
-        files.write(path, end or 0, msgspec.json.encode(entry) + b"\n")
+        files.write(path, end or 0, msgspec.json.encode(run_entry(report)) + b"\n")
         files.sync()
     finally:
         files.close()

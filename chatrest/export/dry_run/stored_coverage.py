@@ -1,4 +1,4 @@
-"""The coverage of an export that is there already, from its journal. No file in the folder is made or changed."""
+"""The coverage of an export that is there already, from its journal. Nothing in the folder is changed."""
 
 from pathlib import Path
 from typing import NamedTuple

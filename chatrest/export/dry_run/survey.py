@@ -59,8 +59,8 @@ class Task(NamedTuple):
 
     def holds(self, row: Row) -> bool:
         """Return True for a row that is to be read; one without a number for its id may be anywhere."""
-        id = number(row.id)
-        return id is None or any(gap.after < id <= gap.until for gap in self.gaps)
+        numbered = number(row.id)
+        return numbered is None or any(gap.after < numbered <= gap.until for gap in self.gaps)
 
 
 Knowledge: TypeAlias = Literal["counted", "reported", "at least"]
@@ -147,7 +147,7 @@ class Survey:
         return [each.result() for each in running]
 
     async def app_total(self) -> int | None:
-        """Return how many messages the app's own list holds; None where the service does not say so plausibly.
+        """Return how many messages the app's own list holds; None where the service does not tell.
 
         Two requests.
         """
@@ -234,7 +234,7 @@ def is_plausible(total: object, page: Sequence[Row], until: int) -> bool:
     """
     if not isinstance(total, int) or total <= len(page):
         return False
-    numbers = [id for row in page if (id := number(row.id)) is not None]
+    numbers = [numbered for row in page if (numbered := number(row.id)) is not None]
     if not numbers or until == LAST:
         return True
     first, last = min(numbers), max(numbers)
