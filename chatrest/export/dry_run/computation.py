@@ -179,9 +179,7 @@ class Computation:
     @property
     def _most(self) -> int | None:
         """The messages that are left at most: in the lists that were not sampled as many as there are ids."""
-        sampled = {id(sample.task) for sample in self.samples}
-        most = [sample.most for sample in self.samples]
-        most += [task.ids for task in self.tasks if id(task) not in sampled]
+        most = [sample.most for sample in self.samples] + [task.ids for task in self._unsampled]
         return None if None in most else sum(count for count in most if count is not None)
 
     @property
@@ -194,6 +192,11 @@ class Computation:
             )
             bounds.append(self._until - after - self._seen.count(after + 1, self._until))
         return min((bound for bound in bounds if bound is not None), default=None)
+
+    @cached_property
+    def _unsampled(self) -> list[Task]:
+        sampled = {id(sample.task) for sample in self.samples}
+        return [task for task in self.tasks if id(task) not in sampled]
 
     @property
     def _page_rows(self) -> int:

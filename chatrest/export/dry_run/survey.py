@@ -90,10 +90,21 @@ class Sample(NamedTuple):
     """… how long a request for the one message behind it; 0 where there was none."""
     error: ChatRestError | None = None
 
+    last_id: int = 0
+    """The highest id of the page: the messages behind it have higher ones."""
+
+    @property
+    def before(self) -> int:
+        """An id up to which nothing is left: a list ascends from its first page on."""
+        numbers = [numbered for row in self.rows if (numbered := number(row.id)) is not None]
+        return max(self.task.gaps[0].after, min(numbers, default=1) - 1)
+
     @property
     def most(self) -> int | None:
         """How many messages may be left at most; None where nothing bounds it."""
-        return self.task.ids if self.known == AT_LEAST else self.left
+        if self.known != AT_LEAST or self.task.ids is None:
+            return self.left if self.known != AT_LEAST else None
+        return self.left + sum(max(0, gap.until - max(gap.after, self.last_id)) for gap in self.task.gaps)
 
 
 def tasks_of(before: StoredCoverage, sources: Iterable[Source], until: int) -> Iterator[Task]:
@@ -186,7 +197,10 @@ class Survey:
         if behind and len(within) == len(page.items) and is_plausible(total, within, self._until):
             assert total is not None
             left, known = _part(total, task), REPORTED
-        return Sample(task, left, known, rows, len(page.items), len(page.raw), seconds, look_seconds)
+        last = max((number(row.id) or 0 for row in page.items), default=0)
+        return Sample(
+            task, left, known, rows, len(page.items), len(page.raw), seconds, look_seconds, last_id=last
+        )
 
     def _walk(self, task: Task) -> Walk[Any]:
         since, until = Window(*self._plan.window).asked(task.since)
