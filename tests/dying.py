@@ -15,7 +15,8 @@ from typing import Any
 import pytest
 
 from chatrest import AsyncSession
-from chatrest.export import Plan, Report, export, journal
+from chatrest.export import Plan, Report, export
+from chatrest.export.journal import schema
 from chatrest.export.disk import Disk
 
 
@@ -175,7 +176,7 @@ def dying_journal(monkeypatch: pytest.MonkeyPatch, fate: Fate) -> None:
         return _DyingConnection(sqlite3.connect(*args, **options), fate)
 
     own = {name: getattr(sqlite3, name) for name in dir(sqlite3) if not name.startswith("_")}
-    monkeypatch.setattr(journal, "sqlite3", SimpleNamespace(**own | {"connect": connect}))
+    monkeypatch.setattr(schema, "sqlite3", SimpleNamespace(**own | {"connect": connect}))
 
 
 async def dies(

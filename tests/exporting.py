@@ -290,10 +290,10 @@ def _summary(records: Counter[bytes]) -> str:
 def assert_proven(out: Path) -> Manifest:
     """Assert that the manifest names all files, with their sizes and hashes; return it."""
     manifest = manifest_of(out)
-    parts = {entry.name for entry in manifest.parts if entry.role == "part"}
+    parts = {entry.name for entry in manifest.files if entry.role == "part"}
     there = {str(path.relative_to(out)) for path in files_of(out) if path.stat().st_size}
     assert there == parts
-    for entry in manifest.parts:
+    for entry in manifest.files:
         data = (out / entry.name).read_bytes()
         assert len(data) == entry.bytes, entry.name
         digests, at = [], 0
@@ -305,6 +305,6 @@ def assert_proven(out: Path) -> Manifest:
         whole = b"".join(digests) if entry.blocks else data
         assert hashlib.sha256(whole).hexdigest() == entry.sha256
         assert len(_read(out / entry.name)) == entry.messages
-    assert manifest.messages == sum(entry.messages for entry in manifest.parts if entry.role == "part")
+    assert manifest.messages == sum(entry.messages for entry in manifest.files if entry.role == "part")
     assert manifest.messages >= sum(source.messages for source in manifest.sources)
     return manifest

@@ -12,10 +12,11 @@ from typing import Final, final
 
 from .file_names import DAMAGED, path_inside
 
-_REMOVED: Final = "it was removed or replaced while it was being written"
 MAX_OPEN: Final = 64
 """Files that are kept open at once."""
 _CHUNK: Final = 1 << 20
+_NO_LINK: Final = getattr(os, "O_NOFOLLOW", 0)
+_REMOVED: Final = "it was removed or replaced while it was being written"
 
 
 class Disk:
@@ -97,7 +98,8 @@ class OpenFiles:
         for path in list(self._open):
             self.release(path)
 
-    def _file(self, path: Path, at: int) -> int:
+    def _file(self, path: Path, size: int) -> int:
+        """Return an open file, opened where it is not; OSError where it has fewer bytes than it must have."""
         if path in self._open:
             self._open.move_to_end(path)
             return self._open[path]
@@ -108,8 +110,9 @@ class OpenFiles:
         if not path.exists():
             self._folders.add(path.parent)
         with named(path):
-            file = self._open[path] = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | _NO_LINK, 0o644)
-        if os.fstat(file).st_size < at:  # what was in front of it is not there any more
+            flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | _NO_LINK
+            file = self._open[path] = os.open(path, flags, 0o644)
+        if os.fstat(file).st_size < size:
             raise FileNotFoundError(errno.ENOENT, _REMOVED, str(path))
         return file
 
@@ -121,16 +124,13 @@ class OpenFiles:
             self._dirty.discard(path)
 
 
-_NO_LINK: Final = getattr(os, "O_NOFOLLOW", 0)
-
-
 def check_in_place(path: Path, status: os.stat_result) -> None:
     """Raise OSError where the file of this status is not the one at its path: it was removed, or replaced."""
     try:
-        there = path.stat()
+        present = path.stat()
     except FileNotFoundError:
         raise FileNotFoundError(errno.ENOENT, _REMOVED, str(path)) from None
-    if (there.st_dev, there.st_ino) != (status.st_dev, status.st_ino):
+    if (present.st_dev, present.st_ino) != (status.st_dev, status.st_ino):
         raise FileNotFoundError(errno.ENOENT, _REMOVED, str(path))
 
 

@@ -171,7 +171,7 @@ def find(folder: Path) -> Manifest | None:
 
 
 def tables_of(folder: Path) -> list[TableEntry]:
-    """Return the tables that the folder's manifest vouches for; none where there is no manifest to be read."""
+    """Return the tables that the folder's manifest vouches for; none where it cannot be read."""
     try:
         return read(folder / NAME).tables
     except (ChatRestError, OSError):

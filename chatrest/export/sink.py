@@ -55,9 +55,6 @@ class Sink(Protocol):
         id, or no time, is always among them.
         """
 
-    def written_ids(self) -> IdSet:
-        """The ids of all rows on disk that are numbers."""
-
     def counts(self) -> dict[int, int]:
         """Return how many messages are on disk, by the number of the source that wrote them."""
 

@@ -39,12 +39,3 @@ class StoredRow(NamedTuple):
     row: Row
     source: int
     """The source that wrote it; 0 where that is unknown."""
-
-
-class MissingIds(NamedTuple):
-    """Ids of a source that the journal knows and the disk does not have: they are to be read again."""
-
-    source: int
-    """0 for any source."""
-    first: int
-    last: int

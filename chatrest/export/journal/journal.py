@@ -14,7 +14,7 @@ from ..id_set import IdSet
 from ..message_ids import number
 from ..ownership import Source
 from ..sql_in import sql_in
-from .reader import JournalReader
+from .reader import JournalReader, position_of
 from .records import Block, DataFile, Role, State
 from .schema import open_for_writing
 
@@ -26,11 +26,12 @@ class Journal(JournalReader):
     def __init__(self, path: Path, begin: Mapping[str, str] | None = None) -> None:
         """Open the journal; a new one begins with `begin` as its meta."""
         super().__init__(path, open_for_writing(path, begin or {}))
-        self._status = path.stat()
+        self._status = path.stat() if path.exists() else None  # one in memory has no file
 
     def check_in_place(self) -> None:
         """Raise OSError where the journal was removed or replaced since it was opened."""
-        check_in_place(self.path, self._status)
+        if self._status is not None:
+            check_in_place(self.path, self._status)
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
@@ -89,7 +90,7 @@ class Journal(JournalReader):
             sql = "UPDATE covered SET last = ?, position = ? WHERE source = ? AND first = ?"
             self._db.execute(sql, (last, json.dumps(position), source, rows[0][0]))
             return
-        intervals = [Interval(first, end, json.loads(text)) for first, end, text in rows]
+        intervals = [Interval(first, end, position_of(text, end)) for first, end, text in rows]
         self._db.execute("DELETE FROM covered WHERE source = ? AND first <= ? AND last >= ?", near)
         self._add_intervals(source, merge([*intervals, Interval(after + 1, last, position)]))
 

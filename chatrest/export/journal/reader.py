@@ -96,7 +96,7 @@ class JournalReader:
         """The ids of a source that were read."""
         sql = "SELECT first, last, position FROM covered WHERE source = ?"
         rows = self._rows(sql, tuple[int, int, str], source)
-        return merge(Interval(first, last, _position(text, last)) for first, last, text in rows)
+        return merge(Interval(first, last, position_of(text, last)) for first, last, text in rows)
 
     # ── ids ──
 
@@ -166,7 +166,7 @@ class JournalReader:
         """The sources that are read again, by their number; those that are done, too, until all are."""
         sql = "SELECT source, since, after, until, position FROM rechecks"
         return {
-            source: Recheck(since, after, until, _position(text, after))
+            source: Recheck(since, after, until, position_of(text, after))
             for source, since, after, until, text in self._rows(sql, tuple[int, int, int, int, str])
         }
 
@@ -218,7 +218,7 @@ def _read_value(kind: type, value: Any) -> Any:
     raise ValueError(f"{type(value).__name__} in the place of {kind.__name__}")
 
 
-def _position(text: str, last: int) -> Pairs:
+def position_of(text: str, last: int) -> Pairs:
     """The position after an id; none where the journal was edited, and it would leave something out."""
     try:
         position = msgspec.json.decode(text, type=tuple[tuple[str, str], ...])

@@ -69,8 +69,8 @@ FACTS: Final = (
 )
 """The statements that give all rows in a fixed order, but for the generation."""
 _SURROUNDINGS: Final = frozenset({
-    sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_BUSY,
-    sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_NOMEM, sqlite3.SQLITE_INTERRUPT,
+    sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED,
+    sqlite3.SQLITE_READONLY, sqlite3.SQLITE_NOMEM, sqlite3.SQLITE_INTERRUPT,
 })  # fmt: skip
 """Errors of the system around a database, and not of what is in it."""
 _IN_USE: Final = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
@@ -171,7 +171,9 @@ def fault_of(path: Path, error: Exception) -> ChatRestError | OSError:
     code = getattr(error, "sqlite_errorcode", None)
     if code is not None and code & 0xFF in _IN_USE:
         return InUseError(f"{path}: another export is writing here")
-    if code is not None and code & 0xFF in _SURROUNDINGS:
+    if "unable to open" in str(error):
+        return RequestInvalidError(f"{path}: {error}")
+    if (code is not None and code & 0xFF in _SURROUNDINGS) or "full" in str(error):
         return OSError(f"{path}: {error}")  # such as a disk that is full
     return UnreadableError(f"{path} is damaged, or is no export's journal: {error}")
 

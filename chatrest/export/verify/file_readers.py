@@ -79,8 +79,8 @@ def parquet(path: Path) -> Iterator[Batch]:
     try:
         import pyarrow as pa  # type: ignore[import-untyped]
 
-        from ..formats.parquet_rows import raws_of
         from ..formats.parquet_files import opened
+        from ..formats.parquet_rows import raws_of
     except ImportError:
         raise RequestInvalidError(
             "these are Parquet files: to read them needs the extra: pip install 'chatrest[parquet]'"

@@ -118,7 +118,8 @@ class JournalCheck:
         for key, rows in _by_key(self._journal.other_ids()):
             count += 1
             files = [names.get(row.file) for row in rows if row.file is not None]
-            if not files and key not in missing:
+            is_there = ids.has_text(key) if self._is_sqlite else bool(files)  # a database has them by itself
+            if not is_there and key not in missing:
                 lacking.append(key)
             elif any(file is None or not ids.has_text(key, file) for file in files) and self._is_readable():
                 misplaced.append(key)

@@ -15,6 +15,7 @@ from tests.damaging import PLANS, contents_of, flipped
 from tests.exporting import fast_disk as fast_disk, raws_of
 
 FLIPS = 200
+APP_ID = "emulated"
 
 
 def bits(path: Path, count: int) -> Iterator[int]:
@@ -46,19 +47,18 @@ def test_a_flipped_bit_of_the_manifest_is_found(out: Path) -> None:
 
 def test_a_flipped_bit_of_the_journal_is_found_or_is_harmless(out: Path, fast_disk: None) -> None:
     good, records = contents_of(out), sorted(raws_of(out))
-    app_id = "app-of-tests"
     harmless = 0
     for bit in bits(out / JOURNAL, FLIPS):
         with flipped(out / JOURNAL, bit):
             result = verify(out)
             if result.ok:
                 harmless += 1
-                with Archive(out, app_id=app_id) as archive:
+                with Archive(out, app_id=APP_ID) as archive:
                     archive.finish()
             else:
                 assert {problem.place for problem in result.problems} == {JOURNAL}, bit
                 with pytest.raises((ChatRestError, OSError)):
-                    Archive(out, app_id=app_id)
+                    Archive(out, app_id=APP_ID)
         assert sorted(raws_of(out)) == records
         for name in contents_of(out).keys() - good.keys():
             (out / name).unlink()
