@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from functools import cached_property
 from math import ceil
 from statistics import fmean, median
-from typing import NamedTuple, final
+from typing import Final, NamedTuple, final
 
 from ...core.intervals import LAST
 from ...core.paging import LARGEST_PAGE
@@ -24,6 +24,10 @@ from ..message_ids import key_of, number
 from ..ownership import OwnershipRules, Source
 from ..plan import Plan
 from .survey import COUNTED, Knowledge, Sample, Task
+
+
+_END: Final = 2
+"""Requests after the last page of a list, for its newest message, before its end is believed."""
 
 
 class Range(NamedTuple):
@@ -93,20 +97,25 @@ class Computation:
         return Range.of(len(keys), self._new * self._once, self._most_written)
 
     def requests(self, plan: Plan) -> Range:
-        """Requests of a run: pages, the end of each list, the newest message, and the users."""
-        least, likely, most = self.messages
-        besides = len(self.tasks) + self._besides(plan)
-        of_samples = sum(map(_pages, self.samples))
-        if len(self.samples) == len(self.tasks):
-            likely_pages = float(of_samples)
-        else:
-            likely_pages = self._pages * (likely / self._extrapolated if self._extrapolated else 1.0)
-        most_pages = None if most is None else ceil(most / self._page_rows) + len(self.tasks)
-        if least == most:
-            most_pages = of_samples
-        return Range.of(
-            of_samples + besides, likely_pages + besides, None if most_pages is None else most_pages + besides
-        )
+        """Requests of a run: pages, the proof of each list's end, the newest message, and the users."""
+        besides = self._besides(plan)
+        pages = sum(map(_pages, self.samples))
+        ends = sum(self._ends(sample) for sample in self.samples)
+        least = pages + ends + besides
+        likely, most = float(least), self.messages.most
+        if self._unsampled:
+            ratio = self.messages.likely / self._extrapolated if self._extrapolated else 1.0
+            likely = self._pages * ratio + _END * len(self.tasks) + besides
+        if most is not None and most != self.messages.least:
+            most = pages + ceil((most - self.messages.least) / self._page_rows) + len(self.tasks)
+            most += _END * len(self.tasks) + besides
+        elif most is not None:
+            most = least + (_END + 1) * len(self._unsampled)
+        return Range.of(least, likely, most)
+
+    def _ends(self, sample: Sample) -> int:
+        """Return the requests that prove the end of a list: none where it holds the app's newest message."""
+        return 0 if sample.known == COUNTED and sample.last_id >= self._until else _END
 
     def seconds(self, requests: int, workers: int, rate: float | None) -> float:
         """Return the time that so many requests take, of which all but those at the ends bring a page."""
@@ -209,5 +218,5 @@ class Computation:
 
 
 def _pages(sample: Sample) -> int:
-    """Return the requests that bring messages, in pages of the first one's size; one more shows the end."""
-    return ceil(sample.left / sample.page_rows) if sample.page_rows else 0
+    """Return the pages that bring messages, of the first one's size; an empty list is one page, too."""
+    return max(1, ceil(sample.left / sample.page_rows)) if sample.page_rows else 1

@@ -8,7 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from chatrest import App, AsyncSession, AuthenticationError, ChatRestError, MessageQuery, NewMessage, RequestInvalidError
+from chatrest import (
+    App,
+    AsyncSession,
+    AuthenticationError,
+    ChatRestError,
+    MessageQuery,
+    NewMessage,
+    RequestInvalidError,
+)
 from chatrest.emulator import Emulator
 from chatrest.emulator.limits import RateLimit
 from chatrest.export import Plan, export, journal
