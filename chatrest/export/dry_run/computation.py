@@ -202,9 +202,9 @@ class Computation:
         if self._of_app is not None and self._of_app.most is not None:
             bounds.append(self._of_app.most)
         if self._until != LAST:
-            after = min(
-                (task.gaps[0].after for task in self.tasks if task.since is None), default=self._until
-            )
+            befores = [sample.before for sample in self.samples if sample.task.since is None]
+            befores += [task.gaps[0].after for task in self._unsampled if task.since is None]
+            after = min(befores, default=self._until)
             bounds.append(self._until - after - self._seen.count(after + 1, self._until))
         return min((bound for bound in bounds if bound is not None), default=None)
 
