@@ -40,6 +40,21 @@ class PartEntry(Struct, frozen=True, omit_defaults=True):
 
 
 @final
+class TableEntry(Struct, frozen=True):
+    """A table beside the messages, such as `users`: a snapshot that each run replaces."""
+
+    table: str
+    file: str
+    """Its path in the folder, with `/`, such as `users/users.ndjson`."""
+    bytes: int
+    rows: int
+    sha256: str
+    """Of the file."""
+    read_at: int
+    """When it was read from the service, in epoch seconds."""
+
+
+@final
 class SourceEntry(Struct, frozen=True, omit_defaults=True):
     """A source."""
 
@@ -77,6 +92,8 @@ class Manifest(Struct, kw_only=True):
     """Ids that were in it, in a file that is lost, and that the service does not show any more."""
     sources: list[SourceEntry]
     parts: list[PartEntry]
+    tables: list[TableEntry] = []
+    """Those that were asked for, each as it was last read as a whole."""
     checksum: str = ""
     """SHA-256 of this file, with an empty text here."""
 
@@ -95,8 +112,16 @@ def read(path: Path) -> Manifest:
     return found
 
 
-def write(archive: Archive, report: Report) -> None:
-    """Tells of a run that came to its end."""
+def tables_of(folder: Path) -> list[TableEntry]:
+    """Return the tables that the folder's manifest vouches for; none where there is no manifest to be read."""
+    try:
+        return read(folder / NAME).tables
+    except (ChatRestError, OSError):
+        return []
+
+
+def write(archive: Archive, report: Report, tables: list[TableEntry] | None = None) -> None:
+    """Tells of a run that came to its end; without `tables` the manifest keeps those that it has."""
     reasons = [*report.reasons, *(f"{failure.source}: {failure.error}" for failure in report.failed)]
     manifest = _of(archive, report.started, reasons)
     manifest.complete = report.complete
@@ -106,6 +131,8 @@ def write(archive: Archive, report: Report) -> None:
     parts = [part for part in archive.journal.parts() if part.size]
     manifest.parts = [entry_of(part, archive.journal.blocks(part.number)) for part in parts]
     manifest.messages = report.messages
+    if tables is not None:
+        manifest.tables = tables
     _put(archive, manifest)
 
 
@@ -129,6 +156,7 @@ def _of(archive: Archive, started: int, reasons: list[str]) -> Manifest:
         lost=list(map(str, archive.journal.vanished(lost=True))),
         sources=[],
         parts=[],
+        tables=tables_of(archive.folder),
     )
 
 
