@@ -41,6 +41,8 @@ class Report(Struct, kw_only=True):
     """Sources that could not be read to their end. The next run continues with them."""
     gone: list[str] = []
     """Users that the service listed in an earlier run and does not have any more; their messages are kept."""
+    tables: dict[str, int] = {}
+    """The rows of each table beside the messages, such as `users`."""
     requests: int = 0
     """Requests that the run sent."""
     started: int = 0

@@ -3,7 +3,7 @@
 import sqlite3
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from os import PathLike
 from pathlib import Path
@@ -12,6 +12,8 @@ from ..core.arguments import check, check_count
 from ..errors import RequestInvalidError
 from ..session import AsyncSession
 from .archive import Archive
+from .dataset.dataset import Dataset
+from .dataset.tables import Table, check_tables
 from .disk import Disk
 from .in_thread import in_thread
 from .manifest import unfinished, write
@@ -27,6 +29,7 @@ async def export(
     out: str | PathLike[str],
     plan: Plan | None = None,
     *,
+    tables: Sequence[Table] = (),
     recheck: int | None = None,
     workers: int = WORKERS,
     progress: Progress | None = None,
@@ -39,6 +42,8 @@ async def export(
     the same folder, it reads what is new since. Without a plan it takes the folder's own, or `Plan()` for a
     new folder.
 
+    - `tables`: any of `users`, `groups`, `members` and `conversations`, which become files beside the
+      messages: snapshots that each run reads anew, after the messages. Later runs go on with them.
     - `recheck`: read the messages of the last so many seconds again, to find those that were edited or
       deleted. The newest version of a message takes its place in the export; older versions and deleted
       messages are kept.
@@ -56,6 +61,7 @@ async def export(
     """
     check(plan is None or isinstance(plan, Plan), "plan", plan, "a Plan, or None")
     check_count("workers", workers)
+    tables = check_tables(tables)
     if session.sender.acting_user is not None:
         raise RequestInvalidError(
             f"session = {session!r}: allowed is one that acts as nobody; as a user it sees other lists"
@@ -69,10 +75,13 @@ async def export(
         )
         with archive:
             run = Run(session, archive, shown, workers=workers, recheck=recheck, now=now)
+            dataset = await in_thread(lambda: Dataset(archive, tables, now=now))
             report = await _run(run, archive, started)
+            await dataset.read(session, report)
             report.started, report.finished = started, int(now())
             report.requests = _sent(session) - sent
-            await in_thread(lambda: write(archive, report))
+            await in_thread(lambda: write(archive, report, dataset.entries))
+            await in_thread(dataset.publish)
     except sqlite3.Error as error:  # a disk that is full says it this way, too
         raise OSError(f"{Path(out)}: {error}") from error
     shown.phase = "done"
