@@ -20,6 +20,7 @@ from ..queries.messages import MessageQuery
 from . import streams
 from .environment import session
 from .exporting.format import FileTotals, estimate_lines, incomplete_message, summary_lines
+from .exporting.tables_option import TablesOption
 from .exporting.time_options import AgeOption, TimeOption
 from .filters import ListCommand, filter_options, query_of
 from .invocation import invocation
@@ -27,6 +28,7 @@ from .running import run
 
 if TYPE_CHECKING:
     from ..export import Plan, Progress, Report
+    from ..export.dataset.tables import Table
     from .exporting.snapshot import Monitor
     from .exporting.watch import Display
 
@@ -79,6 +81,10 @@ _FAILURES_SHOWN: Final = 20
     help="A file per source, or per month.  [default: source; month for parquet]",
 )  # fmt: skip
 @click.option(
+    "--with", "tables", type=TablesOption(), metavar="TABLES", default=(),
+    help="Also tables: any of users,groups,members,conversations. Later runs write them anew.",
+)  # fmt: skip
+@click.option(
     "--recheck", type=AgeOption(), metavar="AGO",
     help="Also read the last 12h, 7d or 2w again, to find edited and deleted messages.",
 )  # fmt: skip
@@ -91,7 +97,14 @@ _FAILURES_SHOWN: Final = 20
 @click.option("--quiet", is_flag=True, help="No progress on standard error.")
 @filter_options(MessageQuery, without=NOT_A_FILTER)
 def export(
-    out: Path, recheck: int | None, workers: int, dry_run: bool, as_json: bool, quiet: bool, **given: Any
+    out: Path,
+    tables: tuple["Table", ...],
+    recheck: int | None,
+    workers: int,
+    dry_run: bool,
+    as_json: bool,
+    quiet: bool,
+    **given: Any,
 ) -> None:
     """Export messages to files in the folder OUT, exactly as the service sends them.
 
@@ -107,10 +120,12 @@ def export(
       chatrest export backup --recheck 7d    also find what was edited or deleted in the last week
       chatrest export talk --pair alice bob --group team --since 2026-01-01
       chatrest export lake --format parquet --until 2026-10-31
+      chatrest export backup --with users,groups,members
       chatrest export backup --dry-run       estimate the size and the time
 
     \b
     Below OUT:
+      users/, groups/ …                      the tables of --with
       *.ndjson, *.parquet, messages.sqlite   the messages
       history.jsonl                          older versions of those that changed
       manifest.json                          the list of files with checksums, and whether it is complete
@@ -129,8 +144,9 @@ def export(
     progress = Progress()
     monitor = Monitor(progress)
     with _resume_hint(out, progress):
+        options = {"tables": tables, "recheck": recheck, "workers": workers}
         with display_of(str(out), quiet=quiet) as display:
-            report = run(_run(out, plan, progress, monitor, display, recheck=recheck, workers=workers))
+            report = run(_run(out, plan, progress, monitor, display, options))
         _print_report(report, progress, out, monitor.elapsed, as_json=as_json)
 
 
@@ -150,15 +166,13 @@ async def _run(
     progress: "Progress",
     monitor: "Monitor",
     display: "Display",
-    *,
-    recheck: int | None,
-    workers: int,
+    options: dict[str, Any],
 ) -> "Report":
     from ..export import export as run_export
     from .exporting.watch import live_display
 
     async with session(progress.heard) as chat, live_display(monitor, display, chat):
-        return await run_export(chat, out, plan, recheck=recheck, workers=workers, progress=progress)
+        return await run_export(chat, out, plan, progress=progress, **options)
 
 
 def _estimate(out: Path, plan: "Plan | None", *, recheck: int | None, workers: int, as_json: bool) -> None:

@@ -113,6 +113,8 @@ def summary_lines(
     yield _row("sources", f"{report.sources:,}{failed}")
     if report.gone:
         yield _row("users", f"deleted: {name_list(report.gone)}; their messages stay in the export")
+    if report.tables:
+        yield _row("tables", ", ".join(f"{rows:,} {table}" for table, rows in report.tables.items()))
     if files.count:
         yield _row("files", f"{files.count:,}, {size(files.bytes)}")
     repeated = f", {progress.repeated:,} repeated" if progress.repeated else ""
