@@ -27,7 +27,7 @@ from .invocation import invocation
 from .running import run
 
 if TYPE_CHECKING:
-    from ..export import Plan, Progress, Report
+    from ..export import AttachmentOptions, Plan, Progress, Report
     from ..export.dataset.tables import Table
     from .exporting.snapshot import Monitor
     from .exporting.watch import Display
@@ -85,6 +85,13 @@ _FAILURES_SHOWN: Final = 20
     help="Also tables: any of users,groups,members,conversations. Later runs write them anew.",
 )  # fmt: skip
 @click.option(
+    "--attachments", is_flag=True, help="Also the files that messages link to. Later runs go on with it."
+)
+@click.option(
+    "--max-attachment", type=click.IntRange(min=1), metavar="MB",
+    help="The largest attachment that is fetched; needs --attachments.  [default: 100]",
+)  # fmt: skip
+@click.option(
     "--recheck", type=AgeOption(), metavar="AGO",
     help="Also read the last 12h, 7d or 2w again, to find edited and deleted messages.",
 )  # fmt: skip
@@ -99,6 +106,8 @@ _FAILURES_SHOWN: Final = 20
 def export(
     out: Path,
     tables: tuple["Table", ...],
+    attachments: bool,
+    max_attachment: int | None,
     recheck: int | None,
     workers: int,
     dry_run: bool,
@@ -120,12 +129,12 @@ def export(
       chatrest export backup --recheck 7d    also find what was edited or deleted in the last week
       chatrest export talk --pair alice bob --group team --since 2026-01-01
       chatrest export lake --format parquet --until 2026-10-31
-      chatrest export backup --with users,groups,members
+      chatrest export backup --with users,groups,members --attachments
       chatrest export backup --dry-run       estimate the size and the time
 
     \b
     Below OUT:
-      users/, groups/ …                      the tables of --with
+      users/, groups/, attachments/ …        the tables of --with, and the attachments
       *.ndjson, *.parquet, messages.sqlite   the messages
       history.jsonl                          older versions of those that changed
       manifest.json                          the list of files with checksums, and whether it is complete
@@ -144,10 +153,22 @@ def export(
     progress = Progress()
     monitor = Monitor(progress)
     with _resume_hint(out, progress):
-        options = {"tables": tables, "recheck": recheck, "workers": workers}
+        files = _attachments(attachments, max_attachment)
+        options = {"tables": tables, "attachments": files, "recheck": recheck, "workers": workers}
         with display_of(str(out), quiet=quiet) as display:
             report = run(_run(out, plan, progress, monitor, display, options))
         _print_report(report, progress, out, monitor.elapsed, as_json=as_json)
+
+
+def _attachments(asked: bool, max_megabytes: int | None) -> "AttachmentOptions | bool":
+    """Return the limits of the attachments; False where they are not asked for."""
+    from ..export import AttachmentOptions
+
+    if max_megabytes is None:
+        return asked
+    if not asked:
+        raise click.UsageError("--max-attachment needs --attachments")
+    return AttachmentOptions(max_bytes=max_megabytes * 1_000_000)
 
 
 def _plan_of(given: dict[str, Any]) -> "Plan | None":

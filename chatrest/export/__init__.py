@@ -8,11 +8,23 @@ assert report.complete
 ```
 """
 
+from .dataset.attachments import AttachmentOptions
 from .plan import Plan
 from .progress import Progress
-from .report import Failure, Report
+from .report import AttachmentCounts, Failure, Report
 from .start import export
 from .verify.verify import verify
 from .verify.verify_result import Problem, VerifyResult
 
-__all__ = ["Failure", "Plan", "Problem", "Progress", "Report", "VerifyResult", "export", "verify"]
+__all__ = [
+    "AttachmentCounts",
+    "AttachmentOptions",
+    "Failure",
+    "Plan",
+    "Problem",
+    "Progress",
+    "Report",
+    "VerifyResult",
+    "export",
+    "verify",
+]

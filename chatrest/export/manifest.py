@@ -113,7 +113,7 @@ def read(path: Path) -> Manifest:
 
 
 def tables_of(folder: Path) -> list[TableEntry]:
-    """Return the tables that the folder's manifest vouches for; none where there is no manifest to be read."""
+    """Return the tables that the folder's manifest vouches for; none without a manifest that can be read."""
     try:
         return read(folder / NAME).tables
     except (ChatRestError, OSError):

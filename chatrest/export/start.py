@@ -7,11 +7,13 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from os import PathLike
 from pathlib import Path
+from typing import Final
 
 from ..core.arguments import check, check_count
 from ..errors import RequestInvalidError
 from ..session import AsyncSession
 from .archive import Archive
+from .dataset.attachments import AttachmentOptions
 from .dataset.dataset import Dataset
 from .dataset.tables import Table, check_tables
 from .disk import Disk
@@ -23,6 +25,8 @@ from .report import Report
 from .run import Run
 from .worker_pool import WORKERS
 
+_ATTACHMENTS: Final = "True, False or AttachmentOptions"
+
 
 async def export(
     session: AsyncSession,
@@ -30,6 +34,7 @@ async def export(
     plan: Plan | None = None,
     *,
     tables: Sequence[Table] = (),
+    attachments: bool | AttachmentOptions = False,
     recheck: int | None = None,
     workers: int = WORKERS,
     progress: Progress | None = None,
@@ -44,6 +49,8 @@ async def export(
 
     - `tables`: any of `users`, `groups`, `members` and `conversations`, which become files beside the
       messages: snapshots that each run reads anew, after the messages. Later runs go on with them.
+    - `attachments`: also fetch the files that messages link to, with the limits of `AttachmentOptions` or
+      with its defaults for True. Later runs go on with it.
     - `recheck`: read the messages of the last so many seconds again, to find those that were edited or
       deleted. The newest version of a message takes its place in the export; older versions and deleted
       messages are kept.
@@ -62,6 +69,8 @@ async def export(
     check(plan is None or isinstance(plan, Plan), "plan", plan, "a Plan, or None")
     check_count("workers", workers)
     tables = check_tables(tables)
+    limits = AttachmentOptions() if attachments is True else attachments or None
+    check(limits is None or isinstance(limits, AttachmentOptions), "attachments", limits, _ATTACHMENTS)
     if session.sender.acting_user is not None:
         raise RequestInvalidError(
             f"session = {session!r}: allowed is one that acts as nobody; as a user it sees other lists"
@@ -75,13 +84,15 @@ async def export(
         )
         with archive:
             run = Run(session, archive, shown, workers=workers, recheck=recheck, now=now)
-            dataset = await in_thread(lambda: Dataset(archive, tables, now=now))
+            dataset = await in_thread(lambda: Dataset(archive, tables, limits, now=now))
             report = await _run(run, archive, started)
-            await dataset.read(session, report)
-            report.started, report.finished = started, int(now())
-            report.requests = _sent(session) - sent
-            await in_thread(lambda: write(archive, report, dataset.entries))
-            await in_thread(dataset.publish)
+
+            def save() -> None:
+                report.started, report.finished = started, int(now())
+                report.requests = _sent(session) - sent
+                write(archive, report, dataset.entries)
+
+            await dataset.add(session, report, save)
     except sqlite3.Error as error:  # a disk that is full says it this way, too
         raise OSError(f"{Path(out)}: {error}") from error
     shown.phase = "done"

@@ -1,7 +1,11 @@
 """The data beside the messages, in one run of an export: what is asked for, and the order of its steps.
 
-Tables and attachments are read after the messages, which they never hold up. What is asked for once is kept
-in the journal, so that every later run goes on with it; a run may ask for more.
+```
+messages → tables → manifest → attachments → manifest
+```
+
+Tables and attachments come after the messages, which they never hold up. What is asked for once is kept in
+the journal, so that every later run goes on with it; a run may ask for more.
 """
 
 import time
@@ -12,51 +16,93 @@ import msgspec
 
 from ...session import AsyncSession
 from ..archive import Archive
+from ..in_thread import in_thread
 from ..manifest import TableEntry, tables_of
-from ..report import Report
+from ..report import AttachmentCounts, Report
+from .attachments import AttachmentOptions, AttachmentRun
 from .snapshot import TableFolder, publish, read_tables, recover
 from .tables import Table, check_tables
 
-_META: Final = "tables"
+_TABLES: Final = "tables"
 """The name in the journal's meta; the value is a JSON list."""
+_ATTACHMENTS: Final = "attachments"
+"""The name in the journal's meta; the value is `AttachmentOptions` as JSON."""
 
 
 @final
 class Dataset:
-    """The tables of one run over an open archive. Its methods block, but for `read`.
+    """The tables and attachments of one run over an open archive. Its methods block, but for `add`.
 
-    `tables` are added to those that earlier runs were asked for. Finishes what a killed run has left.
+    `tables` are added to those that earlier runs were asked for, and `attachments` replace their limits.
+    Finishes what a killed run has left.
     """
 
     def __init__(
-        self, archive: Archive, tables: tuple[Table, ...] = (), *, now: Callable[[], float] = time.time
+        self,
+        archive: Archive,
+        tables: tuple[Table, ...] = (),
+        attachments: AttachmentOptions | None = None,
+        *,
+        now: Callable[[], float] = time.time,
     ) -> None:
-        stored = msgspec.json.decode(archive.journal[_META] or "[]", type=list[str])
-        self._tables = check_tables([*stored, *tables])
-        if [*self._tables] != stored:
-            archive.journal[_META] = msgspec.json.encode(self._tables).decode()
+        meta = archive.journal
+        names = check_tables([*msgspec.json.decode(meta[_TABLES] or "[]"), *tables])
+        if tables:
+            meta[_TABLES] = msgspec.json.encode(names).decode()
+        if attachments is not None:
+            meta[_ATTACHMENTS] = msgspec.json.encode(attachments).decode()
+        self._tables = names
+        self._attachments = msgspec.json.decode(meta[_ATTACHMENTS] or "null", type=AttachmentOptions | None)
+        self._archive = archive
         self._place = TableFolder(archive.folder, archive.plan, archive.disk)
         self._now = now
-        self._new: list[TableEntry] = []
-        self._old = tables_of(archive.folder)
-        recover(self._place, self._old)
+        self._new: dict[str, TableEntry] = {}
+        self._old = {entry.table: entry for entry in tables_of(archive.folder)}
+        recover(self._place, self._old.values())
 
     @property
     def entries(self) -> list[TableEntry]:
         """The tables for the manifest: the new ones, and the older ones where a list could not be read."""
-        entries = {entry.table: entry for entry in (*self._old, *self._new)}
-        return list(entries.values())
+        return list({**self._old, **self._new}.values())
 
-    async def read(self, session: AsyncSession, report: Report) -> None:
-        """Read everything that is asked for into new files, and add it to the report."""
-        if not self._tables:
-            return
+    async def add(self, session: AsyncSession, report: Report, save: Callable[[], None]) -> None:
+        """Read what is asked for, and add it to the report; `save` writes the manifest, after each step."""
         bulk = session.with_options(priority="bulk")
-        self._new, failures = await read_tables(bulk, self._place, self._tables, self._now)
-        report.tables = {entry.table: entry.rows for entry in self.entries}
-        report.failed += failures
-        report.complete = report.complete and not failures
+        if self._tables:
+            entries, failures = await read_tables(bulk, self._place, self._tables, self._now)
+            self._new |= {entry.table: entry for entry in entries}
+            report.tables = {entry.table: entry.rows for entry in self.entries if entry.table in self._tables}
+            report.failed += failures
+        report.complete = report.complete and not report.failed
+        if self._attachments is not None:
+            await self._fetch(bulk, report, self._attachments, save)
+        await self._publish(save)
 
-    def publish(self) -> None:
-        """Put the new tables in the place of the older ones; the manifest has `entries` already."""
-        publish(self._place, self._new)
+    async def _fetch(
+        self, session: AsyncSession, report: Report, options: AttachmentOptions, save: Callable[[], None]
+    ) -> None:
+        """Fetch attachments; until they are there the manifest says so, and vouches for all the rest."""
+        complete, reasons = report.complete, [*report.reasons]
+        report.complete, report.reasons = False, [*reasons, "attachments are not fetched yet"]
+        await self._publish(save)
+        run = await in_thread(lambda: AttachmentRun(self._place, options, self._now))
+        with run:
+            entry, report.attachments = await run.fetch(session, self._archive.sink)
+        self._new[entry.table] = entry
+        report.reasons = [*reasons, *_reasons(report.attachments)]
+        report.complete = complete and report.reasons == reasons
+
+    async def _publish(self, save: Callable[[], None]) -> None:
+        """Write the manifest, and then put the new tables in the place of the older ones."""
+        await in_thread(save)
+        await in_thread(lambda: publish(self._place, self._new.values()))
+
+
+def _reasons(counts: AttachmentCounts) -> list[str]:
+    """Return why the attachments are not complete, a sentence each."""
+    reasons = []
+    if counts.failed:
+        reasons.append(f"{counts.failed:,} attachments could not be fetched")
+    if counts.pending:
+        reasons.append(f"{counts.pending:,} attachments are left to the next run")
+    return reasons

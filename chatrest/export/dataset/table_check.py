@@ -1,12 +1,30 @@
 """The check of an export's tables against its manifest; nothing is changed."""
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Final
+
+import msgspec
+from msgspec import Struct
 
 from ...errors import ChatRestError
 from ..manifest import Manifest, TableEntry
 from ..verify.verify_result import Problem
 from .snapshot import file_hash, new_path, table_path
+from .table_reading import read_records
+from .tables import ATTACHMENTS
+
+_FILE: Final = re.compile(r"files/[0-9a-f]{2}/[0-9a-f]{64}(\.[a-z0-9]{1,10})?", re.ASCII)
+
+
+class _Attachment(Struct):
+    """The members of a row of `attachments` that say which file it is about."""
+
+    state: str
+    file: str = ""
+    bytes: int = 0
+    sha256: str = ""
 
 
 def check_tables(folder: Path, manifest: Manifest, advice: str = "") -> Iterator[Problem]:
@@ -25,6 +43,8 @@ def check_tables(folder: Path, manifest: Manifest, advice: str = "") -> Iterator
             problem = Problem("damaged", entry.file, f"it cannot be read ({error.strerror or error})", advice)
         if problem is not None:
             yield problem
+        elif entry.table == ATTACHMENTS:
+            yield from _check_attachments(folder, entry, advice)
 
 
 def _problem(path: Path, entry: TableEntry, advice: str) -> Problem | None:
@@ -40,3 +60,22 @@ def _problem(path: Path, entry: TableEntry, advice: str) -> Problem | None:
 def _is_entry(path: Path, entry: TableEntry) -> bool:
     is_of_size = path.is_file() and not path.is_symlink() and path.stat().st_size == entry.bytes
     return is_of_size and file_hash(path) == entry.sha256
+
+
+def _check_attachments(folder: Path, entry: TableEntry, advice: str) -> Iterator[Problem]:
+    """Yield a problem for each file of the table `attachments` that is not as its row says."""
+    table = table_path(folder, entry.file)
+    checked = set[str]()
+    for raw in read_records(table if _is_entry(table, entry) else new_path(table), ATTACHMENTS):
+        row = msgspec.json.decode(raw, type=_Attachment)
+        if row.state != "stored" or row.file in checked:
+            continue
+        checked.add(row.file)
+        path = folder / ATTACHMENTS / row.file
+        name = f"{ATTACHMENTS}/{row.file}"
+        if not _FILE.fullmatch(row.file) or any(each.is_symlink() for each in (path, path.parent)):
+            yield Problem("manifest", name, "it is not the file of an attachment, or leads elsewhere")
+        elif not path.is_file():
+            yield Problem("missing", name, "it is not there", advice)
+        elif path.stat().st_size != row.bytes or file_hash(path) != row.sha256:
+            yield Problem("damaged", name, "its size or checksum is not that of its row", advice)
