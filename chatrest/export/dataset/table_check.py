@@ -35,8 +35,7 @@ def check_tables(folder: Path, manifest: Manifest, advice: str = "") -> Iterator
     """
     for entry in manifest.tables:
         try:
-            path = table_path(folder, entry.file)
-            problem = _problem(path, entry, advice)
+            problem = _problem(folder, entry, advice)
         except ChatRestError as error:
             problem = Problem("manifest", entry.table, str(error))
         except OSError as error:
@@ -47,9 +46,19 @@ def check_tables(folder: Path, manifest: Manifest, advice: str = "") -> Iterator
             yield from _check_attachments(folder, entry, advice)
 
 
-def _problem(path: Path, entry: TableEntry, advice: str) -> Problem | None:
-    if any(_is_entry(each, entry) for each in (path, new_path(path))):
+def find_table(folder: Path, entry: TableEntry) -> Path | None:
+    """Return the path of a table as the manifest has it; None where no file is so.
+
+    Raises `ChatRestError` for a name that leads out of the folder.
+    """
+    path = table_path(folder, entry.file)
+    return next((each for each in (path, new_path(path)) if _is_entry(each, entry)), None)
+
+
+def _problem(folder: Path, entry: TableEntry, advice: str) -> Problem | None:
+    if find_table(folder, entry) is not None:
         return None
+    path = table_path(folder, entry.file)
     if not path.is_file():
         return Problem("missing", entry.file, "it is not there", advice)
     if (size := path.stat().st_size) != entry.bytes:
@@ -64,9 +73,8 @@ def _is_entry(path: Path, entry: TableEntry) -> bool:
 
 def _check_attachments(folder: Path, entry: TableEntry, advice: str) -> Iterator[Problem]:
     """Yield a problem for each file of the table `attachments` that is not as its row says."""
-    table = table_path(folder, entry.file)
-    checked = set[str]()
-    for raw in read_records(table if _is_entry(table, entry) else new_path(table), ATTACHMENTS):
+    table, checked = find_table(folder, entry), set[str]()
+    for raw in read_records(table, ATTACHMENTS) if table is not None else ():
         row = msgspec.json.decode(raw, type=_Attachment)
         if row.state != "stored" or row.file in checked:
             continue
