@@ -22,6 +22,7 @@ from ..export.manifest import NAME as MANIFEST, Manifest, read
 from .carry_over import active_user, group_reader, is_deactivated, omitted
 from .entities import Kind, Reader, read_entity, read_object
 from .message_order import MessageOrder
+from .missing_roles import DEFAULT
 from .result import Omission
 
 _TABLES: Final[tuple[Kind, ...]] = ("users", "groups", "members")
@@ -81,7 +82,14 @@ class ExportFolder:
                 for raw in self._table(kind)():
                     counts.update(omitted(kind, _object(raw)))
         counts.update(self._sorted().omissions)
+        if roles := self.roles() - {DEFAULT}:
+            counts["rights of roles (a missing role is made without them)"] = len(roles)
         return [Omission(what, count) for what, count in counts.most_common()]
+
+    def roles(self) -> set[str]:
+        """Return the roles of all users."""
+        records = map(_object, self._table("users")()) if "users" in self._tables else ()
+        return {role for record in records if isinstance(role := record.get("role"), str) and role}
 
     def _table(self, kind: Kind) -> Callable[[], Iterable[bytes]]:
         return lambda: read_records(self._tables[kind], kind)

@@ -31,6 +31,7 @@ from .entities import Kind
 from .import_journal import ImportJournal
 from .input_files import Position
 from .inputs import Input, read_inputs
+from .missing_roles import make_missing_roles
 from .result import NO_OUTCOME, FileResult, ImportResult, LineNote
 
 ATTEMPTS: Final = 5
@@ -69,11 +70,12 @@ async def run(
     """Import files of JSON lines, or continue an import that was interrupted; return the state of all runs.
 
     A folder with an export stands for its tables of users, groups and members and for its messages, the
-    oldest first, in any format; one that is not complete is refused, if `allow_incomplete` is not given. Any
-    other folder stands for the `.ndjson` files in it. `kind` is detected from the first record of each file
-    if it is not given, and of an export only the records of that kind are imported; users are imported first,
-    then groups, members and messages. `journal` is a path, by default that of the first file or export with
-    `.import-journal`. One request for 50 records; waits for rate limits as long as it takes.
+    oldest first, in any format; one that is not complete is refused, if `allow_incomplete` is not given.
+    Roles of its users that the app does not have are made. Any other folder stands for the `.ndjson` files in
+    it and in its `messages`. `kind` is detected from the first record of each file if it is not given, and of
+    an export only the records of that kind are imported; users are imported first, then groups, members and
+    messages. `journal` is a path, by default that of the first file or export with `.import-journal`. One
+    request for 50 records; waits for rate limits as long as it takes.
 
     The result has the lines that were refused, and what an export holds and no import takes. Raises
     `RequestInvalidError` for a wrong argument, a changed file or a journal of another import, and the errors
@@ -86,6 +88,7 @@ async def run(
         names = [(each.name, each.kind) for each in inputs.files]
         held = stack.enter_context(closing(ImportJournal(inputs.journal_path(journal), app, names)))
         bulk = session.with_options(priority="bulk", on_behalf_of=None)
+        await make_missing_roles(bulk, inputs.roles)
         importer = _Importer(bulk, held, progress)
         for number, each in enumerate(inputs.files):
             await importer.import_file(number, each)

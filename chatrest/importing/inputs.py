@@ -37,6 +37,8 @@ class Inputs(NamedTuple):
 
     files: list[Input]
     not_carried: tuple[Omission, ...]
+    roles: frozenset[str]
+    """Those of the users of exports."""
 
     def journal_path(self, journal: str | Path | None) -> Path:
         """Return the path of the journal, which may not be that of a file."""
@@ -55,19 +57,21 @@ def read_inputs(
         raise RequestInvalidError(f"kind = {kind!r}: allowed are {', '.join(KINDS)}, or None")
     inputs: list[Input] = []
     omissions: list[Omission] = []
+    roles: set[str] = set()
     for path in map(Path, files):
         if (path / MANIFEST).is_file():
             folder = ExportFolder(path, allow_incomplete=allow_incomplete)
             stack.callback(folder.close)
             inputs += [_input_of(path, part) for part in folder.parts() if kind in (None, part.kind)]
             omissions += folder.omissions()
+            roles |= folder.roles() if kind in (None, "users") else set()
         else:
             for each in input_paths([path]):
                 inputs.append(Input(each.name, each, kind or _detected_kind(each), partial(read_lines, each)))
     if not inputs:
         raise RequestInvalidError("files: allowed is one file or folder at least")
     inputs.sort(key=lambda each: (each.is_last, KINDS.index(each.kind)))
-    return Inputs(inputs, tuple(omissions))
+    return Inputs(inputs, tuple(omissions), frozenset(roles))
 
 
 def _input_of(folder: Path, part: ExportPart) -> Input:

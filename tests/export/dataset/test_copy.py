@@ -165,6 +165,18 @@ async def test_one_kind_of_an_export(session: AsyncSession, into: AsyncSession, 
     assert {note.code for note in result.refused} == {"ERR_UID_NOT_FOUND"}
 
 
+async def test_roles_that_the_app_does_not_have_are_made(
+    emulator: Emulator, session: AsyncSession, target: Emulator, into: AsyncSession, out: Path
+) -> None:
+    for number, role in enumerate(("default", "guide", "x" * 101)):
+        emulator.store.add_user(f"extra-{number}", role=role)
+    await export(session, out, Plan(everything=True), tables=TABLES)
+    result = await run(into, [out])
+    assert [(note.key, note.code) for note in result.refused] == [("extra-2", "ERR_ROLE_NOT_FOUND")]
+    assert (await into.users.get("extra-1")).role == "guide"
+    assert not_carried(result)["rights of roles (a missing role is made without them)"] >= 2
+
+
 # ── what is refused ──
 
 
