@@ -92,7 +92,7 @@ async def export(
                 report.requests = _sent(session) - sent
                 write(archive, report, dataset.entries)
 
-            await dataset.add(session, report, save)
+            await dataset.add(session, report, shown, save)
     except sqlite3.Error as error:  # a disk that is full says it this way, too
         raise OSError(f"{Path(out)}: {error}") from error
     shown.phase = "done"

@@ -4,8 +4,6 @@ The digest is of the decompressed bytes from the beginning up to the end of a li
 the file from its beginning, and checks the digest where the run before it stopped.
 """
 
-import gzip
-import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from hashlib import blake2b
@@ -13,7 +11,7 @@ from pathlib import Path
 from typing import IO, Final, NamedTuple
 
 from ..errors import RequestInvalidError
-from ..export.dataset.table_reading import open_lines
+from ..export.dataset.table_reading import is_damage, open_lines
 
 LONGEST_LINE: Final = 16 * 1024 * 1024
 """Bytes; a record of the service is smaller by far."""
@@ -148,7 +146,6 @@ def _opened(path: Path) -> Iterator[IO[bytes]]:
         with open_lines(path) as file:
             yield file
     except Exception as error:
-        # The last is by its name, as its module may not be installed.
-        if isinstance(error, EOFError | zlib.error | gzip.BadGzipFile) or type(error).__name__ == "ZstdError":
+        if is_damage(error):
             raise RequestInvalidError(f"{path} cannot be decompressed: {error}") from None
         raise

@@ -29,6 +29,13 @@ class MessageOrder:
     def __init__(self, records: Iterable[bytes]) -> None:
         self.omissions: Counter[str] = Counter()
         self._db = sqlite3.connect("", isolation_level=None, check_same_thread=False)
+        try:
+            self._fill(records)
+        except BaseException:
+            self._db.close()
+            raise
+
+    def _fill(self, records: Iterable[bytes]) -> None:
         self._db.execute("PRAGMA journal_mode=OFF")
         self._db.execute("CREATE TABLE messages(number INTEGER, sent_at INTEGER, raw BLOB NOT NULL)")
         self._db.execute("CREATE TABLE muids(muid BLOB PRIMARY KEY) WITHOUT ROWID")

@@ -10,14 +10,16 @@ the journal, so that every later run goes on with it; a run may ask for more.
 
 import time
 from collections.abc import Callable
-from typing import Final, final
+from typing import Any, Final, final
 
 import msgspec
 
+from ...errors import ChatRestError
 from ...session import AsyncSession
 from ..archive import Archive
 from ..in_thread import in_thread
 from ..manifest import TableEntry, tables_of
+from ..progress import Progress
 from ..report import AttachmentCounts, Report
 from .attachments import AttachmentOptions, AttachmentRun
 from .snapshot import TableFolder, publish, read_tables, recover
@@ -46,13 +48,12 @@ class Dataset:
         now: Callable[[], float] = time.time,
     ) -> None:
         meta = archive.journal
-        names = check_tables([*msgspec.json.decode(meta[_TABLES] or "[]"), *tables])
+        self._tables = check_tables([*_stored(meta[_TABLES], list[str], []), *tables])
         if tables:
-            meta[_TABLES] = msgspec.json.encode(names).decode()
+            meta[_TABLES] = msgspec.json.encode(self._tables).decode()
         if attachments is not None:
             meta[_ATTACHMENTS] = msgspec.json.encode(attachments).decode()
-        self._tables = names
-        self._attachments = msgspec.json.decode(meta[_ATTACHMENTS] or "null", type=AttachmentOptions | None)
+        self._attachments = _stored(meta[_ATTACHMENTS], AttachmentOptions, None)
         self._archive = archive
         self._place = TableFolder(archive.folder, archive.plan, archive.disk)
         self._now = now
@@ -65,16 +66,20 @@ class Dataset:
         """The tables for the manifest: the new ones, and the older ones where a list could not be read."""
         return list({**self._old, **self._new}.values())
 
-    async def add(self, session: AsyncSession, report: Report, save: Callable[[], None]) -> None:
+    async def add(
+        self, session: AsyncSession, report: Report, progress: Progress, save: Callable[[], None]
+    ) -> None:
         """Read what is asked for, and add it to the report; `save` writes the manifest, after each step."""
         bulk = session.with_options(priority="bulk")
         if self._tables:
+            progress.phase = "reading tables"
             entries, failures = await read_tables(bulk, self._place, self._tables, self._now)
             self._new |= {entry.table: entry for entry in entries}
             report.tables = {entry.table: entry.rows for entry in self.entries if entry.table in self._tables}
             report.failed += failures
         report.complete = report.complete and not report.failed
         if self._attachments is not None:
+            progress.phase = "fetching attachments"
             await self._fetch(bulk, report, self._attachments, save)
         await self._publish(save)
 
@@ -96,6 +101,14 @@ class Dataset:
         """Write the manifest, and then put the new tables in the place of the older ones."""
         await in_thread(save)
         await in_thread(lambda: publish(self._place, self._new.values()))
+
+
+def _stored(text: str | None, kind: Any, default: Any) -> Any:
+    """Return a value of the journal's meta, or `default` where it has none."""
+    try:
+        return default if text is None else msgspec.json.decode(text, type=kind)
+    except msgspec.DecodeError as error:
+        raise ChatRestError(f"the journal is damaged: {error}") from None
 
 
 def _reasons(counts: AttachmentCounts) -> list[str]:

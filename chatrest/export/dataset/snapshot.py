@@ -10,7 +10,9 @@ it. A table whose list could not be read as a whole stays as it was.
 """
 
 import asyncio
+import errno
 import hashlib
+import os
 import re
 from collections.abc import Callable, Iterable
 from contextlib import suppress
@@ -151,13 +153,17 @@ def _writes_to(new: NewTable) -> Take:
 
 
 def publish(place: TableFolder, entries: Iterable[TableEntry]) -> None:
-    """Put new tables in the place of the older ones; the manifest has their entries already."""
+    """Put new tables in the place of the older ones; the manifest has their entries already.
+
+    Raises OSError for a table that somebody has removed meanwhile.
+    """
     for entry in entries:
         path = place.path(entry)
-        new = new_path(path)
-        if new.exists():
+        if (new := new_path(path)).exists():
             place.disk.replace(new, path)
             sync_folder(place.disk, path.parent)
+        elif not path.is_file():
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))
 
 
 def recover(place: TableFolder, entries: Iterable[TableEntry]) -> None:

@@ -3,28 +3,41 @@
 import gzip
 import sqlite3
 import sys
+import zlib
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import IO, Any
 
-from ...errors import RequestInvalidError
+from ...errors import ChatRestError, RequestInvalidError
 
 
 def read_records(path: Path, table: str) -> Iterator[bytes]:
     """Yield the records of a file; `table` is the name of its table in a database.
 
-    Memory for a batch of records. Raises `RequestInvalidError` where an extra is not installed, and the
-    errors of the format for a damaged file.
+    Memory for a batch of records. Raises `RequestInvalidError` where an extra is not installed, and
+    `ChatRestError` for a damaged file.
     """
-    if _suffix(path) == ".parquet":
-        yield from _parquet_records(path)
-    elif _suffix(path) == ".sqlite":
-        yield from _database_records(path, table)
-    else:
-        with open_lines(path) as file:
-            for line in file:
-                yield line.rstrip(b"\n")
+    try:
+        if _suffix(path) == ".parquet":
+            yield from _parquet_records(path)
+        elif _suffix(path) == ".sqlite":
+            yield from _database_records(path, table)
+        else:
+            with open_lines(path) as file:
+                for line in file:
+                    yield line.rstrip(b"\n")
+    except Exception as error:
+        if not is_damage(error):
+            raise
+        raise ChatRestError(f"{path} cannot be read: {error}") from None
+
+
+def is_damage(error: Exception) -> bool:
+    """Return True for the errors that readers of damaged files raise; by name, as a module may be missing."""
+    is_known = isinstance(error, EOFError | zlib.error | gzip.BadGzipFile | sqlite3.DatabaseError)
+    name = f"{type(error).__module__}.{type(error).__name__}"
+    return is_known or name.startswith("pyarrow.") or name.endswith(".ZstdError")
 
 
 def open_lines(path: Path) -> IO[bytes]:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from chatrest import AsyncSession, RequestInvalidError
+from chatrest import AsyncSession, ChatRestError, RequestInvalidError
 from chatrest.emulator import Emulator
 from chatrest.emulator.weather import Latency, Status
 from chatrest.export import Plan, export
@@ -204,6 +204,16 @@ async def test_files_that_are_not_those_of_the_manifest_are_refused(session: Asy
     [entry] = read(out / MANIFEST).parts
     (out / entry.name).write_bytes((out / entry.name).read_bytes() + b"{}\n")
     with pytest.raises(RequestInvalidError, match="is not as the manifest says"):
+        check([out])
+
+
+@pytest.mark.parametrize("format", ["ndjson", "parquet", "sqlite"])
+async def test_a_damaged_file_is_named(session: AsyncSession, out: Path, format: Any) -> None:
+    compress = "gzip" if format == "ndjson" else None
+    await export(session, out, Plan(everything=True, format=format, compress=compress), tables=["users"])
+    [entry] = read(out / MANIFEST).parts
+    (out / entry.name).write_bytes(b"x" * entry.bytes)
+    with pytest.raises(ChatRestError, match=f"{entry.name} cannot be read"):
         check([out])
 
 

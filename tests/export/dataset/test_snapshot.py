@@ -224,6 +224,24 @@ async def test_a_death_after_the_manifest_is_made_good_by_the_next_run(
     assert problems(out) == []
 
 
+class RemovingDisk(Disk):
+    """A disk from which somebody removes the new table once the manifest has it."""
+
+    def replace(self, old: Path, new: Path) -> None:
+        super().replace(old, new)
+        if new.name == MANIFEST:
+            for path in new.parent.glob("users/*"):
+                path.unlink()
+
+
+async def test_a_table_that_is_removed_under_a_run_is_an_error(session: AsyncSession, out: Path) -> None:
+    with pytest.raises(FileNotFoundError, match=r"users\.ndjson"):
+        await users_only(session, out, disk=RemovingDisk())
+    assert problems(out) == [("missing", "users/users.ndjson")]
+    assert (await export(session, out)).complete
+    assert problems(out) == []
+
+
 # ── the check ──
 
 
