@@ -111,7 +111,8 @@ class Walk(Generic[T]):
         while True:
             if (page := self._page) is not None and (items := list(page.rest)):
                 listing = page.listing
-                yield Page(items, listing.meta, listing.raw, self.cursor, listing.repairs)
+                unordered_count = max(0, page.step.unordered_count - (len(page.items) - len(items)))
+                yield Page(items, listing.meta, listing.raw, self.cursor, listing.repairs, unordered_count)
             if not (await self._advance() or await self._wait_for_more(poller)):
                 return
 

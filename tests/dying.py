@@ -15,8 +15,9 @@ from typing import Any
 import pytest
 
 from chatrest import AsyncSession
-from chatrest.export import Plan, Report, export, journal
+from chatrest.export import Plan, Report, export
 from chatrest.export.disk import Disk
+from chatrest.export.journal import schema
 
 
 class ProcessDeath(BaseException):
@@ -121,11 +122,11 @@ class ForgetfulFate(Fate):
         if keeps_sizes and self.out.exists():
             self.see_names()
         for name, inode in self.names.items():
-            if not name.startswith(journal.NAME):
+            if not name.startswith(schema.NAME):
                 data = self.bytes.get(inode, b"")
                 size = (self.out / name).stat().st_size if keeps_sizes else len(data)
                 (self.grave / name).write_bytes(data[:size].ljust(size, b"\0"))
-        for path in self.out.glob(f"{journal.NAME}*"):
+        for path in self.out.glob(f"{schema.NAME}*"):
             shutil.copy(path, self.grave / path.name)
 
 
@@ -175,7 +176,7 @@ def dying_journal(monkeypatch: pytest.MonkeyPatch, fate: Fate) -> None:
         return _DyingConnection(sqlite3.connect(*args, **options), fate)
 
     own = {name: getattr(sqlite3, name) for name in dir(sqlite3) if not name.startswith("_")}
-    monkeypatch.setattr(journal, "sqlite3", SimpleNamespace(**own | {"connect": connect}))
+    monkeypatch.setattr(schema, "sqlite3", SimpleNamespace(**own | {"connect": connect}))
 
 
 async def dies(

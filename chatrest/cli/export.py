@@ -266,7 +266,7 @@ class _Manifest(Struct):
     """The members of the manifest that the summary needs."""
 
     plan: Raw
-    parts: list[_ManifestFile]
+    files: list[_ManifestFile]
 
 
 def _print_report(
@@ -297,8 +297,8 @@ def _files(out: Path) -> FileTotals:
     contents = msgspec.json.decode((out / manifest.NAME).read_bytes(), type=_Manifest)
     return FileTotals(
         Plan.parse(bytes(contents.plan)).format,
-        len(contents.parts),
-        sum(file.bytes for file in contents.parts),
+        len(contents.files),
+        sum(file.bytes for file in contents.files),
     )
 
 

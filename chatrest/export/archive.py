@@ -1,42 +1,43 @@
 """An export's folder while it is written: the journal and the sink, and the one place where both meet.
 
-A page is committed here: its rows are on the disk first, and only then does the journal cover them. Methods
-are synchronous and wait for the disk, so whoever has an event loop calls them in a thread; one at a time.
+A page is committed here: its rows are on the disk first, and only then does the journal say so. A row is
+written where its id is not in the export yet, whoever shows it and however often: nothing can stand twice.
+Methods are synchronous and wait for the disk, so whoever has an event loop calls them in a thread; one at a
+time.
 """
 
 import errno
-import os
 import sqlite3
 import threading
-import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import Final, Literal, Self, TypeAlias, final
+from typing import Literal, Self, TypeAlias, final
 
-from msgspec import Struct, structs
+from msgspec import Struct
 
 from ..core.endpoint import Pairs
 from ..core.rows import Row
 from ..errors import RequestInvalidError
 from . import journal as journals
-from .compare import Index
-from .disk import Disk, OpenFiles, sync_folder
+from .disk import Disk, OpenFiles
 from .file_names import DATABASE
-from .journal import NEVER, Journal
-from .message_ids import key_of, number
+from .id_set import IdSet
+from .journal import DeletedId, Journal
+from .message_ids import PageIds, ids_of, key_of, number
+from .opening import begin_generation, check_folder, claim_folder
 from .ownership import Source
 from .plan import Plan
 from .plan_difference import difference
 from .sink import Sink, check_installed, sink_of
-from .spans import without
-from .workspace import LAST, MissingIds, Workspace, missing_with
+from .stored_index import StoredIndex
+from .workspace import Workspace
 
-Mode: TypeAlias = Literal["fresh", "compare", "recheck", "confirm", "adopt"]
-"""fresh: nothing of it can be on disk; compare: it may be, and may have changed; recheck: the same, and what
-is on disk and not shown any more has vanished; confirm: what a recheck did not find is looked for once more;
-adopt: what others were to write, and did not."""
+Purpose: TypeAlias = Literal["walk", "recheck", "confirm", "missing"]
+"""walk: ids that were not read yet; recheck: messages are read again, to find those that have changed or are
+deleted; confirm: ids that the recheck did not show are looked for once more; missing: ids that a source has
+seen and nobody has written."""
 
 
 class FetchedPage(Struct, frozen=True, kw_only=True):
@@ -44,39 +45,35 @@ class FetchedPage(Struct, frozen=True, kw_only=True):
 
     number: int
     source: Source
+    purpose: Purpose = "walk"
     after: int
     last: int
     """It covers the ids above `after` up to `last`."""
-    at: Pairs = ()
+    position: Pairs = ()
     """Where the list goes on."""
-    mode: Mode = "fresh"
-    since: int = 0
-    """A recheck reads what was sent at this time or later."""
-    rows: list[Row] = []
-    """In ascending order of ids; what the source writes."""
-    unclaimed: frozenset[str] = frozenset()
-    """The keys of those rows that no source claims."""
-    shared: list[int] = []
-    """The ids that other sources leave to this one."""
-    theirs: list[int] = []
-    """The ids that this source leaves to others: they are not among the rows."""
-    shown: frozenset[int] = frozenset()
-    """Of a recheck and its confirmation: all ids that the service showed, in any window, of any source."""
-    adopted: list[Row] = []
-    """Of a recheck: rows that are others', and that this source may have written in their place."""
+    proven: int = 0
+    """The frozen end, where this page comes last, and the end of the source is proven."""
+    seen: PageIds
+    """The ids of all of its rows."""
+    rows: list[Row]
+    """Those that the source writes if they are not written yet, in ascending order of ids."""
+    ids: PageIds
+    """The ids that may be written."""
+    writers: dict[Source, list[Row]] | None = None
+    """Of missing ids: the rows by the source whose file they belong to."""
+    shown: IdSet | None = None
+    """Of a recheck and its confirmation: all ids that the service showed, in any window."""
+    compared: list[Row] = []
+    """Of a recheck: the rows that are compared with those on disk."""
     bytes: int = 0
-    """What the page holds in memory."""
+    """The memory that the page needs."""
 
 
 class CommitStats(Struct):
-    """What became of some pages."""
+    """Messages that were added, and messages that have changed."""
 
     written: int = 0
     changed: int = 0
-    vanished: int = 0
-
-
-MANIFEST: Final = "manifest.json"
 
 
 @final
@@ -94,32 +91,33 @@ class Archive:
         *,
         app_id: str,
         disk: Disk | None = None,
-        now: Callable[[], float] = time.time,
     ) -> None:
         self.folder = folder
         self.disk: Disk = disk or Disk()
-        self._now = now
         self._lock = threading.Lock()
-        self._index: Index | None = None
         self._closed = False
+        self._written: IdSet
+        self._pending: IdSet = IdSet()
+        self.index: StoredIndex | None = None
+        """Rows on disk that are read again."""
         self.before_change: Callable[[], None] = lambda: None
         """Called before the first commit of this run."""
         check_installed(plan or Plan())
-        claim(folder, self.disk)
+        claim_folder(folder, self.disk)
         begin = {"app": app_id, "plan": (plan or Plan()).encoded().decode()}
         self.journal: Journal = Journal(folder / journals.NAME, begin)
         self._files = OpenFiles(self.disk)
         try:
+            begin_generation(self.journal, check_folder(folder, self.journal))
             if plan is not None and not self.journal.sources():  # nothing was asked for yet
                 self._begin_anew(plan)
             self.plan: Plan = agreed(folder, {name: self.journal[name] for name in begin}, plan, app_id)
             self.sink: Sink = sink_of(self.plan, Workspace(folder, self.journal, self.disk, self._files))
-            self._repair()
+            self._recover()
         except BaseException:
             self._files.close()
             self.journal.close()
             raise
-        self._has_strays = self.journal.has_strays()
 
     def __enter__(self) -> Self:
         return self
@@ -130,29 +128,114 @@ class Archive:
         self.close()
 
     def close(self) -> None:
-        """Lets go of the folder; twice is fine."""
+        """Let go of the folder; twice is fine."""
         with self._lock:
             if self._closed:
                 return
             self._closed = True
             self.sink.close()
             self._files.close()
-            self._forget_index()
+            self.forget_index()
             self.journal.close()
 
+    # ── writing ──
+
     def commit(self, pages: Iterable[FetchedPage]) -> CommitStats:
-        """Writes some pages, and only then counts them as covered; all of them, or none."""
-        kept = CommitStats()
+        """Write pages, and only then note what they cover; all of them, or none.
+
+        Raises OSError where the disk fails, or a file was removed meanwhile.
+        """
+        stats = CommitStats()
         with self._guarded():
             self.before_change()
             self.before_change = lambda: None
-        with self._guarded(), self.journal.transaction():
-            for page in pages:
-                self._take(page, kept)
-            self.sink.flush()  # the rows are safe from here on, and so the journal may say so
+        with self._guarded():
+            with self.journal.transaction():
+                for page in pages:
+                    self._take(page, stats)
+                self.sink.flush()  # the rows are safe from here on, and so the journal may say so
+                self.journal.check_in_place()
+            self._written.update(self._pending)
+            self._pending = IdSet()
         with self._guarded():
             self.sink.maintain()
-        return kept
+        return stats
+
+    def missing(self) -> IdSet:
+        """Return the ids that a source has seen, and that are not on disk: the proof, where it is empty.
+
+        Those that no source shows any more are left out.
+        """
+        with self._lock:
+            return self.journal.all_seen() - self._written - self._lost
+
+    def has_seen_newest(self, source: int, ids: IdSet, *, is_whole: bool) -> bool:
+        """Whether the newest ids of a source's list have been seen, so that nothing in it is new.
+
+        Where they are not the whole list, they must not be all that was seen, either: a service that cannot
+        go backwards shows the oldest ones.
+        """
+        with self._lock:
+            seen = self.journal.seen(source)
+        is_end = bool(ids) and ids.last == seen.last and ids <= seen
+        is_dense = seen.count(ids.first, ids.last) == len(ids)
+        return is_end and is_dense and (is_whole or len(seen) > len(ids))
+
+    def missing_keys(self) -> dict[int, set[str]]:
+        """Return the ids that are no numbers, and missing, by the sources that have seen them."""
+        with self._lock:
+            lost = {each.id for each in self.journal.deleted(missing=True)}
+            keys: dict[int, set[str]] = {}
+            for key, source in self.journal.other_ids_unwritten():
+                if key not in lost:
+                    keys.setdefault(source, set()).add(key)
+            return keys
+
+    def stored_since(self, since: int) -> IdSet:
+        """Return the ids on disk that were sent at a time or later, as `prepare` learnt them."""
+        with self._lock:
+            return IdSet() if self.index is None else self.index.since(since)
+
+    def note_deleted(self, source: int, ids: Iterable[int | str], now: int, *, missing: bool = False) -> None:
+        """Note ids that no source shows any more, and with `missing` that are not on disk either."""
+        if ids := list(ids):
+            with self._guarded(), self.journal.transaction():
+                self.journal.mark_deleted(source, ids, now, missing=missing)
+                self._load_deleted()
+
+    def look_again(self, sources: Iterable[int]) -> None:
+        """Forget that messages are missing which sources have seen: they may show them again."""
+        for source in sources:
+            with self._guarded(), self.journal.transaction():
+                self.journal.undelete(self._lost & self.journal.seen(source))
+                self._load_deleted()
+
+    def prepare(self, since: int) -> None:
+        """Learn what is on disk that was sent since a time, before it is read again."""
+        with self._lock:
+            self.forget_index()
+            self.index = StoredIndex()
+            self.index.load(self.sink.scan(since=since))
+            self.index.renew(self.journal.waiting())
+
+    def finish(self) -> int:
+        """Put everything into its final place; return how many messages took that of an older version."""
+        with self._guarded():
+            amended = self.sink.apply_updates()
+            with self.journal.transaction():
+                self.journal.forget_changed()  # what is left of it is not on disk any more
+                self.journal.merge_seen()
+            self.sink.finish()
+            self._files.sync()
+            self._check_sizes()
+            self.journal.check_in_place()
+            return amended
+
+    def forget_index(self) -> None:
+        """Let go of what `prepare` learnt."""
+        if self.index is not None:
+            self.index.close()
+        self.index = None
 
     @contextmanager
     def _guarded(self) -> Iterator[None]:
@@ -161,118 +244,96 @@ class Archive:
             try:
                 yield
             except sqlite3.Error as error:
-                self._forget()
+                self._roll_back()
                 raise OSError(f"{self.folder}: {error}") from error
             except BaseException:
-                self._forget()
+                self._roll_back()
                 raise
 
-    def _forget_index(self) -> None:
-        if self._index is not None:
-            self._index.close()
-        self._index = None
-
-    def _forget(self) -> None:
+    def _roll_back(self) -> None:
+        self._pending = IdSet()
         self.sink.rollback()
         self._files.close()
-        self._has_strays = self.journal.has_strays()
-
-    def prepare(self, ranges: Iterable[tuple[int, int, int]]) -> None:
-        """Learns what is on disk of some ids (first, last, sent since), before they are read again."""
-        with self._lock:
-            self._forget_index()
-            self._index = Index()
-            for first, last, since in ranges:
-                self._index.load(self.sink.scan(first, last, since))
-            self._index.renew(self.journal.waiting())
-
-    def missing_spans(self, apart: int) -> list[tuple[int, int, int]]:
-        """The ids that this run's recheck did not find, as (source, first id, last id).
-
-        Two spans of a source have at least `apart` of its messages between them.
-        """
-        with self._lock:
-            return [] if self._index is None else list(self._index.missing_spans(apart))
-
-    def may_hold(self, source: int, first: int, last: int) -> bool:
-        """Whether rows of a source with such ids may be on disk already."""
-        return not self.sink.upserts and self.journal.has_rows(source, first, last)
-
-    def finish(self) -> int:
-        """Puts everything into its final place; how many messages took that of an older version."""
-        with self._guarded():
-            amended = self.sink.apply_updates()
-            with self.journal.transaction():
-                self.journal.forget_changed()  # what is left of it is not on disk any more
-            self.sink.finish()
-            self._files.sync()
-            return amended
 
     # ── one page ──
 
-    def _take(self, page: FetchedPage, kept: CommitStats) -> None:
-        ids = page.shown or filter(None, (number(row.id) for row in page.rows))
-        covers = page.last > page.after  # if not, it is a page of a list that goes by time: ids of any height
-        self.journal.undelete(*((page.after + 1, page.last) if covers else (0, LAST)), ids)
-        if page.mode == "confirm":
-            kept.vanished -= self._index.show(page.shown) if self._index is not None else 0
+    def _take(self, page: FetchedPage, stats: CommitStats) -> None:
+        if self._has_deleted:
+            self._undelete(page)
+        if page.shown is not None:
+            self.journal.show(page.number, page.shown)
+        if page.purpose == "confirm":
             return
-        # A sink that takes a row twice without harm needs neither, but a recheck tells what has changed.
-        if page.mode == "recheck" or (page.mode != "fresh" and not (self.sink.upserts and covers)):
-            page = self._compared(page, kept)
-        rows = page.rows
-        if not self.sink.upserts and (page.unclaimed or self._has_strays or page.mode == "adopt"):
-            rows = self._without_strays(page, rows)
-        written = self.sink.add(page.number, page.source, rows) if rows else 0
-        kept.written += written
-        self._settle_accounts(page)
-        if page.mode == "recheck":
-            self.journal.rechecked(page.number, page.last, page.at)
-        elif page.mode != "adopt":
-            self.journal.cover(page.number, page.after, page.last, page.at)
+        self.journal.see(page.number, page.seen.numbers)
+        self.journal.see_others(page.number, page.seen.others)
+        if page.compared:
+            self._compare(page, stats)
+        if page.writers is None:
+            stats.written += self._add(page.number, page.source, page.rows, page.ids)
+        else:
+            for writer, rows in page.writers.items():
+                number = self.journal.source_of(writer.key) or page.number
+                stats.written += self._add(number, writer, rows, ids_of(rows))
+        if page.purpose == "recheck":
+            self.journal.rechecked(page.number, page.last, page.position)
+        elif page.purpose == "walk":
+            self.journal.cover(page.number, page.after, page.last, page.position)
+            if page.proven:
+                self.journal.prove(page.number, page.proven)
 
-    def _compared(self, page: FetchedPage, kept: CommitStats) -> FetchedPage:
-        """The page without what is on disk as it is; what has changed since is noted."""
-        index = self._index
-        assert index is not None, "prepare() comes first"
-        if page.mode == "recheck":
-            missing = index.missing(page.number, page.after, page.last, page.since, page.shown)
-            self.journal.mark_deleted(page.number, missing, int(self._now()))
-            shown = page.theirs if page.last > page.after else page.shown
-            kept.vanished += len(missing) - index.show(shown)
-        new, changed = index.compare(page.rows)
-        changed += index.compare(index.of(page.number, page.adopted)).changed
-        if page.mode == "adopt":
-            changed = []
-        kept.changed += len(changed)
-        index.put(page.number, [*new, *changed])
-        if not self.sink.upserts and page.mode != "adopt":
-            self.journal.applied(row.id for row in new)  # of a lost file: what is new is newer, too
+    def _add(self, number: int, source: Source, rows: list[Row], ids: PageIds) -> int:
+        """Write the rows that are not in the export yet; return how many."""
+        rows = self._unwritten(rows, ids)
+        return self.sink.add(number, source, rows) if rows else 0
+
+    def _unwritten(self, rows: list[Row], ids: PageIds) -> list[Row]:
+        """Return the rows that are not in the export yet, each once, and note them as written."""
+        new = ids.numbers - self._written
+        if self._pending:
+            new.discard(self._pending)
+        if len(new) < len(rows):
+            rows = list(self._chosen(rows, new, set(ids.others) - self.journal.other_ids_written(ids.others)))
+        self._pending.update(new)
+        return rows
+
+    @staticmethod
+    def _chosen(rows: list[Row], new: IdSet, others: set[str]) -> Iterator[Row]:
+        left = set(new)
+        for row in rows:
+            if (numbered := number(row.id)) is not None:
+                if numbered in left:
+                    left.discard(numbered)
+                    yield row
+            elif (key := key_of(row)) in others:
+                others.discard(key)
+                yield row
+
+    def _compare(self, page: FetchedPage, stats: CommitStats) -> None:
+        """Note the rows of a page that have changed since they were written."""
+        assert self.index is not None, "prepare() comes first"
+        changed = self.index.changed(page.compared)
+        self.index.renew(changed)
+        stats.changed += len(changed)
+        if self.sink.upserts:
+            self.sink.add(page.number, page.source, changed)
+        else:
             self.journal.change(changed)
-        fresh = {row.id for row in new}
-        return structs.replace(
-            page,
-            rows=[*new, *changed] if self.sink.upserts else new,
-            shared=[each for each in page.shared if str(each) in fresh],
-            theirs=index.unknown(page.theirs),
-        )
 
-    def _without_strays(self, page: FetchedPage, rows: list[Row]) -> list[Row]:
-        """The rows that were not written outside of the rule before; those that are now are noted."""
-        known = self.journal.strays([key_of(row) for row in rows]) if self._has_strays else set[str]()
-        left = [row for row in rows if key_of(row) not in known]
-        for row in left:
-            if page.mode == "adopt" or key_of(row) in page.unclaimed:
-                self.journal.stray(key_of(row))
-                self._has_strays = True
-        return left
+    def _load_deleted(self) -> None:
+        deleted = self.journal.deleted()
+        missing = self.journal.deleted(missing=True)
+        self._lost = IdSet(_numbers(missing))
+        self._deleted = IdSet(_numbers(deleted)) | self._lost
+        self._has_deleted = bool(deleted or missing)
 
-    def _settle_accounts(self, page: FetchedPage) -> None:
-        if page.theirs:
-            self.journal.defer(page.number, page.theirs)
-        if page.theirs or page.shared:
-            balance = self.journal.balance("open").plus(page.shared).plus(page.theirs, -1)
-            self.journal.keep_balance("open", balance)
+    def _undelete(self, page: FetchedPage) -> None:
+        """Note that what was deleted is shown again; what is missing as well is looked for again."""
+        ids = page.seen.numbers if page.shown is None else page.shown
+        if again := ids & self._deleted:
+            self._deleted.discard(again)
+            self._lost.discard(again)
+            self.journal.undelete(again)
+        self.journal.undelete(page.seen.others)
 
     # ── opening ──
 
@@ -282,42 +343,36 @@ class Archive:
             self.disk.remove(self.folder / DATABASE)
         self.journal["plan"] = plan.encoded().decode()
 
-    def _repair(self) -> None:
-        """Brings disk and journal together; what is not on disk is not covered."""
+    def _recover(self) -> None:
+        """Bring disk and journal together: what is not on disk is not written, and so it is missing."""
         try:
             with self.journal.transaction():
-                untold = list(map(missing_with, self.journal.unreferenced_blocks()))
-                if lost := [*untold, *self.sink.recover()]:
-                    self._uncover(
-                        [MissingIds(each.source, each.first or 1, each.last or LAST) for each in lost]
-                    )
+                self.journal.drop_unreferenced_blocks()
+                self.sink.recover()
+                self._written = self.sink.written_ids()
+                self.journal.applied(list(self._stale_changes()))
+                self._load_deleted()
         except BaseException:
             self.sink.close()
             raise
 
-    def _uncover(self, lost: list[MissingIds]) -> None:
-        """What is lost is to be read again, by whoever may have it."""
-        known = [every.number for every in self.journal.sources()]
-        for source, first, last in lost:
-            for each in [source] if source else known:
-                self.journal.mark(each, "lost")
-                self.journal.replace_spans(each, without(self.journal.spans(each), first, last))
-        self._forget_lost(min(each.first for each in lost), max(each.last for each in lost))
-        # What its source does not show any more, others may have left to it: they are looked for again.
-        self.journal.keep_balance("settled", NEVER)
+    def _stale_changes(self) -> Iterator[str]:
+        """The changed messages whose older versions are not on disk any more."""
+        for row in self.journal.waiting():
+            numbered = number(row.id)
+            if numbered not in self._written if numbered else not self.journal.other_ids_written([row.id]):
+                yield row.id
 
-    def _forget_lost(self, first: int, last: int) -> None:
-        """What the journal notes of single messages that are not on disk any more."""
-        strays, waiting = self.journal.strays_of(first, last), {row.id for row in self.journal.waiting()}
-        vanished = {str(each) for each in self.journal.vanished() if first <= each <= last}
-        noted = strays | waiting | vanished
-        for row, _ in self.sink.scan(first, last) if noted else ():
-            noted.discard(key_of(row))
-        self.journal.drop_strays(strays & noted)
-        self.journal.lose(int(each) for each in vanished & noted)
-        self.journal.applied(
-            each for each in waiting & noted if (its := number(each)) is None or first <= its <= last
-        )
+    def _check_sizes(self) -> None:
+        """Raise OSError where a file is not on disk any more, or not all of it."""
+        for file in self.journal.files():
+            path = self.folder / file.name
+            if file.size and (not path.exists() or path.stat().st_size < file.size):
+                raise FileNotFoundError(errno.ENOENT, "it was removed or cut while the export ran", str(path))
+
+
+def _numbers(deleted: Iterable[DeletedId]) -> Iterator[int]:
+    return (numbered for each in deleted if (numbered := number(each.id)) is not None)
 
 
 def agreed(folder: Path, kept: Mapping[str, str | None], plan: Plan | None, app_id: str) -> Plan:
@@ -338,25 +393,3 @@ def agreed(folder: Path, kept: Mapping[str, str | None], plan: Plan | None, app_
             "plan, no plan at all to go on with the folder's own, or another folder"
         )
     return stored
-
-
-def claim(folder: Path, disk: Disk | None = None) -> None:
-    """Makes the folder; refuses one that holds something else, or an export that cannot go on."""
-    if folder.exists() and not folder.is_dir():
-        raise RequestInvalidError(f"{folder} is no folder: choose another")
-    if not folder.exists():
-        folder.mkdir(parents=True)
-        sync_folder(disk or Disk(), folder.parent)
-    if not os.access(folder, os.W_OK | os.X_OK):
-        raise PermissionError(errno.EACCES, "it cannot be written to", str(folder))
-    if (folder / journals.NAME).exists():
-        return
-    if (folder / MANIFEST).exists():
-        raise RequestInvalidError(
-            f"{folder} holds an export whose {journals.NAME} is lost: it can be verified, and kept, but not "
-            "gone on with; export into another folder"
-        )
-    if any(not path.name.startswith(".") for path in folder.iterdir()):
-        raise RequestInvalidError(
-            f"{folder} holds something else than an export, and is not touched: choose another folder"
-        )

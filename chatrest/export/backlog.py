@@ -55,6 +55,10 @@ class Backlog:
         self._held -= sum(page.bytes for page in found)
         return found
 
+    def open(self) -> None:
+        """Expect pages."""
+        self._closed = False
+
     async def close(self) -> None:
         """No more pages come."""
         async with self._changed:

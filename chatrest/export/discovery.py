@@ -1,8 +1,8 @@
-"""What an export asks of the service beside its sources: where they end, and which users there are."""
+"""Requests of an export beside its lists: the newest message, the users, and a check of an empty list."""
 
 from collections.abc import AsyncIterator
 
-from ..errors import BadRequestError, NotFoundError, PermissionDeniedError
+from ..errors import BadRequestError, ChatRestError, NotFoundError, PermissionDeniedError
 from ..models.message import Message
 from ..queries.messages import MessageQuery
 from ..queries.users import UserQuery
@@ -10,15 +10,18 @@ from ..session import AsyncSession
 from .file_names import MILLISECONDS
 from .ownership import Source
 
+_ASKED = 3
+"""Users whose lists are looked into where the app's own list is empty."""
+
 
 async def newest(session: AsyncSession) -> Message | None:
-    """The newest message of the app: one request. None where the service does not tell."""
+    """Return the newest message of the app: one request. None where the service does not tell."""
     walk = session.messages.list(query=MessageQuery(affix="prepend")).limit(1)
     try:
-        found = await walk.collect()
+        messages = await walk.collect()
     except (NotFoundError, PermissionDeniedError, BadRequestError):
         return None  # a key, or a service, without the app's own list
-    return found[0] if found else None
+    return messages[0] if messages else None
 
 
 async def users(session: AsyncSession) -> AsyncIterator[Source]:
@@ -27,6 +30,17 @@ async def users(session: AsyncSession) -> AsyncIterator[Source]:
         yield Source("user", (user.uid,))
 
 
+async def user_with_messages(session: AsyncSession, query: MessageQuery) -> str | None:
+    """Return one of the app's first users whose list has a message: a few requests; None where none has."""
+    try:
+        async for user in session.users.list(UserQuery(with_deactivated=True)).limit(_ASKED):
+            if await session.messages.list_user(user.uid, query=query).limit(1).collect():
+                return user.uid
+    except ChatRestError:
+        return None  # this is a hint, and not what the export is about
+    return None
+
+
 def ago(end: int, seconds: int) -> int:
-    """The timestamp so many seconds before another one, in its unit."""
+    """Return the timestamp so many seconds before another one, in its unit."""
     return max(0, end - seconds * (1000 if end >= MILLISECONDS else 1))

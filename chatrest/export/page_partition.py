@@ -1,13 +1,14 @@
-"""From a page to what is written of it: what lies in the hole and in the window, and is the source's own."""
+"""From a page to the rows that are written of it: those of the window, and of the source. Pure."""
 
 from operator import attrgetter
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, final
 
-from ..core.endpoint import Pairs
 from ..core.rows import UNKNOWN, Row
+from .archive import FetchedPage
 from .file_names import MILLISECONDS
-from .message_ids import key_of, number, span
-from .ownership import Ownership, SourceOwnership
+from .jobs import Job
+from .message_ids import ids_of, number
+from .ownership import Ownership, OwnershipRules, Source, SourceOwnership
 
 _ENDS: Final = attrgetter("sender", "receiver", "receiver_type")
 
@@ -40,65 +41,66 @@ class Window(NamedTuple):
         return [row for row in rows if row.sent_at == UNKNOWN or low <= row.sent_at <= high]
 
 
-class PagePartition(NamedTuple):
-    """What a source does with the rows of a page."""
-
-    rows: list[Row]
-    unclaimed: frozenset[str]
-    shared: list[int]
-    theirs: list[int]
-
-
 def _second(timestamp: int) -> int:
     """Return a second in the unit of a timestamp."""
     return 1000 if timestamp >= MILLISECONDS else 1
 
 
-def cut(rows: list[Row], after: int, until: int) -> tuple[list[Row], int, bool]:
-    """The rows up to an id, the last id among them, and whether there were some behind it.
-
-    The rows ascend, those without a number for an id first; those up to `after` are left out. Where none has
-    a number, they cover nothing: the last id is `after`.
-    """
-    if rows and 0 < span(rows)[0] <= after:  # a list that is read from its start
-        rows = [row for row in rows if (its := number(row.id)) is None or its > after]
-    last = max(after, span(rows)[1])
-    if last <= until:
-        return rows, last, False
-    return [row for row in rows if (number(row.id) or 0) <= until], until, True
+def last_id(rows: list[Row]) -> int:
+    """Return the highest id of rows in ascending order; 0 where none is a number."""
+    return next((numbered for row in reversed(rows) if (numbered := number(row.id)) is not None), 0)
 
 
-def place_of(at: Pairs) -> int:
-    """The id that a list goes on from, as the service said; 0 where it said none."""
-    return number(dict(at).get("id", "")) or 0
+@final
+class PageDivider:
+    """Divides the rows of pages by a window, and by the rule of ownership."""
+
+    def __init__(self, window: Window, rules: OwnershipRules) -> None:
+        self.window: Window = window
+        self._rules = rules
+        self._ownerships: dict[Source, SourceOwnership] = {}
+
+    def page(self, job: Job, rows: list[Row]) -> FetchedPage:
+        """Return a page with the rows that a source writes; it covers nothing yet."""
+        shown = None
+        if job.purpose in ("recheck", "confirm"):
+            shown = ids_of(rows).numbers  # whatever time it tells now, a message that is shown is not deleted
+        rows = [] if job.purpose == "confirm" else self.window.within(rows)
+        if job.since:  # a service that does not heed it must not be read as if it did
+            rows = Window(job.since).within(rows)
+        seen = ids_of(rows)
+        takes_all = job.purpose == "missing"
+        written = rows if takes_all else partition_page(rows, self._ownership(job.source))
+        return FetchedPage(
+            number=job.number,
+            after=0,
+            last=0,
+            source=job.source,
+            purpose=job.purpose,
+            seen=seen,
+            rows=written,
+            ids=seen if written is rows else ids_of(written),
+            writers=self._writers(job.source, rows) if takes_all else None,
+            shown=shown,
+            compared=rows if job.purpose == "recheck" else [],
+        )
+
+    def _ownership(self, source: Source) -> SourceOwnership:
+        if source not in self._ownerships:
+            self._ownerships[source] = self._rules.of(source)
+        return self._ownerships[source]
+
+    def _writers(self, source: Source, rows: list[Row]) -> dict[Source, list[Row]]:
+        """Return the rows by the sources whose files they belong to."""
+        by_writer: dict[Source, list[Row]] = {}
+        for row in rows:
+            claimants = self._rules.claimants(*_ENDS(row))
+            by_writer.setdefault(claimants[0] if claimants else source, []).append(row)
+        return by_writer
 
 
-def partition_page(rows: list[Row], judge: SourceOwnership) -> PagePartition:
-    """Ownership each of the rows is."""
-    if not rows:
-        return PagePartition(rows, frozenset(), [], [])
-    # Most pages are of a few conversations, and a source's own. Rows without a number for an id come first;
-    # they are nobody's, for they cannot be noted otherwise.
-    if number(rows[0].id) is not None and all(
-        judge.of(its) is Ownership.OWN for its in set(map(_ENDS, rows))
-    ):
-        return PagePartition(rows, frozenset(), [], [])
-    return _sorted(rows, list(map(judge, rows)))
-
-
-def _sorted(rows: list[Row], whose: list[Ownership]) -> PagePartition:
-    kept: list[Row] = []
-    unclaimed: set[str] = set()
-    shared: list[int] = []
-    theirs: list[int] = []
-    for row, its in zip(rows, whose, strict=True):
-        numbered = number(row.id)
-        if numbered is None or its is Ownership.UNCLAIMED:
-            unclaimed.add(key_of(row))
-        elif its is Ownership.FOREIGN:
-            theirs.append(numbered)
-            continue
-        elif its is Ownership.SHARED:
-            shared.append(numbered)
-        kept.append(row)
-    return PagePartition(kept, frozenset(unclaimed), shared, theirs)
+def partition_page(rows: list[Row], ownership: SourceOwnership) -> list[Row]:
+    """Return the rows that a source writes: its own, and those that no source claims."""
+    # Most pages are of a few conversations, and a source's own.
+    foreign = {names for names in set(map(_ENDS, rows)) if ownership.of(names) is Ownership.FOREIGN}
+    return [row for row in rows if _ENDS(row) not in foreign] if foreign else rows

@@ -30,7 +30,7 @@ class Progress:
         self.phase = "beginning"
         """The step of the run, in words."""
         self.jobs = 0
-        """ParquetParts of sources that wait to be read."""
+        """Pieces of lists that wait to be read."""
         self.ids = 0
         """The size of the range of ids to be read, over all sources; 0 where the service does not tell."""
         self.covered = 0
@@ -45,7 +45,7 @@ class Progress:
         """Messages that were added."""
         self.changed = 0
         """Messages that were replaced by a newer version."""
-        self.vanished = 0
+        self.deleted = 0
         """Messages that a recheck did not find in the service any more."""
         self.received = 0
         """Bytes of the pages that came."""

@@ -41,7 +41,7 @@ class Report(Struct, kw_only=True):
 
     complete: bool = False
     """True where the export holds all that its plan asks for, up to `until`. Users that were deleted in the
-    service since (`gone`) do not count against it."""
+    service since (`deleted_users`) do not count against it."""
     reasons: list[str] = []
     """Why it is not complete, a sentence each, beside the sources in `failed`."""
     until: int | None = None
@@ -53,15 +53,15 @@ class Report(Struct, kw_only=True):
     """Messages that this run added."""
     changed: int = 0
     """Messages that were replaced by a newer version; the older one is kept in the history file."""
-    vanished: int = 0
+    deleted: int = 0
     """Messages that this run's recheck did not find in the service any more; they stay in the export."""
-    lost: int = 0
+    missing: int = 0
     """Messages that were in a lost or damaged file, and that the service does not show any more."""
     sources: int = 0
-    """Sources of the plan, without those in `gone`."""
+    """Sources of the plan, without those in `deleted_users`."""
     failed: list[Failure] = []
     """Sources that could not be read to their end. The next run continues with them."""
-    gone: list[str] = []
+    deleted_users: list[str] = []
     """Users that the service listed in an earlier run and does not have any more; their messages are kept."""
     tables: dict[str, int] = {}
     """The rows of each table beside the messages, such as `users`."""

@@ -18,7 +18,7 @@ from .dataset.dataset import Dataset
 from .dataset.tables import Table, check_tables
 from .disk import Disk
 from .in_thread import in_thread
-from .manifest import unfinished, write
+from .manifest import write_finished, write_unfinished
 from .plan import Plan
 from .progress import Progress
 from .report import Report
@@ -80,7 +80,7 @@ async def export(
     shown, started, sent = progress or Progress(), int(now()), _sent(session)
     try:
         archive = await in_thread(
-            lambda: Archive(Path(out), plan, app_id=session.app.app_id, disk=disk, now=now), Archive.close
+            lambda: Archive(Path(out), plan, app_id=session.app.app_id, disk=disk), Archive.close
         )
         with archive:
             run = Run(session, archive, shown, workers=workers, recheck=recheck, now=now)
@@ -90,7 +90,7 @@ async def export(
             def save() -> None:
                 report.started, report.finished = started, int(now())
                 report.requests = _sent(session) - sent
-                write(archive, report, dataset.entries)
+                write_finished(archive, report, dataset.entries)
 
             await dataset.add(session, report, shown, save)
     except sqlite3.Error as error:  # a disk that is full says it this way, too
@@ -104,7 +104,7 @@ async def _run(run: Run, archive: Archive, started: int) -> Report:
     changed = threading.Event()
 
     def change() -> None:
-        unfinished(archive, started, "it is being written, or was interrupted")
+        write_unfinished(archive, started, "it is being written, or was interrupted")
         changed.set()
 
     archive.before_change = change
@@ -113,7 +113,7 @@ async def _run(run: Run, archive: Archive, started: int) -> Report:
     except Exception as error:
         if changed.is_set():
             with suppress(OSError):  # a disk that is full is told of by the first error
-                unfinished(archive, started, str(error))
+                write_unfinished(archive, started, str(error))
         raise
 
 

@@ -110,7 +110,7 @@ class ExportFolder:
 def message_files(folder: Path, manifest: Manifest) -> list[Path]:
     """Return the files of messages; `RequestInvalidError` for one that is not as the manifest says."""
     paths = []
-    for entry in manifest.parts:
+    for entry in manifest.files:
         path = folder / entry.name
         if not path.resolve().is_relative_to(folder.resolve()):
             raise RequestInvalidError(f"{folder}: {entry.name!r} leads out of the folder")

@@ -42,6 +42,10 @@ class Page(Struct, Generic[T], frozen=True):
     """The position after this page: commit it once the items are safe."""
     repairs: tuple[str, ...] = ()
     """The fields that did not have their documented type and were coerced, one line each."""
+    unordered_count: int = 0
+    """The number of first items that are in the service's order, and not placed by their id: those whose id
+    is no number, or is another one's, too.
+    """
 
     def __rich_repr__(self) -> list[tuple[str, object]]:
         """Return the fields for rich, without the bytes: they may hold a credential."""

@@ -8,13 +8,17 @@ import pytest
 from chatrest.export import backlog as backlogs
 from chatrest.export.archive import FetchedPage
 from chatrest.export.backlog import Backlog
+from chatrest.export.message_ids import ids_of
 from chatrest.export.ownership import Source
 
 pytestmark = pytest.mark.usefixtures("tidy")
 
 
 def page(number: int, size: int = 10) -> FetchedPage:
-    return FetchedPage(number=number, source=Source("user", ("a",)), after=0, last=1, bytes=size)
+    source, none = Source("user", ("a",)), ids_of([])
+    return FetchedPage(
+        number=number, source=source, after=0, last=1, bytes=size, seen=none, rows=[], ids=none
+    )
 
 
 async def turns(count: int = 5) -> None:

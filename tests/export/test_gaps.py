@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
+from chatrest.core.intervals import Interval, gaps
 from chatrest.emulator.weather import Status
 from chatrest.errors import ChatRestError
-from chatrest.export import Plan, Report, export, jobs
+from chatrest.export import Plan, Report, export, list_reader
 from chatrest.export.journal import NAME as JOURNAL
-from chatrest.export.spans import Span, holes
 from tests.exporting import (
     GROUPS,
     Served,
@@ -53,32 +53,34 @@ def cut(out: Path, *statements: str) -> None:
 
 def number_of(out: Path, source: str) -> int:
     with closing(sqlite3.connect(out / JOURNAL)) as db:
-        return int(db.execute("SELECT number FROM sources WHERE source = ?", (source,)).fetchone()[0])
+        return int(db.execute("SELECT number FROM sources WHERE key = ?", (source,)).fetchone()[0])
 
 
 COVERED = {
     "a row": ["DELETE FROM covered WHERE source = 3"],
     "all rows": ["DELETE FROM covered"],
     "the end of each": ["UPDATE covered SET last = 60"],
-    "the end of each, and the places": ["UPDATE covered SET last = 60, at = '[]'"],
+    "the end of each, and the places": ["UPDATE covered SET last = 60, position = '[]'"],
     "the beginning of each": ["UPDATE covered SET first = 70"],
     "a hole in each": [
-        "INSERT INTO covered SELECT source, 90, last, at FROM covered",
-        "UPDATE covered SET last = 40, at = '[]' WHERE first = 1",
+        "INSERT INTO covered SELECT source, 90, last, position FROM covered",
+        "UPDATE covered SET last = 40, position = '[]' WHERE first = 1",
     ],
     "two holes that touch ids of others": [
-        "INSERT INTO covered SELECT source, 101, last, at FROM covered",
+        "INSERT INTO covered SELECT source, 101, last, position FROM covered",
         "INSERT INTO covered SELECT source, 33, 77, '[]' FROM covered WHERE first = 1",
-        "UPDATE covered SET last = 11, at = '[]' WHERE first = 1",
+        "UPDATE covered SET last = 11, position = '[]' WHERE first = 1",
     ],
-    "all but one id": ["UPDATE covered SET first = 50, last = 50, at = '[]'"],
+    "all but one id": ["UPDATE covered SET first = 50, last = 50, position = '[]'"],
     "intervals that are none": ["UPDATE covered SET last = 0"],
     "intervals that overlap": [
         "INSERT INTO covered SELECT source, 20, 80, '[]' FROM covered",
-        "UPDATE covered SET last = 50, at = '[]' WHERE first = 1",
+        "UPDATE covered SET last = 50, position = '[]' WHERE first = 1",
     ],
-    "places that are none": ["UPDATE covered SET last = 60, at = 'garbage'"],
-    "places of another list": ['UPDATE covered SET last = 60, at = \'[["affix","append"],["id","3"]]\''],
+    "places that are none": ["UPDATE covered SET last = 60, position = 'garbage'"],
+    "places of another list": [
+        'UPDATE covered SET last = 60, position = \'[["affix","append"],["id","3"]]\''
+    ],
 }
 
 
@@ -97,7 +99,7 @@ async def test_gaps_in_what_is_covered_are_filled_and_nothing_is_written_twice(
         with closing(sqlite3.connect(tmp_path / "out" / JOURNAL)) as db:
             rows = db.execute("SELECT source, first, last FROM covered ORDER BY source, first").fetchall()
         for source in {source for source, _, _ in rows}:
-            assert holes([Span(*its) for each, *its in rows if each == source], 150) == []
+            assert gaps([Interval(*its) for each, *its in rows if each == source], 150) == []
 
 
 @pytest.mark.parametrize(
@@ -153,7 +155,7 @@ async def test_frames_out_of_order_that_were_deleted_are_told_of_anew(
     shape: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Where workers shared a source, its file does not ascend."""
-    monkeypatch.setattr(jobs, "WORTH", 1)
+    monkeypatch.setattr(list_reader, "LEAST_PAGES", 1)
     async with served(400) as service:
         await export(service.session, tmp_path / "out", Plan(everything=True, **shape))
         cut(tmp_path / "out", "DELETE FROM blocks", *COVERED["a hole in each"])
@@ -280,11 +282,11 @@ async def test_the_lost_messages_that_are_not_shown_any_more_are_told_of(tmp_pat
         await export(service.session, tmp_path / "out", Plan(everything=True))
         hide(service.store, [20])
         await export(service.session, tmp_path / "out", recheck=10**9)
-        assert manifest_of(tmp_path / "out").vanished == ["20"]
+        assert manifest_of(tmp_path / "out").deleted == ["20"]
         part_of(tmp_path / "out", "messages").unlink()
         await export(service.session, tmp_path / "out")
         # "Ids that are in the export, and that the service does not show any more": it is not in it.
-        assert manifest_of(tmp_path / "out").vanished == []
+        assert manifest_of(tmp_path / "out").deleted == []
         assert_holds(tmp_path / "out", service.expected([n for n in range(1, 61) if n != 20]))
 
 
@@ -326,13 +328,13 @@ async def loud_or_whole(service: Served, out: Path) -> Report | None:
 @pytest.mark.parametrize(
     ("statements", "harm"),
     [
-        pytest.param(["DELETE FROM parts WHERE number = 2"], leave_alone),
-        pytest.param(["DELETE FROM parts"], leave_alone),
-        pytest.param(["DELETE FROM parts WHERE number = 2"], remove),
-        (["UPDATE parts SET size = size - 30 WHERE number = 2"], leave_alone),
-        (["UPDATE parts SET size = 0 WHERE number = 2"], leave_alone),
-        (["UPDATE blocks SET size = size - 3 WHERE part = 2"], leave_alone),
-        (["UPDATE blocks SET start = start + 3 WHERE part = 2"], leave_alone),
+        pytest.param(["DELETE FROM files WHERE number = 2"], leave_alone),
+        pytest.param(["DELETE FROM files"], leave_alone),
+        pytest.param(["DELETE FROM files WHERE number = 2"], remove),
+        (["UPDATE files SET size = size - 30 WHERE number = 2"], leave_alone),
+        (["UPDATE files SET size = 0 WHERE number = 2"], leave_alone),
+        (["UPDATE blocks SET size = size - 3 WHERE file = 2"], leave_alone),
+        (["UPDATE blocks SET start = start + 3 WHERE file = 2"], leave_alone),
     ],
     ids=lambda each: each.__name__ if callable(each) else str(each),
 )
@@ -342,7 +344,7 @@ async def test_parts_that_were_tampered_with(
     async with served(150, loose=False) as service:
         await export(service.session, tmp_path / "out", Plan(**MIXED, **shape))
         with closing(sqlite3.connect(tmp_path / "out" / JOURNAL)) as db:
-            [name] = db.execute("SELECT name FROM parts WHERE number = 2").fetchone()
+            [name] = db.execute("SELECT name FROM files WHERE number = 2").fetchone()
         cut(tmp_path / "out", *statements)
         harm(tmp_path / "out" / name)
         await loud_or_whole(service, tmp_path / "out")

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from chatrest.errors import RequestInvalidError
-from chatrest.export.journal import NAME, Journal
+from chatrest.export.journal import NAME, Journal, UnreadableError
 from tests.journals import by_hand
 
 # ── whose it is ──
@@ -46,7 +46,7 @@ def test_a_file_that_is_no_database_is_refused_and_stays_as_it_is(
     path: Path, content: bytes, words: str
 ) -> None:
     path.write_bytes(content)
-    with pytest.raises(RequestInvalidError, match=words) as caught:
+    with pytest.raises(UnreadableError, match=words) as caught:
         Journal(path)
     assert str(path) in str(caught.value)
     assert path.read_bytes() == content
@@ -55,17 +55,35 @@ def test_a_file_that_is_no_database_is_refused_and_stays_as_it_is(
 @pytest.mark.parametrize(
     "statements",
     [("CREATE TABLE mine(a)", "INSERT INTO mine VALUES(1)"), ("CREATE TABLE a(b)", "PRAGMA user_version=99"),
-     ("CREATE TABLE meta(name)", "PRAGMA user_version=2")],
+     ("CREATE TABLE meta(name)", "PRAGMA user_version=3")],
 )  # fmt: skip
 def test_somebody_elses_database_is_refused_and_stays_as_it_is(
     path: Path, statements: tuple[str, ...]
 ) -> None:
     by_hand(path, *statements)
     before = path.read_bytes()
-    with pytest.raises(RequestInvalidError, match="not an export's journal, or of another version"):
+    with pytest.raises(RequestInvalidError, match="no export's journal, or of another version"):
         Journal(path)
     assert path.read_bytes() == before
     assert [each.name for each in path.parent.iterdir()] == [NAME]
+
+
+def test_a_journal_of_an_older_version_is_refused_with_what_to_do(path: Path) -> None:
+    by_hand(path, "CREATE TABLE meta(name)", "PRAGMA user_version=1")
+    with pytest.raises(RequestInvalidError, match="export into another folder; what is in this one stays"):
+        Journal(path)
+
+
+def test_a_journal_whose_index_is_damaged_is_refused(path: Path) -> None:
+    journal = Journal(path)
+    with journal.transaction():
+        for number in range(300):
+            journal.add_file(f"user-{number}.ndjson", f"user {number}", "part")
+    journal.close()
+    by_hand(path, "PRAGMA writable_schema=ON", "UPDATE sqlite_master SET rootpage = (SELECT rootpage FROM "
+            "sqlite_master WHERE name = 'seen_of_source') WHERE name = 'changed_numbers'")  # fmt: skip
+    with pytest.raises(UnreadableError, match="is damaged"):
+        Journal(path)
 
 
 def test_a_place_where_no_file_can_be_is_refused(tmp_path: Path) -> None:
@@ -77,7 +95,7 @@ def test_a_place_where_no_file_can_be_is_refused(tmp_path: Path) -> None:
 def test_an_empty_file_becomes_a_journal(path: Path) -> None:
     path.touch()
     journal = Journal(path)
-    assert journal.sources() == journal.parts() == journal.vanished() == []
+    assert journal.sources() == journal.files() == journal.deleted() == []
     journal.close()
 
 
@@ -92,7 +110,7 @@ def test_a_transaction_that_fails_has_never_happened(journal: Journal, error: ty
         journal["a"] = "2"
         journal.cover(1, 0, 5, ())
         raise error
-    assert (journal["a"], journal.spans(1)) == ("1", [])
+    assert (journal["a"], journal.intervals(1)) == ("1", [])
     with journal.transaction():
         journal["a"] = "3"
     assert journal["a"] == "3"
@@ -116,5 +134,5 @@ def test_a_process_that_ends_in_a_transaction_leaves_what_was_committed(path: Pa
         shutil.copytree(tmp_path, tmp_path / "left")
     journal.close()
     journal = Journal(tmp_path / "left" / NAME)
-    assert (journal["a"], journal.spans(1)) == ("1", [])
+    assert (journal["a"], journal.intervals(1)) == ("1", [])
     journal.close()

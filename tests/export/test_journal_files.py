@@ -1,54 +1,57 @@
 """What the journal knows of files: their blocks, and how many rows of which source they have."""
 
 import sqlite3
+from pathlib import Path
 
 import pytest
 
-from chatrest.export.journal import Block, DataFile, Journal
+from chatrest.export.id_set import IdSet
+from chatrest.export.journal import Block, DataFile, Journal, UnreadableError
+from tests.journals import by_hand
 
 
 def block(part: int, start: int, source: int = 1, rows: int = 1, first: int = 1, last: int = 1) -> Block:
-    return Block(part, start, 10, source, rows, first, last, 5, 6, b"digest")
+    return Block(part, start, 10, source, rows, first, last, 5, 6, b"digest", IdSet([first, last]))
 
 
 def test_a_file_is_open_until_it_is_whole(journal: Journal) -> None:
-    assert journal.open_part("2020-09", "part") is None
-    part = journal.add_part("parts/a.ndjson", "2020-09", "part")
+    assert journal.open_file("2020-09", "part") is None
+    part = journal.add_file("parts/a.ndjson", "2020-09", "part")
     assert part == DataFile(part.number, "parts/a.ndjson", "2020-09", "part", 0, "open", None)
-    assert journal.open_part("2020-09", "part") == part
-    assert journal.open_part("2020-09", "history") is journal.open_part("2020-10", "part") is None
-    journal.keep_part(part._replace(size=50, state="whole", digest=b"d"))
-    assert journal.open_part("2020-09", "part") is None
-    other = journal.add_part("b.ndjson", "2020-09", "part")
-    spool = journal.add_part("c.ndjson", "2020-09", "spool")
-    assert journal.parts() == [part._replace(size=50, state="whole", digest=b"d"), other, spool]
-    assert journal.parts("spool") == [spool]
-    assert journal.parts("history") == []
+    assert journal.open_file("2020-09", "part") == part
+    assert journal.open_file("2020-09", "history") is journal.open_file("2020-10", "part") is None
+    journal.keep_file(part._replace(size=50, state="whole", digest=b"d"))
+    assert journal.open_file("2020-09", "part") is None
+    other = journal.add_file("b.ndjson", "2020-09", "part")
+    spool = journal.add_file("c.ndjson", "2020-09", "spool")
+    assert journal.files() == [part._replace(size=50, state="whole", digest=b"d"), other, spool]
+    assert journal.files("spool") == [spool]
+    assert journal.files("history") == []
 
 
 def test_names_that_differ_in_capitals_alone_are_one_name(journal: Journal) -> None:
-    journal.add_part("user-Bob.ndjson", "x", "part")
-    assert journal.has_part("USER-bob.ndjson")
-    assert not journal.has_part("user-bobby.ndjson")
+    journal.add_file("user-Bob.ndjson", "x", "part")
+    assert journal.has_file("USER-bob.ndjson")
+    assert not journal.has_file("user-bobby.ndjson")
     with pytest.raises(sqlite3.IntegrityError):
-        journal.add_part("user-bob.ndjson", "y", "part")
+        journal.add_file("user-bob.ndjson", "y", "part")
 
 
 def test_frames_lie_in_their_parts_in_order_and_go_with_them(journal: Journal) -> None:
-    one, other = (journal.add_part(name, name, "part") for name in "ab")
+    one, other = (journal.add_file(name, name, "part") for name in "ab")
     blocks = [block(one.number, start, first=start + 1, last=start + 10) for start in (20, 0, 10)]
     journal.add_blocks([*blocks, block(other.number, 0, source=2, rows=5)])
     assert journal.blocks(one.number) == sorted(blocks)
     journal.drop_blocks(one.number, 10)
     assert [each.start for each in journal.blocks(one.number)] == [0]
-    journal.drop_part(one.number)
+    journal.drop_file(one.number)
     assert journal.blocks(one.number) == []
-    assert journal.parts() == [other]
+    assert journal.files() == [other]
     assert len(journal.blocks(other.number)) == 1
 
 
 def test_rows_are_counted_by_their_source_in_the_files_that_are_asked_for(journal: Journal) -> None:
-    part, spool = journal.add_part("a", "a", "part"), journal.add_part("b", "b", "spool")
+    part, spool = journal.add_file("a", "a", "part"), journal.add_file("b", "b", "spool")
     journal.add_blocks(
         [block(part.number, 0, 1, 3), block(part.number, 9, 1, 4), block(part.number, 20, 0, 5)]
     )
@@ -58,13 +61,34 @@ def test_rows_are_counted_by_their_source_in_the_files_that_are_asked_for(journa
     assert journal.rows(["history"]) == journal.rows([]) == {}
 
 
-@pytest.mark.parametrize(
-    ("source", "first", "last", "has"),
-    [(1, 5, 9, True), (1, 1, 5, True), (1, 9, 99, True), (1, 6, 7, True), (1, 1, 4, False),
-     (1, 10, 19, False), (2, 5, 9, False), (2, 21, 21, True), (1, 22, 99, True), (1, 23, 99, False)],
-)  # fmt: skip
-def test_a_source_may_have_rows_where_a_frame_of_it_or_of_nobody_reaches(
-    journal: Journal, source: int, first: int, last: int, has: bool
-) -> None:
-    journal.add_blocks([block(1, 0, 1, first=5, last=9), block(1, 10, 0, first=20, last=22)])
-    assert journal.has_rows(source, first, last) is has
+def test_the_ids_of_files_are_those_of_their_blocks_without_the_history(journal: Journal) -> None:
+    part, spool, history = (journal.add_file(role, role, role) for role in ("part", "spool", "history"))
+    journal.add_blocks([block(part.number, 0, first=1, last=5), block(part.number, 10, first=7, last=9)])
+    journal.add_blocks(
+        [block(spool.number, 0, first=20, last=21), block(history.number, 0, first=30, last=31)]
+    )
+    assert list(journal.ids_in_blocks()) == [1, 5, 7, 9, 20, 21]
+    journal.drop_blocks(part.number, 10)
+    assert list(journal.ids_in_blocks()) == [1, 5, 20, 21]
+
+
+def test_an_id_that_is_no_number_is_in_a_file_until_that_is_dropped(journal: Journal) -> None:
+    file = journal.add_file("a", "a", "part")
+    journal.see_others(1, ["m-1", "m-2"])
+    journal.see_others(2, ["m-1"])
+    journal.write_others(file.number, 1, ["m-1", "m-3"])
+    assert journal.other_ids_written(["m-1", "m-2", "m-3", "m-4"]) == {"m-1", "m-3"}
+    assert journal.other_ids_unwritten() == [("m-2", 1)]
+    journal.drop_file(file.number)
+    assert journal.other_ids_written(["m-1", "m-3"]) == set()
+    assert sorted(journal.other_ids_unwritten()) == [("m-1", 1), ("m-1", 2), ("m-2", 1), ("m-3", 1)]
+
+
+@pytest.mark.parametrize("ids", ["x'00'", "x'0102030405'", "NULL", "'text'", "7"])
+def test_a_damaged_set_of_ids_is_an_error_that_names_the_journal(path: Path, ids: str) -> None:
+    Journal(path).close()
+    by_hand(path, f"INSERT INTO seen VALUES(1, 1, 1, 5, coalesce({ids}, 'none'))")
+    journal = Journal(path)
+    with pytest.raises(UnreadableError, match=str(path)):
+        journal.all_seen()
+    journal.close()

@@ -1,8 +1,9 @@
-"""What the journal keeps of a recheck: where it is, and what has changed or vanished."""
+"""What the journal keeps of a recheck: where it is, and which messages have changed, or are deleted."""
 
 import json
 
 from chatrest.core.rows import Row
+from chatrest.export.id_set import IdSet
 from chatrest.export.journal import Journal
 
 
@@ -13,9 +14,15 @@ def test_a_recheck_goes_on_where_it_was_until_it_is_done(journal: Journal) -> No
     journal.recheck(1, 999, 999)
     assert journal.rechecks() == {1: (100, 30, 50, (("id", "30"),)), 2: (100, 0, 50, ())}
     journal.rechecked(1, 50, ())
-    assert list(journal.rechecks()) == [2]
+    assert [number for number, recheck in journal.rechecks().items() if recheck.is_done] == [1]
+    journal.show(1, IdSet([7, 8]))
+    journal.show(2, IdSet([9]))
     journal.recheck(1, 999, 999)
     assert journal.rechecks()[1] == (999, 0, 999, ())
+    assert list(journal.shown()) == [9], "what the source showed before is not of this recheck"
+    journal.end_rechecks()
+    assert not journal.rechecks()
+    assert not journal.shown()
 
 
 def test_changed_messages_wait_with_their_newest_bytes_until_they_are_applied(journal: Journal) -> None:
@@ -35,8 +42,13 @@ def test_changed_messages_wait_with_their_newest_bytes_until_they_are_applied(jo
     assert not journal.has_changed(0, 2**63 - 1)
 
 
-def test_what_vanished_is_told_once_and_in_order(journal: Journal) -> None:
+def test_deleted_ids_are_told_once_and_in_order(journal: Journal) -> None:
     journal.mark_deleted(1, [9, 2**63 - 2, 7], 1000)
     journal.mark_deleted(2, [7, 8], 2000)
     journal.mark_deleted(2, [], 3000)
-    assert journal.vanished() == [7, 8, 9, 2**63 - 2]
+    journal.mark_deleted(2, [5, "m-1"], 4000, missing=True)
+    assert [each.id for each in journal.deleted()] == ["7", "8", "9", str(2**63 - 2)]
+    assert [each.id for each in journal.deleted(missing=True)] == ["m-1", "5"]
+    journal.undelete([7, "m-1"])
+    assert [each.id for each in journal.deleted()] == ["8", "9", str(2**63 - 2)]
+    assert [each.id for each in journal.deleted(missing=True)] == ["5"]

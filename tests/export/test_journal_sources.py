@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from hypothesis import example, given, settings, strategies as st
 
+from chatrest.core.intervals import Interval
 from chatrest.export.journal import Journal
 from chatrest.export.ownership import Source, pair_of
-from chatrest.export.spans import Span
 from tests.journals import MEMORY, USERS, by_hand, some
 
 # ── sources ──
@@ -41,13 +41,13 @@ def test_a_source_that_was_gone_is_back_and_one_that_failed_is_not_mended_by_bei
     journal: Journal,
 ) -> None:
     journal.add_sources(USERS)
-    journal.mark(1, "gone", "no such user")
-    journal.mark(2, "failed", "refused")
-    assert [known.state for known in journal.sources()] == ["gone", "failed", "open"]
+    journal.set_state(1, "deleted_user", "no such user")
+    journal.set_state(2, "failed", "refused")
+    assert [known.state for known in journal.sources()] == ["deleted_user", "failed", "open"]
     assert journal.sources()[0].error == "no such user"
     journal.add_sources(USERS)
     assert [known.state for known in journal.sources()] == ["open", "failed", "open"]
-    journal.mark(2, "open")
+    journal.set_state(2, "open")
     assert journal.sources()[1].error is None
 
 
@@ -68,11 +68,11 @@ def test_what_was_covered_stays_covered_in_whatever_order_it_came(pages: list[tu
         model.update(range(after + 1, last + 1))
         if more > 0:
             places.setdefault(last, set()).add(at)
-        spans = journal.spans(1)
+        spans = journal.intervals(1)
         assert {each for span in spans for each in range(span.first, span.last + 1)} == model
         assert all(one.last + 1 < other.first for one, other in pairwise(spans))
-        assert all(span.at in places[span.last] for span in spans)
-    assert journal.spans(2) == []
+        assert all(span.position in places[span.last] for span in spans)
+    assert journal.intervals(2) == []
     journal.close()
 
 
@@ -81,8 +81,8 @@ def test_a_long_walk_is_one_row_however_many_pages_it_had(path: Path) -> None:
     for after in [*range(0, 200, 10), *reversed(range(200, 400, 10))]:
         journal.cover(1, after, after + 10, (("id", str(after + 10)),))
         journal.cover(2, after, after + 5, ())
-    assert journal.spans(1) == [Span(1, 400, (("id", "400"),))]
-    assert len(journal.spans(2)) == 40
+    assert journal.intervals(1) == [Interval(1, 400, (("id", "400"),))]
+    assert len(journal.intervals(2)) == 40
     journal.close()
     assert by_hand(path, "SELECT count(*) FROM covered WHERE source = 1") == [(1,)]
 
@@ -90,18 +90,18 @@ def test_a_long_walk_is_one_row_however_many_pages_it_had(path: Path) -> None:
 def test_a_place_is_kept_whatever_the_service_calls_it(journal: Journal) -> None:
     for count, text in enumerate(["é\n\"'\0", "\ud800", "", "x" * 5000]):
         journal.cover(count, 0, 5, (("id", text),))
-        assert journal.spans(count)[0][:2] == (1, 5)
-        assert journal.spans(count)[0].at in ((("id", text),), ())
+        assert journal.intervals(count)[0][:2] == (1, 5)
+        assert journal.intervals(count)[0].position in ((("id", text),), ())
 
 
 def test_intervals_are_made_anew(journal: Journal) -> None:
     journal.cover(1, 0, 9, ())
     journal.cover(2, 0, 9, ())
-    spans = [Span(1, 3), Span(7, 9, (("id", "9"),))]
-    journal.replace_spans(1, spans)
-    assert (journal.spans(1), journal.spans(2)) == (spans, [Span(1, 9)])
-    journal.replace_spans(1, [])
-    assert journal.spans(1) == []
+    spans = [Interval(1, 3), Interval(7, 9, (("id", "9"),))]
+    journal.replace_intervals(1, spans)
+    assert (journal.intervals(1), journal.intervals(2)) == (spans, [Interval(1, 9)])
+    journal.replace_intervals(1, [])
+    assert journal.intervals(1) == []
 
 
 @some
@@ -110,13 +110,13 @@ def test_rows_that_a_hand_has_edited_are_read_as_the_ids_that_they_name(
     rows: list[tuple[int, int]], after: int
 ) -> None:
     journal = Journal(MEMORY)
-    spans = [Span(*row) for row in dict(rows).items()]
-    journal.replace_spans(1, spans)
+    spans = [Interval(*row) for row in dict(rows).items()]
+    journal.replace_intervals(1, spans)
     model = {each for span in spans for each in range(span.first, span.last + 1)}
     for last in (after, after + 3):
         journal.cover(1, after, last, ())
         model.update(range(after + 1, last + 1))
-        found = journal.spans(1)
+        found = journal.intervals(1)
         assert {each for span in found for each in range(span.first, span.last + 1)} == model
     journal.close()
 
@@ -127,8 +127,8 @@ def test_a_place_that_a_hand_has_broken_is_none(path: Path, at: str) -> None:
     by_hand(path, f"INSERT INTO covered VALUES(1, 1, 5, '{at}'), (1, 9, 9, '[[\"id\",\"9\"]]')")
     by_hand(path, f"INSERT INTO rechecks VALUES(1, 0, 5, 9, '{at}')")
     journal = Journal(path)
-    assert journal.spans(1) == [Span(1, 5), Span(9, 9, (("id", "9"),))]
+    assert journal.intervals(1) == [Interval(1, 5), Interval(9, 9, (("id", "9"),))]
     assert journal.rechecks() == {1: (0, 5, 9, ())}
     journal.cover(1, 5, 8, ())
-    assert journal.spans(1) == [Span(1, 9, (("id", "9"),))]
+    assert journal.intervals(1) == [Interval(1, 9, (("id", "9"),))]
     journal.close()

@@ -12,7 +12,7 @@ from chatrest.emulator.service.request import Request
 from chatrest.emulator.store import Store
 from chatrest.emulator.weather.faults import Change, Outgoing, Status, query_of
 from chatrest.emulator.weather.triggers import First
-from chatrest.export import Plan, export, jobs, verify
+from chatrest.export import Plan, export, list_reader, verify
 from chatrest.queries.messages import MessageQuery
 from tests.exporting import (
     START,
@@ -164,7 +164,7 @@ async def test_a_place_that_is_refused_once_leaves_nothing_out(end_is_known: boo
 async def test_idle_workers_come_into_a_source_as_far_as_it_lets_them(
     strange: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(jobs, "WORTH", 1)
+    monkeypatch.setattr(list_reader, "LEAST_PAGES", 1)
     said = [(number * 10, "ann", "bob") for number in range(1, 401)]
     async with served(fill_in=talk(said)) as service:
         service.emulator.weather.add(strange(service.store, "ann", route="/users/ann/messages"))
@@ -177,7 +177,7 @@ async def test_idle_workers_come_into_a_source_as_far_as_it_lets_them(
 async def test_an_id_of_thousands_of_digits_is_no_place_to_divide_a_source_at(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(jobs, "WORTH", 1)
+    monkeypatch.setattr(list_reader, "LEAST_PAGES", 1)
     async with served(fill_in=talk((number, "ann", "bob") for number in range(1, 201))) as service:
         [raw] = service.store.records([30])
         put_record(service.store, 30, raw.replace(b'"id": "30"', b'"id": "%s"' % (b"9" * 5000)))

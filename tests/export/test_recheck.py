@@ -9,7 +9,7 @@ import pytest
 
 from chatrest.emulator.weather import First, Status
 from chatrest.errors import AuthenticationError
-from chatrest.export import Plan, export, jobs
+from chatrest.export import Plan, export, list_reader
 from tests.dying import Fate, dies
 from tests.exporting import (
     GROUPS,
@@ -56,7 +56,7 @@ async def test_edited_messages_take_their_places_and_their_older_versions_are_ke
             edit(service.store, number, "edited " * number)
         report = await export(service.session, tmp_path / "out", plan, recheck=ALL)
         assert report.complete
-        assert (report.changed, report.vanished, report.written) == (4, 0, 0)
+        assert (report.changed, report.deleted, report.written) == (4, 0, 0)
         assert report.messages == 150
         assert_whole(tmp_path / "out", service.expected())
         assert sorted(history_of(tmp_path / "out")) == sorted(older)
@@ -97,7 +97,7 @@ async def test_a_recheck_with_nothing_new_writes_nothing(tmp_path: Path) -> None
         before = {path: (path.stat().st_mtime_ns, path.stat().st_ino) for path in files_of(tmp_path / "out")}
         for _ in range(2):
             report = await export(service.session, tmp_path / "out", recheck=ALL)
-            assert (report.complete, report.changed, report.vanished, report.written) == (True, 0, 0, 0)
+            assert (report.complete, report.changed, report.deleted, report.written) == (True, 0, 0, 0)
         after = {path: (path.stat().st_mtime_ns, path.stat().st_ino) for path in files_of(tmp_path / "out")}
         assert after == before
         assert history_of(tmp_path / "out") == []
@@ -122,12 +122,12 @@ async def test_a_recheck_reads_only_so_far_back(tmp_path: Path) -> None:
             edit(service.store, number, "edited")
         hide(service.store, [6, 56])
         report = await export(service.session, tmp_path / "out", recheck=100)
-        assert (report.changed, report.vanished) == (1, 1)
-        assert manifest_of(tmp_path / "out").vanished == ["56"]
+        assert (report.changed, report.deleted) == (1, 1)
+        assert manifest_of(tmp_path / "out").deleted == ["56"]
         assert_whole(tmp_path / "out", [*service.expected([*range(1, 5), *range(6, 61)]), *old])
         report = await export(service.session, tmp_path / "out", recheck=MONTH)
-        assert (report.changed, report.vanished) == (1, 2)
-        assert manifest_of(tmp_path / "out").vanished == ["6", "56"]
+        assert (report.changed, report.deleted) == (1, 2)
+        assert manifest_of(tmp_path / "out").deleted == ["6", "56"]
 
 
 def old_and_new(store: Any) -> None:
@@ -156,13 +156,13 @@ async def test_a_soft_deletion_is_an_edit_and_a_hard_one_is_told_of(tmp_path: Pa
         put_record(service.store, 12, deleted)
         hide(service.store, [13, 14, 149, 150])
         report = await export(service.session, tmp_path / "out", recheck=ALL)
-        assert (report.complete, report.changed, report.vanished) == (True, 1, 4)
-        assert manifest_of(tmp_path / "out").vanished == ["13", "14", "149", "150"]
+        assert (report.complete, report.changed, report.deleted) == (True, 1, 4)
+        assert manifest_of(tmp_path / "out").deleted == ["13", "14", "149", "150"]
         assert_whole(tmp_path / "out", service.expected(range(1, 151)))
         assert history_of(tmp_path / "out") == [raw]
         report = await export(service.session, tmp_path / "out", recheck=ALL)
-        assert (report.changed, report.vanished) == (0, 4)
-        assert manifest_of(tmp_path / "out").vanished == ["13", "14", "149", "150"]
+        assert (report.changed, report.deleted) == (0, 4)
+        assert manifest_of(tmp_path / "out").deleted == ["13", "14", "149", "150"]
 
 
 async def test_what_is_shown_again_has_not_vanished(tmp_path: Path) -> None:
@@ -170,10 +170,10 @@ async def test_what_is_shown_again_has_not_vanished(tmp_path: Path) -> None:
         await export(service.session, tmp_path / "out", Plan(everything=True))
         hide(service.store, [20, 21], "*")
         await export(service.session, tmp_path / "out", recheck=ALL)
-        assert manifest_of(tmp_path / "out").vanished == ["20", "21"]
+        assert manifest_of(tmp_path / "out").deleted == ["20", "21"]
         show(service.store, 20, "*")
         await export(service.session, tmp_path / "out", recheck=ALL)
-        assert manifest_of(tmp_path / "out").vanished == ["21"]
+        assert manifest_of(tmp_path / "out").deleted == ["21"]
         assert_whole(tmp_path / "out", service.expected(range(1, 61)))
 
 
@@ -204,7 +204,7 @@ async def test_a_recheck_of_an_export_with_holes_writes_nothing_twice(
     pages: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Idle workers began in the midst of a source, and the key was refused before all had met."""
-    monkeypatch.setattr(jobs, "WORTH", 1)
+    monkeypatch.setattr(list_reader, "LEAST_PAGES", 1)
     async with served(500) as service:
         service.emulator.weather.add(Status(401, route="messages.list", when=First(1000, after=pages + 1)))
         with pytest.raises(AuthenticationError):

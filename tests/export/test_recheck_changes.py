@@ -27,6 +27,6 @@ async def test_edits_deletions_and_reactions_are_found(fast_disk: None, tmp_path
         await messages.add_reaction("5", "👍", on_behalf_of="bob")
         await messages.delete("6", permanent=True)
         report = await export(service.session, out, recheck=ALL)
-        assert (report.changed, report.vanished, report.written) == (3, 1, 3)
+        assert (report.changed, report.deleted, report.written) == (3, 1, 3)
         assert sorted(history_of(out)) == sorted(older)
-        assert manifest_of(out).vanished == ["6"]
+        assert manifest_of(out).deleted == ["6"]

@@ -37,7 +37,7 @@ async def test_each_message_once_in_every_dialect(
     assert report.messages == report.written == 150
     assert report.until == 150
     assert report.sources == len(USERS) + len(GROUPS) + 2
-    assert (report.failed, report.gone, report.reasons) == ([], [], [])
+    assert (report.failed, report.deleted_users, report.reasons) == ([], [], [])
 
 
 @pytest.mark.parametrize(

@@ -12,8 +12,9 @@ import pytest
 
 from chatrest.emulator.weather import First, Status
 from chatrest.errors import AuthenticationError
-from chatrest.export import Plan, backlog, export, journal
+from chatrest.export import Plan, backlog, export
 from chatrest.export.disk import Disk
+from chatrest.export.journal import schema
 from tests.exporting import (
     assert_whole,
     fast_disk as fast_disk,
@@ -158,7 +159,7 @@ async def test_no_room_for_the_journal_is_an_oserror_too(
 
     async with served(60) as service:
         with monkeypatch.context() as patched:
-            patched.setattr(journal, "sqlite3", SimpleNamespace(**own | {"connect": connect}))
+            patched.setattr(schema, "sqlite3", SimpleNamespace(**own | {"connect": connect}))
             with pytest.raises(OSError, match="full"):
                 await export(service.session, tmp_path / "out", Plan(**MIXED))
         assert (await export(service.session, tmp_path / "out", Plan(**MIXED))).complete

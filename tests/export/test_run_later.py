@@ -97,7 +97,7 @@ async def test_the_messages_of_a_user_that_is_gone_are_kept(tmp_path: Path) -> N
         service.store.add_message("bob", "ann", "late")
         report = await export(service.session, tmp_path / "out")
         assert report.complete
-        assert report.gone == ["user bob"]
+        assert report.deleted_users == ["user bob"]
         assert_whole(tmp_path / "out", service.expected())
 
 

@@ -9,7 +9,7 @@ from chatrest.emulator.service.request import Request
 from chatrest.emulator.store import Store
 from chatrest.emulator.weather import Status
 from chatrest.emulator.weather.faults import Change, Outgoing, query_of
-from chatrest.export import Plan, export, jobs
+from chatrest.export import Plan, export, list_reader
 from tests.exporting import (
     USERS,
     assert_whole,
@@ -41,7 +41,7 @@ async def test_a_service_without_the_apps_own_list_has_an_open_end(status: int, 
 
 @pytest.fixture
 def eager_splits(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(jobs, "WORTH", 1)
+    monkeypatch.setattr(list_reader, "LEAST_PAGES", 1)
 
 
 @pytest.mark.usefixtures("eager_splits")

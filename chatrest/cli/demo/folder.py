@@ -32,7 +32,7 @@ def clear(folder: Path) -> None:
     if not journal_path.exists():
         return
     earlier = journal.Journal(journal_path)
-    names = [part.name for part in earlier.parts()]
+    names = [part.name for part in earlier.files()]
     earlier.close()
     for name in (*names, manifest.NAME, journal_path.name):
         (folder / name).unlink(missing_ok=True)

@@ -101,18 +101,18 @@ def summary_lines(
     status = "complete" if report.complete else "NOT COMPLETE"
     yield _row("export", f"{out}, {files.format}, {status}")
     yield _row("messages", f"{report.messages:,}, {report.written:,} of them new")
-    if report.lost:
+    if report.missing:
         reason = "from a missing file, and no longer on the service"
-        yield _row("missing", f"{report.lost:,} {reason}: see manifest.json")
-    if report.changed or report.vanished:
+        yield _row("missing", f"{report.missing:,} {reason}: see manifest.json")
+    if report.changed or report.deleted:
         yield _row("changed", f"{report.changed:,}; their older versions are kept in the history")
         yield _row(
-            "deleted", f"{report.vanished:,} that the service no longer returns; they stay in the export"
+            "deleted", f"{report.deleted:,} that the service no longer returns; they stay in the export"
         )
     failed = f", {len(report.failed):,} of them failed" if report.failed else ""
     yield _row("sources", f"{report.sources:,}{failed}")
-    if report.gone:
-        yield _row("users", f"deleted: {name_list(report.gone)}; their messages stay in the export")
+    if report.deleted_users:
+        yield _row("users", f"deleted: {name_list(report.deleted_users)}; their messages stay in the export")
     if report.tables:
         yield _row("tables", ", ".join(f"{rows:,} {table}" for table, rows in report.tables.items()))
     if report.attachments is not None:

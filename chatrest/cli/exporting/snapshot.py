@@ -42,7 +42,7 @@ class Snapshot(Struct, frozen=True, kw_only=True):
     done: int
     failed: int
     changed: int
-    vanished: int
+    deleted: int
     elapsed: float
     """Seconds since the start."""
     share: float | None = None
@@ -95,7 +95,7 @@ class Monitor:
             done=progress.done,
             failed=progress.failed,
             changed=progress.changed,
-            vanished=progress.vanished,
+            deleted=progress.deleted,
             elapsed=now - self._began,
             share=share,
             left=None if is_silent else self._left(now, share),

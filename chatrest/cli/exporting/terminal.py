@@ -89,7 +89,7 @@ def _state(snapshot: Snapshot) -> RenderableType:
     line = Text(no_wrap=True, overflow="ellipsis")
     if snapshot.sources:
         line.append(f"{snapshot.done:,} of {plural(snapshot.sources, 'source')}")
-    for count, word in ((snapshot.changed, "changed"), (snapshot.vanished, "deleted")):
+    for count, word in ((snapshot.changed, "changed"), (snapshot.deleted, "deleted")):
         line.append(f"   {count:,} {word}" if count else "")
     if snapshot.failed:
         line.append(f"   {snapshot.failed:,} failed", style="red")

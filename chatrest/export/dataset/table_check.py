@@ -27,23 +27,23 @@ class _Attachment(Struct):
     sha256: str = ""
 
 
-def check_tables(folder: Path, manifest: Manifest, advice: str = "") -> Iterator[Problem]:
+def check_tables(folder: Path, manifest: Manifest, remedy: str = "") -> Iterator[Problem]:
     """Yield a problem for each table that is missing, or not as the manifest says.
 
     Reads every file once. A run that was killed between its two last steps has left the table under the name
-    with `.new`, which is right. `advice` is the way to have a table written anew.
+    with `.new`, which is right. `remedy` is the way to have a table written anew.
     """
     for entry in manifest.tables:
         try:
-            problem = _problem(folder, entry, advice)
+            problem = _problem(folder, entry, remedy)
         except ChatRestError as error:
             problem = Problem("manifest", entry.table, str(error))
         except OSError as error:
-            problem = Problem("damaged", entry.file, f"it cannot be read ({error.strerror or error})", advice)
+            problem = Problem("damaged", entry.file, f"it cannot be read ({error.strerror or error})", remedy)
         if problem is not None:
             yield problem
         elif entry.table == ATTACHMENTS:
-            yield from _check_attachments(folder, entry, advice)
+            yield from _check_attachments(folder, entry, remedy)
 
 
 def find_table(folder: Path, entry: TableEntry) -> Path | None:
@@ -55,15 +55,15 @@ def find_table(folder: Path, entry: TableEntry) -> Path | None:
     return next((each for each in (path, new_path(path)) if _is_entry(each, entry)), None)
 
 
-def _problem(folder: Path, entry: TableEntry, advice: str) -> Problem | None:
+def _problem(folder: Path, entry: TableEntry, remedy: str) -> Problem | None:
     if find_table(folder, entry) is not None:
         return None
     path = table_path(folder, entry.file)
     if not path.is_file():
-        return Problem("missing", entry.file, "it is not there", advice)
+        return Problem("missing", entry.file, "it is not there", remedy)
     if (size := path.stat().st_size) != entry.bytes:
-        return Problem("size", entry.file, f"it has {size:,} bytes, and not {entry.bytes:,}", advice)
-    return Problem("damaged", entry.file, "its checksum is not that of the manifest", advice)
+        return Problem("size", entry.file, f"it has {size:,} bytes, and not {entry.bytes:,}", remedy)
+    return Problem("damaged", entry.file, "its checksum is not that of the manifest", remedy)
 
 
 def _is_entry(path: Path, entry: TableEntry) -> bool:
@@ -71,7 +71,7 @@ def _is_entry(path: Path, entry: TableEntry) -> bool:
     return is_of_size and file_hash(path) == entry.sha256
 
 
-def _check_attachments(folder: Path, entry: TableEntry, advice: str) -> Iterator[Problem]:
+def _check_attachments(folder: Path, entry: TableEntry, remedy: str) -> Iterator[Problem]:
     """Yield a problem for each file of the table `attachments` that is not as its row says."""
     table, checked = find_table(folder, entry), set[str]()
     for raw in read_records(table, ATTACHMENTS) if table is not None else ():
@@ -84,6 +84,6 @@ def _check_attachments(folder: Path, entry: TableEntry, advice: str) -> Iterator
         if not _FILE.fullmatch(row.file) or any(each.is_symlink() for each in (path, path.parent)):
             yield Problem("manifest", name, "it is not the file of an attachment, or leads elsewhere")
         elif not path.is_file():
-            yield Problem("missing", name, "it is not there", advice)
+            yield Problem("missing", name, "it is not there", remedy)
         elif path.stat().st_size != row.bytes or file_hash(path) != row.sha256:
-            yield Problem("damaged", name, "its size or checksum is not that of its row", advice)
+            yield Problem("damaged", name, "its size or checksum is not that of its row", remedy)

@@ -14,14 +14,15 @@ from tempfile import TemporaryDirectory
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
+from ...core.intervals import Interval, merge
 from ...errors import RequestInvalidError
 from .. import journal as journals
-from ..archive import agreed, claim
+from ..archive import agreed
+from ..opening import claim_folder
 from ..ownership import Source
 from ..plan import Plan
-from ..spans import Span, merged
 
-_NOTHING: Final[Mapping[Source, list[Span]]] = MappingProxyType({})
+_NOTHING: Final[Mapping[Source, list[Interval]]] = MappingProxyType({})
 
 
 class StoredCoverage(NamedTuple):
@@ -30,14 +31,14 @@ class StoredCoverage(NamedTuple):
     plan: Plan | None = None
     sources: tuple[Source, ...] = ()
     """Those that the next run walks, too."""
-    spans: Mapping[Source, list[Span]] = _NOTHING
+    spans: Mapping[Source, list[Interval]] = _NOTHING
 
 
 def held(folder: Path, plan: Plan | None, app_id: str) -> StoredCoverage:
     """What `folder` holds; `RequestInvalidError` where an export with this plan cannot go there."""
     if not folder.exists():
         return StoredCoverage()
-    claim(folder)  # of a folder that is there it makes nothing
+    claim_folder(folder)  # of a folder that is there it makes nothing
     journal = folder / journals.NAME
     if not journal.exists():
         return StoredCoverage()
@@ -54,13 +55,13 @@ def _read(db: sqlite3.Connection, folder: Path, plan: Plan | None, app_id: str) 
         return StoredCoverage()
     found = agreed(folder, dict(db.execute("SELECT name, value FROM meta")), plan, app_id)
     known = db.execute("SELECT source FROM sources WHERE state != 'gone' ORDER BY number")
-    spans: dict[Source, list[Span]] = {}
+    spans: dict[Source, list[Interval]] = {}
     covered = (
         "SELECT source.source, first, last FROM covered JOIN sources AS source ON number = covered.source"
     )
     for key, first, last in db.execute(covered):
-        spans.setdefault(Source.parse(key), []).append(Span(first, last))
-    merged_spans = {source: merged(its) for source, its in spans.items()}
+        spans.setdefault(Source.parse(key), []).append(Interval(first, last))
+    merged_spans = {source: merge(its) for source, its in spans.items()}
     return StoredCoverage(found, tuple(Source.parse(key) for (key,) in known), merged_spans)
 
 

@@ -15,6 +15,7 @@ from typing import Any, Final, Literal, NamedTuple, TypeAlias, TypeVar, final
 
 from msgspec import structs
 
+from ...core.intervals import Gap, gaps
 from ...core.paging import LARGEST_PAGE
 from ...core.rows import AsRows, Row
 from ...errors import AuthenticationError, ChatRestError
@@ -25,9 +26,8 @@ from ...walk import Page, Walk
 from ..discovery import ago, newest, users
 from ..message_ids import number
 from ..ownership import Source
-from ..page_partition import Window, cut
+from ..page_partition import Window
 from ..plan import Plan
-from ..spans import Hole, holes
 from ..workspace import LAST
 from .stored_coverage import StoredCoverage
 
@@ -44,7 +44,7 @@ class Task(NamedTuple):
     """What is to be read of a source."""
 
     source: Source
-    hole: Hole
+    hole: Gap
     share: float = 1.0
     """Of the ids behind the hole's beginning, those that are to be read."""
     since: int | None = None
@@ -84,7 +84,7 @@ class Sample(NamedTuple):
 def tasks_of(before: StoredCoverage, sources: Iterable[Source], until: int) -> Iterator[Task]:
     """What is left of the sources up to an id."""
     for source in sources:
-        if missing := holes(before.spans.get(source, ()), until):
+        if missing := gaps(before.spans.get(source, ()), until):
             begin, ids = missing[0].after, sum(hole.until - hole.after for hole in missing)
             yield Task(source, missing[0], ids / (until - begin))
 
@@ -94,7 +94,7 @@ def rechecks_of(before: StoredCoverage, sources: Iterable[Source], end: int, rec
     since = ago(end, recheck)
     for source in sources:
         if spans := before.spans.get(source):
-            yield Task(source, Hole(0, spans[-1].last), since=since)
+            yield Task(source, Gap(0, spans[-1].last), since=since)
 
 
 def evenly(items: Sequence[T], count: int) -> list[T]:
@@ -165,13 +165,20 @@ class Survey:
         elif len(rows) == len(page.items) and is_plausible(total, rows, self._until):
             left, known = round((total or 0) * task.share), REPORTED
         else:
-            left, known = len(cut(rows, 0, task.hole.until)[0]), AT_LEAST
+            left, known = sum((number(row.id) or 0) <= task.hole.until for row in rows), AT_LEAST
         return Sample(task, left, known, page.items, len(page.raw), seconds, look_seconds)
 
     def _walk(self, task: Task) -> Walk[Any]:
         since, until = Window(*self._plan.window).asked(task.since)
         query = structs.replace(self._plan.query, from_timestamp=since, to_timestamp=until)
-        return task.source.walk(Messages(AsRows(self._session.sender)), query, task.hole)
+        query = structs.replace(query, affix="append")
+        walk, gap = task.source.list(Messages(AsRows(self._session.sender)), query).thorough(), task.hole
+        if not gap.after:
+            return walk
+        position = gap.position or (("affix", "append"), ("id", str(gap.after)))
+        last = str(gap.after)
+        start = structs.replace(walk.cursor, position=position, direction="append", last=last, inside=True)
+        return walk.at(start)
 
 
 def _total(page: Page[Row]) -> int | None:

@@ -61,7 +61,7 @@ def counts(report: Report) -> AttachmentCounts:
 
 
 def problems(out: Path) -> list[tuple[str, str]]:
-    return [(each.kind, each.where) for each in check_tables(out, read(out / MANIFEST))]
+    return [(each.kind, each.place) for each in check_tables(out, read(out / MANIFEST))]
 
 
 # ── what is fetched ──
@@ -297,7 +297,7 @@ async def test_folders_that_lead_elsewhere_are_refused(
     elsewhere = out.with_name("elsewhere")
     elsewhere.mkdir()
     (out / "attachments").symlink_to(elsewhere)
-    with pytest.raises(ChatRestError, match="leads elsewhere"):
+    with pytest.raises(ChatRestError, match="leads out of"):
         await attach(session, out)
     assert not list(elsewhere.iterdir())
 

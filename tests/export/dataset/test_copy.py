@@ -201,7 +201,7 @@ async def test_files_that_are_not_those_of_the_manifest_are_refused(session: Asy
     ):
         check([out])
     table.write_bytes(content)
-    [entry] = read(out / MANIFEST).parts
+    [entry] = read(out / MANIFEST).files
     (out / entry.name).write_bytes((out / entry.name).read_bytes() + b"{}\n")
     with pytest.raises(RequestInvalidError, match="is not as the manifest says"):
         check([out])
@@ -211,7 +211,7 @@ async def test_files_that_are_not_those_of_the_manifest_are_refused(session: Asy
 async def test_a_damaged_file_is_named(session: AsyncSession, out: Path, format: Any) -> None:
     compress = "gzip" if format == "ndjson" else None
     await export(session, out, Plan(everything=True, format=format, compress=compress), tables=["users"])
-    [entry] = read(out / MANIFEST).parts
+    [entry] = read(out / MANIFEST).files
     (out / entry.name).write_bytes(b"x" * entry.bytes)
     with pytest.raises(ChatRestError, match=f"{entry.name} cannot be read"):
         check([out])

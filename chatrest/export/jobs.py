@@ -1,0 +1,30 @@
+"""Jobs: what a worker has to know of a list beside the piece that it reads."""
+
+from typing import TypeAlias, final
+
+from msgspec import Struct
+
+from ..core.intervals import LAST
+from ..walks.piece_queue import Piece
+from .archive import Purpose
+from .ownership import Source
+
+
+@final
+class Job(Struct, kw_only=True, eq=False):
+    """A list that is read for a purpose, all of it or pieces of it."""
+
+    number: int
+    source: Source
+    purpose: Purpose = "walk"
+    until: int = LAST
+    """The frozen end: what is behind it comes with the next run."""
+    since: int = 0
+    """A recheck reads what was sent at this time or later."""
+    by_time: bool = False
+    """Whether the list goes by time: all of it is read, and then its ids are covered at once."""
+    newest: int = 0
+    """The highest id that the list is known to have; 0 before that was asked for."""
+
+
+JobPiece: TypeAlias = Piece[Job]

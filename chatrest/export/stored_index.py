@@ -1,0 +1,61 @@
+"""The messages on disk that are read again: which of them have changed, which are not shown any more.
+
+A private temporary database of SQLite's own, which needs little memory and leaves nothing behind.
+"""
+
+import hashlib
+import sqlite3
+from collections.abc import Iterable
+from typing import final
+
+from ..core.rows import Row
+from .id_set import IdSet
+from .message_ids import key_of, number
+from .sql_in import sql_in
+from .workspace import StoredRow
+
+_SCHEMA = """
+PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; PRAGMA locking_mode=EXCLUSIVE;
+CREATE TABLE stored(key TEXT PRIMARY KEY, number INTEGER, sent_at INTEGER, digest BLOB) WITHOUT ROWID;
+"""
+
+
+@final
+class StoredIndex:
+    """Rows on disk, by id."""
+
+    def __init__(self) -> None:
+        self._db = sqlite3.connect("", isolation_level=None, check_same_thread=False)
+        self._db.executescript(_SCHEMA)
+
+    def close(self) -> None:
+        """Let go of it; nothing stays behind."""
+        self._db.close()
+
+    def load(self, stored: Iterable[StoredRow]) -> None:
+        """Add rows on disk."""
+        self._db.execute("BEGIN")
+        entries = ((key_of(row), number(row.id), row.sent_at, _digest(row)) for row, _ in stored)
+        self._db.executemany("INSERT OR IGNORE INTO stored VALUES(?, ?, ?, ?)", entries)
+        self._db.execute("COMMIT")
+
+    def since(self, since: int) -> IdSet:
+        """Return the ids of the rows that were sent at a time or later; not those that tell no time."""
+        rows = self._db.execute("SELECT number FROM stored WHERE number > 0 AND sent_at >= ?", (since,))
+        return IdSet(each for (each,) in rows)
+
+    def changed(self, rows: list[Row]) -> list[Row]:
+        """Return the rows that are on disk, but not as they are now."""
+        keys = [key_of(row) for row in rows]
+        known = dict(sql_in(self._db, "SELECT key, digest FROM stored WHERE key IN", keys))
+        pairs = zip(keys, rows, strict=True)
+        return [row for key, row in pairs if key in known and known[key] != _digest(row)]
+
+    def renew(self, rows: Iterable[Row]) -> None:
+        """Note newer versions of rows on disk; of others nothing."""
+        entries = ((_digest(row), key_of(row)) for row in rows)
+        self._db.executemany("UPDATE stored SET digest = ? WHERE key = ?", entries)
+
+
+def _digest(row: Row) -> bytes:
+    return hashlib.blake2b(row.raw, digest_size=16).digest()

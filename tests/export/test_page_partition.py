@@ -1,0 +1,87 @@
+"""The rows of a page that are written: against lists that are filtered by hand."""
+
+from hypothesis import given, settings, strategies as st
+
+from chatrest.core.rows import UNKNOWN, Row
+from chatrest.export.id_set import IdSet
+from chatrest.export.jobs import Job
+from chatrest.export.message_ids import number
+from chatrest.export.ownership import Ownership, OwnershipRules, Source
+from chatrest.export.page_partition import PageDivider, Window, last_id, partition_page
+
+some = settings(max_examples=100, deadline=None, database=None)
+ALICE, BOB, GROUP = (Source(kind, (name,)) for kind, name in [("user", "a"), ("user", "b"), ("group", "g")])  # type: ignore[arg-type]
+RULES = OwnershipRules([ALICE, BOB, GROUP])
+MEMBERS = [
+    ("a", "x", "user"), ("a", "b", "user"), ("b", "a", "user"), ("x", "b", "user"), ("a", "g", "group"),
+    ("x", "g", "group"), ("x", "y", "user"), ("a", "y", ""), ("", "", ""),
+]  # fmt: skip
+
+
+@st.composite
+def pages(draw: st.DrawFn) -> list[Row]:
+    """Rows as a walk gives them: those without a number for an id, and then the others in ascending order."""
+    names = draw(st.lists(st.sampled_from(["", "m-1", "m-2", "9" * 30]), max_size=3))
+    numbers = sorted(draw(st.sets(st.integers(1, 40), max_size=8)))
+    ids = [*names, *map(str, numbers)]
+    return [
+        Row(name, "", *draw(st.sampled_from(MEMBERS)), draw(st.integers(-3, 12)), b"%d" % i)
+        for i, name in enumerate(ids)
+    ]
+
+
+@some
+@given(pages(), st.none() | st.integers(0, 9), st.none() | st.integers(0, 9))
+def test_a_window_holds_both_its_ends_and_what_tells_no_time(
+    rows: list[Row], since: int | None, until: int | None
+) -> None:
+    def is_within(row: Row) -> bool:
+        after = since is None or row.sent_at >= since
+        return row.sent_at == UNKNOWN or (after and (until is None or row.sent_at <= until))
+
+    assert Window(since, until).within(rows) == [row for row in rows if is_within(row)]
+
+
+@some
+@given(pages(), st.sampled_from([ALICE, BOB, GROUP]))
+def test_a_source_writes_its_own_rows_and_those_that_no_source_claims(
+    rows: list[Row], source: Source
+) -> None:
+    ownership = RULES.of(source)
+    assert partition_page(rows, ownership) == [row for row in rows if ownership(row) is not Ownership.FOREIGN]
+
+
+def test_a_page_of_ones_own_is_handed_on_as_it_is() -> None:
+    rows = [Row("1", "", "a", "x", "user"), Row("2", "", "a", "y", "user")]
+    assert partition_page(rows, RULES.of(ALICE)) is rows
+    assert Window().within(rows) is rows
+
+
+@some
+@given(pages(), st.sampled_from([ALICE, BOB, GROUP]))
+def test_a_page_for_missing_messages_has_each_row_under_the_source_that_the_rule_names(
+    rows: list[Row], source: Source
+) -> None:
+    page = PageDivider(Window(), RULES).page(Job(number=1, source=source, purpose="missing"), rows)
+    assert page.writers is not None
+    assert sorted(map(id, sum(page.writers.values(), []))) == sorted(map(id, rows))
+    for writer, written in page.writers.items():
+        for row in written:
+            claimants = RULES.claimants(row.sender, row.receiver, row.receiver_type)
+            assert writer == (claimants[0] if claimants else source)
+
+
+@some
+@given(pages(), st.integers(1, 9))
+def test_a_recheck_counts_as_shown_what_it_does_not_compare(rows: list[Row], since: int) -> None:
+    """A message that tells another time now is shown all the same."""
+    job = Job(number=1, source=ALICE, purpose="recheck", since=since)
+    page = PageDivider(Window(), RULES).page(job, rows)
+    assert page.shown == IdSet(found for row in rows if (found := number(row.id)))
+    assert page.compared == Window(since).within(rows)
+
+
+def test_the_last_id_of_a_page_is_its_highest_number() -> None:
+    assert last_id([Row("m-1"), Row("7"), Row("9")]) == 9
+    assert last_id([Row("7"), Row("9" * 5000)]) == 7
+    assert last_id([Row("m-1")]) == last_id([]) == 0
