@@ -15,16 +15,16 @@ import click
 import msgspec
 from msgspec import Raw, Struct, structs
 
-from ..errors import AuthenticationError, ChatRestError, RequestInvalidError
+from ..errors import AuthenticationError, ChatRestError, ExportIncompleteError, RequestInvalidError
 from ..queries.messages import MessageQuery
 from . import streams
 from .environment import session
-from .exporting.format import FileTotals, estimate_lines, incomplete_message, summary_lines
+from .exporting.format import FileTotals, estimate_lines, summary_lines
 from .exporting.tables_option import TablesOption
-from .exporting.time_options import AgeOption, TimeOption
 from .filters import ListCommand, filter_options, query_of
 from .invocation import invocation
 from .running import run
+from .time_options import AgeOption, TimeOption
 
 if TYPE_CHECKING:
     from ..export import AttachmentOptions, Plan, Progress, Report
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 # Copies of the plan's constants: importing them would slow the help text down. A test compares them.
 FORMATS: Final = ("ndjson", "parquet", "sqlite")
 COMPRESS: Final = ("none", "gzip", "zstd")
-PARTITIONS: Final = ("source", "month")
+PARTITIONS: Final = ("none", "source", "month", "day")
 NOT_A_FILTER: Final = (
     "affix", "id", "count", "limit", "per_page", "my_mentions_only", "mentions_with_blocked_info",
     "from_timestamp", "to_timestamp", "hide_messages_from_blocked_users", "receiver_type", "hide_deleted",
@@ -49,7 +49,7 @@ _FAILURES_SHOWN: Final = 20
 
 
 @click.command(cls=ListCommand, short_help="Export messages to files; continues after an interruption.")
-@click.argument("out", type=click.Path(path_type=Path))
+@click.argument("out", type=click.Path())
 @click.option(
     "--all-users", is_flag=True, help="The messages of every user.  [default if no source is named]"
 )
@@ -64,7 +64,7 @@ _FAILURES_SHOWN: Final = 20
 )
 @click.option(
     "--since", type=TimeOption(), metavar="T",
-    help="Sent at T or later: 2026-11-01, 2026-11-01T12:00Z (UTC if no zone is given), or epoch seconds.",
+    help="Sent at T or later: 2026-11-01, 2026-11-01T12:00+02:00, or a timestamp. Without a zone it is UTC.",
 )  # fmt: skip
 @click.option(
     "--until", type=TimeOption(end=True), metavar="T",
@@ -78,7 +78,7 @@ _FAILURES_SHOWN: Final = 20
 )
 @click.option(
     "--partition", type=click.Choice(PARTITIONS),
-    help="A file per source, or per month.  [default: source; month for parquet]",
+    help="Files for all, or per source, month or day (UTC).  [default: source; month for parquet]",
 )  # fmt: skip
 @click.option(
     "--with", "tables", type=TablesOption(), metavar="TABLES", default=(),
@@ -104,7 +104,7 @@ _FAILURES_SHOWN: Final = 20
 @click.option("--quiet", is_flag=True, help="No progress on standard error.")
 @filter_options(MessageQuery, without=NOT_A_FILTER)
 def export(
-    out: Path,
+    out: str,
     tables: tuple["Table", ...],
     attachments: bool,
     max_attachment: int | None,
@@ -142,9 +142,11 @@ def export(
 
     Exit status: 0 the export is complete, 1 it is not, 2 wrong usage, 130 interrupted, 143 ended by SIGTERM.
     """
-    plan = _plan_of(given)
+    from ..export.local_path import local_path
+
+    folder, plan = local_path(out), _plan_of(given)
     if dry_run:
-        _estimate(out, plan, recheck=recheck, workers=workers, as_json=as_json)
+        _estimate(folder, plan, recheck=recheck, workers=workers, as_json=as_json)
         return
     from ..export import Progress
     from .exporting.snapshot import Monitor
@@ -152,12 +154,12 @@ def export(
 
     progress = Progress()
     monitor = Monitor(progress)
-    with _resume_hint(out, progress):
-        files = _attachments(attachments, max_attachment)
-        options = {"tables": tables, "attachments": files, "recheck": recheck, "workers": workers}
-        with display_of(str(out), quiet=quiet) as display:
-            report = run(_run(out, plan, progress, monitor, display, options))
-        _print_report(report, progress, out, monitor.elapsed, as_json=as_json)
+    files = _attachments(attachments, max_attachment)
+    options = {"tables": tables, "attachments": files, "recheck": recheck, "workers": workers}
+    with _resume_hint(folder, progress):
+        with display_of(out, quiet=quiet) as display:
+            report = run(_run(folder, plan, progress, monitor, display, options))
+        _print_report(report, progress, folder, monitor.elapsed, as_json=as_json)
 
 
 def _attachments(asked: bool, max_megabytes: int | None) -> "AttachmentOptions | bool":
@@ -207,7 +209,7 @@ def _estimate(out: Path, plan: "Plan | None", *, recheck: int | None, workers: i
     if as_json:
         plan_json = Raw(result.plan.encoded())
         more = {"export": str(out), "workers": workers, "known": result.known}
-        _write_json({**more, **structs.asdict(result), "plan": plan_json})
+        _write_json({**more, **structs.asdict(result), "is_range": result.is_range, "plan": plan_json})
     else:
         _write(estimate_lines(result, str(out), workers))
 
@@ -220,7 +222,7 @@ def _resume_hint(out: Path, progress: "Progress") -> Iterator[None]:
     """Add to an error of the block a note that says how to continue the export."""
     try:
         yield
-    except _IncompleteError:
+    except ExportIncompleteError:
         raise
     except BaseException as error:
         cause = _first_error(error)
@@ -254,10 +256,6 @@ def _first_error(error: BaseException) -> BaseException:
     return error
 
 
-class _IncompleteError(ChatRestError):
-    """An export that ran to its end, but is not complete."""
-
-
 class _ManifestFile(Struct):
     bytes: int
 
@@ -287,8 +285,7 @@ def _print_report(
         streams.warn(
             f"and {len(report.failed) - _FAILURES_SHOWN:,} more failed sources: see {out / 'manifest.json'}"
         )
-    if not report.complete:
-        raise _IncompleteError(incomplete_message(report))
+    report.check()
 
 
 def _files(out: Path) -> FileTotals:

@@ -22,6 +22,7 @@ import click
 from ..errors import ChatRestError, RequestInvalidError
 from . import streams
 from .call import call
+from .cat import cat
 from .completion import completion
 from .demo.command import demo
 from .emulator import emulator
@@ -179,6 +180,7 @@ for _command in (
     apps,
     call,
     verify,
+    cat,
     completion,
 ):
     root.add_command(_command)

@@ -4,6 +4,8 @@ from typing import final
 
 from msgspec import Struct
 
+from ..errors import ExportIncompleteError
+
 
 class Failure(Struct, frozen=True):
     """A source that could not be read to its end."""
@@ -73,3 +75,14 @@ class Report(Struct, kw_only=True):
     """When it began, in epoch seconds."""
     finished: int = 0
     """When it ended, in epoch seconds."""
+
+    def check(self) -> None:
+        """Raise `ExportIncompleteError` with the reasons where the export is not complete."""
+        if self.complete:
+            return
+        reasons = list(self.reasons)
+        if self.failed:
+            first = f"{self.failed[0].source}: {self.failed[0].error}"
+            reasons.insert(0, f"{len(self.failed):,} of {self.sources:,} sources failed, such as {first}")
+        text = "; ".join(reasons) or "it did not come to its end"
+        raise ExportIncompleteError(f"the export is not complete: {text}; run the same export again")

@@ -3,14 +3,13 @@
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from os import PathLike
-from pathlib import Path
 from typing import Final
 
 from ..core.arguments import check, check_count
-from ..errors import RequestInvalidError
+from ..errors import ChatRestError, RequestInvalidError
 from ..session import AsyncSession
 from .archive import Archive
 from .dataset.attachments import AttachmentOptions
@@ -18,11 +17,13 @@ from .dataset.dataset import Dataset
 from .dataset.tables import Table, check_tables
 from .disk import Disk
 from .in_thread import in_thread
+from .local_path import local_path
 from .manifest import write_finished, write_unfinished
 from .plan import Plan
 from .progress import Progress
 from .report import Report
 from .run import Run
+from .run_log import append_run
 from .worker_pool import WORKERS
 
 _ATTACHMENTS: Final = "True, False or AttachmentOptions"
@@ -61,8 +62,9 @@ async def export(
     A crash, a kill or a cancel loses only the pages that were not yet on disk: call it again, and it
     continues.
 
-    Returns a report, whose `complete` says whether the export holds all of its plan; `report.failed` lists
-    the sources that could not be read to their end. Raises `RequestInvalidError` for a folder that holds
+    Returns a report, whose `complete` says whether the export holds all of its plan, and whose `check()`
+    raises where it does not; `report.failed` lists the sources that could not be read to their end. Each run
+    leaves a line in `runs.jsonl` (`runs(out)`). Raises `RequestInvalidError` for a folder that holds
     something else or an export of another plan, `AuthenticationError` where the key is refused, and OSError
     where the disk fails. What is on disk by then stays.
     """
@@ -77,24 +79,31 @@ async def export(
         )
     fits = recheck is None or (type(recheck) is int and recheck > 0)
     check(fits, "recheck", recheck, "a whole number of seconds from 1, or None")
+    folder = local_path(out)
     shown, started, sent = progress or Progress(), int(now()), _sent(session)
     try:
         archive = await in_thread(
-            lambda: Archive(Path(out), plan, app_id=session.app.app_id, disk=disk), Archive.close
+            lambda: Archive(folder, plan, app_id=session.app.app_id, disk=disk), Archive.close
         )
         with archive:
             run = Run(session, archive, shown, workers=workers, recheck=recheck, now=now)
             dataset = await in_thread(lambda: Dataset(archive, tables, limits, now=now))
-            report = await _run(run, archive, started)
 
-            def save() -> None:
-                report.started, report.finished = started, int(now())
-                report.requests = _sent(session) - sent
-                write_finished(archive, report, dataset.entries)
+            def end() -> tuple[int, int]:
+                return int(now()), _sent(session) - sent
 
-            await dataset.add(session, report, shown, save)
+            with _logged_failure(archive, Report(started=started), end):
+                report = await _run(run, archive, started)
+                report.started = started
+
+                def save() -> None:
+                    report.finished, report.requests = end()
+                    write_finished(archive, report, dataset.entries)
+
+                await dataset.add(session, report, shown, save)
+            await in_thread(lambda: append_run(archive.disk, archive.folder, report))
     except sqlite3.Error as error:  # a disk that is full says it this way, too
-        raise OSError(f"{Path(out)}: {error}") from error
+        raise OSError(f"{folder}: {error}") from error
     shown.phase = "done"
     return report
 
@@ -114,6 +123,20 @@ async def _run(run: Run, archive: Archive, started: int) -> Report:
         if changed.is_set():
             with suppress(OSError):  # a disk that is full is told of by the first error
                 write_unfinished(archive, started, str(error))
+        raise
+
+
+@contextmanager
+def _logged_failure(archive: Archive, report: Report, end: Callable[[], tuple[int, int]]) -> Iterator[None]:
+    """Log a run that fails inside of the block; `end` gives the time, and the number of requests by then."""
+    try:
+        yield
+    except Exception as error:
+        report.finished, report.requests = end()
+        report.reasons.append(str(error) or type(error).__name__)
+        with suppress(OSError, ChatRestError):  # the first error says more
+            report.messages = sum(archive.sink.counts().values())
+            append_run(archive.disk, archive.folder, report)
         raise
 
 

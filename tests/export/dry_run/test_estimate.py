@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from chatrest import App, AsyncSession, AuthenticationError, MessageQuery, NewMessage, RequestInvalidError
+from chatrest import App, AsyncSession, AuthenticationError, ChatRestError, MessageQuery, NewMessage, RequestInvalidError
 from chatrest.emulator import Emulator
 from chatrest.emulator.limits import RateLimit
 from chatrest.export import Plan, export, journal
@@ -176,7 +176,7 @@ async def test_a_journal_that_a_crash_has_left_is_read_and_not_touched(
     kept = Journal(whole / journal.NAME)
     with kept.transaction():
         kept["mark"] = "in the log alone"
-    shutil.copytree(whole, torn)
+    shutil.copytree(whole, torn, ignore=shutil.ignore_patterns("*-shm"))
     kept.close()
     assert (torn / f"{journal.NAME}-wal").stat().st_size
     before = snapshot(torn)
@@ -190,8 +190,8 @@ def test_a_journal_in_use_is_refused(tmp_path: Path) -> None:
     before = sorted(tmp_path.iterdir())
     # A lock is the process's own: only another one finds it.
     code = (
-        "import sys, pathlib, chatrest.export.dry_run.stored_coverage as it; "
-        "it.held(pathlib.Path(sys.argv[1]), None, '')"
+        "import sys, pathlib, chatrest.export.dry_run.stored_coverage as module; "
+        "module.read_coverage(pathlib.Path(sys.argv[1]), None, '', 1)"
     )
     done = subprocess.run([sys.executable, "-c", code, tmp_path], capture_output=True, text=True)
     assert "another export is writing here" in done.stderr
@@ -205,7 +205,7 @@ async def test_what_an_export_refuses_is_refused(session: AsyncSession, tmp_path
         await estimate(session, None, tmp_path)
     (tmp_path / "mine.txt").unlink()
     (tmp_path / journal.NAME).write_text("no database at all, but a text that is long enough")
-    with pytest.raises(RequestInvalidError, match="database"):
+    with pytest.raises(ChatRestError, match="is not a database"):
         await estimate(session, None, tmp_path)
     (tmp_path / journal.NAME).write_text("")
     assert (await estimate(session, None, tmp_path)).whole == 0
