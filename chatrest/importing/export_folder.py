@@ -17,8 +17,10 @@ from typing import Final, NamedTuple, final
 
 from ..errors import ChatRestError, RequestInvalidError
 from ..export.dataset.table_check import find_table
-from ..export.dataset.table_reading import read_records
+from ..export.dataset.table_reading import read_table
+from ..export.file_names import path_inside
 from ..export.manifest import NAME as MANIFEST, Manifest, read
+from ..export.reading import read_raw
 from .carry_over import active_user, group_reader, is_deactivated, omitted
 from .entities import Kind, Reader, read_entity, read_object
 from .message_order import MessageOrder
@@ -50,8 +52,9 @@ class ExportFolder:
 
     def __init__(self, folder: Path, *, allow_incomplete: bool) -> None:
         self._folder = folder
-        self._manifest = _manifest_of(folder, allow_incomplete=allow_incomplete)
-        self._tables = _tables_of(folder, self._manifest)
+        manifest = _manifest_of(folder, allow_incomplete=allow_incomplete)
+        _check_sizes(folder, manifest)
+        self._tables = _tables_of(folder, manifest)
         self._order: MessageOrder | None = None
 
     def close(self) -> None:
@@ -92,7 +95,7 @@ class ExportFolder:
         return {role for record in records if isinstance(role := record.get("role"), str) and role}
 
     def _table(self, kind: Kind) -> Callable[[], Iterable[bytes]]:
-        return lambda: read_records(self._tables[kind], kind)
+        return lambda: read_table(self._tables[kind], kind)
 
     def _messages(self) -> Iterator[bytes]:
         return self._sorted().records()
@@ -102,23 +105,16 @@ class ExportFolder:
 
     def _sorted(self) -> MessageOrder:
         if self._order is None:
-            files = message_files(self._folder, self._manifest)
-            self._order = MessageOrder(raw for path in files for raw in read_records(path, "messages"))
+            self._order = MessageOrder(read_raw(self._folder))
         return self._order
 
 
-def message_files(folder: Path, manifest: Manifest) -> list[Path]:
-    """Return the files of messages; `RequestInvalidError` for one that is not as the manifest says."""
-    paths = []
+def _check_sizes(folder: Path, manifest: Manifest) -> None:
+    """Refuse files of messages that are not as the manifest says, by their sizes."""
     for entry in manifest.files:
-        path = folder / entry.name
-        if not path.resolve().is_relative_to(folder.resolve()):
-            raise RequestInvalidError(f"{folder}: {entry.name!r} leads out of the folder")
+        path = path_inside(folder, entry.name)
         if not path.is_file() or path.stat().st_size != entry.bytes:
             raise _changed(path, folder)
-        if entry.role == "part":
-            paths.append(path)
-    return paths
 
 
 def _manifest_of(folder: Path, *, allow_incomplete: bool) -> Manifest:

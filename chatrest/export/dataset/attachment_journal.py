@@ -77,7 +77,7 @@ class AttachmentJournal:
         self._path = path
         self._lock = threading.RLock()
         if path.is_symlink():
-            raise ChatRestError(f"{path} leads elsewhere: it is not a file of this export")
+            raise ChatRestError(f"{path} is a symbolic link, and may lead out of the folder; remove it")
         with self._errors():
             self._db = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
             try:

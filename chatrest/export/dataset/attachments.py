@@ -209,9 +209,9 @@ class AttachmentRun:
 
 
 def make_folder(disk: Disk, folder: Path) -> None:
-    """Make a folder whose name survives a loss of power; `ChatRestError` for one that leads elsewhere."""
+    """Make a folder whose name survives a loss of power; `ChatRestError` for a symbolic link."""
     if folder.is_symlink():
-        raise ChatRestError(f"{folder} leads elsewhere: it is not a folder of this export")
+        raise ChatRestError(f"{folder} is a symbolic link, and may lead out of the folder; remove it")
     if not folder.exists():
         folder.mkdir(exist_ok=True)
         sync_folder(disk, folder.parent)

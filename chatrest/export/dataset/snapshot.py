@@ -23,6 +23,7 @@ from typing import Final, NamedTuple, final
 from ...errors import ChatRestError
 from ...session import AsyncSession
 from ..disk import Disk, sync_folder
+from ..file_names import path_inside
 from ..in_thread import in_thread
 from ..manifest import TableEntry
 from ..plan import Plan
@@ -66,15 +67,12 @@ class TableFolder(NamedTuple):
 def table_path(folder: Path, name: str) -> Path:
     """Return the path of a table's file in the folder of an export.
 
-    Raises `ChatRestError` for a name that no export writes, and for one that leads elsewhere: a folder may
-    come from somebody else.
+    Raises `ChatRestError` for a name that no export writes, and for one that leads out of the folder, which
+    may come from somebody else.
     """
-    path = folder / name
-    if not _NAME.fullmatch(name) or path.is_symlink() or path.parent.is_symlink():
-        raise ChatRestError(
-            f"{folder}: {name!r} is not the file of a table: it is damaged, or leads elsewhere"
-        )
-    return path
+    if not _NAME.fullmatch(name):
+        raise ChatRestError(f"{folder}: {name!r} is not the name of a table's file")
+    return path_inside(folder, name)
 
 
 def new_path(path: Path) -> Path:

@@ -12,7 +12,7 @@ from ...errors import ChatRestError
 from ..manifest import Manifest, TableEntry
 from ..verify.verify_result import Problem
 from .snapshot import file_hash, new_path, table_path
-from .table_reading import read_records
+from .table_reading import read_table
 from .tables import ATTACHMENTS
 
 _FILE: Final = re.compile(r"files/[0-9a-f]{2}/[0-9a-f]{64}(\.[a-z0-9]{1,10})?", re.ASCII)
@@ -74,7 +74,7 @@ def _is_entry(path: Path, entry: TableEntry) -> bool:
 def _check_attachments(folder: Path, entry: TableEntry, remedy: str) -> Iterator[Problem]:
     """Yield a problem for each file of the table `attachments` that is not as its row says."""
     table, checked = find_table(folder, entry), set[str]()
-    for raw in read_records(table, ATTACHMENTS) if table is not None else ():
+    for raw in read_table(table, ATTACHMENTS) if table is not None else ():
         row = msgspec.json.decode(raw, type=_Attachment)
         if row.state != "stored" or row.file in checked:
             continue
