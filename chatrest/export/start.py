@@ -87,7 +87,8 @@ async def export(
         )
         with archive:
             run = Run(session, archive, shown, workers=workers, recheck=recheck, now=now)
-            dataset = await in_thread(lambda: Dataset(archive, tables, limits, now=now))
+            rechecks = recheck is not None
+            dataset = await in_thread(lambda: Dataset(archive, tables, limits, rechecks=rechecks, now=now))
 
             def end() -> tuple[int, int]:
                 return int(now()), _sent(session) - sent

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple, TypeAlias, final
 
 from ...errors import ChatRestError
+from ..id_set import IdSet
 from .attachment_links import Link
 
 NAME: Final = "journal.sqlite"
@@ -31,6 +32,7 @@ _SCHEMA: Final = (
         path TEXT NOT NULL, name TEXT, mime_type TEXT, extension TEXT, state TEXT NOT NULL DEFAULT 'new',
         file TEXT, bytes INTEGER, sha256 TEXT, error TEXT, checked_at INTEGER,
         PRIMARY KEY(message, position))""",
+    "CREATE TABLE searched(ids BLOB NOT NULL)",
     "CREATE INDEX by_state ON attachments(state)",
     "CREATE INDEX by_path ON attachments(path)",
     f"PRAGMA application_id={_APPLICATION}",
@@ -149,6 +151,20 @@ class AttachmentJournal:
         """Note that a stored file is not there: it is fetched again."""
         with self._errors():
             self._db.execute("UPDATE attachments SET state = 'new' WHERE rowid = ?", (number,))
+
+    def searched(self) -> IdSet:
+        """Return the ids of the messages whose links are here; none where that is damaged."""
+        rows = self._rows("SELECT ids FROM searched")
+        try:
+            return IdSet.from_bytes(rows[0][0]) if rows else IdSet()
+        except (ValueError, TypeError):
+            return IdSet()
+
+    def set_searched(self, ids: IdSet) -> None:
+        """Note the ids of the messages whose links are here."""
+        with self._errors(), self._transaction():
+            self._db.execute("DELETE FROM searched")
+            self._db.execute("INSERT INTO searched VALUES(?)", (ids.to_bytes(),))
 
     def counts(self) -> dict[str, int]:
         """Return the count of links by their state."""

@@ -6,8 +6,8 @@ stored messages → links in the journal → each file: fetched, synced, renamed
 
 - `files/ab/abcd….jpg`: a file is named by the SHA-256 of its content, so one that many messages link to is
   there once. The table `attachments` says which message and position has which file.
-- After the messages, which are never held up. All stored messages are looked through in each run, so those
-  that were edited, or came before attachments were asked for, are not missed.
+- After the messages, which are never held up. The messages that are new since the last run are looked
+  through, and all of them after a recheck, which may have brought new versions.
 - A file that fails is noted and tried again by the next run. After many failures in a row the rest is left
   to the next run: a server that is down is not asked for each of its files.
 """
@@ -25,13 +25,17 @@ from msgspec import Struct
 
 from ...core.arguments import check, check_count
 from ...core.hosts import is_loopback
+from ...core.rows import Row
 from ...errors import ChatRestError
 from ...session import AsyncSession
 from ..disk import Disk, sync_folder
+from ..id_set import IdSet
 from ..in_thread import in_thread
 from ..manifest import TableEntry
+from ..message_ids import number
 from ..report import AttachmentCounts
 from ..sink import Sink
+from ..workspace import LAST
 from .attachment_journal import NAME, AttachmentJournal, Fetched
 from .attachment_links import Link, links_of, stored_name
 from .downloads import AddressRefusedError, Download, Downloader, DownloadError, GoneError, TooLargeError
@@ -97,13 +101,20 @@ class AttachmentRun:
     def __exit__(self, *_: object) -> None:
         self._journal.close()
 
-    async def fetch(self, session: AsyncSession, sink: Sink) -> tuple[TableEntry, AttachmentCounts]:
+    def forget_searched(self) -> None:
+        """Let the next search go through all messages: some of them are about to change."""
+        self._journal.set_searched(IdSet())
+
+    async def fetch(
+        self, session: AsyncSession, sink: Sink, *, is_settled: bool = True
+    ) -> tuple[TableEntry, AttachmentCounts]:
         """Fetch what the stored messages link to; return the table of all links, and the counts.
 
-        Costs a request a file, none of them with the app's key. Raises OSError where the disk fails.
+        Costs a request a file, none of them with the app's key. `is_settled` is False where messages may
+        still change, as a recheck is not done. Raises OSError where the disk fails.
         """
         await in_thread(self._recover)
-        await self._add_links(sink)
+        await self._add_links(sink, is_settled=is_settled)
         local = self._options.allow_private or _is_local(session)
         names = count()
         async with Downloader(self._place.disk, max_bytes=self._options.max_bytes, local=local) as downloader:
@@ -130,10 +141,16 @@ class AttachmentRun:
             if not path.is_file() or path.stat().st_size != stored.bytes:
                 self._journal.reset(stored.number)
 
-    async def _add_links(self, sink: Sink) -> None:
-        raws = (bytes(stored.row.raw) for stored in sink.scan())
+    async def _add_links(self, sink: Sink, *, is_settled: bool) -> None:
+        written = await in_thread(sink.written_ids)
+        new = written - await in_thread(self._journal.searched)
+        # Where nothing is new, this reads the messages alone that have no number.
+        rows = sink.scan(new.first, new.last) if new else sink.scan(LAST, LAST)
+        raws = (bytes(row.raw) for row, _ in rows if _is_among(row, new))
         while await in_thread(partial(self._add_some, raws)):
             pass
+        if is_settled:
+            await in_thread(partial(self._journal.set_searched, written))
 
     def _add_some(self, raws: Iterator[bytes]) -> bool:
         """Add the links of some messages; False where there are no more."""
@@ -206,6 +223,12 @@ class AttachmentRun:
         for state, links in counts.items():
             setattr(self._counts, "pending" if state == "new" else state, links)
         return self._counts
+
+
+def _is_among(row: Row, ids: IdSet) -> bool:
+    """Return True for a row of one of these ids, and for one whose id is no number."""
+    key = number(row.id)
+    return key is None or key in ids
 
 
 def make_folder(disk: Disk, folder: Path) -> None:

@@ -36,7 +36,7 @@ class Dataset:
     """The tables and attachments of one run over an open archive. Its methods block, but for `add`.
 
     `tables` are added to those that earlier runs were asked for, and `attachments` replace their limits.
-    Finishes what a killed run has left.
+    Finishes what a killed run has left. `rechecks`: this run may change messages that are stored.
     """
 
     def __init__(
@@ -45,6 +45,7 @@ class Dataset:
         tables: tuple[Table, ...] = (),
         attachments: AttachmentOptions | None = None,
         *,
+        rechecks: bool = False,
         now: Callable[[], float] = time.time,
     ) -> None:
         meta = archive.journal
@@ -58,6 +59,9 @@ class Dataset:
         self._place = TableFolder(archive.folder, archive.plan, archive.disk)
         self._now = now
         self._new: dict[str, TableEntry] = {}
+        if self._attachments is not None and rechecks:
+            with AttachmentRun(self._place, self._attachments) as run:
+                run.forget_searched()
         self._old = {entry.table: entry for entry in tables_of(archive.folder)}
         recover(self._place, self._old.values())
 
@@ -92,7 +96,10 @@ class Dataset:
         await self._publish(save)
         run = await in_thread(lambda: AttachmentRun(self._place, options, self._now))
         with run:
-            entry, report.attachments = await run.fetch(session, self._archive.sink)
+            if report.changed:
+                await in_thread(run.forget_searched)
+            is_settled = not self._archive.journal.rechecks()
+            entry, report.attachments = await run.fetch(session, self._archive.sink, is_settled=is_settled)
         self._new[entry.table] = entry
         report.reasons = [*reasons, *_reasons(report.attachments)]
         report.complete = complete and report.reasons == reasons

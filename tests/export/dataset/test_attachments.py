@@ -11,9 +11,12 @@ import pytest
 from chatrest import AsyncSession, ChatRestError
 from chatrest.emulator import Emulator
 from chatrest.export import AttachmentCounts, AttachmentOptions, Plan, Report, export
+from chatrest.export.dataset import attachments
+from chatrest.export.dataset.attachment_links import links_of
 from chatrest.export.dataset.table_check import check_tables
 from chatrest.export.disk import Disk
 from chatrest.export.manifest import NAME as MANIFEST, read
+from tests.exporting import put_record
 from tests.faulty import no_wait
 
 from .file_server import FileServer, file_server
@@ -138,6 +141,35 @@ async def test_one_address_of_many_messages_is_fetched_once(
     report = await attach(session, out, concurrency=1)
     assert files.paths == ["/a"]
     assert counts(report).stored == 5
+
+
+async def test_attachments_of_an_edited_message_are_fetched_after_a_recheck(
+    session: AsyncSession, emulator: Emulator, files: FileServer, out: Path
+) -> None:
+    files.files = {"/a": b"one", "/b": b"two"}
+    message = send(emulator, files.url("/a"))
+    await attach(session, out)
+    [raw] = emulator.store.records([int(message)])
+    edited = json.loads(raw) | {"editedAt": 1_600_000_000, "updatedAt": 2_000_000_000}
+    edited["data"]["attachments"] = [{"url": files.url("/b")}]
+    put_record(emulator.store, int(message), json.dumps(edited).encode())
+    report = await export(session, out, recheck=10**9)
+    assert report.changed == 1
+    assert files.paths == ["/a", "/b"]
+    assert [(row["url"], row["state"]) for row in rows(out)] == [(files.url("/b"), "stored")]
+
+
+async def test_a_run_looks_through_the_messages_that_are_new(
+    session: AsyncSession, emulator: Emulator, files: FileServer, out: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files.files = {f"/{n}": b"x" for n in range(4)}
+    searched: list[bytes] = []
+    monkeypatch.setattr(attachments, "links_of", lambda raw: searched.append(raw) or links_of(raw))
+    for count, path in enumerate(files.files, start=1):
+        send(emulator, files.url(path))
+        report = await attach(session, out)
+        assert counts(report).stored == count
+    assert len(searched) == 4
 
 
 # ── failures and bounds ──
