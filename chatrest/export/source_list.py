@@ -46,6 +46,11 @@ class SourceList:
             for number in by_time:
                 journal.set_by_time(number)
         self._archive.look_again(returned)
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Read the states of the sources from the journal again."""
+        journal = self._archive.journal
         self.known = [each for each in journal.sources() if each.asked and each.state != "deleted_user"]
         for each in self.known:
             self.rules.add(each.source)
