@@ -8,10 +8,9 @@ from typing import Any
 
 from msgspec import structs
 
-from chatrest.export import VerifyResult, verify
-from chatrest.export.journal import NAME as JOURNAL
-from chatrest.export.manifest import NAME as MANIFEST, PartEntry, _encoded
-from chatrest.export.verify.verify_result import Problem
+from chatrest.export import Problem, VerifyResult, verify
+from chatrest.export.journal import NAME as JOURNAL, JournalReader
+from chatrest.export.manifest import NAME as MANIFEST, FileEntry, encode
 from tests.exporting import GROUPS, manifest_of
 
 PLANS: dict[str, dict[str, Any]] = {
@@ -21,51 +20,86 @@ PLANS: dict[str, dict[str, Any]] = {
     "parquet": {"format": "parquet"},
     "sqlite": {"format": "sqlite"},
 }
-GROWN = ["plain", "gzip", "zstd"]
+GROWING = ["plain", "gzip", "zstd"]
+"""The plans whose files grow by blocks."""
 MIXED: dict[str, Any] = {"all_users": True, "groups": GROUPS, "pairs": (("ann", "bob"),)}
 COUNT = 280
 
 
-def told(verdict: VerifyResult) -> list[tuple[str, str]]:
-    """Return the kind and file of each problem."""
-    assert verdict.ok == (not verdict.problems)
-    return [(problem.kind, problem.where) for problem in verdict.problems]
+# ── the result ──
 
 
-def the_problem(out: Path) -> Problem:
+def places_of(result: VerifyResult) -> list[tuple[str, str]]:
+    """Return the kind and place of each problem."""
+    assert result.ok == (not result.problems)
+    return [(problem.kind, problem.place) for problem in result.problems]
+
+
+def only_problem(out: Path) -> Problem:
     """Return the only problem of an export."""
-    verdict = verify(out)
-    [problem] = verdict.problems
-    assert not verdict.ok
+    result = verify(out)
+    [problem] = result.problems
+    assert not result.ok
     return problem
 
 
-def claim(out: Path, **changed: Any) -> None:
-    """Change the manifest and update its checksum."""
-    (out / MANIFEST).write_bytes(_encoded(structs.replace(manifest_of(out), **changed)))
+# ── the manifest ──
 
 
-def claim_part(out: Path, part: str, /, **changed: Any) -> None:
-    """Change the entry of a part in the manifest."""
-    parts = [
-        structs.replace(entry, **changed) if entry.name == part else entry for entry in manifest_of(out).parts
+def change_manifest(out: Path, **changes: Any) -> None:
+    """Change the manifest, and give it the checksum of its content."""
+    (out / MANIFEST).write_bytes(encode(structs.replace(manifest_of(out), **changes)))
+
+
+def change_entry(out: Path, name: str, /, **changes: Any) -> None:
+    """Change the entry of a file in the manifest."""
+    files = [
+        structs.replace(entry, **changes) if entry.name == name else entry for entry in manifest_of(out).files
     ]
-    claim(out, parts=parts)
+    change_manifest(out, files=files)
 
 
-def rehashed(path: Path, blocks: list[bytes], rows: list[int]) -> dict[str, Any]:
+def largest_entry(out: Path) -> FileEntry:
+    """Return the entry of the file with messages that has most blocks, and of these most bytes."""
+    entries = [entry for entry in manifest_of(out).files if entry.role == "part"]
+    return max(entries, key=lambda entry: (len(entry.blocks), entry.bytes))
+
+
+# ── the journal ──
+
+
+def change_journal(out: Path, sql: str, *values: Any) -> int:
+    """Execute a statement on the journal; returns how many rows it has changed."""
+    with closing(sqlite3.connect(out / JOURNAL)) as db, db:
+        return db.execute(sql, values).rowcount
+
+
+def vouch_for_journal(out: Path) -> None:
+    """Give the manifest the hash of the journal's rows as they are."""
+    with JournalReader.open(out / JOURNAL) as journal:
+        change_manifest(out, journal_facts=journal.facts())
+
+
+# ── files ──
+
+
+def write_blocks(path: Path, blocks: list[bytes], messages: list[int]) -> dict[str, Any]:
     """Write blocks to `path`, and return matching members for its entry in the manifest."""
     path.write_bytes(b"".join(blocks))
     hashes = [hashlib.sha256(block) for block in blocks]
     return {
         "bytes": sum(map(len, blocks)),
-        "messages": sum(rows),
+        "messages": sum(messages),
         "sha256": hashlib.sha256(b"".join(each.digest() for each in hashes)).hexdigest(),
-        "blocks": [(len(f), n, h.hexdigest()) for f, n, h in zip(blocks, rows, hashes, strict=True)],
+        "blocks": [
+            (len(block), count, each.hexdigest())
+            for block, count, each in zip(blocks, messages, hashes, strict=True)
+        ],
     }
 
 
-def frames_of(out: Path, entry: PartEntry) -> list[bytes]:
+def blocks_of(out: Path, entry: FileEntry) -> list[bytes]:
+    """Return the bytes of each block of a file."""
     data, blocks = (out / entry.name).read_bytes(), list[bytes]()
     for size, _, _ in entry.blocks:
         blocks.append(data[:size])
@@ -73,15 +107,9 @@ def frames_of(out: Path, entry: PartEntry) -> list[bytes]:
     return blocks
 
 
-def largest(out: Path) -> PartEntry:
-    return max(
-        (entry for entry in manifest_of(out).parts if entry.role == "part"), key=lambda e: len(e.blocks)
-    )
-
-
-def cut_journal(out: Path, sql: str, *values: Any) -> int:
-    with closing(sqlite3.connect(out / JOURNAL)) as db, db:
-        return db.execute(sql, values).rowcount
+def contents_of(out: Path) -> dict[str, bytes]:
+    """Return the content of every file of the folder."""
+    return {path.relative_to(out).as_posix(): path.read_bytes() for path in out.rglob("*") if path.is_file()}
 
 
 class flipped:  # noqa: N801
@@ -99,7 +127,3 @@ class flipped:  # noqa: N801
 
     def __exit__(self, *exc: object) -> None:
         self.__enter__()
-
-
-def largest_file(out: Path) -> Path:
-    return max(out.glob("*.ndjson"), key=lambda path: path.stat().st_size)

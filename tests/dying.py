@@ -16,8 +16,8 @@ import pytest
 
 from chatrest import AsyncSession
 from chatrest.export import Plan, Report, export
-from chatrest.export.journal import schema
 from chatrest.export.disk import Disk
+from chatrest.export.journal import schema
 
 
 class ProcessDeath(BaseException):
@@ -122,11 +122,11 @@ class ForgetfulFate(Fate):
         if keeps_sizes and self.out.exists():
             self.see_names()
         for name, inode in self.names.items():
-            if not name.startswith(journal.NAME):
+            if not name.startswith(schema.NAME):
                 data = self.bytes.get(inode, b"")
                 size = (self.out / name).stat().st_size if keeps_sizes else len(data)
                 (self.grave / name).write_bytes(data[:size].ljust(size, b"\0"))
-        for path in self.out.glob(f"{journal.NAME}*"):
+        for path in self.out.glob(f"{schema.NAME}*"):
             shutil.copy(path, self.grave / path.name)
 
 

@@ -26,11 +26,12 @@ PROBLEMS_SHOWN: Final = 20
 @click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON object.")
 @click.option("--quiet", "-q", is_flag=True, help="Print nothing if the export is complete and undamaged.")
 def verify(out: Path, as_json: bool, quiet: bool) -> None:
-    """Check the export in the folder OUT: reads all files and compares them with the manifest.
+    """Check the export in the folder OUT: reads all files and compares them with the manifest and journal.
 
     Checks every checksum and record, that no message is missing or stored twice, and that no source has a
     gap. It needs neither network nor credentials, and changes nothing. Exit status: 0 the export is complete
-    and undamaged, 1 it is not. Each problem is a line on standard error that says how to repair it.
+    and undamaged, 1 it is not. Each problem is a line on standard error that says what can safely be done.
+    With --json they are members of one object on standard output: kind, place, text and remedy.
 
     \b
     Examples:
@@ -40,16 +41,17 @@ def verify(out: Path, as_json: bool, quiet: bool) -> None:
     from ..export import verify as verify_export  # imports aiohttp, which a help text does not need
 
     with _bar(quiet=quiet) as progress:
-        verdict = verify_export(out, progress=progress)
-    for finding in [*verdict.problems[:PROBLEMS_SHOWN], *verdict.notes[:PROBLEMS_SHOWN]]:
-        streams.warn(str(finding))
+        result = verify_export(out, progress=progress)
     if as_json:
-        members = {"export": str(out), **structs.asdict(verdict), "count": verdict.count}
+        members = {"export": str(out), **structs.asdict(result), "count": result.count}
         streams.write(msgspec.json.encode(members) + b"\n")
-    if not verdict.ok:
-        raise ChatRestError(_failure_text(out, verdict))
+    else:
+        for each in [*result.problems[:PROBLEMS_SHOWN], *result.notes[:PROBLEMS_SHOWN]]:
+            streams.warn(str(each))
+    if not result.ok:
+        raise ChatRestError(_failure_text(out, result))
     if not quiet and not as_json:
-        streams.write("".join(f"{line}\n" for line in _summary(verdict)).encode())
+        streams.write("".join(f"{line}\n" for line in _summary(result)).encode())
 
 
 @contextmanager
@@ -67,16 +69,16 @@ def _bar(*, quiet: bool) -> Iterator[Progress]:
         yield lambda done, total: bar.update(task, completed=done, total=total)
 
 
-def _failure_text(out: Path, verdict: "VerifyResult") -> str:
-    more = verdict.count - PROBLEMS_SHOWN
+def _failure_text(out: Path, result: "VerifyResult") -> str:
+    more = result.count - PROBLEMS_SHOWN
     hidden = f", of which {more:,} are not shown" if more > 0 else ""
-    problems = "1 problem" if verdict.count == 1 else f"{verdict.count:,} problems{hidden}"
-    return f"{out} is damaged or not complete: {problems}; {verdict.messages:,} messages are undamaged"
+    problems = "1 problem" if result.count == 1 else f"{result.count:,} problems{hidden}"
+    return f"{out} is damaged or not complete: {problems}; {result.messages:,} messages are undamaged"
 
 
-def _summary(verdict: "VerifyResult") -> Iterator[str]:
-    id_range = f", ids {verdict.first} to {verdict.last}" if verdict.first is not None else ""
-    yield f"{verdict.messages:,} messages{id_range}"
-    end = "" if verdict.until is None else f" up to id {verdict.until}"
-    files = "1 file" if verdict.parts == 1 else f"{verdict.parts:,} files"
-    yield f"{files}, {verdict.bytes:,} bytes, {verdict.hashes:,} hashes: all correct, and complete{end}"
+def _summary(result: "VerifyResult") -> Iterator[str]:
+    id_range = f", ids {result.first} to {result.last}" if result.first is not None else ""
+    yield f"{result.messages:,} messages{id_range}"
+    end = "" if result.until is None else f" up to id {result.until}"
+    files = "1 file" if result.files == 1 else f"{result.files:,} files"
+    yield f"{files}, {result.bytes:,} bytes, {result.hashes:,} hashes: all correct, and complete{end}"

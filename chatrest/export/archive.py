@@ -7,14 +7,13 @@ time.
 """
 
 import errno
-import os
 import sqlite3
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import Final, Literal, Self, TypeAlias, final
+from typing import Literal, Self, TypeAlias, final
 
 from msgspec import Struct
 
@@ -22,11 +21,12 @@ from ..core.endpoint import Pairs
 from ..core.rows import Row
 from ..errors import RequestInvalidError
 from . import journal as journals
-from .disk import Disk, OpenFiles, sync_folder
+from .disk import Disk, OpenFiles
 from .file_names import DATABASE
 from .id_set import IdSet
 from .journal import DeletedId, Journal
 from .message_ids import PageIds, ids_of, key_of, number
+from .opening import begin_generation, check_folder, claim_folder
 from .ownership import Source
 from .plan import Plan
 from .plan_difference import difference
@@ -76,9 +76,6 @@ class CommitStats(Struct):
     changed: int = 0
 
 
-MANIFEST: Final = "manifest.json"
-
-
 @final
 class Archive:
     """The folder of an export, open for writing; used with `with`.
@@ -106,11 +103,12 @@ class Archive:
         self.before_change: Callable[[], None] = lambda: None
         """Called before the first commit of this run."""
         check_installed(plan or Plan())
-        claim(folder, self.disk)
+        claim_folder(folder, self.disk)
         begin = {"app": app_id, "plan": (plan or Plan()).encoded().decode()}
         self.journal: Journal = Journal(folder / journals.NAME, begin)
         self._files = OpenFiles(self.disk)
         try:
+            begin_generation(self.journal, check_folder(folder, self.journal))
             if plan is not None and not self.journal.sources():  # nothing was asked for yet
                 self._begin_anew(plan)
             self.plan: Plan = agreed(folder, {name: self.journal[name] for name in begin}, plan, app_id)
@@ -198,19 +196,12 @@ class Archive:
         with self._lock:
             return IdSet() if self.index is None else self.index.since(since)
 
-    def note_deleted(self, source: int, ids: Iterable[int | str], now: int, *, missing: bool = False) -> int:
-        """Note ids that no source shows any more, and with `missing` that are not on disk either.
-
-        Returns how many of them were not noted before.
-        """
-        ids = list(ids)
-        if not ids:
-            return 0
-        with self._guarded(), self.journal.transaction():
-            known = len(self.journal.deleted(missing=missing))
-            self.journal.mark_deleted(source, ids, now, missing=missing)
-            self._load_deleted()
-            return len(self.journal.deleted(missing=missing)) - known
+    def note_deleted(self, source: int, ids: Iterable[int | str], now: int, *, missing: bool = False) -> None:
+        """Note ids that no source shows any more, and with `missing` that are not on disk either."""
+        if ids := list(ids):
+            with self._guarded(), self.journal.transaction():
+                self.journal.mark_deleted(source, ids, now, missing=missing)
+                self._load_deleted()
 
     def look_again(self, sources: Iterable[int]) -> None:
         """Forget that messages are missing which sources have seen: they may show them again."""
@@ -402,25 +393,3 @@ def agreed(folder: Path, kept: Mapping[str, str | None], plan: Plan | None, app_
             "plan, no plan at all to go on with the folder's own, or another folder"
         )
     return stored
-
-
-def claim(folder: Path, disk: Disk | None = None) -> None:
-    """Makes the folder; refuses one that holds something else, or an export that cannot go on."""
-    if folder.exists() and not folder.is_dir():
-        raise RequestInvalidError(f"{folder} is no folder: choose another")
-    if not folder.exists():
-        folder.mkdir(parents=True)
-        sync_folder(disk or Disk(), folder.parent)
-    if not os.access(folder, os.W_OK | os.X_OK):
-        raise PermissionError(errno.EACCES, "it cannot be written to", str(folder))
-    if (folder / journals.NAME).exists():
-        return
-    if (folder / MANIFEST).exists():
-        raise RequestInvalidError(
-            f"{folder} holds an export whose {journals.NAME} is lost: it can be verified, and kept, but not "
-            "gone on with; export into another folder"
-        )
-    if any(not path.name.startswith(".") for path in folder.iterdir()):
-        raise RequestInvalidError(
-            f"{folder} holds something else than an export, and is not touched: choose another folder"
-        )

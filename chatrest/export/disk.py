@@ -1,4 +1,4 @@
-"""What an export asks of the file system: few calls, in one place, and a bounded number of open files.
+"""The file system as an export uses it: few calls, in one place, and a bounded number of open files.
 
 A test puts its own in the place of it, and lets any call fail, or be the process's last.
 """
@@ -10,32 +10,36 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final, final
 
-_REMOVED: Final = "it was removed or replaced while it was being written"
-MOST_OPEN: Final = 64
+from .file_names import DAMAGED, path_inside
+
+MAX_OPEN: Final = 64
 """Files that are kept open at once."""
+_CHUNK: Final = 1 << 20
+_NO_LINK: Final = getattr(os, "O_NOFOLLOW", 0)
+_REMOVED: Final = "it was removed or replaced while it was being written"
 
 
 class Disk:
     """The real one. Raises OSError, with the file's name."""
 
-    def write(self, file: int, at: int, data: bytes) -> int:
-        """Writes some of `data` at a place; how much."""
-        return os.pwrite(file, data, at)
+    def write(self, file: int, position: int, data: bytes) -> int:
+        """Write `data` at a position of an open file; return how many bytes were written."""
+        return os.pwrite(file, data, position)
 
     def sync(self, file: int) -> None:
-        """What was written survives a loss of power."""
+        """Let what was written survive a loss of power."""
         os.fsync(file)
 
     def truncate(self, path: Path, size: int) -> None:
-        """Cuts a file to its first `size` bytes."""
+        """Cut a file to its first `size` bytes."""
         os.truncate(path, size)
 
     def replace(self, old: Path, new: Path) -> None:
-        """Renames, in one moment, over what is there."""
+        """Rename, in one moment, over what is there."""
         old.replace(new)
 
     def remove(self, path: Path) -> None:
-        """Removes a file; fine where there is none."""
+        """Remove a file; fine where there is none."""
         path.unlink(missing_ok=True)
 
 
@@ -43,32 +47,32 @@ class Disk:
 class OpenFiles:
     """Files that are being written; the ones that were not used for longest are closed."""
 
-    def __init__(self, disk: Disk, most: int = MOST_OPEN) -> None:
+    def __init__(self, disk: Disk, most: int = MAX_OPEN) -> None:
         self._disk = disk
         self._most = most
         self._open: OrderedDict[Path, int] = OrderedDict()
         self._dirty: set[Path] = set()
         self._folders: set[Path] = set()
 
-    def write(self, path: Path, at: int, data: bytes) -> None:
-        """Writes all of `data` at a place of a file, which is made where there is none."""
-        file = self._file(path, at)
+    def write(self, path: Path, position: int, data: bytes) -> None:
+        """Write all of `data` at a position of a file, which is made where there is none."""
+        file = self._file(path, position)
         self._dirty.add(path)
-        left = memoryview(data)
+        rest = memoryview(data)
         with named(path):
-            while left:
-                done = self._disk.write(file, at, left)  # type: ignore[arg-type]
-                left, at = left[done:], at + done
+            while rest:
+                size = self._disk.write(file, position, rest)  # type: ignore[arg-type]
+                rest, position = rest[size:], position + size
 
     def clear(self, path: Path) -> None:
-        """Empties a file, if there is one."""
-        self.rollback(path)
+        """Empty a file, if there is one."""
+        self.release(path)
         if path.exists():
             self._disk.truncate(path, 0)
 
     def cut(self, path: Path, size: int) -> None:
-        """Takes back what was written behind a file's committed end, as far as that can be done now."""
-        self.rollback(path)
+        """Take back what was written behind a file's committed end, as far as that can be done now."""
+        self.release(path)
         with suppress(OSError):
             if not size:
                 self._disk.remove(path)
@@ -76,41 +80,43 @@ class OpenFiles:
                 self._disk.truncate(path, size)
 
     def sync(self) -> None:
-        """All that was written, and the names of new files, survive a loss of power."""
+        """Let all that was written, and the names of new files, survive a loss of power."""
         for path in list(self._dirty):
-            self._synced(path)
+            self._sync(path)
         for folder in self._folders:
             sync_folder(self._disk, folder)
         self._folders.clear()
 
-    def rollback(self, path: Path) -> None:
-        """Closes a file, if it is open, without more ado: it is to be cut, renamed or removed."""
+    def release(self, path: Path) -> None:
+        """Close a file, if it is open, without a sync: it is to be cut, renamed or removed."""
         self._dirty.discard(path)
         if (file := self._open.pop(path, None)) is not None:
             os.close(file)
 
     def close(self) -> None:
-        """Closes every file; what was not synced may be lost."""
+        """Close every file; what was not synced may be lost."""
         for path in list(self._open):
-            self.rollback(path)
+            self.release(path)
 
-    def _file(self, path: Path, at: int) -> int:
+    def _file(self, path: Path, size: int) -> int:
+        """Return an open file, opened where it is not; OSError where it has fewer bytes than it must have."""
         if path in self._open:
             self._open.move_to_end(path)
             return self._open[path]
         while len(self._open) >= self._most:
             oldest = next(iter(self._open))
-            self._synced(oldest)
-            self.rollback(oldest)
+            self._sync(oldest)
+            self.release(oldest)
         if not path.exists():
             self._folders.add(path.parent)
         with named(path):
-            file = self._open[path] = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
-        if os.fstat(file).st_size < at:  # what was in front of it is not there any more
+            flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | _NO_LINK
+            file = self._open[path] = os.open(path, flags, 0o644)
+        if os.fstat(file).st_size < size:
             raise FileNotFoundError(errno.ENOENT, _REMOVED, str(path))
         return file
 
-    def _synced(self, path: Path) -> None:
+    def _sync(self, path: Path) -> None:
         if path in self._dirty:
             with named(path):
                 self._disk.sync(self._open[path])
@@ -121,15 +127,15 @@ class OpenFiles:
 def check_in_place(path: Path, status: os.stat_result) -> None:
     """Raise OSError where the file of this status is not the one at its path: it was removed, or replaced."""
     try:
-        there = path.stat()
+        present = path.stat()
     except FileNotFoundError:
         raise FileNotFoundError(errno.ENOENT, _REMOVED, str(path)) from None
-    if (there.st_dev, there.st_ino) != (status.st_dev, status.st_ino):
+    if (present.st_dev, present.st_ino) != (status.st_dev, status.st_ino):
         raise FileNotFoundError(errno.ENOENT, _REMOVED, str(path))
 
 
 class named:  # noqa: N801, read as a word: `with named(path)`
-    """Gives an OSError the name of its file, where the call knew only a number."""
+    """Give an OSError the name of its file, where the call knew only a number."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -143,7 +149,7 @@ class named:  # noqa: N801, read as a word: `with named(path)`
 
 
 def sync_folder(disk: Disk, folder: Path) -> None:
-    """Names of files in `folder` survive a loss of power, where the system can do that."""
+    """Let the names of files in `folder` survive a loss of power, where the system can do that."""
     with suppress(PermissionError):  # a system that opens no folders
         file = os.open(folder, os.O_RDONLY)
         try:
@@ -151,3 +157,45 @@ def sync_folder(disk: Disk, folder: Path) -> None:
                 disk.sync(file)
         finally:
             os.close(file)
+
+
+def make_folder(disk: Disk, folder: Path) -> None:
+    """Make a folder, with those that it is in; their names survive a loss of power."""
+    if not folder.exists():
+        make_folder(disk, folder.parent)
+        folder.mkdir(exist_ok=True)
+        sync_folder(disk, folder.parent)
+
+
+def set_aside(disk: Disk, folder: Path, name: str) -> Path:
+    """Move a file of an export to the folder `damaged`, as `NAME.damaged-1`; return its new path.
+
+    There, no program that reads the folder of messages meets it. Nothing is overwritten.
+    """
+    old, new = path_inside(folder, name), _free_aside(folder, name)
+    make_folder(disk, new.parent)
+    disk.replace(old, new)
+    sync_folder(disk, new.parent)
+    sync_folder(disk, old.parent)
+    return new
+
+
+def copy_aside(files: OpenFiles, disk: Disk, folder: Path, name: str) -> Path:
+    """Copy a file that is to be cut to where `set_aside` would move it; return the copy's path."""
+    old, new = path_inside(folder, name), _free_aside(folder, name)
+    make_folder(disk, new.parent)
+    position = 0
+    with old.open("rb") as file:
+        while chunk := file.read(_CHUNK):
+            files.write(new, position, chunk)
+            position += len(chunk)
+    files.sync()
+    files.release(new)
+    return new
+
+
+def _free_aside(folder: Path, name: str) -> Path:
+    count = 1
+    while (path := path_inside(folder, f"{DAMAGED}/{name}.damaged-{count}")).exists():
+        count += 1
+    return path

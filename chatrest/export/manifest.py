@@ -1,34 +1,48 @@
-"""The manifest: what an export says of itself, so that anybody can check it.
+"""The manifest: the export's own description of itself, so that anybody can check it.
 
-`manifest.json` is written anew, in one moment, when a run begins and when it ends. It calls an export
-complete only where every source was walked to the frozen end, and nothing that two sources share is missing.
-A part that grew has a hash a block, in order: blocks lie one after the other from the file's beginning.
+`manifest.json` is replaced atomically when a run begins to change the export, and when it ends. It calls an
+export complete only where every source was read to the frozen end and no message that was seen is missing.
+
+- `generation` is also in the journal's meta: a journal of another time or another export has another one.
+- `journal_facts` is a hash of all rows of the journal: an edited row, or a flipped bit in one, is found.
+- The manifest of a run under way, or of one that was killed, has `finished: null` and keeps the entries of
+  the last finished one: these files stay vouched for.
+- A file that grows has a hash for each block, in order: blocks follow one another from the file's start.
 """
 
 import hashlib
+import re
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Final, final
+from typing import TYPE_CHECKING, Final, final
 
 import msgspec
 from msgspec import Raw, Struct, structs
 
-from ..errors import ChatRestError
-from .archive import MANIFEST, Archive
+from ..errors import ChatRestError, RequestInvalidError
 from .disk import Disk, named, sync_folder
-from .journal import Block, DataFile, SourceState
+from .journal.reader import JournalReader
+from .journal.records import Block, DataFile, SourceState
 from .report import Report
 
-NAME: Final = MANIFEST
+if TYPE_CHECKING:
+    from .archive import Archive
+
+NAME: Final = "manifest.json"
+VERSION: Final = 2
 _MAKER: Final = "chatrest export"
+_CHECKSUM: Final = re.compile(rb'"checksum": "([0-9a-f]{64})"\n}\n\Z')
+_NO_CHECKSUM: Final = b'"checksum": ""\n}\n'
 
 
 @final
-class PartEntry(Struct, frozen=True, omit_defaults=True):
+class FileEntry(Struct, frozen=True, omit_defaults=True):
     """A file."""
 
     name: str
+    """Its path below the export's folder, with `/`."""
     role: str
-    """`part`: the messages; `history`: older versions of them."""
+    """`part`: messages; `history`: older versions of messages."""
     bytes: int
     messages: int
     first_id: str | None
@@ -40,6 +54,21 @@ class PartEntry(Struct, frozen=True, omit_defaults=True):
 
 
 @final
+class TableEntry(Struct, frozen=True):
+    """A table beside the messages, such as `users`: a snapshot that each run replaces."""
+
+    table: str
+    file: str
+    """Its path in the folder, with `/`, such as `users/users.ndjson`."""
+    bytes: int
+    rows: int
+    sha256: str
+    """Of the file."""
+    read_at: int
+    """When it was read from the service, in epoch seconds."""
+
+
+@final
 class SourceEntry(Struct, frozen=True, omit_defaults=True):
     """A source."""
 
@@ -47,77 +76,154 @@ class SourceEntry(Struct, frozen=True, omit_defaults=True):
     """Its kind and its names."""
     state: str
     messages: int
-    """Those that it wrote: what another source of the plan wrote is counted there."""
+    """Those that it wrote: a message is counted in the source that wrote it."""
     covered: list[tuple[str, str]]
     """The intervals of ids that were read, both ends included."""
+    proven: str | None = None
+    """The id up to which the source was read, and its end confirmed by a probe; None where it was not."""
     error: str | None = None
+    asked: bool = True
+    """False where the plan does not name the source any more; its messages are kept."""
 
 
 @final
 class Manifest(Struct, kw_only=True):
-    """All of it."""
+    """The content of `manifest.json`."""
 
     made_by: str = _MAKER
-    version: int = 1
+    version: int = VERSION
+    generation: str
+    """The same text as in the journal's meta."""
+    journal_facts: str
+    """SHA-256 of the journal's rows when the run ended; empty while a run is under way."""
     complete: bool
     reasons: list[str]
-    """Why it is not complete."""
+    """The reasons why it is not complete."""
     app_id: str
     plan: Raw
     fingerprint: str
     started: int
-    """When the newest run began, in epoch seconds."""
+    """The start of the newest run, in epoch seconds."""
     finished: int | None
+    """The end of the newest run; None while it is under way, or where it was killed."""
     until: str | None
-    """The newest id when it began: the export holds nothing behind it."""
+    """The newest id when the run began: the export has no later ones."""
     messages: int
-    vanished: list[str]
+    deleted: list[str]
     """Ids that are in the export, and that the service does not show any more."""
-    lost: list[str]
-    """Ids that were in it, in a file that is lost, and that the service does not show any more."""
+    missing: list[str]
+    """Ids that a source has shown, that are not in the export, and that the service does not show now."""
     sources: list[SourceEntry]
-    parts: list[PartEntry]
+    files: list[FileEntry]
+    tables: list[TableEntry] = []
+    """Those that were asked for, each as it was last read as a whole."""
     checksum: str = ""
     """SHA-256 of this file, with an empty text here."""
 
 
+class _Header(Struct):
+    made_by: str = ""
+    version: int = 0
+
+
 def read(path: Path) -> Manifest:
-    """The manifest; `ChatRestError` where it is none, or damaged, OSError where it is not there."""
-    data = path.read_bytes()
+    """Return the manifest at `path`.
+
+    Raises `ChatRestError` where it is damaged or no manifest, `RequestInvalidError` where it is of another
+    version, OSError where it cannot be read.
+    """
+    return parse(path.read_bytes(), path)
+
+
+def parse(data: bytes, path: Path) -> Manifest:
+    """Return the manifest with the content `data`; `path` is for the errors, which are those of `read`."""
+    checksum = _CHECKSUM.search(data)
     try:
-        found = msgspec.json.decode(data, type=Manifest)
+        header = msgspec.json.decode(data, type=_Header)
+        if checksum is None and header.made_by != _MAKER:
+            raise ChatRestError(f"{path} is not a manifest of an export")
+        blank = data[: checksum.start()] + _NO_CHECKSUM if checksum is not None else b""
+        if checksum is None or hashlib.sha256(blank).hexdigest().encode() != checksum[1]:
+            raise ChatRestError(f"{path} is damaged: its checksum is not that of its content")
+        check_version(path, header.version, VERSION)
+        return msgspec.json.decode(data, type=Manifest)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise ChatRestError(f"{path} is damaged: {error}") from None
-    if found.made_by != _MAKER or found.version != 1:
-        raise ChatRestError(f"{path} is no manifest of an export, or of another version")
-    if _encoded(found) != data:
-        raise ChatRestError(f"{path} is damaged: its checksum is not that of its content")
-    return found
 
 
-def write(archive: Archive, report: Report) -> None:
-    """Tells of a run that came to its end."""
-    reasons = [*report.reasons, *(f"{failure.source}: {failure.error}" for failure in report.failed)]
-    manifest = _of(archive, report.started, reasons)
+def check_version(path: Path, version: int, allowed: int) -> None:
+    """Refuse a manifest or journal of another version with `RequestInvalidError`, which says what to do."""
+    if version == 1:
+        raise RequestInvalidError(
+            f"{path} is of version 1, whose files of messages are in the folder itself: export into another "
+            f"folder; the files in '{path.parent}' stay as they are, and readable"
+        )
+    if version != allowed:
+        raise RequestInvalidError(f"{path} is of version {version}: this library reads version {allowed}")
+
+
+def find(folder: Path) -> Manifest | None:
+    """Return the manifest of `folder`, or None where there is none; raises what `read` raises."""
+    try:
+        return read(folder / NAME)
+    except FileNotFoundError:
+        return None
+
+
+def tables_of(folder: Path) -> list[TableEntry]:
+    """Return the tables that the folder's manifest vouches for; none where it cannot be read."""
+    try:
+        return read(folder / NAME).tables
+    except (ChatRestError, OSError):
+        return []
+
+
+# ── writing ──
+
+
+def write_finished(archive: "Archive", report: Report, tables: list[TableEntry] | None = None) -> None:
+    """Write the manifest of a run that came to its end. Nothing may change the journal after that.
+
+    Without `tables` the manifest keeps those that it has.
+    """
+    journal = archive.journal
+    manifest = _begun(archive, report.started)
+    manifest.reasons = [*report.reasons, *(f"{each.source}: {each.error}" for each in report.failed)]
     manifest.complete = report.complete
     manifest.finished = report.finished
     manifest.until = None if report.until is None else str(report.until)
-    manifest.sources = list(_sources(archive))
-    parts = [part for part in archive.journal.files() if part.size]
-    manifest.parts = [entry_of(part, archive.journal.blocks(part.number)) for part in parts]
+    manifest.deleted = [each.id for each in journal.deleted()]
+    manifest.missing = [each.id for each in journal.deleted(missing=True)]
+    counts = archive.sink.counts()
+    manifest.sources = [source_entry(journal, each, counts.get(each.number, 0)) for each in journal.sources()]
+    manifest.files = list(file_entries(journal))
     manifest.messages = report.messages
+    if tables is not None:
+        manifest.tables = tables
+    manifest.journal_facts = journal.facts()
     _put(archive, manifest)
 
 
-def unfinished(archive: Archive, started: int, reason: str) -> None:
-    """Says that the export is not whole."""
-    _put(archive, _of(archive, started, [reason]))
+def write_unfinished(archive: "Archive", started: int, reason: str) -> None:
+    """Write that the export is not whole; the entries of the last manifest are kept."""
+    manifest = _begun(archive, started)
+    try:
+        last = find(archive.folder)
+    except ChatRestError:  # damaged: what it vouched for is not known
+        last = None
+    if last is not None:
+        names = ("until", "messages", "deleted", "missing", "sources", "files")
+        manifest = structs.replace(manifest, **{name: getattr(last, name) for name in names})
+    manifest.reasons = [reason]
+    _put(archive, manifest)
 
 
-def _of(archive: Archive, started: int, reasons: list[str]) -> Manifest:
+def _begun(archive: "Archive", started: int) -> Manifest:
     return Manifest(
+        generation=archive.journal["generation"] or "",
+        journal_facts="",
         complete=False,
-        reasons=reasons,
+        reasons=[],
         app_id=archive.journal["app"] or "",
         plan=Raw(archive.plan.encoded()),
         fingerprint=archive.plan.fingerprint,
@@ -125,59 +231,75 @@ def _of(archive: Archive, started: int, reasons: list[str]) -> Manifest:
         finished=None,
         until=None,
         messages=0,
-        vanished=[each.id for each in archive.journal.deleted()],
-        lost=[each.id for each in archive.journal.deleted(missing=True)],
+        deleted=[],
+        missing=[],
         sources=[],
-        parts=[],
+        files=[],
+        tables=tables_of(archive.folder),
     )
 
 
-def _sources(archive: Archive) -> Any:
-    counts = archive.sink.counts()
-    for known in archive.journal.sources():
-        yield _source(archive, known, counts.get(known.number, 0))
+# ── from the journal's rows ──
 
 
-def _source(archive: Archive, known: SourceState, messages: int) -> SourceEntry:
-    spans = archive.journal.intervals(known.number)
-    covered = [(str(span.first), str(span.last)) for span in spans]
-    return SourceEntry([known.source.kind, *known.source.names], known.state, messages, covered, known.error)
+def source_entry(journal: JournalReader, source: SourceState, messages: int) -> SourceEntry:
+    """Return the entry of a source that wrote so many messages."""
+    return SourceEntry(
+        source=[source.source.kind, *source.source.names],
+        state=source.state,
+        messages=messages,
+        covered=[(str(span.first), str(span.last)) for span in journal.intervals(source.number)],
+        proven=str(source.proven) if source.proven else None,
+        error=source.error,
+        asked=source.asked,
+    )
 
 
-def entry_of(part: DataFile, blocks: list[Block]) -> PartEntry:
-    """What a manifest says of a file, of the journal's words."""
+def file_entries(journal: JournalReader) -> Iterator[FileEntry]:
+    """Yield the entries of all files that are not empty."""
+    for file in journal.files():
+        if file.size:
+            yield file_entry(file, journal.blocks(file.number))
+
+
+def file_entry(file: DataFile, blocks: list[Block]) -> FileEntry:
+    """Return the entry of a file with these blocks."""
     ids = [edge for block in blocks for edge in (block.first, block.last) if edge]
-    digest, kept = part.digest, list[tuple[int, int, str]]()
+    digest, entries = file.digest, list[tuple[int, int, str]]()
     if digest is None:
         digest = hashlib.sha256(b"".join(block.digest for block in blocks)).digest()
-        kept = [(block.size, block.rows, block.digest.hex()) for block in blocks]
-    return PartEntry(
-        name=part.name,
-        role=part.role,
-        bytes=part.size,
+        entries = [(block.size, block.rows, block.digest.hex()) for block in blocks]
+    return FileEntry(
+        name=file.name,
+        role=file.role,
+        bytes=file.size,
         messages=sum(block.rows for block in blocks),
         first_id=str(min(ids)) if ids else None,
         last_id=str(max(ids)) if ids else None,
         sha256=digest.hex(),
-        blocks=kept,
+        blocks=entries,
     )
 
 
-def _encoded(manifest: Manifest) -> bytes:
-    bare = _formatted(structs.replace(manifest, checksum=""))
-    return _formatted(structs.replace(manifest, checksum=hashlib.sha256(bare).hexdigest()))
+# ── on the disk ──
+
+
+def encode(manifest: Manifest) -> bytes:
+    """Return the content of the file, with its checksum."""
+    blank = _formatted(structs.replace(manifest, checksum=""))
+    return _formatted(structs.replace(manifest, checksum=hashlib.sha256(blank).hexdigest()))
 
 
 def _formatted(manifest: Manifest) -> bytes:
     return msgspec.json.format(msgspec.json.encode(manifest), indent=1) + b"\n"
 
 
-def _put(archive: Archive, manifest: Manifest) -> None:
-    put(archive.disk, archive.folder / NAME, _encoded(manifest))
+def _put(archive: "Archive", manifest: Manifest) -> None:
+    put(archive.disk, archive.folder / NAME, encode(manifest))
 
 
 def put(disk: Disk, path: Path, data: bytes) -> None:
-    """Writes a small file anew: it is the old one, or the new one, at any instant."""
+    """Replace a small file: at any moment it is the old one or the new one."""
     new = path.with_name(path.name + ".new")
     with named(new), new.open("wb") as file:
         file.write(data)

@@ -21,7 +21,7 @@ T = TypeVar("T")
 
 Format: TypeAlias = Literal["ndjson", "parquet", "sqlite"]
 Compress: TypeAlias = Literal["none", "gzip", "zstd"]
-Partition: TypeAlias = Literal["source", "month"]
+Partition: TypeAlias = Literal["none", "source", "month", "day"]
 if TYPE_CHECKING:  # what a caller may give: a plan makes tuples of lists, and timestamps of datetimes
     Names: TypeAlias = Sequence[str]
     Pairs: TypeAlias = Sequence[tuple[str, str]]
@@ -33,7 +33,7 @@ else:
 
 FORMATS: Final = ("ndjson", "parquet", "sqlite")
 COMPRESS: Final = ("none", "gzip", "zstd")
-PARTITIONS: Final = ("source", "month")
+PARTITIONS: Final = ("none", "source", "month", "day")
 DEFAULTS: Final = {"ndjson": ("none", "source"), "parquet": ("zstd", "month"), "sqlite": ("none", "source")}
 """By format: how its files are compressed, and what each of them holds."""
 _DAY: Final = timedelta(days=1)

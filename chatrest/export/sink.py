@@ -1,8 +1,8 @@
-"""What writes an export's rows, in whichever format: one interface, three files (ndjson, parquet, database).
+"""The interface of what writes an export's rows, whatever the format: `ndjson`, `parquet` or `sqlite`.
 
-A batch goes: `add` some rows, and more of them; `flush`, after which they are on the disk; the journal's
-commit, after which they count. What was added and not committed never happened: `forget`, and when the
-export is opened again, `repair`.
+A batch is: `add`, once or more; `flush`, after which the rows are on the disk; the journal's commit, after
+which they count; `maintain`. What was added and not committed never happened: `rollback`, and when the export
+is opened again, `recover`.
 """
 
 from collections.abc import Iterator
@@ -15,58 +15,73 @@ from .formats.compression import compression
 from .id_set import IdSet
 from .ownership import Source
 from .plan import Plan
-from .workspace import LAST, MissingIds, StoredRow, Workspace
+from .workspace import LAST, StoredRow, Workspace
 
 
 class Sink(Protocol):
-    """Where rows go. Its methods are called by one thread at a time, inside of the journal's transaction."""
+    """The place of the rows. Its methods are called by one thread at a time."""
 
     @property
     def upserts(self) -> bool:
-        """Whether a row that is there already may be added again: then it takes the place of the old one,
+        """True where a row that is there already may be added again: then it takes the place of the old one,
         which is kept as a version."""
 
-    def recover(self) -> list[MissingIds]:
-        """Brings the disk to what the journal says: torn ends are cut off. What it lacks is lost."""
+    def recover(self) -> None:
+        """Bring disk and journal together, first of all and inside of a transaction.
 
-    def add(self, number: int, source: Source, rows: list[Row]) -> int:
-        """Takes rows that the source of this number writes; how many of them are new."""
-
-    def flush(self) -> None:
-        """All that was taken is on the disk, and survives a loss of power."""
-
-    def rollback(self) -> None:
-        """What was taken since the last commit never happened."""
-
-    def scan(self, first: int = 0, last: int = LAST, since: int = 0) -> Iterator[StoredRow]:
-        """The rows on disk, each once: at least those from id `first` to `last`, sent at `since` or later.
-
-        Costs the reading of the blocks that may hold one; memory for a block. A row that has no number for an
-        id, or tells no time, is always among them.
+        What is not on disk is dropped from the journal; only torn ends are removed. Raises OSError, and
+        `ChatRestError` for a name that leads outside of the folder.
         """
 
     def written_ids(self) -> IdSet:
-        """The ids of all rows on disk that are numbers."""
+        """Return the ids that are on disk, those that are no numbers excepted."""
+
+    def add(self, number: int, source: Source, rows: list[Row]) -> int:
+        """Take rows that the source of this number writes; return how many of them are new.
+
+        Called inside of a transaction.
+        """
+
+    def flush(self) -> None:
+        """Write what was taken: it is on the disk, and survives a loss of power. Inside of a transaction."""
+
+    def rollback(self) -> None:
+        """Forget what was taken since the last commit."""
+
+    def scan(self, first: int = 0, last: int = LAST, since: int = 0) -> Iterator[StoredRow]:
+        """Yield rows on disk, each once: at least those from id `first` to `last`, sent at `since` or later.
+
+        Costs the reading of the blocks that may hold one; memory for a block. A row that has no number for an
+        id, or no time, is always among them.
+        """
 
     def counts(self) -> dict[int, int]:
-        """How many messages are on disk, by the number of the source that wrote them."""
+        """Return how many messages are on disk, by the number of the source that wrote them."""
 
     def apply_updates(self) -> int:
-        """Messages in the journal's table `changed` take the places of their older versions, which are kept;
-        how many. Survives a crash at any point. Called outside of a transaction."""
+        """Put messages of the journal's table `changed` in the place of their older versions, which are kept.
+
+        Returns how many. Survives a crash at any point. Called outside of a transaction.
+        """
+
+    def compact(self, least: int) -> int:
+        """Merge the small files of each partition that has at least `least` of them (2 where it is lower).
+
+        Returns how many files are gone. Survives a crash at any point. Called outside of a transaction.
+        """
 
     def maintain(self) -> None:
-        """A moment between two batches, for what need not wait for the end; outside of a transaction."""
+        """Do after a commit what need not be in its transaction; outside of a transaction."""
 
     def finish(self) -> None:
-        """Everything is in its final shape and place. Called outside of a transaction."""
+        """Bring everything into its final shape and place. Called outside of a transaction."""
 
     def close(self) -> None:
-        """Lets go of what is open."""
+        """Close what is open."""
 
 
 def check_installed(plan: Plan) -> None:
-    """`RequestInvalidError` where what the plan's format needs is not installed."""
+    """Raise `RequestInvalidError` where what the plan's format needs is not installed."""
     if plan.format == "parquet" and find_spec("pyarrow") is None:
         raise RequestInvalidError("format = 'parquet': it needs the extra: pip install 'chatrest[parquet]'")
     if plan.format == "ndjson":
@@ -74,7 +89,7 @@ def check_installed(plan: Plan) -> None:
 
 
 def sink_of(plan: Plan, workspace: Workspace) -> Sink:
-    """The sink of the plan's format; `RequestInvalidError` where what it needs is not installed."""
+    """Return the sink of the plan's format; `RequestInvalidError` where what it needs is not installed."""
     match plan.format:
         case "ndjson":
             from .formats.ndjson import NdjsonSink

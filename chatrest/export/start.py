@@ -14,7 +14,7 @@ from ..session import AsyncSession
 from .archive import Archive
 from .disk import Disk
 from .in_thread import in_thread
-from .manifest import unfinished, write
+from .manifest import write_finished, write_unfinished
 from .plan import Plan
 from .progress import Progress
 from .report import Report
@@ -72,7 +72,7 @@ async def export(
             report = await _run(run, archive, started)
             report.started, report.finished = started, int(now())
             report.requests = _sent(session) - sent
-            await in_thread(lambda: write(archive, report))
+            await in_thread(lambda: write_finished(archive, report))
     except sqlite3.Error as error:  # a disk that is full says it this way, too
         raise OSError(f"{Path(out)}: {error}") from error
     shown.phase = "done"
@@ -84,7 +84,7 @@ async def _run(run: Run, archive: Archive, started: int) -> Report:
     changed = threading.Event()
 
     def change() -> None:
-        unfinished(archive, started, "it is being written, or was interrupted")
+        write_unfinished(archive, started, "it is being written, or was interrupted")
         changed.set()
 
     archive.before_change = change
@@ -93,7 +93,7 @@ async def _run(run: Run, archive: Archive, started: int) -> Report:
     except Exception as error:
         if changed.is_set():
             with suppress(OSError):  # a disk that is full is told of by the first error
-                unfinished(archive, started, str(error))
+                write_unfinished(archive, started, str(error))
         raise
 
 

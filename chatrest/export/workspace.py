@@ -1,11 +1,12 @@
-"""What sinks are handed and what they give back. Below the sinks, which import nothing from above."""
+"""The folder of an export as sinks see it. Below the sinks, and imports none of them."""
 
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from ..core.rows import Row
-from .disk import Disk, OpenFiles
-from .journal import Block, Journal
+from .disk import Disk, OpenFiles, make_folder
+from .file_names import SPOOL, path_inside
+from .journal import DataFile, Journal
 
 LAST: Final = (1 << 63) - 1
 """No id is higher."""
@@ -19,26 +20,22 @@ class Workspace(NamedTuple):
     disk: Disk
     files: OpenFiles
 
+    def path(self, file: DataFile) -> Path:
+        """Return where a file is; `ChatRestError` where its name leads outside of the folder."""
+        return path_inside(self.folder, file.name)
+
+    def new_path(self, file: DataFile) -> Path:
+        """Return where the content of a file is made that is new, or takes the place of the older one."""
+        return path_inside(self.folder, f"{SPOOL}/{file.number}.new")
+
+    def make_spool(self) -> None:
+        """Make the folder of files that are being made."""
+        make_folder(self.disk, path_inside(self.folder, SPOOL))
+
 
 class StoredRow(NamedTuple):
     """A row as it is on disk."""
 
     row: Row
     source: int
-    """The source that wrote it; 0 where that is not known any more."""
-
-
-class MissingIds(NamedTuple):
-    """Ids of a source that the journal knows and the disk does not have: they are to be read again."""
-
-    source: int
-    """0 for any source."""
-    first: int
-    last: int
-
-
-def missing_with(block: Block) -> MissingIds:
-    """The ids that are missing where a block is. Its rows without a number for an id may stand anywhere, in
-    any source's list.
-    """
-    return MissingIds(0, 1, LAST) if block.other > 1 else MissingIds(block.source, block.first, block.last)
+    """The source that wrote it; 0 where that is unknown."""

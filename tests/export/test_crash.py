@@ -197,13 +197,13 @@ async def test_killed_while_edited_messages_take_their_places(
             fate = ForgetfulFate(out, at) if power else Fate(out, at)
             if await dies(service.session, fate, None, monkeypatch, recheck=10**9) is not None:
                 break
-            if says_complete(out) and manifest_of(out).vanished == ["20"]:
+            if says_complete(out) and manifest_of(out).deleted == ["20"]:
                 assert_whole(out, expected, dead=True)
             report = await export(service.session, out, recheck=10**9)
             assert report.complete, (at, fate.asked[-1], report)
             assert_whole(out, expected)
             assert sorted(history_of(out)) == sorted(older), (at, fate.asked[-1])
-            assert manifest_of(out).vanished == ["20"]
+            assert manifest_of(out).deleted == ["20"]
     assert "replace" in fate.asked
 
 

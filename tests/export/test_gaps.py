@@ -282,11 +282,11 @@ async def test_the_lost_messages_that_are_not_shown_any_more_are_told_of(tmp_pat
         await export(service.session, tmp_path / "out", Plan(everything=True))
         hide(service.store, [20])
         await export(service.session, tmp_path / "out", recheck=10**9)
-        assert manifest_of(tmp_path / "out").vanished == ["20"]
+        assert manifest_of(tmp_path / "out").deleted == ["20"]
         part_of(tmp_path / "out", "messages").unlink()
         await export(service.session, tmp_path / "out")
         # "Ids that are in the export, and that the service does not show any more": it is not in it.
-        assert manifest_of(tmp_path / "out").vanished == []
+        assert manifest_of(tmp_path / "out").deleted == []
         assert_holds(tmp_path / "out", service.expected([n for n in range(1, 61) if n != 20]))
 
 

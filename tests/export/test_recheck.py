@@ -123,11 +123,11 @@ async def test_a_recheck_reads_only_so_far_back(tmp_path: Path) -> None:
         hide(service.store, [6, 56])
         report = await export(service.session, tmp_path / "out", recheck=100)
         assert (report.changed, report.deleted) == (1, 1)
-        assert manifest_of(tmp_path / "out").vanished == ["56"]
+        assert manifest_of(tmp_path / "out").deleted == ["56"]
         assert_whole(tmp_path / "out", [*service.expected([*range(1, 5), *range(6, 61)]), *old])
         report = await export(service.session, tmp_path / "out", recheck=MONTH)
         assert (report.changed, report.deleted) == (1, 2)
-        assert manifest_of(tmp_path / "out").vanished == ["6", "56"]
+        assert manifest_of(tmp_path / "out").deleted == ["6", "56"]
 
 
 def old_and_new(store: Any) -> None:
@@ -157,12 +157,12 @@ async def test_a_soft_deletion_is_an_edit_and_a_hard_one_is_told_of(tmp_path: Pa
         hide(service.store, [13, 14, 149, 150])
         report = await export(service.session, tmp_path / "out", recheck=ALL)
         assert (report.complete, report.changed, report.deleted) == (True, 1, 4)
-        assert manifest_of(tmp_path / "out").vanished == ["13", "14", "149", "150"]
+        assert manifest_of(tmp_path / "out").deleted == ["13", "14", "149", "150"]
         assert_whole(tmp_path / "out", service.expected(range(1, 151)))
         assert history_of(tmp_path / "out") == [raw]
         report = await export(service.session, tmp_path / "out", recheck=ALL)
         assert (report.changed, report.deleted) == (0, 4)
-        assert manifest_of(tmp_path / "out").vanished == ["13", "14", "149", "150"]
+        assert manifest_of(tmp_path / "out").deleted == ["13", "14", "149", "150"]
 
 
 async def test_what_is_shown_again_has_not_vanished(tmp_path: Path) -> None:
@@ -170,10 +170,10 @@ async def test_what_is_shown_again_has_not_vanished(tmp_path: Path) -> None:
         await export(service.session, tmp_path / "out", Plan(everything=True))
         hide(service.store, [20, 21], "*")
         await export(service.session, tmp_path / "out", recheck=ALL)
-        assert manifest_of(tmp_path / "out").vanished == ["20", "21"]
+        assert manifest_of(tmp_path / "out").deleted == ["20", "21"]
         show(service.store, 20, "*")
         await export(service.session, tmp_path / "out", recheck=ALL)
-        assert manifest_of(tmp_path / "out").vanished == ["21"]
+        assert manifest_of(tmp_path / "out").deleted == ["21"]
         assert_whole(tmp_path / "out", service.expected(range(1, 61)))
 
 

@@ -52,7 +52,7 @@ async def test_a_folder_that_holds_something_else_is_not_touched(tmp_path: Path)
         with sqlite3.connect(tmp_path / "db" / journal.NAME) as db:
             db.execute("CREATE TABLE mine(a)")
         db.close()
-        with pytest.raises(RequestInvalidError, match="not an export's journal"):
+        with pytest.raises(RequestInvalidError, match="no export's journal"):
             await export(service.session, tmp_path / "db")
         (tmp_path / "garbage").mkdir()
         (tmp_path / "garbage" / journal.NAME).write_bytes(b"no database" * 500)

@@ -137,4 +137,4 @@ class _Demo:
 
 
 def _hash_summary(verdict: "VerifyResult") -> str:
-    return f"{verdict.parts:,} files, {verdict.bytes / 1e6:,.1f} MB, every hash is correct"
+    return f"{verdict.files:,} files, {verdict.bytes / 1e6:,.1f} MB, every hash is correct"

@@ -17,7 +17,8 @@ from typing import Final, NamedTuple
 from ...core.intervals import Interval, merge
 from ...errors import RequestInvalidError
 from .. import journal as journals
-from ..archive import agreed, claim
+from ..archive import agreed
+from ..opening import claim_folder
 from ..ownership import Source
 from ..plan import Plan
 
@@ -37,7 +38,7 @@ def held(folder: Path, plan: Plan | None, app_id: str) -> StoredCoverage:
     """What `folder` holds; `RequestInvalidError` where an export with this plan cannot go there."""
     if not folder.exists():
         return StoredCoverage()
-    claim(folder)  # of a folder that is there it makes nothing
+    claim_folder(folder)  # of a folder that is there it makes nothing
     journal = folder / journals.NAME
     if not journal.exists():
         return StoredCoverage()

@@ -1,6 +1,6 @@
 """The history: older versions of messages, as they were served, in a file of its own.
 
-`history.jsonl` is no part of the export: a message stands once in an export, in its newest version.
+`history.jsonl` is no part of the messages: a message stands once in an export, in its newest version.
 """
 
 from typing import Final, final
@@ -9,9 +9,9 @@ from ...core.rows import Row
 from ..workspace import Workspace
 from .block_files import BlockFiles
 from .compression import Compression
-from .recovery import repaired
+from .recovery import recover_blocks
 
-NAME: Final = "history"
+STEM: Final = "history"
 
 
 @final
@@ -20,21 +20,25 @@ class History:
 
     def __init__(self, workspace: Workspace, compression: Compression) -> None:
         self._workspace = workspace
-        self._lines = BlockFiles(workspace, compression, role="history", suffix=".jsonl")
+        self._files = BlockFiles(workspace, compression, role="history", suffix=".jsonl")
 
-    def add(self, old: list[tuple[int, Row]]) -> None:
-        """Writes versions, each with the number of its source; called inside of a transaction."""
+    def add(self, versions: list[tuple[int, Row]]) -> None:
+        """Write versions, each with the number of its source; called inside of a transaction."""
         by_source: dict[int, list[Row]] = {}
-        for source, row in old:
+        for source, row in versions:
             by_source.setdefault(source, []).append(row)
         for source, rows in by_source.items():
-            self._lines.add_to(NAME, NAME, source, rows)
-        self._lines.flush()
+            self._files.add(STEM, STEM, source, rows)
+        self._files.flush()
+
+    def put_in_place(self) -> None:
+        """Give a new file its name; called after a commit."""
+        self._files.put_in_place()
 
     def recover(self) -> None:
-        """Cuts a torn end."""
-        repaired(self._workspace, self._lines)
+        """Drop from the journal what is not on disk; called inside of a transaction."""
+        recover_blocks(self._workspace, self._files)
 
     def rollback(self) -> None:
-        """Forgets what was not committed."""
-        self._lines.rollback()
+        """Forget what was not committed."""
+        self._files.rollback()

@@ -1,24 +1,25 @@
-"""NDJSON: the service's exact bytes, a record a line, in a file a source or a file a month.
+"""NDJSON: the service's exact bytes, a record a line.
 
-A message that has changed takes the place of its older version in a new file, which then takes the place of
-the old one; the older version goes to the history.
+A message that has changed takes the place of its older version: the file is rewritten (`data_files`), and the
+older version goes to the history. Small files of one partition are merged in the same way.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final, final
 
 from ...core.rows import Row
-from ..disk import sync_folder
+from ..file_names import STEM, partition_folder, partition_rows
 from ..id_set import IdSet
 from ..journal import Block, DataFile
 from ..message_ids import ids_of
 from ..ownership import Source
 from ..plan import Plan
-from ..workspace import LAST, MissingIds, StoredRow, Workspace
-from .block_files import BlockFiles, block_of, lines_of
+from ..workspace import LAST, StoredRow, Workspace
+from .block_files import LARGEST, BlockFiles, block_of, lines_of
 from .compression import compression
+from .data_files import commit_in_place, small_groups, sweep_spool, take_blocks
 from .history import History
-from .recovery import new_of, repaired
+from .recovery import recover_blocks
 
 
 @final
@@ -27,132 +28,129 @@ class NdjsonSink:
 
     upserts: Final = False
 
-    def __init__(self, plan: Plan, workspace: Workspace) -> None:
+    def __init__(self, plan: Plan, workspace: Workspace, *, largest: int = LARGEST) -> None:
         assert plan.compress is not None
         assert plan.partition is not None
         packed = compression(plan.compress)
         self._workspace = workspace
-        self._lines = BlockFiles(workspace, packed, role="part", partition=plan.partition)
+        self._partition = plan.partition
+        self._largest = largest
+        self._files = BlockFiles(workspace, packed, role="part", largest=largest)
         self._history = History(workspace, packed)
 
-    def recover(self) -> list[MissingIds]:
-        """Cuts torn ends, and finishes what was being put into place."""
+    def recover(self) -> None:
+        """Drop from the journal what is not on disk, and finish what was being put in place."""
         self._history.recover()
-        return repaired(self._workspace, self._lines)
+        recover_blocks(self._workspace, self._files)
+        sweep_spool(self._workspace)
+
+    def written_ids(self) -> IdSet:
+        """Return the ids of all blocks."""
+        return self._workspace.journal.ids_in_blocks()
 
     def add(self, number: int, source: Source, rows: list[Row]) -> int:
-        """Takes rows: all of them are new."""
-        self._lines.add(number, source, rows)
+        """Take rows; return how many: all of them are new."""
+        for key, part in partition_rows(self._partition, source, rows).items():
+            self._files.add(key, f"{partition_folder(self._partition, key)}/{STEM}", number, part)
         return len(rows)
 
     def flush(self) -> None:
-        """Writes, and syncs."""
-        self._lines.flush()
+        """Write, and sync."""
+        self._files.flush()
         self._workspace.files.sync()
 
     def rollback(self) -> None:
-        """Forgets what was not committed."""
-        self._lines.rollback()
+        """Forget what was not committed."""
+        self._files.rollback()
         self._history.rollback()
 
     def scan(self, first: int = 0, last: int = LAST, since: int = 0) -> Iterator[StoredRow]:
-        """The rows of the blocks that may hold one."""
-        yield from stored_lines(self._workspace, self._lines, first, last, since)
-
-    def written_ids(self) -> IdSet:
-        """As the blocks tell."""
-        return self._workspace.journal.ids_in_blocks()
+        """Yield the rows of the blocks that may hold one."""
+        return self._files.scan(first, last, since)
 
     def counts(self) -> dict[int, int]:
-        """As the blocks tell."""
+        """Return the numbers of messages from the blocks."""
         return self._workspace.journal.rows(["part"])
 
+    def maintain(self) -> None:
+        """Give new files their names."""
+        self._files.put_in_place()
+
     def apply_updates(self) -> int:
-        """Rewrites the files that hold an older version of a changed message."""
+        """Rewrite the files that hold an older version of a changed message."""
+        self.maintain()
         if not self._workspace.journal.has_changed(0, LAST):
             return 0
-        return sum(self._amended(part) for part in self._workspace.journal.files("part"))
+        return sum(self._updated(file) for file in self._workspace.journal.files("part"))
 
-    def maintain(self) -> None:
-        """Nothing: its files are always as they should be."""
+    def compact(self, least: int) -> int:
+        """Merge the small files of each partition that has at least so many; return how many are gone."""
+        self.maintain()
+        groups = list(small_groups(self._workspace.journal.files("part"), self._largest, least))
+        for group in groups:
+            self._rewritten(group, frozenset())
+        return sum(map(len, groups)) - len(groups)
 
     def finish(self) -> None:
-        """Nothing: its files are always as they should be."""
+        """Give new files their names."""
+        self.maintain()
+        sweep_spool(self._workspace)
 
     def close(self) -> None:
-        """Nothing: its files are the workspace's."""
+        """Do nothing: the files are the workspace's."""
 
-    def _amended(self, part: DataFile) -> int:
-        """Makes a file anew, if it holds a message that has changed; how many it holds."""
-        if not self._has_changed(part):
-            return 0
-        path = self._workspace.folder / part.name
-        with self._workspace.journal.transaction():
-            size, count = self._made_anew(part)
-            self._workspace.journal.keep_file(part._replace(size=size, state="replacing"))
-        self._workspace.files.rollback(path)
-        self._workspace.disk.replace(new_of(path), path)
-        sync_folder(self._workspace.disk, self._workspace.folder)
-        with self._workspace.journal.transaction():
-            self._workspace.journal.keep_file(part._replace(size=size, state=self._lines.state_at(size)))
-        self._lines.rollback()
+    # ── rewriting ──
+
+    def _updated(self, file: DataFile) -> int:
+        """Rewrite a file, if it holds a message that has changed; return how many it holds."""
+        journal = self._workspace.journal
+        blocks = [b for b in journal.blocks(file.number) if journal.has_changed(b.first, b.last)]
+        changed = frozenset(
+            block.start
+            for block, packed in (self._files.packed(file, blocks) if blocks else ())
+            if journal.changed(row.id for row in self._files.rows(packed))
+        )
+        return self._rewritten([file], changed) if changed else 0
+
+    def _rewritten(self, files: Sequence[DataFile], changed: frozenset[int]) -> int:
+        """Write the blocks of files of a partition into the first of them; the others become empty.
+
+        `changed` are the starts of blocks with changed messages, where there is one file. Returns how many
+        messages have changed. Costs the reading and writing of the files, and memory for a block.
+        """
+        workspace, journal = self._workspace, self._workspace.journal
+        target = files[0]
+        with journal.transaction():
+            workspace.make_spool()
+            workspace.files.clear(workspace.new_path(target))
+            size = count = 0
+            for file, blocks in zip(files, take_blocks(journal, files), strict=True):
+                for block, packed in self._files.packed(file, blocks):
+                    if block.start in changed:
+                        packed, updates = self._renewed(block, packed, size)
+                        count += updates
+                    else:
+                        journal.add_blocks([block._replace(file=target.number, start=size)])
+                    workspace.files.write(workspace.new_path(target), size, packed)
+                    size += len(packed)
+            workspace.files.sync()
+            rewritten = [file._replace(size=0, state="replacing") for file in files]
+            rewritten[0] = target._replace(size=size, state="replacing")
+            for file in rewritten:
+                journal.keep_file(file)
+        self._history.put_in_place()
+        commit_in_place(workspace, rewritten, self._files.state_of)
+        self._files.rollback()  # it knows the files by their former sizes
         return count
 
-    def _has_changed(self, part: DataFile) -> bool:
-        """Whether a file holds a message that has changed. The ids of its blocks tell only that it may."""
-        journal = self._workspace.journal
-        blocks = journal.blocks(part.number)
-        some = [block for block in blocks if journal.has_changed(block.first, block.last)]
-        return any(
-            journal.changed(row.id for row in self._lines.rows(packed))
-            for _, packed in (self._lines.packed(part, some) if some else ())
-        )
-
-    def _made_anew(self, part: DataFile) -> tuple[int, int]:
-        """Writes the new content beside the file, a block at a time; its size, and how many have changed."""
-        journal, new = self._workspace.journal, new_of(self._workspace.folder / part.name)
-        self._workspace.disk.remove(new)
-        size = count = 0
-        blocks = journal.blocks(part.number)
-        journal.replace_blocks(part.number, ())
-        for block, packed in self._lines.packed(part, blocks):
-            packed, its = self._renewed(block, packed, size)
-            count += its
-            self._workspace.files.write(new, size, packed)
-            size += len(packed)
-        self._workspace.files.sync()
-        self._workspace.files.rollback(new)
-        return size, count
-
     def _renewed(self, block: Block, packed: bytes, start: int) -> tuple[bytes, int]:
-        """A block's bytes as they are to be, and how many of its messages have changed."""
+        """Return a block's bytes as they are to be, and how many of its messages have changed."""
         journal = self._workspace.journal
-        rows = self._lines.rows(packed) if journal.has_changed(block.first, block.last) else []
+        rows = self._files.rows(packed)
         changed = journal.changed(row.id for row in rows)
-        if not changed:
-            journal.add_blocks([block._replace(start=start)])
-            return packed, 0
         self._history.add([(block.source, row) for row in rows if row.id in changed])
         rows = [changed.get(row.id, row) for row in rows]
-        packed = self._lines.compression.pack(lines_of(rows))
+        packed = self._files.compression.pack(lines_of(rows))
         journal.add_blocks([block_of(block.file, start, packed, block.source, rows, ids_of(rows))])
         journal.applied(changed)
         return packed, len(changed)
-
-
-def stored_lines(
-    workspace: Workspace, lines: BlockFiles, first: int, last: int, since: int
-) -> Iterator[StoredRow]:
-    """The rows of those blocks of growing files that may hold what is asked for."""
-    for part in workspace.journal.files(lines.role):
-        blocks = [
-            block for block in workspace.journal.blocks(part.number) if may_hold(block, first, last, since)
-        ]
-        for block, packed in lines.packed(part, blocks) if blocks else ():
-            for row in lines.rows(packed):
-                yield StoredRow(row, block.source)
-
-
-def may_hold(block: Block, first: int, last: int, since: int) -> bool:
-    """Whether a block may have a row with an id from `first` to `last`, sent at `since` or later."""
-    return bool(block.other) or (block.last >= first and block.first <= last and block.until >= since)

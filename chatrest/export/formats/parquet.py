@@ -1,35 +1,29 @@
 """Parquet: columns to ask questions of, and each record as it was served in one of them.
 
 A Parquet file can neither grow nor be cut, and a page must be on the disk before the journal covers it. So
-rows go to a spool first: growing files of lines in the folder `spool`, as NDJSON's are, and compressed. When
-all is there, each of them becomes a Parquet file (`parts`) and is removed, one after the other: no more room
-is needed than one of them takes. What has changed takes its place after that, and so in Parquet files only.
-
-What the columns hold is told in `columns`.
+rows go to a spool first: growing files of lines in the folder `spool`, compressed. When a spool is full, and
+at the end of a run, it becomes a Parquet file and is removed, one after the other: no more room is needed
+than one of them takes. What has changed takes its place after that, and so in Parquet files only.
 """
 
 from collections.abc import Iterator
-from contextlib import suppress
 from typing import Final, final
 
 from ...core.rows import Row
 from ...errors import RequestInvalidError
-from ..disk import sync_folder
-from ..file_names import by_month, source_name
+from ..file_names import SPOOL, STEM, partition_folder, partition_rows
 from ..id_set import IdSet
 from ..journal import DataFile
 from ..ownership import Source
 from ..plan import Plan
-from ..workspace import LAST, MissingIds, StoredRow, Workspace
+from ..workspace import LAST, StoredRow, Workspace
 from .block_files import BlockFiles
+from .data_files import small_groups, sweep_spool
 from .history import History
-from .ndjson import stored_lines
-from .recovery import repaired
+from .recovery import recover_blocks, recover_whole
 
 LARGEST: Final = 1 << 26
-"""Bytes of a spool from which on the next one is begun. The Parquet file that it becomes has about as many,
-and half a million messages."""
-_FOLDER: Final = "spool"
+"""Bytes of a spool from which on the next one is begun. The Parquet file that it becomes has about as many."""
 
 
 @final
@@ -49,88 +43,94 @@ class ParquetSink:
                 "format = 'parquet': it needs the extra: pip install 'chatrest[parquet]'"
             ) from None
         assert plan.compress is not None
+        assert plan.partition is not None
         self._workspace = workspace
-        self._by_month = plan.partition == "month"
-        self._folder = workspace.folder / _FOLDER
-        compression = parquet_files.packing_of("zstd")
+        self._partition = plan.partition
+        self._largest = largest
+        compression = parquet_files.compression_of("zstd")
         self._lines = BlockFiles(workspace, compression, role="spool", suffix=".spool", largest=largest)
-        self._history = History(workspace, parquet_files.packing_of(plan.compress))
+        self._history = History(workspace, parquet_files.compression_of(plan.compress))
         self._parts = parquet_parts.ParquetParts(workspace, plan.compress, self._history)
+        self._whole = parquet_parts.whole
 
-    def recover(self) -> list[MissingIds]:
-        """Cuts torn ends, removes what never came to be, and finishes what was being put into place."""
+    def recover(self) -> None:
+        """Drop from the journal what is not on disk, and finish what was being put in place."""
         self._history.recover()
-        lost = [*repaired(self._workspace, self._lines), *self._parts.recover()]
-        self._sweep()
-        return lost
+        recover_blocks(self._workspace, self._lines)
+        recover_whole(self._workspace, self._whole)
+        sweep_spool(self._workspace)
+
+    def written_ids(self) -> IdSet:
+        """Return the ids of all blocks."""
+        return self._workspace.journal.ids_in_blocks()
 
     def add(self, number: int, source: Source, rows: list[Row]) -> int:
-        """Takes rows: all of them are new."""
-        if not self._folder.exists():
-            self._folder.mkdir()
-            sync_folder(self._workspace.disk, self._workspace.folder)
-        buckets = by_month(rows) if self._by_month else {source.key: rows}
-        for partition_key, some in buckets.items():
-            self._lines.add_to(partition_key, f"{_FOLDER}/{self._name_of(partition_key)}", number, some)
+        """Take rows; return how many: all of them are new."""
+        for key, part in partition_rows(self._partition, source, rows).items():
+            self._lines.add(key, self._spool_stem(key), number, part)
         return len(rows)
 
     def flush(self) -> None:
-        """Writes, and syncs."""
+        """Write, and sync."""
         self._lines.flush()
         self._workspace.files.sync()
 
     def rollback(self) -> None:
-        """Forgets what was not committed."""
+        """Forget what was not committed."""
         self._lines.rollback()
         self._history.rollback()
 
     def scan(self, first: int = 0, last: int = LAST, since: int = 0) -> Iterator[StoredRow]:
-        """The rows of the blocks that may hold one."""
-        yield from stored_lines(self._workspace, self._lines, first, last, since)
+        """Yield the rows of the blocks that may hold one."""
+        yield from self._lines.scan(first, last, since)
         yield from self._parts.scan(first, last, since)
 
-    def written_ids(self) -> IdSet:
-        """As the blocks tell."""
-        return self._workspace.journal.ids_in_blocks()
-
     def counts(self) -> dict[int, int]:
-        """As the blocks tell."""
+        """Return the numbers of messages from the blocks."""
         return self._workspace.journal.rows(["part", "spool"])
 
     def apply_updates(self) -> int:
-        """Makes the parts anew that hold an older version of a changed message."""
+        """Rewrite the files that hold an older version of a changed message."""
         self.finish()
-        return self._parts.apply_updates()
+        if not self._workspace.journal.has_changed(0, LAST):
+            return 0
+        count = self._parts.apply_updates()
+        sweep_spool(self._workspace)
+        return count
+
+    def compact(self, least: int) -> int:
+        """Merge the small files of each partition that has at least so many; return how many are gone."""
+        self.finish()
+        groups = list(small_groups(self._workspace.journal.files("part"), self._largest, least))
+        for group in groups:
+            self._parts.merge(group)
+        sweep_spool(self._workspace)
+        return sum(map(len, groups)) - len(groups)
 
     def maintain(self) -> None:
-        """Makes a part of a spool that is full: a run of days does not leave all of it for its end."""
+        """Make a Parquet file of a spool that is full: a run of days does not leave all of it for its end."""
+        self._lines.put_in_place()
         full = (spool for spool in self._workspace.journal.files("spool") if spool.state == "whole")
         if spool := next(full, None):
             self._convert(spool)
 
     def finish(self) -> None:
-        """Makes a part of each spool."""
+        """Make a Parquet file of each spool."""
         self._lines.rollback()  # in a moment, the spools that it knows of are no more
         for spool in self._workspace.journal.files("spool"):
             self._convert(spool)
-        with suppress(OSError):
-            self._folder.rmdir()
+        sweep_spool(self._workspace)
 
     def close(self) -> None:
-        """Nothing: its files are the workspace's."""
+        """Do nothing: the files are the workspace's."""
 
-    def _name_of(self, partition_key: str) -> str:
-        return partition_key if self._by_month else source_name(Source.parse(partition_key))
+    def _spool_stem(self, partition_key: str) -> str:
+        folder = partition_folder(self._partition, partition_key)
+        return f"{SPOOL}/{folder.rpartition('/')[2]}"
 
     def _convert(self, spool: DataFile) -> None:
-        self._parts.take(spool, self._lines, self._name_of(spool.partition_key))
-        path = self._workspace.folder / spool.name
-        self._workspace.files.rollback(path)
+        folder = partition_folder(self._partition, spool.partition_key)
+        self._parts.take(spool, self._lines, f"{folder}/{STEM}")
+        path = self._workspace.path(spool)
+        self._workspace.files.release(path)
         self._workspace.disk.remove(path)
-
-    def _sweep(self) -> None:
-        """Removes spools that have become parts."""
-        known = {spool.name for spool in self._workspace.journal.files("spool")}
-        for path in list(self._folder.glob("*.spool*")):
-            if f"{_FOLDER}/{path.name}" not in known:
-                self._workspace.disk.remove(path)

@@ -17,7 +17,8 @@ from ..journal import Block
 from ..plan import Compress
 from ..workspace import Workspace
 from .compression import Compression, compression
-from .parquet_columns import ORDERED, REPEATING, SCHEMA, Piece, Table, raws_of, tables
+from .parquet_rows import Table, raws_of
+from .parquet_schema import ORDERED, REPEATING, SCHEMA
 
 File: TypeAlias = Any
 """A `pyarrow.parquet.ParquetFile`."""
@@ -32,7 +33,7 @@ _PIECE: Final = 1 << 20
 """Bytes that are written at once."""
 
 
-def packing_of(compress: Compress) -> Compression:
+def compression_of(compress: Compress) -> Compression:
     """How lines are compressed here: Arrow has zstd, so that nothing else has to be installed for it."""
     return Compression(".zst", _packed, _unpacked) if compress == "zstd" else compression(compress)
 
@@ -80,14 +81,10 @@ class ParquetWriter:
                 self._writer.close()
             self._writer.is_open = False
 
-    def add(self, table: Table) -> None:
-        """Writes a row group."""
-        self._writer.write_table(table, row_group_size=max(1, table.num_rows))
-
-    def add_rows(self, pieces: Iterable[Piece]) -> None:
-        """Writes records."""
-        for table in tables(pieces):
-            self.add(table)
+    def add(self, tables: Iterable[Table]) -> None:
+        """Write tables, each as a row group."""
+        for table in tables:
+            self._writer.write_table(table, row_group_size=max(1, table.num_rows))
 
     @property
     def size(self) -> int:
@@ -139,7 +136,7 @@ class _Out(io.RawIOBase):
     def close(self) -> None:
         if not self._over:
             self._over = True
-            self._workspace.files.rollback(self._path)
+            self._workspace.files.release(self._path)
 
 
 # ── reading ──

@@ -1,155 +1,128 @@
-"""Brings growing files to what the journal says, when an export is opened again.
+"""Bring files and journal together when an export is opened: what is not on disk is dropped from the journal.
 
-| the file                              | what is done                                                       |
-|---------------------------------------|--------------------------------------------------------------------|
-| longer than was committed             | torn by a crash: cut                                               |
-| shorter, or not there                 | cut behind its last whole block; the messages of the rest are lost |
-| its new content waits beside it       | takes its place                                                    |
-| has bytes that no block tells of      | they are read, and told of again                                   |
+| the file                                  | what is done                                                       |
+|-------------------------------------------|--------------------------------------------------------------------|
+| its new content waits in the spool        | it is put in place                                                 |
+| is longer than was committed              | torn by a crash: cut                                               |
+| is shorter, and grows by blocks           | copied aside, and cut behind its last whole block                  |
+| is shorter or longer, and does not grow   | moved aside                                                        |
+| is not there                              | it is dropped                                                      |
+| has bytes of which no block tells         | moved aside: the journal was edited                                |
 
-What is lost is read from the service again.
+The ids of what was dropped are not written any more, and so they are missing, and read again. Only a torn
+end, which no commit knows, is removed.
 """
 
 import hashlib
-from collections.abc import Iterable, Iterator
-from pathlib import Path
-from typing import Final
+from collections.abc import Callable
 
-from ...core.rows import Row
-from ...errors import ChatRestError
-from ..disk import sync_folder
-from ..journal import Block, DataFile
-from ..message_ids import ids_of, number
-from ..workspace import LAST, MissingIds, Workspace, missing_with
-from .block_files import BlockFiles, block_of
+from ..disk import copy_aside, set_aside
+from ..journal import Block, DataFile, Role
+from ..workspace import Workspace
+from .block_files import BlockFiles
+from .data_files import StateOf, rename_new
 
-NEW: Final = ".new"
+NEW = ".new"
 
 
-def repaired(workspace: Workspace, files: BlockFiles) -> list[MissingIds]:
-    """Repairs the files of one role; what is lost."""
-    lost: list[MissingIds] = []
-    for part in workspace.journal.files(files.role):
-        lost += _Repair(workspace, files, part).done()
-    return lost
+def recover_blocks(workspace: Workspace, files: BlockFiles) -> None:
+    """Recover growing files; called inside of a transaction."""
+    for file in _finish_replacing(workspace, files.role, files.state_of, _has_its_blocks):
+        blocks = workspace.journal.blocks(file.number)
+        size = size_of(workspace, file)
+        if not _is_tiled(blocks, file.size):
+            drop_file(workspace, file)
+        elif size > file.size:
+            workspace.disk.truncate(workspace.path(file), file.size)
+        elif size < file.size:
+            _cut(workspace, files, file, size)
 
 
-def new_of(path: Path) -> Path:
-    """Where the new content of a file is made."""
-    return path.with_name(path.name + NEW)
+def recover_whole(workspace: Workspace, state_of: StateOf) -> None:
+    """Recover the files of messages that are written in one go; called inside of a transaction."""
+    for file in _finish_replacing(workspace, "part", state_of, _has_its_digest):
+        if size_of(workspace, file) != file.size:
+            drop_file(workspace, file)
 
 
-class _Repair:
-    """One file."""
-
-    def __init__(self, workspace: Workspace, files: BlockFiles, part: DataFile) -> None:
-        self._workspace = workspace
-        self._files = files
-        self._part = part
-        self._path = workspace.folder / part.name
-
-    def done(self) -> list[MissingIds]:
-        if self._part.state == "replacing":
-            self._replace()
-        elif new_of(self._path).exists():  # a death while it was made
-            self._workspace.disk.remove(new_of(self._path))
-        size = self._path.stat().st_size if self._path.exists() else 0
-        there = min(size, self._part.size)
-        blocks = self._blocks(there)
-        untold = list(_untold(blocks, self._part.size))
-        whole = [block for block in blocks if block.start + block.size <= there]
-        lost = [missing_with(block) for block in blocks[len(whole) :]]
-        if any(end > there for _, end in untold):  # nobody knows what was in it
-            lost.append(MissingIds(self._workspace.journal.source_of(self._part.partition_key), 1, LAST))
-        ends = [block.start + block.size for block in whole] + [end for _, end in untold if end <= there]
-        self._cut(size, max(ends, default=0), len(whole) < len(blocks))
-        for start, end in untold:
-            if end <= there:
-                self._tell(start, end)
-        return lost
-
-    def _replace(self) -> None:
-        new = new_of(self._path)
-        if new.exists():
-            self._workspace.disk.replace(new, self._path)
-            sync_folder(self._workspace.disk, self._path.parent)
-        self._keep(self._part.size)
-
-    def _blocks(self, there: int) -> list[Block]:
-        """The file's blocks. Where they do not tell of all of it, only those whose bytes are theirs."""
-        blocks = self._workspace.journal.blocks(self._part.number)
-        told = sum(block.size for block in blocks)
-        if there == 0 or (told == self._part.size and not list(_untold(blocks, told))):
-            return blocks
-        read = self._files.found(self._part, blocks)
-        true = [
-            block
-            for block, packed in read
-            if block.start + block.size > there or hashlib.sha256(packed).digest() == block.digest
-        ]
-        if len(true) < len(blocks):
-            self._workspace.journal.drop_blocks(self._part.number)
-            self._workspace.journal.add_blocks(true)
-            self._note_others()
-        return true
-
-    def _cut(self, size: int, end: int, has_lost: bool) -> None:
-        if size > end:
-            self._workspace.disk.truncate(self._path, end)
-        if has_lost:
-            self._workspace.journal.drop_blocks(self._part.number, end)
-            self._note_others()
-        if end != self._part.size:
-            self._keep(end)
-
-    def _note_others(self) -> None:
-        """Note the ids that are no numbers of the blocks that are left."""
-        journal = self._workspace.journal
-        blocks = [block for block in journal.blocks(self._part.number) if block.other > 1]
-        for block, packed in self._files.packed(self._part, blocks) if blocks else ():
-            journal.write_others(self._part.number, block.source, ids_of(self._files.rows(packed)).others)
-
-    def _keep(self, size: int) -> None:
-        self._part = self._part._replace(size=size, state=self._files.state_at(size))
-        self._workspace.journal.keep_file(self._part)
-
-    def _tell(self, start: int, end: int) -> None:
-        """Somebody has cut blocks out of the journal: their rows are there, and tell of themselves."""
-        with self._path.open("rb") as file:
-            file.seek(start)
-            packed = file.read(end - start)
-        try:
-            rows = self._files.rows(packed)
-            if not all(map(_is_record, rows)):
-                raise ValueError("these are no whole records")
-        except Exception as error:  # each way to compress has its own errors
-            raise ChatRestError(
-                f"{self._path}: the journal does not tell of its bytes {start:,} to {end:,}, and they cannot "
-                f"be read ({error}); remove the file, and what was in it is read again"
-            ) from None
-        source = self._workspace.journal.source_of(self._part.partition_key)
-        # Several blocks may lie there, one after the other: their ids ascend only within each.
-        rows.sort(key=lambda row: number(row.id) or 0)
-        self._workspace.journal.add_blocks(
-            [block_of(self._part.number, start, packed, source, rows, ids_of(rows))]
-        )
+def size_of(workspace: Workspace, file: DataFile) -> int:
+    """Return the size of a file on disk; -1 where it is not there."""
+    path = workspace.path(file)
+    return path.stat().st_size if path.is_file() else -1
 
 
-def between(places: Iterable[tuple[int, int]], size: int) -> Iterator[tuple[int, int]]:
-    """(start, end) of what lies between places of (start, size) in order, and behind the last one."""
+def drop_file(workspace: Workspace, file: DataFile) -> None:
+    """Drop a file from the journal; what is in its place is moved aside."""
+    if workspace.path(file).exists():
+        set_aside(workspace.disk, workspace.folder, file.name)
+    workspace.journal.drop_file(file.number)
+
+
+def _finish_replacing(
+    workspace: Workspace, role: Role, state_of: StateOf, is_whole: Callable[[Workspace, DataFile], bool]
+) -> list[DataFile]:
+    """Put in place what waits for it; return the files of the role that are in place.
+
+    Where a new content is not there, because somebody removed the spool, the older contents that it was made
+    from are moved aside.
+    """
+    files = workspace.journal.files(role)
+    replacing = [file for file in files if file.state == "replacing"]
+    rename_new(workspace, replacing)
+    lost = [file for file in replacing if file.size and not is_whole(workspace, file)]
+    for file in replacing:
+        if file in lost or (lost and not file.size):
+            drop_file(workspace, file)
+        elif not file.size:
+            workspace.disk.remove(workspace.path(file))
+            workspace.journal.drop_file(file.number)
+        else:
+            workspace.journal.keep_file(file._replace(state=state_of(file)))
+    return workspace.journal.files(role) if replacing else files
+
+
+def _cut(workspace: Workspace, files: BlockFiles, file: DataFile, size: int) -> None:
+    """Keep the whole blocks of a file that was shortened to a size."""
+    journal = workspace.journal
+    whole = [block for block in journal.blocks(file.number) if block.start + block.size <= size]
+    if not whole:
+        drop_file(workspace, file)
+        return
+    end = whole[-1].start + whole[-1].size
+    if end < size:
+        copy_aside(workspace.files, workspace.disk, workspace.folder, file.name)
+        workspace.disk.truncate(workspace.path(file), end)
+    journal.drop_blocks(file.number, end)
+    file = file._replace(size=end)
+    journal.keep_file(file._replace(state=files.state_of(file)))
+    files.note_others(file, [block for block in whole if block.other > 1])
+
+
+def _is_tiled(blocks: list[Block], size: int) -> bool:
+    """Return True if the blocks are one after the other, from the file's beginning to its end."""
     end = 0
-    for start, its in [*places, (size, 0)]:
-        if start > end:
-            yield end, start
-        end = max(end, start + its)
+    for block in blocks:
+        if block.start != end or block.size <= 0:
+            return False
+        end += block.size
+    return end == size
 
 
-def _untold(blocks: list[Block], size: int) -> Iterator[tuple[int, int]]:
-    """The bytes of which no block tells."""
-    return between(((block.start, block.size) for block in blocks), size)
+def _has_its_blocks(workspace: Workspace, file: DataFile) -> bool:
+    path = workspace.path(file)
+    if not path.is_file():
+        return False
+    with path.open("rb") as opened:
+        for block in workspace.journal.blocks(file.number):
+            opened.seek(block.start)
+            if hashlib.sha256(opened.read(block.size)).digest() != block.digest:
+                return False
+    return True
 
 
-def _is_record(row: Row) -> bool:
-    """Whether a line looks like a record, and not like a part of one."""
-    raw = bytes(row.raw).strip()
-    return raw.startswith(b"{") and raw.endswith(b"}")
+def _has_its_digest(workspace: Workspace, file: DataFile) -> bool:
+    path = workspace.path(file)
+    if not path.is_file():
+        return False
+    with path.open("rb") as opened:
+        return hashlib.file_digest(opened, "sha256").digest() == file.digest

@@ -1,10 +1,10 @@
-"""The file of a database: opened, made, taken together, and what SQLite says in words.
+"""The file of a database: opened, made, folded into one file, and SQLite's errors as the system's.
 
-| the file                        | what is done when it is opened                             |
-|---------------------------------|------------------------------------------------------------|
-| is not there, or empty          | it is made                                                 |
-| is damaged, or no database      | it is made anew: what was in it is lost                    |
-| is a database of something else | refused, and not touched                                   |
+| the file                        | what is done when it is opened                              |
+|---------------------------------|-------------------------------------------------------------|
+| is not there, or empty          | it is made                                                  |
+| is damaged, or no database      | it is moved aside, and made                                 |
+| is a database of something else | refused, and not touched                                    |
 
 Its full-text index is made, and kept, where this SQLite has FTS5; where it has not, nobody keeps it up to
 date, and it is made anew where that is there again.
@@ -17,16 +17,17 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from ...errors import RequestInvalidError
-from ..disk import Disk
+from ..disk import Disk, set_aside
+from ..file_names import DATABASE, path_inside
 from .sqlite_schema import VERSION, adapt, is_empty, make, marks_of
 
 WAIT: Final = 10.0
 """Seconds that another program may have it for itself, before that is an error."""
 _PAUSE: Final = 0.05
-_BESIDE: Final = ("-wal", "-shm", "-journal")
+_BESIDE: Final = tuple(f"{DATABASE}-{suffix}" for suffix in ("wal", "shm", "journal"))
 # EXTRA is FULL, and where there is no log, a commit survives a loss of power all the same.
 _SETTINGS: Final = """
 PRAGMA synchronous=EXTRA; PRAGMA cache_size=-65536; PRAGMA wal_autocheckpoint=16384;
@@ -35,34 +36,30 @@ _DAMAGED: Final = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 _BUSY: Final = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 
 
-class Opened(NamedTuple):
-    """A database, ready to be written."""
+def open_database(folder: Path, disk: Disk, marks: Mapping[str, str]) -> tuple[sqlite3.Connection, bool]:
+    """Open the database of an export, or make it; return it, and whether anything had to be made.
 
-    db: sqlite3.Connection
-    was_sound: bool
-    """Whether all that was in it is there."""
-    is_changed: bool
-    """Whether anything had to be made."""
-
-
-def opened(path: Path, disk: Disk, marks: Mapping[str, str]) -> Opened:
-    """Opens it, or makes it; `marks` are whose it is. `RequestInvalidError` where it is somebody else's."""
+    `marks` are the app and the plan. Raises `RequestInvalidError` where it is of another app or program.
+    """
+    path = path_inside(folder, DATABASE)
     if not path.exists():
-        _remove(path, disk)  # what is left beside it would be taken for its own
+        for name in _BESIDE:  # what is left beside it would be taken for its own
+            disk.remove(folder / name)
     db = _sound(path, marks)
-    was_sound = db is not None
     if db is None:
-        _remove(path, disk)
+        for name in (*_BESIDE, DATABASE):
+            if path_inside(folder, name).exists():
+                set_aside(disk, folder, name)
         db = _connected(path)
     try:
-        return Opened(db, was_sound, _is_adapted(db, marks))
+        return db, _complete(db, marks)
     except BaseException:
         db.close()
         raise
 
 
 def fold(db: sqlite3.Connection) -> None:
-    """Takes the log into the file; waits for others, who must not have it open."""
+    """Take the log into the file; waits for others, who must not have it open."""
     db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     end = time.monotonic() + WAIT
     while True:
@@ -77,13 +74,13 @@ def fold(db: sqlite3.Connection) -> None:
 
 
 def has_log(db: sqlite3.Connection) -> bool:
-    """Whether it is written with a log beside it."""
+    """Return True if it is written with a log beside it."""
     return bool(db.execute("PRAGMA journal_mode").fetchone()[0] == "wal")
 
 
 @contextmanager
-def told(path: Path) -> Iterator[None]:
-    """Gives SQLite's errors as OSError, with the file's name."""
+def os_errors(path: Path) -> Iterator[None]:
+    """Raise SQLite's errors as OSError, with the file's name."""
     try:
         yield
     except sqlite3.Error as error:
@@ -105,7 +102,7 @@ def _connected(path: Path) -> sqlite3.Connection:
 
 
 def _sound(path: Path, marks: Mapping[str, str]) -> sqlite3.Connection | None:
-    """What is there; None where it is damaged."""
+    """Open the file that is there; return None where it is damaged."""
     db: sqlite3.Connection | None = None
     try:
         db = _connected(path)
@@ -120,8 +117,8 @@ def _sound(path: Path, marks: Mapping[str, str]) -> sqlite3.Connection | None:
 
 
 def _is_sound(db: sqlite3.Connection, path: Path, marks: Mapping[str, str]) -> bool:
-    found = marks_of(db)
-    if found is None or found.get("app") != marks["app"]:
+    present = marks_of(db)
+    if present is None or present.get("app") != marks["app"]:
         raise RequestInvalidError(f"{path} is no database of this export: move it elsewhere")
     [version] = db.execute("PRAGMA user_version").fetchone()
     if version != VERSION:
@@ -129,8 +126,8 @@ def _is_sound(db: sqlite3.Connection, path: Path, marks: Mapping[str, str]) -> b
     return bool(db.execute("PRAGMA quick_check(1)").fetchone()[0] == "ok")
 
 
-def _is_adapted(db: sqlite3.Connection, marks: Mapping[str, str]) -> bool:
-    """Makes what is not there yet; whether anything was not."""
+def _complete(db: sqlite3.Connection, marks: Mapping[str, str]) -> bool:
+    """Make the tables and the index where they are not there yet; return True if any was not."""
     db.execute("BEGIN IMMEDIATE")
     is_new = is_empty(db)
     if is_new:
@@ -138,11 +135,6 @@ def _is_adapted(db: sqlite3.Connection, marks: Mapping[str, str]) -> bool:
     is_changed = adapt(db) or is_new
     db.execute("COMMIT" if is_changed else "ROLLBACK")
     return is_changed
-
-
-def _remove(path: Path, disk: Disk) -> None:
-    for suffix in ("", *_BESIDE):
-        disk.remove(path.with_name(path.name + suffix))
 
 
 def _close(db: sqlite3.Connection | None) -> None:
@@ -160,7 +152,9 @@ def _fault(path: Path, error: sqlite3.Error) -> OSError:
     if code in _BUSY:
         return OSError(f"{path}: another program is writing to it, or has it open")
     if code in _DAMAGED:
-        return OSError(f"{path}: it is damaged ({error}); remove it, and what was in it is read again")
+        return OSError(
+            f"{path}: it is damaged ({error}); move it elsewhere, and what was in it is read again"
+        )
     return OSError(f"{path}: {error}")
 
 

@@ -1,4 +1,4 @@
-"""A message as a row of the database: what of the record stands in columns, for whoever asks questions of it.
+"""A message as a row of the database: the members of the record that are columns.
 
 A member that is absent, or not of its documented type, is null; a record of any shape has a row. `raw` is the
 record as it was served: text, which is what SQLite's JSON functions take, and bytes only where it is not
@@ -14,7 +14,7 @@ from msgspec import Meta, Struct
 from ...core.decode import REFUSED
 from ...core.rows import UNKNOWN, Row
 from ..message_ids import key_of, number
-from .record_members import fitted, read
+from .record_members import fit, read
 
 _LOW: Final = -(1 << 63)
 _HIGH: Final = (1 << 63) - 1
@@ -38,7 +38,7 @@ class _Members(Struct, gc=False, rename="camel"):
     parent_id: str | None = None
 
 
-class _Found(NamedTuple):
+class _Parts(NamedTuple):
     members: _Members
     is_unicode: bool
     raw: str | bytes
@@ -48,7 +48,7 @@ COLUMNS: Final = (
     "id", "number", "conversation_id", "sender", "receiver", "receiver_type", "category", "type", "text",
     "sent_at", "updated_at", "edited_at", "deleted_at", "parent_id", "source", "is_unicode", "raw",
 )  # fmt: skip
-"""What `entry` gives, in its order."""
+"""The names of the values of `entry`, in their order."""
 _ESCAPES: Final = re.compile(r"\\(?:u[dD][89abAB]..\\u[dD][c-fC-F]|(u[dD][89a-fA-F])|.)", re.DOTALL)
 """Each escape of a JSON text; the group is half of a surrogate pair without its other half."""
 _NOTHING: Final = _Data()
@@ -56,8 +56,8 @@ _MEMBERS: Final = msgspec.json.Decoder(_Members)
 
 
 def entry(row: Row, source: int) -> tuple[Value, ...]:
-    """The values of a row."""
-    members, is_unicode, raw = _found(row.raw)
+    """Return the values of a row."""
+    members, is_unicode, raw = _parts(row.raw)
     return (
         key_of(row),
         number(row.id),
@@ -79,17 +79,17 @@ def entry(row: Row, source: int) -> tuple[Value, ...]:
     )
 
 
-def _found(raw: Any) -> _Found:
+def _parts(raw: Any) -> _Parts:
     try:
         text = str(raw, "utf-8")
         members = _MEMBERS.decode(raw)
     except REFUSED:
-        return _patiently(bytes(raw))
-    return _Found(members, _is_unicode(text), text)
+        return _lenient_parts(bytes(raw))
+    return _Parts(members, _is_unicode(text), text)
 
 
 def _is_unicode(record: str) -> bool:
-    """Whether no text in it has half of a surrogate pair: SQLite would make of that what is not UTF-8."""
+    """Return True if no text in it has half of a surrogate pair, of which SQLite makes what is not UTF-8."""
     if "\\ud" not in record and "\\uD" not in record:
         return True
     return not any(escape[1] for escape in _ESCAPES.finditer(record))
@@ -98,12 +98,12 @@ def _is_unicode(record: str) -> bool:
 # ── a record of any shape ──
 
 
-def _patiently(raw: bytes) -> _Found:
+def _lenient_parts(raw: bytes) -> _Parts:
     record = read(raw)
-    members: _Members = fitted(_Members, record)
-    members.data = fitted(_Data, record.get("data"))
+    members: _Members = fit(_Members, record)
+    members.data = fit(_Data, record.get("data"))
     try:
         text = raw.decode()
     except UnicodeDecodeError:
-        return _Found(members, False, raw)
-    return _Found(members, _is_unicode(text), text)
+        return _Parts(members, False, raw)
+    return _Parts(members, _is_unicode(text), text)

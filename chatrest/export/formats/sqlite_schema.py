@@ -94,17 +94,17 @@ WHERE {where} AND {by} >= :edge AND ({by} > :edge OR place > :place) ORDER BY {b
 BY_NUMBER: Final = _STORED.format(
     by="number", index="messages_of_number", where="number <= :last AND sent_at IS NOT NULL"
 )
-"""Some rows, by id; those that tell no time are not among them. It goes on behind `edge` and `place`."""
+"""Rows by id; those that tell no time are not among them. It goes on behind `edge` and `place`."""
 BY_TIME: Final = _STORED.format(
     by="sent_at", index="messages_of_time", where="number BETWEEN :first AND :last"
 )
-"""Some rows with ids from `first` to `last`, by time."""
+"""Rows with ids from `first` to `last`, by time."""
 UNNUMBERED: Final = _STORED.format(by="place", index="messages_of_number", where="number IS NULL")
-"""Some rows without a number for an id."""
+"""Rows without a number for an id."""
 UNDATED: Final = _STORED.format(
     by="place", index="messages_of_time", where="sent_at IS NULL AND number IS NOT NULL"
 )
-"""Some rows with a number, that tell no time."""
+"""Rows with a number that tell no time."""
 EDGES: Final = """
 SELECT (SELECT min(number) FROM messages), (SELECT max(number) FROM messages),
     (SELECT min(sent_at) FROM messages), (SELECT max(sent_at) FROM messages),
@@ -126,19 +126,19 @@ INSERT INTO sources VALUES(?, ?, ?) ON CONFLICT(number) DO UPDATE SET messages =
 
 
 def is_empty(db: sqlite3.Connection) -> bool:
-    """Whether nothing is in it."""
+    """Return True if nothing is in it."""
     return bool(db.execute("SELECT count(*) = 0 FROM sqlite_master").fetchone()[0])
 
 
 def make(db: sqlite3.Connection, marks: Mapping[str, str]) -> None:
-    """Makes the tables and views, and says whose export it is; called inside of a transaction."""
+    """Make the tables and views, and note whose export it is; called inside of a transaction."""
     _run(db, _TABLES + VIEWS)
     db.execute(f"PRAGMA user_version={VERSION}")
     db.executemany("INSERT INTO export VALUES(?, ?)", marks.items())
 
 
 def marks_of(db: sqlite3.Connection) -> dict[str, str] | None:
-    """Ownership export it is; None where it is no database of an export."""
+    """Return the app and plan of its export; None where it is no database of an export."""
     tables = {name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
     if not tables >= {"export", "sources", "messages", "versions"}:
         return None
@@ -146,13 +146,13 @@ def marks_of(db: sqlite3.Connection) -> dict[str, str] | None:
 
 
 def has_fts5(db: sqlite3.Connection) -> bool:
-    """Whether SQLite has full-text search."""
-    found = db.execute("SELECT count(*) FROM pragma_module_list WHERE name = 'fts5'").fetchone()
-    return bool(found[0])
+    """Return True if SQLite has full-text search."""
+    [count] = db.execute("SELECT count(*) FROM pragma_module_list WHERE name = 'fts5'").fetchone()
+    return bool(count)
 
 
 def adapt(db: sqlite3.Connection) -> bool:
-    """Lets the full-text index be kept where that can be done, and nowhere else; whether that is new.
+    """Let the full-text index be kept where that can be done, and nowhere else; return True if that is new.
 
     Called inside of a transaction.
     """
@@ -163,7 +163,7 @@ def adapt(db: sqlite3.Connection) -> bool:
 
 
 def _run(db: sqlite3.Connection, script: str) -> None:
-    """Statements one by one: `executescript` would commit first."""
+    """Execute statements one by one: `executescript` would commit first."""
     statement = ""
     for line in script.splitlines(keepends=True):
         statement += line

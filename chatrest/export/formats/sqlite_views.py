@@ -1,4 +1,4 @@
-"""The views of an export's database: what a person asks first, without knowing how messages are stored.
+"""The views of an export's database: frequent questions, answered without knowing how messages are stored.
 
 | view             | answers                                                                  |
 |------------------|--------------------------------------------------------------------------|
@@ -40,7 +40,7 @@ SELECT talk.conversation_id, messages, {_utc("first_at")} AS first_utc, {_utc("l
     last.id AS last_id, last.sender AS last_sender, last.text AS last_text
 FROM (
     SELECT conversation_id, count(*) AS messages, min(sent_at) AS first_at, max(sent_at) AS last_at,
-        (SELECT place FROM messages AS its WHERE its.conversation_id = messages.conversation_id
+        (SELECT place FROM messages AS newer WHERE newer.conversation_id = messages.conversation_id
          ORDER BY sent_at DESC, number DESC LIMIT 1) AS place
     FROM messages WHERE conversation_id IS NOT NULL GROUP BY conversation_id
 ) AS talk JOIN messages AS last ON last.place = talk.place;
@@ -94,7 +94,7 @@ SELECT messages.id, {_utc("messages.sent_at")} AS sent_utc, conversation_id, sen
     {_utc("deleted_at")} AS deleted_utc
 FROM versions AS old JOIN messages ON messages.id = old.id
     LEFT JOIN versions AS next ON next.version = (
-        SELECT min(version) FROM versions AS its WHERE its.id = old.id AND its.version > old.version
+        SELECT min(version) FROM versions AS later WHERE later.id = old.id AND later.version > old.version
     );
 """  # noqa: S608
 """The statements that make them."""

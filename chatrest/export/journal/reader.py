@@ -2,6 +2,7 @@
 export. A value that cannot be one of its column is an `UnreadableError` that names the journal.
 """
 
+import hashlib
 import sqlite3
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -18,7 +19,7 @@ from ..message_ids import number
 from ..ownership import Source
 from ..sql_in import sql_in
 from .records import Block, DataFile, DeletedId, OtherId, Recheck, Role, SourceState, State
-from .schema import UnreadableError, fault_of, open_for_reading
+from .schema import FACTS, FAULTS, UnreadableError, check_integrity, fault_of, open_for_reading
 
 T = TypeVar("T")
 
@@ -49,6 +50,26 @@ class JournalReader:
     def close(self) -> None:
         """Let go of it; what was not committed never happened."""
         self._db.close()
+
+    # ── all of it ──
+
+    def check_integrity(self) -> None:
+        """Raise `UnreadableError` where SQLite finds damage; reads the whole journal."""
+        try:
+            check_integrity(self._db, self.path)
+        except FAULTS as error:
+            raise fault_of(self.path, error) from None
+
+    def facts(self) -> str:
+        """Return a SHA-256 of all rows in the order of their keys: a changed value gives another one.
+
+        The generation is left out, as each opening changes it.
+        """
+        digest = hashlib.sha256()
+        for sql in FACTS:
+            for row in self._rows(sql, tuple[Any, ...]):
+                digest.update(msgspec.msgpack.encode(row))
+        return digest.hexdigest()
 
     # ── meta and sources ──
 
@@ -177,7 +198,7 @@ class JournalReader:
     def _rows(self, sql: str, kind: type[T], *values: Any) -> Iterator[T]:
         try:
             rows = self._db.execute(sql, values)
-        except sqlite3.Error as error:
+        except FAULTS as error:
             raise fault_of(self.path, error) from None
         return self._typed(rows, kind)
 
@@ -185,7 +206,7 @@ class JournalReader:
         try:
             for row in rows:
                 yield msgspec.convert(row, kind, strict=False, dec_hook=_read_value)
-        except sqlite3.Error as error:
+        except FAULTS as error:
             raise fault_of(self.path, error) from None
         except _DAMAGE as error:
             raise UnreadableError(f"{self.path} is damaged: {error}") from None

@@ -54,11 +54,25 @@ CREATE TABLE deleted(id TEXT PRIMARY KEY, source INTEGER NOT NULL, noticed INTEG
     missing INTEGER NOT NULL DEFAULT 0) WITHOUT ROWID;
 PRAGMA user_version={VERSION};
 """
+_TABLES: Final = (
+    "sources", "covered", "files", "blocks", "seen", "other_ids", "rechecks", "shown", "changed", "deleted",
+)  # fmt: skip
+GENERATION: Final = "generation"
+PREVIOUS_GENERATION: Final = "previous_generation"
+FACTS: Final = (
+    "SELECT type, name, sql FROM sqlite_master ORDER BY type, name",
+    f"SELECT * FROM meta WHERE name NOT IN ('{GENERATION}', '{PREVIOUS_GENERATION}') ORDER BY name",  # noqa: S608
+    *(f"SELECT '{table}', * FROM {table} ORDER BY 2, 3" for table in _TABLES),  # noqa: S608
+)
+"""The statements that give all rows in a fixed order, but for the generation."""
 _SURROUNDINGS: Final = frozenset({
     sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED,
     sqlite3.SQLITE_READONLY, sqlite3.SQLITE_NOMEM, sqlite3.SQLITE_INTERRUPT,
 })  # fmt: skip
 """Errors of the system around a database, and not of what is in it."""
+_IN_USE: Final = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+FAULTS: Final = (sqlite3.Error, UnicodeDecodeError)
+"""What sqlite3 raises; the second where SQLite's own message repeats damaged bytes."""
 
 
 class InUseError(RequestInvalidError):
@@ -81,13 +95,13 @@ def open_for_writing(path: Path, begin: Mapping[str, str]) -> sqlite3.Connection
         db = sqlite3.connect(path, timeout=0, isolation_level=None, check_same_thread=False)
         db.execute("PRAGMA locking_mode=EXCLUSIVE")
         is_new = _is_new(db, path)
+        if not is_new:
+            check_integrity(db, path)  # before anything is written, the settings included
         db.executescript(SETTINGS)
         if is_new:
             _make(db, begin)
         db.executescript("BEGIN EXCLUSIVE; COMMIT")
-        if not is_new:
-            check_integrity(db, path)
-    except sqlite3.Error as error:
+    except FAULTS as error:
         if db is not None:
             db.close()
         raise fault_of(path, error) from None
@@ -110,7 +124,7 @@ def open_for_reading(path: Path) -> sqlite3.Connection:
         db = sqlite3.connect(f"{path.absolute().as_uri()}?{mode}", uri=True, timeout=0)
         if _is_new(db, path):
             raise UnreadableError(f"{path}: it is empty, and no export's journal")
-    except sqlite3.Error as error:
+    except FAULTS as error:
         if db is not None:
             db.close()
         raise fault_of(path, error) from None
@@ -131,7 +145,7 @@ def check_integrity(db: sqlite3.Connection, path: Path) -> None:
 def fault_of(path: Path, error: Exception) -> ChatRestError | OSError:
     """Return the error that says whose fault it is that the journal cannot be read or written."""
     code = getattr(error, "sqlite_errorcode", None)
-    if "locked" in str(error):
+    if code is not None and code & 0xFF in _IN_USE:
         return InUseError(f"{path}: another export is writing here")
     if "unable to open" in str(error):
         return RequestInvalidError(f"{path}: {error}")

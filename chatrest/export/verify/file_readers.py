@@ -1,6 +1,6 @@
-"""Reads an export's parts back, some records at a time: their ids, and what is wrong with them.
+"""Read the files of an export, some records at a time: their keys, and the first fault among them.
 
-A record counts as what the export took it for: what has no id is told apart by its bytes.
+A record has the key that the export gave it: one without an id has a hash of its bytes.
 """
 
 import sqlite3
@@ -23,13 +23,13 @@ _SHOWN: Final = 40
 
 
 class Batch(NamedTuple):
-    """Some records."""
+    """Records that were read together."""
 
     records: int
     ids: list[str]
-    """What tells each of them from all others."""
+    """Their keys: what tells each record from all others."""
     fault: str | None
-    """What is wrong with the first one that is not right."""
+    """The fault of the first record that is damaged; None where none is."""
 
 
 class _Identified(Struct, gc=False):
@@ -40,32 +40,32 @@ _LINES: Final = msgspec.json.Decoder(_Identified)
 
 
 def lines(data: bytes) -> Batch:
-    """The records of whole lines."""
+    """Return the records of whole lines."""
     try:
         ids = [line.id for line in _LINES.decode_lines(data)]
     except REFUSED:
-        return _patiently(data)
+        return _lenient_lines(data)
     if not all(ids) or len(ids) != data.count(b"\n") or not data.endswith(b"\n"):
-        return _patiently(data)
+        return _lenient_lines(data)
     return Batch(len(ids), ids, None)
 
 
-def _patiently(data: bytes) -> Batch:
-    found, fault = list[str](), None
-    each = data.splitlines()
-    for count, line in enumerate(each, start=1):
-        key = identity(line)
+def _lenient_lines(data: bytes) -> Batch:
+    keys, fault = list[str](), None
+    records = data.splitlines()
+    for count, line in enumerate(records, start=1):
+        key = record_key(line)
         if key is not None:
-            found.append(key)
+            keys.append(key)
         else:
             fault = fault or f"line {count:,} is no JSON record: {line[:_SHOWN]!r}"
     if not data.endswith(b"\n"):
         fault = fault or "the last line has no end"
-    return Batch(len(each), found, fault)
+    return Batch(len(records), keys, fault)
 
 
-def identity(raw: bytes) -> str | None:
-    """What tells a record from all others; None where it is no JSON record."""
+def record_key(raw: bytes) -> str | None:
+    """Return what tells a record from all others; None where it is no JSON record."""
     try:
         # As it was taken from its page: records are read there that are nested too deeply to be read whole.
         members = read_record(raw)
@@ -75,12 +75,12 @@ def identity(raw: bytes) -> str | None:
 
 
 def parquet(path: Path) -> Iterator[Batch]:
-    """The records of a Parquet file; `RequestInvalidError` where pyarrow is not installed."""
+    """Yield the records of a Parquet file; `RequestInvalidError` where pyarrow is not installed."""
     try:
         import pyarrow as pa  # type: ignore[import-untyped]
 
-        from ..formats.parquet_columns import raws_of
         from ..formats.parquet_files import opened
+        from ..formats.parquet_rows import raws_of
     except ImportError:
         raise RequestInvalidError(
             "these are Parquet files: to read them needs the extra: pip install 'chatrest[parquet]'"
@@ -88,23 +88,23 @@ def parquet(path: Path) -> Iterator[Batch]:
     try:
         with opened(path) as file:
             for batch in file.iter_batches(_BATCH, columns=["id", "raw", "raw_bytes"], use_threads=False):
-                yield _told(batch["id"].to_pylist(), raws_of(batch))
+                yield _compared(batch["id"].to_pylist(), raws_of(batch))
     except (pa.ArrowException, ChatRestError, KeyError, ValueError) as error:
         yield Batch(0, [], f"it cannot be read ({error})")
 
 
 def database(path: Path) -> Iterator[Batch]:
-    """The records of a database; what SQLite itself finds to be wrong with it comes first."""
+    """Yield the records of a database; what SQLite itself finds to be damaged comes first."""
     try:
         with closing(sqlite3.connect(f"{path.absolute().as_uri()}?immutable=1", uri=True)) as db:
             db.text_factory = _text
-            [found] = db.execute("PRAGMA integrity_check(1)").fetchone()
-            if found != "ok":
-                yield Batch(0, [], f"SQLite finds: {found}")
-            rows = db.execute("SELECT id, raw FROM messages ORDER BY rowid")
-            while some := rows.fetchmany(_BATCH):
-                yield _told([str(key) for key, _ in some], [_bytes(raw) for _, raw in some])
-    except sqlite3.Error as error:
+            [verdict] = db.execute("PRAGMA integrity_check(1)").fetchone()
+            if verdict != "ok":
+                yield Batch(0, [], f"SQLite finds: {verdict}")
+            cursor = db.execute("SELECT id, raw FROM messages ORDER BY rowid")
+            while rows := cursor.fetchmany(_BATCH):
+                yield _compared([str(key) for key, _ in rows], [_bytes(raw) for _, raw in rows])
+    except (sqlite3.Error, UnicodeDecodeError) as error:  # the second where SQLite repeats damaged bytes
         yield Batch(0, [], f"it cannot be read ({error})")
 
 
@@ -116,12 +116,12 @@ def _bytes(raw: bytes | str | None) -> bytes:
     return raw.encode(errors="surrogateescape") if isinstance(raw, str) else raw or b""
 
 
-def _told(ids: list[str], raws: list[bytes]) -> Batch:
-    """Records that stand beside their ids."""
-    found = lines(b"\n".join([*raws, b""]))
-    if found.ids == ids and found.records == len(ids):
-        return found
-    for key, raw in zip(ids, raws, strict=True):
-        if (its := identity(raw)) != key:
-            return Batch(len(ids), ids, f"beside the id {key} stands the record of {its or 'no message'}")
-    return Batch(len(ids), ids, None)
+def _compared(keys: list[str], raws: list[bytes]) -> Batch:
+    """Return records whose keys are beside them, after a comparison of the two."""
+    batch = lines(b"\n".join([*raws, b""]))
+    if batch.ids == keys and batch.records == len(keys):
+        return batch
+    for key, raw in zip(keys, raws, strict=True):
+        if (other := record_key(raw)) != key:
+            return Batch(len(keys), keys, f"beside the id {key} is the record of {other or 'no message'}")
+    return Batch(len(keys), keys, None)

@@ -1,108 +1,183 @@
-"""The manifest and the journal of one export: do they agree, and was nothing lost between two sources?"""
+"""Check the journal against the manifest of a finished run, and the ids that were read against those seen."""
 
-from typing import final
+from collections.abc import Iterator
+from itertools import groupby
+from typing import Final, final
 
-from ..journal import NAME as JOURNAL
-from ..manifest import Manifest, PartEntry, SourceEntry
-from .file_check import shortened
-from .id_index import IdIndex
-from .journal_reader import JournalReader
+from ..id_set import IdSet
+from ..journal.reader import JournalReader
+from ..journal.records import OtherId
+from ..journal.schema import NAME as JOURNAL
+from ..manifest import NAME as MANIFEST, FileEntry, Manifest, SourceEntry, file_entries, source_entry
+from ..message_ids import number
+from ..plan import Plan
 from .manifest_check import differences
-from .verify_result import Problem, VerifyResult
+from .read_ids import ReadIds, shortened
+from .remedies import Remedies
+from .verify_result import Kind, Problem, VerifyResult
 
-_UNSURE = {"missing", "size", "damaged", "content"}
-_KEPT = 100
+_UNREAD: Final = ("missing", "size", "damaged", "content", "unsafe")
+_COMPARED: Final = ("role", "bytes", "messages", "first_id", "last_id")
 
 
 @final
 class JournalCheck:
-    """Of a manifest that was finished. Raises `UnreadableError` where the journal is damaged."""
+    """The check of one journal. Its methods raise `UnreadableError` where a value of it is damaged."""
 
-    def __init__(self, manifest: Manifest, witness: JournalReader, verdict: VerifyResult, again: str) -> None:
+    def __init__(
+        self, journal: JournalReader, manifest: Manifest, remedies: Remedies, result: VerifyResult
+    ) -> None:
+        self._journal = journal
         self._manifest = manifest
-        self._witness = witness
-        self._verdict = verdict
-        self._again = again
+        self._remedies = remedies
+        self._result = result
+        self._is_sqlite = any(entry.name.endswith(".sqlite") for entry in manifest.files)
 
-    def make(self, seen: IdIndex) -> None:
-        """All of it; `seen` is what was read of the parts."""
-        plan = self._witness.plan()
-        if plan is None or plan.fingerprint != self._manifest.fingerprint:
-            self._differ("it is that of another export: its plan is not the manifest's")
+    def check(self, ids: ReadIds) -> None:
+        """Add all problems to the result; `ids` are those that were read from the files."""
+        self._check_meta()
+        self._check_files()
+        self._check_sources()
+        self._check_deleted()
+        if self._is_sqlite and any(problem.kind in _UNREAD for problem in self._result.problems):
+            text = "the ids that were seen were not compared: the database could not be read"
+            self._result.note(Problem("coverage", JOURNAL, text))
             return
-        self._parts()
-        self._sources(counted=plan.format != "sqlite")
-        self._left(seen)
+        self._check_numbers(ids)
+        self._check_texts(ids)
 
-    def _parts(self) -> None:
-        claimed = {entry.name: entry for entry in self._manifest.parts}
-        for told in self._witness.parts():
-            entry = claimed.pop(told.name, None)
-            if entry != told:
-                self._differ(f"of {told.name}, {_part_difference(entry, told)}")
-        for name in claimed:
-            self._differ(f"it does not know {name}, which is in the manifest")
+    # ── the manifest ──
 
-    def _sources(self, *, counted: bool) -> None:
-        claimed = {tuple(source.source): source for source in self._manifest.sources}
-        for told in self._witness.sources():
-            source = claimed.pop(tuple(told.source), None)
-            name = " ".join(told.source)
-            if source is None:
-                self._differ(f"the manifest does not know its source {name}")
-            else:
-                self._source(name, source, told, counted=counted)
-        for names in claimed:
-            self._differ(f"it does not know the source {' '.join(names)}, which is in the manifest")
-
-    def _source(self, name: str, source: SourceEntry, told: SourceEntry, *, counted: bool) -> None:
+    def _check_meta(self) -> None:
+        if self._journal.facts() != self._manifest.journal_facts:
+            self._differ(f"its rows are not those that {MANIFEST} has the hash of")
+        if self._journal["app"] != self._manifest.app_id:
+            self._differ(
+                f"it is of the app {self._journal['app']!r}, and {MANIFEST} is of {self._manifest.app_id!r}"
+            )
         try:
-            lacking, more = list(differences(source, told)), list(differences(told, source))
-        except ValueError:
-            return  # `claims` tells of intervals that are none
-        for text in lacking:
-            self._differ(f"{name}: {text} are not covered in it, and are in the manifest")
-        for text in more:
-            self._differ(f"{name}: {text} are covered in it, and not in the manifest")
-        if source.state != told.state:
-            self._differ(f"{name}: it is {told.state} in it, and {source.state} in the manifest")
-        if counted and source.messages != told.messages:
-            text = f"{told.messages:,} messages are its own, and {source.messages:,} in the manifest"
-            self._differ(f"{name}: {text}")
-
-    def _left(self, seen: IdIndex) -> None:
-        if any(problem.kind in _UNSURE for problem in self._verdict.problems) or self._verdict.more:
-            text = "what sources left to each other was not looked for: not all parts could be read"
-            self._verdict.note(Problem("lost", JOURNAL, text))
+            fingerprint = Plan.parse(self._journal["plan"] or "").fingerprint
+        except ValueError as error:
+            self._differ(f"its plan cannot be read ({error})")
             return
-        lost: dict[int, tuple[int, list[str]]] = {}
-        for source, ids in self._witness.left():
-            if missing := seen.missing(ids):
-                count, some = lost.get(source, (0, []))
-                lost[source] = count + len(missing), (some + list(map(str, missing)))[:_KEPT]
-        self._tell_lost(lost)
+        if fingerprint != self._manifest.fingerprint:
+            self._differ(f"its plan is not that of {MANIFEST}")
 
-    def _tell_lost(self, lost: dict[int, tuple[int, list[str]]]) -> None:
-        is_settled = self._witness.is_settled()
-        if not is_settled and self._manifest.complete:
-            self._differ("what sources left to each other is not known to be there")
-        for source, (count, ids) in lost.items():
-            what = f"{count:,} messages that it left to other sources are nowhere: {shortened(ids, count)}"
-            if is_settled:
-                what += "; they were looked for, and the service did not show them any more"
-                self._verdict.note(Problem("lost", self._witness.name(source), what))
-            else:
-                self._verdict.add(Problem("lost", self._witness.name(source), what, self._again))
+    def _check_files(self) -> None:
+        entries = {entry.name: entry for entry in self._manifest.files}
+        for expected in file_entries(self._journal):
+            entry = entries.pop(expected.name, None)
+            if entry != expected:
+                self._differ(f"of {expected.name}, {_file_difference(entry, expected)}")
+        for name in entries:
+            self._differ(f"it does not have {name}, which is in {MANIFEST}")
+
+    def _check_sources(self) -> None:
+        counts = self._journal.rows(["part"])
+        entries = {tuple(source.source): source for source in self._manifest.sources}
+        for source in self._journal.sources():
+            expected = source_entry(self._journal, source, counts.get(source.number, 0))
+            entry = entries.pop(tuple(expected.source), None)
+            for text in _source_differences(entry, expected, counted=not self._is_sqlite):
+                self._differ(f"{source.source}: {text}")
+        for names in entries:
+            self._differ(f"it does not have the source {' '.join(names)}, which is in {MANIFEST}")
+
+    def _check_deleted(self) -> None:
+        for is_missing, ids in ((False, self._manifest.deleted), (True, self._manifest.missing)):
+            if [each.id for each in self._journal.deleted(missing=is_missing)] != ids:
+                self._differ(f"its {'missing' if is_missing else 'deleted'} ids are not those of {MANIFEST}")
+        if self._manifest.missing:
+            text = (
+                f"{len(self._manifest.missing):,} messages that were seen once are not in the export, and "
+                f"the service does not show them any more: {shortened(self._manifest.missing)}"
+            )
+            self._result.note(Problem("missing", MANIFEST, text))
+
+    # ── the ids ──
+
+    def _check_numbers(self, ids: ReadIds) -> None:
+        """Check that each id that was seen is in a file; those of damaged blocks are reported with these."""
+        seen = self._journal.all_seen()
+        missing = IdSet(filter(None, map(number, self._manifest.missing)))
+        lacking = seen - ids.numbers - missing
+        if not self._is_sqlite:
+            lacking -= self._journal.ids_in_blocks()
+        for source in self._journal.sources() if lacking else ():
+            if here := lacking & self._journal.seen(source.number):
+                lacking -= here
+                self._add_lacking(str(source.source), list(map(str, here)))
+        if unseen := ids.numbers - seen:
+            text = f"no source has shown {shortened(list(map(str, unseen)))}, which are in the files"
+            self._add("content", JOURNAL, text, self._remedies.restore)
+
+    def _check_texts(self, ids: ReadIds) -> None:
+        names = {file.number: file.name for file in self._journal.files()}
+        missing = set(self._manifest.missing)
+        lacking, misplaced, count = list[str](), list[str](), 0
+        for key, rows in _by_key(self._journal.other_ids()):
+            count += 1
+            files = [names.get(row.file) for row in rows if row.file is not None]
+            is_there = ids.has_text(key) if self._is_sqlite else bool(files)  # a database has them by itself
+            if not is_there and key not in missing:
+                lacking.append(key)
+            elif any(file is None or not ids.has_text(key, file) for file in files) and self._is_readable():
+                misplaced.append(key)
+        if lacking:
+            self._add_lacking(JOURNAL, lacking)
+        if misplaced:
+            text = f"the messages {shortened(misplaced)} are not in the files that the journal has for them"
+            self._add("content", JOURNAL, text, self._remedies.restore)
+        if count < ids.text_count:
+            text = f"the files have {ids.text_count:,} ids that are no numbers, and the journal {count:,}"
+            self._add("content", JOURNAL, text, self._remedies.restore)
+
+    def _is_readable(self) -> bool:
+        return not any(problem.kind in _UNREAD for problem in self._result.problems)
+
+    # ── problems ──
+
+    def _add_lacking(self, place: str, ids: list[str]) -> None:
+        text = f"{len(ids):,} messages that it has shown are not in the export: {shortened(ids)}"
+        self._add("coverage", place, text, self._remedies.run)
 
     def _differ(self, text: str) -> None:
-        self._verdict.add(Problem("journal", JOURNAL, text, self._again))
+        self._add("journal", JOURNAL, text, self._remedies.restore)
+
+    def _add(self, kind: Kind, place: str, text: str, remedy: str) -> None:
+        self._result.add(Problem(kind, place, text, remedy))
 
 
-def _part_difference(entry: PartEntry | None, told: PartEntry) -> str:
+def _by_key(rows: Iterator[OtherId]) -> Iterator[tuple[str, list[OtherId]]]:
+    for key, group in groupby(rows, key=lambda row: row.key):
+        yield key, list(group)
+
+
+def _source_differences(entry: SourceEntry | None, expected: SourceEntry, *, counted: bool) -> Iterator[str]:
     if entry is None:
-        return f"which has {told.messages:,} messages, the manifest does not know"
-    for name in ("role", "bytes", "messages", "first_id", "last_id"):
-        its, other = getattr(told, name), getattr(entry, name)
-        if its != other:
-            return f"{name} is {its} in it, and {other} in the manifest"
-    return "hashes in it are not those of the manifest"
+        yield f"it is not in {MANIFEST}"
+        return
+    try:
+        yield from (f"{ids} are covered in {MANIFEST} only" for ids in differences(entry, expected))
+        yield from (f"{ids} are not covered in {MANIFEST}" for ids in differences(expected, entry))
+    except ValueError:  # no intervals: reported by the check of the manifest
+        pass
+    names = (
+        ("state", "error", "asked", "proven", "messages")
+        if counted
+        else ("state", "error", "asked", "proven")
+    )
+    for name in names:
+        in_journal, in_manifest = getattr(expected, name), getattr(entry, name)
+        if in_journal != in_manifest:
+            yield f"{name} is {in_journal} in the journal, and {in_manifest} in {MANIFEST}"
+
+
+def _file_difference(entry: FileEntry | None, expected: FileEntry) -> str:
+    if entry is None:
+        return f"which has {expected.messages:,} messages, {MANIFEST} has nothing"
+    for name in _COMPARED:
+        in_journal, in_manifest = getattr(expected, name), getattr(entry, name)
+        if in_journal != in_manifest:
+            return f"{name} is {in_journal} in the journal, and {in_manifest} in {MANIFEST}"
+    return f"the hashes are not those of {MANIFEST}"

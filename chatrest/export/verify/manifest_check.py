@@ -1,4 +1,4 @@
-"""Does what a manifest says of an export hold together? Pure: nothing but the manifest is asked."""
+"""Check that a manifest is consistent in itself. Pure: nothing else is read."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -7,90 +7,100 @@ from ...core.intervals import Interval, gaps, subtract
 from ..manifest import NAME, Manifest, SourceEntry
 from ..plan import Plan
 from ..workspace import LAST
+from .remedies import Remedies
 from .verify_result import Problem
 
 
-def contradictions(manifest: Manifest, again: str) -> Iterator[Problem]:
-    """What of it is not so; `again` is the advice for what another run mends."""
-    yield from _sums(manifest)
-    yield from _plan(manifest)
-    until = _number(manifest.until)
-    if manifest.until is not None and until is None:
-        yield Problem("manifest", NAME, f"it ends at {manifest.until!r}, which is no id")
+def contradictions(manifest: Manifest, remedies: Remedies) -> Iterator[Problem]:
+    """Yield what contradicts the manifest's own claims, and each source that was not read to its end."""
+    for text in (*_sums(manifest), *_plan(manifest), *_until(manifest)):
+        yield Problem("manifest", NAME, text, remedies.restore)
     for source in manifest.sources:
         name = " ".join(source.source)
-        if manifest.complete and source.state == "failed":
-            yield Problem("coverage", name, f"it was not walked to its end: {source.error}", again)
         try:
-            spans = covered(source)
+            texts = list(_unread(manifest, source))
         except ValueError as error:
-            yield Problem("manifest", NAME, f"what is covered of {name} is no interval of ids: {error}")
+            text = f"the ids that were read of {name} are no intervals: {error}"
+            yield Problem("manifest", NAME, text, remedies.restore)
             continue
-        for text in _unread(spans, until) if source.state == "open" else ():
-            yield Problem("coverage", name, f"{text} were not read", again)
+        for text in texts:
+            yield Problem("coverage", name, text, remedies.run)
 
 
 def covered(source: SourceEntry) -> list[Interval]:
-    """The intervals of a source; ValueError where one is none."""
-    spans = [Interval(int(first), int(last)) for first, last in source.covered]
-    for span in spans:
-        if not 0 < span.first <= span.last <= LAST:
-            raise ValueError(f"{span.first} to {span.last}")
-    return spans
+    """Return the intervals of a source; ValueError where one of them is none."""
+    intervals = [Interval(int(first), int(last)) for first, last in source.covered]
+    for interval in intervals:
+        if not 0 < interval.first <= interval.last <= LAST:
+            raise ValueError(f"{interval.first} to {interval.last}")
+    return intervals
 
 
 def differences(source: SourceEntry, other: SourceEntry) -> Iterator[str]:
-    """What one of them covers, and the other does not."""
-    left = covered(source)
-    for span in covered(other):
-        left = subtract(left, span.first, span.last)
-    yield from (ids(span.first, span.last) for span in left)
+    """Yield the ids that the first of them covers, and the other does not."""
+    rest = covered(source)
+    for interval in covered(other):
+        rest = subtract(rest, interval.first, interval.last)
+    yield from (id_range(interval.first, interval.last) for interval in rest)
 
 
-def ids(first: int, last: int) -> str:
-    """An interval of ids, in words."""
+def id_range(first: int, last: int) -> str:
+    """Return an interval of ids in words."""
     return f"id {first}" if first == last else f"ids {first} to {last}"
 
 
-def _unread(spans: list[Interval], until: int | None) -> Iterator[str]:
-    # Where the service told no end, it is as far as each source went.
-    end = max((span.last for span in spans), default=0) if until is None else until
-    for hole in gaps(spans, end):
-        yield ids(hole.after + 1, hole.until)
+def _unread(manifest: Manifest, source: SourceEntry) -> Iterator[str]:
+    """Yield what of a source was not read: gaps, and an end that no probe has confirmed."""
+    intervals = covered(source)
+    until, proven = _number(manifest.until), _number(source.proven)
+    if source.proven is not None and proven is None:
+        raise ValueError(f"proven is {source.proven!r}")
+    if manifest.complete and source.state == "failed" and source.asked:
+        yield f"it was not read to its end: {source.error}"
+    if source.state != "open" or not source.asked:
+        return
+    for gap in gaps(intervals, max((each.last for each in intervals), default=0)):
+        yield f"{id_range(gap.after + 1, gap.until)} were not read"
+    if until is not None and (proven or 0) < until:
+        end = "its end was never confirmed" if not proven else f"its end was confirmed up to id {proven} only"
+        yield f"{end}, and the export ends at id {until}"
 
 
-def _sums(manifest: Manifest) -> Iterator[Problem]:
-    parts = [entry for entry in manifest.parts if entry.role != "history"]
-    held = sum(entry.messages for entry in parts)
+def _sums(manifest: Manifest) -> Iterator[str]:
+    files = [entry for entry in manifest.files if entry.role == "part"]
+    stored = sum(entry.messages for entry in files)
     wrote = sum(source.messages for source in manifest.sources)
-    if held != manifest.messages:
-        text = f"the parts have {held:,} messages, and it says {manifest.messages:,}"
-        yield Problem("manifest", NAME, text)
-    # Frames that were cut out of a journal, and told of again, may be of no source.
+    if stored != manifest.messages:
+        yield f"its files have {stored:,} messages, and it says {manifest.messages:,}"
+    # Blocks that were cut out of a journal, and found again, may be of no source.
     if wrote > manifest.messages:
-        text = f"the sources have {wrote:,} messages, and the export {manifest.messages:,}"
-        yield Problem("manifest", NAME, text)
-    for name, count in Counter(entry.name for entry in manifest.parts).items():
+        yield f"its sources have {wrote:,} messages, and it says {manifest.messages:,}"
+    for name, count in Counter(entry.name for entry in manifest.files).items():
         if count > 1:
-            yield Problem("manifest", NAME, f"it names the part {name} {count} times")
-    for entry in parts:
-        if manifest.complete and entry.role != "part":
-            yield Problem("manifest", entry.name, f"a complete export has no part of the kind {entry.role}")
+            yield f"it names the file {name} {count} times"
+    for entry in manifest.files:
+        if manifest.complete and entry.role == "spool":
+            yield f"a complete export has no spool, such as {entry.name}"
 
 
-def _plan(manifest: Manifest) -> Iterator[Problem]:
+def _until(manifest: Manifest) -> Iterator[str]:
+    if manifest.until is not None and _number(manifest.until) is None:
+        yield f"it ends at {manifest.until!r}, which is no id"
+
+
+def _plan(manifest: Manifest) -> Iterator[str]:
     try:
         plan = Plan.parse(bytes(manifest.plan))
     except Exception as error:  # each field of a plan is refused in its own way
-        yield Problem("manifest", NAME, f"its plan cannot be read: {error}")
+        yield f"its plan cannot be read: {error}"
         return
     if plan.fingerprint != manifest.fingerprint:
-        yield Problem("manifest", NAME, "its fingerprint is not that of its plan")
+        yield "its fingerprint is not that of its plan"
     known = {tuple(source.source) for source in manifest.sources}
     for source in plan.sources:
         if manifest.complete and (source.kind, *source.names) not in known:
-            yield Problem("coverage", str(source), "the plan names it, and it was not read")
+            yield f"its plan names {source}, which was not read"
 
 
-def _number(until: str | None) -> int | None:
-    return int(until) if until is not None and until.isdecimal() else None
+def _number(id: str | None) -> int | None:
+    return int(id) if id is not None and id.isdecimal() and id.isascii() else None

@@ -1,43 +1,45 @@
-"""Is an export right? Everything in its folder is read again; neither network nor credentials are needed.
+"""Verify an export: read everything in its folder again, without network and credentials.
 
 ```
-manifest.json → every part: size, hashes, records, each message once → what no part is → coverage → journal
+manifest.json ─┐
+               ├→ the files there ought to be → each file: size, hashes, records, ids, each message once
+journal ───────┘                              → files that are no part of the export
+                                              → manifest and journal agree, and all that was seen is there
 ```
 
-- The manifest is the claim, and has to hold by itself: an export without a journal can be right.
-- The journal is a witness: where it is there and free, the two must agree. It says which messages lay in
-  damaged bytes. Where the manifest is lost, or a run was interrupted, it tells what there ought to be.
-- The journal knows the ids that a source left to another one; all of them must be on disk. One that is not
-  was lost, unless the journal has it that this is settled: then it was looked for, read again from the source
-  that had seen it, and the service did not show it any more (`settle`). Nobody can have it now: it is told,
-  and is no fault of the export.
+- The manifest has to hold by itself: an export without a journal can be complete.
+- The journal must belong to it (`generation`), have the rows that it has the hash of (`journal_facts`), and
+  agree with it. It has the ids of each block, and those that each source has shown: the proof is that no id
+  that was seen is missing.
+- While a run is under way, or where one was killed, the journal is the authority on the files.
 
-Memory is flat, but for the manifest: one block, and a temporary database of the ids.
+Memory: the manifest, a block of a file, and bitmaps of the ids.
 """
 
 from collections.abc import Callable
-from contextlib import ExitStack, closing
+from contextlib import ExitStack
 from os import PathLike
 from pathlib import Path
 from typing import Final, TypeAlias, final
 
 from ...errors import ChatRestError, RequestInvalidError
-from ..formats.recovery import NEW
-from ..journal import NAME as JOURNAL
-from ..manifest import NAME as MANIFEST, Manifest, PartEntry, read
+from ..file_names import MESSAGES
+from ..journal.reader import JournalReader
+from ..journal.schema import NAME as JOURNAL, InUseError, UnreadableError
+from ..manifest import NAME as MANIFEST, FileEntry, Manifest, file_entries, parse
+from ..opening import check_links, relation_of
 from .file_check import FileCheck
-from .id_index import IdIndex
 from .journal_check import JournalCheck
-from .journal_reader import InUseError, JournalReader, UnreadableError
 from .manifest_check import contradictions
-from .remedies import Remedies
+from .read_ids import ReadIds
+from .remedies import BlockIndex, Remedies
 from .verify_result import Problem, VerifyResult
 
 Progress: TypeAlias = Callable[[int, int], object]
 """Called with the bytes that were checked, and how many there are."""
 
-_KINDS: Final = {".ndjson", ".jsonl", ".parquet", ".sqlite", ".spool"}
-"""The endings of files that may be an export's; that of a way to compress may follow."""
+_DATA_SUFFIXES: Final = {".ndjson", ".jsonl", ".parquet", ".sqlite", ".spool"}
+"""The suffixes of files that may be an export's; that of a compression may follow."""
 
 
 def verify(out: str | PathLike[str], *, progress: Progress | None = None) -> VerifyResult:
@@ -45,101 +47,154 @@ def verify(out: str | PathLike[str], *, progress: Progress | None = None) -> Ver
     or stored twice.
 
     Reads all files and changes none; needs neither network nor credentials. `progress` is called with the
-    bytes that are read so far, and with all that there are. Returns a verdict: `ok` is True where every check
-    held and the export is complete, and `problems` says what is wrong, where, and what to do.
+    number of bytes that were read so far, and of all bytes. Returns a result: `ok` is True where every check
+    held and the export is complete, and `problems` says what is wrong, where, and what can safely be done.
 
-    Raises `RequestInvalidError` where the folder is not an export, or where its format needs an extra that is
-    not installed.
+    Raises `RequestInvalidError` where the folder is not an export, is one of version 1, or where its format
+    needs an extra that is not installed.
     """
     folder = Path(out)
     if not any((folder / name).is_file() for name in (MANIFEST, JOURNAL)):
         raise RequestInvalidError(f"folder '{folder}' is not an export: it has no {MANIFEST} and no journal")
-    verdict = VerifyResult()
     with ExitStack() as stack:
-        seen = stack.enter_context(closing(IdIndex()))
-        check = _Check(folder, verdict, seen)
-        check.ask_journal(stack)
+        check = _Check(folder)
+        check.open(stack)
         check.run(progress or (lambda *_: None))
-    return verdict
+        return check.result
 
 
 @final
 class _Check:
-    """One check of one folder."""
+    """The check of one folder."""
 
-    def __init__(self, folder: Path, verdict: VerifyResult, seen: IdIndex) -> None:
+    def __init__(self, folder: Path) -> None:
+        self.result = VerifyResult()
         self._folder = folder
-        self._verdict = verdict
-        self._seen = seen
-        self._witness: JournalReader | None = None
-        self._advice = Remedies(folder, None, can_go_on=True)
+        self._ids = ReadIds()
+        self._content: bytes | None = None
+        self._manifest: Manifest | None = None
+        self._journal: JournalReader | None = None
+        self._is_finished = False
+        """The manifest is that of a finished run, and no run has changed anything since."""
+        self._remedies = Remedies(folder, can_continue=False)
 
-    def ask_journal(self, stack: ExitStack) -> None:
-        """Opens the journal, if that can be done."""
-        can_go_on = (self._folder / JOURNAL).is_file()
-        if not can_go_on:
-            self._note_journal("it is not there: the export cannot be continued without it, but may be right")
+    # ── opening ──
+
+    def open(self, stack: ExitStack) -> None:
+        """Read the manifest, and open the journal, as far as that can be done."""
+        fault = self._read_manifest()
+        can_continue = False
         try:
-            self._witness = stack.enter_context(JournalReader(self._folder)) if can_go_on else None
-        except InUseError as error:
-            self._note_journal(f"{error}, and so it was not asked; verify again when that is done")
-        except UnreadableError as error:
-            can_go_on = False
-            self._bad_journal(error)
-        self._advice = Remedies(self._folder, self._witness, can_go_on=can_go_on)
+            self._journal = self._open_journal(stack)
+            can_continue = self._journal is not None and self._belongs(self._journal)
+        except InUseError:
+            can_continue = True
+            text = "an export is being written here, and so it was not read; verify again when that is done"
+            self.result.note(Problem("journal", JOURNAL, text))
+        except (UnreadableError, OSError) as error:
+            self._drop_journal(error)
+        self._remedies = Remedies(self._folder, can_continue=can_continue)
+        if fault:
+            self.result.add(Problem("manifest", MANIFEST, fault, self._remedies.manifest))
+
+    def _read_manifest(self) -> str:
+        """Read the manifest; returns its fault, an empty text where there is none."""
+        path = self._folder / MANIFEST
+        try:
+            self._content = path.read_bytes()
+            self._manifest = parse(self._content, path)
+        except FileNotFoundError:
+            return "it is not there"
+        except RequestInvalidError:  # of another version
+            raise
+        except OSError as error:
+            return f"it cannot be read ({error.strerror or error})"
+        except ChatRestError as error:
+            return f"it {str(error).removeprefix(f'{path} ')}"
+        self._is_finished = self._manifest.finished is not None
+        return ""
+
+    def _open_journal(self, stack: ExitStack) -> JournalReader | None:
+        path = self._folder / JOURNAL
+        if not path.is_file():
+            text = "it is not there: the export cannot be continued without it, but may be complete"
+            self.result.note(Problem("journal", JOURNAL, text))
+            return None
+        try:
+            journal = stack.enter_context(JournalReader.open(path))
+            journal.check_integrity()
+        except RequestInvalidError as error:
+            if isinstance(error, InUseError) or self._manifest is None:
+                raise
+            raise UnreadableError(str(error)) from None
+        return journal
+
+    def _belongs(self, journal: JournalReader) -> bool:
+        """Compare the generations; returns False where a run would refuse the journal."""
+        manifest = self._manifest
+        if manifest is None:
+            return True
+        relation = relation_of(journal, manifest)
+        if relation == "other":
+            self._drop_journal(f"it is of another time than {MANIFEST}, or of another export")
+            return False
+        has_same_facts = journal.facts() == manifest.journal_facts
+        if relation == "begun" and self._is_finished and not has_same_facts:
+            self._is_finished = False
+            text = "a run has begun since it was written, and did not end"
+            remedies = Remedies(self._folder, can_continue=True)
+            self.result.add(Problem("incomplete", MANIFEST, text, remedies.run))
+        return has_same_facts or not self._is_finished
+
+    def _drop_journal(self, fault: object) -> None:
+        self._journal = None
+        text = str(fault).removeprefix(f"{self._folder / JOURNAL}").removeprefix(":").strip()
+        remedy = Remedies(self._folder, can_continue=False).restore
+        self.result.add(Problem("journal", JOURNAL, text, remedy))
+
+    # ── checking ──
 
     def run(self, progress: Progress) -> None:
-        """All of it."""
-        before, manifest = self._claimed()
-        is_finished = manifest is not None and manifest.finished is not None
-        entries = manifest.parts if manifest is not None and is_finished else self._journals_parts()
-        self._inspect(entries, progress, may_be_longer=not is_finished)
-        if manifest is not None and is_finished:
+        """Do all checks."""
+        self._check_links()
+        self._check_files(progress)
+        manifest = self._manifest
+        if manifest is not None:
+            self._add_reasons(manifest)
+        if manifest is not None and self._is_finished:
+            for problem in contradictions(manifest, self._remedies):
+                self.result.add(problem)
+            self._check_unknown(manifest)
             self._compare(manifest)
-        if before is not None and (self._folder / MANIFEST).read_bytes() != before:
-            text = "an export has begun here since this check began: what is said of it may be wrong"
-            self._verdict.add(Problem("incomplete", MANIFEST, text, "verify again when that is done"))
-        self._verdict.ok = manifest is not None and manifest.complete and not self._verdict.count
-        if self._verdict.ok and manifest is not None:
-            self._verdict.until = None if manifest.until is None else int(manifest.until)
+        if self._content is not None and (self._folder / MANIFEST).read_bytes() != self._content:
+            text = "an export has begun here since this check began: its problems may be none"
+            self.result.add(Problem("incomplete", MANIFEST, text, "verify again when that is done"))
+        self._conclude()
 
-    # ── the claim ──
+    def _conclude(self) -> None:
+        result, numbers, manifest = self.result, self._ids.numbers, self._manifest
+        result.ok = manifest is not None and manifest.complete and not result.count
+        if numbers:
+            result.first, result.last = numbers.first, numbers.last
+        if result.ok and manifest is not None and manifest.until is not None:
+            result.until = int(manifest.until)
 
-    def _claimed(self) -> tuple[bytes | None, Manifest | None]:
-        path, text = self._folder / MANIFEST, ""
+    def _check_links(self) -> None:
         try:
-            data, manifest = path.read_bytes(), read(path)
-        except FileNotFoundError:
-            text = "it is not there"
-        except OSError as error:
-            text = f"it cannot be read ({error.strerror or error})"
-        except ChatRestError as error:
-            text = f"it {str(error).removeprefix(f'{path} ')}"
-        else:
-            self._incomplete(manifest)
-            return data, manifest
-        self._verdict.add(Problem("manifest", MANIFEST, text, f"{self._advice.again}: it is written anew"))
-        return None, None
+            check_links(self._folder)
+        except RequestInvalidError as error:
+            self.result.add(Problem("unsafe", self._folder.name, str(error), self._remedies.foreign))
 
-    def _incomplete(self, manifest: Manifest) -> None:
-        reasons = manifest.reasons or ([] if manifest.complete else ["no reason is told"])
-        for reason in reasons:
-            text = f"the export is not complete: {reason}"
-            self._verdict.add(Problem("incomplete", MANIFEST, text, self._advice.again))
+    def _add_reasons(self, manifest: Manifest) -> None:
         if manifest.complete and manifest.finished is None:
-            self._verdict.add(Problem("manifest", MANIFEST, "it is complete, and was never finished"))
+            text = "it is complete, and was never finished"
+            self.result.add(Problem("manifest", MANIFEST, text, self._remedies.restore))
+        for reason in manifest.reasons or ([] if manifest.complete else ["it has no reason"]):
+            text = f"the export is not complete: {reason}"
+            self.result.add(Problem("incomplete", MANIFEST, text, self._remedies.run))
 
-    # ── what there is ──
-
-    def _journals_parts(self) -> list[PartEntry]:
-        """What there ought to be, where no manifest tells: the end of a part may be torn, then."""
-        try:
-            return [] if self._witness is None else list(self._witness.parts())
-        except UnreadableError as error:
-            self._bad_journal(error)
-            return []
-
-    def _inspect(self, entries: list[PartEntry], progress: Progress, *, may_be_longer: bool) -> None:
+    def _check_files(self, progress: Progress) -> None:
+        entries = self._entries()
         total, done = sum(max(0, entry.bytes) for entry in entries), 0
 
         def step(more: int) -> None:
@@ -147,43 +202,41 @@ class _Check:
             done += more
             progress(done, total)
 
-        inspection = FileCheck(self._folder, self._seen, self._advice, self._verdict, step)
+        blocks = BlockIndex(self._journal)
+        check = FileCheck(self._folder, self._ids, blocks, self._remedies, self.result, step)
         for entry in entries:
-            inspection.part(entry, may_be_longer=may_be_longer)
+            check.check(entry, may_be_longer=not self._is_finished)
 
-    def _strangers(self, manifest: Manifest) -> None:
-        """Files that look like an export's, and that no manifest knows."""
-        known = {entry.name for entry in manifest.parts} | {JOURNAL}
-        for path in sorted(self._folder.iterdir()):
-            if path.name in known or not path.is_file() or not path.stat().st_size:
+    def _entries(self) -> list[FileEntry]:
+        """Return the files that there ought to be."""
+        if self._journal is not None and not self._is_finished:
+            try:
+                return list(file_entries(self._journal))
+            except (UnreadableError, OSError) as error:
+                self._drop_journal(error)
+        return self._manifest.files if self._manifest is not None else []
+
+    def _check_unknown(self, manifest: Manifest) -> None:
+        """Look for files that look like an export's, and are not in the manifest."""
+        known = {entry.name for entry in manifest.files}
+        for path in sorted([*self._folder.iterdir(), *(self._folder / MESSAGES).rglob("*")]):
+            name = path.relative_to(self._folder).as_posix()
+            if name in known or name.startswith(JOURNAL) or not path.is_file() or not path.stat().st_size:
                 continue
-            if path.suffix == NEW:
+            if path.suffix == ".new":
                 text = "a run that was killed has left it; it is no part of the export, and harmless"
-                self._verdict.note(Problem("unknown", path.name, text))
-            elif path.name.rpartition("-")[0] in known - {JOURNAL}:
+                self.result.note(Problem("unknown", name, text))
+            elif name.rpartition("-")[0] in known:
                 text = "a program that writes to the database is using it, or was killed"
-                self._verdict.add(Problem("unknown", path.name, text, self._advice.again))
-            elif set(path.suffixes) & _KINDS:
-                text = "it is no part of this export: the manifest does not know it"
-                self._verdict.add(Problem("unknown", path.name, text, "move it elsewhere"))
-
-    # ── the witness ──
+                self.result.add(Problem("unknown", name, text, self._remedies.database_log))
+            elif path.parent != self._folder or set(path.suffixes) & _DATA_SUFFIXES:
+                text = f"it is no part of this export: {MANIFEST} does not have it"
+                self.result.add(Problem("unknown", name, text, self._remedies.unknown_file))
 
     def _compare(self, manifest: Manifest) -> None:
-        for problem in contradictions(manifest, self._advice.again):
-            self._verdict.add(problem)
-        self._strangers(manifest)
-        if self._witness is None:
+        if self._journal is None:
             return
         try:
-            JournalCheck(manifest, self._witness, self._verdict, self._advice.again).make(self._seen)
-        except UnreadableError as error:
-            self._bad_journal(error)
-
-    def _note_journal(self, text: str) -> None:
-        self._verdict.note(Problem("journal", JOURNAL, text))
-
-    def _bad_journal(self, error: Exception) -> None:
-        advice = "the export may be right, but it cannot be continued with it"
-        self._witness = None
-        self._verdict.add(Problem("journal", JOURNAL, str(error), advice))
+            JournalCheck(self._journal, manifest, self._remedies, self.result).check(self._ids)
+        except (UnreadableError, OSError) as error:
+            self._drop_journal(error)

@@ -1,7 +1,7 @@
-"""The result of `verify`: whether an export is right, and where it is not.
+"""The result of `verify`: whether an export is complete and undamaged, and where it is not.
 
-A problem is a claim of the export that does not hold. A note is information about an export that may be right
-all the same, such as a journal that is missing, or a file that a killed run left behind.
+A problem is a claim of the export that does not hold. A note is information about an export that may be
+correct all the same, such as a journal that is missing, or a file that a killed run left behind.
 """
 
 from typing import Final, Literal, TypeAlias, final
@@ -10,11 +10,11 @@ from msgspec import Struct
 
 Kind: TypeAlias = Literal[
     "manifest", "incomplete", "missing", "size", "damaged", "content", "duplicate", "unknown", "coverage",
-    "journal", "lost",
+    "journal", "unsafe",
 ]  # fmt: skip
 
-MOST: Final = 1_000
-"""Problems that are told one by one: an export of millions of blocks may be damaged in all of them."""
+MOST_PROBLEMS: Final = 1_000
+"""Problems that are listed; more are counted, as an export of millions of blocks may be damaged in all."""
 
 
 @final
@@ -22,15 +22,15 @@ class Problem(Struct, frozen=True):
     """A problem of an export, or a note about it."""
 
     kind: Kind
-    where: str
-    """The file, or the source."""
+    place: str
+    """The file, below the export's folder, or the source."""
     text: str
-    """The problem, in words."""
-    advice: str = ""
-    """The way to mend it, where there is one."""
+    """A sentence that describes it."""
+    remedy: str = ""
+    """What can be done about it without losing anything; empty where nothing needs to be done."""
 
     def __str__(self) -> str:
-        return f"{self.where}: {self.text}" + (f"; {self.advice}" if self.advice else "")
+        return f"{self.place}: {self.text}" + (f"; {self.remedy}" if self.remedy else "")
 
 
 @final
@@ -42,7 +42,7 @@ class VerifyResult(Struct, kw_only=True):
     problems: list[Problem] = []
     """Up to 1,000 problems."""
     more: int = 0
-    """How many problems there are beyond those in the list."""
+    """The number of problems beyond those in the list."""
     notes: list[Problem] = []
     """Information that is not a problem."""
     until: int | None = None
@@ -50,12 +50,12 @@ class VerifyResult(Struct, kw_only=True):
     """
     messages: int = 0
     """Messages that were read, each counted once."""
-    parts: int = 0
-    """Files with messages."""
+    files: int = 0
+    """Files that were read: those with messages, and the history."""
     bytes: int = 0
-    """Their size."""
+    """The size of these files."""
     hashes: int = 0
-    """Checksums that were compared and are right."""
+    """Checksums that were compared and are equal."""
     first: int | None = None
     """The lowest message id that was read."""
     last: int | None = None
@@ -63,22 +63,16 @@ class VerifyResult(Struct, kw_only=True):
 
     @property
     def count(self) -> int:
-        """How many problems there are."""
+        """The number of problems."""
         return len(self.problems) + self.more
 
     def add(self, problem: Problem) -> None:
-        """One more problem."""
-        if len(self.problems) < MOST:
+        """Add a problem."""
+        if len(self.problems) < MOST_PROBLEMS:
             self.problems.append(problem)
         else:
             self.more += 1
 
     def note(self, note: Problem) -> None:
-        """Something to be known."""
+        """Add a note."""
         self.notes.append(note)
-
-    def hold(self, numbers: list[int]) -> None:
-        """Ids that were read."""
-        if numbers:
-            self.first = min(numbers) if self.first is None else min(self.first, *numbers)
-            self.last = max(numbers) if self.last is None else max(self.last, *numbers)

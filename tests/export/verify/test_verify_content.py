@@ -1,4 +1,4 @@
-"""`verify` finds what no hash can: content that is none, or stands there twice."""
+"""`verify` finds what no hash can: content that is no record, is there twice, or has other ids."""
 
 import json
 from collections.abc import Callable
@@ -8,48 +8,51 @@ import msgspec
 import pytest
 
 from chatrest.export import Plan, verify
+from chatrest.export.formats.compression import compression
 from chatrest.export.journal import NAME as JOURNAL
 from tests.damaging import (
     COUNT,
-    GROWN,
+    GROWING,
     PLANS,
-    claim,
-    claim_part,
-    frames_of,
-    largest,
-    rehashed,
-    the_problem,
-    told,
+    blocks_of,
+    change_entry,
+    change_journal,
+    change_manifest,
+    largest_entry,
+    only_problem,
+    places_of,
+    vouch_for_journal,
+    write_blocks,
 )
 from tests.exporting import manifest_of
 
 
 def test_a_line_that_is_there_twice(out: Path) -> None:
     (out / JOURNAL).unlink()
-    entry = largest(out)
-    blocks, rows = frames_of(out, entry), [rows for _, rows, _ in entry.blocks]
+    entry = largest_entry(out)
+    blocks, counts = blocks_of(out, entry), [count for _, count, _ in entry.blocks]
     line = blocks[1].splitlines(keepends=True)[0]
-    number = str(json.loads(line)["id"])
-    blocks[3], rows[3] = blocks[3] + line, rows[3] + 1
-    claim_part(out, entry.name, **rehashed(out / entry.name, blocks, rows))
-    claim(out, messages=COUNT + 1)
-    problem = the_problem(out)
+    blocks[3], counts[3] = blocks[3] + line, counts[3] + 1
+    change_entry(out, entry.name, **write_blocks(out / entry.name, blocks, counts))
+    change_manifest(out, messages=COUNT + 1)
+    problem = only_problem(out)
     assert problem.kind == "duplicate"
-    assert problem.text == f"message {number} stands in it more than once"
+    assert problem.text == f"message {json.loads(line)['id']} is in it more than once"
 
 
-def test_a_message_that_is_in_two_parts(out: Path) -> None:
+def test_messages_that_are_in_two_files(out: Path) -> None:
     (out / JOURNAL).unlink()
-    one, other, *_ = (entry for entry in manifest_of(out).parts if entry.role == "part")
-    blocks, rows = frames_of(out, one), [rows for _, rows, _ in one.blocks]
-    data = frames_of(out, other)[0]
-    changed = rehashed(out / one.name, [*blocks, data], [*rows, len(data.splitlines())])
-    claim_part(out, one.name, **changed, first_id="1", last_id=str(COUNT))
-    claim(out, messages=COUNT + len(data.splitlines()))
-    verdict = verify(out)
-    assert told(verdict) == [("duplicate", other.name)]
-    assert f"stand in {one.name}, too" in verdict.problems[0].text
-    assert verdict.messages == COUNT
+    first, second, *_ = (entry for entry in manifest_of(out).files if entry.role == "part")
+    blocks, counts = blocks_of(out, first), [count for _, count, _ in first.blocks]
+    data = blocks_of(out, second)[0]
+    count = len(data.splitlines())
+    changes = write_blocks(out / first.name, [*blocks, data], [*counts, count])
+    change_entry(out, first.name, **changes, first_id="1", last_id=str(COUNT))
+    change_manifest(out, messages=COUNT + count)
+    result = verify(out)
+    assert places_of(result) == [("duplicate", second.name)]
+    assert f"are in {first.name}, too" in result.problems[0].text
+    assert result.messages == COUNT
 
 
 @pytest.mark.parametrize(
@@ -61,30 +64,52 @@ def test_a_message_that_is_in_two_parts(out: Path) -> None:
         (b'{"id":"5"},{"id":"6"}\n', "line 1 is no JSON record"),
         (b'{"id":"5"}\n\n', "line 2 is no JSON record"),
         (b'{"id":"5"}\n', "hold 1 messages, and not 2"),
-        (b'{"id":"5"}\n{"id":"999999"}\n', "hold the ids 5 to 999999, and not"),
+        (b'{"id":"5"}\n{"id":"999999"}\n', "holds the ids 5 to 999999, and not"),
     ],
 )
-@pytest.mark.parametrize("name", GROWN)
-def test_content_that_is_none(copy: Callable[[str], Path], name: str, content: bytes, words: str) -> None:
-    from chatrest.export.formats.compression import compression
-
+@pytest.mark.parametrize("name", GROWING)
+def test_content_that_is_no_record(
+    copy: Callable[[str], Path], name: str, content: bytes, words: str
+) -> None:
     out = copy(name)
     (out / JOURNAL).unlink()
-    entry = largest(out)
+    entry = largest_entry(out)
     block = compression({"plain": "none"}.get(name, name)).pack(content)  # type: ignore[arg-type]
-    held = entry.messages - 2
-    claim_part(out, entry.name, **rehashed(out / entry.name, [block], [2]))
-    claim(out, messages=COUNT - held, sources=[], plan=msgspec.Raw(Plan(**PLANS[name]).encoded()))
-    claim(out, fingerprint=Plan(**PLANS[name]).fingerprint)
-    verdict = verify(out)
-    found = [problem.text for problem in verdict.problems if problem.kind == "content"]
-    assert any(words in text for text in found), verdict.problems
+    change_entry(out, entry.name, **write_blocks(out / entry.name, [block], [2]))
+    plan = Plan(**PLANS[name])
+    change_manifest(
+        out,
+        messages=COUNT - entry.messages + 2,
+        sources=[],
+        plan=msgspec.Raw(plan.encoded()),
+        fingerprint=plan.fingerprint,
+    )
+    texts = [problem.text for problem in verify(out).problems if problem.kind == "content"]
+    assert any(words in text for text in texts), texts
+
+
+def test_other_ids_than_those_that_were_written(out: Path) -> None:
+    """Content, hashes, manifest and journal are changed to agree; the ids of the block tell."""
+    entry = largest_entry(out)
+    blocks, counts = blocks_of(out, entry), [count for _, count, _ in entry.blocks]
+    lines = blocks[1].splitlines(keepends=True)
+    number = next(str(record["id"]) for record in map(json.loads, lines) if str(record["id"]).isdecimal())
+    other = str(5 * int(entry.last_id or 0))[: len(number)]
+    blocks[1] = b"".join(line.replace(number.encode(), other.encode()) for line in lines)
+    changes = write_blocks(out / entry.name, blocks, counts)
+    change_entry(out, entry.name, **changes)
+    sql = "UPDATE blocks SET digest = ? WHERE start = ? AND file = (SELECT number FROM files WHERE name = ?)"
+    digest = bytes.fromhex(changes["blocks"][1][2])
+    assert change_journal(out, sql, digest, len(blocks[0]), entry.name) == 1
+    vouch_for_journal(out)
+    texts = [problem.text for problem in verify(out).problems]
+    assert any(f"{number} of the journal's are not there" in text for text in texts), texts
 
 
 @pytest.mark.parametrize("name", ["gzip", "zstd"])
-def test_a_frame_that_does_not_unpack(copy: Callable[[str], Path], name: str) -> None:
+def test_a_block_that_cannot_be_decompressed(copy: Callable[[str], Path], name: str) -> None:
     out = copy(name)
     (out / JOURNAL).unlink()
-    entry = largest(out)
-    claim_part(out, entry.name, **rehashed(out / entry.name, [b"nonsense"], [entry.messages]))
-    assert ("content", entry.name) in told(verify(out))
+    entry = largest_entry(out)
+    change_entry(out, entry.name, **write_blocks(out / entry.name, [b"nonsense"], [entry.messages]))
+    assert ("content", entry.name) in places_of(verify(out))

@@ -1,4 +1,4 @@
-"""`verify` tells of an export that did not end, or that is being written."""
+"""`verify` says of an export that it did not end, or that it is being written."""
 
 import asyncio
 import shutil
@@ -6,50 +6,74 @@ from pathlib import Path
 
 from chatrest.export import Plan, VerifyResult, export, verify
 from chatrest.export.manifest import NAME as MANIFEST
-from tests.damaging import COUNT, MIXED, claim, largest_file, told
-from tests.exporting import fast_disk as fast_disk, served, small_pages as small_pages
+from tests.damaging import COUNT, MIXED, change_manifest, places_of
+from tests.exporting import fast_disk as fast_disk, manifest_of, served, small_pages as small_pages
+
+
+def data_files(out: Path) -> list[Path]:
+    return list((out / "messages").rglob("*.ndjson"))
 
 
 async def test_one_that_was_interrupted(tmp_path: Path, small_pages: None, fast_disk: None) -> None:
-    out, found = tmp_path / "out", list[VerifyResult]()
+    out, results = tmp_path / "out", list[VerifyResult]()
     async with served(COUNT) as service:
         task = asyncio.create_task(export(service.session, out, Plan(**MIXED)))
-        while len(list(out.glob("*.ndjson"))) < 3:  # noqa: ASYNC110, nobody tells when they are there
+        while len(data_files(out)) < 3:  # noqa: ASYNC110, nobody tells when they are there
             await asyncio.sleep(0)
-        found.append(verify(out))
+        results.append(verify(out))
         shutil.copytree(out, tmp_path / "killed")
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
         for folder in (out, tmp_path / "killed"):
-            with largest_file(folder).open("ab") as file:
+            with max(data_files(folder), key=lambda path: path.stat().st_size).open("ab") as file:
                 file.write(b"torn")
-            found.append(verify(folder))
+            results.append(verify(folder))
             assert (await export(service.session, folder)).complete
             assert verify(folder).ok
-    running, *ended = found
+    running, *ended = results
     assert [problem.kind for problem in running.problems] == ["incomplete"]
     assert "an export is being written here" in running.notes[0].text
-    for verdict in ended:
-        assert [problem.kind for problem in verdict.problems] == ["incomplete"]
-        assert "or was interrupted" in verdict.problems[0].text
-        assert verdict.hashes > 0
+    for result in ended:
+        assert [problem.kind for problem in result.problems] == ["incomplete"]
+        assert "or was interrupted" in result.problems[0].text
+        assert result.hashes > 0
+
+
+async def test_a_second_run_under_way_keeps_the_entries_of_the_first(tmp_path: Path) -> None:
+    """Without its journal, too, the files of the last finished run can be checked."""
+    async with served(60) as service:
+        await export(service.session, tmp_path, Plan(everything=True))
+        first = manifest_of(tmp_path)
+        service.store.add_message("ann", "bob", text="later")
+        task = asyncio.create_task(export(service.session, tmp_path))
+        while manifest_of(tmp_path).finished is not None:  # noqa: ASYNC110, nobody tells
+            await asyncio.sleep(0)
+        during = manifest_of(tmp_path)
+        shutil.copytree(tmp_path, tmp_path.with_name("killed"))
+        await task
+    assert (during.files, during.sources, during.messages) == (first.files, first.sources, first.messages)
+    assert (during.complete, during.journal_facts) == (False, "")
+    assert during.generation != first.generation
+    killed = tmp_path.with_name("killed")
+    for path in killed.glob("journal.sqlite*"):
+        path.unlink()
+    result = verify(killed)
+    assert places_of(result) == [("incomplete", MANIFEST)]
+    assert result.messages == 60
 
 
 async def test_one_that_begins_while_it_is_checked(out: Path) -> None:
-    before = (out / MANIFEST).read_bytes()
+    def begin(*_: int) -> None:
+        change_manifest(out, complete=False, finished=None)
 
-    def begun(*_: int) -> None:
-        claim(out, complete=False, finished=None)
-
-    verdict = verify(out, progress=begun)
-    assert told(verdict) == [("incomplete", MANIFEST)]
-    assert "since this check began" in verdict.problems[0].text
-    (out / MANIFEST).write_bytes(before)
+    result = verify(out, progress=begin)
+    assert places_of(result) == [("incomplete", MANIFEST)]
+    assert "since this check began" in result.problems[0].text
 
 
 async def test_a_source_that_is_refused(tmp_path: Path, small_pages: None) -> None:
     async with served(60) as service:
         await export(service.session, tmp_path, Plan(users=["ann", "nobody"]))
-    verdict = verify(tmp_path)
-    assert ("incomplete", MANIFEST) in told(verdict)
-    assert any("user nobody" in problem.text for problem in verdict.problems)
+    result = verify(tmp_path)
+    assert ("incomplete", MANIFEST) in places_of(result)
+    assert any("user nobody" in problem.text for problem in result.problems)

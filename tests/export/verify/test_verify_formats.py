@@ -1,4 +1,4 @@
-"""`verify` reads databases and Parquet files, and finds rows that are not right."""
+"""`verify` reads databases and Parquet files, and finds rows that are not those that were written."""
 
 import hashlib
 import sqlite3
@@ -9,49 +9,53 @@ from pathlib import Path
 import pytest
 
 from chatrest.export import verify
-from tests.damaging import claim_part, cut_journal, the_problem, told
+from tests.damaging import change_entry, change_journal, only_problem, places_of, vouch_for_journal
 from tests.exporting import manifest_of
 
+DATABASE = "messages.sqlite"
 
-def test_a_row_beside_another_id(copy: Callable[[str], Path]) -> None:
+
+def test_a_row_with_the_record_of_another_id(copy: Callable[[str], Path]) -> None:
     out = copy("sqlite")
-    with closing(sqlite3.connect(out / "messages.sqlite")) as db, db:
+    with closing(sqlite3.connect(out / DATABASE)) as db, db:
         db.execute("UPDATE messages SET raw = (SELECT raw FROM messages WHERE id = '5') WHERE id = '6'")
-    _rehash(out, "messages.sqlite")
-    problem = the_problem(out)
+    rehash(out, DATABASE)
+    problem = only_problem(out)
     assert problem.kind == "content"
-    assert "beside the id 6 stands the record of 5" in problem.text
+    assert "beside the id 6 is the record of 5" in problem.text
 
 
-def test_a_database_with_a_row_less_or_more(copy: Callable[[str], Path]) -> None:
+def test_a_database_without_a_row(copy: Callable[[str], Path]) -> None:
     out = copy("sqlite")
-    with closing(sqlite3.connect(out / "messages.sqlite")) as db, db:
+    with closing(sqlite3.connect(out / DATABASE)) as db, db:
         db.execute("DELETE FROM messages WHERE id = '6'")
-    _rehash(out, "messages.sqlite")
-    assert ("content", "messages.sqlite") in told(verify(out))
+    rehash(out, DATABASE)
+    assert ("content", DATABASE) in places_of(verify(out))
 
 
 def test_a_log_beside_a_database(copy: Callable[[str], Path]) -> None:
     out = copy("sqlite")
-    (out / "messages.sqlite-wal").write_bytes(b"x")
+    (out / f"{DATABASE}-wal").write_bytes(b"x")
     (out / "journal.sqlite-shm").write_bytes(b"x")
-    assert told(verify(out)) == [("unknown", "messages.sqlite-wal")]
+    problem = only_problem(out)
+    assert (problem.kind, problem.place) == ("unknown", f"{DATABASE}-wal")
+    assert "do not remove the file" in problem.remedy
 
 
-def test_a_database_that_is_none(copy: Callable[[str], Path]) -> None:
+def test_a_file_that_is_no_database(copy: Callable[[str], Path]) -> None:
     out = copy("sqlite")
-    (out / "messages.sqlite").write_bytes(b"x" * 5000)
-    _rehash(out, "messages.sqlite")
-    assert ("content", "messages.sqlite") in told(verify(out))
+    (out / DATABASE).write_bytes(b"x" * 5000)
+    rehash(out, DATABASE)
+    assert ("content", DATABASE) in places_of(verify(out))
 
 
 @pytest.mark.parametrize("how", ["swapped", "fewer", "none"])
-def test_parquet_that_is_not_right(copy: Callable[[str], Path], how: str) -> None:
+def test_parquet_files_with_other_rows(copy: Callable[[str], Path], how: str) -> None:
     import pyarrow.parquet as pq  # type: ignore[import-untyped]
 
     out = copy("parquet")
-    name = next(entry.name for entry in manifest_of(out).parts if entry.role == "part")
-    table = pq.read_table(out / name)
+    name = next(entry.name for entry in manifest_of(out).files if entry.role == "part")
+    table = pq.ParquetFile(out / name).read()
     match how:
         case "swapped":
             rows = table.to_pylist()
@@ -61,13 +65,15 @@ def test_parquet_that_is_not_right(copy: Callable[[str], Path], how: str) -> Non
             pq.write_table(table.slice(1), out / name)
         case "none":
             (out / name).write_bytes(b"PAR1 no file PAR1")
-    _rehash(out, name)
-    assert ("content", name) in told(verify(out))
+    rehash(out, name)
+    assert ("content", name) in places_of(verify(out))
 
 
-def _rehash(out: Path, name: str) -> None:
+def rehash(out: Path, name: str) -> None:
+    """Let manifest and journal vouch for a file as it is."""
     data = (out / name).read_bytes()
     digest = hashlib.sha256(data)
-    claim_part(out, name, bytes=len(data), sha256=digest.hexdigest())
-    sql = "UPDATE parts SET size = ?, digest = ? WHERE name = ?"
-    cut_journal(out, sql, len(data), digest.digest(), name)
+    change_entry(out, name, bytes=len(data), sha256=digest.hexdigest())
+    sql = "UPDATE files SET size = ?, digest = ? WHERE name = ?"
+    assert change_journal(out, sql, len(data), digest.digest(), name) == 1
+    vouch_for_journal(out)

@@ -1,113 +1,205 @@
-"""`verify` finds files that nobody knows, and a journal that tells something else than the manifest."""
+"""`verify` finds a journal that is damaged, edited, emptied or of another time, and files nobody knows."""
 
+import sqlite3
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from chatrest.export import verify
+from chatrest.export.id_set import IdSet
 from chatrest.export.journal import NAME as JOURNAL, Journal
-from tests.damaging import cut_journal, largest, the_problem, told
+from chatrest.export.manifest import NAME as MANIFEST
+from tests.damaging import (
+    change_journal,
+    change_manifest,
+    largest_entry,
+    only_problem,
+    places_of,
+    vouch_for_journal,
+)
 
-# ── what is no part ──
+ROWS = (
+    "INSERT INTO rechecks VALUES(1, 5, 5, 5, '[]')",
+    "INSERT INTO shown(source, ids) VALUES(1, x'00')",
+    "INSERT INTO changed VALUES('5', 5, x'7b7d')",
+    "INSERT INTO deleted VALUES('5', 1, 5, 0)",
+)
+"""Rows of the tables that are empty after a run."""
 
 
-@pytest.mark.parametrize("name", ["x.ndjson", "x.ndjson.gz", "x.parquet", "x.sqlite", "history.2.jsonl"])
+# ── files that are no part ──
+
+
+@pytest.mark.parametrize("name", ["x.ndjson", "x.ndjson.gz", "x.parquet", "x.sqlite", "messages/x.txt"])
 def test_files_that_the_manifest_does_not_know(out: Path, name: str) -> None:
     (out / name).write_bytes(b"x")
-    assert told(verify(out)) == [("unknown", name)]
+    problem = only_problem(out)
+    assert (problem.kind, problem.place) == ("unknown", name)
+    assert "keep it" in problem.remedy
     (out / name).write_bytes(b"")
     assert verify(out).ok
 
 
-def test_what_a_killed_run_left_is_noted_and_the_rest_is_nobodys_business(out: Path) -> None:
-    for name in ("manifest.json.new", "x.ndjson.new", "README.txt", ".DS_Store"):
+def test_what_a_killed_run_left_is_a_note_and_other_files_are_ignored(out: Path) -> None:
+    for name in ("manifest.json.new", "README.txt", ".DS_Store"):
         (out / name).write_bytes(b"x")
     (out / "more").mkdir()
-    verdict = verify(out)
-    assert verdict.ok
-    assert [note.where for note in verdict.notes] == ["manifest.json.new", "x.ndjson.new"]
+    result = verify(out)
+    assert result.ok
+    assert [note.place for note in result.notes] == ["manifest.json.new"]
 
 
-# ── the journal ──
+# ── edited rows ──
 
 
-def test_an_interval_that_was_cut_out_of_the_journal(out: Path) -> None:
-    with closing(Journal(out / JOURNAL)) as journal, journal.transaction():
-        [number] = [known.number for known in journal.sources() if str(known.source) == "user ann"]
-        journal.replace_spans(number, [span._replace(first=201) for span in journal.spans(number)])
-    problem = the_problem(out)
-    assert (problem.kind, problem.where) == ("journal", JOURNAL)
-    assert "user ann: ids 1 to 200 are not covered in it" in problem.text
-    assert f"run `chatrest export {out}` again" in problem.advice
+def columns(out: Path) -> list[tuple[str, str]]:
+    """Return (table, column) of all columns of the journal."""
+    with closing(sqlite3.connect(out / JOURNAL)) as db:
+        tables = db.execute("SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite%'")
+        return [
+            (table, name)
+            for (table,) in tables.fetchall()
+            for _, name, *_ in db.execute(f"PRAGMA table_info({table})")
+        ]
+
+
+def other_value(value: Any) -> Any:
+    """Return another value of the same type."""
+    match value:
+        case None:
+            return 1
+        case int():
+            return value + 1000
+        case str():
+            return value + "x"
+        case bytes():
+            return value + b"\x00"
+    raise AssertionError(value)
+
+
+def test_a_change_of_any_column_of_any_table_is_found(out: Path) -> None:
+    for sql in ROWS:
+        change_journal(out, sql)
+    change_manifest(out, deleted=["5"])
+    vouch_for_journal(out)
+    assert verify(out).ok
+    content = (out / JOURNAL).read_bytes()
+    every = columns(out)
+    assert len(every) > 50
+    for table, column in every:
+        with closing(sqlite3.connect(out / JOURNAL)) as db, db:
+            [value] = db.execute(f"SELECT {column} FROM {table} LIMIT 1").fetchone()
+            sql = f"UPDATE {table} SET {column} = ? WHERE {column} IS ?"
+            assert db.execute(sql, (other_value(value), value)).rowcount, (table, column)
+        result = verify(out)
+        assert {problem.place for problem in result.problems} >= {JOURNAL}, (table, column, result.problems)
+        (out / JOURNAL).write_bytes(content)
 
 
 @pytest.mark.parametrize(
     ("sql", "words"),
     [
-        ("DELETE FROM blocks WHERE start = 0", "it"),
-        ("UPDATE blocks SET digest = x'00' WHERE start = 0", "hashes in it are not those of the manifest"),
-        ("UPDATE parts SET size = size + 1 WHERE number = 1", "bytes is"),
-        ("DELETE FROM parts WHERE number = 1", "it does not know"),
-        ("INSERT INTO parts VALUES(99, 'x', '', 'part', 5, 'open', x'00')", "the manifest does not know"),
-        ("UPDATE sources SET state = 'failed' WHERE number = 1", "it is failed in it, and open in"),
-        (
-            "INSERT INTO sources VALUES(99, '[\"user\", \"new\"]', 'open', NULL)",
-            "does not know its source user new",
-        ),
-        ("DELETE FROM sources WHERE number = 2", "which is in the manifest"),
-        ("UPDATE meta SET value = '{}' WHERE name = 'plan'", "that of another export"),
-        ("DELETE FROM meta", "that of another export"),
-        ("UPDATE blocks SET source = 1", "messages are its own"),
-        ("UPDATE balance SET product = '5' WHERE name = 'open'", "not known to be there"),
+        ("DELETE FROM blocks WHERE start = 0", "in the journal, and"),
+        ("UPDATE blocks SET digest = x'00' WHERE start = 0", "the hashes are not those of manifest.json"),
+        ("UPDATE files SET size = size + 1 WHERE number = 1", "bytes is"),
+        ("DELETE FROM files WHERE number = 1", "it does not have"),
+        ("INSERT INTO files VALUES(99, 'x', '', 'part', 5, 'open', x'00')", "manifest.json has nothing"),
+        ("UPDATE sources SET state = 'failed' WHERE number = 1", "state is failed in the journal, and open"),
+        ("UPDATE sources SET proven = 7 WHERE number = 1", "proven is 7 in the journal, and"),
+        ("INSERT INTO sources(number, key) VALUES(99, '[\"user\", \"new\"]')", "user new: it is not in"),
+        ("DELETE FROM sources WHERE number = 2", "which is in manifest.json"),
+        ("UPDATE covered SET first = 201 WHERE source = 1", "are covered in manifest.json only"),
+        ("UPDATE meta SET value = '{}' WHERE name = 'plan'", "its plan is not that of manifest.json"),
+        ("UPDATE meta SET value = 'other' WHERE name = 'app'", "it is of the app 'other'"),
+        ("UPDATE blocks SET source = 1", "messages is"),
+        ("DELETE FROM seen", "which are in the files"),
+        ("INSERT INTO deleted VALUES('5', 1, 5, 0)", "its deleted ids are not those"),
+        ("INSERT INTO other_ids VALUES('new', 1, NULL)", "1 messages that it has shown are not in the export: new"),
+        ("UPDATE other_ids SET file = NULL", "messages that it has shown are not in the export"),
+        ("UPDATE other_ids SET file = 99", "not in the files that the journal has for them"),
+        ("DELETE FROM other_ids", "ids that are no numbers, and the journal 0"),
         # damage
         ("UPDATE meta SET value = 'x' WHERE name = 'plan'", "its plan cannot be read"),
-        ("UPDATE blocks SET rows = 'x' WHERE start = 0", "it cannot be read"),
-        ("UPDATE sources SET source = 'x' WHERE number = 1", "it cannot be read"),
-        ("UPDATE sources SET source = '[]' WHERE number = 1", "it cannot be read"),
-        ("UPDATE sources SET source = x'ff' WHERE number = 1", "it cannot be read"),
-        ("UPDATE deferred SET ids = x'00'", "it cannot be read"),
-        ("DROP TABLE blocks", "it cannot be read"),
-        ("PRAGMA user_version = 9", "another version"),
+        ("UPDATE blocks SET rows = 'x' WHERE start = 0", "is damaged"),
+        ("UPDATE blocks SET ids = x'00' WHERE start = 0", "is damaged"),
+        ("UPDATE seen SET ids = 'x'", "is damaged"),
+        ("UPDATE sources SET key = 'x' WHERE number = 1", "is damaged"),
+        ("UPDATE sources SET key = '[]' WHERE number = 1", "is damaged"),
+        ("UPDATE sources SET key = x'ff' WHERE number = 1", "is damaged"),
     ],
 )
-def test_a_journal_that_tells_something_else(out: Path, sql: str, words: str) -> None:
-    cut_journal(out, sql)
-    verdict = verify(out)
-    assert not verdict.ok
-    assert {problem.where for problem in verdict.problems} == {JOURNAL}
-    assert any(words in problem.text for problem in verdict.problems), verdict.problems
+def test_a_journal_that_contradicts_files_or_manifest(out: Path, sql: str, words: str) -> None:
+    """Its hash in the manifest is that of the changed rows: what they say is compared."""
+    assert change_journal(out, sql)
+    vouch_for_journal(out)
+    result = verify(out)
+    assert not result.ok
+    texts = [problem.text for problem in result.problems]
+    assert any(words in text for text in texts), texts
 
 
-def test_ids_that_were_left_to_others_and_are_nowhere(out: Path) -> None:
+def test_ids_that_were_seen_and_are_not_in_the_export(out: Path) -> None:
     with closing(Journal(out / JOURNAL)) as journal, journal.transaction():
-        journal.defer(1, [5, 600_001, 600_002])
-    verdict = verify(out)
-    assert told(verdict) == []
-    assert "2 messages that it left to other sources are nowhere: 600001, 600002" in verdict.notes[0].text
+        journal.see(1, IdSet([5, 600_001, 600_002]))
+        [name] = [str(source.source) for source in journal.sources() if source.number == 1]
+    vouch_for_journal(out)
+    problem = only_problem(out)
+    assert (problem.kind, problem.place) == ("coverage", name)
+    assert "2 messages that it has shown are not in the export: 600001, 600002" in problem.text
+    assert problem.remedy == f"run `chatrest export {out}` again"
 
-    with closing(Journal(out / JOURNAL)) as journal, journal.transaction():
-        journal.keep_balance("open", journal.balance("open").plus([600_001, 600_002], -1))
-    kinds = [kind for kind, _ in told(verify(out))]
-    assert kinds == ["journal", "lost"]
-
-
-def test_a_journal_that_is_none(out: Path) -> None:
-    for content in (b"", b"no database at all", b"SQLite format 3\0" + b"x" * 5000):
-        (out / JOURNAL).write_bytes(content)
-        problem = the_problem(out)
-        assert (problem.kind, problem.where) == ("journal", JOURNAL)
-        assert "cannot be continued" in problem.advice
+    change_journal(out, "INSERT INTO deleted VALUES('600001', 1, 5, 1), ('600002', 1, 5, 1)")
+    vouch_for_journal(out)
+    change_manifest(out, missing=["600001", "600002"])
+    result = verify(out)
+    assert places_of(result) == []
+    assert "2 messages that were seen once are not in the export" in result.notes[0].text
 
 
-def test_a_journal_that_is_in_use_is_not_asked(out: Path) -> None:
+# ── no journal of this export ──
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"no database at all", b"SQLite format 3\0" + b"x" * 5000], ids=["empty", "text", "header"]
+)
+def test_a_file_that_is_no_journal(out: Path, content: bytes) -> None:
+    (out / JOURNAL).write_bytes(content)
+    problem = only_problem(out)
+    assert (problem.kind, problem.place) == ("journal", JOURNAL)
+    assert "restore journal.sqlite and manifest.json from one backup" in problem.remedy
+
+
+@pytest.mark.parametrize("sql", ["DROP TABLE blocks", "PRAGMA user_version = 9", "DROP INDEX seen_of_source"])
+def test_a_journal_with_another_schema(out: Path, sql: str) -> None:
+    change_journal(out, sql)
+    result = verify(out)
+    assert {problem.place for problem in result.problems} == {JOURNAL}
+
+
+@pytest.mark.parametrize("sql", ["DELETE FROM meta", "UPDATE meta SET value = '9-x' WHERE name = 'generation'"])
+def test_a_journal_of_another_generation(out: Path, sql: str) -> None:
+    change_journal(out, sql)
+    problem = only_problem(out)
+    assert "of another time than manifest.json, or of another export" in problem.text
+    assert "another folder" in problem.remedy
+
+
+def test_a_journal_that_is_in_use_is_not_read(out: Path) -> None:
     with closing(Journal(out / JOURNAL)):
-        verdict = verify(out)
-        assert told(verdict) == []
-        assert ["an export is being written here" in note.text for note in verdict.notes] == [True]
-        assert "run `chatrest export" in verify_with_gap(out)
+        result = verify(out)
+        assert places_of(result) == []
+        assert ["an export is being written here" in note.text for note in result.notes] == [True]
+        (out / largest_entry(out).name).unlink()
+        assert ("missing", largest_entry(out).name) in places_of(verify(out))
 
 
-def verify_with_gap(out: Path) -> str:
-    (out / largest(out).name).unlink()
-    return verify(out).problems[0].advice
+def test_no_remedy_of_a_damaged_journal_or_manifest_removes_anything(out: Path) -> None:
+    (out / JOURNAL).write_bytes(b"")
+    (out / MANIFEST).write_bytes(b"{}")
+    (out / "x.ndjson").write_bytes(b"x")
+    remedies = [problem.remedy for problem in verify(out).problems]
+    assert len(remedies) >= 2
+    assert not any(word in remedy for remedy in remedies for word in ("delete", "remove", "cut"))
+    assert not any("run `chatrest" in remedy for remedy in remedies)

@@ -1,4 +1,4 @@
-"""`verify` finds a manifest that is gone, incomplete or edited, and says what in it is wrong."""
+"""`verify` finds a manifest that is lost, incomplete or edited, and says what in it is wrong."""
 
 import hashlib
 from collections.abc import Iterator
@@ -15,90 +15,96 @@ from chatrest.export.journal import NAME as JOURNAL
 from chatrest.export.manifest import NAME as MANIFEST
 from tests.damaging import (
     COUNT,
-    claim,
-    claim_part,
-    cut_journal,
+    change_entry,
+    change_journal,
+    change_manifest,
     flipped,
-    largest,
-    largest_file,
-    the_problem,
-    told,
+    largest_entry,
+    only_problem,
+    places_of,
 )
 from tests.exporting import manifest_of
 
 
-def test_no_export_is_refused(tmp_path: Path) -> None:
-    for path in (tmp_path, tmp_path / "nowhere"):
-        with pytest.raises(RequestInvalidError, match="is not an export"):
-            verify(path)
-
-
-def test_a_manifest_that_is_gone_or_damaged_leaves_the_journal_to_tell(out: Path) -> None:
+def test_without_a_manifest_the_journal_has_the_files(out: Path) -> None:
     (out / MANIFEST).write_bytes((out / MANIFEST).read_bytes() + b" ")
-    assert told(verify(out)) == [("manifest", MANIFEST)]
+    assert places_of(verify(out)) == [("manifest", MANIFEST)]
     (out / MANIFEST).unlink()
-    verdict = verify(out)
-    assert (told(verdict), verdict.messages) == ([("manifest", MANIFEST)], COUNT)
-    with flipped(out / largest_file(out).name, 1000):
-        assert [kind for kind, _ in told(verify(out))] == ["manifest", "damaged"]
+    result = verify(out)
+    assert (places_of(result), result.messages) == ([("manifest", MANIFEST)], COUNT)
+    with flipped(out / largest_entry_name(out), 1000):
+        assert [kind for kind, _ in places_of(verify(out))] == ["manifest", "damaged"]
 
 
-def test_an_incomplete_one_is_told_with_its_reasons(out: Path) -> None:
-    claim(out, complete=False, reasons=["user ann: 403", "run it again"])
-    verdict = verify(out)
-    assert told(verdict) == [("incomplete", MANIFEST)] * 2
-    assert "user ann: 403" in verdict.problems[0].text
-    assert verdict.until is None
-    claim(out, reasons=[])
-    assert "no reason is told" in the_problem(out).text
+def largest_entry_name(out: Path) -> str:
+    path = max((out / "messages").rglob("*.ndjson"), key=lambda path: path.stat().st_size)
+    return path.relative_to(out).as_posix()
+
+
+def test_an_incomplete_one_has_its_reasons(out: Path) -> None:
+    change_manifest(out, complete=False, reasons=["user ann: 403", "run it again"])
+    result = verify(out)
+    assert places_of(result) == [("incomplete", MANIFEST)] * 2
+    assert "user ann: 403" in result.problems[0].text
+    assert result.until is None
+    change_manifest(out, reasons=[])
+    assert "it has no reason" in only_problem(out).text
+
+
+@pytest.mark.parametrize("version", [1, 3])
+def test_another_version_is_refused_with_what_to_do(out: Path, version: int) -> None:
+    change_manifest(out, version=version)
+    words = "into another folder; the files in .* stay as they are" if version == 1 else "reads version 2"
+    with pytest.raises(RequestInvalidError, match=words):
+        verify(out)
 
 
 def test_a_source_with_a_gap(out: Path) -> None:
     manifest = manifest_of(out)
-    until = str(manifest.until)
-    sources = [
-        structs.replace(source, covered=[("1", "100"), ("201", until)])
-        if source.source == ["user", "ann"]
-        else source
-        for source in manifest.sources
-    ]
-    claim(out, sources=sources)
-    verdict = verify(out)
-    assert ("coverage", "user ann") in told(verdict)
-    assert verdict.problems[0].text == "ids 101 to 200 were not read"
-    assert "ids 101 to 200 are covered in it, and not in the manifest" in verdict.problems[1].text
+    [ann] = [source for source in manifest.sources if source.source == ["user", "ann"]]
+    others = [source for source in manifest.sources if source != ann]
+    last = ann.covered[-1][1]
+    change_manifest(out, sources=[structs.replace(ann, covered=[("1", "100"), ("201", last)]), *others])
+    texts = {problem.text for problem in verify(out).problems if problem.place in ("user ann", JOURNAL)}
+    assert texts >= {
+        "ids 101 to 200 were not read",
+        "user ann: ids 101 to 200 are not covered in manifest.json",
+    }
 
-    claim(out, until=None)
-    assert verify(out).problems[0].text == "ids 101 to 200 were not read"
-    claim(out, until=until, sources=[structs.replace(each, covered=[]) for each in sources])
-    assert f"ids 1 to {until} were not read" in verify(out).problems[0].text
+
+@pytest.mark.parametrize(
+    ("proven", "words"), [(None, "its end was never confirmed"), ("5", "its end was confirmed up to id 5 only")]
+)
+def test_a_source_whose_end_was_not_confirmed(out: Path, proven: str | None, words: str) -> None:
+    first, *others = manifest_of(out).sources
+    change_manifest(out, sources=[structs.replace(first, proven=proven), *others])
+    problem, *_ = verify(out).problems
+    assert (problem.kind, problem.place) == ("coverage", " ".join(first.source))
+    assert words in problem.text
 
 
 def _edits() -> Iterator[tuple[str, dict[str, Any], str]]:
     yield "until", {"until": "x"}, "it ends at 'x', which is no id"
-    yield "messages", {"messages": COUNT + 1}, "the parts have"
+    yield "messages", {"messages": COUNT + 1}, "its files have"
     yield "fingerprint", {"fingerprint": "0" * 16}, "its fingerprint is not"
     yield "plan", {"plan": msgspec.Raw(b'{"users": 5}')}, "its plan cannot be read"
     yield "finished", {"finished": None}, "was never finished"
     yield "sources", {"sources": []}, "was not read"
-    yield "parts", {"parts": []}, "no part of this export"
+    yield "files", {"files": []}, "no part of this export"
 
 
-@pytest.mark.parametrize(("name", "changed", "words"), list(_edits()), ids=lambda each: str(each)[:12])
-def test_a_manifest_that_was_edited(out: Path, name: str, changed: dict[str, Any], words: str) -> None:
+@pytest.mark.parametrize(("name", "changes", "words"), list(_edits()), ids=lambda each: str(each)[:12])
+def test_a_manifest_that_was_edited(out: Path, name: str, changes: dict[str, Any], words: str) -> None:
     (out / JOURNAL).unlink()
-    claim(out, **changed)
-    verdict = verify(out)
-    assert not verdict.ok
-    assert any(words in problem.text for problem in verdict.problems), (name, verdict.problems)
+    change_manifest(out, **changes)
+    result = verify(out)
+    assert not result.ok
+    assert any(words in problem.text for problem in result.problems), (name, result.problems)
 
 
 @pytest.mark.parametrize(
-    "changed",
+    "changes",
     [
-        {"name": "../elsewhere.ndjson"},
-        {"name": "/etc/passwd"},
-        {"name": ""},
         {"bytes": 10**18, "blocks": [(10**18, 5, "00")]},
         {"blocks": [(-1, 5, "00")]},
         {"sha256": "no hash"},
@@ -108,45 +114,42 @@ def test_a_manifest_that_was_edited(out: Path, name: str, changed: dict[str, Any
     ],
     ids=str,
 )
-def test_an_entry_that_was_edited(out: Path, changed: dict[str, Any]) -> None:
-    claim_part(out, largest(out).name, **changed)
+def test_an_entry_that_was_edited(out: Path, changes: dict[str, Any]) -> None:
+    change_entry(out, largest_entry(out).name, **changes)
     assert not verify(out).ok
     (out / JOURNAL).unlink()
     assert not verify(out).ok
 
 
-def test_a_part_that_is_named_twice(out: Path) -> None:
+def test_a_file_that_is_named_twice(out: Path) -> None:
     (out / JOURNAL).unlink()
-    claim(out, parts=[*manifest_of(out).parts, largest(out)])
-    kinds = {kind for kind, _ in told(verify(out))}
-    assert kinds == {"manifest", "duplicate"}
+    change_manifest(out, files=[*manifest_of(out).files, largest_entry(out)])
+    assert {kind for kind, _ in places_of(verify(out))} == {"manifest", "duplicate"}
 
 
-def test_a_part_of_no_known_kind(out: Path) -> None:
+def test_a_file_of_no_known_kind(out: Path) -> None:
     (out / JOURNAL).unlink()
-    claim_part(
-        out, largest(out).name, blocks=[], sha256=hashlib.sha256(largest_file(out).read_bytes()).hexdigest()
-    )
-    assert "it is no file of an export" in verify(out).problems[0].text
+    name = largest_entry(out).name
+    change_entry(out, name, blocks=[], sha256=hashlib.sha256((out / name).read_bytes()).hexdigest())
+    assert "it is not a file of an export" in verify(out).problems[0].text
 
 
-def test_a_journal_that_is_damaged_where_it_tells_of_parts(out: Path) -> None:
+def test_without_a_manifest_a_damaged_journal_is_a_problem_as_well(out: Path) -> None:
     (out / MANIFEST).unlink()
-    cut_journal(out, "UPDATE parts SET role = x'00'")
-    assert told(verify(out)) == [("manifest", MANIFEST), ("journal", JOURNAL)]
+    change_journal(out, "UPDATE files SET role = x'00'")
+    assert sorted(places_of(verify(out))) == [("journal", JOURNAL), ("manifest", MANIFEST)]
 
 
 def test_intervals_that_are_none(out: Path) -> None:
-    sources = manifest_of(out).sources
+    first, *others = manifest_of(out).sources
     for covered in ([("x", "5")], [("9", "5")], [("0", "9" * 40)]):
-        claim(out, sources=[structs.replace(sources[0], covered=covered), *sources[1:]])
-        verdict = verify(out)
-        assert any("no interval of ids" in problem.text for problem in verdict.problems)
+        change_manifest(out, sources=[structs.replace(first, covered=covered), *others])
+        assert any("are no intervals" in problem.text for problem in verify(out).problems)
 
 
-def test_failed_sources_of_a_complete_export(out: Path) -> None:
-    sources = manifest_of(out).sources
-    claim(out, sources=[structs.replace(sources[0], state="failed", error="403"), *sources[1:]])
-    verdict = verify(out)
-    assert verdict.problems[0].text == "it was not walked to its end: 403"
-    assert "it is open in it, and failed in the manifest" in verdict.problems[1].text
+def test_a_failed_source_of_a_complete_export(out: Path) -> None:
+    first, *others = manifest_of(out).sources
+    change_manifest(out, sources=[structs.replace(first, state="failed", error="403"), *others])
+    texts = [problem.text for problem in verify(out).problems]
+    assert texts[0] == "it was not read to its end: 403"
+    assert "state is open in the journal, and failed in manifest.json" in texts[1]

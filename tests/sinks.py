@@ -1,0 +1,240 @@
+"""Shared parts of the tests of sinks: a sink of any format without a service, records, and a failing disk."""
+
+import errno
+import gzip
+import json
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from chatrest.core.rows import Row, row_of, rows
+from chatrest.export.disk import Disk, OpenFiles
+from chatrest.export.journal import NAME, Journal
+from chatrest.export.ownership import Source
+from chatrest.export.plan import Plan
+from chatrest.export.sink import Sink
+from chatrest.export.workspace import Workspace
+from tests.dying import ProcessDeath
+
+ALICE, BOB = Source("user", ("alice",)), Source("user", ("bob",))
+SEPTEMBER, OCTOBER = 1_600_000_000, 1_602_000_000
+DAY = 86_400
+LARGE = 1 << 26
+FORMATS = pytest.mark.parametrize(
+    "plan",
+    [
+        {"format": "ndjson"},
+        {"format": "ndjson", "compress": "gzip", "partition": "day"},
+        {"format": "ndjson", "compress": "zstd", "partition": "month"},
+        {"format": "ndjson", "partition": "none"},
+        {"format": "parquet"},
+        {"format": "parquet", "partition": "none", "compress": "gzip"},
+        {"format": "parquet", "partition": "source", "compress": "none"},
+        {"format": "parquet", "partition": "day"},
+    ],
+    ids=lambda plan: "-".join(plan.values()),
+)
+"""Formats with data files in the folder of messages, in all partitions."""
+
+
+class Quick(Disk):
+    """A disk without syncs, which are slow and make no difference to a test."""
+
+    def sync(self, file: int) -> None:
+        pass
+
+
+class Export:
+    """A sink in a folder, without a service; used with `with`."""
+
+    def __init__(self, folder: Path, disk: Disk | None = None, *, largest: int = LARGE, **plan: Any) -> None:
+        self.folder = folder
+        self.folder.mkdir(exist_ok=True)
+        self.plan = Plan(users=["alice", "bob"], **plan)
+        self.journal = Journal(folder / NAME, {"app": "an app", "plan": "{}"})
+        self.disk = disk or Quick()
+        self.files = OpenFiles(self.disk)
+        try:
+            self.sink = self._sink(Workspace(folder, self.journal, self.disk, self.files), largest)
+            with self.journal.transaction():
+                self.journal.add_sources([ALICE, BOB])
+                self.sink.recover()
+        except BaseException:
+            self.files.close()
+            self.journal.close()
+            raise
+
+    def _sink(self, workspace: Workspace, largest: int) -> Sink:
+        from chatrest.export.formats.ndjson import NdjsonSink
+        from chatrest.export.formats.parquet import ParquetSink
+        from chatrest.export.formats.sqlite import DatabaseSink
+
+        match self.plan.format:
+            case "ndjson":
+                return NdjsonSink(self.plan, workspace, largest=largest)
+            case "parquet":
+                return ParquetSink(self.plan, workspace, largest=largest)
+            case "sqlite":
+                return DatabaseSink(self.plan, workspace)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.sink.close()
+        self.files.close()
+        self.journal.close()
+
+    def commit(self, page_rows: list[Row], source: Source = ALICE) -> int:
+        """Write a page as an archive does."""
+        with self.journal.transaction():
+            new = self.sink.add(self.journal.source_of(source.key), source, page_rows)
+            self.sink.flush()
+        self.sink.maintain()
+        return new
+
+    def change(self, page_rows: list[Row]) -> None:
+        """Record changed messages in the journal."""
+        with self.journal.transaction():
+            self.journal.change(page_rows)
+
+    def done(self) -> int:
+        """Finish a run; return the number of updated messages."""
+        updated = self.sink.apply_updates()
+        self.sink.finish()
+        return updated
+
+    def scan(self, **where: int) -> list[bytes]:
+        return [bytes(row.raw) for row, _ in self.sink.scan(**where)]
+
+    def written(self) -> list[int]:
+        return list(self.sink.written_ids())
+
+
+def record(number: int, at: int = SEPTEMBER, **members: Any) -> bytes:
+    return json.dumps({"id": str(number), "sender": "alice", "sentAt": at, **members}).encode()
+
+
+def page(first: int, count: int = 10, at: int = SEPTEMBER, **members: Any) -> list[Row]:
+    return [row_of(record(number, at, **members)) for number in range(first, first + count)]
+
+
+def served(*raws: bytes) -> list[Row]:
+    """Return the rows of a page with these records."""
+    return rows(b'{"data":[' + b",".join(raws) + b"]}").items
+
+
+def stored(folder: Path) -> list[bytes]:
+    """Read the records of all data files without the library, in any format."""
+    records: list[bytes] = []
+    for path in sorted((folder / "messages").rglob("*")):
+        match path.suffix:
+            case ".parquet":
+                records += pq.ParquetFile(path).read(["raw"])["raw"].cast(pa.binary()).to_pylist()
+            case ".ndjson":
+                records += path.read_bytes().splitlines()
+            case ".gz":
+                records += gzip.decompress(path.read_bytes()).splitlines()
+            case ".zst":
+                records += unzstd(path.read_bytes()).splitlines()
+    if (folder / "messages.sqlite").exists():
+        with closing(sqlite3.connect(folder / "messages.sqlite")) as db:
+            records += [raw.encode() for (raw,) in db.execute("SELECT raw FROM messages")]
+    return records
+
+
+def unzstd(packed: bytes) -> bytes:
+    data: bytes = pa.CompressedInputStream(pa.BufferReader(packed), "zstd").read()
+    return data
+
+
+def ids(folder: Path) -> list[int]:
+    """Return the ids of all data files, in ascending order; one that is there twice is in the list twice."""
+    return sorted(int(json.loads(raw)["id"]) for raw in stored(folder))
+
+
+def files(folder: Path) -> list[str]:
+    """Return the names of all files except the journal's."""
+    names = (path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
+    return sorted(name for name in names if not name.startswith("journal.sqlite"))
+
+
+class Failing(Quick):
+    """A disk that fails after `last` calls; with `half`, the failing call does half of its work."""
+
+    def __init__(self, last: int, error: Callable[[], BaseException], *, half: bool = False) -> None:
+        self._left = last
+        self._error = error
+        self._half = half
+        self.failed = False
+
+    def _count(self) -> None:
+        self._left -= 1
+        if self._left < 0:
+            self.failed = True
+            raise self._error()
+
+    def write(self, file: int, position: int, data: bytes) -> int:
+        if self._half and self._left == 0:
+            super().write(file, position, bytes(data)[: len(data) // 2])
+        self._count()
+        return super().write(file, position, data)
+
+    def sync(self, file: int) -> None:
+        self._count()
+
+    def truncate(self, path: Path, size: int) -> None:
+        self._count()
+        super().truncate(path, size)
+
+    def replace(self, old: Path, new: Path) -> None:
+        if self._half and self._left == 0:
+            super().replace(old, new)
+        self._count()
+        super().replace(old, new)
+
+    def remove(self, path: Path) -> None:
+        if self._half and self._left == 0:
+            super().remove(path)
+        self._count()
+        super().remove(path)
+
+
+def crashed(folder: Path, work: Callable[[Export], object], calls: int, **options: Any) -> bool:
+    """Run `work` on a disk that fails after `calls` calls; return True if it finished before.
+
+    In turns, the process dies before a call, in the midst of a call, or the disk is full.
+    """
+    error = full if calls % 3 == 2 else ProcessDeath
+    disk = Failing(calls, error, half=calls % 3 == 1)
+    try:
+        with Export(folder, disk, **options) as out:
+            work(out)
+    except (ProcessDeath, OSError):
+        assert disk.failed
+    return not disk.failed
+
+
+def full() -> OSError:
+    return OSError(errno.ENOSPC, "No space left on device")
+
+
+def history(folder: Path) -> list[Any]:
+    """Return the older versions of messages."""
+    [path] = folder.glob("history.jsonl*")
+    data = path.read_bytes()
+    match path.suffix:
+        case ".zst":
+            data = unzstd(data)
+        case ".gz":
+            data = gzip.decompress(data)
+    return [json.loads(line) for line in data.splitlines()]
