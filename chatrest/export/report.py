@@ -41,6 +41,9 @@ class Report(Struct, kw_only=True):
     """Sources that could not be read to their end. The next run continues with them."""
     deleted_users: list[str] = []
     """Users that the service listed in an earlier run and does not have any more; their messages are kept."""
+    kept: list[str] = []
+    """Sources that earlier runs have read, and that the plan does not ask for any more: their messages stay,
+    and nothing new is read of them."""
     requests: int = 0
     """Requests that the run sent."""
     started: int = 0

@@ -135,6 +135,7 @@ class Run:
             for known in journal.sources():
                 if known in self._sources.known or known.number in pool.failed:
                     self._note(known, report)
+        report.kept = self._sources.kept
         report.sources = len(self._sources.known) - len(report.deleted_users)
         if not is_read:
             report.reasons.append("some sources are not read to their end; run it again")
