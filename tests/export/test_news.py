@@ -16,7 +16,7 @@ from tests.runs import to_user
 
 pytestmark = pytest.mark.usefixtures("fast_disk", "tidy")
 
-USERS = 100
+USERS = 40
 
 
 def to_group(sender: str, guid: str, number: int) -> bytes:
@@ -44,8 +44,8 @@ def fill_members(store: Store) -> None:
 
 NEW = [
     to_user("user-001", "user-002", 10_001),
-    to_user("user-050", "user-051", 10_002),
-    to_user("user-080", "user-099", 10_003),
+    to_user("user-020", "user-021", 10_002),
+    to_user("user-030", "user-039", 10_003),
 ]
 
 
@@ -198,7 +198,7 @@ async def test_many_new_messages_are_asked_of_each_source(tmp_path: Path) -> Non
     async with served(fill_in=fill_users) as service:
         plan = Plan(users=[f"user-{number:03}" for number in range(8)])
         await export(service.session, tmp_path / "out", plan)
-        service.store.add_records(to_user("user-100", "user-101", number) for number in range(10_000, 15_000))
+        service.store.add_records(to_user("user-030", "user-031", number) for number in range(10_000, 15_000))
         service.store.add_records([to_user("user-001", "user-002", 20_000)])
         report, asked = await run_again(service, tmp_path / "out")
         assert report.complete
