@@ -83,8 +83,8 @@ class PiecePage(Struct, Generic[T], frozen=True):
 class PieceReader(Generic[T]):
     """Reads pieces of the list of `walk`, from where that begins, in one direction.
 
-    The items are messages, or rows (`core.rows`): whatever has an `id`. `walk` is not moved, and must not have
-    a limit. Several pieces can be read at the same time.
+    The items are messages, or rows (`core.rows`): whatever has an `id`. `walk` is not moved, and must have no
+    limit. Several pieces can be read at the same time.
     """
 
     def __init__(self, walk: "Walk[T]", direction: Affix = "append") -> None:
