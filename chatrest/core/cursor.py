@@ -2,8 +2,8 @@
 
 A token holds the fingerprint of its query, the query pairs that ask for its page, the walk's direction and
 the id of the last item delivered. It holds no key, and a checksum covers every bit of it. With a cursor key
-it is signed too (HMAC-SHA256), so that a token that was made or changed by anybody else is refused. The token of a list that was read from many positions at
-once also holds the intervals of ids beyond its position that are done.
+it is signed too (HMAC-SHA256), so that a token that was made or changed by anybody else is refused. The token
+of a list that was read from many positions at once also holds the intervals of ids ahead that are done.
 
 What a token says can only move within the list that the caller asks for: `resumed` refuses a position that
 holds anything but the names by which its list is paged, that lies before the query's own beginning, or that

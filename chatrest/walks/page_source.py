@@ -101,6 +101,8 @@ class WalkSource(Struct, Generic[T], frozen=True, kw_only=True, dict=True):
     """Signs the walk's cursors."""
     identity: tuple[Any, ...] = ()
     """The list that is asked for: operation, path, acting user, app and filters."""
+    filters: Pairs = ()
+    """The pairs of the query, but for the page's size: filters, and the position that it begins at."""
     timing: Callable[[], tuple[Sleep, Dice]] | None = None
     """Gives the session's sleep and dice; None for those of asyncio and of the standard library."""
 

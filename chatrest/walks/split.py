@@ -1,0 +1,332 @@
+"""One list read from many positions at once: `async with walk.split() as items`.
+
+The first page is the walk's own. Meanwhile the list's other end is asked for, and then several readers cut
+what lies between into pieces (`walks.parallel_read`). Where the list cannot be entered in its midst, the walk
+goes on by itself, one page after another, from the last item that was delivered; `reason` says why.
+"""
+
+import asyncio
+import logging
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from contextlib import aclosing
+from operator import length_hint
+from types import TracebackType
+from typing import TYPE_CHECKING, Final, Generic, Literal, Self, TypeAlias, TypeVar, final
+
+from msgspec import Struct, structs
+
+from ..core.cursor import Cursor
+from ..core.density import Density
+from ..core.intervals import LAST, rank_of
+from ..core.order import Affix
+from ..errors import ChatRestError
+from .page_source import FetchedPage, Page, WalkSource
+from .parallel_read import MOST_PAGES, ParallelRead, end_tasks
+from .piece_buffer import NotSplittableError, PieceBuffer
+from .piece_reader import PiecePage, PieceReader
+from .split_progress import Progress
+
+if TYPE_CHECKING:
+    from ..walk import Walk
+
+T = TypeVar("T")
+
+LOGGER: Final = logging.getLogger("chatrest")
+_REACH: Final = 1.1
+"""How much more of a list is asked for than the items that a limit leaves are expected to take."""
+
+
+Phase: TypeAlias = Literal["unopened", "new", "parallel", "serial", "closed"]
+
+
+@final
+class SplitSource(Struct, Generic[T], frozen=True, kw_only=True):
+    """The list that is split, and how."""
+
+    source: WalkSource[T]
+    start: "Callable[[Cursor, int | None], Walk[T]]"
+    """Gives the walk over the list from a position, with a limit or None."""
+    peek: "Callable[[Walk[T]], Awaitable[FetchedPage[T] | None]]"
+    """Fetches a walk's next page, and hands over nothing of it; None at the end."""
+    parts: int
+    is_ordered: bool
+    max_bytes: int
+    size_name: str
+    """The parameter that asks for a page's size; "" for none."""
+
+    async def other_end(self, direction: Affix) -> int | None:
+        """Return the rank of the last item of the list in a direction; None where it cannot be read.
+
+        Costs a request for one item.
+        """
+        opposite: Affix = "prepend" if direction == "append" else "append"
+        # Beside a query that has a position of its own, the far end needs an id that lies behind all others.
+        is_pinned = not {"id", "sentAt"}.isdisjoint(name for name, _ in self.source.filters)
+        extreme = str(LAST - 1) if direction == "append" else "1"
+        pairs = {"affix": opposite, "id": extreme if is_pinned else "", self.size_name: "1"}
+        position = tuple((name, value) for name, value in pairs.items() if name and value)
+        try:
+            items = await self.start(Cursor("", position, opposite), 1).collect()
+        except ChatRestError:
+            return None
+        return rank_of(items[0].id, direction) if items else None  # type: ignore[attr-defined]
+
+
+class _Delivery(Generic[T]):
+    """A page whose items are handed over."""
+
+    __slots__ = ("items", "page", "rest")
+
+    def __init__(self, page: PiecePage[T], left: int | None) -> None:
+        self.page = page
+        self.items = page.items if left is None else page.items[:left]
+        self.rest = iter(self.items)
+
+    @property
+    def count(self) -> int:
+        """The count of items that were handed over."""
+        return len(self.items) - length_hint(self.rest)
+
+
+@final
+class Split(Generic[T]):
+    """A list that is read from many positions at once: `walk.split()`, used with `async with`, once."""
+
+    def __init__(self, source: SplitSource[T], cursor: Cursor, left: int | None) -> None:
+        self._source = source
+        self._left = left
+        self._walk = source.start(cursor, left)
+        """The walk that stands where the split stands, unless the list is read in parallel."""
+        self._progress: Progress | None = None
+        self._read: ParallelRead[T] | None = None
+        self._delivery: _Delivery[T] | None = None
+        self._phase: Phase = "unopened"
+        self._is_busy = False
+        self.reason: str | None = None
+        """Why the list is read serially; None while it is read from many positions, or is too short for it."""
+
+    def __repr__(self) -> str:
+        how = f"serial: {self.reason}" if self.reason else f"{self._source.parts} parts"
+        return f"<Split {self._source.source.name}: {how}>"
+
+    @property
+    def cursor(self) -> Cursor:
+        """The position right after the last item that was handed over, for a walk or for another split.
+
+        With `ordered=False` it holds the intervals of ids ahead that are done, too.
+        """
+        if (progress := self._standing) is None:
+            return self._walk.cursor
+        cursor, source = progress.cursor, self._source.source
+        if not cursor.query:
+            cursor = structs.replace(cursor, query=source.query)
+        return cursor.signed(source.cursor_key)
+
+    @property
+    def _standing(self) -> Progress | None:
+        """The progress with the items of the page that is being handed over."""
+        progress, delivery = self._progress, self._delivery
+        if progress is None or delivery is None:
+            return progress
+        return progress.after(delivery.page, delivery.count)
+
+    async def __aenter__(self) -> Self:
+        if self._phase != "unopened":
+            raise RuntimeError(f"{self!r} was opened before: split the walk at its cursor once more")
+        self._phase = "new"
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._stand("closed")
+        await self._stop()
+
+    def __aiter__(self) -> AsyncIterator[T]:
+        """The items, one by one. After an error, a `break` or a cancel, another loop goes on from there."""
+        return self._items()
+
+    def pages(self) -> AsyncGenerator[Page[T]]:
+        """The pages, each cut to what the split gives of it, with the cursor after it."""
+        return self._pages()
+
+    async def _items(self) -> AsyncGenerator[T]:
+        while True:
+            if self._phase == "serial":
+                async with aclosing(_generator(self._walk)) as items:
+                    async for item in items:
+                        yield item
+                return
+            if self._delivery is not None:
+                for item in self._delivery.rest:
+                    yield item
+            if not await self._advance():
+                return
+
+    async def _pages(self) -> AsyncGenerator[Page[T]]:
+        while True:
+            if self._phase == "serial":
+                async with aclosing(self._walk.pages()) as pages:
+                    async for page in pages:
+                        yield page
+                return
+            if (delivery := self._delivery) is not None and (rest := list(delivery.rest)):
+                reply = delivery.page.page
+                assert reply is not None
+                yield structs.replace(reply, items=rest, cursor=self.cursor)
+            if not await self._advance():
+                return
+
+    # ── the next page ──
+
+    async def _advance(self) -> bool:
+        """Go on to the next page; False at the end."""
+        if self._phase not in ("new", "parallel"):
+            raise RuntimeError(f"{self!r} is not open: read it inside its `async with`")
+        if self._is_busy:
+            raise RuntimeError(f"{self!r} is being read by another task: it has one reader at a time")
+        if (delivery := self._delivery) is not None:
+            if length_hint(delivery.rest):  # another loop left the page in its midst
+                return True
+            self._progress, self._delivery = self._standing, None
+            self._left = None if self._left is None else self._left - len(delivery.items)
+        if self._left == 0:
+            return False
+        self._is_busy = True
+        try:
+            return await (self._begin() if self._read is None else self._take(self._read))
+        finally:
+            self._is_busy = False
+
+    async def _take(self, read: ParallelRead[T]) -> bool:
+        try:
+            page = await read.take()
+        except NotSplittableError as refusal:
+            self._suspect(refusal)
+            self._stand("serial", str(refusal))
+            await self._stop()
+            return True
+        except Exception:
+            self._stand("new")
+            await self._stop()
+            raise
+        if page is not None:
+            self._delivery = _Delivery(page, self._left)
+            return True
+        self._stand("new")
+        await self._stop()
+        return False
+
+    async def _begin(self) -> bool:
+        """Read the first page as the walk does, and start the readers if the list can be split."""
+        source = self._source
+        if source.parts == 1 or source.source.rules.paging.order != "id":
+            fault = "the service orders it, and not by id" if source.parts > 1 else None
+            self._stand("serial", fault)
+            return True
+        begin = self._walk.cursor
+        directions: list[Affix] = ["append", "prepend"] if begin.direction is None else [begin.direction]
+        ends = {each: asyncio.create_task(source.other_end(each)) for each in directions}
+        try:
+            page = await source.peek(self._walk)
+            if page is None:
+                return False
+            direction = page.step.start.direction
+            if direction is None or not page.leads_on:
+                self._stand("serial")  # the page is all there is, or an error follows
+            elif fault := _fault(page, direction):
+                self._stand("serial", fault)
+            else:
+                self._start(begin, page, direction, ends.pop(direction))
+        finally:
+            await end_tasks(ends.values())
+        return True
+
+    def _start(
+        self, begin: Cursor, first: FetchedPage[T], direction: Affix, end: "asyncio.Task[int | None]"
+    ) -> None:
+        """Start to read in parallel what comes behind the first page."""
+        source = self._source
+        progress = Progress.of(begin, direction)
+        page = _first_page(first, progress.rank, direction)
+        ahead = progress.after(page, len(page.items))
+        buffer: PieceBuffer[T] = PieceBuffer(
+            ordered=source.is_ordered, max_pages=MOST_PAGES * source.parts, max_bytes=source.max_bytes
+        )
+        reader = PieceReader(source.start(ahead.begin, None), direction)
+        density = Density.of([rank for item in page.items if (rank := rank_of(_id(item), direction))])
+        read = ParallelRead(reader, direction, source.parts, buffer, density)
+        read.reach = lambda ranks_per_item: self._reach(buffer, ranks_per_item)
+        read.start(ahead.gaps, lambda: end)
+        self._progress, self._read, self._phase = progress, read, "parallel"
+        self._delivery = _Delivery(page, self._left)
+
+    def _reach(self, buffer: PieceBuffer[T], ranks_per_item: float) -> int:
+        """Return the rank up to which the items that a limit leaves are likely to lie."""
+        if self._left is None:
+            return LAST
+        wanted = self._left - (0 if self._delivery is None else len(self._delivery.items))
+        return (buffer.first_rank or 0) + int(_REACH * wanted * ranks_per_item)
+
+    # ── the way back to a plain walk ──
+
+    def _stand(self, phase: Phase, reason: str | None = None) -> None:
+        """Let a plain walk stand where the split stands, and go on in `phase`."""
+        if self._progress is not None:
+            count = 0 if self._delivery is None else self._delivery.count
+            self._left = None if self._left is None else self._left - count
+            self._walk = self._source.start(self.cursor, self._left)
+            self._progress = self._delivery = None
+        self._phase = phase
+        if reason is not None:
+            self.reason = reason
+            LOGGER.warning(
+                "%s: the list is read serially, from one position: %s", self._source.source.name, reason
+            )
+
+    def _suspect(self, refusal: NotSplittableError) -> None:
+        """Take back what a refusal makes doubtful of the intervals ahead."""
+        assert self._progress is not None
+        if refusal.is_named_refused:
+            self._progress = self._progress.without_positions()
+        if refusal.suspect is not None:
+            self._progress = self._progress.without(*refusal.suspect)
+
+    async def _stop(self) -> None:
+        read, self._read = self._read, None
+        if read is not None:
+            await read.close()
+
+
+def _fault(page: FetchedPage[T], direction: Affix) -> str | None:
+    """Return why the list with this first page cannot be entered in its midst; None where it may be."""
+    goal = page.after.cursor
+    if not page.step.start.by_id:
+        return "it goes by time, with ids in any order"
+    if "page" in dict(goal.position):
+        return "the service gives it by page numbers"
+    ids = [_id(page.items[0]), _id(page.items[-1]), goal.last or ""] if page.items else [""]
+    if page.step.unordered_count or any(rank_of(text, direction) is None for text in ids):
+        return "ids in it are no numbers, or occur twice"
+    return None
+
+
+def _first_page(first: FetchedPage[T], after: int, direction: Affix) -> PiecePage[T]:
+    """Return the first page as one of a piece that begins behind the rank `after`."""
+    listing, goal = first.listing, first.after.cursor
+    covered = rank_of(goal.last or "", direction) or after
+    place = rank_of(dict(goal.position).get("id", ""), direction)
+    position = goal.position if place is not None and place >= covered else ()
+    page = Page(first.items, listing.meta, listing.raw, goal, listing.repairs)
+    return PiecePage(first.items, after, covered, position, first.step.start, page)
+
+
+def _generator(walk: "Walk[T]") -> AsyncGenerator[T]:
+    items = aiter(walk)
+    assert isinstance(items, AsyncGenerator)
+    return items
+
+
+def _id(item: object) -> str:
+    text: str = item.id  # type: ignore[attr-defined]
+    return text
