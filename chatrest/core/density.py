@@ -9,9 +9,9 @@ from typing import Final, final
 
 from msgspec import Struct
 
-_WEIGHT: Final = 0.25
+_WEIGHT: Final = 0.2
 """The weight of a page in the estimate."""
-_MARGIN: Final = 1.5
+_MARGIN: Final = 2.5
 """Deviations by which a piece is kept smaller than the pages that are to hold it."""
 _SMALLEST: Final = 0.5
 """The smallest part of its pages that a piece is kept down to."""

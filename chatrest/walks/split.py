@@ -1,12 +1,20 @@
 """One list read from many positions at once: `async with walk.split() as items`.
 
-The first page is the walk's own. Meanwhile the list's other end is asked for, and then several readers cut
-what lies between into pieces (`walks.parallel_read`). Where the list cannot be entered in its midst, the walk
-goes on by itself, one page after another, from the last item that was delivered; `reason` says why.
+| phase      | who reads                                                                               |
+|------------|-----------------------------------------------------------------------------------------|
+| `new`      | the walk itself, its first page; meanwhile the list's other end is asked for            |
+| `alone`    | the walk itself, as long as its pages come faster than it would be worth to ask for     |
+|            | several: most of the time is spent on reading them, and not on waiting                  |
+| `parallel` | several readers, who cut what is left into pieces (`walks.parallel_read`)               |
+| `serial`   | the walk itself, as the list cannot be entered in its midst; `reason` says why          |
+
+Whatever ends a phase, the next one goes on behind the last item that was delivered.
 """
 
 import asyncio
 import logging
+import time
+from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import aclosing
 from operator import length_hint
@@ -36,7 +44,18 @@ _REACH: Final = 1.1
 """How much more of a list is asked for than the items that a limit leaves are expected to take."""
 
 
-Phase: TypeAlias = Literal["unopened", "new", "parallel", "serial", "closed"]
+Phase: TypeAlias = Literal["unopened", "new", "alone", "parallel", "serial", "closed"]
+
+LEAST_WAIT: Final = 0.002
+"""The seconds of waiting for each of the last three pages from which several readers may be worth it."""
+SURE_WAIT: Final = 0.01
+"""The seconds of waiting for one page from which they may be: less may be another process on this processor."""
+LEAST_RATIO: Final = 2.0
+"""The waiting for a page, in CPU seconds of the page, from which several readers are worth it: each page more
+that is held at the same time costs CPU, as its memory is out of the processor's cache.
+"""
+_MOST_CPU: Final = 0.005
+"""The CPU seconds of a page at most: what is beyond is done once, such as making a decoder."""
 
 
 @final
@@ -72,6 +91,38 @@ class SplitSource(Struct, Generic[T], frozen=True, kw_only=True):
         return rank_of(items[0].id, direction) if items else None  # type: ignore[attr-defined]
 
 
+class _PageTimer:
+    """The waiting for the last three pages: the seconds in which this thread computed nothing.
+
+    Used with `with` around the request for a page.
+    """
+
+    def __init__(self) -> None:
+        self._began: tuple[float, float] | None = None
+        self._waits: deque[float] = deque(maxlen=3)
+
+    @property
+    def is_running(self) -> bool:
+        """True while a page is waited for."""
+        return self._began is not None
+
+    def __enter__(self) -> None:
+        self._began = asyncio.get_running_loop().time(), time.thread_time()
+
+    def __exit__(self, *error: object) -> None:
+        self._began = None
+
+    def is_worth_readers(self) -> bool:
+        """Note that the page has come; True where several readers would save more than they cost."""
+        assert self._began is not None
+        began, cpu_began = self._began
+        cpu = time.thread_time() - cpu_began
+        wait = asyncio.get_running_loop().time() - began - cpu
+        self._waits.append(wait if wait >= LEAST_RATIO * min(cpu, _MOST_CPU) else -1.0)
+        is_steady = len(self._waits) == self._waits.maxlen and min(self._waits) >= LEAST_WAIT
+        return is_steady or self._waits[-1] >= SURE_WAIT
+
+
 class _Delivery(Generic[T]):
     """A page whose items are handed over."""
 
@@ -99,11 +150,11 @@ class Split(Generic[T]):
         """The walk that stands where the split stands, unless the list is read in parallel."""
         self._progress: Progress | None = None
         self._read: ParallelRead[T] | None = None
-        self._delivery: _Delivery[T] | None = None
+        self._delivery: _Delivery[T] | FetchedPage[T] | None = None
         self._phase: Phase = "unopened"
-        self._is_busy = False
+        self._timer = _PageTimer()
         self.reason: str | None = None
-        """Why the list is read serially; None while it is read from many positions, or is too short for it."""
+        """Why the list cannot be entered in its midst, and is read serially; None while nothing says so."""
 
     def __repr__(self) -> str:
         how = f"serial: {self.reason}" if self.reason else f"{self._source.parts} parts"
@@ -126,7 +177,7 @@ class Split(Generic[T]):
     def _standing(self) -> Progress | None:
         """The progress with the items of the page that is being handed over."""
         progress, delivery = self._progress, self._delivery
-        if progress is None or delivery is None:
+        if progress is None or not isinstance(delivery, _Delivery):
             return progress
         return progress.after(delivery.page, delivery.count)
 
@@ -171,7 +222,7 @@ class Split(Generic[T]):
                         yield page
                 return
             if (delivery := self._delivery) is not None and (rest := list(delivery.rest)):
-                reply = delivery.page.page
+                reply = delivery.page.page if isinstance(delivery, _Delivery) else _reply(delivery)
                 assert reply is not None
                 yield structs.replace(reply, items=rest, cursor=self.cursor)
             if not await self._advance():
@@ -181,9 +232,9 @@ class Split(Generic[T]):
 
     async def _advance(self) -> bool:
         """Go on to the next page; False at the end."""
-        if self._phase not in ("new", "parallel"):
+        if self._phase in ("unopened", "closed"):
             raise RuntimeError(f"{self!r} is not open: read it inside its `async with`")
-        if self._is_busy:
+        if self._timer.is_running:
             raise RuntimeError(f"{self!r} is being read by another task: it has one reader at a time")
         if (delivery := self._delivery) is not None:
             if length_hint(delivery.rest):  # another loop left the page in its midst
@@ -192,11 +243,8 @@ class Split(Generic[T]):
             self._left = None if self._left is None else self._left - len(delivery.items)
         if self._left == 0:
             return False
-        self._is_busy = True
-        try:
+        with self._timer:
             return await (self._begin() if self._read is None else self._take(self._read))
-        finally:
-            self._is_busy = False
 
     async def _take(self, read: ParallelRead[T]) -> bool:
         try:
@@ -226,7 +274,7 @@ class Split(Generic[T]):
             return True
         begin = self._walk.cursor
         directions: list[Affix] = ["append", "prepend"] if begin.direction is None else [begin.direction]
-        ends = {each: asyncio.create_task(source.other_end(each)) for each in directions}
+        ends = {each: self._find_end(each) for each in directions if self._phase == "new"}
         try:
             page = await source.peek(self._walk)
             if page is None:
@@ -236,11 +284,17 @@ class Split(Generic[T]):
                 self._stand("serial")  # the page is all there is, or an error follows
             elif fault := _fault(page, direction):
                 self._stand("serial", fault)
+            elif self._timer.is_worth_readers():
+                end = ends.pop(direction) if direction in ends else self._find_end(direction)
+                self._start(begin, page, direction, end)
             else:
-                self._start(begin, page, direction, ends.pop(direction))
+                self._phase, self._delivery = "alone", page
         finally:
             await end_tasks(ends.values())
         return True
+
+    def _find_end(self, direction: Affix) -> "asyncio.Task[int | None]":
+        return asyncio.create_task(self._source.other_end(direction), name="chatrest: other end of a list")
 
     def _start(
         self, begin: Cursor, first: FetchedPage[T], direction: Affix, end: "asyncio.Task[int | None]"
@@ -273,11 +327,10 @@ class Split(Generic[T]):
     def _stand(self, phase: Phase, reason: str | None = None) -> None:
         """Let a plain walk stand where the split stands, and go on in `phase`."""
         if self._progress is not None:
-            count = 0 if self._delivery is None else self._delivery.count
+            count = self._delivery.count if isinstance(self._delivery, _Delivery) else 0
             self._left = None if self._left is None else self._left - count
             self._walk = self._source.start(self.cursor, self._left)
-            self._progress = self._delivery = None
-        self._phase = phase
+        self._phase, self._progress, self._delivery = phase, None, None
         if reason is not None:
             self.reason = reason
             LOGGER.warning(
@@ -313,12 +366,16 @@ def _fault(page: FetchedPage[T], direction: Affix) -> str | None:
 
 def _first_page(first: FetchedPage[T], after: int, direction: Affix) -> PiecePage[T]:
     """Return the first page as one of a piece that begins behind the rank `after`."""
-    listing, goal = first.listing, first.after.cursor
+    goal = first.after.cursor
     covered = rank_of(goal.last or "", direction) or after
     place = rank_of(dict(goal.position).get("id", ""), direction)
     position = goal.position if place is not None and place >= covered else ()
-    page = Page(first.items, listing.meta, listing.raw, goal, listing.repairs)
-    return PiecePage(first.items, after, covered, position, first.step.start, page)
+    return PiecePage(first.items, after, covered, position, first.step.start, _reply(first))
+
+
+def _reply(page: FetchedPage[T]) -> Page[T]:
+    listing = page.listing
+    return Page(page.items, listing.meta, listing.raw, page.after.cursor, listing.repairs)
 
 
 def _generator(walk: "Walk[T]") -> AsyncGenerator[T]:

@@ -5,8 +5,7 @@ from typing import Any, final
 from msgspec import Struct, structs
 
 from ..core.cursor import Cursor
-from ..core.intervals import Interval, first_rank, gaps, merge, rank_of, subtract
-from ..core.intervals import LAST, Gap
+from ..core.intervals import LAST, Gap, Interval, first_rank, gaps, merge, rank_of, subtract
 from ..core.order import Affix
 from .piece_reader import PiecePage
 
