@@ -10,7 +10,7 @@ any walk does, to the end that the service shows.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Callable, Iterable
 from contextlib import aclosing
 from typing import Any, Final, Generic, TypeVar, final
 
@@ -50,7 +50,7 @@ class ParallelRead(Generic[T]):
         self._buffer = buffer
         self._density = density
         self._queue: PieceQueue[PieceOutput[T]] = PieceQueue(key=lambda piece: piece.after)
-        self._tasks: list[asyncio.Task[None]] = []
+        self._tasks: list[asyncio.Task[Any]] = []
         self._changed = asyncio.Event()
         self.end: int | None = None
         """The rank of the item at the list's other end; None until it is known."""
@@ -58,11 +58,12 @@ class ParallelRead(Generic[T]):
         """Gives the rank that the consumer wants to read up to at most, for the ranks of an item."""
         self.refusal: NotSplittableError | None = None
 
-    def start(self, gaps: Iterable[Gap], other_end: Callable[[], Awaitable[int | None]]) -> None:
-        """Start to read the gaps; `other_end` gives the rank of the list's last item."""
+    def start(self, gaps: Iterable[Gap], end: asyncio.Task[int | None]) -> None:
+        """Start to read the gaps; `end` gives the rank of the list's last item, and is owned from now on."""
         for gap in gaps:
             self._add(piece_of(gap, PieceOutput()))
-        work = [self._find_end(other_end), *(self._read() for _ in range(self._parts))]
+        self._tasks.append(end)
+        work = [self._learn_end(end), *(self._read() for _ in range(self._parts))]
         for coroutine in work:
             task = asyncio.create_task(coroutine, name="chatrest: pieces of a list")
             task.add_done_callback(lambda _: self._changed.set())
@@ -120,12 +121,11 @@ class ParallelRead(Generic[T]):
 
     # ── reading ──
 
-    async def _find_end(self, other_end: Callable[[], Awaitable[int | None]]) -> None:
-        end = await other_end()
-        if end is None:
+    async def _learn_end(self, end: asyncio.Task[int | None]) -> None:
+        self.end = await end
+        if self.end is None:
             self._refuse(NotSplittableError("its other end could not be read"))
             return
-        self.end = end
         for output in list(self._buffer):
             if output.piece.is_open:
                 self._give_back(output.piece, output.covered)
@@ -133,7 +133,7 @@ class ParallelRead(Generic[T]):
     async def _read(self) -> None:
         while (piece := await self._queue.take()) is not None:
             try:
-                self._give_back(piece, piece.after)
+                self._give_back(piece, piece.entry)
                 await self._read_piece(piece)
             except NotSplittableError as error:
                 self._refuse(error)
@@ -163,8 +163,15 @@ class ParallelRead(Generic[T]):
                 self._accept(page, piece)
                 if page.is_end or page.covered >= piece.until:
                     self._buffer.finish(piece.of, page, self._direction)
+                    self._note_empty(piece.until, page.beyond)
                     return
                 self._give_back(piece, page.covered)
+
+    def _note_empty(self, after: int, beyond: int | None) -> None:
+        """Note that no item lies above `after` and below `beyond`, for the piece that is taken next."""
+        piece = self._queue.first
+        if piece is not None and beyond is not None and after <= piece.after < beyond - 1 < piece.until:
+            piece.empty_until = beyond - 1
 
     async def _wait_for_room(self, piece: Piece[PieceOutput[T]]) -> None:
         while not self._may_read(piece):

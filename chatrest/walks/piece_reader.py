@@ -122,6 +122,7 @@ class PieceReader(Generic[T]):
         base = self._walk.cursor
         last = piece.after
         if piece.is_guess:
+            last = piece.entry
             last -= last != 1  # no service knows an id 0
             position: Pairs = (("affix", self._direction), ("id", str(abs(last))))
         elif piece.position:

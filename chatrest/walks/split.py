@@ -16,7 +16,6 @@ import logging
 import time
 from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
-from contextlib import aclosing
 from operator import length_hint
 from types import TracebackType
 from typing import TYPE_CHECKING, Final, Generic, Literal, Self, TypeAlias, TypeVar, final
@@ -49,7 +48,7 @@ Phase: TypeAlias = Literal["unopened", "new", "alone", "parallel", "serial", "cl
 LEAST_WAIT: Final = 0.002
 """The seconds of waiting for each of the last three pages from which several readers may be worth it."""
 SURE_WAIT: Final = 0.01
-"""The seconds of waiting for one page from which they may be: less may be another process on this processor."""
+"""The seconds of waiting for one page from which they may be: less may be due to another process."""
 LEAST_RATIO: Final = 2.0
 """The waiting for a page, in CPU seconds of the page, from which several readers are worth it: each page more
 that is held at the same time costs CPU, as its memory is out of the processor's cache.
@@ -203,11 +202,6 @@ class Split(Generic[T]):
 
     async def _items(self) -> AsyncGenerator[T]:
         while True:
-            if self._phase == "serial":
-                async with aclosing(_generator(self._walk)) as items:
-                    async for item in items:
-                        yield item
-                return
             if self._delivery is not None:
                 for item in self._delivery.rest:
                     yield item
@@ -216,11 +210,6 @@ class Split(Generic[T]):
 
     async def _pages(self) -> AsyncGenerator[Page[T]]:
         while True:
-            if self._phase == "serial":
-                async with aclosing(self._walk.pages()) as pages:
-                    async for page in pages:
-                        yield page
-                return
             if (delivery := self._delivery) is not None and (rest := list(delivery.rest)):
                 reply = delivery.page.page if isinstance(delivery, _Delivery) else _reply(delivery)
                 assert reply is not None
@@ -244,7 +233,7 @@ class Split(Generic[T]):
         if self._left == 0:
             return False
         with self._timer:
-            return await (self._begin() if self._read is None else self._take(self._read))
+            return await (self._read_alone() if self._read is None else self._take(self._read))
 
     async def _take(self, read: ParallelRead[T]) -> bool:
         try:
@@ -265,33 +254,35 @@ class Split(Generic[T]):
         await self._stop()
         return False
 
-    async def _begin(self) -> bool:
-        """Read the first page as the walk does, and start the readers if the list can be split."""
-        source = self._source
-        if source.parts == 1 or source.source.rules.paging.order != "id":
-            fault = "the service orders it, and not by id" if source.parts > 1 else None
-            self._stand("serial", fault)
-            return True
-        begin = self._walk.cursor
+    async def _read_alone(self) -> bool:
+        """Read the next page as the walk does, and start the readers if the list can be split."""
+        source, begin = self._source, self._walk.cursor
+        if self._phase == "new" and (source.parts == 1 or source.source.rules.paging.order != "id"):
+            self._stand("serial", "the service orders it, and not by id" if source.parts > 1 else None)
+        is_new = self._phase == "new"
         directions: list[Affix] = ["append", "prepend"] if begin.direction is None else [begin.direction]
-        ends = {each: self._find_end(each) for each in directions if self._phase == "new"}
+        ends = {each: self._find_end(each) for each in directions if is_new}
         try:
-            page = await source.peek(self._walk)
-            if page is None:
-                return False
-            direction = page.step.start.direction
-            if direction is None or not page.leads_on:
-                self._stand("serial")  # the page is all there is, or an error follows
-            elif fault := _fault(page, direction):
-                self._stand("serial", fault)
-            elif self._timer.is_worth_readers():
-                end = ends.pop(direction) if direction in ends else self._find_end(direction)
-                self._start(begin, page, direction, end)
-            else:
-                self._phase, self._delivery = "alone", page
+            page = self._delivery = await source.peek(self._walk)
+            if page is not None and page.leads_on and self._phase != "serial":
+                self._choose_phase(begin, page, ends)
         finally:
             await end_tasks(ends.values())
-        return True
+        return page is not None
+
+    def _choose_phase(
+        self, begin: Cursor, page: FetchedPage[T], ends: "dict[Affix, asyncio.Task[int | None]]"
+    ) -> None:
+        """Go on as the page at `begin` allows it; takes the task that it needs out of `ends`."""
+        direction, is_worth_readers = page.step.start.direction, self._timer.is_worth_readers()
+        if direction is None or (fault := _fault(page, direction)):
+            self._stand("serial", "its direction is not known" if direction is None else fault)
+            self._delivery = page
+        elif is_worth_readers:
+            end = ends.pop(direction) if direction in ends else self._find_end(direction)
+            self._start(begin, page, direction, end)
+        else:
+            self._phase = "alone"
 
     def _find_end(self, direction: Affix) -> "asyncio.Task[int | None]":
         return asyncio.create_task(self._source.other_end(direction), name="chatrest: other end of a list")
@@ -310,17 +301,21 @@ class Split(Generic[T]):
         reader = PieceReader(source.start(ahead.begin, None), direction)
         density = Density.of([rank for item in page.items if (rank := rank_of(_id(item), direction))])
         read = ParallelRead(reader, direction, source.parts, buffer, density)
-        read.reach = lambda ranks_per_item: self._reach(buffer, ranks_per_item)
-        read.start(ahead.gaps, lambda: end)
+        read.reach = self._reach
+        read.start(ahead.gaps, end)
         self._progress, self._read, self._phase = progress, read, "parallel"
         self._delivery = _Delivery(page, self._left)
 
-    def _reach(self, buffer: PieceBuffer[T], ranks_per_item: float) -> int:
+    def _reach(self, ranks_per_item: float) -> int:
         """Return the rank up to which the items that a limit leaves are likely to lie."""
         if self._left is None:
             return LAST
-        wanted = self._left - (0 if self._delivery is None else len(self._delivery.items))
-        return (buffer.first_rank or 0) + int(_REACH * wanted * ranks_per_item)
+        progress, delivery, wanted = self._progress, self._delivery, self._left
+        if isinstance(delivery, _Delivery) and progress is not None:
+            progress = progress.after(delivery.page, len(delivery.page.items))
+            wanted -= len(delivery.items)
+        begin = 0 if progress is None else progress.rank
+        return begin + int(_REACH * wanted * ranks_per_item)
 
     # ── the way back to a plain walk ──
 
@@ -376,12 +371,6 @@ def _first_page(first: FetchedPage[T], after: int, direction: Affix) -> PiecePag
 def _reply(page: FetchedPage[T]) -> Page[T]:
     listing = page.listing
     return Page(page.items, listing.meta, listing.raw, page.after.cursor, listing.repairs)
-
-
-def _generator(walk: "Walk[T]") -> AsyncGenerator[T]:
-    items = aiter(walk)
-    assert isinstance(items, AsyncGenerator)
-    return items
 
 
 def _id(item: object) -> str:
