@@ -54,7 +54,7 @@ def key_of(row: Row) -> str:
 
 
 def times(rows: list[Row]) -> tuple[int, int, bool]:
-    """Return the first and the last time that rows were sent, UNKNOWN where none tells, and whether all tell."""
+    """Return the first and the last time of rows, UNKNOWN where none tells one, and whether all do."""
     sent = list(map(_SENT_AT, rows))
     known = [each for each in sent if each != UNKNOWN] if UNKNOWN in sent else sent
     since, until = (min(known), max(known)) if known else (UNKNOWN, UNKNOWN)

@@ -40,7 +40,8 @@ class Sink(Protocol):
     def add(self, number: int, source: Source, rows: list[Row], ids: PageIds | None = None) -> int:
         """Take rows that the source of this number writes; return how many of them are new.
 
-        `ids` are those of the rows, where they are known: they are not computed twice then. Called inside of a transaction.
+        `ids` are those of the rows, where they are known: they are not computed twice then. Called inside of
+        a transaction.
         """
 
     def flush(self) -> None:

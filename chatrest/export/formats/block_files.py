@@ -87,7 +87,8 @@ class BlockFiles:
     ) -> None:
         """Take rows of a source for the file of a partition; `stem` is its name, where it has yet to be made.
 
-        `ids` are those of the rows, where they are known. The rows are safe after `flush`, a sync, and the journal's commit.
+        `ids` are those of the rows, where they are known. The rows are safe after `flush`, a sync, and the
+        journal's commit.
         """
         if not rows:
             return
