@@ -23,12 +23,14 @@ from pathlib import Path
 from typing import TypeAlias, final
 
 from ...errors import ChatRestError, RequestInvalidError
+from ..dataset.table_check import check_tables
 from ..file_names import MESSAGES
 from ..journal.reader import JournalReader
 from ..journal.schema import NAME as JOURNAL, InUseError, UnreadableError
 from ..manifest import NAME as MANIFEST, FileEntry, Manifest, file_entries, parse
 from ..message_ids import number
 from ..opening import DATA_FILE, check_links, relation_of
+from ..run_log import NAME as RUNS
 from .file_check import FileCheck
 from .journal_check import JournalCheck
 from .manifest_check import contradictions
@@ -159,6 +161,8 @@ class _Check:
         manifest = self._manifest
         if manifest is not None:
             self._add_reasons(manifest)
+            for problem in check_tables(self._folder, manifest, self._remedies.run):
+                self.result.add(problem)
         if manifest is not None and self._is_finished:
             for problem in contradictions(manifest, self._remedies):
                 self.result.add(problem)
@@ -216,7 +220,7 @@ class _Check:
 
     def _check_unknown(self, manifest: Manifest) -> None:
         """Look for files that look like an export's, and are not in the manifest."""
-        known = {entry.name for entry in manifest.files}
+        known = {RUNS, *(entry.name for entry in manifest.files)}
         for path in sorted([*self._folder.iterdir(), *(self._folder / MESSAGES).rglob("*")]):
             name = path.relative_to(self._folder).as_posix()
             if name in known or name.startswith(JOURNAL) or not path.is_file() or not path.stat().st_size:
