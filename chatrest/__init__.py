@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         CursorError as CursorError,
         DeadlineExceededError as DeadlineExceededError,
         DeadlineOutcomeUnknownError as DeadlineOutcomeUnknownError,
+        ExportIncompleteError as ExportIncompleteError,
         FanOutError as FanOutError,
         NotFoundError as NotFoundError,
         OutcomeUnknownError as OutcomeUnknownError,
@@ -300,10 +301,10 @@ _HOMES = {
     "core.timeouts": "Timeouts",
     "errors": (
         "ApiError AuthenticationError BadRequestError ChatRestError ConflictError ConnectError "
-        "CursorError DeadlineExceededError DeadlineOutcomeUnknownError FanOutError NotFoundError "
-        "OutcomeUnknownError PermissionDeniedError RateLimitError ReplyUnreadableError "
-        "RequestInvalidError RequestTimeoutError ServerError ServerOutcomeUnknownError "
-        "TransportError"
+        "CursorError DeadlineExceededError DeadlineOutcomeUnknownError ExportIncompleteError "
+        "FanOutError NotFoundError OutcomeUnknownError PermissionDeniedError RateLimitError "
+        "ReplyUnreadableError RequestInvalidError RequestTimeoutError ServerError "
+        "ServerOutcomeUnknownError TransportError"
     ),
     "fan_out.fan_out": "FanOut FanOutCounts",
     "management": "AsyncManagement",

@@ -20,7 +20,8 @@ ChatRestError                               operation
 ├── DeadlineExceededError (also TimeoutError)   attempts, reason, retry_after
 │   └── DeadlineOutcomeUnknownError (also OutcomeUnknownError)
 ├── CursorError                             a walk cannot continue without a gap or repetition
-└── FanOutError                             too many items of a fan-out failed; failed, succeeded
+├── FanOutError                             too many items of a fan-out failed; failed, succeeded
+└── ExportIncompleteError                   an export does not hold all of its plan: `report.check()`
 ```
 
 A known service code (`chatrest.error_codes`) determines the class, for any status: services of this kind
@@ -49,6 +50,7 @@ __all__ = [
     "CursorError",
     "DeadlineExceededError",
     "DeadlineOutcomeUnknownError",
+    "ExportIncompleteError",
     "FanOutError",
     "NotFoundError",
     "OutcomeUnknownError",
@@ -218,6 +220,10 @@ class FanOutError(ChatRestError):
     """The items that failed."""
     succeeded: int = 0
     """The items that succeeded before and meanwhile."""
+
+
+class ExportIncompleteError(ChatRestError):
+    """An export ran to its end and does not hold all of its plan; its text has the reasons."""
 
 
 _BY_STATUS: Final[Mapping[int, type[ApiError]]] = {

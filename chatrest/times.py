@@ -1,20 +1,57 @@
-"""Conversion between datetimes and the service's timestamps in seconds or milliseconds since 1970.
+"""Times: the service's timestamps as datetimes, and the forms in which a caller may give a time.
 
-The specification does not show the unit. Services of this kind send epoch seconds in chat records and epoch
-milliseconds in some others (operations table, oddities), so the size of a number decides: from
-100,000,000,000 on it is milliseconds (in milliseconds that is 1973, in seconds the year 5138).
+The specification does not show the unit of a timestamp. Services of this kind send epoch seconds in chat
+records and epoch milliseconds in some others (operations table, oddities), so the size of a number decides:
+from 100,000,000,000 on it is milliseconds (in milliseconds that is 1973, in seconds the year 5138).
+
+Queries, plans and the command take a time in the same forms, all of them read by `parse_timestamp`:
+
+| form | example | is |
+|---|---|---|
+| aware datetime | `datetime(2026, 1, 31, 12, tzinfo=UTC)` | that moment, fractions of the unit cut off |
+| date | `date(2026, 1, 31)`, `"2026-01-31"` | its first second in UTC; as an end its last one |
+| date and time with a zone | `"2026-01-31T12:00Z"`, `"2026-01-31 12:00:30+02:00"` | that moment |
+| timestamp | `1767225600`, `"1767225600"`, `"1767225600000"` | the number as it is |
+| timestamp of any size, as text | `"@86400"` | the number behind the `@` |
+
+Forms with two meanings are refused: `20260101` is a date to a reader, and August 1970 to a service.
 """
 
-from datetime import UTC, date, datetime, time, timedelta
-from typing import Final
+import re
+from datetime import UTC, date, datetime, time, timedelta, tzinfo
+from typing import Final, TypeAlias
 
 from msgspec import UNSET, UnsetType
 
 from .errors import RequestInvalidError
 from .secrets import shown
 
+Time: TypeAlias = int | date | str
+"""A time as a caller may give it."""
+
+TIME_FORMS: Final = (
+    "a datetime with a time zone, a date, a timestamp as a whole number, 0 or later, "
+    "or a text such as '2026-01-31', '2026-01-31T12:00Z' or '1767225600'"
+)
+SMALLEST_PLAIN: Final = 100_000_000
+"""The smallest timestamp (March 1973) that is taken as text without `@`: shorter numbers may be dates."""
 _MILLISECONDS_FROM: Final = 100_000_000_000
+_AFTER_9999: Final = 253_402_300_800
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_DAY: Final = timedelta(days=1)
+_NUMBER: Final = re.compile(r"@?[0-9]{1,100}")
+_DATE: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+_DATE_TIME: Final = re.compile(
+    r"[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt ](?:[01][0-9]|2[0-3]):[0-9]{2}(?::[0-9]{2}(?:\.[0-9]+)?)?"
+    r"(?:[Zz]|[+-][0-9]{2}(?::?[0-9]{2})?)?"
+)
+_COMPACT: Final = {4: "%Y", 6: "%Y%m", 8: "%Y%m%d", 12: "%Y%m%d%H%M", 14: "%Y%m%d%H%M%S"}
+"""By number of digits: the date that a reader may see in a number."""
+_SHORTEST_DAY: Final = 10**7
+_LONGEST_DAY: Final = 10**14
+_COMPACT_YEARS: Final = range(1970, 2200)
+_SLASHED: Final = re.compile(r"[0-9]{1,4}[/.][0-9]{1,2}[/.][0-9]{1,4}.*", re.DOTALL)
+_LONG_YEAR: Final = re.compile(r"[+-]?[0-9]{5,}-[0-9]{2}.*", re.DOTALL)
 
 
 def to_datetime(stamp: float | UnsetType | None) -> datetime | None:
@@ -35,22 +72,125 @@ def to_datetime(stamp: float | UnsetType | None) -> datetime | None:
         raise RequestInvalidError(f"stamp = {shown(stamp)}: allowed are the years 1 to 9999") from None
 
 
-def to_seconds(name: str, moment: date) -> int:
-    """Return the epoch seconds of an aware datetime, rounded down, or of the start of a date in UTC.
+def parse_timestamp(
+    name: str, value: object, *, per_second: int = 1, end: bool = False, zone: tzinfo | None = None
+) -> int:
+    """Return the timestamp of a time in any of the forms above.
 
-    Raises `RequestInvalidError` with the field's `name` for a datetime without a time zone.
+    - `per_second`: the unit of the result for a date or datetime, 1 for seconds, 1000 for milliseconds. A
+      number is returned as it is.
+    - `end`: a date without a time is its last second (or millisecond) and not its first.
+    - `zone`: the time zone of a text without one; None refuses it.
+
+    Raises `RequestInvalidError` with the field's `name`, the value, and what is allowed.
     """
-    return _since_epoch(name, moment) // timedelta(seconds=1)
+    try:
+        return _timestamp(value, per_second, end, zone)
+    except ValueError as reason:
+        raise RequestInvalidError(f"{name} = {shown(value)}: {reason}") from None
 
 
-def to_milliseconds(name: str, moment: date) -> int:
-    """Return the epoch milliseconds of an aware datetime or a date, as `to_seconds` does the seconds."""
-    return _since_epoch(name, moment) // timedelta(milliseconds=1)
+def to_seconds(name: str, moment: Time) -> int:
+    """Return the epoch seconds of a time, rounded down; a date is its start in UTC.
+
+    Raises `RequestInvalidError` with the field's `name`, as for a datetime without a time zone.
+    """
+    if isinstance(moment, date):
+        try:
+            return _since_epoch(moment) // timedelta(seconds=1)
+        except ValueError as reason:
+            raise RequestInvalidError(f"{name} = {shown(moment)}: {reason}") from None
+    stamp = parse_timestamp(name, moment)
+    return stamp // 1000 if stamp >= _MILLISECONDS_FROM else stamp
 
 
-def _since_epoch(name: str, moment: date) -> timedelta:
+def read_time(text: str, zone: tzinfo | None = None) -> int | date:
+    """Return what a text stands for: a number, an aware datetime, or a date.
+
+    A text with a time and without a time zone is in `zone`. Raises ValueError with what is wrong and allowed.
+    """
+    if _NUMBER.fullmatch(text):
+        return _read_number(text)
+    moment = _read_iso(text)
+    if isinstance(moment, datetime) and moment.tzinfo is None:
+        if zone is None:
+            raise ValueError(f"it has no time zone: allowed is one with it, such as {text + 'Z'!r}")
+        return moment.replace(tzinfo=zone)
+    if moment is not None:
+        return moment
+    if _SLASHED.fullmatch(text):
+        raise ValueError("day and month cannot be told apart: allowed is year-month-day, such as 2026-01-31")
+    if _LONG_YEAR.fullmatch(text):
+        raise ValueError("allowed are years of four digits, such as 2026-01-31")
+    raise ValueError(f"allowed is {TIME_FORMS}")
+
+
+def _read_iso(text: str) -> date | None:
+    """Return the date, or the datetime with or without zone, of a text in ISO form; None if it is no such."""
+    try:
+        if _DATE.fullmatch(text):
+            return date.fromisoformat(text)
+        return datetime.fromisoformat(text.upper()) if _DATE_TIME.fullmatch(text) else None
+    except ValueError:  # such as 2026-02-30
+        return None
+
+
+def _timestamp(value: object, per_second: int, end: bool, zone: tzinfo | None) -> int:
+    moment = read_time(value, zone) if isinstance(value, str) else value
+    if isinstance(moment, date):
+        is_day = not isinstance(moment, datetime)
+        stamp = _since_epoch(moment) * per_second // timedelta(seconds=1)
+        stamp += (_DAY * per_second // timedelta(seconds=1) - 1) if is_day and end else 0
+    elif type(moment) is int:
+        stamp = moment
+        has_length = type(value) is int and _SHORTEST_DAY <= moment < _LONGEST_DAY
+        if has_length and (day := _compact_date(str(moment))):
+            raise ValueError(_two_meanings(moment, day))
+    else:
+        stamp = -1
+    if stamp < 0:
+        raise ValueError(f"allowed is {TIME_FORMS}")
+    return stamp
+
+
+def _since_epoch(moment: date) -> timedelta:
     if not isinstance(moment, datetime):
         moment = datetime.combine(moment, time(), UTC)
     if moment.utcoffset() is None:
-        raise RequestInvalidError(f"{name} = {moment!r}: allowed is a datetime with a time zone (tzinfo=UTC)")
+        raise ValueError("allowed is a datetime with a time zone (tzinfo=UTC)")
     return moment - _EPOCH
+
+
+def _read_number(text: str) -> int:
+    """Return the number of a text of digits, with or without `@`."""
+    number = int(text.removeprefix("@"))
+    if number >= _AFTER_9999 * 1000:
+        raise ValueError("allowed are timestamps before the year 10000, in seconds or milliseconds")
+    if text.startswith("@"):
+        return number
+    if day := _compact_date(text):
+        raise ValueError(_two_meanings(number, day))
+    if number < SMALLEST_PLAIN:
+        raise ValueError(
+            f"allowed is a date such as 2026-01-31, or a timestamp of at least {SMALLEST_PLAIN}; "
+            f"write @{number} if {to_datetime(number):%Y-%m-%d %H:%M:%S} UTC is meant"
+        )
+    return number
+
+
+def _compact_date(digits: str) -> str:
+    """Return the date that a reader may see in digits such as 20260101, in ISO form; empty for none."""
+    if (form := _COMPACT.get(len(digits))) is None:
+        return ""
+    try:
+        moment = datetime.strptime(digits, form)
+    except ValueError:
+        return ""
+    return f"{moment:%Y-%m-%d}" if moment.year in _COMPACT_YEARS else ""
+
+
+def _two_meanings(number: int, day: str) -> str:
+    return (
+        f"it may be a date or the timestamp of {to_datetime(number):%Y-%m-%d}: "
+        f"allowed is '{day}' for the date, or '@{number}' for the timestamp"
+    )

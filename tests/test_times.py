@@ -8,7 +8,7 @@ from hypothesis import given, strategies as st
 from msgspec import UNSET
 
 from chatrest import RequestInvalidError, to_datetime
-from chatrest.times import to_seconds
+from chatrest.times import parse_timestamp, to_seconds
 
 # ── from the service ──
 
@@ -89,3 +89,107 @@ def test_seconds_come_back_as_they_were(seconds: int) -> None:
     moment = to_datetime(seconds)
     assert moment is not None
     assert to_seconds("since", moment) == seconds
+
+
+# ── in the forms of a caller ──
+
+BERLIN = timezone(timedelta(hours=1))
+
+
+@pytest.mark.parametrize(
+    ("text", "stamp", "end"),
+    [
+        ("1970-01-02", 86_400, 172_799),
+        ("2026-11-01", 1_793_491_200, 1_793_577_599),
+        ("9999-12-31", 253_402_214_400, 253_402_300_799),
+        ("2026-11-01T12:00Z", 1_793_534_400, 1_793_534_400),
+        ("2026-11-01 12:00:30z", 1_793_534_430, 1_793_534_430),
+        ("2026-11-01t12:00:00+02:00", 1_793_527_200, 1_793_527_200),
+        ("2026-11-01T12:00:00-0230", 1_793_543_400, 1_793_543_400),
+        ("2026-11-01T12:00:00.5Z", 1_793_534_400, 1_793_534_400),
+        ("1793491200", 1_793_491_200, 1_793_491_200),
+        ("1793491200123", 1_793_491_200_123, 1_793_491_200_123),
+        ("100000000", 100_000_000, 100_000_000),
+        ("@0", 0, 0),
+        ("@20260101", 20_260_101, 20_260_101),
+    ],
+)
+def test_a_text_is_a_moment_and_a_date_a_whole_day(text: str, stamp: int, end: int) -> None:
+    assert parse_timestamp("since", text) == stamp
+    assert parse_timestamp("until", text, end=True) == end
+
+
+def test_a_date_is_in_the_unit_of_its_field() -> None:
+    assert parse_timestamp("from_date", "1970-01-02", per_second=1000) == 86_400_000
+    assert parse_timestamp("to_date", date(1970, 1, 1), per_second=1000, end=True) == 86_399_999
+    assert parse_timestamp("to_date", "1970-01-01T00:00:01.25Z", per_second=1000) == 1250
+    assert parse_timestamp("to_date", 5, per_second=1000) == 5
+
+
+def test_a_text_without_a_zone_is_in_the_one_that_is_assumed_or_refused() -> None:
+    assert parse_timestamp("since", "1970-01-01T02:00", zone=BERLIN) == 3600
+    with pytest.raises(RequestInvalidError, match=r"since = .*no time zone: .*such as '1970-01-01T02:00Z'"):
+        parse_timestamp("since", "1970-01-01T02:00")
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        ("20260101", "allowed is '2026-01-01' for the date, or '@20260101' for the timestamp"),
+        (20260101, "it may be a date or the timestamp of 1970-08-23"),
+        ("2026", "'2026-01-01' for the date"),
+        ("202602", "'2026-02-01' for the date"),
+        ("202601311200", "'2026-01-31' for the date"),
+        ("20260131120000", "'2026-01-31' for the date"),
+        (20260131120000, "'2026-01-31' for the date"),
+        ("1000000", "at least 100000000; write @1000000 if 1970-01-12 13:46:40 UTC is meant"),
+        ("01/02/2026", "day and month cannot be told apart: allowed is year-month-day"),
+        ("1.2.2026", "day and month cannot be told apart"),
+        ("12026-01-01", "allowed are years of four digits"),
+        ("+12026-01-01T00:00Z", "allowed are years of four digits"),
+        ("9" * 19, "before the year 10000"),
+        ("@999999999999999999", "before the year 10000"),
+        ("20260101T120000Z", "allowed is a datetime with a time zone, a date"),
+        ("2026-W01-1", "allowed is a datetime"),
+        ("2026-02-30", "allowed is a datetime"),
+        ("2026-01-31T24:00Z", "allowed is a datetime"),
+        ("2026-01-31T12:00+99:00", "allowed is a datetime"),
+        ("2026-01-31 12", "allowed is a datetime"),
+        ("1969-12-31", "allowed is a datetime"),
+        ("-1", "allowed is a datetime"),
+        ("", "allowed is a datetime"),
+        ("٢٠٢٦-٠١-٠١", "allowed is a datetime"),
+        (-1, "0 or later"),
+        (1.5, "allowed is a datetime"),
+        (True, "allowed is a datetime"),
+        (None, "allowed is a datetime"),
+        (datetime(1969, 12, 31, tzinfo=UTC), "allowed is a datetime"),
+        (datetime(2026, 1, 1), r"allowed is a datetime with a time zone \(tzinfo=UTC\)"),
+    ],
+)
+def test_what_is_no_time_or_two_is_refused_with_what_to_write(value: Any, words: str) -> None:
+    with pytest.raises(RequestInvalidError, match=rf"^since = .*{words}"):
+        parse_timestamp("since", value)
+
+
+@given(st.datetimes(datetime(1970, 1, 1)), st.sampled_from(["seconds", "minutes", "milliseconds"]))
+def test_any_moment_can_be_written_as_text(moment: datetime, detail: str) -> None:
+    aware = moment.replace(tzinfo=UTC)
+    text = aware.isoformat(timespec=detail)
+    assert parse_timestamp("since", text) == to_seconds("since", datetime.fromisoformat(text))
+
+
+@given(st.text(max_size=20) | st.from_regex(r"[0-9@:TZ+-]{0,24}", fullmatch=True))
+def test_any_text_is_a_timestamp_or_refused(text: str) -> None:
+    refusal = ""
+    try:
+        stamp = parse_timestamp("since", text)
+    except RequestInvalidError as error:
+        refusal = str(error)
+    assert refusal.startswith(f"since = {text!r}: ") if refusal else 0 <= stamp < 253_402_300_800_000
+
+
+def test_seconds_of_a_text_or_a_number_of_either_unit() -> None:
+    assert to_seconds("since", "2023-11-14T22:13:20Z") == 1_700_000_000
+    assert to_seconds("since", 1_700_000_000_999) == 1_700_000_000
+    assert to_seconds("since", 1_700_000_000) == 1_700_000_000

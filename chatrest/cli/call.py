@@ -210,7 +210,7 @@ def call(ctx: click.Context) -> None:
       TEXT        the text as it is
       N           a number
       true|false  or 1 and 0
-      TIME        seconds since 1970, 2026-11-01, or 2026-11-01T12:00:00Z
+      TIME        2026-11-01, 2026-11-01T12:00Z (UTC if no zone is given), or a timestamp
       LIST        items with commas between them, or a JSON array
       JSON        any JSON value
       @FILE       the value is read from a file, or from standard input (@-); @@ begins a text with @

@@ -6,17 +6,16 @@ allowed.
 
 import re
 from collections.abc import Callable, Iterator
+from datetime import UTC
 from typing import Any, Final
 
-import click
 import msgspec
 from msgspec import inspect
 
 from ..errors import RequestInvalidError
 from ..queries.files import File
 from ..secrets import HIDDEN, is_credential, shown
-from ..times import to_milliseconds
-from .exporting.time_options import TimeOption
+from ..times import parse_timestamp
 
 _LISTS: Final = (inspect.CollectionType, inspect.TupleType)
 _OBJECTS: Final = (inspect.DictType, inspect.StructType, inspect.TypedDictType, inspect.DataclassType)
@@ -60,14 +59,17 @@ def takes_file(rule: inspect.Type) -> bool:
     return any(isinstance(kind, inspect.CustomType) and kind.cls is File for kind in alternatives(rule))
 
 
+def time_unit(rule: inspect.Type) -> int:
+    """Return how many units of a timestamp make a second, for the type of a time; 0 for any other type."""
+    return next((extra["per_second"] for metadata in _metadata(rule) if (extra := metadata.extra)), 0)
+
+
 def convert(name: str, text: str, rule: inspect.Type) -> Any:
     """Return the value that `text` stands for; `RequestInvalidError` for JSON that cannot be read."""
     if (several := list_type(rule)) is not None:
         return _items(name, text, several)
-    if _is_time(rule):
-        return _seconds(text)
-    if _is_milliseconds(rule):
-        return _milliseconds(text)
+    if per_second := time_unit(rule):
+        return parse_timestamp(name, text, per_second=per_second, zone=UTC)
     kinds = list(alternatives(rule))
     if any(isinstance(kind, (*_OBJECTS, inspect.AnyType)) for kind in kinds) and text[:1] in ("{", "["):
         return read_json(name, text)
@@ -97,7 +99,7 @@ def type_label(rule: inspect.Type) -> str:
     """The type as a help text names it: TEXT, N, TIME, `true|false`, or the values that are allowed."""
     if (several := list_type(rule)) is not None:
         return "JSON" if _has_objects(getattr(several, "item_type", None)) else "LIST"
-    if _is_time(rule) or _is_milliseconds(rule):
+    if time_unit(rule):
         return "TIME"
     labels = [_label(kind) for kind in alternatives(rule) if not isinstance(kind, inspect.NoneType)]
     return "|".join(dict.fromkeys(labels)) or "TEXT"
@@ -147,14 +149,6 @@ def _descriptions(rule: inspect.Type) -> Iterator[Any]:
             yield text
 
 
-def _is_time(rule: inspect.Type) -> bool:
-    return any((metadata.extra or {}).get("time") for metadata in _metadata(rule))
-
-
-def _is_milliseconds(rule: inspect.Type) -> bool:
-    return any((metadata.extra or {}).get("convert") is to_milliseconds for metadata in _metadata(rule))
-
-
 def _items(name: str, text: str, several: inspect.Type) -> Any:
     """A JSON array, one JSON object, or a comma list whose items are converted by their own type."""
     rule = getattr(several, "item_type", None) or inspect.AnyType()
@@ -167,21 +161,6 @@ def _items(name: str, text: str, several: inspect.Type) -> Any:
 
 def _has_objects(rule: inspect.Type | None) -> bool:
     return rule is not None and any(isinstance(kind, _OBJECTS) for kind in alternatives(rule))
-
-
-def _seconds(text: str) -> Any:
-    try:
-        return TimeOption().convert(text, None, None)
-    except click.BadParameter:
-        return text
-
-
-def _milliseconds(text: str) -> Any:
-    """A number as it is, in milliseconds; a date as its first millisecond."""
-    if _WHOLE.fullmatch(text):
-        return int(text)
-    seconds = _seconds(text)
-    return seconds * 1000 if isinstance(seconds, int) else text
 
 
 def _scalar(text: str, kind: inspect.Type) -> Any:

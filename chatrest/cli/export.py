@@ -15,25 +15,27 @@ import click
 import msgspec
 from msgspec import Raw, Struct, structs
 
-from ..errors import AuthenticationError, ChatRestError, RequestInvalidError
+from ..errors import AuthenticationError, ChatRestError, ExportIncompleteError, RequestInvalidError
 from ..queries.messages import MessageQuery
 from . import streams
 from .environment import session
-from .exporting.format import FileTotals, estimate_lines, incomplete_message, summary_lines
-from .exporting.time_options import AgeOption, TimeOption
+from .exporting.format import FileTotals, estimate_lines, summary_lines
+from .exporting.tables_option import TablesOption
 from .filters import ListCommand, filter_options, query_of
 from .invocation import invocation
 from .running import run
+from .time_options import AgeOption, TimeOption
 
 if TYPE_CHECKING:
-    from ..export import Plan, Progress, Report
+    from ..export import AttachmentOptions, Plan, Progress, Report
+    from ..export.dataset.tables import Table
     from .exporting.snapshot import Monitor
     from .exporting.watch import Display
 
 # Copies of the plan's constants: importing them would slow the help text down. A test compares them.
 FORMATS: Final = ("ndjson", "parquet", "sqlite")
 COMPRESS: Final = ("none", "gzip", "zstd")
-PARTITIONS: Final = ("source", "month")
+PARTITIONS: Final = ("none", "source", "month", "day")
 NOT_A_FILTER: Final = (
     "affix", "id", "count", "limit", "per_page", "my_mentions_only", "mentions_with_blocked_info",
     "from_timestamp", "to_timestamp", "hide_messages_from_blocked_users", "receiver_type", "hide_deleted",
@@ -47,7 +49,7 @@ _FAILURES_SHOWN: Final = 20
 
 
 @click.command(cls=ListCommand, short_help="Export messages to files; continues after an interruption.")
-@click.argument("out", type=click.Path(path_type=Path))
+@click.argument("out", type=click.Path())
 @click.option(
     "--all-users", is_flag=True, help="The messages of every user.  [default if no source is named]"
 )
@@ -62,7 +64,7 @@ _FAILURES_SHOWN: Final = 20
 )
 @click.option(
     "--since", type=TimeOption(), metavar="T",
-    help="Sent at T or later: 2026-11-01, 2026-11-01T12:00Z (UTC if no zone is given), or epoch seconds.",
+    help="Sent at T or later: 2026-11-01, 2026-11-01T12:00+02:00, or a timestamp. Without a zone it is UTC.",
 )  # fmt: skip
 @click.option(
     "--until", type=TimeOption(end=True), metavar="T",
@@ -76,7 +78,18 @@ _FAILURES_SHOWN: Final = 20
 )
 @click.option(
     "--partition", type=click.Choice(PARTITIONS),
-    help="A file per source, or per month.  [default: source; month for parquet]",
+    help="Files for all, or per source, month or day (UTC).  [default: source; month for parquet]",
+)  # fmt: skip
+@click.option(
+    "--with", "tables", type=TablesOption(), metavar="TABLES", default=(),
+    help="Also tables: any of users,groups,members,conversations. Later runs write them anew.",
+)  # fmt: skip
+@click.option(
+    "--attachments", is_flag=True, help="Also the files that messages link to. Later runs go on with it."
+)
+@click.option(
+    "--max-attachment", type=click.IntRange(min=1), metavar="MB",
+    help="The largest attachment that is fetched; needs --attachments.  [default: 100]",
 )  # fmt: skip
 @click.option(
     "--recheck", type=AgeOption(), metavar="AGO",
@@ -91,7 +104,16 @@ _FAILURES_SHOWN: Final = 20
 @click.option("--quiet", is_flag=True, help="No progress on standard error.")
 @filter_options(MessageQuery, without=NOT_A_FILTER)
 def export(
-    out: Path, recheck: int | None, workers: int, dry_run: bool, as_json: bool, quiet: bool, **given: Any
+    out: str,
+    tables: tuple["Table", ...],
+    attachments: bool,
+    max_attachment: int | None,
+    recheck: int | None,
+    workers: int,
+    dry_run: bool,
+    as_json: bool,
+    quiet: bool,
+    **given: Any,
 ) -> None:
     """Export messages to files in the folder OUT, exactly as the service sends them.
 
@@ -107,10 +129,12 @@ def export(
       chatrest export backup --recheck 7d    also find what was edited or deleted in the last week
       chatrest export talk --pair alice bob --group team --since 2026-01-01
       chatrest export lake --format parquet --until 2026-10-31
+      chatrest export backup --with users,groups,members --attachments
       chatrest export backup --dry-run       estimate the size and the time
 
     \b
     Below OUT:
+      users/, groups/, attachments/ …        the tables of --with, and the attachments
       *.ndjson, *.parquet, messages.sqlite   the messages
       history.jsonl                          older versions of those that changed
       manifest.json                          the list of files with checksums, and whether it is complete
@@ -118,9 +142,11 @@ def export(
 
     Exit status: 0 the export is complete, 1 it is not, 2 wrong usage, 130 interrupted, 143 ended by SIGTERM.
     """
-    plan = _plan_of(given)
+    from ..export.local_path import local_path
+
+    folder, plan = local_path(out), _plan_of(given)
     if dry_run:
-        _estimate(out, plan, recheck=recheck, workers=workers, as_json=as_json)
+        _estimate(folder, plan, recheck=recheck, workers=workers, as_json=as_json)
         return
     from ..export import Progress
     from .exporting.snapshot import Monitor
@@ -128,10 +154,23 @@ def export(
 
     progress = Progress()
     monitor = Monitor(progress)
-    with _resume_hint(out, progress):
-        with display_of(str(out), quiet=quiet) as display:
-            report = run(_run(out, plan, progress, monitor, display, recheck=recheck, workers=workers))
-        _print_report(report, progress, out, monitor.elapsed, as_json=as_json)
+    files = _attachments(attachments, max_attachment)
+    options = {"tables": tables, "attachments": files, "recheck": recheck, "workers": workers}
+    with _resume_hint(folder, progress):
+        with display_of(out, quiet=quiet) as display:
+            report = run(_run(folder, plan, progress, monitor, display, options))
+        _print_report(report, progress, folder, monitor.elapsed, as_json=as_json)
+
+
+def _attachments(asked: bool, max_megabytes: int | None) -> "AttachmentOptions | bool":
+    """Return the limits of the attachments; False where they are not asked for."""
+    from ..export import AttachmentOptions
+
+    if max_megabytes is None:
+        return asked
+    if not asked:
+        raise click.UsageError("--max-attachment needs --attachments")
+    return AttachmentOptions(max_bytes=max_megabytes * 1_000_000)
 
 
 def _plan_of(given: dict[str, Any]) -> "Plan | None":
@@ -150,15 +189,13 @@ async def _run(
     progress: "Progress",
     monitor: "Monitor",
     display: "Display",
-    *,
-    recheck: int | None,
-    workers: int,
+    options: dict[str, Any],
 ) -> "Report":
     from ..export import export as run_export
     from .exporting.watch import live_display
 
     async with session(progress.heard) as chat, live_display(monitor, display, chat):
-        return await run_export(chat, out, plan, recheck=recheck, workers=workers, progress=progress)
+        return await run_export(chat, out, plan, progress=progress, **options)
 
 
 def _estimate(out: Path, plan: "Plan | None", *, recheck: int | None, workers: int, as_json: bool) -> None:
@@ -172,7 +209,7 @@ def _estimate(out: Path, plan: "Plan | None", *, recheck: int | None, workers: i
     if as_json:
         plan_json = Raw(result.plan.encoded())
         more = {"export": str(out), "workers": workers, "known": result.known}
-        _write_json({**more, **structs.asdict(result), "plan": plan_json})
+        _write_json({**more, **structs.asdict(result), "is_range": result.is_range, "plan": plan_json})
     else:
         _write(estimate_lines(result, str(out), workers))
 
@@ -185,7 +222,7 @@ def _resume_hint(out: Path, progress: "Progress") -> Iterator[None]:
     """Add to an error of the block a note that says how to continue the export."""
     try:
         yield
-    except _IncompleteError:
+    except ExportIncompleteError:
         raise
     except BaseException as error:
         cause = _first_error(error)
@@ -219,10 +256,6 @@ def _first_error(error: BaseException) -> BaseException:
     return error
 
 
-class _IncompleteError(ChatRestError):
-    """An export that ran to its end, but is not complete."""
-
-
 class _ManifestFile(Struct):
     bytes: int
 
@@ -231,7 +264,7 @@ class _Manifest(Struct):
     """The members of the manifest that the summary needs."""
 
     plan: Raw
-    parts: list[_ManifestFile]
+    files: list[_ManifestFile]
 
 
 def _print_report(
@@ -252,8 +285,7 @@ def _print_report(
         streams.warn(
             f"and {len(report.failed) - _FAILURES_SHOWN:,} more failed sources: see {out / 'manifest.json'}"
         )
-    if not report.complete:
-        raise _IncompleteError(incomplete_message(report))
+    report.check()
 
 
 def _files(out: Path) -> FileTotals:
@@ -262,8 +294,8 @@ def _files(out: Path) -> FileTotals:
     contents = msgspec.json.decode((out / manifest.NAME).read_bytes(), type=_Manifest)
     return FileTotals(
         Plan.parse(bytes(contents.plan)).format,
-        len(contents.parts),
-        sum(file.bytes for file in contents.parts),
+        len(contents.files),
+        sum(file.bytes for file in contents.files),
     )
 
 

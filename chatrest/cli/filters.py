@@ -10,6 +10,8 @@ from ..queries.apps import AppQuery
 from ..queries.checked import Filter
 from ..queries.messages import MessageQuery
 from ..queries.users import UserQuery
+from .call_values import time_unit
+from .time_options import TimeOption
 
 F = TypeVar("F", bound=Callable[..., Any])
 Q = TypeVar("Q", bound=Filter)
@@ -144,6 +146,8 @@ def _option(field: inspect.Field, meaning: str) -> Callable[[F], F]:
         )
     several = isinstance(rule, inspect.VarTupleType)
     kind, metavar = _type_of(_plain(rule.item_type) if isinstance(rule, inspect.VarTupleType) else rule)
+    if per_second := time_unit(field.type):
+        kind, metavar = TimeOption(per_second=per_second), "T"
     return click.option(
         f"{_PREFIX}{field.name}",
         f"--{name}",

@@ -22,6 +22,7 @@ import click
 from ..errors import ChatRestError, RequestInvalidError
 from . import streams
 from .call import call
+from .cat import cat
 from .compact import compact
 from .completion import completion
 from .demo.command import demo
@@ -181,6 +182,7 @@ for _command in (
     call,
     verify,
     compact,
+    cat,
     completion,
 ):
     root.add_command(_command)

@@ -4,16 +4,25 @@
 from chatrest.export import Plan, export
 
 report = await export(session, "out", Plan(all_users=True))
-assert report.complete
+report.check()  # raises where it is not complete
+for message in read("out", since="2026-11-01"):
+    print(message.sender, message.data)
 ```
 """
 
 from .compaction import compact
+from .dataset.attachments import AttachmentOptions
+from .dry_run.estimate import Estimate, estimate
 from .plan import Plan
 from .progress import Progress
-from .report import Failure, Report
+from .reading import read, read_raw
+from .report import AttachmentCounts, Failure, Report
+from .run_log import RunEntry, runs
 from .start import export
 from .verify.verify import verify
 from .verify.verify_result import Problem, VerifyResult
 
-__all__ = ["Failure", "Plan", "Problem", "Progress", "Report", "VerifyResult", "compact", "export", "verify"]
+__all__ = [
+    "AttachmentCounts", "AttachmentOptions", "Estimate", "Failure", "Plan", "Problem", "Progress", "Report",
+    "RunEntry", "VerifyResult", "compact", "estimate", "export", "read", "read_raw", "runs", "verify",
+]  # fmt: skip

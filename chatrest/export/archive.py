@@ -26,10 +26,10 @@ from .file_names import DATABASE
 from .id_set import IdSet
 from .journal import DeletedId, Journal
 from .message_ids import PageIds, ids_of, key_of, number
-from .opening import begin_generation, check_folder, claim_folder
+from .opening import begin_generation, check_folder, claim_folder, keep_newer_files
 from .ownership import Source
 from .plan import Plan
-from .plan_difference import difference
+from .plan_difference import growth_fault
 from .sink import Sink, check_installed, sink_of
 from .stored_index import StoredIndex
 from .workspace import Workspace
@@ -112,11 +112,15 @@ class Archive:
         self.journal: Journal = Journal(folder / journals.NAME, begin)
         self._files = OpenFiles(self.disk)
         try:
-            begin_generation(self.journal, check_folder(folder, self.journal))
+            manifest = check_folder(folder, self.journal)
+            begin_generation(self.journal, manifest)
             if plan is not None and not self.journal.sources():  # nothing was asked for yet
                 self._begin_anew(plan)
-            self.plan: Plan = agreed(folder, {name: self.journal[name] for name in begin}, plan, app_id)
-            self.sink: Sink = sink_of(self.plan, Workspace(folder, self.journal, self.disk, self._files))
+            stored = agreed(folder, {name: self.journal[name] for name in begin}, plan, app_id)
+            self.plan: Plan = self._grow(stored, plan or stored)
+            workspace = Workspace(folder, self.journal, self.disk, self._files)
+            keep_newer_files(workspace, manifest)
+            self.sink: Sink = sink_of(self.plan, workspace)
             self._recover()
         except BaseException:
             self._files.close()
@@ -299,8 +303,8 @@ class Archive:
 
     def _add(self, number: int, source: Source, rows: list[Row], ids: PageIds) -> int:
         """Write the rows that are not in the export yet; return how many."""
-        rows = self._unwritten(rows, ids)
-        return self.sink.add(number, source, rows) if rows else 0
+        new = self._unwritten(rows, ids)
+        return self.sink.add(number, source, new, ids if new is rows else None) if new else 0
 
     def _unwritten(self, rows: list[Row], ids: PageIds) -> list[Row]:
         """Return the rows that are not in the export yet, each once, and note them as written."""
@@ -359,6 +363,15 @@ class Archive:
             self.disk.remove(self.folder / DATABASE)
         self.journal["plan"] = plan.encoded().decode()
 
+    def _grow(self, stored: Plan, plan: Plan) -> Plan:
+        """Note a plan with other sources, or a wider window, as the folder's own; return it."""
+        if plan != stored:
+            with self.journal.transaction():
+                self.journal["plan"] = plan.encoded().decode()
+                if plan.window != stored.window:
+                    self.journal.forget_coverage()  # of what is read again, what is on disk is known
+        return plan
+
     def _recover(self) -> None:
         """Bring disk and journal together: what is not on disk is not written, and so it is missing."""
         try:
@@ -394,7 +407,8 @@ def _numbers(deleted: Iterable[DeletedId]) -> Iterator[int]:
 def agreed(folder: Path, kept: Mapping[str, str | None], plan: Plan | None, app_id: str) -> Plan:
     """Return the folder's plan, from its journal's meta.
 
-    Raises `RequestInvalidError` where the given plan differs, or the app is another one.
+    Raises `RequestInvalidError` where the export cannot be continued by the given plan, or the app is another
+    one.
     """
     app, encoded = kept.get("app"), kept.get("plan")
     if app is None or encoded is None:
@@ -402,10 +416,11 @@ def agreed(folder: Path, kept: Mapping[str, str | None], plan: Plan | None, app_
     if app != app_id:
         raise RequestInvalidError(f"{folder} holds an export of the app {app!r}, and not of {app_id!r}")
     stored = Plan.parse(encoded)
-    if plan is not None and plan != stored:
-        theirs, ours = difference(stored, plan)
+    old, new = growth_fault(stored, plan) if plan is not None else ("", "")
+    if old:
         raise RequestInvalidError(
-            f"folder '{folder}' was exported with {theirs}, and this plan has {ours}: allowed is the same "
-            "plan, no plan at all to go on with the folder's own, or another folder"
+            f"folder '{folder}' was exported with {old}, and this plan has {new}: allowed are other "
+            "sources and a wider window, but the same format and filters; no plan at all continues with the "
+            "folder's own; or export into another folder"
         )
     return stored

@@ -7,8 +7,7 @@ A folder is refused, untouched, where going on with it could destroy messages:
 | no journal, or an empty one, beside other files   | all files would look new, and be overwritten          |
 | a journal of another generation than the manifest | files newer than the journal would be cut             |
 | a journal whose rows are not the manifest's       | a row was edited, or a bit of one has flipped         |
-| files longer than a finished run has left them    | they are newer than journal and manifest              |
-| no manifest, and files the journal does not know  | the same                                              |
+| no manifest, and files the journal does not know  | they are newer than the journal                       |
 | a path or link that leads out of the folder       | files elsewhere would be overwritten                  |
 | an export of version 1                            | its files are in the folder itself                    |
 
@@ -20,6 +19,7 @@ in between; any other is of another time.
 
 import errno
 import os
+import re
 import secrets
 from collections.abc import Iterator
 from pathlib import Path
@@ -27,17 +27,20 @@ from typing import Final, Literal, TypeAlias
 
 from ..errors import ChatRestError, RequestInvalidError
 from . import manifest as manifests
-from .disk import Disk, sync_folder
-from .file_names import DAMAGED, MESSAGES, SPOOL, path_inside
+from .disk import Disk, copy_aside, set_aside, sync_folder
+from .file_names import DAMAGED, DATABASE, MESSAGES, SPOOL, path_inside
 from .journal.journal import Journal
 from .journal.reader import JournalReader
 from .journal.schema import GENERATION, NAME as JOURNAL, PREVIOUS_GENERATION
 from .manifest import Manifest
+from .workspace import Workspace
 
 Relation: TypeAlias = Literal["same", "begun", "other"]
 """Of a journal to a manifest. same: of one generation; begun: a run has begun since the manifest was written;
 other: of another time, or of another export."""
 
+DATA_FILE: Final = re.compile(r"\.(?:ndjson|jsonl|parquet|sqlite|spool)(?:\.gz|\.zst)?\Z")
+"""The names of files that may be an export's."""
 _OWN_FILES: Final = (JOURNAL, manifests.NAME, "runs.jsonl")
 _BACKUP: Final = f"restore {JOURNAL} and {manifests.NAME} from one backup, or export into another folder"
 _MOVE: Final = "move the file out of the folder, keep it, and what was in it is read again"
@@ -91,13 +94,10 @@ def check_folder(folder: Path, journal: JournalReader) -> Manifest | None:
     for name in names:
         file_path(folder, name)
     check_links(folder)
-    relation = relation_of(journal, manifest) if manifest is not None else "begun"
+    if manifest is not None and (difference := _difference(folder, journal, manifest)):
+        raise RequestInvalidError(f"{difference}; nothing was changed: {_BACKUP}")
     if manifest is None:
         _refuse_unknown_files(folder, journal)
-    elif relation == "other" or manifest.app_id != journal["app"]:
-        raise RequestInvalidError(f"{_difference(folder, journal, manifest)}; nothing was changed: {_BACKUP}")
-    elif relation == "same" and manifest.finished is not None:
-        _refuse_edited(folder, journal, manifest)
     return manifest
 
 
@@ -160,41 +160,62 @@ def _is_within(path: Path, folder: Path) -> bool:
 
 
 def _difference(folder: Path, journal: JournalReader, manifest: Manifest) -> str:
+    """Return in words why a journal is not that of a manifest; an empty text where it is."""
     path = folder / JOURNAL
     if manifest.app_id != journal["app"]:
         return f"{path} is of the app {journal['app']!r}, and {manifests.NAME} of {manifest.app_id!r}"
-    its, other = _number(journal[GENERATION]), _number(manifest.generation)
-    if its < other:
+    relation = relation_of(journal, manifest)
+    if relation == "other" and _number(journal[GENERATION]) < _number(manifest.generation):
         return f"{path} is older than {manifests.NAME}: files that are newer than the journal would be cut"
-    return f"{path} does not belong to {manifests.NAME}: it is of another time, or of another export"
-
-
-def _refuse_edited(folder: Path, journal: JournalReader, manifest: Manifest) -> None:
-    if journal.facts() != manifest.journal_facts:
-        raise RequestInvalidError(
-            f"{folder / JOURNAL} is not as the last run left it: its rows are not those that "
-            f"{manifests.NAME} has the hash of; nothing was changed: {_BACKUP}"
+    if relation == "other":
+        return f"{path} does not belong to {manifests.NAME}: it is of another time, or of another export"
+    if relation == "same" and manifest.finished is not None and journal.facts() != manifest.journal_facts:
+        return (
+            f"{path} is not as the last run left it: its rows are not those of the hash in {manifests.NAME}"
         )
-    for file in journal.files():
-        path = folder / file.name
-        if file.digest is None and (more := _size(path) - file.size) > 0:
-            raise RequestInvalidError(
-                f"{path} has {more:,} bytes more than the last run wrote: {JOURNAL} and {manifests.NAME} are "
-                f"older than it, or another program has written to it; nothing was changed: {_BACKUP}; or "
-                f"{_MOVE}"
-            )
+    return ""
+
+
+# ── files that are newer than the journal ──
+
+
+def keep_newer_files(workspace: Workspace, manifest: Manifest | None) -> None:
+    """Set aside, in the folder `damaged`, what the journal does not know of files of messages.
+
+    A run that was killed leaves such bytes, which are torn: it has written a manifest before, which is
+    unfinished. Behind a finished run they are of another time, or of another program: a file that has grown
+    is copied before it is cut, one that is unknown is moved.
+    """
+    if manifest is None or manifest.finished is None:
+        return
+    folder, disk = workspace.folder, workspace.disk
+    for file in workspace.journal.files():
+        if file.digest is None and file.name != DATABASE and _size(folder / file.name) > file.size:
+            copy_aside(workspace.files, disk, folder, file.name)
+    for name in _unknown_files(folder, workspace.journal):
+        set_aside(disk, folder, name)
 
 
 def _refuse_unknown_files(folder: Path, journal: JournalReader) -> None:
-    """Without a manifest a file that is newer than the journal can only be told by its name and size."""
-    sizes = {file.name.casefold(): file.size for file in journal.files()}
-    for path in sorted((folder / MESSAGES).rglob("*")):
-        name = path.relative_to(folder).as_posix()
-        if path.is_file() and _size(path) > sizes.get(name.casefold(), 0):
-            raise RequestInvalidError(
-                f"{path} is newer than {folder / JOURNAL}, and {manifests.NAME} is lost or damaged; nothing "
-                f"was changed: {_BACKUP}; or {_MOVE}"
-            )
+    """Refuse a folder without a manifest, and with files that the journal does not know, or knows less of.
+
+    A database is not among them: it is made when an export is opened, and keeps rows that are newer.
+    """
+    files = (file for file in journal.files() if file.name != DATABASE)
+    names = [file.name for file in files if _size(folder / file.name) > file.size]
+    if names := [*names, *_unknown_files(folder, journal)]:
+        raise RequestInvalidError(
+            f"{folder / names[0]} is newer than {folder / JOURNAL}, and {manifests.NAME} is lost or damaged; "
+            f"nothing was changed: {_BACKUP}; or {_MOVE}"
+        )
+
+
+def _unknown_files(folder: Path, journal: JournalReader) -> list[str]:
+    """Return the names of data files in the folder of messages that the journal does not have."""
+    known = {file.name.casefold() for file in journal.files()}
+    paths = (path for path in sorted((folder / MESSAGES).rglob("*")) if path.is_file() and _size(path))
+    names = (path.relative_to(folder).as_posix() for path in paths)
+    return [name for name in names if name.casefold() not in known and DATA_FILE.search(name)]
 
 
 def _number(generation: str | None) -> int:
@@ -204,7 +225,4 @@ def _number(generation: str | None) -> int:
 
 def _size(path: Path) -> int:
     """Return the size of a file; 0 where it is not there."""
-    try:
-        return path.stat().st_size
-    except FileNotFoundError:
-        return 0
+    return path.stat().st_size if path.is_file() else 0

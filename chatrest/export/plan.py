@@ -2,19 +2,18 @@
 
 import hashlib
 from collections.abc import Iterable, Sequence
-from datetime import date, datetime, timedelta
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, TypeVar, cast, final
 
 import msgspec
-from msgspec import Struct, structs
+from msgspec import UNSET, Struct, UnsetType, structs
 
 from ..core.arguments import check
 from ..core.encode import filter_values
 from ..core.endpoint import check_acting_user, segment
 from ..errors import RequestInvalidError
 from ..queries.messages import MessageQuery
-from ..times import to_seconds
+from ..times import Time as AnyTime, parse_timestamp
 from .ownership import Source, pair_of
 
 T = TypeVar("T")
@@ -25,10 +24,12 @@ Partition: TypeAlias = Literal["none", "source", "month", "day"]
 if TYPE_CHECKING:  # what a caller may give: a plan makes tuples of lists, and timestamps of datetimes
     Names: TypeAlias = Sequence[str]
     Pairs: TypeAlias = Sequence[tuple[str, str]]
-    Time: TypeAlias = int | date
+    Choice: TypeAlias = bool
+    Time: TypeAlias = AnyTime
 else:
-    Names: TypeAlias = tuple[str, ...]
-    Pairs: TypeAlias = tuple[tuple[str, str], ...]
+    Names: TypeAlias = tuple[str, ...] | UnsetType
+    Pairs: TypeAlias = tuple[tuple[str, str], ...] | UnsetType
+    Choice: TypeAlias = bool | UnsetType
     Time: TypeAlias = int
 
 FORMATS: Final = ("ndjson", "parquet", "sqlite")
@@ -36,8 +37,8 @@ COMPRESS: Final = ("none", "gzip", "zstd")
 PARTITIONS: Final = ("none", "source", "month", "day")
 DEFAULTS: Final = {"ndjson": ("none", "source"), "parquet": ("zstd", "month"), "sqlite": ("none", "source")}
 """By format: how its files are compressed, and what each of them holds."""
-_DAY: Final = timedelta(days=1)
-_TIME: Final = "a datetime with a time zone, a date, a timestamp as a whole number, 0 or later, or None"
+_NOT_GIVEN: Final[Any] = UNSET
+"""The default of a field that names sources: an empty list is nobody, and no list at all is everybody."""
 _OF_OTHER_LISTS: Final = (
     "hide_messages_from_blocked_users", "receiver_type", "hide_deleted", "only_deleted", "sent_at",
     "sent_at_from", "sent_at_to", "updated_at_from", "updated_at_to", "edited_at_from", "edited_at_to",
@@ -62,16 +63,17 @@ class Plan(Struct, frozen=True, kw_only=True, dict=True, forbid_unknown_fields=T
     """The messages to export, and the files to write: any of `users`, `pairs`, `groups` and `all_users`, or
     `everything` alone.
 
-    - `users` are uids, `groups` guids, `pairs` two uids each. Without any of them the plan is `all_users`:
-      every user in the service's list of users, deactivated ones included. `everything` is the app's own list
-      of messages, GET /messages.
+    - `users` are uids, `groups` guids, `pairs` two uids each; an empty list is nobody. Where none of them is
+      given the plan is `all_users`: every user in the service's list of users, deactivated ones included.
+      `everything` is the app's own list of messages, GET /messages.
     - `since` and `until`, both included, limit the export to messages sent in that time. Each is an aware
-      datetime, a date, or a timestamp in the service's unit. A date is a day in UTC: `since` begins with its
-      first second, `until` ends with its last one. CommitStats as timestamps.
+      datetime, a date, a timestamp in the service's unit, or one of these as text: `"2026-01-31"`,
+      `"2026-01-31T12:00Z"`. A date is a day in UTC: `since` begins with its first second, `until` ends with
+      its last one. They are kept as timestamps.
     - `query` holds further filters. Page sizes, positions and times are not allowed in it.
     - `format` is `ndjson`, `parquet` or `sqlite`; `compress` is `none`, `gzip` or `zstd`; `partition` is
-      `source` (a file per source) or `month`. None is the format's default: `ndjson` is not compressed and
-      has a file per source, `parquet` has `zstd` and files by month, `sqlite` is one file.
+      `none`, `source` (files per source), `month` or `day` (UTC). None is the format's default: `ndjson` is
+      not compressed and has files per source, `parquet` has `zstd` and files by month, `sqlite` is one file.
 
     Each message is stored once, in the first source of the plan that it belongs to: groups, then pairs, then
     users in the listed order. A user's file is therefore not all of that user's messages.
@@ -79,10 +81,10 @@ class Plan(Struct, frozen=True, kw_only=True, dict=True, forbid_unknown_fields=T
     Raises `RequestInvalidError` where a field is wrong, or two do not go together.
     """
 
-    users: Names = ()
-    pairs: Pairs = ()
-    groups: Names = ()
-    all_users: bool = False
+    users: Names = _NOT_GIVEN
+    pairs: Pairs = _NOT_GIVEN
+    groups: Names = _NOT_GIVEN
+    all_users: Choice = _NOT_GIVEN
     everything: bool = False
     since: Time | None = None
     until: Time | None = None
@@ -92,16 +94,16 @@ class Plan(Struct, frozen=True, kw_only=True, dict=True, forbid_unknown_fields=T
     partition: Partition | None = None
 
     def __post_init__(self) -> None:
+        given = [getattr(self, name) for name in ("users", "pairs", "groups", "all_users")]
+        is_everybody = all(value is UNSET for value in given) and self.everything is not True
         self._set("users", _unique(_uid("users", uid) for uid in _list("users", self.users)))
         self._set("groups", _unique(_guid(guid) for guid in _list("groups", self.groups)))
         self._set("pairs", _unique(_pair(pair) for pair in _list("pairs", self.pairs)))
-        for name in ("all_users", "everything"):
-            check(isinstance(getattr(self, name), bool), name, getattr(self, name), "True or False")
-        named = bool(self.users or self.pairs or self.groups or self.all_users)
-        if self.everything and named:
+        check(isinstance(self.everything, bool), "everything", self.everything, "True or False")
+        self._set("all_users", is_everybody if given[-1] is UNSET else given[-1])
+        check(isinstance(self.all_users, bool), "all_users", self.all_users, "True or False")
+        if self.everything and (self.users or self.pairs or self.groups or self.all_users):
             raise RequestInvalidError("everything = True: it holds all the others; allowed is it alone")
-        if not named and not self.everything:
-            self._set("all_users", True)
         self._set("since", _timestamp("since", self.since))
         self._set("until", _timestamp("until", self.until, end=True))
         _check_window(*self.window)
@@ -156,6 +158,8 @@ class Plan(Struct, frozen=True, kw_only=True, dict=True, forbid_unknown_fields=T
 
 
 def _list(name: str, value: object) -> list[Any]:
+    if value is UNSET:
+        return []
     fits = isinstance(value, Sequence) and not isinstance(value, str | bytes)
     check(fits, name, value, "a list")
     assert isinstance(value, Sequence)
@@ -188,13 +192,8 @@ def _pair(pair: object) -> tuple[str, str]:
 
 
 def _timestamp(name: str, value: object, *, end: bool = False) -> int | None:
-    """Return the timestamp of a moment; of a date that is an end its last second."""
-    if isinstance(value, date):
-        whole_day = end and not isinstance(value, datetime)
-        value = to_seconds(name, value + _DAY) - 1 if whole_day else to_seconds(name, value)
-    fits = value is None or (type(value) is int and value >= 0)
-    check(fits, name, value, _TIME)
-    return cast("int | None", value)
+    """Return the timestamp of a time; of a date that is an end its last second."""
+    return None if value is None else parse_timestamp(name, value, end=end)
 
 
 def _check_window(since: int | None, until: int | None) -> None:

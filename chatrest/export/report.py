@@ -4,6 +4,8 @@ from typing import final
 
 from msgspec import Struct
 
+from ..errors import ExportIncompleteError
+
 
 class Failure(Struct, frozen=True):
     """A source that could not be read to its end."""
@@ -11,6 +13,28 @@ class Failure(Struct, frozen=True):
     source: str
     """Its kind and its name, such as `user alice`."""
     error: str
+
+
+@final
+class AttachmentCounts(Struct, kw_only=True):
+    """The attachments of an export: links of messages, by what has become of their files."""
+
+    stored: int = 0
+    """In the folder."""
+    fetched: int = 0
+    """Fetched by this run."""
+    bytes: int = 0
+    """Of those that this run fetched."""
+    gone: int = 0
+    """No longer on their server (404, 410)."""
+    too_large: int = 0
+    """Larger than `max_bytes`."""
+    refused: int = 0
+    """At an address that is not allowed."""
+    failed: int = 0
+    """Failed; the next run tries again."""
+    pending: int = 0
+    """Left to the next run."""
 
 
 @final
@@ -41,9 +65,27 @@ class Report(Struct, kw_only=True):
     """Sources that could not be read to their end. The next run continues with them."""
     deleted_users: list[str] = []
     """Users that the service listed in an earlier run and does not have any more; their messages are kept."""
+    tables: dict[str, int] = {}
+    """The rows of each table beside the messages, such as `users`."""
+    attachments: AttachmentCounts | None = None
+    """The files that messages link to; None where they were not asked for."""
+    kept: list[str] = []
+    """Sources that earlier runs have read, and that the plan does not ask for any more: their messages stay,
+    and nothing new is read of them."""
     requests: int = 0
     """Requests that the run sent."""
     started: int = 0
     """When it began, in epoch seconds."""
     finished: int = 0
     """When it ended, in epoch seconds."""
+
+    def check(self) -> None:
+        """Raise `ExportIncompleteError` with the reasons where the export is not complete."""
+        if self.complete:
+            return
+        reasons = list(self.reasons)
+        if self.failed:
+            first = f"{self.failed[0].source}: {self.failed[0].error}"
+            reasons.insert(0, f"{len(self.failed):,} of {self.sources:,} sources failed, such as {first}")
+        text = "; ".join(reasons) or "it did not come to its end"
+        raise ExportIncompleteError(f"the export is not complete: {text}; run the same export again")

@@ -5,7 +5,6 @@ text cannot differ.
 """
 
 from collections.abc import Mapping, Sequence
-from datetime import date
 from functools import cache
 from typing import (
     TYPE_CHECKING,
@@ -26,7 +25,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 
 from ..errors import RequestInvalidError
 from ..secrets import HIDDEN, is_credential, masked, masked_fields, shown
-from ..times import to_milliseconds, to_seconds
+from ..times import TIME_FORMS, Time, parse_timestamp
 from .files import file_of
 
 # `\Z`, as `$` would also match before a final newline. A lone surrogate cannot be sent.
@@ -35,7 +34,6 @@ _SURROGATE: Final = r"\ud800-\udfff"
 _TEXT: Final = Meta(min_length=1, pattern=rf"\A[^{_SURROGATE}]+\Z")
 _UID: Final = Meta(min_length=1, pattern=rf"\A[^{_CONTROL}{_SURROGATE}]+\Z")
 _UID_IN_LIST: Final = Meta(min_length=1, pattern=rf"\A[^,{_CONTROL}{_SURROGATE}]+\Z")
-_TIME: Final = "a datetime with a time zone, a date, or a timestamp as a whole number, 0 or later"
 
 Flag: TypeAlias = Annotated[bool, Meta(description="True or False")]
 Text: TypeAlias = Annotated[str, _TEXT, Meta(description="a text that is not empty, and is valid Unicode")]
@@ -62,13 +60,13 @@ if (
     SearchIn: TypeAlias = Sequence[Literal["name", "uid"]]
     Attachments: TypeAlias = _AttachmentType | Sequence[_AttachmentType]
     Scopes: TypeAlias = Sequence[ScopeName]
-    Stamp: TypeAlias = int | date
-    Millis: TypeAlias = int | date
+    Stamp: TypeAlias = Time
+    Millis: TypeAlias = Time
     TextOrTexts: TypeAlias = str | Sequence[str]
 else:
-    Stamp: TypeAlias = Annotated[int, Meta(ge=0, description=_TIME, extra={"time": True})]
+    Stamp: TypeAlias = Annotated[int, Meta(ge=0, description=TIME_FORMS, extra={"per_second": 1})]
     Millis: TypeAlias = Annotated[
-        int, Meta(ge=0, description=f"{_TIME}, in milliseconds", extra={"convert": to_milliseconds})
+        int, Meta(ge=0, description=f"{TIME_FORMS}, in milliseconds", extra={"per_second": 1000})
     ]
     Texts: TypeAlias = Annotated[
         tuple[Annotated[str, _TEXT], ...],
@@ -169,6 +167,8 @@ def _check_field(record: Checked, name: str, rule: Any, *, is_optional: bool) ->
             value = _converted(name, value, rule)
         except _UnknownMemberError as error:
             return f"{name} = {_shown(record, name, value)}: allowed is {_words(rule)}; {error}"
+        except RequestInvalidError as error:  # of a time
+            return str(error)
         except (msgspec.ValidationError, TypeError):
             fault = _nested_fault(rule, value)
             words = f"{_words(rule)}; {fault}" if fault else _words(rule)
@@ -184,8 +184,8 @@ def _shown(record: Checked, name: str, value: Any) -> str:
 
 
 def _converted(name: str, value: Any, rule: Any) -> Any:
-    if isinstance(value, date) and (extra := _extra(rule)):
-        value = extra.get("convert", to_seconds)(name, value)
+    if extra := _extra(rule):
+        return parse_timestamp(name, value, per_second=extra["per_second"])
     if (kind := _nested(rule)) is not None:
         if _is_keyed(rule) and isinstance(value, Mapping):
             value = {key: _with_wire_names(kind, item) for key, item in value.items()}
@@ -257,7 +257,7 @@ def _member_fault(kind: type[Checked], field: msgspec.structs.FieldInfo, members
         return ""
     try:
         _converted(field.name, value, rule)
-    except (_UnknownMemberError, msgspec.ValidationError, TypeError):
+    except (_UnknownMemberError, RequestInvalidError, msgspec.ValidationError, TypeError):
         return f".{field.encode_name}: allowed is {_words(rule)}"
     return ""
 

@@ -16,7 +16,7 @@ from ..secrets import shown
 from ..times import to_datetime, to_seconds
 from ..walk import Walk
 
-Moment: TypeAlias = datetime | date | float
+Moment: TypeAlias = datetime | date | str | float
 """An aware datetime, a date, or a timestamp in seconds or milliseconds since 1970."""
 
 NEWEST: Final = 500
@@ -151,7 +151,7 @@ async def find_sent(
 
 def _epoch_seconds(name: str, moment: Moment | None) -> float | None:
     """Return a moment as epoch seconds; `RequestInvalidError` with the argument's `name` if it is none."""
-    if isinstance(moment, date):
+    if isinstance(moment, date | str):
         return float(to_seconds(name, moment))
     try:
         stamp = to_datetime(moment)

@@ -12,7 +12,7 @@ from chatrest import MessageQuery, RequestInvalidError
 from chatrest.cli import export as command_module
 from chatrest.cli.export import FORMATS, NOT_A_FILTER, WORKERS, export
 from chatrest.cli.filters import FilterOption
-from chatrest.export import Plan, plan as plans, pool
+from chatrest.export import Plan, plan as plans, worker_pool
 from tests.commands import Run
 
 from .conftest import error_line
@@ -42,7 +42,7 @@ def test_the_choices_are_those_of_a_plan() -> None:
         assert isinstance(choice, click.Choice)
         assert tuple(choice.choices) == choices
     assert set(NOT_A_FILTER) == set(plans._NOT_A_FILTER)
-    assert pool.WORKERS == WORKERS
+    assert worker_pool.WORKERS == WORKERS
 
 
 @pytest.mark.parametrize(
@@ -54,7 +54,7 @@ def test_the_choices_are_those_of_a_plan() -> None:
         (["--pair", "b", "a", "--pair", "c", "d"], Plan(pairs=[("a", "b"), ("c", "d")])),
         (["--group", "g", "--all-users"], Plan(groups=["g"], all_users=True)),
         (["--everything"], Plan(everything=True)),
-        (["--since", "1000000"], Plan(since=1_000_000)),
+        (["--since", "@1000000"], Plan(since=1_000_000)),
         (["--until", "2026-11-01"], Plan(until=1_793_577_599)),
         (["--format", "parquet"], Plan(format="parquet")),
         (["--format", "sqlite", "--user", "a"], Plan(format="sqlite", users=["a"])),
@@ -77,7 +77,7 @@ def test_every_filter_that_a_plan_takes_is_an_option() -> None:
 @pytest.mark.parametrize(
     ("text", "since", "until"),
     [
-        ("0", 0, 0),
+        ("@0", 0, 0),
         ("1793491200123", 1_793_491_200_123, 1_793_491_200_123),
         ("1970-01-02", 86_400, 172_799),
         ("2026-11-01", 1_793_491_200, 1_793_577_599),
@@ -86,7 +86,7 @@ def test_every_filter_that_a_plan_takes_is_an_option() -> None:
         ("2026-11-01 12:00:30", 1_793_534_430, 1_793_534_430),
         ("2026-11-01T12:00:00Z", 1_793_534_400, 1_793_534_400),
         ("2026-11-01T12:00:00+02:00", 1_793_527_200, 1_793_527_200),
-        ("2026-11-01T12:00:00.5Z", 1_793_534_401, 1_793_534_400),
+        ("2026-11-01T12:00:00.5Z", 1_793_534_400, 1_793_534_400),
     ],
 )
 def test_a_time_is_a_number_or_a_date(text: str, since: int, until: int) -> None:
@@ -105,7 +105,10 @@ def test_an_age_is_a_number_with_a_unit(text: str, seconds: int) -> None:
 @pytest.mark.parametrize(
     ("args", "text"),
     [
-        (["--since", "tomorrow"], "a whole number of seconds since 1970, a date such as 2026-11-01"),
+        (["--since", "tomorrow"], "'tomorrow': allowed is a datetime with a time zone, a date, a timestamp"),
+        (["--since", "20260101"], "allowed is '2026-01-01' for the date, or '@20260101' for the timestamp"),
+        (["--until", "01/02/2026"], "allowed is year-month-day, such as 2026-01-31"),
+        (["--until", "12026-01-01"], "allowed are years of four digits"),
         (["--since", "1969-12-31"], "'--since'"),
         (["--since", "-1"], "'-1'"),
         (["--until", "2026-02-30"], "'2026-02-30'"),
@@ -119,7 +122,7 @@ def test_an_age_is_a_number_with_a_unit(text: str, seconds: int) -> None:
         (["--recheck", "1.5h"], "'1.5h'"),
         (["--format", "csv"], "'--format'"),
         (["--compress", "zip"], "'--compress'"),
-        (["--partition", "day"], "'--partition'"),
+        (["--partition", "week"], "'--partition'"),
         (["--workers", "0"], "1<=x<=90"),
         (["--pair", "a"], "requires 2 arguments"),
         (["--pair", "a", "a"], "two different uids"),
@@ -138,6 +141,13 @@ def test_an_invalid_value_is_one_error_line_with_status_2_and_creates_nothing(
 ) -> None:
     assert text in error_line(command("export", *([str(out)] if args else []), *args), 2)
     assert not out.exists()
+
+
+@pytest.mark.parametrize("options", [[], ["--dry-run"]])
+def test_an_object_store_is_refused_before_anything_is_sent(command: Run, options: list[str]) -> None:
+    line = error_line(command("export", "s3://bucket/chat", "--user", "a", *options), 2)
+    assert "out = 's3://bucket/chat': s3:// is not supported; allowed is the path of a local folder" in line
+    assert not Path("s3:").exists()
 
 
 def test_the_help_has_all_sections_and_imports_no_slow_modules() -> None:

@@ -6,10 +6,12 @@ import pytest
 import chatrest
 from chatrest.cli.filters import MEANINGS, FilterOption, query_of
 from chatrest.cli.lists import apps, messages, users
+from chatrest.cli.time_options import TimeOption
 from chatrest.queries.checked import Filter
 
 COMMANDS = {chatrest.MessageQuery: messages, chatrest.UserQuery: users, chatrest.AppQuery: apps}
 CHOICES = {"affix": "prepend", "attachment_types": "image", "search_in": "uid", "status": "offline"}
+VALUES: dict[type, object] = {click.IntRange: 7, TimeOption: 1_600_000_000}
 CASES = [(kind, field) for kind in COMMANDS for field in kind.__struct_fields__ if MEANINGS[kind][field]]
 
 
@@ -26,7 +28,7 @@ def test_the_27_parameters_of_the_specification_are_options() -> None:
 def test_an_option_reaches_its_field(kind: type[Filter], field: str) -> None:
     option = _option(kind, field)
     name = option.opts[0]
-    value: object = CHOICES.get(field, 7 if isinstance(option.type, click.IntRange) else "some text")
+    value: object = CHOICES.get(field, VALUES.get(type(option.type), "a text"))
     args = [name] if option.is_flag else [name, str(value)]
     expected = True if option.is_flag else (value,) if option.multiple else value
     assert query_of(kind, _parsed(kind, args)) == kind(**{field: expected})
@@ -48,7 +50,7 @@ def test_no_options_make_an_empty_filter(kind: type[Filter]) -> None:
 
 
 def test_the_error_for_an_invalid_filter_names_the_field() -> None:
-    given = _parsed(chatrest.MessageQuery, ["--from-timestamp", "9", "--to-timestamp", "8"])
+    given = _parsed(chatrest.MessageQuery, ["--from-timestamp", "2026-01-02", "--to-timestamp", "2026-01-01"])
     with pytest.raises(chatrest.RequestInvalidError, match="to_timestamp"):
         query_of(chatrest.MessageQuery, given)
 

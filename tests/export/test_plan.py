@@ -1,6 +1,7 @@
 """Plans: values that are checked when they are made, and that come back from the journal as they were."""
 
 from datetime import UTC, date, datetime, timedelta, timezone
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ from hypothesis import given, settings, strategies as st
 from chatrest import MessageQuery
 from chatrest.errors import RequestInvalidError
 from chatrest.export import Plan
+from chatrest.export.local_path import local_path
 from chatrest.export.ownership import Source, pair_of
 from chatrest.export.plan import COMPRESS, FORMATS, PARTITIONS
 
@@ -92,6 +94,21 @@ def test_a_plan_names_its_sources_each_once() -> None:
 # ── defaults ──
 
 
+@pytest.mark.parametrize("name", ["users", "groups", "pairs"])
+def test_an_empty_list_of_names_is_nobody_and_not_everybody(name: str) -> None:
+    plan = Plan(**{name: []})
+    assert not plan.all_users
+    assert plan.sources == ()
+    assert plan != Plan()
+    assert not Plan.parse(plan.encoded()).all_users
+    assert Plan(**{name: []}, all_users=True).all_users
+
+
+def test_all_users_can_be_ruled_out() -> None:
+    assert not Plan(all_users=False).all_users
+    assert Plan(users=[], everything=True) == Plan(everything=True)
+
+
 def test_with_no_source_named_it_is_all_users() -> None:
     assert Plan().all_users
     assert Plan() == Plan(all_users=True)
@@ -147,10 +164,11 @@ def test_a_pair_is_two_different_uids_that_can_stand_in_a_header(value: Any) -> 
         ({"everything": None}, "everything = None: allowed is True or False"),
         ({"since": -1}, "since = -1: allowed is a datetime with a time zone, a date, a timestamp"),
         ({"since": datetime(2020, 1, 1)}, "since = datetime.*allowed is a datetime with a time zone"),
-        ({"until": date(1969, 12, 30)}, "until = -.*: allowed is a datetime"),
+        ({"until": date(1969, 12, 30)}, r"until = datetime.date\(1969.*: allowed is a datetime"),
         ({"since": True}, "since = True: allowed is"),
         ({"until": 1.5}, "until = 1.5: allowed is"),
-        ({"until": "2020"}, "until = '2020': allowed is"),
+        ({"until": "2020"}, "until = '2020': it may be a date or the timestamp of 1970-01-01"),
+        ({"since": "2020-01-01T12:00"}, "since = .*: it has no time zone: allowed is .*'2020-01-01T12:00Z'"),
         ({"since": 5, "until": 4}, r"until = 4: .*allowed is since \(5\) or later"),
         ({"format": "csv"}, "format = 'csv': allowed is ndjson, parquet, sqlite"),
         ({"format": None}, "format = None: allowed is ndjson"),
@@ -201,10 +219,14 @@ def test_a_window_may_be_a_moment_and_may_be_open() -> None:
         (datetime(2020, 1, 1, tzinfo=UTC), 1_577_836_800, 1_577_836_800),
         (datetime(2020, 1, 1, 1, tzinfo=timezone(timedelta(hours=1))), 1_577_836_800, 1_577_836_800),
         (1_577_836_800_000, 1_577_836_800_000, 1_577_836_800_000),
+        ("2020-01-01", 1_577_836_800, 1_577_923_199),
+        ("2020-01-01T01:00+01:00", 1_577_836_800, 1_577_836_800),
+        ("1577836800", 1_577_836_800, 1_577_836_800),
+        ("9999-12-31", 253_402_214_400, 253_402_300_799),
     ],
 )
 def test_a_moment_is_kept_as_a_timestamp_and_an_end_holds_the_whole_of_a_date(
-    moment: int | date, since: int, until: int
+    moment: int | date | str, since: int, until: int
 ) -> None:
     plan = Plan(since=moment, until=moment)
     assert plan.window == (since, until)
@@ -228,3 +250,25 @@ def test_a_moment_is_kept_as_a_timestamp_and_an_end_holds_the_whole_of_a_date(
 def test_a_plan_that_was_damaged_is_refused_in_words(text: str) -> None:
     with pytest.raises(RequestInvalidError):
         Plan.parse(text)
+
+
+# ── the folder ──
+
+
+@pytest.mark.parametrize("out", ["s3://bucket/chat", "gs://b", "file:///tmp/x", Path("s3://bucket/chat")])
+def test_an_object_store_is_no_folder(out: str | Path) -> None:
+    with pytest.raises(
+        RequestInvalidError, match=r"^out = '\w+:.*://.* is not supported; allowed is the path"
+    ):
+        local_path(out)
+
+
+@pytest.mark.parametrize("out", ["", None, 5, b"out", "a\0b"])
+def test_what_is_no_path_is_refused(out: object) -> None:
+    with pytest.raises(RequestInvalidError, match=r"^out = .*: allowed is the path of a folder"):
+        local_path(out)
+
+
+@pytest.mark.parametrize("out", ["out", "./s3:/out", "C:/out", "/a/b:c", "a-b"])
+def test_a_path_of_this_machine_is_kept_as_it_is(out: str) -> None:
+    assert local_path(out) == Path(out)

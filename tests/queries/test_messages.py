@@ -106,6 +106,9 @@ NOON = datetime(2026, 1, 2, 12, tzinfo=UTC)
         (NOON.astimezone(timezone(timedelta(hours=-7, minutes=-30))), 1_767_355_200),
         (NOON + timedelta(microseconds=999_999), 1_767_355_200),
         (date(2026, 1, 2), 1_767_312_000),
+        ("2026-01-02", 1_767_312_000),
+        ("2026-01-02T13:00+01:00", 1_767_355_200),
+        ("1767355200", 1_767_355_200),
     ],
 )
 def test_a_moment_travels_as_epoch_seconds(name: str, moment: Any, seconds: int) -> None:
@@ -123,7 +126,7 @@ def test_a_datetime_without_a_time_zone_is_refused_by_its_field(name: str, momen
         MessageQuery(**{name: moment})
 
 
-@pytest.mark.parametrize("moment", [datetime(1969, 12, 31, tzinfo=UTC), date(1, 1, 1), "2026-01-02", 1.5])
+@pytest.mark.parametrize("moment", [datetime(1969, 12, 31, tzinfo=UTC), date(1, 1, 1), "2026-02-30", 1.5])
 def test_a_moment_before_1970_or_of_another_type_is_refused(moment: Any) -> None:
     with pytest.raises(RequestInvalidError, match=r"^from_timestamp = .*: allowed is a datetime with"):
         MessageQuery(from_timestamp=moment)

@@ -12,7 +12,13 @@ from chatrest.queries.metrics import UsageQuery
 
 @pytest.mark.parametrize(
     ("given", "sent"),
-    [(5, "5"), (date(1970, 1, 2), "86400000"), (datetime(1970, 1, 1, 0, 0, 1, 500_000, UTC), "1500")],
+    [
+        (5, "5"),
+        (date(1970, 1, 2), "86400000"),
+        (datetime(1970, 1, 1, 0, 0, 1, 500_000, UTC), "1500"),
+        ("1970-01-02", "86400000"),
+        ("1600000000000", "1600000000000"),
+    ],
 )
 def test_moments_are_sent_in_milliseconds(given: Any, sent: str) -> None:
     query = UsageQuery(from_date=given, to_date=given)

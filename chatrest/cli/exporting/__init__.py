@@ -1,4 +1,4 @@
 """Output of `export`: `snapshot` computes, `format` makes texts, `terminal` and `log` display them.
 
-`watch` updates the display during a run; `time_options` parses the options that are times.
+`watch` updates the display during a run.
 """

@@ -8,7 +8,7 @@ from msgspec import Struct
 from ..streams import one_line
 
 if TYPE_CHECKING:  # both import aiohttp, which a help text does not need
-    from ...export import Progress, Report
+    from ...export import AttachmentCounts, Progress, Report
     from ...export.dry_run.estimate import Estimate
     from .snapshot import Snapshot
 
@@ -113,6 +113,10 @@ def summary_lines(
     yield _row("sources", f"{report.sources:,}{failed}")
     if report.deleted_users:
         yield _row("users", f"deleted: {name_list(report.deleted_users)}; their messages stay in the export")
+    if report.tables:
+        yield _row("tables", ", ".join(f"{rows:,} {table}" for table, rows in report.tables.items()))
+    if report.attachments is not None:
+        yield _row("attachments", attachments_line(report.attachments))
     if files.count:
         yield _row("files", f"{files.count:,}, {size(files.bytes)}")
     repeated = f", {progress.repeated:,} repeated" if progress.repeated else ""
@@ -121,89 +125,89 @@ def summary_lines(
     yield _row("time", f"{duration(seconds)}{rate}")
 
 
+def attachments_line(counts: "AttachmentCounts") -> str:
+    """The attachments of an export by what has become of their files; those of no count are left out."""
+    others = {
+        "no longer on their server": counts.gone,
+        "too large": counts.too_large,
+        "at an address that is not allowed": counts.refused,
+        "failed": counts.failed,
+        "left to the next run": counts.pending,
+    }
+    parts = [f"{count:,} {words}" for words, count in others.items() if count]
+    return ", ".join([f"{counts.stored:,}, {counts.fetched:,} of them new ({size(counts.bytes)})", *parts])
+
+
 def name_list(names: list[str]) -> str:
     """The first names of `names`, and the number of the others."""
     more = f" and {len(names) - _NAMES_SHOWN:,} more" if len(names) > _NAMES_SHOWN else ""
     return f"{', '.join(names[:_NAMES_SHOWN])}{more}"
 
 
-def incomplete_message(report: "Report") -> str:
-    """The reasons why an export is not complete, and what to do."""
-    reasons = list(report.reasons)
-    if report.failed:
-        reasons.insert(0, f"{len(report.failed):,} of {plural(report.sources, 'source')} failed")
-    return f"the export is not complete: {'; '.join(reasons)}; run the same command again"
-
-
 # ── an estimate ──
 
 
 def estimate_lines(estimate: "Estimate", out: str, workers: int) -> Iterator[str]:
-    """The work of a run with this plan, one fact per line, each with its certainty."""
+    """The work of a run with this plan, one fact per line: a figure where it is known, else its range."""
     yield _row("export", f"{out}, {estimate.plan.format}; nothing was written")
     complete = f", of which {estimate.whole:,} are up to date" if estimate.whole else ""
     yield _row("sources", f"{estimate.sources:,}{complete}")
     for failure in estimate.refused:
         yield _row("refused", f"{failure.source}: {failure.error}")
     yield _row("messages", _messages(estimate))
-    least = "at least " if estimate.bounded else ""
-    yield _row("requests", f"{least}about {rounded(estimate.requests)}")
-    yield _row(
-        "time", f"{least}{about(estimate.seconds)}, with {plural(workers, 'worker')}{_latency(estimate)}"
-    )
-    yield _row("limit", _limit(estimate))
+    if estimate.messages_most != 0:
+        yield _row("new", _range(estimate.written_least, estimate.written, estimate.written_most))
+    yield _row("requests", _range(estimate.requests_least, estimate.requests, estimate.requests_most))
+    yield _row("time", f"{_time(estimate)}, with {plural(workers, 'worker')}; {_limit(estimate)}")
     yield _row("basis", f"{plural(estimate.asked, 'request')}; {_basis(estimate)}")
 
 
 def _messages(estimate: "Estimate") -> str:
-    if not estimate.messages:
+    if estimate.messages_most == 0:
         return "none to read"
-    if estimate.bounded:
-        number = (
-            f"{estimate.messages:,}"
-            if _is_every_source_sampled(estimate)
-            else f"about {rounded(estimate.messages)}"
-        )
-        sources = f"{plural(estimate.bounded, 'source')} {'has' if estimate.bounded == 1 else 'have'}"
-        return f"at least {number} to read; {sources} more than was read, and gave no plausible total"
-    new = f", about {rounded(estimate.written)} of them new, as a message of two sources is written once"
-    return (
-        f"about {rounded(estimate.messages)} to read ({size(estimate.bytes)})"
-        f"{new if estimate.written < estimate.messages else ''}; {_known(estimate)}"
+    figures = _range(estimate.messages_least, estimate.messages, estimate.messages_most)
+    return f"{figures} to read, a message of two sources twice ({size(estimate.bytes)})"
+
+
+def _range(least: int, likely: int, most: int | None) -> str:
+    """A figure, or its range: `at least 200, at most 9,000, probably about 3,100`."""
+    if least == most:
+        return f"{least:,}"
+    parts = [f"at least {least:,}", "no upper bound is known" if most is None else f"at most {most:,}"]
+    if likely not in (least, most):
+        parts.append(f"probably about {rounded(likely)}")
+    return ", ".join(parts)
+
+
+def _time(estimate: "Estimate") -> str:
+    least, likely, most = (
+        None if seconds is None else about(seconds)
+        for seconds in (estimate.seconds_least, estimate.seconds, estimate.seconds_most)
     )
-
-
-def _known(estimate: "Estimate") -> str:
-    """The certainty of the number of messages."""
-    if not estimate.reported:
-        return "every sampled list was read to its end"
-    return f"{plural(estimate.reported, 'source')} counted by the service's totals, which may be wrong"
-
-
-def _is_every_source_sampled(estimate: "Estimate") -> bool:
-    return estimate.sampled >= estimate.sources - estimate.whole
-
-
-def _latency(estimate: "Estimate") -> str:
-    if not estimate.latency:
-        return ""
-    return (
-        f"; a request took {estimate.latency * 1000:,.0f} ms, a page {estimate.page_latency * 1000:,.0f} ms"
-    )
+    if least == most:
+        return f"{least}"
+    end = "no upper bound is known" if most is None else f"at most {most}"
+    return f"at least {least}, {end}" + ("" if likely in (least, most) else f", probably {likely}")
 
 
 def _limit(estimate: "Estimate") -> str:
     if estimate.rate is None:
-        return "the service reported none"
-    return f"about {estimate.rate:,.0f} requests a minute"
+        return "no rate limit was reported"
+    return f"the rate limit is about {estimate.rate:,.0f} requests a minute"
 
 
 def _basis(estimate: "Estimate") -> str:
+    """What the figures are made of, and what may be wrong with them."""
     if not estimate.sampled:
         return "there is nothing left to read"
-    if _is_every_source_sampled(estimate):
-        return "every source with something left was asked"
-    return f"extrapolated from {estimate.sampled} sources; far off if a few sources hold most messages"
+    parts = [f"{estimate.sampled:,} of {plural(estimate.sources - estimate.whole, 'source')} sampled"]
+    if estimate.sampled < estimate.sources - estimate.whole:
+        parts.append("far from the probable figures if a few of the others hold most messages")
+    if estimate.reported:
+        parts.append(f"{estimate.reported:,} counted by the service's totals, which may be wrong")
+    if estimate.bounded:
+        parts.append(f"{estimate.bounded:,} with more messages than were seen, and without a plausible total")
+    return "; ".join(parts)
 
 
 def _row(name: str, text: str) -> str:

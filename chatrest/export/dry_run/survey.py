@@ -1,9 +1,9 @@
 """The requests of an estimate: the users, and the first page of a few lists, with a look behind it.
 
-A task is a hole of a source, or what is to be read of it again. Tasks of one kind are alike, and so a few
-of them, spread evenly, speak for all. A list that ends with its first page is counted. For a longer one there
-is the service's own total, which is a hint: some services say 0, or the size of the page, or any number. It
-is believed where what was seen of the list does not contradict it.
+A task is what is left of a source, or what is to be read of it again. Tasks of one kind are alike, and so a
+few of them, spread evenly, speak for all. A list that ends with its first page is counted. For a longer one
+there is the service's own total, which is a hint: some services say 0, or the size of the page, or any
+number. It is believed where what was seen of the list does not contradict it.
 """
 
 import asyncio
@@ -15,7 +15,7 @@ from typing import Any, Final, Literal, NamedTuple, TypeAlias, TypeVar, final
 
 from msgspec import structs
 
-from ...core.intervals import Gap, gaps
+from ...core.intervals import LAST, Gap
 from ...core.paging import LARGEST_PAGE
 from ...core.rows import AsRows, Row
 from ...errors import AuthenticationError, ChatRestError
@@ -28,7 +28,6 @@ from ..message_ids import number
 from ..ownership import Source
 from ..page_partition import Window
 from ..plan import Plan
-from ..workspace import LAST
 from .stored_coverage import StoredCoverage
 
 T = TypeVar("T")
@@ -44,16 +43,24 @@ class Task(NamedTuple):
     """What is to be read of a source."""
 
     source: Source
-    hole: Gap
-    share: float = 1.0
-    """Of the ids behind the hole's beginning, those that are to be read."""
+    gaps: tuple[Gap, ...]
     since: int | None = None
-    """Of a recheck."""
+    """Of a recheck: the time from which on it reads again."""
 
     @property
     def kind(self) -> tuple[str, bool]:
         """What tasks that are alike have in common: the source's kind, and whether it is a recheck."""
         return self.source.kind, self.since is not None
+
+    @property
+    def ids(self) -> int | None:
+        """How many ids there are to read: no more messages can be left. None where no end is known."""
+        return None if self.gaps[-1].until == LAST else sum(gap.until - gap.after for gap in self.gaps)
+
+    def holds(self, row: Row) -> bool:
+        """Return True for a row that is to be read; one without a number for its id may be anywhere."""
+        numbered = number(row.id)
+        return numbered is None or any(gap.after < numbered <= gap.until for gap in self.gaps)
 
 
 Knowledge: TypeAlias = Literal["counted", "reported", "at least"]
@@ -69,73 +76,105 @@ class Sample(NamedTuple):
 
     task: Task
     left: int = 0
-    """Messages to be read."""
+    """Messages to be read; with `at least` those that were seen."""
     known: Knowledge = "counted"
     rows: Sequence[Row] = ()
-    """Those of the page, inside of the plan's window or not."""
+    """Those of the page that are to be read."""
+    page_rows: int = 0
+    """All rows of the page, also those outside of the plan's window and those that are stored."""
     bytes: int = 0
+    """Of the page."""
     seconds: float = 0.0
     """How long the page took, and …"""
     look_seconds: float = 0.0
     """… how long a request for the one message behind it; 0 where there was none."""
     error: ChatRestError | None = None
 
+    first_id: int = 0
+    """The lowest id of the page, and …"""
+    last_id: int = 0
+    """… the highest: the messages behind it have higher ones."""
+
+    @property
+    def before(self) -> int:
+        """An id up to which nothing is left: a list ascends from its first page on."""
+        return max(self.task.gaps[0].after, self.first_id - 1)
+
+    @property
+    def likely(self) -> float:
+        """How many messages are left if an uncounted list goes on as densely as it begins."""
+        if self.known != AT_LEAST or not self.most or not self.page_rows:
+            return self.left
+        density = self.page_rows / max(self.page_rows, self.last_id - self.first_id + 1)
+        return self.left + density * (self.most - self.left)
+
+    @property
+    def most(self) -> int | None:
+        """How many messages may be left at most; None where nothing bounds it."""
+        if self.known != AT_LEAST or self.task.ids is None:
+            return self.left if self.known != AT_LEAST else None
+        return self.left + sum(max(0, gap.until - max(gap.after, self.last_id)) for gap in self.task.gaps)
+
 
 def tasks_of(before: StoredCoverage, sources: Iterable[Source], until: int) -> Iterator[Task]:
-    """What is left of the sources up to an id."""
+    """Return what is left of the sources up to an id."""
     for source in sources:
-        if missing := gaps(before.spans.get(source, ()), until):
-            begin, ids = missing[0].after, sum(hole.until - hole.after for hole in missing)
-            yield Task(source, missing[0], ids / (until - begin))
+        coverage = before.sources.get(source)
+        if left := (Gap(0, until),) if coverage is None else coverage.gaps:
+            yield Task(source, left)
 
 
 def rechecks_of(before: StoredCoverage, sources: Iterable[Source], end: int, recheck: int) -> Iterator[Task]:
-    """What is to be read again, of sources that hold something: so many seconds before the time `end`."""
+    """Return what is to be read again of stored sources: so many seconds before the time `end`."""
     since = ago(end, recheck)
     for source in sources:
-        if spans := before.spans.get(source):
-            yield Task(source, Gap(0, spans[-1].last), since=since)
+        if (coverage := before.sources.get(source)) is not None and coverage.last:
+            yield Task(source, (Gap(0, coverage.last),), since)
 
 
 def evenly(items: Sequence[T], count: int) -> list[T]:
-    """So many of them, each from the middle of an equal part."""
+    """Return so many of the items, each from the middle of an equal part."""
     count = min(count, len(items))
-    return [items[int((at + 0.5) * len(items) / count)] for at in range(count)]
+    return [items[int((index + 0.5) * len(items) / count)] for index in range(count)]
 
 
 @final
 class Survey:
-    """Asks for one plan."""
+    """The requests for one plan."""
 
-    def __init__(self, session: AsyncSession, plan: Plan) -> None:
+    def __init__(self, session: AsyncSession, plan: Plan, until: int) -> None:
         self._session = session.with_options(priority="bulk")
         self._plan = plan
-        self._until = LAST
-
-    async def newest(self) -> Message | None:
-        """The newest message of the app; None where the service does not tell."""
-        message = await newest(self._session)
-        self._until = (number(message.id) if message else None) or LAST
-        return message
+        self._until = until
 
     async def sources(self, known: Iterable[Source]) -> list[Source]:
-        """The sources that are known, and those of the plan."""
-        found = dict.fromkeys([*known, *self._plan.sources])
+        """Return the sources that are known, and those of the plan."""
+        sources = dict.fromkeys([*known, *self._plan.sources])
         if self._plan.all_users:
             async for source in users(self._session):
-                found[source] = None
-        return list(found)
+                sources[source] = None
+        return list(sources)
 
     async def samples(self, tasks: Sequence[Task]) -> list[Sample]:
-        """Samples of every kind; one that the service refuses says why."""
+        """Return samples of every kind; one that the service refuses has the error."""
         kinds: dict[tuple[str, bool], list[Task]] = {}
         for task in tasks:
             kinds.setdefault(task.kind, []).append(task)
         chosen = [task for alike in kinds.values() for task in evenly(alike, ceil(SAMPLES / len(kinds)))]
         free = asyncio.Semaphore(_AT_ONCE)
         async with asyncio.TaskGroup() as group:
-            asked = [group.create_task(self._sample(task, free)) for task in chosen]
-        return [each.result() for each in asked]
+            running = [group.create_task(self._sample(task, free)) for task in chosen]
+        return [each.result() for each in running]
+
+    async def of_app(self) -> Sample | None:
+        """Return a sample of the app's own list of messages; None where the service does not serve it.
+
+        Two requests.
+        """
+        try:
+            return await self._first_page(Task(Source("everything"), (Gap(0, self._until),)))
+        except ChatRestError:
+            return None
 
     async def _sample(self, task: Task, free: asyncio.Semaphore) -> Sample:
         async with free:
@@ -158,21 +197,32 @@ class Survey:
         look_seconds = time.perf_counter() - began - seconds
         since, until = self._plan.window
         since = since if task.since is None else max(task.since, since or 0)
-        rows = Window(since, until).within(page.items)
+        within = Window(since, until).within(page.items)
+        rows = [row for row in within if task.holds(row)]
+        left, known = len(rows), COUNTED if not behind else AT_LEAST
         total = _total(page)
-        if not behind:
-            left, known = round(len(rows) * task.share), COUNTED
-        elif len(rows) == len(page.items) and is_plausible(total, rows, self._until):
-            left, known = round((total or 0) * task.share), REPORTED
-        else:
-            left, known = sum((number(row.id) or 0) <= task.hole.until for row in rows), AT_LEAST
-        return Sample(task, left, known, page.items, len(page.raw), seconds, look_seconds)
+        if behind and len(within) == len(page.items) and is_plausible(total, within, self._until):
+            assert total is not None
+            left, known = _part(total, task), REPORTED
+        ids = [numbered for row in page.items if (numbered := number(row.id)) is not None] or [0]
+        return Sample(
+            task=task,
+            left=left,
+            known=known,
+            rows=rows,
+            page_rows=len(page.items),
+            bytes=len(page.raw),
+            seconds=seconds,
+            look_seconds=look_seconds,
+            first_id=min(ids),
+            last_id=max(ids),
+        )
 
     def _walk(self, task: Task) -> Walk[Any]:
         since, until = Window(*self._plan.window).asked(task.since)
         query = structs.replace(self._plan.query, from_timestamp=since, to_timestamp=until)
         query = structs.replace(query, affix="append")
-        walk, gap = task.source.list(Messages(AsRows(self._session.sender)), query).thorough(), task.hole
+        walk, gap = task.source.list(Messages(AsRows(self._session.sender)), query).thorough(), task.gaps[0]
         if not gap.after:
             return walk
         position = gap.position or (("affix", "append"), ("id", str(gap.after)))
@@ -181,9 +231,22 @@ class Survey:
         return walk.at(start)
 
 
+async def newest_message(session: AsyncSession) -> tuple[Message | None, int]:
+    """Return the newest message of the app, and its id: the frozen end of a run. One request."""
+    message = await newest(session)
+    return message, (number(message.id) if message else None) or LAST
+
+
+def _part(total: int, task: Task) -> int:
+    """Return the part of a list's total, from its first gap on, that lies in the gaps."""
+    if task.ids is None:
+        return total
+    return round(total * task.ids / (task.gaps[-1].until - task.gaps[0].after))
+
+
 def _total(page: Page[Row]) -> int | None:
-    """The service's total; None where it is made of the page's size, which services that do not count write
-    (operations table, compatible_servers).
+    """Return the service's total; None where it is made of the page's size, which services that do not count
+    write (operations table, compatible_servers).
     """
     pagination = page.meta.pagination
     if pagination is None:

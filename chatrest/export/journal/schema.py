@@ -18,9 +18,12 @@ A page is committed in one transaction: its rows' blocks, the ids that it showed
 in the journal is on the disk; what is on the disk and not in the journal never happened.
 """
 
+import shutil
 import sqlite3
 from collections.abc import Mapping
+from contextlib import closing
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Final
 
 from ...errors import ChatRestError, RequestInvalidError
@@ -116,13 +119,23 @@ def open_for_reading(path: Path) -> sqlite3.Connection:
     """Open a journal without changing anything, and without making a file beside it.
 
     One that is closed has no `-wal` file: it is read as a file that nobody writes. One that is being written
-    has one, and is locked (`InUseError`); one whose run was killed has one, and is not.
+    has one, and is locked (`InUseError`); one whose run was killed has one, and is copied and read elsewhere,
+    as SQLite would make an index of the log beside it.
     """
-    mode = "mode=ro" if path.with_name(f"{path.name}-wal").exists() else "immutable=1"
+    log = path.with_name(f"{path.name}-wal")
     db: sqlite3.Connection | None = None
     try:
-        db = sqlite3.connect(f"{path.absolute().as_uri()}?{mode}", uri=True, timeout=0)
-        if _is_new(db, path):
+        if log.exists():
+            _check_unlocked(path)
+            with TemporaryDirectory(prefix="chatrest-") as folder:
+                copy = Path(shutil.copy(path, folder))
+                shutil.copy(log, folder)
+                db = sqlite3.connect(copy, timeout=0)
+                is_new = _is_new(db, path)  # its files are open from here on, and need no names
+        else:
+            db = sqlite3.connect(f"{path.absolute().as_uri()}?immutable=1", uri=True, timeout=0)
+            is_new = _is_new(db, path)
+        if is_new:
             raise UnreadableError(f"{path}: it is empty, and no export's journal")
     except FAULTS as error:
         if db is not None:
@@ -133,6 +146,17 @@ def open_for_reading(path: Path) -> sqlite3.Connection:
             db.close()
         raise
     return db
+
+
+def _check_unlocked(path: Path) -> None:
+    """Raise sqlite3.Error where a process has the journal open for writing."""
+    with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, timeout=0)) as db:
+        db.execute("PRAGMA locking_mode=EXCLUSIVE")  # so that SQLite makes no file, and cannot read a log
+        try:
+            db.execute("SELECT 1 FROM sqlite_master").fetchone()
+        except sqlite3.Error as error:
+            if "locked" in str(error):
+                raise
 
 
 def check_integrity(db: sqlite3.Connection, path: Path) -> None:

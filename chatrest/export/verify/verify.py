@@ -20,14 +20,16 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from os import PathLike
 from pathlib import Path
-from typing import Final, TypeAlias, final
+from typing import TypeAlias, final
 
 from ...errors import ChatRestError, RequestInvalidError
+from ..dataset.table_check import check_tables
 from ..file_names import MESSAGES
 from ..journal.reader import JournalReader
 from ..journal.schema import NAME as JOURNAL, InUseError, UnreadableError
 from ..manifest import NAME as MANIFEST, FileEntry, Manifest, file_entries, parse
-from ..opening import check_links, relation_of
+from ..opening import DATA_FILE, check_links, relation_of
+from ..run_log import NAME as RUNS
 from .file_check import FileCheck
 from .journal_check import JournalCheck
 from .manifest_check import contradictions
@@ -37,9 +39,6 @@ from .verify_result import Problem, VerifyResult
 
 Progress: TypeAlias = Callable[[int, int], object]
 """Called with the bytes that were checked, and how many there are."""
-
-_DATA_SUFFIXES: Final = {".ndjson", ".jsonl", ".parquet", ".sqlite", ".spool"}
-"""The suffixes of files that may be an export's; that of a compression may follow."""
 
 
 def verify(out: str | PathLike[str], *, progress: Progress | None = None) -> VerifyResult:
@@ -161,6 +160,8 @@ class _Check:
         manifest = self._manifest
         if manifest is not None:
             self._add_reasons(manifest)
+            for problem in check_tables(self._folder, manifest, self._remedies.run):
+                self.result.add(problem)
         if manifest is not None and self._is_finished:
             for problem in contradictions(manifest, self._remedies):
                 self.result.add(problem)
@@ -218,7 +219,7 @@ class _Check:
 
     def _check_unknown(self, manifest: Manifest) -> None:
         """Look for files that look like an export's, and are not in the manifest."""
-        known = {entry.name for entry in manifest.files}
+        known = {RUNS, *(entry.name for entry in manifest.files)}
         for path in sorted([*self._folder.iterdir(), *(self._folder / MESSAGES).rglob("*")]):
             name = path.relative_to(self._folder).as_posix()
             if name in known or name.startswith(JOURNAL) or not path.is_file() or not path.stat().st_size:
@@ -229,7 +230,7 @@ class _Check:
             elif name.rpartition("-")[0] in known:
                 text = "a program that writes to the database is using it, or was killed"
                 self.result.add(Problem("unknown", name, text, self._remedies.database_log))
-            elif path.parent != self._folder or set(path.suffixes) & _DATA_SUFFIXES:
+            elif path.parent != self._folder or DATA_FILE.search(name):
                 text = f"it is no part of this export: {MANIFEST} does not have it"
                 self.result.add(Problem("unknown", name, text, self._remedies.unknown_file))
 

@@ -1,0 +1,31 @@
+"""The folder of an export as a path of this machine."""
+
+import os
+import re
+from pathlib import Path
+from typing import Final
+
+from ..core.arguments import check
+from ..errors import RequestInvalidError
+from ..secrets import shown
+
+_SCHEME: Final = re.compile(
+    r"([A-Za-z][A-Za-z0-9+.-]+):/"
+)  # `Path` makes one slash of two; a drive has one letter
+
+
+def local_path(out: object) -> Path:
+    """Return the path of an export's folder.
+
+    Raises `RequestInvalidError` for what is no path, and for a URL such as `s3://bucket/chat`: as a path it
+    would be a local folder called `s3:`.
+    """
+    check(isinstance(out, str | os.PathLike), "out", out, "the path of a folder, as a text or a Path")
+    assert isinstance(out, str | os.PathLike)
+    path = os.fspath(out)
+    check(isinstance(path, str) and path != "" and "\0" not in path, "out", out, "the path of a folder")
+    if match := _SCHEME.match(path):
+        raise RequestInvalidError(
+            f"out = {shown(path)}: {match[1]}:// is not supported; allowed is the path of a local folder"
+        )
+    return Path(path)

@@ -1,0 +1,298 @@
+"""Read an export back: its messages, typed or as they were served, from any format.
+
+| the folder                   | what is read                                                            |
+|------------------------------|-------------------------------------------------------------------------|
+| a finished export            | the files that its manifest lists; the journal only tells their blocks  |
+| a run was killed             | what the journal says is committed, rows that wait in spools included   |
+| a run is writing             | whole records in place on the disk; not what is in spools (Parquet)     |
+| no journal, or a damaged one | the files that the manifest lists                                       |
+
+Hashes are not checked: `verify` does that.
+"""
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from difflib import get_close_matches
+from os import PathLike
+from pathlib import Path
+from typing import Final, NamedTuple, TypeAlias
+
+from ..core.decode import parse
+from ..errors import ChatRestError, ReplyUnreadableError, RequestInvalidError
+from ..models.message import Message
+from ..secrets import shown
+from ..times import Time, parse_timestamp, to_seconds
+from . import manifest as manifests
+from .file_names import DATABASE, MESSAGES, SPOOL, path_inside, source_name
+from .formats.compression import compression
+from .journal import NAME as JOURNAL, Block, DataFile, InUseError, JournalReader
+from .local_path import local_path
+from .manifest import Manifest
+from .ownership import Source
+from .plan import Compress, Plan
+from .stored_records import TimeWindow, block_lines, damaged, database_rows, lines, parquet_rows
+
+Sources: TypeAlias = str | Sequence[str]
+NEW: Final = ".new"
+_SUFFIXES: Final = (".ndjson", ".ndjson.gz", ".ndjson.zst", ".parquet")
+
+
+def read(
+    out: str | PathLike[str],
+    *,
+    since: Time | None = None,
+    until: Time | None = None,
+    source: Sources | None = None,
+) -> Iterator[Message]:
+    """Return an iterator over the messages of the export in the folder `out`, typed as a walk gives them.
+
+    - `since`, `until`: messages sent in that time, both included, in the forms that a `Plan` takes. Messages
+      that tell no time are always given. Blocks and row groups of other times are not read.
+    - `source`: the messages stored for a source, such as `"user alice"`, `"group team"`, `"pair alice bob"`,
+      or several of these. Each message is stored once, in the first source that it belongs to, so this is
+      not all of alice's messages where another source of the plan comes first.
+
+    Messages come in the order of the files: within a source by ascending id, as far as they were written so.
+    Memory is needed for one block, or some thousand rows. Nothing in the folder is changed.
+
+    It reads a disk and blocks: in a program with asyncio call it in a thread, as a whole,
+    `await asyncio.to_thread(lambda: sum(1 for message in read("out")))`, or hand each batch of
+    `itertools.batched` over from there.
+
+    Raises `RequestInvalidError` at once for a wrong argument and for a folder that is not an export, and
+    while it is read `ChatRestError` for a damaged file, and OSError.
+    """
+    return _typed(_records(out, since, until, source))
+
+
+def read_raw(
+    out: str | PathLike[str],
+    *,
+    since: Time | None = None,
+    until: Time | None = None,
+    source: Sources | None = None,
+) -> Iterator[bytes]:
+    """Return an iterator over the records of an export as they were served: bytes of JSON, on one line each.
+
+    Arguments and errors are those of `read`; it costs less than half of the time.
+    """
+    return (raw for _, raws in _records(out, since, until, source) for raw in raws)
+
+
+def _typed(batches: "Iterator[tuple[Path, list[bytes]]]") -> Iterator[Message]:
+    for path, raws in batches:
+        for raw in raws:
+            try:
+                yield parse(Message, raw)
+            except ReplyUnreadableError as error:
+                raise damaged(path, error) from None
+
+
+# ── the choice ──
+
+
+def _records(
+    out: object, since: Time | None, until: Time | None, source: Sources | None
+) -> Iterator[tuple[Path, list[bytes]]]:
+    """Check the arguments and the folder, and return an iterator over batches of records with their file."""
+    window = TimeWindow(_second("since", since, end=False), _second("until", until, end=True))
+    if window.since is not None and window.until is not None and window.until < window.since:
+        raise RequestInvalidError(
+            f"until = {shown(until)}: the window ends before it begins; allowed is since ({since}) or later"
+        )
+    export = _opened(local_path(out))
+    sources = None if source is None else frozenset(_named_sources(source, export))
+    if sources is not None and not export.has_journal:
+        for file in export.files:
+            _folder_of_source(file)
+    return _batches(export, window, sources)
+
+
+def _second(name: str, time: Time | None, *, end: bool) -> int | None:
+    return None if time is None else to_seconds(name, parse_timestamp(name, time, end=end))
+
+
+def _named_sources(source: Sources, export: "_Export") -> Iterator[Source]:
+    """Return the sources of these names; `RequestInvalidError` for one that the export does not have."""
+    known = {str(each): each for each in export.sources}
+    for text in [source] if isinstance(source, str) else source:
+        kind, _, names = str(text).partition(" ")
+        turned = f"pair {' '.join(reversed(names.split(' ')))}" if kind == "pair" else ""
+        if (match := known.get(text) or known.get(turned)) is None:
+            near = get_close_matches(str(text), known, n=3, cutoff=0.5) or list(known)[:3]
+            listed = ", ".join(map(repr, near)) or "none: the export has no sources yet"
+            raise RequestInvalidError(
+                f"source = {shown(text)}: allowed are sources of the export, such as {listed}"
+            )
+        yield match
+
+
+# ── the files ──
+
+
+class _File(NamedTuple):
+    """A file with messages."""
+
+    path: Path
+    name: str
+    """Below the export's folder."""
+    size: int | None = None
+    """Bytes to read; None for all whole records that are there."""
+    number: int = 0
+    """In the journal."""
+
+
+class _Export(NamedTuple):
+    """An export that can be read."""
+
+    folder: Path
+    files: list[_File]
+    sources: list[Source]
+    has_journal: bool = False
+    """True where the journal tells the blocks of the files."""
+
+
+def _opened(folder: Path) -> _Export:
+    """Return what there is to read. Raises `RequestInvalidError` where it is not an export."""
+    manifest: Manifest | None = None
+    fault: ChatRestError | None = None
+    try:
+        manifest = manifests.find(folder)
+    except RequestInvalidError:  # of another version
+        raise
+    except ChatRestError as error:
+        fault = error
+    path = folder / JOURNAL
+    if not (path.exists() and path.stat().st_size):
+        if manifest is None:
+            raise fault or RequestInvalidError(
+                f"folder '{folder}' is not an export: it has no {manifests.NAME} and no {JOURNAL}"
+            )
+        return _of_manifest(folder, manifest)
+    try:
+        return _of_journal(folder, manifest)
+    except InUseError:
+        return _on_disk(folder, manifest)
+    except ChatRestError:
+        if manifest is None:
+            raise
+        return _of_manifest(folder, manifest)
+
+
+def _of_journal(folder: Path, manifest: Manifest | None) -> _Export:
+    with JournalReader.open(folder / JOURNAL) as journal:
+        if manifest is not None and manifest.finished and journal["generation"] != manifest.generation:
+            return _of_manifest(folder, manifest)  # it is older than the files, or another export's
+        files = [
+            _File(_location(folder, file), file.name, file.size, file.number)
+            for file in journal.files()
+            if file.role != "history" and file.size
+        ]
+        sources = [each.source for each in journal.sources()]
+        if Plan.parse(journal["plan"] or "").format == "sqlite":
+            files = _database(folder)
+        return _Export(folder, files, sources, has_journal=True)
+
+
+def _location(folder: Path, file: DataFile) -> Path:
+    """Return the path of a file's content, which a killed run may have left beside the others."""
+    new = folder / SPOOL / f"{file.number}{NEW}"
+    return new if file.state == "replacing" and new.exists() else path_inside(folder, file.name)
+
+
+def _of_manifest(folder: Path, manifest: Manifest) -> _Export:
+    files = [
+        _File(path_inside(folder, entry.name), entry.name, entry.bytes)
+        for entry in manifest.files
+        if entry.role != "history"
+    ]
+    if Plan.parse(bytes(manifest.plan)).format == "sqlite":
+        files = _database(folder)
+    return _Export(folder, files, _sources_of(manifest))
+
+
+def _on_disk(folder: Path, manifest: Manifest | None) -> _Export:
+    """Return the files that are in place while a run goes on: its journal cannot be asked."""
+    paths = sorted(path for path in (folder / MESSAGES).rglob("*") if path.name.endswith(_SUFFIXES))
+    files = [_File(path, path.relative_to(folder).as_posix()) for path in paths]
+    return _Export(folder, [*files, *_database(folder)], [] if manifest is None else _sources_of(manifest))
+
+
+def _database(folder: Path) -> list[_File]:
+    path = path_inside(folder, DATABASE)
+    return [_File(path, DATABASE)] if path.exists() else []
+
+
+def _sources_of(manifest: Manifest) -> list[Source]:
+    return [Source.parse(json.dumps(entry.source)) for entry in manifest.sources]
+
+
+# ── their records ──
+
+
+def _batches(
+    export: _Export, window: TimeWindow, sources: frozenset[Source] | None
+) -> Iterator[tuple[Path, list[bytes]]]:
+    for file in export.files:
+        for raws in _of_file(export, file, window, sources):
+            if raws := window.within(raws):
+                yield file.path, raws
+
+
+def _of_file(
+    export: _Export, file: _File, window: TimeWindow, sources: frozenset[Source] | None
+) -> Iterator[list[bytes]]:
+    if file.name == DATABASE:
+        keys = None if sources is None else json.dumps([source.key for source in sources])
+        return database_rows(file.path, window, keys)
+    if file.name.endswith(".parquet"):
+        return parquet_rows(file.path, window, None if sources is None else frozenset(map(str, sources)))
+    is_chosen = sources is not None or window != TimeWindow()
+    blocks = _blocks(export, file) if is_chosen or file.name.startswith(f"{SPOOL}/") else None
+    if blocks is None:
+        if sources is not None and _folder_of_source(file) not in set(map(source_name, sources)):
+            return iter(())
+        return lines(file.path, file.name, file.size)
+    chosen = [
+        block
+        for block, source in blocks
+        if window.may_hold_rows_of(block) and (sources is None or source in sources)
+    ]
+    return block_lines(file.path, chosen, _unpack_of(file))
+
+
+def _blocks(export: _Export, file: _File) -> list[tuple[Block, Source | None]] | None:
+    """Return the blocks of a file with their sources; None where the journal cannot be asked any more."""
+    if not export.has_journal:
+        return None
+    try:
+        with JournalReader.open(export.folder / JOURNAL) as journal:
+            sources = {each.number: each.source for each in journal.sources()}
+            return [(block, sources.get(block.source)) for block in journal.blocks(file.number)]
+    except InUseError:  # a run has begun meanwhile
+        return None
+
+
+def _folder_of_source(file: _File) -> str | None:
+    """Return the name of the source in a file's path; None where a column or table tells the sources.
+
+    Raises `ChatRestError` where only the journal tells them.
+    """
+    if file.name == DATABASE or file.name.endswith(".parquet"):
+        return None
+    folder, prefix = file.name.rpartition("/")[0], f"{MESSAGES}/source="
+    if not folder.startswith(prefix):
+        raise ChatRestError(
+            f"{file.path}: only the {JOURNAL} tells which source wrote a message here, and it is lost, "
+            "damaged, or in use by a run: read without source"
+        )
+    return folder.removeprefix(prefix)
+
+
+def _unpack_of(file: _File) -> Callable[[bytes], bytes]:
+    if file.name.startswith(f"{SPOOL}/"):
+        from .formats.parquet_files import compression_of
+
+        return compression_of("zstd").unpack
+    names: dict[str, Compress] = {".gz": "gzip", ".zst": "zstd"}
+    return compression(names.get(Path(file.name).suffix, "none")).unpack

@@ -1,0 +1,109 @@
+"""The log of an export's runs: `runs.jsonl`, a line of JSON for each run, for monitoring.
+
+A line is appended when a run has ended, and is on the disk before the run returns. A crash can leave an
+unfinished last line; it is not read, and is cut off before the next line is written. A run that was killed
+has no line.
+"""
+
+from collections.abc import Iterator
+from os import PathLike
+from pathlib import Path
+from typing import Final, final
+
+import msgspec
+from msgspec import Struct
+
+from .disk import Disk, OpenFiles
+from .local_path import local_path
+from .report import Failure, Report
+
+NAME: Final = "runs.jsonl"
+_TAIL: Final = 1 << 16
+"""Bytes that are read at once to find the end of the last whole line."""
+
+
+@final
+class RunEntry(Struct, frozen=True, kw_only=True):
+    """One line of `runs.jsonl`: one run."""
+
+    started: int
+    """In epoch seconds."""
+    finished: int
+    seconds: int
+    complete: bool
+    """True if the export was complete at the end of the run."""
+    reasons: list[str]
+    """The reasons why it was not, beside `failed`."""
+    failed: list[Failure]
+    """Sources that could not be read."""
+    new: int
+    """Messages that the run added."""
+    changed: int
+    deleted: int
+    missing: int
+    messages: int
+    """Messages in the export at the end of the run."""
+    requests: int
+
+
+def run_entry(report: Report) -> RunEntry:
+    """Return the line of a run that has ended."""
+    return RunEntry(
+        started=report.started,
+        finished=report.finished,
+        seconds=max(0, report.finished - report.started),
+        complete=report.complete,
+        reasons=list(report.reasons),
+        failed=list(report.failed),
+        new=report.written,
+        changed=report.changed,
+        deleted=report.deleted,
+        missing=report.missing,
+        messages=report.messages,
+        requests=report.requests,
+    )
+
+
+def append_run(disk: Disk, folder: Path, report: Report) -> None:
+    """Append a line for a run that has ended; an unfinished last line is cut off before. Raises OSError."""
+    path, files = folder / NAME, OpenFiles(disk)
+    end = _whole_size(path)
+    try:
+        if end is not None and path.stat().st_size > end:
+            disk.truncate(path, end)
+        files.write(path, end or 0, msgspec.json.encode(run_entry(report)) + b"\n")
+        files.sync()
+    finally:
+        files.close()
+
+
+def runs(out: str | PathLike[str]) -> Iterator[RunEntry]:
+    """Yield the runs of an export, oldest first; those that were killed have left no entry.
+
+    Lines that are damaged, or of another version, are left out. Raises OSError where there is no such file.
+    """
+    with (local_path(out) / NAME).open("rb") as file:
+        for line in file:
+            try:
+                entry = msgspec.json.decode(line, type=RunEntry)
+            except (msgspec.DecodeError, UnicodeDecodeError):
+                continue
+            if line.endswith(b"\n"):
+                yield entry
+
+
+def _whole_size(path: Path) -> int | None:
+    """Return the size of a file up to the end of its last whole line; None where there is no file."""
+    try:
+        size = path.stat().st_size
+    except FileNotFoundError:
+        return None
+    with path.open("rb") as file:
+        end = size
+        while end:
+            start = max(0, end - _TAIL)
+            file.seek(start)
+            if (index := file.read(end - start).rfind(b"\n")) >= 0:
+                return start + index + 1
+            end = start
+    return 0

@@ -1,0 +1,263 @@
+"""Exports that are read back: every format and partition, by time and source, finished, killed or busy."""
+
+import gzip
+import json
+import shutil
+from collections import Counter
+from collections.abc import Iterator
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from chatrest import ChatRestError, RequestInvalidError, TextMessage, UnknownMessage
+from chatrest.export.file_names import DATABASE
+from chatrest.export.journal import NAME as JOURNAL
+from chatrest.export.manifest import NAME as MANIFEST
+from chatrest.export.plan import Plan
+from chatrest.export.reading import read, read_raw
+from tests.stored import DAY, START, StoredExport, record
+
+SHAPES = [
+    ("ndjson", "none", "source"), ("ndjson", "gzip", "none"), ("ndjson", "zstd", "day"),
+    ("parquet", "zstd", "month"), ("parquet", "none", "source"), ("sqlite", None, None),
+]  # fmt: skip
+ODD = [
+    b'{"category":"message","type":"text","sentAt":1600000500}',
+    b'{"id":"no-number","category":"message","type":"text"}',
+    b'{"id":"77","data":{"text":"\xff"},"sentAt":1600000501}',
+    b'{"id":"78","category":"unheard-of","sentAt":1600000502000}',
+    b'{"id":"79","data":{"text":"\\ud83d half"},"sentAt":"soon"}',
+]
+
+
+def plan_of(format: Any, compress: Any = None, partition: Any = None) -> Plan:
+    return Plan(users=["ann", "bob"], groups=["den"], format=format, compress=compress, partition=partition)
+
+
+PAGES: list[dict[str, list[bytes]]] = [
+    {"user ann": [record(10 * page + each) for each in range(1, 6)],
+     "group den": [record(10 * page + 6, receiverType="group", receiver="den")]}
+    for page in range(10, 20)
+]  # fmt: skip
+ALL = [raw for page in PAGES for raws in page.values() for raw in raws]
+
+
+@pytest.fixture(params=SHAPES, ids=["/".join(filter(None, shape)) for shape in SHAPES])
+def stored(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[StoredExport]:
+    with StoredExport(tmp_path / "out", plan_of(*request.param)) as export:
+        export.begin_manifest()
+        for page in PAGES:
+            export.commit(page)
+        yield export
+
+
+def files_in(folder: Path) -> dict[str, int]:
+    return {str(path.relative_to(folder)): path.stat().st_mtime_ns for path in folder.rglob("*")}
+
+
+# ── every format, in every state ──
+
+
+def test_a_finished_export_gives_every_record_byte_for_byte(stored: StoredExport) -> None:
+    stored.commit({"user bob": ODD})
+    stored.finish()
+    stored.journal.close()
+    before = files_in(stored.folder)
+    assert Counter(read_raw(stored.folder)) == Counter([*ALL, *ODD])
+    assert files_in(stored.folder) == before, "nothing is made or changed"
+
+
+def test_messages_are_typed_as_a_walk_gives_them(stored: StoredExport) -> None:
+    stored.commit({"user bob": ODD})
+    stored.finish()
+    messages = list(read(stored.folder))
+    texts = [each for each in messages if isinstance(each, TextMessage) and each.sender]
+    assert len(texts) == len(ALL)
+    assert {each.data.text for each in texts} >= {"message 101", "message 196"}
+    odd = [each for each in messages if isinstance(each, UnknownMessage)]
+    assert Counter(bytes(each.raw) for each in odd) == Counter(ODD)
+
+
+def test_the_journal_is_not_needed(stored: StoredExport) -> None:
+    stored.finish()
+    stored.journal.close()
+    (stored.folder / JOURNAL).unlink()
+    assert Counter(read_raw(stored.folder)) == Counter(ALL)
+    (stored.folder / JOURNAL).write_bytes(b"damaged, and longer than a header of SQLite would have to be" * 9)
+    assert Counter(read_raw(stored.folder)) == Counter(ALL)
+
+
+def test_what_a_killed_run_has_committed_is_read(stored: StoredExport, tmp_path: Path) -> None:
+    left = shutil.copytree(stored.folder, tmp_path / "left")
+    for path in left.rglob("*.ndjson"):
+        path.write_bytes(path.read_bytes() + b'{"id":"999"}\n{"id":"10')
+    for path in left.rglob("*-shm"):
+        path.unlink()
+    assert Counter(read_raw(left)) == Counter(ALL)
+    assert len(list(read(left, source="group den"))) == len(PAGES)
+
+
+def test_an_export_that_a_run_is_writing_gives_what_is_whole(stored: StoredExport) -> None:
+    is_spooled = stored.plan.format == "parquet"
+    assert Counter(read_raw(stored.folder)) == Counter([] if is_spooled else ALL)
+    for path in (stored.folder / "messages").rglob("*.ndjson"):
+        path.write_bytes(path.read_bytes() + b'{"id":"10')
+    assert len(list(read_raw(stored.folder))) == (0 if is_spooled else len(ALL))
+
+
+def test_a_journal_of_another_time_than_the_manifest_is_not_believed(
+    stored: StoredExport, tmp_path: Path
+) -> None:
+    early = tmp_path / "early"
+    shutil.copytree(stored.folder, early)
+    stored.journal["generation"] = "2-test"
+    stored.commit({"user bob": [record(900)]})
+    stored.finish()
+    stored.journal.close()
+    for path in stored.folder.glob(f"{JOURNAL}*"):
+        path.unlink()
+    for path in early.glob(f"{JOURNAL}*"):
+        shutil.copy(path, stored.folder)
+    assert len(list(read_raw(stored.folder))) == len(ALL) + 1
+
+
+# ── by time and source ──
+
+
+def test_a_window_holds_both_ends_and_what_tells_no_time(stored: StoredExport) -> None:
+    stored.commit({"user bob": [record(500, sent_at=(START + 105 * 3600) * 1000), record(501, sentAt=None)]})
+    for is_finished in (False, True):
+        if is_finished:
+            stored.finish()
+            stored.journal.close()
+        elif stored.plan.format == "parquet":
+            continue
+        window = {"since": START + 104 * 3600, "until": START + 111 * 3600}
+        ids = sorted(int(each.id) for each in read(stored.folder, **window))
+        assert ids == [104, 105, 106, 111, 500, 501]
+
+
+def test_a_date_as_end_is_its_whole_day(stored: StoredExport) -> None:
+    stored.finish()
+    day = date.fromtimestamp((START + 150 * 3600) // DAY * DAY)
+    times = [each.sent_at for each in read(stored.folder, since=day, until=day.isoformat())]
+    assert times
+    assert len(times) == sum(each // DAY == (START + 150 * 3600) // DAY for each in map(sent_at, ALL))
+
+
+def test_a_source_is_what_was_stored_for_it(stored: StoredExport) -> None:
+    stored.finish()
+    stored.journal.close()
+    den = [raw for page in PAGES for raw in page["group den"]]
+    assert Counter(read_raw(stored.folder, source="group den")) == Counter(den)
+    assert Counter(read_raw(stored.folder, source=["group den", "user ann"])) == Counter(ALL)
+    assert list(read_raw(stored.folder, source="user bob")) == []
+    late = list(read_raw(stored.folder, source="group den", since=START + 190 * 3600))
+    assert late == den[-1:]
+
+
+def test_without_the_journal_a_source_is_told_by_its_folder_or_column(stored: StoredExport) -> None:
+    stored.finish()
+    stored.journal.close()
+    (stored.folder / JOURNAL).unlink()
+    if stored.plan.format == "ndjson" and stored.plan.partition != "source":
+        with pytest.raises(ChatRestError, match=f"only the {JOURNAL} tells which source wrote"):
+            read(stored.folder, source="group den")
+    else:
+        assert len(list(read(stored.folder, source="group den"))) == len(PAGES)
+
+
+def sent_at(raw: bytes) -> int:
+    return int(json.loads(raw)["sentAt"])
+
+
+def test_blocks_of_other_times_are_not_read(tmp_path: Path) -> None:
+    with StoredExport(tmp_path, plan_of("ndjson", "gzip")) as export:
+        for page in PAGES:
+            export.commit(page)
+        export.finish()
+    [path] = tmp_path.rglob("source=user-ann/*.gz")
+    size = len(gzip.compress(b""))
+    data = bytearray(path.read_bytes())
+    data[size] ^= 0xFF  # in the first block
+    path.write_bytes(data)
+    assert len(list(read(tmp_path, since=START + 195 * 3600))) == 2
+    with pytest.raises(ChatRestError, match=r"messages.ndjson.gz cannot be read: .*`chatrest verify` says"):
+        list(read(tmp_path))
+
+
+# ── what is refused ──
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"source": "ann"}, "source = 'ann': allowed are sources of the export, such as 'user ann'"),
+        ({"source": "user bo"}, "such as 'user bob'"),
+        ({"source": ["user ann", 5]}, "source = 5: allowed"),
+        ({"since": "20260101"}, "since = '20260101': it may be a date"),
+        ({"until": "2026-01-01T12:00"}, "until = .* no time zone"),
+        ({"since": "2026-01-02", "until": "2026-01-01"}, "until = .* the window ends before it begins"),
+    ],
+)
+def test_a_wrong_argument_is_refused_at_once(tmp_path: Path, arguments: dict[str, Any], words: str) -> None:
+    with StoredExport(tmp_path, plan_of("ndjson")) as export:
+        export.finish()
+    with pytest.raises(RequestInvalidError, match=words):
+        read(tmp_path, **arguments)
+
+
+def test_a_folder_that_is_no_export_is_refused_at_once(tmp_path: Path) -> None:
+    with pytest.raises(
+        RequestInvalidError, match=r"is not an export: it has no manifest.json and no journal"
+    ):
+        read(tmp_path)
+    with pytest.raises(RequestInvalidError, match="s3:// is not supported"):
+        read_raw("s3://bucket/chat")
+    (tmp_path / MANIFEST).write_text("{}")
+    with pytest.raises(ChatRestError, match="is not a manifest"):
+        read(tmp_path)
+
+
+def test_a_pair_is_named_in_either_order(tmp_path: Path) -> None:
+    with StoredExport(tmp_path, Plan(pairs=[("bob", "ann")])) as export:
+        export.commit({"pair ann bob": [record(1)]})
+        export.finish()
+    assert list(read_raw(tmp_path, source="pair bob ann")) == [record(1)]
+
+
+def test_a_file_that_was_cut_or_damaged_is_an_error(tmp_path: Path) -> None:
+    with StoredExport(tmp_path, plan_of("ndjson")) as export:
+        export.commit({"user ann": [record(1), record(2)]})
+        export.finish()
+    [path] = tmp_path.rglob("*.ndjson")
+    data = path.read_bytes()
+    path.write_bytes(data[:-9])
+    with pytest.raises(ChatRestError, match="9 bytes less than were written"):
+        list(read(tmp_path))
+    path.write_bytes(data.replace(b"{", b"x", 1))
+    with pytest.raises(ChatRestError, match=r"messages.ndjson cannot be read"):
+        list(read(tmp_path))
+
+
+def test_a_database_that_is_none_is_an_error(tmp_path: Path) -> None:
+    with StoredExport(tmp_path, plan_of("sqlite")) as export:
+        export.commit({"user ann": [record(1)]})
+        export.finish()
+    (tmp_path / DATABASE).write_bytes(b"not a database, but long enough to be taken for one" * 20)
+    with pytest.raises(ChatRestError, match=r"messages.sqlite cannot be read: file is not a database"):
+        list(read(tmp_path))
+
+
+def test_reading_is_lazy(tmp_path: Path) -> None:
+    with StoredExport(tmp_path, plan_of("ndjson", partition="none")) as export:
+        for page in PAGES:
+            export.commit(page)
+        export.finish()
+    [path] = tmp_path.rglob("*.ndjson")
+    messages = read(tmp_path)
+    assert next(messages).id == "101"
+    path.unlink()
+    assert len(list(messages)) == len(ALL) - 1, "the open file is read on"
