@@ -1,0 +1,122 @@
+"""The one form of all results: a figure of chatrest, that of another, their ratio or difference, and the goal."""
+
+from collections.abc import Callable
+from typing import Final, Literal, TypeAlias
+
+from msgspec import Struct
+
+Quantity: TypeAlias = Literal["ratio", "difference", "ours"]
+"""The figure of a comparison that its goal is about."""
+
+_MOST_DIGITS: Final = 4
+_SMALL: Final = 0.0995
+"""Figures below it are shown with three digits after the point, as two would say too little."""
+
+
+class Goal(Struct, frozen=True, omit_defaults=True):
+    """The largest or the smallest allowed value of a figure."""
+
+    limit: float
+    of: Quantity = "ratio"
+    is_least: bool = False
+    """True where the limit is the smallest allowed value."""
+
+    def is_met_by(self, value: float) -> bool:
+        """Return True if `value` is allowed."""
+        return value >= self.limit if self.is_least else value <= self.limit
+
+
+class Comparison(Struct, frozen=True, omit_defaults=True, kw_only=True):
+    """A figure of chatrest and one of something else, measured in the same run.
+
+    The ratio is `ours` divided by `other`, and the difference is `ours` less `other`; each is the median of those
+    of all rounds, and so not always that of the two medians. A figure that was not measured is None.
+    """
+
+    case: str
+    """A few words for the first column: the measured operation."""
+    against: str = ""
+    """Another client, or chatrest in another case."""
+    unit: str = ""
+    ours: float | None = None
+    other: float | None = None
+    ratio: float | None = None
+    difference: float | None = None
+    goal: Goal | None = None
+    is_headline: bool = False
+    """True for the few rows that the README shows."""
+    failure: str = ""
+    """The reason why nothing was measured; empty where something was."""
+
+    @property
+    def is_met(self) -> bool | None:
+        """True if the goal is met; None where there is no goal. A goal that was not measured is not met."""
+        if self.goal is None:
+            return None
+        value = self.judged
+        return value is not None and self.goal.is_met_by(value)
+
+    @property
+    def judged(self) -> float | None:
+        """The figure that the goal is about."""
+        if self.goal is None:
+            return None
+        return {"ratio": self.ratio, "difference": self.difference, "ours": self.ours}[self.goal.of]
+
+
+HEADS: Final = ("measured", "against", "unit", "ours", "other", "ratio", "goal", "met")
+
+
+def cells(comparison: Comparison) -> tuple[str, ...]:
+    """Return the texts of a comparison, one for each of `HEADS`."""
+    if comparison.failure:
+        return (comparison.case, comparison.against, f"not measured: {comparison.failure}", *[""] * 4, _met(comparison))
+    return (
+        comparison.case,
+        comparison.against,
+        comparison.unit,
+        _figure(comparison.ours),
+        _figure(comparison.other),
+        _ratio(comparison),
+        goal_text(comparison),
+        _met(comparison),
+    )
+
+
+def goal_text(comparison: Comparison) -> str:
+    """Return the goal in words, with the difference that it is about; empty where there is no goal."""
+    goal = comparison.goal
+    if goal is None:
+        return ""
+    limit = f"{'≥' if goal.is_least else '≤'} {goal.limit:,.3g}"
+    if goal.of == "ratio":
+        return limit
+    if goal.of == "ours":
+        return f"ours {limit}"
+    return f"{comparison.difference or 0:+.1f}, {limit}"
+
+
+def _met(comparison: Comparison) -> str:
+    return {None: "", True: "yes", False: "NO"}[comparison.is_met]
+
+
+def _ratio(comparison: Comparison) -> str:
+    ratio, goal = comparison.ratio, comparison.goal
+    if ratio is None:
+        return ""
+    if goal is None or goal.of != "ratio":
+        return _rounded(ratio, lambda _: True)
+    return _rounded(ratio, lambda value: goal.is_met_by(value) == comparison.is_met)
+
+
+def _rounded(value: float, is_true: Callable[[float], bool]) -> str:
+    """Return a text with as many digits as are needed for what `is_true` says of the value to hold for the text."""
+    fewest = 3 if abs(value) < _SMALL else 2
+    texts = (f"{value:.{digits}f}" for digits in range(fewest, _MOST_DIGITS + 1))
+    return next((text for text in texts if is_true(float(text))), f"{value}")
+
+
+def _figure(value: float | None) -> str:
+    if value is None:
+        return ""
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
