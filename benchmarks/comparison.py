@@ -1,6 +1,7 @@
 """The one form of all results: a figure of chatrest, that of another, their ratio or difference, and the goal."""
 
 from collections.abc import Callable
+from math import floor, log10
 from typing import Final, Literal, TypeAlias
 
 from msgspec import Struct
@@ -8,9 +9,7 @@ from msgspec import Struct
 Quantity: TypeAlias = Literal["ratio", "difference", "ours"]
 """The figure of a comparison that its goal is about."""
 
-_MOST_DIGITS: Final = 4
-_SMALL: Final = 0.0995
-"""Figures below it are shown with three digits after the point, as two would say too little."""
+_MORE_DIGITS: Final = 3
 
 
 class Goal(Struct, frozen=True, omit_defaults=True):
@@ -70,7 +69,13 @@ HEADS: Final = ("measured", "against", "unit", "ours", "other", "ratio", "goal",
 def cells(comparison: Comparison) -> tuple[str, ...]:
     """Return the texts of a comparison, one for each of `HEADS`."""
     if comparison.failure:
-        return (comparison.case, comparison.against, f"not measured: {comparison.failure}", *[""] * 4, _met(comparison))
+        return (
+            comparison.case,
+            comparison.against,
+            f"not measured: {comparison.failure}",
+            *[""] * 4,
+            _met(comparison),
+        )
     return (
         comparison.case,
         comparison.against,
@@ -84,16 +89,12 @@ def cells(comparison: Comparison) -> tuple[str, ...]:
 
 
 def goal_text(comparison: Comparison) -> str:
-    """Return the goal in words, with the difference that it is about; empty where there is no goal."""
+    """Return the goal as a text; empty where there is no goal."""
     goal = comparison.goal
     if goal is None:
         return ""
     limit = f"{'≥' if goal.is_least else '≤'} {goal.limit:,.3g}"
-    if goal.of == "ratio":
-        return limit
-    if goal.of == "ours":
-        return f"ours {limit}"
-    return f"{comparison.difference or 0:+.1f}, {limit}"
+    return limit if goal.of == "ratio" else f"{goal.of} {limit}"
 
 
 def _met(comparison: Comparison) -> str:
@@ -105,14 +106,15 @@ def _ratio(comparison: Comparison) -> str:
     if ratio is None:
         return ""
     if goal is None or goal.of != "ratio":
-        return _rounded(ratio, lambda _: True)
+        difference = goal is not None and goal.of == "difference" and comparison.difference
+        return _rounded(ratio, lambda _: True) + (f" ({difference:+.1f})" if difference else "")
     return _rounded(ratio, lambda value: goal.is_met_by(value) == comparison.is_met)
 
 
 def _rounded(value: float, is_true: Callable[[float], bool]) -> str:
     """Return a text with as many digits as are needed for what `is_true` says of the value to hold for the text."""
-    fewest = 3 if abs(value) < _SMALL else 2
-    texts = (f"{value:.{digits}f}" for digits in range(fewest, _MOST_DIGITS + 1))
+    fewest = max(2, 1 - floor(log10(abs(value)))) if value else 2  # two that are not zero
+    texts = (f"{value:.{digits}f}" for digits in range(fewest, fewest + _MORE_DIGITS))
     return next((text for text in texts if is_true(float(text))), f"{value}")
 
 

@@ -26,6 +26,7 @@ from chatrest.emulator import Emulator, RateLimit
 from chatrest.emulator.limits import Spelling
 from chatrest.emulator.weather import First, Latency, Status
 
+from .comparison import Comparison, Goal
 from .measure import count, table, title
 from .virtual_time import run
 
@@ -45,6 +46,7 @@ SPELLINGS: Final[Mapping[Announcement, Spelling]] = {
     "Retry-After": "retry-after",
     "nothing": "none",
 }
+TASKS: Final = 40
 EPOCH: Final = 1_700_000_040
 """The emulator's time at the start: the beginning of a minute, at which windows begin."""
 _USER: Final = "/users/user-01"
@@ -278,16 +280,78 @@ def _limits_table(rows: Sequence[Row], announced: Sequence[Announcement], tasks:
     return f"{table(heads, cells)}\n\n{good} of {len(results)} reach every goal"
 
 
+def _stray_times(retry_after: str | None) -> list[float]:
+    """Return the seconds until each of `STRAY_CALLS` came back, in the slowest session."""
+    times = [run(measure_stray(retry_after, seed)) for seed in range(STRAY_SEEDS)]
+    return [max(each[number - 1] for each in times) for number in STRAY_CALLS]
+
+
 def _stray_table() -> str:
     rows = []
     for name, retry_after, goal in (
         ("no Retry-After", None, f"<= {STRAY_SECONDS}"),
         ("Retry-After: 60", "60", ""),
     ):
-        times = [run(measure_stray(retry_after, seed)) for seed in range(STRAY_SEEDS)]
-        slowest = [max(each[number - 1] for each in times) for number in STRAY_CALLS]
+        slowest = _stray_times(retry_after)
         rows.append((name, *(f"{seconds:.1f}" for seconds in slowest), goal))
     return table(("the stray 429 has", *(f"call {number}, s" for number in STRAY_CALLS), "goal"), rows)
+
+
+# ── the comparisons ──
+
+
+def compare(short: bool) -> list[Comparison]:
+    """Return the comparisons of what was used with what each limit allows; the short mode has fewer seconds."""
+    rows = [row._replace(span=Span(row.span.settle, row.span.counted // 2)) if short else row for row in ROWS]
+    return [comparison for each in SPELLINGS for comparison in _compare(rows, each)] + [_compare_stray()]
+
+
+def _compare(rows: Sequence[Row], announced: Announcement) -> list[Comparison]:
+    """Return three comparisons of the worst results, for one kind of announcement."""
+    results = {row.name: run(measure_limit(row, announced, TASKS)) for row in rows}
+    return summarise(results, "by nothing" if announced == "nothing" else f"by {announced}")
+
+
+def summarise(results: Mapping[str, Result], announced: str) -> list[Comparison]:
+    """Return the worst use, share of refused calls, and division among sessions of all limits."""
+    used = min(results, key=lambda name: results[name].used)
+    refused = max(results, key=lambda name: results[name].refused)
+    shared = min(results, key=lambda name: results[name].least_of_most)
+    worst = f"worst of {len(results)} limits, announced {announced}"
+    return [
+        _share(f"use of a rate limit, {worst}: {used}", "the limit", results[used].used,
+               Goal(LEAST_USED, is_least=True), is_headline=True),
+        _share(f"calls answered 429, {worst}: {refused}", "all calls", results[refused].refused,
+               Goal(MOST_REFUSED)),
+        _share(f"calls of the slowest session, announced {announced}: {shared}", "the fastest session",
+               results[shared].least_of_most, Goal(LEAST_OF_MOST, is_least=True)),
+    ]  # fmt: skip
+
+
+def _share(case: str, against: str, share: float, goal: Goal, *, is_headline: bool = False) -> Comparison:
+    return Comparison(
+        case=case,
+        against=against,
+        unit="%",
+        ours=share * 100,
+        other=100.0,
+        ratio=share,
+        goal=goal,
+        is_headline=is_headline,
+    )
+
+
+def _compare_stray() -> Comparison:
+    stray, calm = (max(_stray_times(after)) for after in (None, "60"))
+    return Comparison(
+        case=f"{max(STRAY_CALLS)} calls, the first answered by a stray 429",
+        against="the same, with Retry-After: 60",
+        unit="virtual s",
+        ours=stray,
+        other=calm,
+        ratio=stray / calm,
+        goal=Goal(STRAY_SECONDS, "ours"),
+    )
 
 
 def main(argv: Sequence[str] | None = None) -> None:
@@ -307,7 +371,7 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 def _parser() -> ArgumentParser:
     parser = ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--tasks", type=count, default=40, help="tasks that call without pause (40)")
+    parser.add_argument("--tasks", type=count, default=TASKS, help="tasks that call without pause (40)")
     parser.add_argument("--settle", type=count, help="seconds before counting (20; windows of 60 s: 60)")
     parser.add_argument(
         "--seconds", type=count, help="seconds counted (40; windows of 60 s: 60; changes: 80)"
