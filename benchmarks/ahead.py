@@ -119,7 +119,7 @@ def _compare(times: Times, case: str, unit: str, scale: float, goal: Goal | None
 
 
 BENCHMARK: Final = Benchmark(
-    "A walk over {pages} pages, with {latency} ms of work on each, and one over {messages} messages without work",
+    "A walk over {pages} pages with {latency} ms of work on each, and over {messages} messages without",
     "Wall time with work, CPU time of the client without, medians of {rounds} rounds",
     {
         "rounds": Size("counted rounds", 5, 5),

@@ -1,4 +1,4 @@
-"""The one form of all results: a figure of chatrest, that of another, their ratio or difference, and the goal."""
+"""The form of all results: a figure of chatrest, that of another, their ratio or difference, and the goal."""
 
 from collections.abc import Callable
 from math import floor, log10
@@ -28,8 +28,8 @@ class Goal(Struct, frozen=True, omit_defaults=True):
 class Comparison(Struct, frozen=True, omit_defaults=True, kw_only=True):
     """A figure of chatrest and one of something else, measured in the same run.
 
-    The ratio is `ours` divided by `other`, and the difference is `ours` less `other`; each is the median of those
-    of all rounds, and so not always that of the two medians. A figure that was not measured is None.
+    The ratio is `ours` divided by `other`, and the difference is `ours` less `other`; each is the median of
+    those of all rounds, and so not always that of the two medians. A figure that was not measured is None.
     """
 
     case: str
@@ -112,7 +112,7 @@ def _ratio(comparison: Comparison) -> str:
 
 
 def _rounded(value: float, is_true: Callable[[float], bool]) -> str:
-    """Return a text with as many digits as are needed for what `is_true` says of the value to hold for the text."""
+    """Return a text with enough digits for `is_true` to hold for the text as it does for the value."""
     fewest = max(2, 1 - floor(log10(abs(value)))) if value else 2  # two that are not zero
     texts = (f"{value:.{digits}f}" for digits in range(fewest, fewest + _MORE_DIGITS))
     return next((text for text in texts if is_true(float(text))), f"{value}")

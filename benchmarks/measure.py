@@ -27,8 +27,8 @@ class Size(NamedTuple):
 class Benchmark:
     """A benchmark as a value: what it measures, in which sizes, and the function that does.
 
-    `subject` and `method` stand above the table, with the sizes in braces; `packages` are those whose versions
-    matter. `measure` takes the sizes as the attributes of a namespace.
+    `subject` and `method` stand above the table, with the sizes in braces; `packages` are those whose
+    versions matter. `measure` takes the sizes as the attributes of a namespace.
     """
 
     def __init__(

@@ -1,8 +1,8 @@
 """The memory of each use of chatrest: the largest resident size of a process that does only that.
 
 Each use runs in a child process (`memory_uses`), against a server in another one. What a use adds is the
-largest size of its process less that of an idle one, of chatrest or of the code by hand. Where memory must not grow with
-the number of messages or items, the largest size is compared with that for a tenth of them.
+largest size of its process less that of an idle one, of chatrest or of the code by hand. Where memory must not
+grow with the number of messages or items, the largest size is compared with that for a tenth of them.
 
 The exports are the command `chatrest export`, into a new folder, of one user whose pages are full.
 """
@@ -93,7 +93,7 @@ def _last_number(output: str) -> float:
 
 
 class Services(NamedTuple):
-    """The apps of the servers: of fixed replies, of a long list, and of a list with a tenth of its messages."""
+    """The apps of the servers: with fixed replies, with a long list, and with a tenth of that list."""
 
     replies: App
     many: App
@@ -112,7 +112,7 @@ def processes(services: Services, sizes: Namespace) -> dict[str, Process]:
     }
     walks = ("walk", "walk_by_hand", "walk_ahead")
     uses = {name: (services.replies, count) for name, count in counts.items()}
-    uses |= {name: (services.many, sizes.walk_messages) for name in walks}
+    uses |= dict.fromkeys(walks, (services.many, sizes.walk_messages))
     tenths = {f"{name}{TENTH}": (name, *uses[name]) for name in ("walk", "fan_out")}
     return {
         **{statement: partial(import_peak, statement) for statement in IMPORTS},

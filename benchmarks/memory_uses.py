@@ -1,7 +1,7 @@
 """The measured uses of `memory`, each in a process of its own, and the same uses by hand.
 
-`python -m benchmarks.memory_uses USE URL COUNT` runs a use and prints the largest resident size in MB. The uses
-by hand are aiohttp and msgspec, with a kept session; their processes do not load chatrest.
+`python -m benchmarks.memory_uses USE URL COUNT` runs a use and prints the largest resident size in MB. The
+uses by hand are aiohttp and msgspec, with a kept session; their processes do not load chatrest.
 """
 
 import asyncio

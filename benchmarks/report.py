@@ -1,0 +1,158 @@
+"""The stored results of `python -m benchmarks`, and the texts that are made of them: RESULTS.md, and in the README.
+
+`results.json` has everything; the texts and the plot are made of it alone, and can be made again without a
+measurement.
+"""
+
+import os
+import platform
+from collections.abc import Iterator, Sequence
+from datetime import date
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from .comparison import HEADS, Comparison, cells
+from .registry import BenchmarkRun
+
+PACKAGES: Final = (
+    "chatrest",
+    "aiohttp",
+    "msgspec",
+    "tenacity",
+    "httpx",
+    "pydantic",
+    "pyarrow",
+    "dlt",
+)
+"""The packages whose versions matter; those that are not installed are left out."""
+BEGIN: Final = "<!-- benchmarks: `python -m benchmarks` writes what stands up to the next comment -->"
+END: Final = "<!-- end of the benchmarks -->"
+PLOT: Final = "results.svg"
+_NOT_MET: Final = "NO"
+
+
+class Machine(msgspec.Struct, frozen=True):
+    """The machine of a measurement. It has no name."""
+
+    processor: str
+    cores: int
+    system: str
+
+
+class Report(msgspec.Struct, frozen=True):
+    """All results, and where, when and of what they were measured."""
+
+    date: str
+    machine: Machine
+    versions: dict[str, str]
+    short: bool
+    runs: list[BenchmarkRun]
+
+    def comparisons(self) -> Iterator[Comparison]:
+        """Yield the comparisons of all benchmarks."""
+        for each in self.runs:
+            yield from each.comparisons
+
+
+def create(runs: Sequence[BenchmarkRun], *, short: bool, today: date) -> Report:
+    """Return the report of results that were measured today on this machine."""
+    return Report(today.isoformat(), this_machine(), versions(), short, list(runs))
+
+
+def this_machine() -> Machine:
+    """Return the processor's model, the number of cores, and the system."""
+    info = Path("/proc/cpuinfo")
+    lines = info.read_text().splitlines() if info.exists() else []
+    models = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    processor = models[0] if models else platform.processor() or platform.machine()
+    return Machine(processor, os.cpu_count() or 1, f"{platform.system()} {platform.machine()}")
+
+
+def versions() -> dict[str, str]:
+    """Return the versions of Python and of the installed packages of `PACKAGES`."""
+    installed = {platform.python_implementation(): platform.python_version()}
+    for package in PACKAGES:
+        try:
+            installed[package] = version(package)
+        except PackageNotFoundError:
+            continue
+    return installed
+
+
+def load(path: Path) -> Report:
+    """Return the report in a file. A file that is none is a `msgspec.ValidationError`."""
+    return msgspec.json.decode(path.read_bytes(), type=Report)
+
+
+def store(report: Report, path: Path) -> None:
+    """Write a report to a file."""
+    path.write_bytes(msgspec.json.format(msgspec.json.encode(report), indent=1) + b"\n")
+
+
+# ── texts ──
+
+
+def results_page(report: Report) -> str:
+    """Return the text of RESULTS.md: all rows."""
+    parts = ["# Benchmarks\n", conditions(report) + "\n", _EXPLANATION, f"![Ratios]({PLOT})\n"]
+    for each in report.runs:
+        parts += [f"## {each.name}\n", f"{each.seconds:.0f} s\n", _table(each.comparisons)]
+    return "\n".join(parts)
+
+
+def readme_block(report: Report, folder: str) -> str:
+    """Return what stands in the README between `BEGIN` and `END`; `folder` has the plot and all rows.
+
+    The rows are the headlines, and all others whose goals are not met or that failed.
+    """
+    rows = [each for each in report.comparisons() if each.is_headline or each.is_met is False or each.failure]
+    return (
+        f"{conditions(report)} All rows, with the figures in their units: [RESULTS.md]({folder}/RESULTS.md).\n\n"
+        f"![Ratios of chatrest to others]({folder}/{PLOT})\n\n{_table(rows, short=True)}"
+    )
+
+
+def conditions(report: Report) -> str:
+    """Return a paragraph of when, on which machine, and with which versions the results were measured."""
+    machine, goals = report.machine, [each.is_met for each in report.comparisons() if each.goal is not None]
+    packages = ", ".join(f"{name} {number}" for name, number in report.versions.items())
+    mode = "the short mode" if report.short else "the full sizes"
+    return (
+        f"Measured on {report.date} in {mode}, on {machine.cores} cores of {machine.processor} "
+        f"({machine.system}), with {packages}. {sum(map(bool, goals))} of {len(goals)} goals are met."
+    )
+
+
+def with_block(readme: str, block: str) -> str:
+    """Return a README with another block. Without the two comments it is a `ValueError`."""
+    before, begin, rest = readme.partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if not begin or not end:
+        raise ValueError(f"the README lacks one of the comments {BEGIN} and {END}")
+    return f"{before}{BEGIN}\n\n{block}\n{END}{after}"
+
+
+_EXPLANATION: Final = """\
+A ratio is that of chatrest to the other, the median over interleaved rounds in one run; "NO" is a goal that is
+not met. CPU time and memory are those of the client's process; the server is another one.
+"""
+
+
+def _table(comparisons: Sequence[Comparison], *, short: bool = False) -> str:
+    columns = [0, 1, 5, 6, 7] if short else list(range(len(HEADS)))
+    heads = [HEADS[column] for column in columns]
+    lines = [heads, ["---" if column < 3 else "---:" for column in columns]]
+    for each in comparisons:
+        row = cells(each)
+        if short and each.failure:
+            row = (row[0], row[2], *row[2:])
+        lines.append([_escaped(row[column]) for column in columns])
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+
+
+def _escaped(text: str) -> str:
+    text = text.replace("|", "\\|")
+    return f"**{text}**" if text == _NOT_MET else text
