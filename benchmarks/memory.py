@@ -1,8 +1,8 @@
 """The memory of each use of chatrest: the largest resident size of a process that does only that.
 
 Each use runs in a child process (`memory_uses`), against a server in another one. What a use adds is the
-largest size of its process less that of an idle one, of chatrest or of the code by hand. Where memory must not
-grow with the number of messages or items, the largest size is compared with that for a tenth of them.
+largest size of its process less that of an idle one, of chatrest or of the code by hand. Where memory must
+not grow with the number of messages or items, the largest size is compared with that for a tenth of them.
 
 The exports are the command `chatrest export`, into a new folder, of one user whose pages are full.
 """

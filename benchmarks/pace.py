@@ -339,8 +339,8 @@ def summarise(results: Mapping[str, Result], announced: Announcement) -> list[Co
     return [
         _share(f"least use of a limit {announcement}: {used}", "the limit", results[used].used,
                Goal(LEAST_USED, is_least=True)),
-        _share(f"most calls answered 429, limit {announcement}: {refused}", "all calls", results[refused].refused,
-               Goal(MOST_REFUSED)),
+        _share(f"most calls answered 429, limit {announcement}: {refused}", "all calls",
+               results[refused].refused, Goal(MOST_REFUSED)),
         _share(f"calls of a session, limit {announcement}: {shared}", "the session with the most",
                results[shared].least_of_most, Goal(LEAST_OF_MOST, is_least=True)),
     ]  # fmt: skip

@@ -91,7 +91,7 @@ def failure(name: str, why: str) -> Comparison:
 def reason(errors: str, status: int) -> str:
     """Return a short reason from the standard error of a process, which never holds a path.
 
-    Only the class of the last error is given, since its text may name a file; and of a missing module the name.
+    It is the class of the last error alone, since its text may name a file, or a missing module's name.
     """
     matches = _LAST_ERROR.findall(errors)
     if not matches:

@@ -1,4 +1,4 @@
-"""The stored results of `python -m benchmarks`, and the texts that are made of them: RESULTS.md, and in the README.
+"""The stored results of `python -m benchmarks`, and the texts that are made of them.
 
 `results.json` has everything; the texts and the plot are made of it alone, and can be made again without a
 measurement.
@@ -110,7 +110,7 @@ def readme_block(report: Report, folder: str) -> str:
     """
     rows = [each for each in report.comparisons() if each.is_headline or each.is_met is False or each.failure]
     return (
-        f"{conditions(report)} All rows, with the figures in their units: [RESULTS.md]({folder}/RESULTS.md).\n\n"
+        f"{conditions(report)} All rows, with units: [RESULTS.md]({folder}/RESULTS.md).\n\n"
         f"![Ratios of chatrest to others]({folder}/{PLOT})\n\n{_table(rows, short=True)}"
     )
 
@@ -136,8 +136,8 @@ def with_block(readme: str, block: str) -> str:
 
 
 _EXPLANATION: Final = """\
-A ratio is that of chatrest to the other, the median over interleaved rounds in one run; "NO" is a goal that is
-not met. CPU time and memory are those of the client's process; the server is another one.
+A ratio is that of chatrest to the other, the median over interleaved rounds in one run; "NO" is a goal that
+is not met. CPU time and memory are those of the client's process; the server is another one.
 """
 
 
