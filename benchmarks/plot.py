@@ -26,8 +26,8 @@ _MOST_LETTERS: Final = 78
 
 
 def draw(report: Report) -> str:
-    """Return an SVG of the ratios of all rows that the README shows."""
-    rows = [each for each in report.comparisons() if each.ratio is not None and is_shown(each)]
+    """Return an SVG of the ratios of all rows that have a goal, or that the README shows."""
+    rows = shown_rows(report)
     with mpl.rc_context({"svg.hashsalt": "chatrest", "svg.fonttype": "none", "font.size": 8}):
         figure = Figure(figsize=(9, 1.1 + _ROW * max(1, len(rows))), layout="constrained")
         _draw_rows(figure.add_subplot(), rows)
@@ -36,9 +36,10 @@ def draw(report: Report) -> str:
     return "\n".join(line.rstrip() for line in file.getvalue().splitlines()) + "\n"
 
 
-def is_shown(comparison: Comparison) -> bool:
-    """Return True for a row with a goal or for the README."""
-    return comparison.goal is not None or comparison.is_headline
+def shown_rows(report: Report) -> list[Comparison]:
+    """Return the rows with a ratio that have a goal, or that the README shows."""
+    rows = (each for each in report.comparisons() if each.goal is not None or each.is_headline)
+    return [each for each in rows if each.ratio is not None]
 
 
 def _draw_rows(axes: Axes, rows: Sequence[Comparison]) -> None:
@@ -48,7 +49,7 @@ def _draw_rows(axes: Axes, rows: Sequence[Comparison]) -> None:
     for place, row in enumerate(rows):
         _draw_row(axes, place, row)
     axes.set_ylim(len(rows) - 0.4, -0.6)
-    axes.set_yticks(range(len(rows)), [_label(row) for row in rows])
+    axes.set_yticks(range(len(rows)), [label(row) for row in rows])
     axes.xaxis.set_major_locator(FixedLocator(_TICKS))
     axes.xaxis.set_minor_locator(NullLocator())
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
@@ -79,6 +80,7 @@ def _draw_row(axes: Axes, place: int, row: Comparison) -> None:
         axes.plot([row.goal.limit] * 2, [place - 0.42, place + 0.42], color="black", linewidth=1.6)
 
 
-def _label(row: Comparison) -> str:
+def label(row: Comparison) -> str:
+    """Return the text beside a bar."""
     text = f"{row.case} / {row.against}".replace("`", "").replace("$", r"\$")
     return text if len(text) <= _MOST_LETTERS else text[: _MOST_LETTERS - 1] + "…"
