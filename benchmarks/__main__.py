@@ -24,7 +24,7 @@ RESULTS: Final = FOLDER / "results.json"
 README: Final = FOLDER.parent / "README.md"
 
 
-def render(results: Path = RESULTS, readme: Path = README) -> None:
+def render(results: Path, readme: Path) -> None:
     """Write RESULTS.md and the plot beside the stored results, and the block in the README."""
     from . import plot  # matplotlib takes long to load
 
@@ -46,8 +46,8 @@ def measure(names: Sequence[str], *, short: bool) -> list[registry.BenchmarkRun]
     return runs
 
 
-def main(argv: Sequence[str] | None = None) -> None:
-    """Measure, and write the results where all benchmarks ran."""
+def main(argv: Sequence[str] | None = None, results: Path = RESULTS, readme: Path = README) -> None:
+    """Measure, and write the results if all benchmarks were run."""
     parser = ArgumentParser(prog="python -m benchmarks", description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(registry.NAMES)} (all)")
     parser.add_argument("--full", action="store_true", help="measure in the full sizes")
@@ -61,8 +61,8 @@ def main(argv: Sequence[str] | None = None) -> None:
         if args.names:
             return
         today = datetime.now(UTC).date()
-        report.store(report.create(runs, short=not args.full, today=today), RESULTS)
-    render()
+        report.store(report.create(runs, short=not args.full, today=today), results)
+    render(results, readme)
 
 
 if __name__ == "__main__":

@@ -166,7 +166,11 @@ def compare_sizes(sizes_of: Times, sizes: Namespace) -> list[Comparison]:
 
     def flat(name: str, case: str, number: int) -> Comparison:
         return size(
-            name, f"{name}{TENTH}", f"memory of {case} {number:,}", f"{number // _TIMES:,}", Goal(MOST_GROWTH)
+            name,
+            f"{name}{TENTH}",
+            f"memory of {case} {number:,}",
+            f"{number // _TIMES:,} of them",
+            Goal(MOST_GROWTH),
         )
 
     walk = f"memory of a walk of {sizes.walk_messages:,} messages, pages of 1000"
@@ -179,8 +183,8 @@ def compare_sizes(sizes_of: Times, sizes: Namespace) -> list[Comparison]:
         size("+ walk", "+ walk_by_hand", walk, hand),
         size("+ walk_ahead", "+ walk", f"{walk}, `ahead()`", "the walk without"),
         size(
-            "+ call_each_app",
-            "+ calls of one app",
+            "call_each_app",
+            "calls of one app",
             f"memory of {sizes.apps:,} apps, a call each",
             "one app, as many calls",
         ),
@@ -198,7 +202,7 @@ def compare_sizes(sizes_of: Times, sizes: Namespace) -> list[Comparison]:
     ]
 
 
-HEADLINES: Final = ("memory of an idle", "memory of fan_out", "memory of an export to NDJSON")
+HEADLINES: Final = ("memory of an idle", "memory of fan_out", "memory of an export", "peak of an export")
 
 
 def measure(sizes: Namespace) -> list[Comparison]:

@@ -97,12 +97,12 @@ async def fan_out(url: str, count: int) -> None:
 
 
 async def call_each_app(url: str, count: int) -> None:
-    """Make a call for each of `count` apps, one after another."""
+    """Make a call for each of `count` apps, one after another, whose views are all kept."""
     from chatrest import App
 
     async with _session(url) as session:
-        for number in range(count):
-            view = session.for_app(App(f"app-{number}", KEY, base_url=url))
+        views = [session.for_app(App(f"app-{number}", KEY, base_url=url)) for number in range(count)]
+        for view in views:
             await view.request("GET", "/users/bob")
 
 

@@ -6,7 +6,7 @@ measurement.
 
 import os
 import platform
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import date
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -97,21 +97,29 @@ def store(report: Report, path: Path) -> None:
 
 def results_page(report: Report) -> str:
     """Return the text of RESULTS.md: all rows."""
-    parts = ["# Benchmarks\n", conditions(report) + "\n", _EXPLANATION, f"![Ratios]({PLOT})\n"]
-    for each in report.runs:
-        parts += [f"## {each.name}\n", f"{each.seconds:.0f} s\n", _table(each.comparisons)]
-    return "\n".join(parts)
+    rows = [(run.name, *cells(each)) for run in report.runs for each in run.comparisons]
+    table = _table(("benchmark", *HEADS), rows)
+    times = ", ".join(f"{run.name} {run.seconds:.0f} s" for run in report.runs)
+    parts = (
+        "# Benchmarks",
+        conditions(report),
+        _EXPLANATION,
+        f"![{_ALT}]({PLOT})",
+        table,
+        f"Times: {times}.",
+    )
+    return "\n\n".join(part.rstrip() for part in parts) + "\n"
 
 
 def readme_block(report: Report, folder: str) -> str:
     """Return what stands in the README between `BEGIN` and `END`; `folder` has the plot and all rows.
 
-    The rows are the headlines, and all others whose goals are not met or that failed.
+    The rows are the headlines, with goals that are met or not, and all that failed.
     """
-    rows = [each for each in report.comparisons() if each.is_headline or each.is_met is False or each.failure]
+    rows = [each for each in report.comparisons() if each.is_headline or each.failure]
     return (
         f"{conditions(report)} All rows, with units: [RESULTS.md]({folder}/RESULTS.md).\n\n"
-        f"![Ratios of chatrest to others]({folder}/{PLOT})\n\n{_table(rows, short=True)}"
+        f"![{_ALT}]({folder}/{PLOT})\n\n{_table(_SHORT_HEADS, map(_short_cells, rows))}"
     )
 
 
@@ -119,10 +127,12 @@ def conditions(report: Report) -> str:
     """Return a paragraph of when, on which machine, and with which versions the results were measured."""
     machine, goals = report.machine, [each.is_met for each in report.comparisons() if each.goal is not None]
     packages = ", ".join(f"{name} {number}" for name, number in report.versions.items())
+    met = f"{sum(map(bool, goals))} of {len(goals)} goals are met"
+    minutes = sum(each.seconds for each in report.runs) / 60
     mode = "the short mode" if report.short else "the full sizes"
     return (
-        f"Measured on {report.date} in {mode}, on {machine.cores} cores of {machine.processor} "
-        f"({machine.system}), with {packages}. {sum(map(bool, goals))} of {len(goals)} goals are met."
+        f"Measured on {report.date} in {mode}, in {minutes:.1f} minutes, on {machine.cores} cores of "
+        f"{machine.processor} ({machine.system}), with {packages}. {met}."
     )
 
 
@@ -139,18 +149,21 @@ _EXPLANATION: Final = """\
 A ratio is that of chatrest to the other, the median over interleaved rounds in one run; "NO" is a goal that
 is not met. CPU time and memory are those of the client's process; the server is another one.
 """
+_ALT: Final = "Ratios of chatrest to others"
+_SHORT_HEADS: Final = ("measured", "against", "ratio", "goal", "met")
 
 
-def _table(comparisons: Sequence[Comparison], *, short: bool = False) -> str:
-    columns = [0, 1, 5, 6, 7] if short else list(range(len(HEADS)))
-    heads = [HEADS[column] for column in columns]
-    lines = [heads, ["---" if column < 3 else "---:" for column in columns]]
-    for each in comparisons:
-        row = cells(each)
-        if short and each.failure:
-            row = (row[0], row[2], *row[2:])
-        lines.append([_escaped(row[column]) for column in columns])
-    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+def _short_cells(comparison: Comparison) -> tuple[str, ...]:
+    case, against, unit, _, _, ratio, goal, met = cells(comparison)
+    return (case, unit if comparison.failure else against, ratio, goal, met)
+
+
+def _table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    rules = ["---:" if head in _NUMBERS else "---" for head in heads]
+    return "".join(f"| {' | '.join(map(_escaped, row))} |\n" for row in (heads, rules, *rows))
+
+
+_NUMBERS: Final = ("ours", "other", "ratio")
 
 
 def _escaped(text: str) -> str:

@@ -152,24 +152,50 @@ def test_only_known_benchmarks_are_run(capsys: pytest.CaptureFixture[str]) -> No
     assert "'run': allowed is any of decode, walk" in capsys.readouterr().err
 
 
+def test_a_run_of_all_writes_the_results_and_one_of_a_few_does_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def run(name: str, *, short: bool) -> registry.BenchmarkRun:
+        case = f"{name} in {'short' if short else 'full'}"
+        return registry.BenchmarkRun(name, 1.0, [msgspec.structs.replace(WALK, case=case)])
+
+    monkeypatch.setattr(registry, "run", run)
+    folder = tmp_path / "measured"
+    folder.mkdir()
+    results, readme = folder / "results.json", tmp_path / "README.md"
+    readme.write_text(f"{BEGIN}\n{END}\n", encoding="utf-8")
+    command.main(["walk", "--full"], results, readme)
+    assert "walk in full" in capsys.readouterr().out
+    assert not results.exists()
+    command.main([], results, readme)
+    assert [each.name for each in report.load(results).runs] == list(registry.NAMES)
+    written = readme.read_text(encoding="utf-8")
+    assert all(f"| {name} in short | by hand |" in written for name in registry.NAMES)
+    assert "(measured/RESULTS.md)" in written
+    readme.write_text(f"{BEGIN}\n{END}\n", encoding="utf-8")
+    command.main(["--render"], results, readme)
+    assert readme.read_text(encoding="utf-8") == written
+    assert {path.name for path in folder.iterdir()} == {"results.json", "results.svg", "RESULTS.md"}
+
+
 # ── texts ──
 
 
-def test_the_readme_shows_headlines_failures_and_goals_that_are_not_met() -> None:
-    missed = msgspec.structs.replace(CALL, difference=26.0, case="a late call")
-    broken = registry.failure("export", "no module dlt")
+def test_the_readme_shows_headlines_and_failures() -> None:
+    missed = msgspec.structs.replace(CALL, difference=26.0, case="a late call", is_headline=True)
+    broken = Comparison(case="an export", against="dlt", failure="no module dlt")
     block = report.readme_block(report_of(WALK, DECODE, CALL, missed, broken), "benchmarks")
     rows = [line.split(" | ")[0] for line in block.splitlines() if line.startswith("| ")]
-    assert rows == ["| measured", "| ---", "| a walk", "| a late call", "| benchmarks.export"]
+    assert rows == ["| measured", "| ---", "| a walk", "| a late call", "| an export"]
     assert block.count("**NO**") == 2
     assert "1 of 3 goals are met" in block
-    assert "Measured on 2026-01-02 in the short mode" in block
+    assert "Measured on 2026-01-02 in the short mode, in 0.2 minutes" in block
 
 
 def test_the_page_of_results_has_every_row() -> None:
     page = report.results_page(report_of(WALK, DECODE))
-    assert "| a walk | by hand | µs | 1.2 | 1 | 1.20 | ≤ 1.1 | **NO** |" in page
-    assert "| a page | `json` | µs | 3 | 9 | 0.33 |  |  |" in page
+    assert "| walk | a walk | by hand | µs | 1.2 | 1 | 1.20 | ≤ 1.1 | **NO** |" in page
+    assert "| walk | a page | `json` | µs | 3 | 9 | 0.33 |  |  |" in page
 
 
 def test_a_block_replaces_the_one_before_and_nothing_else() -> None:
