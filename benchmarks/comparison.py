@@ -82,7 +82,7 @@ def cells(comparison: Comparison) -> tuple[str, ...]:
         comparison.unit,
         _figure(comparison.ours),
         _figure(comparison.other),
-        _ratio(comparison),
+        ratio_text(comparison),
         goal_text(comparison),
         _met(comparison),
     )
@@ -101,7 +101,8 @@ def _met(comparison: Comparison) -> str:
     return {None: "", True: "yes", False: "NO"}[comparison.is_met]
 
 
-def _ratio(comparison: Comparison) -> str:
+def ratio_text(comparison: Comparison) -> str:
+    """Return the ratio, and the difference where the goal is about that; empty where nothing was measured."""
     ratio, goal = comparison.ratio, comparison.goal
     if ratio is None:
         return ""

@@ -13,23 +13,23 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
-from .comparison import Comparison
+from .comparison import Comparison, ratio_text
 from .report import Report
 
 METADATA: Final = {"Date": None, "Creator": None}
 MET, NOT_MET, NO_GOAL = "#2a7f62", "#c0392b", "#8a94a6"
-LOWEST, HIGHEST = 0.02, 50.0
-"""The ends of the scale; a bar that goes beyond ends there, and its number is written beside it."""
-_TICKS: Final = (0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50)
+LOWEST, HIGHEST = 0.005, 50.0
+"""The ends of the scale; a bar that goes beyond ends there, and its number is beside it."""
+_TICKS: Final = (0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50)
 _ROW: Final = 0.19  # inches
-_MOST_LETTERS: Final = 78
+_MOST_LETTERS: Final = 88
 
 
 def draw(report: Report) -> str:
     """Return an SVG of the ratios of all rows that have a goal, or that the README shows."""
     rows = shown_rows(report)
     with mpl.rc_context({"svg.hashsalt": "chatrest", "svg.fonttype": "none", "font.size": 8}):
-        figure = Figure(figsize=(9, 1.1 + _ROW * max(1, len(rows))), layout="constrained")
+        figure = Figure(figsize=(10, 1.1 + _ROW * max(1, len(rows))), layout="constrained")
         _draw_rows(figure.add_subplot(), rows)
         file = StringIO()
         figure.savefig(file, format="svg", metadata=METADATA)
@@ -68,14 +68,7 @@ def _draw_row(axes: Axes, place: int, row: Comparison) -> None:
     shown = min(max(row.ratio, LOWEST), HIGHEST)
     colour = {True: MET, False: NOT_MET, None: NO_GOAL}[row.is_met]
     axes.barh(place, shown - 1, left=1, height=0.66, color=colour)
-    axes.annotate(
-        f"{row.ratio:.2f}" if row.ratio >= LOWEST else f"{row.ratio:.1g}",
-        (shown, place),
-        xytext=(3 if shown >= 1 else -3, 0),
-        textcoords="offset points",
-        ha="left" if shown >= 1 else "right",
-        va="center",
-    )
+    axes.text(1.01, place, ratio_text(row), transform=axes.get_yaxis_transform(), va="center")
     if row.goal is not None and row.goal.of == "ratio":
         axes.plot([row.goal.limit] * 2, [place - 0.42, place + 0.42], color="black", linewidth=1.6)
 
