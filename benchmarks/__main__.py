@@ -5,7 +5,7 @@
     python -m benchmarks walk memory    # these alone: printed, and nothing is written
     python -m benchmarks --render       # write the texts and the plot again, without measuring
 
-`--full` measures in the full sizes, which takes about half an hour.
+`--full` measures in the full sizes, which takes longer than ten minutes.
 """
 
 import sys

@@ -154,55 +154,64 @@ IMPORTS: Final = (NOTHING, "import chatrest", "from chatrest import AsyncSession
 FORMATS: Final = ("ndjson", "parquet")
 
 
-def compare_sizes(sizes_of: Times, sizes: Namespace) -> list[Comparison]:
-    """Return the comparisons of the sizes that were measured."""
+HEADLINES: Final = ("memory of an idle", "memory of fan_out", "memory of an export", "peak of an export")
+"""The beginnings of the cases that the README shows."""
 
-    def size(ours: str, other: str, case: str, against: str, goal: Goal | None = None) -> Comparison:
-        unit = "added MB" if ours.startswith("+") else "MB"
-        return compare_times(
-            sizes_of, ours, other, case=case, against=against, unit=unit, scale=1, goal=goal,
-            is_headline=case.startswith(HEADLINES),
-        )  # fmt: skip
 
-    def flat(name: str, case: str, number: int) -> Comparison:
-        return size(
+def compare_uses(peaks: Times, sizes: Namespace) -> list[Comparison]:
+    """Return the comparisons of each use with code by hand, or with the plain form of the same use."""
+    walk = f"memory of a walk of {sizes.walk_messages:,} messages, pages of 1000"
+    apps, hand = f"memory of {sizes.apps:,} apps, a call each", "aiohttp + msgspec by hand"
+    pairs = (
+        (IMPORTS[1], NOTHING, "memory of `import chatrest`", "the interpreter alone"),
+        (IMPORTS[2], IMPORTS[3], f"memory of `{IMPORTS[2]}`", f"`{IMPORTS[3]}`"),
+        ("idle", "idle_by_hand", "memory of an idle session, after a call", hand),
+        ("+ call_at_once", "+ call_at_once_by_hand", f"memory of {sizes.at_once:,} calls at once", hand),
+        ("+ walk", "+ walk_by_hand", walk, hand),
+        ("+ walk_ahead", "+ walk", f"{walk}, `ahead()`", "the walk without"),
+        ("call_each_app", "calls of one app", apps, "one app, as many calls"),
+    )
+    return [_compare(peaks, *pair) for pair in pairs]
+
+
+def compare_growth(peaks: Times, sizes: Namespace) -> list[Comparison]:
+    """Return the comparisons of uses with those of a tenth of their messages or items, and Parquet's peak."""
+    cases = (
+        ("walk", "a walk, messages:", sizes.walk_messages),
+        ("fan_out", "fan_out, items:", sizes.items),
+        ("ndjson", "an export to NDJSON, messages:", sizes.messages),
+        ("parquet", "an export to Parquet, messages:", sizes.messages),
+    )
+    parquet = f"peak of an export to Parquet, {sizes.messages:,} messages"
+    flat = [
+        _compare(
+            peaks,
             name,
             f"{name}{TENTH}",
             f"memory of {case} {number:,}",
             f"{number // _TIMES:,} of them",
             Goal(MOST_GROWTH),
         )
-
-    walk = f"memory of a walk of {sizes.walk_messages:,} messages, pages of 1000"
-    hand = "aiohttp + msgspec by hand"
-    return [
-        size(IMPORTS[1], NOTHING, "memory of `import chatrest`", "the interpreter alone"),
-        size(IMPORTS[2], IMPORTS[3], f"memory of `{IMPORTS[2]}`", f"`{IMPORTS[3]}`"),
-        size("idle", "idle_by_hand", "memory of an idle session, after a call", hand),
-        size("+ call_at_once", "+ call_at_once_by_hand", f"memory of {sizes.at_once:,} calls at once", hand),
-        size("+ walk", "+ walk_by_hand", walk, hand),
-        size("+ walk_ahead", "+ walk", f"{walk}, `ahead()`", "the walk without"),
-        size(
-            "call_each_app",
-            "calls of one app",
-            f"memory of {sizes.apps:,} apps, a call each",
-            "one app, as many calls",
-        ),
-        flat("walk", "a walk, messages:", sizes.walk_messages),
-        flat("fan_out", "fan_out, items:", sizes.items),
-        flat("ndjson", "an export to NDJSON, messages:", sizes.messages),
-        flat("parquet", "an export to Parquet, messages:", sizes.messages),
-        size(
-            "parquet",
-            "ndjson",
-            f"peak of an export to Parquet, {sizes.messages:,} messages",
-            "the same to NDJSON",
-            Goal(MOST_PARQUET, "ours"),
-        ),
+        for name, case, number in cases
     ]
+    goal = Goal(MOST_PARQUET, "ours")
+    return [*flat, _compare(peaks, "parquet", "ndjson", parquet, "the same to NDJSON", goal)]
 
 
-HEADLINES: Final = ("memory of an idle", "memory of fan_out", "memory of an export", "peak of an export")
+def _compare(
+    peaks: Times, ours: str, other: str, case: str, against: str, goal: Goal | None = None
+) -> Comparison:
+    return compare_times(
+        peaks,
+        ours,
+        other,
+        case=case,
+        against=against,
+        unit="added MB" if ours.startswith("+") else "MB",
+        scale=1,
+        goal=goal,
+        is_headline=case.startswith(HEADLINES),
+    )
 
 
 def measure(sizes: Namespace) -> list[Comparison]:
@@ -214,7 +223,8 @@ def measure(sizes: Namespace) -> list[Comparison]:
             for messages in (sizes.messages, max(1, sizes.messages // _TIMES))
         )
         peaks = measure_all(processes(Services(replies, many, few), sizes), sizes.rounds)
-    return compare_sizes(add_growth(peaks), sizes)
+    peaks = add_growth(peaks)
+    return compare_uses(peaks, sizes) + compare_growth(peaks, sizes)
 
 
 BENCHMARK: Final = Benchmark(

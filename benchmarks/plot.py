@@ -54,9 +54,7 @@ def _draw_rows(axes: Axes, rows: Sequence[Comparison]) -> None:
     axes.xaxis.set_minor_locator(NullLocator())
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     axes.tick_params(axis="y", length=0)
-    axes.set_xlabel(
-        "chatrest ÷ the other; | is a goal on the ratio: green met, red not met, grey without one"
-    )
+    axes.set_xlabel("chatrest ÷ the other. Green: goal met; red: not met; grey: no goal; black: the goal")
     axes.grid(visible=True, axis="x", linewidth=0.3)
     axes.set_axisbelow(True)
     for side in ("top", "right", "left"):

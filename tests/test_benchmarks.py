@@ -286,6 +286,14 @@ def test_every_use_is_compared_and_every_process_runs_in_every_round(replies: Ap
     assert {tuple(values) for values in peaks.values()} == {(7.0, 7.0)}
 
 
+def test_the_comparisons_of_memory_name_measured_processes(replies: App) -> None:
+    sizes = Namespace(messages=10, walk_messages=10, items=10, at_once=1, apps=1)
+    contestants = memory.processes(memory.Services(replies, replies, replies), sizes)
+    peaks = memory.add_growth({name: [9.0 if name.endswith(memory.TENTH) else 10.0] for name in contestants})
+    growth = memory.compare_growth(peaks, sizes)
+    assert [row.is_met for row in growth] == [False] * 4 + [True]
+
+
 def test_what_a_use_adds_is_above_the_idle_process_of_its_kind() -> None:
     peaks = {
         "idle": [10.0, 20.0],

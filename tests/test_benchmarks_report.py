@@ -4,6 +4,7 @@ import getpass
 import platform
 import re
 import subprocess
+from argparse import Namespace
 from datetime import date
 from html import unescape
 from importlib import import_module
@@ -16,7 +17,7 @@ import pytest
 pytest.importorskip("httpx")
 pytest.importorskip("matplotlib")
 
-from benchmarks import __main__ as command, plot, registry, report
+from benchmarks import __main__ as command, measure, plot, registry, report
 from benchmarks.comparison import Comparison, Goal, cells
 from benchmarks.report import BEGIN, END, Report
 
@@ -92,6 +93,41 @@ def test_the_cells_of_a_comparison() -> None:
     assert cells(WALK) == ("a walk", "by hand", "µs", "1.2", "1", "1.20", "≤ 1.1", "NO")
     assert cells(CALL)[3:] == ("90", "70", "1.30 (+20.0)", "difference ≤ 25", "yes")
     assert cells(msgspec.structs.replace(DECODE, ours=123456.7))[3] == "123,457"
+
+
+# ── a benchmark as a value ──
+
+
+def test_a_benchmark_measures_in_full_in_short_or_in_given_sizes(capsys: pytest.CaptureFixture[str]) -> None:
+    measured: list[tuple[int, int]] = []
+
+    def measure_sizes(sizes: Namespace) -> list[Comparison]:
+        measured.append((sizes.rounds, sizes.at_once))
+        return [WALK]
+
+    sizes = {"rounds": measure.Size("rounds", 9, 3), "at_once": measure.Size("calls at once", 100, 10)}
+    benchmark = measure.Benchmark(
+        "Calls, {at_once} at once", "{rounds} rounds", sizes, ["msgspec"], measure_sizes
+    )
+    assert benchmark.compare(True) == benchmark.compare(False) == [WALK]
+    benchmark.main(["--short", "--at-once=7"])
+    assert measured == [(3, 10), (9, 100), (3, 7)]
+    output = capsys.readouterr().out
+    assert output.startswith("Calls, 7 at once\n")
+    assert "\n3 rounds\n" in output
+    assert output.splitlines()[-1].split() == [
+        "a",
+        "walk",
+        "by",
+        "hand",
+        "µs",
+        "1.2",
+        "1",
+        "1.20",
+        "≤",
+        "1.1",
+        "NO",
+    ]
 
 
 # ── the registry ──
