@@ -170,7 +170,7 @@ BENCHMARK: Final = Benchmark(
     "A page for each of {users} users, {at_once} at once",
     "CPU time of the client per user, medians of {rounds} rounds",
     {
-        "rounds": Size("counted rounds", 5, 3),
+        "rounds": Size("counted rounds", 5, 5),
         "users": Size("users, a page each", 10_000, 10_000),
         "at_once": Size("users at once", 1000, 1000),
         "hanging": Size("users of three apps, one of which hangs", 5000, 5000),
