@@ -1,0 +1,27 @@
+"""The time that a web request has, for all calls to the chat service that it makes."""
+
+import time
+from collections.abc import Callable
+from typing import final
+
+from chatrest import AsyncSession, DeadlineExceededError
+
+
+@final
+class RequestDeadline:
+    """A time by which a web request is answered. `seconds` count from now, on `clock`."""
+
+    def __init__(self, seconds: float, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._end = clock() + seconds
+
+    def view(self, chat: AsyncSession, share: float = 1.0) -> AsyncSession:
+        """Return a view of `chat` for the next call, which may take `share` of the time that is left.
+
+        Make a view for each call: its deadline counts from the call's begin. Raises `DeadlineExceededError`
+        if no time is left.
+        """
+        left = self._end - self._clock()
+        if left <= 0:
+            raise DeadlineExceededError("the web request has no time left for another call", reason="wait")
+        return chat.with_options(deadline=left * share)
