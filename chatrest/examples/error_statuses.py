@@ -1,18 +1,22 @@
-"""The HTTP status that a web backend answers for each error of chatrest; both backends of the examples use it.
+"""The HTTP statuses by which a web backend answers the errors of chatrest, for both backends of the examples.
 
-| status | errors | reason |
-|---|---|---|
-| 400 | `RequestInvalidError`, `BadRequestError`, `CursorError` for a token | what the browser sent is wrong |
-| 403, 404, 409 | `PermissionDeniedError`, `NotFoundError`, `ConflictError` | as the service says |
-| 500 | `AuthenticationError` | the backend's key is wrong; a 401 would sign the user out |
-| 502 | `ServerError`, every other `ApiError`, `ReplyUnreadableError`, `FanOutError`, `CursorError` of a list | the \
-service failed |
-| 503 | `RateLimitError`, `ConnectError` | the app's limit, which all users share: a 429 would blame this one |
-| 504 | `DeadlineExceededError`, `RequestTimeoutError` | no answer in time |
-| 504 | `OutcomeUnknownError` | the change may have been made; a code of its own, and no `Retry-After` |
+| status | errors                                             | reason                                       |
+|--------|----------------------------------------------------|----------------------------------------------|
+| 400    | `RequestInvalidError`, `BadRequestError`           | what the browser sent is wrong               |
+| 400    | `CursorError` of a token                           | damaged, of another list, or not signed here |
+| 403    | `PermissionDeniedError`                            | as the service says                          |
+| 404    | `NotFoundError`                                    | as the service says                          |
+| 409    | `ConflictError`                                    | as the service says                          |
+| 500    | `AuthenticationError`                              | the key; a 401 would sign the user out       |
+| 502    | `ServerError`, any other `ApiError`, `FanOutError` | the service failed                           |
+| 502    | `ReplyUnreadableError`, `CursorError` of a list    | the service failed                           |
+| 503    | `RateLimitError`, `ConnectError`                   | all share the limit; a 429 would blame one   |
+| 504    | `DeadlineExceededError`, `RequestTimeoutError`     | no answer in time                            |
+| 504    | `OutcomeUnknownError`                              | may be made already; never a `Retry-After`   |
 
-`Retry-After` is passed on where the error has a time. The browser gets a code and a text of this file, never
-the error's own text: that names operations, statuses and arguments, and belongs into the log.
+An exceeded deadline counts as the rate limit if that was the reason. `Retry-After` is passed on where the
+error has a time. The browser gets a code and a text of this file, never the error's own text: that names
+operations, statuses and arguments, and belongs into the log.
 """
 
 from math import ceil
