@@ -14,6 +14,7 @@ the backend logs. In a program of your own, give `make_app` your session and you
 import asyncio
 import logging
 import sys
+import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from secrets import token_bytes
@@ -49,6 +50,8 @@ SECONDS: Final = 3.0
 """The time that a request has for all its calls."""
 PAGE: Final = 20
 """Messages a page."""
+REPEATED_WITHIN: Final = 3600.0
+"""Seconds for which a browser may repeat a message: older ones are not searched."""
 FindUser: TypeAlias = Callable[[str], str | None]
 """Gives the uid of a login, None for a login that is not valid."""
 
@@ -160,7 +163,8 @@ async def send_message(peer: str, new: NewText, chat: RequestChat) -> ChatMessag
 
 async def find_message(peer: str, muid: str, chat: Chat) -> Message | None:
     """Return the user's message with this muid, or None if it did not arrive."""
-    return await chat.as_user().messages.find_sent(muid, receiver=peer, pauses=(0.2,))
+    since = time.time() - REPEATED_WITHIN
+    return await chat.as_user().messages.find_sent(muid, receiver=peer, since=since, pauses=(0.2,))
 
 
 @router.post("/chat-token")

@@ -1,7 +1,6 @@
 """The time that a web request has, for all calls to the chat service that it makes."""
 
-import time
-from collections.abc import Callable
+import asyncio
 from typing import final
 
 from chatrest import AsyncSession, DeadlineExceededError
@@ -9,11 +8,11 @@ from chatrest import AsyncSession, DeadlineExceededError
 
 @final
 class RequestDeadline:
-    """A time by which a web request is answered. `seconds` count from now, on `clock`."""
+    """The time by which a web request is answered: `seconds` from now, by the clock of the event loop."""
 
-    def __init__(self, seconds: float, clock: Callable[[], float] = time.monotonic) -> None:
-        self._clock = clock
-        self._end = clock() + seconds
+    def __init__(self, seconds: float) -> None:
+        self._clock = asyncio.get_running_loop().time
+        self._end = self._clock() + seconds
 
     def view(self, chat: AsyncSession, share: float = 1.0) -> AsyncSession:
         """Return a view of `chat` for the next call, which may take `share` of the time that is left.
