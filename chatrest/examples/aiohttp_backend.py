@@ -117,7 +117,7 @@ async def show_errors(request: web.Request, handler: Handler) -> web.StreamRespo
     try:
         return await handler(request)
     except ChatRestError as error:
-        LOGGER.warning("%s %r: %s", request.method, request.path, error)  # a path may hold a line break
+        LOGGER.warning("%s %r: %s", request.method, request.path, error)  # a path may hold any character
         answer = answer_error(error)
         return web.json_response(answer.body, status=answer.status, headers=answer.headers)
 

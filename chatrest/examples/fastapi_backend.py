@@ -94,7 +94,7 @@ class NewText(BaseModel):
     muid: str = Field(pattern="^[0-9a-zA-Z-]{16,64}$")
     """The id that the browser gives the message: `crypto.randomUUID()`."""
     repeated: bool = False
-    """True if the browser sends this message once more, as it does not know if it arrived."""
+    """True if the message may have arrived: an answer was `outcome_unknown`, or none came."""
 
 
 # ── a request: its user, and its time ──
@@ -197,7 +197,7 @@ def make_app(open_chat: Callable[[], AsyncSession], find_user: FindUser) -> Fast
 async def show_error(request: Request, error: Exception) -> Response:
     """Answer an error of chatrest with its status. Its text, which has no key in it, goes to the log."""
     assert isinstance(error, ChatRestError)
-    LOGGER.warning("%s %r: %s", request.method, request.url.path, error)  # a path may hold a line break
+    LOGGER.warning("%s %r: %s", request.method, request.url.path, error)  # a path may hold any character
     answer = answer_error(error)
     return JSONResponse(answer.body, answer.status, answer.headers)
 

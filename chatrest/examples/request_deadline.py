@@ -17,8 +17,8 @@ class RequestDeadline:
     def view(self, chat: AsyncSession, share: float = 1.0) -> AsyncSession:
         """Return a view of `chat` for the next call, which may take `share` of the time that is left.
 
-        Make a view for each call: its deadline counts from the call's begin. Raises `DeadlineExceededError`
-        if no time is left.
+        Make a view for each call: its deadline counts from the call's begin. For a walk it counts for each
+        page. Raises `DeadlineExceededError` if no time is left.
         """
         left = self._end - self._clock()
         if left <= 0:

@@ -12,12 +12,13 @@ from aiohttp import web
 from benchmarks.virtual_time import run
 from chatrest import AsyncSession, MessageQuery, Outcome, RequestInvalidError, RetryPolicy
 from chatrest.emulator import Emulator
-from chatrest.emulator.weather import First, HalfOpen, Latency, Status, TooManyRequests
+from chatrest.emulator.weather import Drip, First, HalfOpen, Latency, Status, TooManyRequests
 from chatrest.examples import aiohttp_backend
 from chatrest.examples.aiohttp_backend import (
     AT_ONCE,
     LOGIN,
     MOST_USERS,
+    PAGE,
     REQUEST_SECONDS,
     make_app,
     show_counts,
@@ -67,7 +68,9 @@ async def backend() -> AsyncIterator[Backend]:
 
 
 async def test_unread_messages_are_counted_for_each_user(backend: Backend) -> None:
+    backend.emulator.weather.add(Drip(pause=0.0, size=1, when=First()))  # so that the first user comes last
     status, answer = await backend.get(f"/unread?{LIST}&uid=user-01&uid=nobody")
+    assert len(backend.emulator.requests) == len(USERS) + 1  # a user that is named twice is counted once
     unread = MessageQuery(unread=True)
     expected = {
         uid: sum(each.count for each in await backend.session.messages.counts(unread, on_behalf_of=uid))
@@ -100,6 +103,15 @@ async def test_an_error_of_every_user_is_the_status(
         assert ("Retry-After" in answer.headers) == (status == 503)
 
 
+async def test_a_line_break_in_a_path_makes_no_line_of_the_log(
+    backend: Backend, caplog: pytest.LogCaptureFixture
+) -> None:
+    status, _ = await backend.get("/users/x%0Aforged/messages")
+    assert status == 400
+    assert "forged" in caplog.text
+    assert "\nforged" not in caplog.text
+
+
 def test_a_mistake_of_a_worker_is_no_failure_of_its_user() -> None:
     counted = Outcome("user-01", 3, None, 0.1)
     with pytest.raises(KeyError):
@@ -115,15 +127,16 @@ async def test_nobody_is_served_without_a_login(backend: Backend) -> None:
 
 
 async def test_a_team_pages_through_a_users_messages(backend: Backend) -> None:
+    walk = backend.session.messages.list_user("user-01")
+    expected = sorted([message.id async for message in walk], key=int, reverse=True)
     ids, query = [], ""
-    while query is not None:
+    for _ in range(len(expected) // PAGE + 1):
         _, page = await backend.get(f"/users/user-01/messages{query}")
         ids += [message["id"] for message in page["messages"]]
-        query = f"?cursor={page['next']}" if page["next"] else None
-    walk = backend.session.messages.list_user("user-01")
-    assert ids == sorted([message.id async for message in walk], key=int, reverse=True)
-    _, first = await backend.get("/users/user-01/messages")
-    status, answer = await backend.get(f"/users/user-02/messages?cursor={first['next']}")
+        first, query = query or f"?cursor={page['next']}", f"?cursor={page['next']}"
+    assert ids == expected
+    assert page["next"] is None
+    status, answer = await backend.get(f"/users/user-02/messages{first}")
     assert (status, answer["error"]) == (400, "cursor_refused")
 
 
