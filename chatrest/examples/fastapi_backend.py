@@ -9,6 +9,8 @@ the backend logs. In a program of your own, give `make_app` your session and you
         return AsyncSession(App.from_env(), cursor_key=os.environb[b"CURSOR_KEY"])
 
     app = make_app(open_chat, find_user)  # find_user: from a login to a uid, or None
+
+and serve `app` with an ASGI server such as uvicorn.
 """
 
 import asyncio
@@ -46,7 +48,7 @@ from chatrest.examples.error_statuses import answer_error
 from chatrest.examples.request_deadline import RequestDeadline
 
 LOGGER: Final = logging.getLogger(__name__)
-SECONDS: Final = 3.0
+REQUEST_SECONDS: Final = 3.0
 """The time that a request has for all its calls."""
 PAGE: Final = 20
 """Messages a page."""
@@ -107,7 +109,7 @@ class Chat:
     def __init__(self, session: AsyncSession, uid: str) -> None:
         self.uid = uid
         self._session = session
-        self._deadline = RequestDeadline(SECONDS)
+        self._deadline = RequestDeadline(REQUEST_SECONDS)
 
     def as_app(self) -> AsyncSession:
         """Return a view for the next call, which the app makes."""

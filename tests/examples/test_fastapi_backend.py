@@ -17,7 +17,7 @@ from chatrest import AsyncSession, Cursor, RetryPolicy
 from chatrest.emulator import Emulator
 from chatrest.emulator.weather import Fault, First, HalfOpen, Reset, Status, TooManyRequests
 from chatrest.examples import fastapi_backend
-from chatrest.examples.fastapi_backend import CONVERSATION, LOGINS, PAGE, SECONDS, make_app
+from chatrest.examples.fastapi_backend import CONVERSATION, LOGINS, PAGE, REQUEST_SECONDS, make_app
 from tests.faulty import no_wait
 
 NEW = {"text": "hello", "muid": "0123456789abcdef"}
@@ -190,12 +190,12 @@ def test_a_service_that_hangs_costs_no_more_than_the_requests_time() -> None:
             hangs = HalfOpen(processed=True, route="messages.send", when=First())
             backend.emulator.weather.add(hangs)
             sent = await backend.browser.post(CONVERSATION, json=NEW)
-            assert (sent.status_code, now()) == (201, pytest.approx(SECONDS / 2))
+            assert (sent.status_code, now()) == (201, pytest.approx(REQUEST_SECONDS / 2))
             assert backend.sent() == ["user-01: hello"]
             backend.emulator.weather.add(HalfOpen(route="messages.list_user"))
             began = now()
             read = await backend.browser.get(CONVERSATION)
-            assert (read.status_code, now() - began) == (504, pytest.approx(SECONDS))
+            assert (read.status_code, now() - began) == (504, pytest.approx(REQUEST_SECONDS))
             backend.emulator.weather.release()
 
     run(main())
