@@ -23,6 +23,7 @@ from ..errors import ChatRestError, RequestInvalidError
 from . import streams
 from .call import call
 from .cat import cat
+from .compact import compact
 from .completion import completion
 from .demo.command import demo
 from .emulator import emulator
@@ -180,6 +181,7 @@ for _command in (
     apps,
     call,
     verify,
+    compact,
     cat,
     completion,
 ):

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import Literal, Self, TypeAlias, final
+from typing import Final, Literal, Self, TypeAlias, final
 
 from msgspec import Struct
 
@@ -26,7 +26,7 @@ from .file_names import DATABASE
 from .id_set import IdSet
 from .journal import DeletedId, Journal
 from .message_ids import PageIds, ids_of, key_of, number
-from .opening import begin_generation, check_folder, claim_folder
+from .opening import begin_generation, check_folder, claim_folder, keep_newer_files
 from .ownership import Source
 from .plan import Plan
 from .plan_difference import growth_fault
@@ -76,6 +76,10 @@ class CommitStats(Struct):
     changed: int = 0
 
 
+MANY_SMALL_FILES: Final = 8
+"""Small files of one partition that the end of a run merges."""
+
+
 @final
 class Archive:
     """The folder of an export, open for writing; used with `with`.
@@ -109,12 +113,15 @@ class Archive:
         self.journal: Journal = Journal(folder / journals.NAME, begin)
         self._files = OpenFiles(self.disk)
         try:
-            begin_generation(self.journal, check_folder(folder, self.journal))
+            manifest = check_folder(folder, self.journal)
+            begin_generation(self.journal, manifest)
             if plan is not None and not self.journal.sources():  # nothing was asked for yet
                 self._begin_anew(plan)
             stored, self.plan = agreed(folder, {name: self.journal[name] for name in begin}, plan, app_id)
             self._grow(stored)
-            self.sink: Sink = sink_of(self.plan, Workspace(folder, self.journal, self.disk, self._files))
+            workspace = Workspace(folder, self.journal, self.disk, self._files)
+            keep_newer_files(workspace, manifest)
+            self.sink: Sink = sink_of(self.plan, workspace)
             self._recover()
         except BaseException:
             self._files.close()
@@ -149,8 +156,7 @@ class Archive:
         """
         stats = CommitStats()
         with self._guarded():
-            self.before_change()
-            self.before_change = lambda: None
+            self._begin_change()
         with self._guarded():
             with self.journal.transaction():
                 for page in pages:
@@ -228,10 +234,23 @@ class Archive:
                 self.journal.forget_changed()  # what is left of it is not on disk any more
                 self.journal.merge_seen()
             self.sink.finish()
+            self.sink.compact(MANY_SMALL_FILES, self._begin_change)
             self._files.sync()
             self._check_sizes()
             self.journal.check_in_place()
             return amended
+
+    def compact(self) -> int:
+        """Merge the small files of each partition; return how many are gone."""
+        with self._guarded():
+            gone = self.sink.compact(2, self._begin_change)
+            self._check_sizes()
+            return gone
+
+    def _begin_change(self) -> None:
+        """Call `before_change`, once."""
+        self.before_change()
+        self.before_change = lambda: None
 
     def forget_index(self) -> None:
         """Let go of what `prepare` learnt."""
@@ -285,8 +304,8 @@ class Archive:
 
     def _add(self, number: int, source: Source, rows: list[Row], ids: PageIds) -> int:
         """Write the rows that are not in the export yet; return how many."""
-        rows = self._unwritten(rows, ids)
-        return self.sink.add(number, source, rows) if rows else 0
+        new = self._unwritten(rows, ids)
+        return self.sink.add(number, source, new, ids if new is rows else None) if new else 0
 
     def _unwritten(self, rows: list[Row], ids: PageIds) -> list[Row]:
         """Return the rows that are not in the export yet, each once, and note them as written."""

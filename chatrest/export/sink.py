@@ -5,7 +5,7 @@ which they count; `maintain`. What was added and not committed never happened: `
 is opened again, `recover`.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from importlib.util import find_spec
 from typing import Protocol
 
@@ -13,6 +13,7 @@ from ..core.rows import Row
 from ..errors import RequestInvalidError
 from .formats.compression import compression
 from .id_set import IdSet
+from .message_ids import PageIds
 from .ownership import Source
 from .plan import Plan
 from .workspace import LAST, StoredRow, Workspace
@@ -36,10 +37,11 @@ class Sink(Protocol):
     def written_ids(self) -> IdSet:
         """Return the ids that are on disk, those that are no numbers excepted."""
 
-    def add(self, number: int, source: Source, rows: list[Row]) -> int:
+    def add(self, number: int, source: Source, rows: list[Row], ids: PageIds | None = None) -> int:
         """Take rows that the source of this number writes; return how many of them are new.
 
-        Called inside of a transaction.
+        `ids` are those of the rows, where they are known: they are not computed twice then. Called inside of
+        a transaction.
         """
 
     def flush(self) -> None:
@@ -64,10 +66,11 @@ class Sink(Protocol):
         Returns how many. Survives a crash at any point. Called outside of a transaction.
         """
 
-    def compact(self, least: int) -> int:
+    def compact(self, least: int, begin: Callable[[], None]) -> int:
         """Merge the small files of each partition that has at least `least` of them (2 where it is lower).
 
-        Returns how many files are gone. Survives a crash at any point. Called outside of a transaction.
+        `begin` is called before the first change. Returns how many files are gone. Survives a crash at any
+        point. Called outside of a transaction.
         """
 
     def maintain(self) -> None:

@@ -4,14 +4,14 @@ A message that has changed takes the place of its older version: the file is rew
 older version goes to the history. Small files of one partition are merged in the same way.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Final, final
 
 from ...core.rows import Row
 from ..file_names import STEM, partition_folder, partition_rows
 from ..id_set import IdSet
 from ..journal import Block, DataFile
-from ..message_ids import ids_of
+from ..message_ids import PageIds, ids_of
 from ..ownership import Source
 from ..plan import Plan
 from ..workspace import LAST, StoredRow, Workspace
@@ -48,10 +48,16 @@ class NdjsonSink:
         """Return the ids of all blocks."""
         return self._workspace.journal.ids_in_blocks()
 
-    def add(self, number: int, source: Source, rows: list[Row]) -> int:
+    def add(self, number: int, source: Source, rows: list[Row], ids: PageIds | None = None) -> int:
         """Take rows; return how many: all of them are new."""
         for key, part in partition_rows(self._partition, source, rows).items():
-            self._files.add(key, f"{partition_folder(self._partition, key)}/{STEM}", number, part)
+            self._files.add(
+                key,
+                f"{partition_folder(self._partition, key)}/{STEM}",
+                number,
+                part,
+                ids if part is rows else None,
+            )
         return len(rows)
 
     def flush(self) -> None:
@@ -83,10 +89,12 @@ class NdjsonSink:
             return 0
         return sum(self._updated(file) for file in self._workspace.journal.files("part"))
 
-    def compact(self, least: int) -> int:
+    def compact(self, least: int, begin: Callable[[], None]) -> int:
         """Merge the small files of each partition that has at least so many; return how many are gone."""
         self.maintain()
         groups = list(small_groups(self._workspace.journal.files("part"), self._largest, least))
+        if groups:
+            begin()
         for group in groups:
             self._rewritten(group, frozenset())
         return sum(map(len, groups)) - len(groups)

@@ -6,7 +6,7 @@ at the end of a run, it becomes a Parquet file and is removed, one after the oth
 than one of them takes. What has changed takes its place after that, and so in Parquet files only.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Final, final
 
 from ...core.rows import Row
@@ -14,6 +14,7 @@ from ...errors import RequestInvalidError
 from ..file_names import SPOOL, STEM, partition_folder, partition_rows
 from ..id_set import IdSet
 from ..journal import DataFile
+from ..message_ids import PageIds
 from ..ownership import Source
 from ..plan import Plan
 from ..workspace import LAST, StoredRow, Workspace
@@ -23,7 +24,7 @@ from .history import History
 from .recovery import recover_blocks, recover_whole
 
 LARGEST: Final = 1 << 26
-"""Bytes of a spool from which on the next one is begun. The Parquet file that it becomes has about as many."""
+"""Bytes of a spool from which on the next one is begun. Its Parquet file has about as many."""
 
 
 @final
@@ -64,10 +65,10 @@ class ParquetSink:
         """Return the ids of all blocks."""
         return self._workspace.journal.ids_in_blocks()
 
-    def add(self, number: int, source: Source, rows: list[Row]) -> int:
+    def add(self, number: int, source: Source, rows: list[Row], ids: PageIds | None = None) -> int:
         """Take rows; return how many: all of them are new."""
         for key, part in partition_rows(self._partition, source, rows).items():
-            self._lines.add(key, self._spool_stem(key), number, part)
+            self._lines.add(key, self._spool_stem(key), number, part, ids if part is rows else None)
         return len(rows)
 
     def flush(self) -> None:
@@ -98,10 +99,12 @@ class ParquetSink:
         sweep_spool(self._workspace)
         return count
 
-    def compact(self, least: int) -> int:
+    def compact(self, least: int, begin: Callable[[], None]) -> int:
         """Merge the small files of each partition that has at least so many; return how many are gone."""
         self.finish()
         groups = list(small_groups(self._workspace.journal.files("part"), self._largest, least))
+        if groups:
+            begin()
         for group in groups:
             self._parts.merge(group)
         sweep_spool(self._workspace)
