@@ -138,7 +138,8 @@ class AttachmentRun:
             self._place.disk.remove(path)
         for stored in self._journal.stored():
             path = self._folder / stored.file
-            if not path.is_file() or path.stat().st_size != stored.bytes:
+            is_named_so = path.name.partition(".")[0] == stored.sha256
+            if not is_named_so or not path.is_file() or path.stat().st_size != stored.bytes:
                 self._journal.reset(stored.number)
 
     async def _add_links(self, sink: Sink, *, is_settled: bool) -> None:

@@ -81,10 +81,10 @@ class TableLists:
     async def _read_each(self, table: Table, parents: list[str], take: Take) -> list[Failure]:
         """Read the list of each group or user."""
 
-        async def read(parent: str) -> None:
-            await self._read_one(table, parent, take)
+        async def read(parent: str) -> bool:
+            return await self._read_one(table, parent, take)
 
-        failures: list[Failure] = []
+        failures, is_any_there = list[Failure](), not parents
         fan_out = self._session.fan_out(parents, read, concurrency=CONCURRENCY, stop_after=MOST_FAILURES)
         try:
             async with fan_out as outcomes:
@@ -95,13 +95,16 @@ class TableLists:
                         failures.append(Failure(_source(table, outcome.item), str(outcome.error)))
                     elif outcome.error is not None:
                         raise outcome.error
+                    is_any_there = is_any_there or outcome.value is not False
         except FanOutError:
             rest = f"the rest was not read after {len(failures)} failures"
             failures.append(Failure(table, rest))
+        if not is_any_there:  # they cannot all have been removed a moment ago
+            failures.append(Failure(table, f"the service has none of {len(parents):,} lists (404)"))
         return failures
 
-    async def _read_one(self, table: Table, parent: str, take: Take) -> None:
-        """Read the list of one group or user; one that does not exist any more has nothing."""
+    async def _read_one(self, table: Table, parent: str, take: Take) -> bool:
+        """Read the list of one group or user; False where it does not exist any more, and so has nothing."""
         walk: Walk[Any]
         if table == "members":
             name, walk = "guid", self._members.list(parent)
@@ -114,7 +117,8 @@ class TableLists:
                 raws = [with_member(raw, name, parent) for raw in _raws(page)]
                 await take(_new_records(table, raws, keys))
         except NotFoundError:
-            return
+            return False
+        return True
 
 
 def _raws(page: Any) -> list[bytes]:
