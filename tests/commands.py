@@ -19,7 +19,7 @@ PATIENCE = 20.0
 
 def ids_of(out: Path) -> list[int]:
     """Return the sorted ids of all messages in a folder, with duplicates."""
-    lines = [line for path in out.glob("*.ndjson") for line in path.read_bytes().splitlines()]
+    lines = [line for path in out.rglob("*.ndjson") for line in path.read_bytes().splitlines()]
     return sorted(int(json.loads(line)["id"]) for line in lines)
 
 

@@ -29,7 +29,7 @@ from .message_ids import PageIds, ids_of, key_of, number
 from .opening import begin_generation, check_folder, claim_folder
 from .ownership import Source
 from .plan import Plan
-from .plan_difference import difference
+from .plan_difference import growth_fault
 from .sink import Sink, check_installed, sink_of
 from .stored_index import StoredIndex
 from .workspace import Workspace
@@ -111,7 +111,8 @@ class Archive:
             begin_generation(self.journal, check_folder(folder, self.journal))
             if plan is not None and not self.journal.sources():  # nothing was asked for yet
                 self._begin_anew(plan)
-            self.plan: Plan = agreed(folder, {name: self.journal[name] for name in begin}, plan, app_id)
+            stored = agreed(folder, {name: self.journal[name] for name in begin}, plan, app_id)
+            self.plan: Plan = self._grow(stored, plan or stored)
             self.sink: Sink = sink_of(self.plan, Workspace(folder, self.journal, self.disk, self._files))
             self._recover()
         except BaseException:
@@ -343,6 +344,15 @@ class Archive:
             self.disk.remove(self.folder / DATABASE)
         self.journal["plan"] = plan.encoded().decode()
 
+    def _grow(self, stored: Plan, plan: Plan) -> Plan:
+        """Note a plan with other sources, or a wider window, as the folder's own; return it."""
+        if plan != stored:
+            with self.journal.transaction():
+                self.journal["plan"] = plan.encoded().decode()
+                if plan.window != stored.window:
+                    self.journal.forget_coverage()  # of what is read again, what is on disk is known
+        return plan
+
     def _recover(self) -> None:
         """Bring disk and journal together: what is not on disk is not written, and so it is missing."""
         try:
@@ -378,7 +388,8 @@ def _numbers(deleted: Iterable[DeletedId]) -> Iterator[int]:
 def agreed(folder: Path, kept: Mapping[str, str | None], plan: Plan | None, app_id: str) -> Plan:
     """Return the folder's plan, from its journal's meta.
 
-    Raises `RequestInvalidError` where the given plan differs, or the app is another one.
+    Raises `RequestInvalidError` where the export cannot be continued by the given plan, or the app is another
+    one.
     """
     app, encoded = kept.get("app"), kept.get("plan")
     if app is None or encoded is None:
@@ -386,10 +397,11 @@ def agreed(folder: Path, kept: Mapping[str, str | None], plan: Plan | None, app_
     if app != app_id:
         raise RequestInvalidError(f"{folder} holds an export of the app {app!r}, and not of {app_id!r}")
     stored = Plan.parse(encoded)
-    if plan is not None and plan != stored:
-        theirs, ours = difference(stored, plan)
+    old, new = growth_fault(stored, plan) if plan is not None else ("", "")
+    if old:
         raise RequestInvalidError(
-            f"folder '{folder}' was exported with {theirs}, and this plan has {ours}: allowed is the same "
-            "plan, no plan at all to go on with the folder's own, or another folder"
+            f"folder '{folder}' was exported with {old}, and this plan has {new}: allowed are other "
+            "sources and a wider window, but the same format and filters; no plan at all continues with the "
+            "folder's own; or export into another folder"
         )
     return stored

@@ -33,6 +33,26 @@ def difference(plan: Plan, other: Plan) -> tuple[str, str]:
     return _joined(mine, names), _joined(others, names)
 
 
+def growth_fault(stored: Plan, plan: Plan) -> tuple[str, str]:
+    """Return the settings for which an export by `stored` cannot be continued by `plan`, in the words of both.
+
+    Two empty texts where it can. Sources may differ, and the window may become wider; format, compression,
+    partition and filters stay as they are.
+    """
+    sources = {
+        name: getattr(stored, name) for name in ("users", "pairs", "groups", "all_users", "everything")
+    }
+    window = dict(zip(("since", "until"), stored.window, strict=True)) if is_within(stored, plan) else {}
+    return difference(stored, structs.replace(plan, **sources, **window))
+
+
+def is_within(stored: Plan, plan: Plan) -> bool:
+    """Whether the window of `plan` has all times of the window of `stored`."""
+    (since, until), (new_since, new_until) = stored.window, plan.window
+    begins = new_since is None or (since is not None and new_since <= since)
+    return begins and (new_until is None or (until is not None and new_until >= until))
+
+
 def timestamp_words(timestamp: int) -> str:
     """Return a timestamp as a date where it is the first or last second of one (UTC), else as a moment."""
     try:

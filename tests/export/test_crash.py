@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from chatrest.export import Plan, backlog, export
-from chatrest.export.formats.block_files import BlockFiles
+from chatrest.export.formats.ndjson import NdjsonSink
 from chatrest.export.manifest import NAME as MANIFEST
 from tests.dying import Fate, ForgetfulFate, ProcessDeath, dies
 from tests.exporting import (
@@ -135,7 +135,7 @@ async def test_a_loss_of_power_at_any_instant(tmp_path: Path, monkeypatch: pytes
 async def test_a_death_while_files_are_full_and_the_next_are_begun(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(BlockFiles.__init__.__kwdefaults__, "largest", 2000)
+    monkeypatch.setitem(NdjsonSink.__init__.__kwdefaults__, "largest", 2000)
     monkeypatch.setattr(backlog, "MOST", 1)
     async with served(75) as service:
         expected = service.expected()

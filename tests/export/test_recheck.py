@@ -61,7 +61,7 @@ async def test_edited_messages_take_their_places_and_their_older_versions_are_ke
         assert_whole(tmp_path / "out", service.expected())
         assert sorted(history_of(tmp_path / "out")) == sorted(older)
         assert set(order) == {path.name for path in files_of(tmp_path / "out")}
-        [history] = [entry for entry in manifest_of(tmp_path / "out").parts if entry.role == "history"]
+        [history] = [entry for entry in manifest_of(tmp_path / "out").files if entry.role == "history"]
         assert history.messages == 4
 
 
@@ -106,11 +106,11 @@ async def test_a_recheck_with_nothing_new_writes_nothing(tmp_path: Path) -> None
 async def test_only_the_file_of_an_edited_message_is_made_anew(tmp_path: Path) -> None:
     async with served(150) as service:
         await export(service.session, tmp_path / "out", Plan(groups=GROUPS, users=USERS))
-        before = {path.name: path.stat().st_ino for path in files_of(tmp_path / "out")}
+        before = {str(path.parent.name): path.stat().st_ino for path in files_of(tmp_path / "out")}
         edit(service.store, service.store.ids(group="oak")[4], "edited")
         await export(service.session, tmp_path / "out", recheck=ALL)
-        after = {path.name: path.stat().st_ino for path in files_of(tmp_path / "out")}
-        assert [name for name in before if before[name] != after[name]] == ["group-oak.ndjson"]
+        after = {str(path.parent.name): path.stat().st_ino for path in files_of(tmp_path / "out")}
+        assert [name for name in before if before[name] != after[name]] == ["source=group-oak"]
         assert_whole(tmp_path / "out", service.expected())
 
 
@@ -257,7 +257,10 @@ async def test_an_edit_that_was_noted_before_a_death_does_not_undo_a_newer_one(
             edit(service.store, 9, "second version")
             if await dies(service.session, Fate(out, at), None, monkeypatch, recheck=ALL) is not None:
                 break
-            for path in out.glob("messages.ndjson*"):  # one that waits to take its place, too
+            for path in [
+                *out.glob("messages/**/messages.ndjson*"),
+                *out.glob("spool/*"),
+            ]:  # one that waits to take its place, too
                 path.unlink()
             edit(service.store, 9, "third version")
             report = await export(service.session, out)

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from functools import cached_property
 from math import ceil
 from statistics import fmean, median
-from typing import NamedTuple, final
+from typing import Final, NamedTuple, final
 
 from ...core.intervals import LAST
 from ...core.paging import LARGEST_PAGE
@@ -24,6 +24,9 @@ from ..message_ids import key_of, number
 from ..ownership import OwnershipRules, Source
 from ..plan import Plan
 from .survey import COUNTED, Knowledge, Sample, Task
+
+_END: Final = 2
+"""Requests after the last page of a list, for its newest message, before its end is believed."""
 
 
 class Range(NamedTuple):
@@ -54,10 +57,10 @@ class Computation:
         sources: Sequence[Source],
         seen: IdSet,
         until: int,
-        app_total: int | None,
+        of_app: Sample | None,
     ) -> None:
         self.tasks, self.samples, self.sources = tasks, samples, len(sources)
-        self._seen, self._until, self._app_total = seen, until, app_total
+        self._seen, self._until, self._of_app = seen, until, of_app
         self._rules = OwnershipRules(sources)
 
     @cached_property
@@ -73,13 +76,10 @@ class Computation:
     @cached_property
     def messages(self) -> Range:
         """Messages to be read, from each source that holds them."""
-        least, likely = sum(sample.left for sample in self.samples), 0.0
-        for alike, count in self._kinds:
-            likely += fmean(sample.left for sample in alike) * count
-        written = self.written
-        if self._once and written.most is not None and len(self.samples) < len(self.tasks):
-            rechecked = likely - self._new
-            likely = min(likely, written.most / self._once + rechecked)
+        least = sum(sample.left for sample in self.samples)
+        likely = self._extrapolated
+        if self._unsampled and self._once:  # what the new ones are is better known
+            likely += self.written.likely / self._once - self._new
         return Range.of(least, likely, self._most)
 
     @cached_property
@@ -88,25 +88,34 @@ class Computation:
         new = [sample for sample in self.samples if sample.task.since is None]
         rows = [row for sample in new for row in sample.rows]
         keys = {key_of(row) for row in rows if (number(row.id) or 0) not in self._seen}
-        if len(self.samples) == len(self.tasks) and all(sample.known == COUNTED for sample in self.samples):
+        if not self._unsampled and all(sample.known == COUNTED for sample in self.samples):
             return Range(len(keys), len(keys), len(keys))
-        return Range.of(len(keys), self._new * self._once, self._most_written)
+        likely = self._new * self._once
+        if self._of_app is not None:
+            likely = self._of_app.likely - len(self._seen)
+        return Range.of(len(keys), likely, self._most_written)
 
     def requests(self, plan: Plan) -> Range:
-        """Requests of a run: pages, the end of each list, the newest message, and the users."""
-        least, likely, most = self.messages
-        besides = len(self.tasks) + self._besides(plan)
-        of_samples = sum(map(_pages, self.samples))
-        if len(self.samples) == len(self.tasks):
-            likely_pages = float(of_samples)
-        else:
-            likely_pages = self._pages * (likely / self._extrapolated if self._extrapolated else 1.0)
-        most_pages = None if most is None else ceil(most / self._page_rows) + len(self.tasks)
-        if least == most:
-            most_pages = of_samples
-        return Range.of(
-            of_samples + besides, likely_pages + besides, None if most_pages is None else most_pages + besides
-        )
+        """Requests of a run: pages, the proof of each list's end, the newest message, and the users.
+
+        Requests that are repeated are not among them.
+        """
+        besides, messages = self._besides(plan), self.messages
+        least = sum(map(_pages, self.samples)) + sum(map(self._least_end, self.samples)) + besides
+        likely = self._pages + sum(map(_most_end, self.samples)) + _END * len(self._unsampled) + besides
+        if messages.most is None:
+            return Range.of(least, likely, None)
+        more_pages = ceil((messages.most - messages.least) / self._page_rows) + len(self._unsampled)
+        most = sum(map(_pages, self.samples)) + more_pages + besides
+        most += sum(map(_most_end, self.samples)) + _END * len(self._unsampled)
+        if all(sample.known == COUNTED for sample in self.samples) and not self._unsampled:
+            most = least
+        return Range.of(least, likely, most)
+
+    def _least_end(self, sample: Sample) -> int:
+        """Return the requests that prove the end of a list at least: none if it has the newest message."""
+        is_certain = sample.known == COUNTED and sample.last_id < self._until
+        return _most_end(sample) if is_certain else int(sample.error is not None)
 
     def seconds(self, requests: int, workers: int, rate: float | None) -> float:
         """Return the time that so many requests take, of which all but those at the ends bring a page."""
@@ -146,17 +155,21 @@ class Computation:
 
     @property
     def _extrapolated(self) -> float:
-        return sum(fmean(sample.left for sample in alike) * count for alike, count in self._kinds)
+        return sum(fmean(sample.likely for sample in alike) * count for alike, count in self._kinds)
 
     @property
     def _pages(self) -> float:
-        return sum(fmean(map(_pages, alike)) * count for alike, count in self._kinds)
+        """Pages that bring the likely messages."""
+        pages = sum(
+            fmean(_pages(each, each.likely) for each in alike) * count for alike, count in self._kinds
+        )
+        return pages * self.messages.likely / self._extrapolated if self._extrapolated else pages
 
     @property
     def _new(self) -> float:
         """Messages to be read that are not only read again."""
         return sum(
-            fmean(sample.left for sample in alike) * count
+            fmean(sample.likely for sample in alike) * count
             for alike, count in self._kinds
             if alike[0].task.since is None
         )
@@ -185,11 +198,13 @@ class Computation:
     @property
     def _most_written(self) -> int | None:
         """The new messages at most: no more than ids, and no more than the app has."""
-        bounds = [self._most, self._app_total]
+        bounds = [self._most]
+        if self._of_app is not None and self._of_app.most is not None:
+            bounds.append(self._of_app.most)
         if self._until != LAST:
-            after = min(
-                (task.gaps[0].after for task in self.tasks if task.since is None), default=self._until
-            )
+            befores = [sample.before for sample in self.samples if sample.task.since is None]
+            befores += [task.gaps[0].after for task in self._unsampled if task.since is None]
+            after = min(befores, default=self._until)
             bounds.append(self._until - after - self._seen.count(after + 1, self._until))
         return min((bound for bound in bounds if bound is not None), default=None)
 
@@ -208,6 +223,11 @@ class Computation:
         return 1 + listing * (2 if self.tasks else 1)
 
 
-def _pages(sample: Sample) -> int:
-    """Return the requests that bring messages, in pages of the first one's size; one more shows the end."""
-    return ceil(sample.left / sample.page_rows) if sample.page_rows else 0
+def _most_end(sample: Sample) -> int:
+    return _END if sample.page_rows else 1
+
+
+def _pages(sample: Sample, left: float | None = None) -> int:
+    """Return the pages of so many messages, as large as the first one; an empty list is one page, too."""
+    left = sample.left if left is None else left
+    return max(1, ceil(left / sample.page_rows)) if sample.page_rows else 1

@@ -116,8 +116,8 @@ async def estimate(
     if recheck is not None:
         tasks += rechecks_of(before, sources, newest.sent_at if newest else int(time.time()), recheck)
     samples = await survey.samples(tasks)
-    total = await survey.app_total() if plan.all_users and len(samples) < len(tasks) else None
-    figures = Computation(tasks, samples, sources, before.seen or IdSet(), until, total)
+    of_app = await survey.of_app() if plan.all_users and len(samples) < len(tasks) else None
+    figures = Computation(tasks, samples, sources, before.seen or IdSet(), until, of_app)
     return _estimate(figures, plan, whole, workers, session, _sent(session) - sent)
 
 

@@ -90,14 +90,23 @@ class Sample(NamedTuple):
     """… how long a request for the one message behind it; 0 where there was none."""
     error: ChatRestError | None = None
 
+    first_id: int = 0
+    """The lowest id of the page, and …"""
     last_id: int = 0
-    """The highest id of the page: the messages behind it have higher ones."""
+    """… the highest: the messages behind it have higher ones."""
 
     @property
     def before(self) -> int:
         """An id up to which nothing is left: a list ascends from its first page on."""
-        numbers = [numbered for row in self.rows if (numbered := number(row.id)) is not None]
-        return max(self.task.gaps[0].after, min(numbers, default=1) - 1)
+        return max(self.task.gaps[0].after, self.first_id - 1)
+
+    @property
+    def likely(self) -> float:
+        """How many messages are left if an uncounted list goes on as densely as it begins."""
+        if self.known != AT_LEAST or not self.most or not self.page_rows:
+            return self.left
+        density = self.page_rows / max(self.page_rows, self.last_id - self.first_id + 1)
+        return self.left + density * (self.most - self.left)
 
     @property
     def most(self) -> int | None:
@@ -157,17 +166,15 @@ class Survey:
             running = [group.create_task(self._sample(task, free)) for task in chosen]
         return [each.result() for each in running]
 
-    async def app_total(self) -> int | None:
-        """Return how many messages the app's own list holds; None where the service does not tell.
+    async def of_app(self) -> Sample | None:
+        """Return a sample of the app's own list of messages; None where the service does not serve it.
 
         Two requests.
         """
-        gap = Gap(0, self._until)
         try:
-            sample = await self._first_page(Task(Source("everything"), (gap,)))
-        except ChatRestError:  # a service, or a key, without that list
+            return await self._first_page(Task(Source("everything"), (Gap(0, self._until),)))
+        except ChatRestError:
             return None
-        return None if sample.known == AT_LEAST else sample.left
 
     async def _sample(self, task: Task, free: asyncio.Semaphore) -> Sample:
         async with free:
@@ -197,9 +204,18 @@ class Survey:
         if behind and len(within) == len(page.items) and is_plausible(total, within, self._until):
             assert total is not None
             left, known = _part(total, task), REPORTED
-        last = max((number(row.id) or 0 for row in page.items), default=0)
+        ids = [numbered for row in page.items if (numbered := number(row.id)) is not None] or [0]
         return Sample(
-            task, left, known, rows, len(page.items), len(page.raw), seconds, look_seconds, last_id=last
+            task=task,
+            left=left,
+            known=known,
+            rows=rows,
+            page_rows=len(page.items),
+            bytes=len(page.raw),
+            seconds=seconds,
+            look_seconds=look_seconds,
+            first_id=min(ids),
+            last_id=max(ids),
         )
 
     def _walk(self, task: Task) -> Walk[Any]:

@@ -29,6 +29,7 @@ from ..journal.reader import JournalReader
 from ..journal.schema import NAME as JOURNAL, InUseError, UnreadableError
 from ..manifest import NAME as MANIFEST, FileEntry, Manifest, file_entries, parse
 from ..opening import check_links, relation_of
+from ..run_log import NAME as RUNS
 from .file_check import FileCheck
 from .journal_check import JournalCheck
 from .manifest_check import contradictions
@@ -221,7 +222,7 @@ class _Check:
 
     def _check_unknown(self, manifest: Manifest) -> None:
         """Look for files that look like an export's, and are not in the manifest."""
-        known = {entry.name for entry in manifest.files}
+        known = {RUNS, *(entry.name for entry in manifest.files)}
         for path in sorted([*self._folder.iterdir(), *(self._folder / MESSAGES).rglob("*")]):
             name = path.relative_to(self._folder).as_posix()
             if name in known or name.startswith(JOURNAL) or not path.is_file() or not path.stat().st_size:

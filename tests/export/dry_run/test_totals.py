@@ -24,9 +24,12 @@ async def dry_run(
         return await estimate(session, plan)
 
 
+def line(result: Estimate, name: str) -> str:
+    return dict(line.split(maxsplit=1) for line in estimate_lines(result, "out", 32))[name]
+
+
 def messages_line(result: Estimate) -> str:
-    lines = dict(line.split(maxsplit=1) for line in estimate_lines(result, "out", 32))
-    return lines["messages"]
+    return line(result, "messages")
 
 
 @pytest.mark.parametrize("total", [0, 2, 100, None, -5, "many", 10**9, 10**30, 2 * COUNT], ids=str)
@@ -34,25 +37,29 @@ def messages_line(result: Estimate) -> str:
 async def test_a_total_that_the_list_contradicts_is_not_believed(total: object, first: int) -> None:
     result = await dry_run(lambda _: total, first=first)
     assert (result.counted, result.reported, result.bounded) == (0, 0, 2)
-    assert result.messages == 200, "both users' first pages"
+    assert (result.messages_least, result.messages_most) == (200, 2 * COUNT), (
+        "both users' first pages, and all ids"
+    )
+    assert (result.written_least, result.written_most) == (100, COUNT)
+    assert result.messages == 2 * COUNT, "as densely as they begin"
     assert result.known == "at least"
-    assert messages_line(result).startswith("at least 200 to read; 2 sources have more than was read")
-    assert result.requests >= 4
+    assert messages_line(result).startswith("at least 200, at most 3,732 to read")
+    assert result.requests_least >= 4
 
 
 @pytest.mark.parametrize("total", [101, 1000, 1001])
 async def test_a_total_that_is_made_of_a_pages_size_is_not_believed(total: int) -> None:
     result = await dry_run(lambda _: total)
-    assert (result.reported, result.bounded, result.messages) == (0, 2, 200)
+    assert (result.reported, result.bounded, result.messages_least) == (0, 2, 200)
 
 
 async def test_a_total_that_is_right_is_taken_as_a_hint() -> None:
     result = await dry_run(lambda count: count)
     assert (result.counted, result.reported, result.bounded) == (0, 2, 0)
-    assert result.messages == 2 * COUNT
-    assert result.written == COUNT
-    assert messages_line(result).startswith("about 3,700 to read")
-    assert messages_line(result).endswith("2 sources counted by the service's totals, which may be wrong")
+    assert result.messages == result.messages_least == result.messages_most == 2 * COUNT
+    assert (result.written_least, result.written, result.written_most) == (100, COUNT, COUNT)
+    assert messages_line(result).startswith("3,732 to read")
+    assert line(result, "basis").endswith("2 counted by the service's totals, which may be wrong")
     assert 2 * COUNT / 100 <= result.requests <= 2 * COUNT / 100 + 10
 
 
@@ -60,16 +67,17 @@ async def test_a_total_that_is_right_is_taken_as_a_hint() -> None:
 async def test_a_list_that_ends_with_its_page_is_counted_whatever_the_total(total: object) -> None:
     result = await dry_run(lambda _: total, count=50)
     assert (result.counted, result.reported, result.bounded) == (2, 0, 0)
-    assert result.messages == 100
-    assert messages_line(result).endswith("every sampled list was read to its end")
+    assert (result.messages, result.written, result.is_range) == (100, 50, False)
+    assert messages_line(result).startswith("100 to read")
+    assert line(result, "basis").endswith("2 of 2 sources sampled")
 
 
 async def test_a_total_of_more_than_the_plans_window_is_not_believed() -> None:
     plan = Plan(everything=True, until=talk(1, first=40)[0]["sentAt"])
     result = await dry_run(lambda count: count, plan=plan)
     assert result.bounded == 1
-    assert result.messages == 40, "a service that heeds no window: those of its first page are counted"
-    assert messages_line(result).startswith("at least 40 to read; 1 source has more than was read")
+    assert result.messages_least == 40, "a service that heeds no window: those of its first page are counted"
+    assert messages_line(result).startswith("at least 40, at most 1,")
 
 
 @pytest.mark.parametrize(

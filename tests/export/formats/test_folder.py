@@ -55,7 +55,17 @@ def test_a_name_is_free_only_if_neither_the_journal_nor_the_disk_has_it(tmp_path
 
 @pytest.mark.parametrize(
     "name",
-    ["/etc/passwd", "../x", "messages/../../x", "messages/./x", "C:\\x", "a\\..\\..\\x", "", "messages//x", "a\n"],
+    [
+        "/etc/passwd",
+        "../x",
+        "messages/../../x",
+        "messages/./x",
+        "C:\\x",
+        "a\\..\\..\\x",
+        "",
+        "messages//x",
+        "a\n",
+    ],
 )
 @pytest.mark.parametrize("format", ["ndjson", "parquet"])
 def test_a_name_that_leads_outside_is_refused(name: str, format: str, tmp_path: Path) -> None:

@@ -108,7 +108,7 @@ def test_a_change_of_any_column_of_any_table_is_found(out: Path) -> None:
         ("INSERT INTO files VALUES(99, 'x', '', 'part', 5, 'open', x'00')", "manifest.json has nothing"),
         ("UPDATE sources SET state = 'failed' WHERE number = 1", "state is failed in the journal, and open"),
         ("UPDATE sources SET proven = 7 WHERE number = 1", "proven is 7 in the journal, and"),
-        ("INSERT INTO sources(number, key) VALUES(99, '[\"user\", \"new\"]')", "user new: it is not in"),
+        ('INSERT INTO sources(number, key) VALUES(99, \'["user", "new"]\')', "user new: it is not in"),
         ("DELETE FROM sources WHERE number = 2", "which is in manifest.json"),
         ("UPDATE covered SET first = 201 WHERE source = 1", "are covered in manifest.json only"),
         ("UPDATE meta SET value = '{}' WHERE name = 'plan'", "its plan is not that of manifest.json"),
@@ -116,7 +116,10 @@ def test_a_change_of_any_column_of_any_table_is_found(out: Path) -> None:
         ("UPDATE blocks SET source = 1", "messages is"),
         ("DELETE FROM seen", "which are in the files"),
         ("INSERT INTO deleted VALUES('5', 1, 5, 0)", "its deleted ids are not those"),
-        ("INSERT INTO other_ids VALUES('new', 1, NULL)", "1 messages that it has shown are not in the export: new"),
+        (
+            "INSERT INTO other_ids VALUES('new', 1, NULL)",
+            "1 messages that it has shown are not in the export: new",
+        ),
         ("UPDATE other_ids SET file = NULL", "messages that it has shown are not in the export"),
         ("UPDATE other_ids SET file = 99", "not in the files that the journal has for them"),
         ("DELETE FROM other_ids", "ids that are no numbers, and the journal 0"),
@@ -162,7 +165,9 @@ def test_ids_that_were_seen_and_are_not_in_the_export(out: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "content", [b"", b"no database at all", b"SQLite format 3\0" + b"x" * 5000], ids=["empty", "text", "header"]
+    "content",
+    [b"", b"no database at all", b"SQLite format 3\0" + b"x" * 5000],
+    ids=["empty", "text", "header"],
 )
 def test_a_file_that_is_no_journal(out: Path, content: bytes) -> None:
     (out / JOURNAL).write_bytes(content)
@@ -178,7 +183,9 @@ def test_a_journal_with_another_schema(out: Path, sql: str) -> None:
     assert {problem.place for problem in result.problems} == {JOURNAL}
 
 
-@pytest.mark.parametrize("sql", ["DELETE FROM meta", "UPDATE meta SET value = '9-x' WHERE name = 'generation'"])
+@pytest.mark.parametrize(
+    "sql", ["DELETE FROM meta", "UPDATE meta SET value = '9-x' WHERE name = 'generation'"]
+)
 def test_a_journal_of_another_generation(out: Path, sql: str) -> None:
     change_journal(out, sql)
     problem = only_problem(out)

@@ -73,7 +73,8 @@ def test_a_source_with_a_gap(out: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("proven", "words"), [(None, "its end was never confirmed"), ("5", "its end was confirmed up to id 5 only")]
+    ("proven", "words"),
+    [(None, "its end was never confirmed"), ("5", "its end was confirmed up to id 5 only")],
 )
 def test_a_source_whose_end_was_not_confirmed(out: Path, proven: str | None, words: str) -> None:
     first, *others = manifest_of(out).sources
