@@ -96,7 +96,7 @@ class AttachmentJournal:
         self._db.close()
 
     def add(self, links: Iterable[Link]) -> None:
-        """Add links, or change those that are known; a file is fetched again only from another path.
+        """Add links, or change those that are known; a file is fetched again for another path or name.
 
         The query of an address may hold a signature that differs each time.
         """
@@ -107,7 +107,7 @@ class AttachmentJournal:
                 VALUES(?, ?, ?, ?, ?, ?, ?)
                 ON CONFLICT(message, position) DO UPDATE SET url = excluded.url, name = excluded.name,
                 mime_type = excluded.mime_type, extension = excluded.extension, path = excluded.path,
-                state = CASE path WHEN excluded.path THEN state ELSE 'new' END""",
+                state = CASE WHEN path = excluded.path AND name IS excluded.name THEN state ELSE 'new' END""",
                 rows,
             )
 
