@@ -76,7 +76,13 @@ def test_sources_have_names_that_a_person_can_read() -> None:
 
 @pytest.mark.parametrize(
     "name",
-    ["messages/source=user-..%2Fa/messages.ndjson", "history.jsonl.zst", "spool/3.new", "a..b/c", "messages.sqlite-wal"],
+    [
+        "messages/source=user-..%2Fa/messages.ndjson",
+        "history.jsonl.zst",
+        "spool/3.new",
+        "a..b/c",
+        "messages.sqlite-wal",
+    ],
 )
 def test_a_name_of_an_export_is_inside(name: str, tmp_path: Path) -> None:
     assert path_inside(tmp_path, name) == tmp_path / name
@@ -84,7 +90,23 @@ def test_a_name_of_an_export_is_inside(name: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "name",
-    ["", ".", "..", "/x", "a//b", "a/", "a/../b", "./a", "a\\b", "c:x", "a\0", "a\n", "é", "a b", "messages/.."],
+    [
+        "",
+        ".",
+        "..",
+        "/x",
+        "a//b",
+        "a/",
+        "a/../b",
+        "./a",
+        "a\\b",
+        "c:x",
+        "a\0",
+        "a\n",
+        "é",
+        "a b",
+        "messages/..",
+    ],
 )
 def test_any_other_name_is_refused(name: str, tmp_path: Path) -> None:
     with pytest.raises(ChatRestError, match="is not the name of a file of an export"):

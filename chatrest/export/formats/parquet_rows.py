@@ -141,7 +141,9 @@ def _batch(chunk: list[Piece]) -> Batch:
         ],
         "source_name": [piece.source for piece in chunk for _ in piece.raws],
     }
-    columns = {field.name: _column(values[field.name], field.type) for field in SCHEMA if field.name in values}
+    columns = {
+        field.name: _column(values[field.name], field.type) for field in SCHEMA if field.name in values
+    }
     columns["raw"], columns["raw_bytes"] = _raw_columns(raws)
     return pa.RecordBatch.from_arrays([columns[name] for name in SCHEMA.names], schema=SCHEMA)
 
