@@ -20,6 +20,7 @@ from benchmarks import (
     overhead,
     pace,
     pages,
+    split,
     waits,
     walk,
 )
@@ -66,6 +67,14 @@ async def test_a_walk_ahead_without_all_messages_is_an_error() -> None:
                 await ahead._consume(session, contestant, 7, 20, 0)
                 with pytest.raises(AssertionError, match="20 messages, 21 expected"):
                     await ahead._consume(session, contestant, 7, 21, 0)
+
+
+def test_split_prints_its_tables(capsys: pytest.CaptureFixture[str]) -> None:
+    split.main(["--rounds=1", "--pages=6", "--latency=11", "--messages=250"])
+    output = capsys.readouterr().out
+    assert output.startswith("A list of 6 pages of 100 messages")
+    assert all(output.count(f"\n{name} ") == 1 + len(split.SIZES) for name in split.CONTESTANTS)
+    assert output.count(" >= 10.0\n") == 2
 
 
 def test_import_time_prints_a_row_for_every_statement(capsys: pytest.CaptureFixture[str]) -> None:
