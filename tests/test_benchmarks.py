@@ -27,6 +27,7 @@ from benchmarks import (
     overhead,
     pace,
     pages,
+    split,
     waits,
     walk,
 )
@@ -102,6 +103,18 @@ async def test_a_walk_ahead_without_all_messages_is_an_error(server: ServerProce
             await ahead._consume(session, contestant, 70, MESSAGES, 0)
             with pytest.raises(AssertionError, match="250 messages, 251 expected"):
                 await ahead._consume(session, contestant, 70, MESSAGES + 1, 0)
+
+
+def test_split_prints_its_table(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, server: ServerProcess
+) -> None:
+    monkeypatch.setattr(split, "ServerProcess", lambda _: nullcontext(server))
+    split.main(["--rounds=1", "--pages=6", "--latency=11", f"--messages={MESSAGES}"])
+    output = capsys.readouterr().out
+    assert output.startswith("A list of 6 pages, and one of 250 messages without latency")
+    contestants = [name for name in split.CONTESTANTS if name != split.WALK]
+    assert all(output.count(f"\n{name}: ") == 1 + len(split.SIZES) for name in contestants)
+    assert [sum(goal in row for row in rows_of(output)) for goal in ("≤ 0.1 ", "≤ 1.2 ")] == [2, 4]
 
 
 def test_an_import_is_measured_in_an_interpreter_of_its_own() -> None:
