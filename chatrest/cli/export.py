@@ -250,7 +250,11 @@ def _print_report(
         streams.warn(
             f"and {len(report.failed) - _FAILURES_SHOWN:,} more failed sources: see {out / 'manifest.json'}"
         )
-    report.check()
+    try:
+        report.check()
+    except ExportIncompleteError as error:
+        error.add_note("run the same command again")
+        raise
 
 
 def _files(out: Path) -> FileTotals:
