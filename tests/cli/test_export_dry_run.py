@@ -71,7 +71,8 @@ def test_an_estimate_prints_a_range_where_it_does_not_know() -> None:
     lines = printed(**known)
     assert lines["refused"] == "user x: 404"
     assert lines["messages"] == (
-        "at least 20,000, at most 900,000, probably about 120,000 to read (100.0 MB), one of two sources twice"
+        "at least 20,000, at most 900,000, probably about 120,000 to read (100.0 MB), "
+        "one of two sources twice"
     )
     assert lines["new"] == "at least 9,000, at most 70,000"
     assert lines["requests"] == "at least 120, no upper bound is known, probably about 340"
@@ -88,7 +89,7 @@ def test_an_estimate_prints_a_range_where_it_does_not_know() -> None:
         "seconds_least": 7e3,
         "seconds_most": 7e3,
     }
-    assert printed(**exact)["messages"].startswith("123,456 to read, ")
+    assert printed(**exact)["messages"].startswith("123,456 to read (")
     assert printed(**exact)["time"].startswith("about 2 h, with 32 workers")
     assert printed(**known | {"reported": 7})["basis"].endswith(
         "7 counted by the service's totals, which may be wrong"
