@@ -16,8 +16,8 @@ import pytest
 
 from chatrest import AsyncSession
 from chatrest.export import Plan, Report, export
-from chatrest.export.journal import schema
 from chatrest.export.disk import Disk
+from chatrest.export.journal import schema
 
 
 class ProcessDeath(BaseException):
@@ -100,33 +100,48 @@ class ForgetfulFate(Fate):
     def __init__(self, out: Path, at: int, *, seed: int = 0) -> None:
         super().__init__(out, at, seed=seed)
         self.bytes: dict[int, bytes] = {}
-        self.names: dict[str, int] = {}
-        if out.exists():
-            for path in out.iterdir():
+        self.names: dict[Path, int | None] = {}
+        """The files and folders whose names are on the disk, below the export's; None for a folder."""
+        for path in self._all_paths():
+            if path.is_file():
                 self.bytes[path.stat().st_ino] = path.read_bytes()
-            self.see_names()
+        self.see_all_names()
 
-    def see_names(self) -> None:
-        self.names = {path.name: path.stat().st_ino for path in self.out.iterdir()}
+    def _all_paths(self) -> list[Path]:
+        return list(self.out.rglob("*")) if self.out.exists() else []
+
+    def see_all_names(self) -> None:
+        self.names = {}
+        for folder in [self.out, *filter(Path.is_dir, self._all_paths())]:
+            self.see_names(folder)
+
+    def see_names(self, folder: Path) -> None:
+        base = folder.relative_to(self.out)
+        self.names = {name: inode for name, inode in self.names.items() if name.parent != base}
+        for path in folder.iterdir() if folder.exists() else ():
+            self.names[base / path.name] = None if path.is_dir() else path.stat().st_ino
 
     def synced(self, file: int) -> None:
         path = Path(f"/proc/self/fd/{file}").readlink()
         if path.is_dir():
-            self.see_names()
+            if path.is_relative_to(self.out):
+                self.see_names(path)
         else:
             self.bytes[path.stat().st_ino] = path.read_bytes()
 
     def bury(self) -> None:
         self.grave.mkdir()
         keeps_sizes = self.at // 2 % 2 == 1
-        if keeps_sizes and self.out.exists():
-            self.see_names()
+        if keeps_sizes:
+            self.see_all_names()
         for name, inode in self.names.items():
-            if not name.startswith(journal.NAME):
+            is_there = all(folder in self.names for folder in name.parents[:-1])
+            if inode is not None and is_there and not name.name.startswith(schema.NAME):
                 data = self.bytes.get(inode, b"")
                 size = (self.out / name).stat().st_size if keeps_sizes else len(data)
+                (self.grave / name).parent.mkdir(parents=True, exist_ok=True)
                 (self.grave / name).write_bytes(data[:size].ljust(size, b"\0"))
-        for path in self.out.glob(f"{journal.NAME}*"):
+        for path in self.out.glob(f"{schema.NAME}*"):
             shutil.copy(path, self.grave / path.name)
 
 

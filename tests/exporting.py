@@ -22,9 +22,8 @@ from backports import zstd
 from chatrest import AsyncSession
 from chatrest.emulator import Emulator
 from chatrest.emulator.store import Store
-from chatrest.export import journal
-from chatrest.export.journal import schema
 from chatrest.export.disk import Disk
+from chatrest.export.journal import schema
 from chatrest.export.manifest import NAME as MANIFEST, Manifest, read
 from chatrest.resources import listing
 from tests.faulty import no_wait
@@ -223,13 +222,12 @@ _READERS: Final[dict[str, Callable[[Path], list[bytes]]]] = {
     ".parquet": _parquet,
     ".sqlite": _database,
 }
-_OWN: Final = (MANIFEST, journal.NAME, f"{journal.NAME}-wal", f"{journal.NAME}-shm")
 
 
 def files_of(out: Path) -> list[Path]:
-    """Return the files with messages in the folder, without those of the history."""
-    paths = [path for path in out.rglob("*") if path.is_file() and path.name not in _OWN]
-    return sorted(path for path in paths if not path.name.startswith("history.") and path.suffix != ".new")
+    """Return the files with messages, spools included; not those that were damaged and moved aside."""
+    paths = [*(out / "messages").rglob("*"), *(out / "spool").rglob("*"), out / "messages.sqlite"]
+    return sorted(path for path in paths if path.is_file() and path.name.endswith(tuple(_READERS)))
 
 
 def raws_of(out: Path) -> list[bytes]:
@@ -248,8 +246,8 @@ def history_of(out: Path) -> list[bytes]:
 
 
 def part_of(out: Path, name: str) -> Path:
-    """Return the only part whose name begins with `name`."""
-    [path] = [path for path in files_of(out) if path.name.startswith(name)]
+    """Return the only file with `name` in its path."""
+    [path] = [path for path in files_of(out) if name in str(path.relative_to(out))]
     return path
 
 

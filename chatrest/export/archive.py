@@ -196,19 +196,12 @@ class Archive:
         with self._lock:
             return IdSet() if self.index is None else self.index.since(since)
 
-    def note_deleted(self, source: int, ids: Iterable[int | str], now: int, *, missing: bool = False) -> int:
-        """Note ids that no source shows any more, and with `missing` that are not on disk either.
-
-        Returns how many of them were not noted before.
-        """
-        ids = list(ids)
-        if not ids:
-            return 0
-        with self._guarded(), self.journal.transaction():
-            known = len(self.journal.deleted(missing=missing))
-            self.journal.mark_deleted(source, ids, now, missing=missing)
-            self._load_deleted()
-            return len(self.journal.deleted(missing=missing)) - known
+    def note_deleted(self, source: int, ids: Iterable[int | str], now: int, *, missing: bool = False) -> None:
+        """Note ids that no source shows any more, and with `missing` that are not on disk either."""
+        if ids := list(ids):
+            with self._guarded(), self.journal.transaction():
+                self.journal.mark_deleted(source, ids, now, missing=missing)
+                self._load_deleted()
 
     def look_again(self, sources: Iterable[int]) -> None:
         """Forget that messages are missing which sources have seen: they may show them again."""

@@ -21,7 +21,7 @@ from msgspec import structs
 from ..core.endpoint import Pairs
 from ..core.intervals import LAST
 from ..core.rows import Row
-from ..errors import CursorError
+from ..errors import BadRequestError, CursorError
 from ..queries.messages import MessageQuery
 from ..resources.messages import Messages
 from ..walks.piece_queue import LEAST_PAGES, PieceQueue, cut
@@ -196,7 +196,10 @@ class ListReader:
 
     async def _is_known(self, job: Job) -> bool:
         """Whether the newest messages of a list have all been seen, so that nothing in it is new."""
-        probe = await self._probe(job)
+        try:
+            probe = await self._probe(job)
+        except BadRequestError:  # the pages decide
+            return False
         ids = ids_of(self._divider.window.within(probe.rows))
         if ids.others:
             return False

@@ -75,9 +75,10 @@ class MissingMessages:
                 missing.discard(ids)
                 keys = {number: left - others for number, left in keys.items()}
         for known in known_sources:
-            ids = missing & self._archive.journal.seen(known.number)
-            missing.discard(ids)
-            self._archive.note_deleted(known.number, [*ids, *keys.get(known.number, ())], now, missing=True)
+            ids = [*(missing & self._archive.journal.seen(known.number)), *keys.get(known.number, ())]
+            if ids and self._sources.is_deleted(known, self._pool.failed.get(known.number)):
+                is_whole = False  # nobody else can be asked: this run says so, and the report from now on
+            self._archive.note_deleted(known.number, ids, now, missing=True)
         return is_whole
 
 

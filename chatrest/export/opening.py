@@ -53,7 +53,7 @@ def claim_folder(folder: Path, disk: Disk | None = None) -> None:
     if folder.exists() and not folder.is_dir():
         raise RequestInvalidError(f"{folder} is no folder: choose another")
     if not folder.exists():
-        folder.mkdir(parents=True)
+        folder.mkdir(parents=True, exist_ok=True)  # another export may begin at the same moment
         sync_folder(disk or Disk(), folder.parent)
     if not os.access(folder, os.W_OK | os.X_OK):
         raise PermissionError(errno.EACCES, "it cannot be written to", str(folder))

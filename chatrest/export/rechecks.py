@@ -95,15 +95,15 @@ class Rechecks:
         return unshown & asked
 
     def _note(self, since: int, now: int) -> int:
-        """Note what is deleted; return how many of that were shown before."""
-        count = 0
+        """Note what is deleted; return how many messages that are."""
         unshown = self._unshown(since)
+        count = len(unshown)
         for known in self._journal.sources():
             if not unshown:
                 break
             ids = unshown & self._journal.seen(known.number)
             unshown.discard(ids)
-            count += self._archive.note_deleted(known.number, ids, now)
+            self._archive.note_deleted(known.number, ids, now)
         if all(recheck.is_done for recheck in self._journal.rechecks().values()):
             with self._journal.transaction():
                 self._journal.end_rechecks()

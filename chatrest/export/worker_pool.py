@@ -94,10 +94,12 @@ class WorkerPool:
     def piece(self, job: Job, gap: Gap, *, from_start: bool = False) -> JobPiece:
         """Return the piece of a gap; one whose end is the frozen end is read to the end of the list.
 
-        `from_start`: what lies before the gap is read, too, where the service named no position for it.
+        `from_start`: what lies before the gap is read, too, where the service named no position for it, or
+        none that leads on.
         """
+        refused = self.refused | self.uncut if from_start else self.refused
+        is_named = bool(gap.position) and job.number not in refused
         from_start = from_start or job.number in self.uncut | self.refused
-        is_named = bool(gap.position) and job.number not in self.refused
         if job.until != LAST:
             self._progress.ids += min(gap.until, job.until) - gap.after
         return Piece(

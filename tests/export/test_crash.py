@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from chatrest.export import Plan, backlog, export
-from chatrest.export.formats.block_files import BlockFiles
+from chatrest.export.formats.ndjson import NdjsonSink
 from chatrest.export.manifest import NAME as MANIFEST
 from tests.dying import Fate, ForgetfulFate, ProcessDeath, dies
 from tests.exporting import (
@@ -135,7 +135,7 @@ async def test_a_loss_of_power_at_any_instant(tmp_path: Path, monkeypatch: pytes
 async def test_a_death_while_files_are_full_and_the_next_are_begun(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(BlockFiles.__init__.__kwdefaults__, "largest", 2000)
+    monkeypatch.setitem(NdjsonSink.__init__.__kwdefaults__, "largest", 2000)
     monkeypatch.setattr(backlog, "MOST", 1)
     async with served(75) as service:
         expected = service.expected()
@@ -197,13 +197,13 @@ async def test_killed_while_edited_messages_take_their_places(
             fate = ForgetfulFate(out, at) if power else Fate(out, at)
             if await dies(service.session, fate, None, monkeypatch, recheck=10**9) is not None:
                 break
-            if says_complete(out) and manifest_of(out).vanished == ["20"]:
+            if says_complete(out) and manifest_of(out).deleted == ["20"]:
                 assert_whole(out, expected, dead=True)
             report = await export(service.session, out, recheck=10**9)
             assert report.complete, (at, fate.asked[-1], report)
             assert_whole(out, expected)
             assert sorted(history_of(out)) == sorted(older), (at, fate.asked[-1])
-            assert manifest_of(out).vanished == ["20"]
+            assert manifest_of(out).deleted == ["20"]
     assert "replace" in fate.asked
 
 

@@ -150,10 +150,11 @@ async def test_a_lost_journal_is_told_and_what_is_there_is_not_touched(tmp_path:
         await export(service.session, tmp_path / "out")
         for path in (tmp_path / "out").glob(f"{journal.NAME}*"):
             path.unlink()
-        before = {path.name: path.read_bytes() for path in (tmp_path / "out").iterdir()}
+        before = {path: path.read_bytes() for path in (tmp_path / "out").rglob("*") if path.is_file()}
         with pytest.raises(RequestInvalidError, match=rf"{journal.NAME} is lost"):
             await export(service.session, tmp_path / "out")
-        assert {path.name: path.read_bytes() for path in (tmp_path / "out").iterdir()} == before
+        after = {path: path.read_bytes() for path in (tmp_path / "out").rglob("*") if path.is_file()}
+        assert after == before
 
 
 # ── what is not installed ──

@@ -11,9 +11,9 @@ some = settings(max_examples=100, deadline=None, database=None)
 
 @pytest.mark.parametrize(
     ("id", "found"),
-    [("7", 7), ("0", None), ("007", None), (str(2**63 - 2), 2**63 - 2), ("", None), ("-1", None), ("+1", None),
-     ("1.0", None), (" 1", None), ("1\n", None), ("1_0", None), ("٣", None), ("²", None), ("m-1", None),
-     (str(2**63 - 1), None), (str(2**64), None), ("9" * 5000, None)],
+    [("7", 7), ("0", None), ("007", None), (str(2**63 - 2), 2**63 - 2), ("", None), ("-1", None),
+     ("+1", None), ("1.0", None), (" 1", None), ("1\n", None), ("1_0", None), ("٣", None), ("²", None),
+     ("m-1", None), (str(2**63 - 1), None), (str(2**64), None), ("9" * 5000, None)],
 )  # fmt: skip
 def test_an_id_is_a_number_only_where_a_database_can_hold_it_and_the_next_one(
     id: str, found: int | None

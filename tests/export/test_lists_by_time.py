@@ -64,7 +64,7 @@ async def test_a_recheck_names_what_was_deleted_alone(sources: dict[str, Any], t
         service.records = [record for record in service.records if record["id"] != "140"]
         report = await export(session, tmp_path / "out", recheck=1500)
     assert (report.complete, report.deleted, report.changed) == (True, 1, 1)
-    assert manifest_of(tmp_path / "out").vanished == ["140"]
+    assert manifest_of(tmp_path / "out").deleted == ["140"]
 
 
 @pytest.mark.parametrize("sources", PLANS, ids=str)

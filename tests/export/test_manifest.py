@@ -18,6 +18,7 @@ async def test_it_tells_of_the_plan_the_sources_and_the_files(tmp_path: Path) ->
     plan = Plan(all_users=True, groups=GROUPS, compress="gzip")
     async with served(150, loose=False) as service:
         report = await export(service.session, tmp_path / "out", plan)
+        ids = {"den": service.store.ids(group="den"), "eve": service.users_ids("eve")}
     manifest = manifest_of(tmp_path / "out")
     assert Plan.parse(bytes(manifest.plan)) == plan
     assert manifest.fingerprint == plan.fingerprint
@@ -26,8 +27,11 @@ async def test_it_tells_of_the_plan_the_sources_and_the_files(tmp_path: Path) ->
     assert (manifest.started, manifest.finished) == (report.started, report.finished)
     assert [each.source for each in manifest.sources][:2] == [["group", "den"], ["group", "oak"]]
     assert {each.state for each in manifest.sources} == {"open"}
-    assert {tuple(map(tuple, each.covered)) for each in manifest.sources} == {(("1", "150"),)}
-    for part in manifest.parts:
+    assert {each.proven for each in manifest.sources} == {"150"}
+    covered = {each.source[-1]: each.covered for each in manifest.sources}
+    assert covered["den"] == [("1", str(ids["den"][-1]))], "up to the last message, and not to the end"
+    assert covered["eve"] == []
+    for part in manifest.files:
         assert part.name.endswith(".ndjson.gz")
         assert 0 < int(part.first_id or 0) <= int(part.last_id or 0) <= 150
 
@@ -53,9 +57,9 @@ async def test_a_manifest_of_somebody_else_is_none(tmp_path: Path) -> None:
     async with served(10, loose=False) as service:
         await export(service.session, tmp_path / "out", Plan(everything=True))
     path = tmp_path / "out" / NAME
-    for change in ({"made_by": "another"}, {"version": 2}):
+    for change in ({"made_by": "another"}, {"version": 3}):
         path.write_bytes(json.dumps(json.loads(path.read_bytes()) | change).encode())
-        with pytest.raises(ChatRestError, match=r"no manifest|another version"):
+        with pytest.raises(ChatRestError, match=r"not a manifest|is of version 3"):
             read(path)
     with pytest.raises(FileNotFoundError):
         read(tmp_path / NAME)
@@ -68,5 +72,5 @@ async def test_ids_are_texts(tmp_path: Path) -> None:
         await export(service.session, tmp_path / "out", Plan(everything=True))
     found = msgspec.json.decode((tmp_path / "out" / NAME).read_bytes())
     assert found["until"] == "123456789012345678"
-    assert found["parts"][0]["last_id"] == "123456789012345678"
+    assert found["files"][0]["last_id"] == "123456789012345678"
     assert found["sources"][0]["covered"] == [["1", "123456789012345678"]]

@@ -64,7 +64,7 @@ def test_a_page_for_missing_messages_has_each_row_under_the_source_that_the_rule
 ) -> None:
     page = PageDivider(Window(), RULES).page(Job(number=1, source=source, purpose="missing"), rows)
     assert page.writers is not None
-    assert sorted(map(id, sum(page.writers.values(), []))) == sorted(map(id, rows))
+    assert sorted(id(row) for written in page.writers.values() for row in written) == sorted(map(id, rows))
     for writer, written in page.writers.items():
         for row in written:
             claimants = RULES.claimants(row.sender, row.receiver, row.receiver_type)

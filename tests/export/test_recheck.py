@@ -61,7 +61,7 @@ async def test_edited_messages_take_their_places_and_their_older_versions_are_ke
         assert_whole(tmp_path / "out", service.expected())
         assert sorted(history_of(tmp_path / "out")) == sorted(older)
         assert set(order) == {path.name for path in files_of(tmp_path / "out")}
-        [history] = [entry for entry in manifest_of(tmp_path / "out").parts if entry.role == "history"]
+        [history] = [entry for entry in manifest_of(tmp_path / "out").files if entry.role == "history"]
         assert history.messages == 4
 
 
@@ -106,11 +106,11 @@ async def test_a_recheck_with_nothing_new_writes_nothing(tmp_path: Path) -> None
 async def test_only_the_file_of_an_edited_message_is_made_anew(tmp_path: Path) -> None:
     async with served(150) as service:
         await export(service.session, tmp_path / "out", Plan(groups=GROUPS, users=USERS))
-        before = {path.name: path.stat().st_ino for path in files_of(tmp_path / "out")}
+        before = {str(path.parent.name): path.stat().st_ino for path in files_of(tmp_path / "out")}
         edit(service.store, service.store.ids(group="oak")[4], "edited")
         await export(service.session, tmp_path / "out", recheck=ALL)
-        after = {path.name: path.stat().st_ino for path in files_of(tmp_path / "out")}
-        assert [name for name in before if before[name] != after[name]] == ["group-oak.ndjson"]
+        after = {str(path.parent.name): path.stat().st_ino for path in files_of(tmp_path / "out")}
+        assert [name for name in before if before[name] != after[name]] == ["source=group-oak"]
         assert_whole(tmp_path / "out", service.expected())
 
 
@@ -123,11 +123,11 @@ async def test_a_recheck_reads_only_so_far_back(tmp_path: Path) -> None:
         hide(service.store, [6, 56])
         report = await export(service.session, tmp_path / "out", recheck=100)
         assert (report.changed, report.deleted) == (1, 1)
-        assert manifest_of(tmp_path / "out").vanished == ["56"]
+        assert manifest_of(tmp_path / "out").deleted == ["56"]
         assert_whole(tmp_path / "out", [*service.expected([*range(1, 5), *range(6, 61)]), *old])
         report = await export(service.session, tmp_path / "out", recheck=MONTH)
         assert (report.changed, report.deleted) == (1, 2)
-        assert manifest_of(tmp_path / "out").vanished == ["6", "56"]
+        assert manifest_of(tmp_path / "out").deleted == ["6", "56"]
 
 
 def old_and_new(store: Any) -> None:
@@ -157,12 +157,12 @@ async def test_a_soft_deletion_is_an_edit_and_a_hard_one_is_told_of(tmp_path: Pa
         hide(service.store, [13, 14, 149, 150])
         report = await export(service.session, tmp_path / "out", recheck=ALL)
         assert (report.complete, report.changed, report.deleted) == (True, 1, 4)
-        assert manifest_of(tmp_path / "out").vanished == ["13", "14", "149", "150"]
+        assert manifest_of(tmp_path / "out").deleted == ["13", "14", "149", "150"]
         assert_whole(tmp_path / "out", service.expected(range(1, 151)))
         assert history_of(tmp_path / "out") == [raw]
         report = await export(service.session, tmp_path / "out", recheck=ALL)
         assert (report.changed, report.deleted) == (0, 4)
-        assert manifest_of(tmp_path / "out").vanished == ["13", "14", "149", "150"]
+        assert manifest_of(tmp_path / "out").deleted == ["13", "14", "149", "150"]
 
 
 async def test_what_is_shown_again_has_not_vanished(tmp_path: Path) -> None:
@@ -170,10 +170,10 @@ async def test_what_is_shown_again_has_not_vanished(tmp_path: Path) -> None:
         await export(service.session, tmp_path / "out", Plan(everything=True))
         hide(service.store, [20, 21], "*")
         await export(service.session, tmp_path / "out", recheck=ALL)
-        assert manifest_of(tmp_path / "out").vanished == ["20", "21"]
+        assert manifest_of(tmp_path / "out").deleted == ["20", "21"]
         show(service.store, 20, "*")
         await export(service.session, tmp_path / "out", recheck=ALL)
-        assert manifest_of(tmp_path / "out").vanished == ["21"]
+        assert manifest_of(tmp_path / "out").deleted == ["21"]
         assert_whole(tmp_path / "out", service.expected(range(1, 61)))
 
 
@@ -257,7 +257,10 @@ async def test_an_edit_that_was_noted_before_a_death_does_not_undo_a_newer_one(
             edit(service.store, 9, "second version")
             if await dies(service.session, Fate(out, at), None, monkeypatch, recheck=ALL) is not None:
                 break
-            for path in out.glob("messages.ndjson*"):  # one that waits to take its place, too
+            for path in [
+                *out.glob("messages/**/messages.ndjson*"),
+                *out.glob("spool/*"),
+            ]:  # one that waits to take its place, too
                 path.unlink()
             edit(service.store, 9, "third version")
             report = await export(service.session, out)

@@ -29,4 +29,4 @@ async def test_edits_deletions_and_reactions_are_found(fast_disk: None, tmp_path
         report = await export(service.session, out, recheck=ALL)
         assert (report.changed, report.deleted, report.written) == (3, 1, 3)
         assert sorted(history_of(out)) == sorted(older)
-        assert manifest_of(out).vanished == ["6"]
+        assert manifest_of(out).deleted == ["6"]

@@ -73,6 +73,9 @@ async def test_a_plan_holds_what_its_sources_show(
         assert_whole(tmp_path / "out", service.expected(wanted(service)))
 
 
+MONTHS = ("2020-09", "2020-10", "2020-11", "2020-12", "undated")
+
+
 @pytest.mark.parametrize("partition", ["source", "month"])
 @pytest.mark.parametrize("compress", ["none", "gzip", "zstd"])
 async def test_files_of_every_shape(partition: Any, compress: Any, tmp_path: Path) -> None:
@@ -81,11 +84,13 @@ async def test_files_of_every_shape(partition: Any, compress: Any, tmp_path: Pat
         await export(service.session, tmp_path / "out", plan)
         assert_whole(tmp_path / "out", service.expected())
     ending = {"none": ".ndjson", "gzip": ".ndjson.gz", "zstd": ".ndjson.zst"}[compress]
-    names = {path.name.removesuffix(ending) for path in files_of(tmp_path / "out")}
+    files = files_of(tmp_path / "out")
+    assert all(path.name.endswith(ending) for path in files)
+    folders = {str(path.parent.name) for path in files}
     if partition == "month":
-        assert names == {"2020-09", "2020-10", "2020-11", "2020-12", "undated"}
+        assert folders == {f"month={month}" for month in MONTHS}
     else:
-        assert {"group-den", "pair-ann-bob", "user-ann"} <= names
+        assert {"source=group-den", "source=pair-ann-bob", "source=user-ann"} <= folders
 
 
 async def test_an_app_without_a_message(tmp_path: Path) -> None:

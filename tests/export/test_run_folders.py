@@ -1,7 +1,10 @@
 """Folders, plans and arguments that an export refuses, and what it leaves there: nothing."""
 
 import asyncio
+import os
+import shutil
 import sqlite3
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +13,9 @@ import pytest
 from chatrest import AsyncSession
 from chatrest.emulator.weather import First
 from chatrest.errors import ChatRestError, RequestInvalidError
-from chatrest.export import Plan, export, journal
-from tests.exporting import assert_whole, fast_disk as fast_disk, served, small_pages as small_pages
+from chatrest.export import Plan, backlog, export, journal
+from chatrest.export.disk import Disk
+from tests.exporting import assert_whole, fast_disk as fast_disk, records, served, small_pages as small_pages
 from tests.runs import MIXED, Meanwhile
 
 pytestmark = pytest.mark.usefixtures("small_pages", "fast_disk", "tidy")
@@ -39,6 +43,80 @@ async def test_two_exports_into_one_folder(tmp_path: Path) -> None:
         assert_whole(tmp_path / "out", service.expected())
 
 
+@pytest.mark.parametrize("count", [2, 4])
+async def test_of_exports_that_begin_at_once_one_wins(count: int, tmp_path: Path) -> None:
+    async with served(60) as service:
+        for attempt in range(10):
+            out = tmp_path / str(attempt)
+            outcomes = await asyncio.gather(
+                *(export(service.session, out, Plan(**MIXED)) for _ in range(count)), return_exceptions=True
+            )
+            errors = [outcome for outcome in outcomes if isinstance(outcome, BaseException)]
+            assert len(errors) == count - 1, outcomes
+            for error in errors:
+                assert isinstance(error, RequestInvalidError), error
+                assert "another export is writing here" in str(error)
+            assert_whole(out, service.expected())
+
+
+def remove_files(out: Path) -> None:
+    for path in out.glob("messages/**/*.ndjson"):
+        path.unlink()
+
+
+def replace_files(out: Path) -> None:
+    for path in out.glob("messages/**/*.ndjson"):
+        data = path.read_bytes()
+        path.unlink()
+        path.write_bytes(data)
+
+
+def remove_journal(out: Path) -> None:
+    for path in out.glob(f"{journal.NAME}*"):
+        path.unlink()
+
+
+def replace_journal(out: Path) -> None:
+    data = (out / journal.NAME).read_bytes()
+    remove_journal(out)
+    (out / journal.NAME).write_bytes(data)
+
+
+def remove_all(out: Path) -> None:
+    shutil.rmtree(out)
+
+
+class HarmingDisk(Disk):
+    """A disk on which somebody harms the export when a file of messages is synced for the second time."""
+
+    def __init__(self, harm: Callable[[], None], out: Path) -> None:
+        self.harm, self.out, self.count = harm, out, 0
+
+    def sync(self, file: int) -> None:
+        super().sync(file)
+        inode = os.fstat(file).st_ino
+        self.count += any(path.stat().st_ino == inode for path in self.out.glob("messages/**/*.ndjson"))
+        if self.count == 2:
+            self.harm()
+            self.count += 1
+
+
+@pytest.mark.parametrize("harm", [remove_files, replace_files, remove_journal, replace_journal, remove_all])
+@pytest.mark.parametrize("later", [False, True])
+async def test_files_that_are_removed_under_a_running_export_are_an_error(
+    harm: Callable[[Path], None], later: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(backlog, "MOST", 1)
+    out = tmp_path / "out"
+    async with served(150, loose=False) as service:
+        if later:
+            await export(service.session, out, Plan(everything=True))
+            service.store.add_records(records(150, first=1000))
+        disk = HarmingDisk(lambda: harm(out), out)
+        with pytest.raises(OSError, match="removed"):
+            await export(service.session, out, Plan(everything=True), disk=disk)
+
+
 async def test_a_folder_that_holds_something_else_is_not_touched(tmp_path: Path) -> None:
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "thesis.txt").write_text("mine")
@@ -52,11 +130,11 @@ async def test_a_folder_that_holds_something_else_is_not_touched(tmp_path: Path)
         with sqlite3.connect(tmp_path / "db" / journal.NAME) as db:
             db.execute("CREATE TABLE mine(a)")
         db.close()
-        with pytest.raises(RequestInvalidError, match="not an export's journal"):
+        with pytest.raises(RequestInvalidError, match="no export's journal"):
             await export(service.session, tmp_path / "db")
         (tmp_path / "garbage").mkdir()
         (tmp_path / "garbage" / journal.NAME).write_bytes(b"no database" * 500)
-        with pytest.raises(RequestInvalidError):
+        with pytest.raises(ChatRestError, match="no export's journal"):
             await export(service.session, tmp_path / "garbage")
         assert service.emulator.requests == type(service.emulator.requests)(maxlen=0)
 

@@ -81,7 +81,7 @@ async def test_a_recheck_misses_nothing_that_is_still_served(
             assert (report.complete, report.deleted, report.changed) == (True, 0, 0)
         service.records = [record for record in service.records if record["id"] != "108"]
         assert (await export(session, tmp_path / "out", recheck=12)).deleted == 1
-    assert manifest_of(tmp_path / "out").vanished == ["108"]
+    assert manifest_of(tmp_path / "out").deleted == ["108"]
 
 
 async def test_an_edit_in_the_first_second_of_a_recheck_is_read(tmp_path: Path) -> None:
@@ -107,10 +107,10 @@ async def test_a_message_that_one_list_alone_still_shows_has_not_vanished(tmp_pa
         service.spoil = without
         for workers in (1, 2):
             report = await export(session, tmp_path / "out", recheck=1000, workers=workers)
-            assert (report.deleted, manifest_of(tmp_path / "out").vanished) == (0, [])
+            assert (report.deleted, manifest_of(tmp_path / "out").deleted) == (0, [])
         hidden_from.add("bob")
         assert (await export(session, tmp_path / "out", recheck=1000)).deleted == 2
-    assert manifest_of(tmp_path / "out").vanished == ["20", "21"]
+    assert manifest_of(tmp_path / "out").deleted == ["20", "21"]
 
 
 async def test_a_message_whose_time_was_moved_has_not_vanished(tmp_path: Path) -> None:
@@ -121,7 +121,7 @@ async def test_a_message_whose_time_was_moved_has_not_vanished(tmp_path: Path) -
         service.records[37] |= {"sentAt": START - 500}
         report = await export(session, tmp_path / "out", recheck=10)
     assert report.deleted == 0
-    assert manifest_of(tmp_path / "out").vanished == []
+    assert manifest_of(tmp_path / "out").deleted == []
 
 
 def milliseconds(record: Record, since: int | None, until: int | None) -> bool:
@@ -145,7 +145,7 @@ async def test_what_a_service_with_times_of_its_own_left_out_is_looked_for_once_
         report = await export(session, tmp_path / "out", recheck=150)
     assert report.complete
     assert report.deleted == 3
-    assert manifest_of(tmp_path / "out").vanished == ["200", "297", "300"]
+    assert manifest_of(tmp_path / "out").deleted == ["200", "297", "300"]
 
 
 async def test_a_few_deleted_messages_cost_a_few_requests(tmp_path: Path) -> None:

@@ -86,7 +86,7 @@ class Journal(JournalReader):
         near = (source, last + 1, after)
         sql = "SELECT first, last, position FROM covered WHERE source = ? AND first <= ? AND last >= ?"
         rows = list(self._rows(sql, tuple[int, int, str], *near))
-        if len(rows) == 1 and rows[0][1] == after:  # as mostly: it goes on where it was
+        if len(rows) == 1 and rows[0][0] <= rows[0][1] == after:  # as mostly: it goes on where it was
             sql = "UPDATE covered SET last = ?, position = ? WHERE source = ? AND first = ?"
             self._db.execute(sql, (last, json.dumps(position), source, rows[0][0]))
             return

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from chatrest.errors import ChatRestError
-from chatrest.export import Plan, verify
+from chatrest.export import verify
 from chatrest.export.archive import Archive
 from chatrest.export.journal import NAME as JOURNAL
 from chatrest.export.manifest import NAME as MANIFEST

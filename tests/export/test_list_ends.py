@@ -1,0 +1,195 @@
+"""A service that says that a list has ended before it has: an end is believed once the newest id was seen."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from aiohttp import web
+
+from chatrest.export import Plan, export
+from tests.exporting import fast_disk as fast_disk, ids_of, manifest_of
+from tests.small_service import Record, SmallService, talk
+
+pytestmark = pytest.mark.usefixtures("fast_disk", "tidy")
+
+COUNT = 200
+ALL = [str(number) for number in range(1, COUNT + 1)]
+Lie = Callable[[Record], Record]
+
+
+def one_page(data: list[Record]) -> dict[str, Any]:
+    return {"pagination": {"current_page": 1, "total_pages": 1, "count": len(data), "total": len(data)}}
+
+
+LIES: dict[str, Lie] = {
+    "its page without meta": lambda reply: {"data": reply["data"]},
+    "some of its page, as the last one": lambda reply: {
+        "data": reply["data"][:3],
+        "meta": one_page(reply["data"][:3]),
+    },
+    "nothing": lambda reply: {"data": []},
+    "nothing, and no meta": lambda reply: {"data": [], "meta": None},
+    "nothing, as the only page": lambda reply: {"data": [], "meta": one_page([])},
+    "nothing, as page 1 of 2": lambda reply: {
+        "data": [],
+        "meta": {"pagination": {"current_page": 1, "total_pages": 2, "count": 0}},
+    },
+}
+lies = pytest.mark.parametrize("lie", LIES)
+plans = pytest.mark.parametrize(
+    "plan", [Plan(users=["ann"]), Plan(everything=True)], ids=["user", "everything"]
+)
+
+
+def spoil(lie: str, first: str, times: int) -> Callable[[web.Request, Record], Record]:
+    """Spoil the replies, going up, that begin with a message; so many times."""
+    left = [times]
+
+    def change(request: web.Request, reply: Record) -> Record:
+        begins = reply["data"][0]["id"] if reply["data"] else ""
+        if request.query.get("affix") != "append" or begins != first or not left[0]:
+            return reply
+        left[0] -= 1
+        return LIES[lie](reply)
+
+    return change
+
+
+@lies
+@plans
+@pytest.mark.parametrize("first", ["1", "76", "176"])
+async def test_a_lie_that_is_told_once_costs_nothing(
+    lie: str, plan: Plan, first: str, tmp_path: Path
+) -> None:
+    service = SmallService(talk(COUNT))
+    service.spoil = spoil(lie, first, 1)
+    async with service.session() as session:
+        report = await export(session, tmp_path / "out", plan)
+    assert report.complete, report
+    assert ids_of(tmp_path / "out") == ALL
+
+
+@lies
+@plans
+@pytest.mark.parametrize("first", ["1", "76", "176"])
+async def test_a_lie_that_is_repeated_is_found_and_the_next_run_comes_back(
+    lie: str, plan: Plan, first: str, tmp_path: Path
+) -> None:
+    service = SmallService(talk(COUNT))
+    service.spoil = spoil(lie, first, 1000)
+    async with service.session() as session:
+        for _ in range(2):
+            report = await export(session, tmp_path / "out", plan)
+            assert report.complete == (ids_of(tmp_path / "out") == ALL)
+            assert report.complete or report.failed or report.reasons
+            [source] = manifest_of(tmp_path / "out").sources
+            assert source.proven == (str(COUNT) if report.complete else None)
+        service.spoil = lambda _, reply: reply
+        report = await export(session, tmp_path / "out", plan)
+    assert report.complete
+    assert ids_of(tmp_path / "out") == ALL
+
+
+async def test_the_error_of_a_list_that_ends_too_early_says_both_ids(tmp_path: Path) -> None:
+    service = SmallService(talk(COUNT))
+    service.spoil = lambda request, reply: (
+        reply
+        if request.query.get("affix") == "prepend"
+        else {
+            "data": reply["data"][:75] if "id" not in request.query else [],
+            "meta": one_page(reply["data"]),
+        }
+    )
+    async with service.session() as session:
+        report = await export(session, tmp_path / "out", Plan(users=["ann"]))
+    assert not report.complete
+    words = [failure.error for failure in report.failed] + report.reasons
+    assert any("ends behind the id 25, but its newest message has the id 200" in each for each in words), (
+        words
+    )
+
+
+@plans
+async def test_nothing_new_costs_a_request_and_one_a_source_where_the_app_has_more(
+    plan: Plan, tmp_path: Path
+) -> None:
+    service = SmallService(talk(COUNT))
+    async with service.session() as session:
+        await export(session, tmp_path / "out", plan)
+        service.requests.clear()
+        report = await export(session, tmp_path / "out", plan)
+        assert (report.complete, report.written) == (True, 0)
+        assert len(service.requests) == 1, "the app's newest message is the frozen end of the last run"
+        service.records += [talk(1, first=999)[0] | {"sender": "cat", "receiver": "dan"}]
+        service.requests.clear()
+        assert (await export(session, tmp_path / "out", plan)).complete
+        assert len(service.requests) == (2 if plan.users else 3), service.requests
+
+
+async def test_a_service_that_cannot_go_backwards_is_read_to_its_end(tmp_path: Path) -> None:
+    """What it shows as the newest messages are the oldest ones: they prove nothing."""
+    service = SmallService(talk(COUNT))
+    original = service._page
+
+    def forwards(records: list[Record], query: dict[str, str], size: int) -> Record:
+        return original(records, query | {"affix": "append"}, size)
+
+    service._page = forwards  # type: ignore[method-assign]
+    async with service.session() as session:
+        report = await export(session, tmp_path / "out", Plan(users=["ann"]))
+        assert ids_of(tmp_path / "out") == ALL[: len(ids_of(tmp_path / "out"))]
+        service.records += talk(50, first=COUNT + 1)
+        for _ in range(2):
+            report = await export(session, tmp_path / "out")
+        assert report.failed == []
+
+
+# ── users ──
+
+
+def repeat_users(service: SmallService, size: int) -> None:
+    """Serve the first page of users whichever is asked for."""
+
+    async def list_users(request: web.Request) -> web.Response:
+        users = [{"uid": uid, "name": uid} for uid in service.users[:size]]
+        numbers = {"count": len(users), "per_page": size, "current_page": 1, "total_pages": 3}
+        return web.json_response({"data": users, "meta": {"pagination": numbers}}, dumps=json.dumps)
+
+    service._list_users = list_users  # type: ignore[method-assign]
+
+
+async def test_a_service_that_repeats_its_only_page_of_users_is_exported(tmp_path: Path) -> None:
+    service = SmallService(talk(COUNT))
+    repeat_users(service, 10)
+    async with service.session() as session:
+        report = await export(session, tmp_path / "out", Plan(all_users=True))
+    assert ids_of(tmp_path / "out") == ALL
+    assert not report.complete
+    assert "the list of users could not be read to its end" in report.reasons[0]
+    assert report.failed == []
+
+
+# ── nothing ──
+
+
+async def test_an_empty_list_of_the_app_beside_lists_of_users_is_not_whole(tmp_path: Path) -> None:
+    service = SmallService(talk(COUNT), users=["nobody", "ann", "bob"])
+    service.spoil = lambda request, reply: (
+        reply if "uid" in request.match_info else {"data": [], "meta": one_page([])}
+    )
+    async with service.session() as session:
+        report = await export(session, tmp_path / "out", Plan(everything=True))
+        assert not report.complete
+        assert "list of messages is empty, although the list of user ann is not" in report.reasons[0]
+        service.spoil = lambda _, reply: reply
+        assert (await export(session, tmp_path / "out")).complete
+    assert ids_of(tmp_path / "out") == ALL
+
+
+async def test_an_app_without_messages_is_whole(tmp_path: Path) -> None:
+    service = SmallService([])
+    async with service.session() as session:
+        report = await export(session, tmp_path / "out", Plan(everything=True))
+    assert (report.complete, report.messages) == (True, 0)

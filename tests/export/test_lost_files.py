@@ -1,0 +1,151 @@
+"""Files that are lost or harmed: what was in them is read again, or told of."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from chatrest.emulator.weather import Status
+from chatrest.export import Plan, export
+from tests.exporting import (
+    GROUPS,
+    assert_holds,
+    assert_whole,
+    edit,
+    fast_disk as fast_disk,
+    files_of,
+    forget_user,
+    hide,
+    history_of,
+    manifest_of,
+    part_of,
+    served,
+    small_pages as small_pages,
+)
+
+pytestmark = pytest.mark.usefixtures("small_pages", "fast_disk", "tidy")
+
+MIXED: dict[str, Any] = {"all_users": True, "groups": GROUPS, "pairs": (("ann", "bob"),)}
+SHAPES = [
+    {"compress": "none", "partition": "source"},
+    {"compress": "gzip", "partition": "source"},
+    {"compress": "none", "partition": "month"},
+    {"compress": "zstd", "partition": "month"},
+]
+few = pytest.mark.parametrize("shape", SHAPES[::3], ids=lambda shape: "-".join(shape.values()))
+shapes = pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: "-".join(shape.values()))
+
+
+def remove(path: Path) -> None:
+    path.unlink()
+
+
+def empty(path: Path) -> None:
+    path.write_bytes(b"")
+
+
+def shorten(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[:-1])
+
+
+def halve(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+
+
+@shapes
+@pytest.mark.parametrize("harm", [remove, empty, shorten, halve])
+@pytest.mark.parametrize("which", ["one", "all"])
+async def test_files_that_were_harmed_are_read_again(
+    which: str, harm: Callable[[Path], None], shape: dict[str, Any], tmp_path: Path
+) -> None:
+    async with served(150, loose=False) as service:
+        await export(service.session, tmp_path / "out", Plan(**MIXED, **shape))
+        files = files_of(tmp_path / "out")
+        for path in files if which == "all" else files[-2:-1]:
+            harm(path)
+        report = await export(service.session, tmp_path / "out")
+        assert report.complete, report
+        assert report.written > 0
+        assert_whole(tmp_path / "out", service.expected())
+        assert (await export(service.session, tmp_path / "out")).written == 0
+
+
+async def test_each_file_in_turn_is_lost_between_later_runs(tmp_path: Path) -> None:
+    """Odd records too, that stand in several lists: each is in one file alone, whichever is lost."""
+    async with served(150) as service:
+        await export(service.session, tmp_path / "out", Plan(**MIXED))
+        for path in files_of(tmp_path / "out"):
+            path.unlink()
+            report = await export(service.session, tmp_path / "out")
+            assert report.complete, (path.name, report)
+            assert_whole(tmp_path / "out", service.expected())
+            service.store.add_message("ann", "bob", "more")
+
+
+async def test_a_lost_file_is_read_again_where_the_rule_was_broken(tmp_path: Path) -> None:
+    """What ann's list lacked was written by bob; then ann's file is lost, and her list shows all."""
+    async with served(150) as service:
+        lacking = service.store.ids(conversation="ann_user_bob")[3:6]
+        hide(service.store, lacking, "u:ann")
+        await export(service.session, tmp_path / "out", Plan(users=("ann", "bob", "cat", "dan")))
+        assert_whole(tmp_path / "out", service.expected())
+        service.store.show(lacking, "u:ann")
+        part_of(tmp_path / "out", "user-ann").unlink()
+        report = await export(service.session, tmp_path / "out")
+        assert report.complete
+        assert_whole(tmp_path / "out", service.expected())
+
+
+async def test_the_lost_file_of_a_user_that_is_refused_comes_from_the_other_side(tmp_path: Path) -> None:
+    async with served(150) as service:
+        await export(service.session, tmp_path / "out", Plan(all_users=True))
+        part_of(tmp_path / "out", "user-ann").unlink()
+        service.emulator.weather.add(Status(403, route="/users/ann/messages"))
+        report = await export(service.session, tmp_path / "out")
+        assert not report.complete
+        assert_holds(tmp_path / "out", service.expected(service.users_ids("bob", "cat", "dan")))
+        service.emulator.weather.clear()
+        assert (await export(service.session, tmp_path / "out")).complete
+        assert_whole(tmp_path / "out", service.expected())
+
+
+async def test_the_lost_file_of_a_user_that_is_gone_is_no_silent_loss(tmp_path: Path) -> None:
+    """What others show of it is read from them; what only its own list had is lost, and that is told."""
+    async with served(150) as service:
+        await export(service.session, tmp_path / "out", Plan(all_users=True))
+        part_of(tmp_path / "out", "user-ann").unlink()
+        forget_user(service.store, "ann")
+        report = await export(service.session, tmp_path / "out")
+        shared = service.users_ids("bob", "cat", "dan")
+        assert_holds(tmp_path / "out", service.expected(shared))
+        assert len(shared) < 150
+        assert not report.complete
+
+
+async def test_the_lost_messages_that_are_not_shown_any_more_are_told_of(tmp_path: Path) -> None:
+    async with served(60) as service:
+        await export(service.session, tmp_path / "out", Plan(everything=True))
+        hide(service.store, [20])
+        await export(service.session, tmp_path / "out", recheck=10**9)
+        assert manifest_of(tmp_path / "out").deleted == ["20"]
+        part_of(tmp_path / "out", "messages").unlink()
+        await export(service.session, tmp_path / "out")
+        # "Ids that are in the export, and that the service does not show any more": it is not in it.
+        assert manifest_of(tmp_path / "out").deleted == []
+        assert_holds(tmp_path / "out", service.expected([n for n in range(1, 61) if n != 20]))
+
+
+async def test_a_history_that_is_lost_or_torn_takes_no_message_with_it(tmp_path: Path) -> None:
+    async with served(60) as service:
+        await export(service.session, tmp_path / "out", Plan(**MIXED))
+        older = service.expected([8, 9])
+        for number in (8, 9):
+            edit(service.store, number, "edited")
+        await export(service.session, tmp_path / "out", recheck=10**9)
+        assert sorted(history_of(tmp_path / "out")) == sorted(older)
+        remove(tmp_path / "out" / "history.jsonl")
+        report = await export(service.session, tmp_path / "out")
+        assert report.complete
+        assert report.written == 0
+        assert_whole(tmp_path / "out", service.expected())
