@@ -20,13 +20,15 @@ from ..queries.messages import MessageQuery
 from . import streams
 from .environment import session
 from .exporting.format import FileTotals, estimate_lines, summary_lines
+from .exporting.tables_option import TablesOption
 from .filters import ListCommand, filter_options, query_of
 from .invocation import invocation
 from .running import run
 from .time_options import AgeOption, TimeOption
 
 if TYPE_CHECKING:
-    from ..export import Plan, Progress, Report
+    from ..export import AttachmentOptions, Plan, Progress, Report
+    from ..export.dataset.tables import Table
     from .exporting.snapshot import Monitor
     from .exporting.watch import Display
 
@@ -79,6 +81,17 @@ _FAILURES_SHOWN: Final = 20
     help="Files for all, or per source, month or day (UTC).  [default: source; month for parquet]",
 )  # fmt: skip
 @click.option(
+    "--with", "tables", type=TablesOption(), metavar="TABLES", default=(),
+    help="Also tables: any of users,groups,members,conversations. Later runs write them anew.",
+)  # fmt: skip
+@click.option(
+    "--attachments", is_flag=True, help="Also the files that messages link to. Later runs go on with it."
+)
+@click.option(
+    "--max-attachment", type=click.IntRange(min=1), metavar="MB",
+    help="The largest attachment that is fetched; needs --attachments.  [default: 100]",
+)  # fmt: skip
+@click.option(
     "--recheck", type=AgeOption(), metavar="AGO",
     help="Also read the last 12h, 7d or 2w again, to find edited and deleted messages.",
 )  # fmt: skip
@@ -91,7 +104,16 @@ _FAILURES_SHOWN: Final = 20
 @click.option("--quiet", is_flag=True, help="No progress on standard error.")
 @filter_options(MessageQuery, without=NOT_A_FILTER)
 def export(
-    out: str, recheck: int | None, workers: int, dry_run: bool, as_json: bool, quiet: bool, **given: Any
+    out: str,
+    tables: tuple["Table", ...],
+    attachments: bool,
+    max_attachment: int | None,
+    recheck: int | None,
+    workers: int,
+    dry_run: bool,
+    as_json: bool,
+    quiet: bool,
+    **given: Any,
 ) -> None:
     """Export messages to files in the folder OUT, exactly as the service sends them.
 
@@ -107,10 +129,12 @@ def export(
       chatrest export backup --recheck 7d    also find what was edited or deleted in the last week
       chatrest export talk --pair alice bob --group team --since 2026-01-01
       chatrest export lake --format parquet --until 2026-10-31
+      chatrest export backup --with users,groups,members --attachments
       chatrest export backup --dry-run       estimate the size and the time
 
     \b
     Below OUT:
+      users/, groups/, attachments/ …        the tables of --with, and the attachments
       *.ndjson, *.parquet, messages.sqlite   the messages
       history.jsonl                          older versions of those that changed
       manifest.json                          the list of files with checksums, and whether it is complete
@@ -130,10 +154,23 @@ def export(
 
     progress = Progress()
     monitor = Monitor(progress)
+    files = _attachments(attachments, max_attachment)
+    options = {"tables": tables, "attachments": files, "recheck": recheck, "workers": workers}
     with _resume_hint(folder, progress):
         with display_of(out, quiet=quiet) as display:
-            report = run(_run(folder, plan, progress, monitor, display, recheck=recheck, workers=workers))
+            report = run(_run(folder, plan, progress, monitor, display, options))
         _print_report(report, progress, folder, monitor.elapsed, as_json=as_json)
+
+
+def _attachments(asked: bool, max_megabytes: int | None) -> "AttachmentOptions | bool":
+    """Return the limits of the attachments; False where they are not asked for."""
+    from ..export import AttachmentOptions
+
+    if max_megabytes is None:
+        return asked
+    if not asked:
+        raise click.UsageError("--max-attachment needs --attachments")
+    return AttachmentOptions(max_bytes=max_megabytes * 1_000_000)
 
 
 def _plan_of(given: dict[str, Any]) -> "Plan | None":
@@ -152,15 +189,13 @@ async def _run(
     progress: "Progress",
     monitor: "Monitor",
     display: "Display",
-    *,
-    recheck: int | None,
-    workers: int,
+    options: dict[str, Any],
 ) -> "Report":
     from ..export import export as run_export
     from .exporting.watch import live_display
 
     async with session(progress.heard) as chat, live_display(monitor, display, chat):
-        return await run_export(chat, out, plan, recheck=recheck, workers=workers, progress=progress)
+        return await run_export(chat, out, plan, progress=progress, **options)
 
 
 def _estimate(out: Path, plan: "Plan | None", *, recheck: int | None, workers: int, as_json: bool) -> None:

@@ -4,7 +4,7 @@ import shlex
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import click
 import msgspec
@@ -34,8 +34,9 @@ KINDS: Final = ("users", "groups", "members", "messages")
 )
 @click.option(
     "--journal", type=click.Path(path_type=Path),
-    help="What is imported already.  [default: the first file's name with .import-journal]",
+    help="What is imported already.  [default: the first FILE's name with .import-journal]",
 )  # fmt: skip
+@click.option("--incomplete", is_flag=True, help="Also import an export that is not complete.")
 @click.option("--dry-run", is_flag=True, help="Send nothing; check every line, without network.")
 @click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON object.")
 @click.option("--quiet", is_flag=True, help="No progress on standard error.")
@@ -43,61 +44,66 @@ def import_(
     files: tuple[Path, ...],
     kind: "Kind | None",
     journal: Path | None,
+    incomplete: bool,
     dry_run: bool,
     as_json: bool,
     quiet: bool,
 ) -> None:
     """Import FILEs of JSON lines (also .gz and .zst): users, groups, members or messages, one kind a file.
 
-    A line is a record to import, or a record that the service has shown, as in an export: a folder stands for
-    the .ndjson files in it. Users are imported first, then groups, members and messages. If it is
-    interrupted, run the same command again: it continues, and sends no record that was imported. Lines that
-    are added to a file later are imported by the next run.
+    A line is a record to import, or a record that the service has shown. Users are imported first, then
+    groups, members and messages. The folder of an export stands for its tables and its messages, the oldest
+    first, in any format; what it holds and no import takes is listed. If the import is interrupted, run the
+    same command again: it continues, and sends no record that was imported. Lines that are added to a file
+    later are imported by the next run.
 
     \b
     Examples:
       chatrest import users.ndjson groups.ndjson members.ndjson messages.ndjson.gz
       chatrest import users.ndjson --dry-run      check every line
-      chatrest import users.ndjson backup         a copy of an exported app
+      chatrest export backup --with users,groups,members
+      chatrest import backup                      a copy of that app, in the app of the environment
 
     Each refused line is a line on standard error, with its file and number (with --json in the object).
     Exit status: 0 all is imported, 1 a line was refused, or it failed, 2 wrong usage, 130 interrupted.
     """
+    options = {"kind": kind, "allow_incomplete": incomplete}
     with _bar(quiet=quiet) as show:
-        result = _checked(files, kind, show) if dry_run else _imported(files, kind, journal, show)
+        result = _checked(files, options, show) if dry_run else _imported(files, journal, options, show)
     _print(result, as_json=as_json)
     if not result.ok:
         raise ChatRestError(f"{_failures(result)}; {result.imported:,} records {_done(result)}")
 
 
-def _checked(files: tuple[Path, ...], kind: "Kind | None", show: OnProgress) -> "ImportResult":
+def _checked(files: tuple[Path, ...], options: dict[str, Any], show: OnProgress) -> "ImportResult":
     from ..importing import check
 
-    return check(files, kind=kind, progress=show)
+    return check(files, progress=show, **options)
 
 
 def _imported(
-    files: tuple[Path, ...], kind: "Kind | None", journal: Path | None, show: OnProgress
+    files: tuple[Path, ...], journal: Path | None, options: dict[str, Any], show: OnProgress
 ) -> "ImportResult":
     from ..importing import run as run_import
 
     async def work() -> "ImportResult":
         async with session() as chat:
-            return await run_import(chat, files, kind=kind, journal=journal, progress=show)
+            return await run_import(chat, files, journal=journal, progress=show, **options)
 
     try:
         return run(work())
     except BaseException as error:
         if not isinstance(error, RequestInvalidError):
-            error.add_note(f"continue with: {_command(files, kind, journal)}")
+            error.add_note(f"continue with: {_command(files, journal, options)}")
         raise
 
 
-def _command(files: tuple[Path, ...], kind: str | None, journal: Path | None) -> str:
+def _command(files: tuple[Path, ...], journal: Path | None, options: dict[str, Any]) -> str:
     words = [
         *map(str, files),
-        *(["--kind", kind] if kind else []),
+        *(["--kind", options["kind"]] if options["kind"] else []),
         *(["--journal", str(journal)] if journal else []),
+        *(["--incomplete"] if options["allow_incomplete"] else []),
     ]
     return f"{invocation()} import {shlex.join(words)}"
 
@@ -136,6 +142,10 @@ def _summary(result: "ImportResult") -> Iterator[str]:
         parts += [f"{file.refused:,} refused"] if file.refused else []
         parts += [f"{file.skipped:,} skipped (actions, calls, deleted messages)"] if file.skipped else []
         yield f"{file.file}: {', '.join(parts)}"
+    if result.not_carried:
+        yield "not carried over:"
+    for omission in result.not_carried:
+        yield f"  {omission.count:,} {omission.what}"
 
 
 def _failures(result: "ImportResult") -> str:

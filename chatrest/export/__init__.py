@@ -10,17 +10,18 @@ for message in read("out", since="2026-11-01"):
 ```
 """
 
+from .dataset.attachments import AttachmentOptions
 from .dry_run.estimate import Estimate, estimate
 from .plan import Plan
 from .progress import Progress
 from .reading import read, read_raw
-from .report import Failure, Report
+from .report import AttachmentCounts, Failure, Report
 from .run_log import RunEntry, runs
 from .start import export
 from .verify.verify import verify
 from .verify.verify_result import Problem, VerifyResult
 
 __all__ = [
-    "Estimate", "Failure", "Plan", "Problem", "Progress", "Report", "RunEntry", "VerifyResult", "estimate",
-    "export", "read", "read_raw", "runs", "verify",
+    "AttachmentCounts", "AttachmentOptions", "Estimate", "Failure", "Plan", "Problem", "Progress", "Report",
+    "RunEntry", "VerifyResult", "estimate", "export", "read", "read_raw", "runs", "verify",
 ]  # fmt: skip

@@ -16,6 +16,28 @@ class Failure(Struct, frozen=True):
 
 
 @final
+class AttachmentCounts(Struct, kw_only=True):
+    """The attachments of an export: links of messages, by what has become of their files."""
+
+    stored: int = 0
+    """In the folder."""
+    fetched: int = 0
+    """Fetched by this run."""
+    bytes: int = 0
+    """Of those that this run fetched."""
+    gone: int = 0
+    """No longer on their server (404, 410)."""
+    too_large: int = 0
+    """Larger than `max_bytes`."""
+    refused: int = 0
+    """At an address that is not allowed."""
+    failed: int = 0
+    """Failed; the next run tries again."""
+    pending: int = 0
+    """Left to the next run."""
+
+
+@final
 class Report(Struct, kw_only=True):
     """The result of one run of an export."""
 
@@ -43,6 +65,10 @@ class Report(Struct, kw_only=True):
     """Sources that could not be read to their end. The next run continues with them."""
     deleted_users: list[str] = []
     """Users that the service listed in an earlier run and does not have any more; their messages are kept."""
+    tables: dict[str, int] = {}
+    """The rows of each table beside the messages, such as `users`."""
+    attachments: AttachmentCounts | None = None
+    """The files that messages link to; None where they were not asked for."""
     requests: int = 0
     """Requests that the run sent."""
     started: int = 0

@@ -3,14 +3,18 @@
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from os import PathLike
+from typing import Final
 
 from ..core.arguments import check, check_count
 from ..errors import ChatRestError, RequestInvalidError
 from ..session import AsyncSession
 from .archive import Archive
+from .dataset.attachments import AttachmentOptions
+from .dataset.dataset import Dataset
+from .dataset.tables import Table, check_tables
 from .disk import Disk
 from .in_thread import in_thread
 from .local_path import local_path
@@ -22,12 +26,16 @@ from .run import Run
 from .run_log import append_run
 from .worker_pool import WORKERS
 
+_ATTACHMENTS: Final = "True, False or AttachmentOptions"
+
 
 async def export(
     session: AsyncSession,
     out: str | PathLike[str],
     plan: Plan | None = None,
     *,
+    tables: Sequence[Table] = (),
+    attachments: bool | AttachmentOptions = False,
     recheck: int | None = None,
     workers: int = WORKERS,
     progress: Progress | None = None,
@@ -40,6 +48,10 @@ async def export(
     the same folder, it reads what is new since. Without a plan it takes the folder's own, or `Plan()` for a
     new folder.
 
+    - `tables`: any of `users`, `groups`, `members` and `conversations`, which become files beside the
+      messages: snapshots that each run reads anew, after the messages. Later runs go on with them.
+    - `attachments`: also fetch the files that messages link to, with the limits of `AttachmentOptions` or
+      with its defaults for True. Later runs go on with it.
     - `recheck`: read the messages of the last so many seconds again, to find those that were edited or
       deleted. The newest version of a message takes its place in the export; older versions and deleted
       messages are kept.
@@ -58,6 +70,9 @@ async def export(
     """
     check(plan is None or isinstance(plan, Plan), "plan", plan, "a Plan, or None")
     check_count("workers", workers)
+    tables = check_tables(tables)
+    limits = AttachmentOptions() if attachments is True else attachments or None
+    check(limits is None or isinstance(limits, AttachmentOptions), "attachments", limits, _ATTACHMENTS)
     if session.sender.acting_user is not None:
         raise RequestInvalidError(
             f"session = {session!r}: allowed is one that acts as nobody; as a user it sees other lists"
@@ -72,13 +87,21 @@ async def export(
         )
         with archive:
             run = Run(session, archive, shown, workers=workers, recheck=recheck, now=now)
-            with _logged_failure(
-                archive, Report(started=started), lambda: (int(now()), _sent(session) - sent)
-            ):
+            rechecks = recheck is not None
+            dataset = await in_thread(lambda: Dataset(archive, tables, limits, rechecks=rechecks, now=now))
+
+            def end() -> tuple[int, int]:
+                return int(now()), _sent(session) - sent
+
+            with _logged_failure(archive, Report(started=started), end):
                 report = await _run(run, archive, started)
-            report.started, report.finished = started, int(now())
-            report.requests = _sent(session) - sent
-            await in_thread(lambda: write_finished(archive, report))
+                report.started = started
+
+                def save() -> None:
+                    report.finished, report.requests = end()
+                    write_finished(archive, report, dataset.entries)
+
+                await dataset.add(session, report, shown, save)
             await in_thread(lambda: append_run(archive.disk, archive.folder, report))
     except sqlite3.Error as error:  # a disk that is full says it this way, too
         raise OSError(f"{folder}: {error}") from error

@@ -7,6 +7,6 @@ from chatrest.importing import run
 
 from .entities import KINDS, Kind
 from .importer import Progress, check, run
-from .result import FileResult, ImportResult, LineNote
+from .result import FileResult, ImportResult, LineNote, Omission
 
-__all__ = ["KINDS", "FileResult", "ImportResult", "Kind", "LineNote", "Progress", "check", "run"]
+__all__ = ["KINDS", "FileResult", "ImportResult", "Kind", "LineNote", "Omission", "Progress", "check", "run"]

@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 from ..errors import RequestInvalidError
 from ..queries.checked import Body
 from ..queries.data_import import MOST_ENTRIES
-from .entities import Kind, SkippedLine, read_entity
+from .entities import Kind, Reader, SkippedLine, read_entity
 from .input_files import LONGEST_LINE, Line, Position
 from .result import INVALID, SKIPPED, LineNote
 
@@ -39,13 +39,16 @@ class Batch(NamedTuple):
         return Batch(first, before, end), Batch(second, self.notes[len(before) :], self.end)
 
 
-def batches(file: str, kind: Kind, lines: Iterable[Line]) -> Iterator[Batch]:
-    """Yield the batches of a file. The same lines give the same batches."""
+def batches(file: str, kind: Kind, lines: Iterable[Line], read: Reader = read_entity) -> Iterator[Batch]:
+    """Yield the batches of a file, with the records that `read` makes of its lines.
+
+    The same lines give the same batches.
+    """
     entities: dict[str, Entity] = {}
     notes: list[LineNote] = []
     count, end = 0, None
     for line in lines:
-        entry = _entry(file, kind, line)
+        entry = _entry(file, kind, line, read)
         is_full = len(entities) == MOST_ENTRIES or count == MOST_LINES
         is_repeated = isinstance(entry, Entity) and entry.key in entities
         if end is not None and (is_full or is_repeated):
@@ -60,7 +63,7 @@ def batches(file: str, kind: Kind, lines: Iterable[Line]) -> Iterator[Batch]:
         yield Batch(tuple(entities.values()), tuple(notes), end)
 
 
-def _entry(file: str, kind: Kind, line: Line) -> Entity | LineNote | None:
+def _entry(file: str, kind: Kind, line: Line, read: Reader) -> Entity | LineNote | None:
     """Return the record of a line, or a note of why it is none; None for an empty line."""
     number = line.end.line
     if line.raw is None:
@@ -69,7 +72,7 @@ def _entry(file: str, kind: Kind, line: Line) -> Entity | LineNote | None:
     if not line.raw.strip():
         return None
     try:
-        key, record = read_entity(kind, line.raw)
+        key, record = read(kind, line.raw)
     except RequestInvalidError as error:
         return LineNote(file=file, line=number, code=INVALID, message=str(error))
     except SkippedLine as reason:

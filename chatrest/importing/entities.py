@@ -6,7 +6,7 @@ left out, and so are optional members that are null or empty. A stored message g
 content if it has none, so that the same line always has the same one.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from hashlib import blake2b
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
@@ -49,10 +49,14 @@ _RULES: Final[Mapping[Kind, _Rules]] = {
 }
 KINDS: Final[tuple[Kind, ...]] = ("users", "groups", "members", "messages")
 """In the order in which they are imported: a later kind may need an earlier one."""
-_CATEGORIES: Final = ("message", "custom")
+IMPORTED_CATEGORIES: Final = ("message", "custom")
 _DATA: Final = ("text", "customData", "attachments", "metadata")
 """The content of a message that can be imported (operations table, data_import.import_messages)."""
 _EMPTY: Final[tuple[Any, ...]] = (None, "", [])
+
+
+Reader: TypeAlias = Callable[[Kind, bytes], tuple[str, Body]]
+"""Makes the key and the record of a line, as `read_entity` does."""
 
 
 class SkippedLine(Exception):  # noqa: N818, not an error: the line is left out
@@ -107,7 +111,7 @@ def read_entity(kind: Kind, line: bytes) -> tuple[str, Body]:
 def _of_stored_message(stored: dict[str, Any]) -> dict[str, Any]:
     """Return the members to import of a message that the service has shown."""
     category = stored.get("category")
-    if category not in _CATEGORIES:
+    if category not in IMPORTED_CATEGORIES:
         raise SkippedLine(f"a message of the category {category!r} cannot be imported")
     if stored.get("deletedAt"):
         raise SkippedLine("the message is deleted")

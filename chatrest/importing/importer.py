@@ -9,6 +9,8 @@ One request at a time keeps the order: messages get their ids in the order of th
 """
 
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import ExitStack, closing
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeAlias, final
 
@@ -19,22 +21,22 @@ from ..errors import (
     BadRequestError,
     ConflictError,
     OutcomeUnknownError,
-    RequestInvalidError,
     api_error_class,
 )
+from ..export.in_thread import in_thread
 from ..secrets import scrub
 from ..session import AsyncSession
 from .batches import Batch, Entity, batches
-from .entities import KINDS, Kind, kind_of, read_object
+from .entities import Kind
 from .import_journal import ImportJournal
-from .input_files import Position, input_paths, read_lines
+from .input_files import Position
+from .inputs import Input, read_inputs
+from .missing_roles import make_missing_roles
 from .result import NO_OUTCOME, FileResult, ImportResult, LineNote
 
-SUFFIX: Final = ".import-journal"
 ATTEMPTS: Final = 5
 """Requests for a batch whose replies are lost, before the error is raised."""
 _FIRST_PAUSE: Final = 1.0
-_LINES_FOR_KIND: Final = 1000
 _TOO_LARGE: Final = 413
 _NOT_FOUND: Final = frozenset({"ERR_UID_NOT_FOUND", "ERR_GUID_NOT_FOUND", "ERR_ROLE_NOT_FOUND"})
 
@@ -56,18 +58,6 @@ class Progress(Struct, frozen=True, kw_only=True):
 OnProgress: TypeAlias = Callable[[Progress], object]
 
 
-class Input(NamedTuple):
-    """A file of the import."""
-
-    path: Path
-    kind: Kind
-
-    @property
-    def name(self) -> str:
-        """The name in results and in the journal."""
-        return self.path.name
-
-
 async def run(
     session: AsyncSession,
     files: Iterable[str | Path],
@@ -75,94 +65,69 @@ async def run(
     kind: Kind | None = None,
     journal: str | Path | None = None,
     progress: OnProgress | None = None,
+    allow_incomplete: bool = False,
 ) -> ImportResult:
     """Import files of JSON lines, or continue an import that was interrupted; return the state of all runs.
 
-    A folder stands for the `.ndjson` files in it and in its `messages`, so that an export can be imported.
-    `kind` is detected from the first record of each file if it is not given; users are imported first, then
-    groups, members and messages. `journal` is a path, by default that of the first file with
-    `.import-journal`. One request for 50 records; waits for rate limits as long as it takes.
+    A folder with an export stands for its tables of users, groups and members and for its messages, the
+    oldest first, in any format; one that is not complete is refused, if `allow_incomplete` is not given.
+    Roles of its users that the app does not have are made. Any other folder stands for the `.ndjson` files in
+    it and in its `messages`. `kind` is detected from the first record of each file if it is not given, and of
+    an export only the records of that kind are imported; users are imported first, then groups, members and
+    messages. `journal` is a path, by default that of the first file or export with `.import-journal`. One
+    request for 50 records; waits for rate limits as long as it takes.
 
-    Refused lines are in the result. Raises `RequestInvalidError` for a wrong argument, a changed file or a
-    journal of another import, and the errors of the service that are not about a record (`ServerError`,
-    `AuthenticationError` …); after any error and any kill the same call continues.
+    The result has the lines that were refused, and what an export holds and no import takes. Raises
+    `RequestInvalidError` for a wrong argument, a changed file or a journal of another import, and the errors
+    of the service that are not about a record (`ServerError`, `AuthenticationError` …); after any error and
+    any kill the same call continues.
     """
-    inputs = read_inputs(files, kind)
-    path = journal_path(inputs, journal)
-    app = f"{session.app.app_id} at {session.app.chat_url}"
-    held = ImportJournal(path, app, [(each.name, each.kind) for each in inputs])
-    try:
+    with ExitStack() as stack:
+        inputs = await in_thread(partial(read_inputs, files, kind, stack, allow_incomplete=allow_incomplete))
+        app = f"{session.app.app_id} at {session.app.chat_url}"
+        names = [(each.name, each.kind) for each in inputs.files]
+        held = stack.enter_context(closing(ImportJournal(inputs.journal_path(journal), app, names)))
         bulk = session.with_options(priority="bulk", on_behalf_of=None)
+        await make_missing_roles(bulk, inputs.roles)
         importer = _Importer(bulk, held, progress)
-        for number, each in enumerate(inputs):
+        for number, each in enumerate(inputs.files):
             await importer.import_file(number, each)
-        return ImportResult(files=held.results(), refused=held.refused())
-    finally:
-        held.close()
+        return ImportResult(files=held.results(), refused=held.refused(), not_carried=inputs.not_carried)
 
 
 def check(
-    files: Iterable[str | Path], *, kind: Kind | None = None, progress: OnProgress | None = None
+    files: Iterable[str | Path],
+    *,
+    kind: Kind | None = None,
+    progress: OnProgress | None = None,
+    allow_incomplete: bool = False,
 ) -> ImportResult:
     """Validate every line of the files, without network; arguments, result and errors as those of `run`."""
     results, refused, imported = [], [], 0
-    for each in read_inputs(files, kind):
-        counts = {"lines": 0, "imported": 0, "skipped": 0, "refused": 0}
-        for batch in batches(each.name, each.kind, read_lines(each.path)):
-            notes = [note for note in batch.notes if not note.is_skipped]
-            counts["lines"] = batch.end.line
-            counts["imported"] += len(batch.entities)
-            counts["skipped"] += len(batch.notes) - len(notes)
-            counts["refused"] += len(notes)
-            refused += notes
-            imported += len(batch.entities)
-            if progress is not None:
-                progress(_progress(each, batch.end, imported, len(refused)))
-        results.append(FileResult(file=each.name, kind=each.kind, **counts))
-    return ImportResult(files=tuple(results), refused=tuple(refused), dry_run=True)
-
-
-def read_inputs(files: Iterable[str | Path], kind: Kind | None) -> list[Input]:
-    """Return the files with their kinds, in the order in which they are imported."""
-    _check_kind(kind)
-    inputs = [Input(path, kind or _detected_kind(path)) for path in input_paths(files)]
-    return sorted(inputs, key=lambda each: KINDS.index(each.kind))
-
-
-def journal_path(inputs: Sequence[Input], journal: str | Path | None) -> Path:
-    """Return the path of the journal, which may not be that of a file."""
-    first = inputs[0].path
-    path = first.with_name(first.name + SUFFIX) if journal is None else Path(journal)
-    if path.resolve() in {each.path.resolve() for each in inputs}:
-        raise RequestInvalidError(f"journal = {str(path)!r}: allowed is a path of no file to import")
-    return path
+    with ExitStack() as stack:
+        inputs = read_inputs(files, kind, stack, allow_incomplete=allow_incomplete)
+        for each in inputs.files:
+            counts = {"lines": 0, "imported": 0, "skipped": 0, "refused": 0}
+            for batch in batches(each.name, each.kind, each.lines(), each.read):
+                notes = [note for note in batch.notes if not note.is_skipped]
+                counts["lines"] = batch.end.line
+                counts["imported"] += len(batch.entities)
+                counts["skipped"] += len(batch.notes) - len(notes)
+                counts["refused"] += len(notes)
+                refused += notes
+                imported += len(batch.entities)
+                if progress is not None:
+                    progress(_progress(each, batch.end, imported, len(refused)))
+            results.append(FileResult(file=each.name, kind=each.kind, **counts))
+    return ImportResult(
+        files=tuple(results), refused=tuple(refused), dry_run=True, not_carried=inputs.not_carried
+    )
 
 
 def is_about_records(error: ApiError) -> bool:
     """Return True for an error that other records might not get; after any other one the import stops."""
     is_refusal = isinstance(error, BadRequestError | ConflictError) or error.code in _NOT_FOUND
     return is_refusal or error.status == _TOO_LARGE
-
-
-def _check_kind(kind: object) -> None:
-    if kind is not None and kind not in KINDS:
-        raise RequestInvalidError(f"kind = {kind!r}: allowed are {', '.join(KINDS)}, or None")
-
-
-def _detected_kind(path: Path) -> Kind:
-    """Return the kind of the first record that shows one, within the first 1,000 lines."""
-    for line in read_lines(path):
-        if line.end.line > _LINES_FOR_KIND:
-            break
-        try:
-            kind = kind_of(read_object(line.raw or b""))
-        except RequestInvalidError:
-            continue
-        if kind is not None:
-            return kind
-    raise RequestInvalidError(
-        f"{path}: no record shows its kind; give the kind, which is one of {', '.join(KINDS)}"
-    )
 
 
 def _progress(each: Input, end: Position, imported: int, refused: int) -> Progress:
@@ -188,8 +153,8 @@ class _Importer:
     async def import_file(self, number: int, each: Input) -> None:
         """Import what is left of a file."""
         state = self._journal.state(number)
-        lines = read_lines(each.path, state.settled, state.open)
-        for batch in batches(each.name, each.kind, lines):
+        lines = each.lines(state.settled, state.open)
+        for batch in batches(each.name, each.kind, lines, each.read):
             await self._settle(number, each, batch, state.open.line)
 
     async def _settle(self, number: int, each: Input, batch: Batch, sent_to: int) -> None:

@@ -66,33 +66,64 @@ def read_lines(path: Path, start: Position = _BEGINNING, until: Position = _BEGI
 
     Raises `RequestInvalidError` if they have changed, or if the file cannot be decompressed.
     """
-    hasher, line, offset = blake2b(digest_size=20), 0, 0
+    hasher = blake2b(digest_size=20)
+    with _opened(path) as file:
+        yield from _numbered(str(path), hasher, _file_lines(file, hasher), start, until)
+
+
+def number_records(
+    name: str, records: Iterable[bytes], start: Position = _BEGINNING, until: Position = _BEGINNING
+) -> Iterator[Line]:
+    """Yield records as lines, with the rules of `read_lines`; `name` stands for the file in errors."""
+    hasher = blake2b(digest_size=20)
+    yield from _numbered(name, hasher, _record_lines(records, hasher), start, until)
+
+
+def _numbered(
+    name: str,
+    hasher: "blake2b",
+    lines: Iterable[tuple[bytes | None, int]],
+    start: Position,
+    until: Position,
+) -> Iterator[Line]:
+    """Yield lines with their positions; `hasher` has taken each of them when it comes."""
+    line = offset = 0
     checks = {position.line: position for position in (start, until) if position.line}
     confirmed_at = max(checks, default=0)
     held: list[Line] = []
-    with _opened(path) as file:
-        while (chunk := _read_line(file, hasher)) is not None:
-            raw, size = chunk
-            line, offset = line + 1, offset + size
-            if line < start.line:
-                continue
-            end = Position(line, offset, hasher.copy().digest())
-            if checks.pop(line, end) != end:
-                raise _changed(path, line)
-            if line > start.line:
-                held.append(Line(raw, end))
-            if line >= confirmed_at:
-                yield from held
-                held.clear()
+    for raw, size in lines:
+        line, offset = line + 1, offset + size
+        if line < start.line:
+            continue
+        end = Position(line, offset, hasher.copy().digest())
+        if checks.pop(line, end) != end:
+            raise _changed(name, line)
+        if line > start.line:
+            held.append(Line(raw, end))
+        if line >= confirmed_at:
+            yield from held
+            held.clear()
     if checks:
-        raise _changed(path, min(checks))
+        raise _changed(name, min(checks))
 
 
-def _changed(path: Path, line: int) -> RequestInvalidError:
+def _changed(name: str, line: int) -> RequestInvalidError:
     return RequestInvalidError(
-        f"{path} has changed: its first {line:,} lines are not those that an earlier run has read; import a "
+        f"{name} has changed: its first {line:,} lines are not those that an earlier run has read; import a "
         "changed file with a journal of its own"
     )
+
+
+def _file_lines(file: IO[bytes], hasher: "blake2b") -> Iterator[tuple[bytes | None, int]]:
+    while (line := _read_line(file, hasher)) is not None:
+        yield line
+
+
+def _record_lines(records: Iterable[bytes], hasher: "blake2b") -> Iterator[tuple[bytes | None, int]]:
+    for record in records:
+        hasher.update(record)
+        hasher.update(b"\n")
+        yield record, len(record) + 1
 
 
 def _read_line(file: IO[bytes], hasher: "blake2b") -> tuple[bytes | None, int] | None:

@@ -57,12 +57,23 @@ class FileResult(Struct, frozen=True, kw_only=True):
 
 
 @final
+class Omission(Struct, frozen=True):
+    """Something that an export holds, and that no import can carry over."""
+
+    what: str
+    """In words, such as `deleted messages`."""
+    count: int
+
+
+@final
 class ImportResult(Struct, frozen=True, kw_only=True):
     """The state of an import over all runs with its journal, or the result of a check."""
 
     files: tuple[FileResult, ...]
     refused: tuple[LineNote, ...]
     dry_run: bool = False
+    not_carried: tuple[Omission, ...] = ()
+    """What the exports among the files hold, and no import takes."""
 
     @property
     def imported(self) -> int:

@@ -10,7 +10,7 @@ from chatrest import AsyncSession, AuthenticationError, OutcomeUnknownError, Req
 from chatrest.emulator import Emulator
 from chatrest.emulator.weather import Cut, Every, First, Instead, Outgoing, Reset, Status, TooManyRequests
 from chatrest.export import export
-from chatrest.export.formats.compression import packing
+from chatrest.export.formats.compression import compression
 from chatrest.importing import ImportResult, Progress, check, run
 from tests.importing.conftest import Write, message, muids, user
 
@@ -199,7 +199,7 @@ async def test_an_app_is_copied_from_its_export(
 async def test_compressed_files_are_read(
     session: AsyncSession, write: Write, tmp_path: Path, compress: Any
 ) -> None:
-    plain, packed_as = write("users.ndjson", USERS).read_bytes(), packing(compress)
+    plain, packed_as = write("users.ndjson", USERS).read_bytes(), compression(compress)
     half = len(plain) // 2
     packed = tmp_path / f"packed.ndjson{packed_as.suffix}"
     packed.write_bytes(packed_as.pack(plain[:half]) + packed_as.pack(plain[half:]))

@@ -8,7 +8,7 @@ from msgspec import Struct
 from ..streams import one_line
 
 if TYPE_CHECKING:  # both import aiohttp, which a help text does not need
-    from ...export import Progress, Report
+    from ...export import AttachmentCounts, Progress, Report
     from ...export.dry_run.estimate import Estimate
     from .snapshot import Snapshot
 
@@ -113,12 +113,29 @@ def summary_lines(
     yield _row("sources", f"{report.sources:,}{failed}")
     if report.deleted_users:
         yield _row("users", f"deleted: {name_list(report.deleted_users)}; their messages stay in the export")
+    if report.tables:
+        yield _row("tables", ", ".join(f"{rows:,} {table}" for table, rows in report.tables.items()))
+    if report.attachments is not None:
+        yield _row("attachments", attachments_line(report.attachments))
     if files.count:
         yield _row("files", f"{files.count:,}, {size(files.bytes)}")
     repeated = f", {progress.repeated:,} repeated" if progress.repeated else ""
     yield _row("requests", f"{report.requests:,}, {progress.limited:,} answered 429{repeated}")
     rate = f", {report.written / max(seconds, 1e-3):,.0f} messages/s" if report.written else ""
     yield _row("time", f"{duration(seconds)}{rate}")
+
+
+def attachments_line(counts: "AttachmentCounts") -> str:
+    """The attachments of an export by what has become of their files; those of no count are left out."""
+    others = {
+        "no longer on their server": counts.gone,
+        "too large": counts.too_large,
+        "at an address that is not allowed": counts.refused,
+        "failed": counts.failed,
+        "left to the next run": counts.pending,
+    }
+    parts = [f"{count:,} {words}" for words, count in others.items() if count]
+    return ", ".join([f"{counts.stored:,}, {counts.fetched:,} of them new ({size(counts.bytes)})", *parts])
 
 
 def name_list(names: list[str]) -> str:

@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Final, TypeAlias, final
 
 from ...errors import ChatRestError, RequestInvalidError
+from ..dataset.table_check import check_tables
 from ..file_names import MESSAGES
 from ..journal.reader import JournalReader
 from ..journal.schema import NAME as JOURNAL, InUseError, UnreadableError
@@ -162,6 +163,8 @@ class _Check:
         manifest = self._manifest
         if manifest is not None:
             self._add_reasons(manifest)
+            for problem in check_tables(self._folder, manifest, self._remedies.run):
+                self.result.add(problem)
         if manifest is not None and self._is_finished:
             for problem in contradictions(manifest, self._remedies):
                 self.result.add(problem)

@@ -1,0 +1,257 @@
+"""The files that messages link to, in `attachments/` beside the messages.
+
+```
+stored messages → links in the journal → each file: fetched, synced, renamed, noted → table `attachments`
+```
+
+- `files/ab/abcd….jpg`: a file is named by the SHA-256 of its content, so one that many messages link to is
+  there once. The table `attachments` says which message and position has which file.
+- After the messages, which are never held up. The messages that are new since the last run are looked
+  through, and all of them after a recheck, which may have brought new versions.
+- A file that fails is noted and tried again by the next run. After many failures in a row the rest is left
+  to the next run: a server that is down is not asked for each of its files.
+"""
+
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from functools import partial
+from itertools import count, islice
+from pathlib import Path
+from typing import Final, final
+from urllib.parse import urlsplit
+
+import msgspec
+from msgspec import Struct
+
+from ...core.arguments import check, check_count
+from ...core.hosts import is_loopback
+from ...core.rows import Row
+from ...errors import ChatRestError
+from ...session import AsyncSession
+from ..disk import Disk, sync_folder
+from ..id_set import IdSet
+from ..in_thread import in_thread
+from ..manifest import TableEntry
+from ..message_ids import number
+from ..report import AttachmentCounts
+from ..sink import Sink
+from ..workspace import LAST
+from .attachment_journal import NAME, AttachmentJournal, Fetched
+from .attachment_links import Link, links_of, stored_name
+from .downloads import AddressRefusedError, Download, Downloader, DownloadError, GoneError, TooLargeError
+from .snapshot import NewTable, TableFolder
+from .tables import ATTACHMENTS
+
+ATTEMPTS: Final = 3
+MOST_FAILURES: Final = 20
+"""Failures in a row after which the rest is left to the next run."""
+_MESSAGES: Final = 10_000
+"""Messages that are looked through in one step."""
+_RECORDS: Final = 1000
+_PAUSE: Final = 1.0
+_PARTIAL: Final = "partial-"
+
+
+@final
+class AttachmentOptions(Struct, frozen=True, kw_only=True):
+    """The limits of attachments.
+
+    - `max_bytes`: the largest file that is fetched, in bytes; a larger one is noted as too large.
+    - `total_bytes`: the bytes that one run fetches at most, but for the files that are on their way then;
+      None for no limit.
+    - `concurrency`: the number of files that are fetched at once.
+    - `allow_private`: also fetch from addresses that are not public, and by `http` from loopback. Users of
+      the app write the addresses: allow it only where none of them may misuse this machine's network.
+
+    Raises `RequestInvalidError` where a value is wrong.
+    """
+
+    max_bytes: int = 100 * 1024 * 1024
+    total_bytes: int | None = None
+    concurrency: int = 8
+    allow_private: bool = False
+
+    def __post_init__(self) -> None:
+        check_count("max_bytes", self.max_bytes)
+        check_count("concurrency", self.concurrency)
+        if self.total_bytes is not None:
+            check_count("total_bytes", self.total_bytes)
+        check(isinstance(self.allow_private, bool), "allow_private", self.allow_private, "True or False")
+
+
+@final
+class AttachmentRun:
+    """The attachments of one run of an export; used with `with`, at whose end the journal is closed."""
+
+    def __init__(
+        self, place: TableFolder, options: AttachmentOptions, now: Callable[[], float] = time.time
+    ) -> None:
+        self._place = place
+        self._options = options
+        self._now = now
+        self._folder = place.folder / ATTACHMENTS
+        make_folder(place.disk, self._folder)
+        self._journal = AttachmentJournal(self._folder / NAME)
+        self._counts = AttachmentCounts()
+        self._failures = 0
+
+    def __enter__(self) -> "AttachmentRun":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._journal.close()
+
+    def forget_searched(self) -> None:
+        """Let the next search go through all messages: some of them are about to change."""
+        self._journal.set_searched(IdSet())
+
+    async def fetch(
+        self, session: AsyncSession, sink: Sink, *, is_settled: bool = True
+    ) -> tuple[TableEntry, AttachmentCounts]:
+        """Fetch what the stored messages link to; return the table of all links, and the counts.
+
+        Costs a request a file, none of them with the app's key. `is_settled` is False where messages may
+        still change, as a recheck is not done. Raises OSError where the disk fails.
+        """
+        await in_thread(self._recover)
+        await self._add_links(sink, is_settled=is_settled)
+        local = self._options.allow_private or _is_local(session)
+        names = count()
+        async with Downloader(self._place.disk, max_bytes=self._options.max_bytes, local=local) as downloader:
+
+            async def fetch(link: Link) -> Fetched:
+                path = self._folder / f"{_PARTIAL}{next(names)}"
+                return await self._fetch(downloader, link, path, session.sender.sleep)
+
+            files = session.fan_out(self._pending(), fetch, concurrency=self._options.concurrency)
+            async with files as outcomes:
+                async for outcome in outcomes:
+                    await self._note(outcome.item, outcome.result())
+        entry = await in_thread(self._table)
+        return entry, await in_thread(self._counted)
+
+    # ── links ──
+
+    def _recover(self) -> None:
+        """Remove what a killed run left, and note the files that are not there any more."""
+        for path in self._folder.glob(f"{_PARTIAL}*"):
+            self._place.disk.remove(path)
+        for stored in self._journal.stored():
+            path = self._folder / stored.file
+            is_named_so = path.name.partition(".")[0] == stored.sha256
+            if not is_named_so or not path.is_file() or path.stat().st_size != stored.bytes:
+                self._journal.reset(stored.number)
+
+    async def _add_links(self, sink: Sink, *, is_settled: bool) -> None:
+        written = await in_thread(sink.written_ids)
+        new = written - await in_thread(self._journal.searched)
+        # Where nothing is new, this reads the messages alone that have no number.
+        rows = sink.scan(new.first, new.last) if new else sink.scan(LAST, LAST)
+        raws = (bytes(row.raw) for row, _ in rows if _is_among(row, new))
+        while await in_thread(partial(self._add_some, raws)):
+            pass
+        if is_settled:
+            await in_thread(partial(self._journal.set_searched, written))
+
+    def _add_some(self, raws: Iterator[bytes]) -> bool:
+        """Add the links of some messages; False where there are no more."""
+        links, is_more = list[Link](), False
+        for raw in islice(raws, _MESSAGES):
+            is_more = True
+            links.extend(links_of(raw))
+        self._journal.add(links)
+        return is_more
+
+    async def _pending(self) -> AsyncIterator[Link]:
+        """Yield the links to fetch, until a limit of the run is reached."""
+        links, total = self._journal.pending(self._options.max_bytes), self._options.total_bytes
+        while (link := await in_thread(lambda: next(links, None))) is not None:
+            if self._failures >= MOST_FAILURES or (total is not None and self._counts.bytes >= total):
+                return
+            yield link
+
+    # ── one file ──
+
+    async def _fetch(
+        self, downloader: Downloader, link: Link, path: Path, sleep: Callable[[float], Awaitable[None]]
+    ) -> Fetched:
+        """Fetch a file under its final name; a failure is a result, too."""
+        if (known := await in_thread(lambda: self._journal.stored_as(link))) is not None:
+            return known
+        for attempt in range(1, ATTEMPTS + 1):
+            try:
+                download = await downloader.fetch(link.url, path)
+                self._counts.fetched += 1
+                self._counts.bytes += download.bytes
+                return await in_thread(partial(self._keep, link, path, download))
+            except DownloadError as error:
+                await in_thread(partial(self._place.disk.remove, path))
+                if not error.may_pass or attempt == ATTEMPTS:
+                    return _failure(error, self._options.max_bytes)
+            await sleep(_PAUSE * attempt)
+        raise AssertionError
+
+    def _keep(self, link: Link, path: Path, download: Download) -> Fetched:
+        """Give a file its final name."""
+        disk, name = self._place.disk, stored_name(download.sha256, link)
+        final_path = self._folder / name
+        for folder in (final_path.parent.parent, final_path.parent):
+            make_folder(disk, folder)
+        disk.replace(path, final_path)
+        sync_folder(disk, final_path.parent)
+        return Fetched("stored", name, download.bytes, download.sha256)
+
+    async def _note(self, link: Link, fetched: Fetched) -> None:
+        await in_thread(lambda: self._journal.note(link, fetched, int(self._now())))
+        self._failures = self._failures + 1 if fetched.state == "failed" else 0
+
+    # ── the end ──
+
+    def _table(self) -> TableEntry:
+        """Write the table of all links."""
+        new = NewTable(self._place, ATTACHMENTS)
+        try:
+            records = map(msgspec.json.encode, self._journal.records())
+            while batch := list(islice(records, _RECORDS)):
+                new.add(batch)
+            return new.finish(int(self._now()))
+        except BaseException:
+            new.discard()
+            raise
+
+    def _counted(self) -> AttachmentCounts:
+        counts = self._journal.counts()
+        for state, links in counts.items():
+            setattr(self._counts, "pending" if state == "new" else state, links)
+        return self._counts
+
+
+def _is_among(row: Row, ids: IdSet) -> bool:
+    """Return True for a row of one of these ids, and for one whose id is no number."""
+    key = number(row.id)
+    return key is None or key in ids
+
+
+def make_folder(disk: Disk, folder: Path) -> None:
+    """Make a folder whose name survives a loss of power; `ChatRestError` for a symbolic link."""
+    if folder.is_symlink():
+        raise ChatRestError(f"{folder} is a symbolic link, and may lead out of the folder; remove it")
+    if not folder.exists():
+        folder.mkdir(exist_ok=True)
+        sync_folder(disk, folder.parent)
+
+
+def _failure(error: DownloadError, max_bytes: int) -> Fetched:
+    match error:
+        case GoneError():
+            return Fetched("gone", error=str(error))
+        case TooLargeError():
+            return Fetched("too_large", bytes=max_bytes, error=str(error))
+        case AddressRefusedError():
+            return Fetched("refused", error=str(error))
+    return Fetched("failed", error=str(error))
+
+
+def _is_local(session: AsyncSession) -> bool:
+    """Return True where the app's own service is at loopback, as an emulator is."""
+    return is_loopback(urlsplit(session.app.chat_url).hostname or "")

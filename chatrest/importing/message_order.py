@@ -1,0 +1,76 @@
+"""The messages of an export in the order of their ids, whatever the files: a temporary database sorts them.
+
+It is in a file without a name that the system removes; it needs as much space as the messages.
+"""
+
+import sqlite3
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from typing import Any, Final, final
+
+from ..errors import RequestInvalidError
+from ..models.raw_json import write_value
+from .carry_over import omitted
+from .entities import read_object
+
+_BATCH: Final = 1000
+_HIGHEST: Final = (1 << 63) - 1
+
+
+@final
+class MessageOrder:
+    """Sorts messages, and counts what of them no import takes.
+
+    A `muid` that came before is removed, so that the message gets one of its own: the service would refuse
+    the second message.
+    """
+
+    def __init__(self, records: Iterable[bytes]) -> None:
+        self.omissions: Counter[str] = Counter()
+        self._db = sqlite3.connect("", isolation_level=None, check_same_thread=False)
+        try:
+            self._fill(records)
+        except BaseException:
+            self._db.close()
+            raise
+
+    def _fill(self, records: Iterable[bytes]) -> None:
+        self._db.execute("PRAGMA journal_mode=OFF")
+        self._db.execute("CREATE TABLE messages(number INTEGER, sent_at INTEGER, raw BLOB NOT NULL)")
+        self._db.execute("CREATE TABLE muids(muid BLOB PRIMARY KEY) WITHOUT ROWID")
+        rows = map(self._row, records)
+        self._db.execute("BEGIN")
+        while batch := list(islice(rows, _BATCH)):
+            self._db.executemany("INSERT INTO messages VALUES(?, ?, ?)", batch)
+        self._db.execute("COMMIT")
+
+    def close(self) -> None:
+        """Remove the database."""
+        self._db.close()
+
+    def records(self) -> Iterator[bytes]:
+        """Yield the messages by their ids; those whose id is no number come last, by their time."""
+        sql = "SELECT raw FROM messages ORDER BY number IS NULL, number, sent_at, rowid"
+        for (raw,) in self._db.execute(sql):
+            yield raw
+
+    def _row(self, raw: bytes) -> tuple[int | None, int | None, bytes]:
+        try:
+            record = read_object(raw)
+        except RequestInvalidError:  # it is named as a line that cannot be imported
+            return None, None, raw
+        self.omissions.update(omitted("messages", record))
+        if (muid := record.get("muid")) and self._is_known(str(muid)):
+            raw = write_value({name: value for name, value in record.items() if name != "muid"})
+        return _whole(record.get("id")), _whole(record.get("sentAt")), raw
+
+    def _is_known(self, muid: str) -> bool:
+        key = muid.encode(errors="surrogatepass")
+        return self._db.execute("INSERT OR IGNORE INTO muids VALUES(?)", (key,)).rowcount == 0
+
+
+def _whole(value: Any) -> int | None:
+    if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 20:
+        value = int(value)
+    return value if type(value) is int and abs(value) <= _HIGHEST else None

@@ -1,0 +1,137 @@
+"""The links of messages, and the addresses that are allowed. No request is sent."""
+
+import json
+import socket
+from typing import Any
+
+import pytest
+from aiohttp.abc import AbstractResolver, ResolveResult
+
+from chatrest.export.dataset.attachment_links import Link, address_fault, is_public, links_of, stored_name
+from chatrest.export.dataset.downloads import AddressRefusedError, Downloader
+from chatrest.export.disk import Disk
+
+
+def links(record: Any) -> list[tuple[str, int, str]]:
+    return [link[:3] for link in links_of(json.dumps(record).encode())]
+
+
+def test_attachments_come_with_their_position() -> None:
+    data = {"attachments": [{"url": "https://a"}, {"name": "no url"}, {"url": "https://b"}, "text"]}
+    assert links({"id": "7", "category": "message", "data": data}) == [
+        ("7", 0, "https://a"), ("7", 2, "https://b"),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("record", "expected"),
+    [
+        ({"id": 7, "category": "message", "data": {"url": "https://a"}}, [("7", 0, "https://a")]),
+        ({"id": "7", "category": "custom", "data": {"url": "https://a"}}, []),
+        ({"id": "7", "data": {"attachments": {"url": "https://a"}}}, []),
+        ({"id": "7", "data": [{"url": "https://a"}]}, []),
+        ({"data": {"attachments": [{"url": "https://a"}]}}, []),
+        ({"id": "7", "data": {"attachments": [{"url": 7.5}, {"url": ""}]}}, []),
+        (["url"], []),
+    ],
+)
+def test_records_of_any_shape(record: Any, expected: Any) -> None:
+    assert links(record) == expected
+
+
+@pytest.mark.parametrize(
+    ("url", "fault"),
+    [
+        ("https://files.example.com/a?x=1#y", None),
+        ("https://files.example.com:8443/ü", None),
+        ("http://files.example.com/a", "https, and not http"),
+        ("http://127.0.0.1/a", "https, and not http"),
+        ("file:///etc/passwd", "not a URL"),
+        ("ftp://files.example.com/a", "https, and not ftp"),
+        ("data:text/plain,x", "not a URL"),
+        ("//files.example.com/a", "https, and not"),
+        ("https://user:pw@files.example.com/", "user or a password"),
+        ("https://files.example.com\\@127.0.0.1/", "not a URL"),
+        ("https://files.example.com:99999/", "not a URL"),
+        ("https://[::1", "not a URL"),
+        ("https://a b/", "not a URL"),
+        ("https://localhost/", "not public"),
+        ("https://10.0.0.1/", "not public"),
+        ("https://169.254.169.254/latest", "not public"),
+        ("https://[::1]/", "not public"),
+        ("https://[::ffff:10.0.0.1]/", "not public"),
+        ("https://100.64.0.1/", "not public"),
+        ("https://224.0.0.1/", "not public"),
+    ],
+)
+def test_addresses(url: str, fault: str | None) -> None:
+    found = address_fault(url, local=False)
+    assert found is None if fault is None else fault in str(found)
+
+
+@pytest.mark.parametrize(
+    ("url", "is_allowed"),
+    [
+        ("http://127.0.0.1:1/a", True), ("http://localhost/a", True), ("https://10.0.0.1/a", True),
+        ("http://10.0.0.1/a", False), ("http://files.example.com/a", False),
+    ],
+)  # fmt: skip
+def test_addresses_of_a_local_service(url: str, is_allowed: bool) -> None:
+    assert (address_fault(url, local=True) is None) == is_allowed
+
+
+class FixedResolver(AbstractResolver):
+    """Resolves every name to the same addresses."""
+
+    def __init__(self, *hosts: str) -> None:
+        self.hosts = hosts
+
+    async def resolve(
+        self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_INET
+    ) -> list[ResolveResult]:
+        return [
+            ResolveResult(hostname=host, host=each, port=port, family=family, proto=0, flags=0)
+            for each in self.hosts
+        ]
+
+    async def close(self) -> None:
+        """Nothing is open."""
+
+
+@pytest.mark.parametrize(
+    ("url", "fault"),
+    [
+        ("https://inside.example.com/", "not public"),
+        ("https://\u246027.0.0.1/", "not public"),
+        ("https://2130706433/", "not a URL"),
+    ],
+)
+async def test_a_name_that_resolves_to_a_private_address_is_refused(
+    url: str, fault: str, tmp_path: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    resolver = FixedResolver("127.0.0.1", "192.168.1.1")
+    monkeypatch.setattr("aiohttp.ThreadedResolver", lambda: resolver)
+    async with Downloader(Disk(), max_bytes=10, local=False) as downloader:
+        with pytest.raises(AddressRefusedError, match=fault):
+            await downloader.fetch(url, tmp_path / "file")
+
+
+def test_public_addresses() -> None:
+    assert is_public("93.184.215.14")
+    assert is_public("2606:2800:21f:cb07:6820:80da:af6b:8b2c")
+    assert is_public("files.example.com")
+    assert not is_public("fe80::1%eth0")
+
+
+@pytest.mark.parametrize(
+    ("extension", "url", "suffix"),
+    [
+        ("PNG", "https://a/x.jpg", ".png"), (None, "https://a/x.tar.gz?y=1", ".gz"),
+        ("../x", "https://a/", ""), ("", "https://a/x.%2e%2e", ""), ("p\u00f6g", "https://a/b", ""),
+    ],
+)  # fmt: skip
+def test_a_file_is_named_by_its_hash_and_a_harmless_extension(
+    extension: str | None, url: str, suffix: str
+) -> None:
+    link = Link("1", 0, url, None, None, extension)
+    assert stored_name("ab" * 32, link) == f"files/ab/{'ab' * 32}{suffix}"

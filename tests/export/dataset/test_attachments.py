@@ -1,0 +1,381 @@
+"""Attachments of an export: what is fetched and how it is named, failures, bounds, deaths, and the check."""
+
+import gzip
+import hashlib
+import json
+from collections.abc import AsyncIterator
+from contextlib import suppress
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+
+from chatrest import AsyncSession, ChatRestError
+from chatrest.emulator import Emulator
+from chatrest.export import AttachmentCounts, AttachmentOptions, Plan, Report, export
+from chatrest.export.dataset import attachments
+from chatrest.export.dataset.attachment_links import links_of
+from chatrest.export.dataset.table_check import check_tables
+from chatrest.export.disk import Disk
+from chatrest.export.manifest import NAME as MANIFEST, read
+from tests.exporting import put_record
+from tests.faulty import no_wait
+
+from .file_server import FileServer, file_server
+
+
+@pytest.fixture
+async def files() -> AsyncIterator[FileServer]:
+    async with file_server() as server:
+        yield server
+
+
+@pytest.fixture
+async def emulator() -> AsyncIterator[Emulator]:
+    async with Emulator(users=2, messages=0, groups=0) as emulator:
+        yield emulator
+
+
+def send(emulator: Emulator, *urls: str, **members: Any) -> str:
+    """Store a message with attachments at these addresses, and return its id."""
+    attachments = [
+        {"url": url, "name": f"File {n}", "mimeType": "image/png", "extension": "PNG", "size": 3}
+        for n, url in enumerate(urls)
+    ]
+    data = {"attachments": attachments} | members
+    return str(emulator.store.add_message("user-01", "user-02", type="image", data=data)["id"])
+
+
+async def attach(session: AsyncSession, out: Path, **options: Any) -> Report:
+    limits = AttachmentOptions(**options) if options else True
+    return await export(session, out, Plan(everything=True), attachments=limits)
+
+
+def rows(out: Path) -> list[dict[str, Any]]:
+    lines = (out / "attachments" / "attachments.ndjson").read_bytes().splitlines()
+    return [json.loads(line) for line in lines]
+
+
+def states(out: Path) -> list[tuple[str, int, str]]:
+    return [(row["messageId"], row["position"], row["state"]) for row in rows(out)]
+
+
+def counts(report: Report) -> AttachmentCounts:
+    assert report.attachments is not None
+    return report.attachments
+
+
+def problems(out: Path) -> list[tuple[str, str]]:
+    return [(each.kind, each.place) for each in check_tables(out, read(out / MANIFEST))]
+
+
+# ── what is fetched ──
+
+
+async def test_files_are_named_by_their_content_and_listed_by_message(
+    session: AsyncSession, emulator: Emulator, files: FileServer, out: Path
+) -> None:
+    files.files = {"/a": b"one", "/b": b"two", "/c": b"one"}
+    first, second = send(emulator, files.url("/a"), files.url("/b")), send(emulator, files.url("/c"))
+    report = await attach(session, out)
+    assert report.complete, report
+    digest = hashlib.sha256(b"one").hexdigest()
+    name = f"files/{digest[:2]}/{digest}.png"
+    assert (out / "attachments" / name).read_bytes() == b"one"
+    assert states(out) == [(first, 0, "stored"), (first, 1, "stored"), (second, 0, "stored")]
+    [row, _, last] = rows(out)
+    assert (row["file"], row["bytes"], row["sha256"], row["name"]) == (name, 3, digest, "File 0")
+    assert last["file"] == name
+    assert counts(report) == AttachmentCounts(stored=3, fetched=3, bytes=9)
+    assert problems(out) == []
+
+
+async def test_no_request_has_the_key_or_a_header_of_the_session(
+    emulator: Emulator, files: FileServer, out: Path
+) -> None:
+    files.files = {"/a": b"one"}
+    send(emulator, files.url("/a"))
+    async with AsyncSession(emulator.app, sleep=no_wait, headers={"X-Deployment": "s3cret"}) as session:
+        await attach(session, out)
+    [(_, headers)] = files.requests
+    assert headers.keys() == {"Host", "Accept", "Accept-Encoding", "User-Agent"}
+    assert emulator.app.api_key not in str(headers)
+
+
+@pytest.mark.parametrize("format", ["parquet", "sqlite"])
+async def test_every_format_has_attachments(
+    session: AsyncSession, emulator: Emulator, files: FileServer, out: Path, format: Any
+) -> None:
+    files.files = {"/a": b"one"}
+    send(emulator, files.url("/a"))
+    report = await export(session, out, Plan(everything=True, format=format), attachments=True)
+    assert report.complete, report
+    assert problems(out) == []
+    [path] = (out / "attachments" / "files").rglob("*.png")
+    path.write_bytes(b"two")
+    assert problems(out) == [("damaged", f"attachments/{path.relative_to(out / 'attachments')}")]
+
+
+async def test_a_later_run_fetches_what_is_new_and_what_is_not_there_any_more(
+    session: AsyncSession, emulator: Emulator, files: FileServer, out: Path
+) -> None:
+    files.files = {"/a": b"one", "/b": b"two", "/c": b"three"}
+    send(emulator, files.url("/a?signature=1"), files.url("/b"))
+    await attach(session, out)
+    send(emulator, files.url("/c"))
+    report = await export(session, out)
+    assert files.paths[2:] == ["/c"]
+    assert counts(report) == AttachmentCounts(stored=3, fetched=1, bytes=5)
+    [path] = (out / "attachments" / "files").rglob(f"{hashlib.sha256(b'two').hexdigest()}.*")
+    path.unlink()
+    assert problems(out) == [("missing", f"attachments/{path.relative_to(out / 'attachments')}")]
+    assert (await export(session, out)).complete
+    assert files.paths[3:] == ["/b"]
+    assert problems(out) == []
+
+
+async def test_one_address_of_many_messages_is_fetched_once(
+    session: AsyncSession, emulator: Emulator, files: FileServer, out: Path
+) -> None:
+    files.files = {"/a": b"one"}
+    for _ in range(5):
+        send(emulator, files.url("/a"))
+    report = await attach(session, out, concurrency=1)
+    assert files.paths == ["/a"]
+    assert counts(report).stored == 5
+
+
+async def test_attachments_of_an_edited_message_are_fetched_after_a_recheck(
+    session: AsyncSession, emulator: Emulator, files: FileServer, out: Path
+) -> None:
+    files.files = {"/a": b"one", "/b": b"two"}
+    message = send(emulator, files.url("/a"))
+    await attach(session, out)
+    [raw] = emulator.store.records([int(message)])
+    edited = json.loads(raw) | {"editedAt": 1_600_000_000, "updatedAt": 2_000_000_000}
+    edited["data"]["attachments"] = [{"url": files.url("/b")}]
+    put_record(emulator.store, int(message), json.dumps(edited).encode())
+    report = await export(session, out, recheck=10**9)
+    assert report.changed == 1
+    assert files.paths == ["/a", "/b"]
+    assert [(row["url"], row["state"]) for row in rows(out)] == [(files.url("/b"), "stored")]
+
+
+async def test_a_run_looks_through_the_messages_that_are_new(
+    session: AsyncSession, emulator: Emulator, files: FileServer, out: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files.files = {f"/{n}": b"x" for n in range(4)}
+    searched: list[bytes] = []
+    monkeypatch.setattr(attachments, "links_of", lambda raw: searched.append(raw) or links_of(raw))
+    for count, path in enumerate(files.files, start=1):
+        send(emulator, files.url(path))
+        report = await attach(session, out)
+        assert counts(report).stored == count
+    assert len(searched) == 4
+
+
+# ── failures and bounds ──
+
+
+async def test_what_is_gone_is_noted_and_not_asked_for_again(
+    session: AsyncSession, emulator: Emulator, files: FileServer, out: Path
+) -> None:
+    files.files = {"/a": 404, "/b": 410}
+    message = send(emulator, files.url("/a"), files.url("/b"))
+    for _ in range(2):
+        report = await attach(session, out)
+        assert report.complete
+        assert counts(report).gone == 2
+    assert states(out) == [(message, 0, "gone"), (message, 1, "gone")]
+    assert len(files.requests) == 2
+
+
+async def test_a_failure_is_tried_again_at_once_and_by_the_next_run(
+    session: AsyncSession, emulator: Emulator, files: FileServer, out: Path
+) -> None:
+    files.files = {"/a": 503, "/b": 403, "/c": b"three"}
+    send(emulator, files.url("/a"), files.url("/b"), files.url("/c"))
+    report = await attach(session, out)
+    assert not report.complete
+    assert report.reasons == ["2 attachments could not be fetched"]
+    assert sorted(files.paths) == ["/a", "/a", "/a", "/b", "/c"]
+    assert {row.get("error") for row in rows(out)} == {
+        "the server answers 503",
+        "the server answers 403",
+        None,
+    }
+    assert read(out / MANIFEST).reasons == report.reasons
+    files.files |= {"/a": b"one", "/b": b"two"}
+    report = await export(session, out)
+    assert report.complete
+    assert counts(report).stored == 3
+
+
+async def test_a_server_that_is_down_is_not_asked_for_all_of_its_files(
+    session: AsyncSession, emulator: Emulator, files: FileServer, out: Path
+) -> None:
+    send(emulator, *(files.url(f"/{n}") for n in range(100)))
+    files.files = {f"/{n}": 403 for n in range(100)}
+    report = await attach(session, out, concurrency=2)
+    assert 20 <= counts(report).failed < 30
+    assert counts(report).failed + counts(report).pending == 100
+    assert report.reasons[1] == f"{counts(report).pending} attachments are left to the next run"
+
+
+async def test_a_file_that_is_too_large_waits_for_a_larger_limit(
+    session: AsyncSession, emulator: Emulator, files: FileServer, out: Path
+) -> None:
+    files.files = {"/a": b"x" * 5000}
+    send(emulator, files.url("/a"))
+    report = await attach(session, out, max_bytes=4999)
+    assert report.complete
+    assert counts(report).too_large == 1
+    assert not (out / "attachments" / "files").exists()
+    await attach(session, out, max_bytes=4999)
+    assert len(files.requests) == 1
+    assert counts(await attach(session, out, max_bytes=5000)).stored == 1
+
+
+async def test_a_file_that_comes_compressed_is_stored_as_it_is_and_stays_bounded(
+    session: AsyncSession, emulator: Emulator, files: FileServer, out: Path
+) -> None:
+    bomb, packed = gzip.compress(b"x" * 10_000_000), gzip.compress(b"content")
+    files.files = {"/a": packed, "/bomb": bomb, "/cut": packed[:-4], "/br": b"?"}
+    files.encodings = {"/a": "gzip", "/bomb": "gzip", "/cut": "gzip", "/br": "br"}
+    send(emulator, *map(files.url, files.files))
+    await attach(session, out, max_bytes=1_000_000)
+    assert [row["state"] for row in rows(out)] == ["stored", "too_large", "failed", "failed"]
+    assert rows(out)[0]["sha256"] == hashlib.sha256(b"content").hexdigest()
+    assert problems(out) == []
+
+
+async def test_a_run_ends_at_its_total_and_the_next_one_goes_on(
+    session: AsyncSession, emulator: Emulator, files: FileServer, out: Path
+) -> None:
+    files.files = {f"/{n}": bytes([n]) * 10 for n in range(6)}
+    send(emulator, *map(files.url, files.files))
+    report = await attach(session, out, total_bytes=25, concurrency=1)
+    assert not report.complete
+    stored = counts(report).stored
+    assert 3 <= stored <= 4
+    report = await export(session, out, attachments=True)
+    assert report.complete
+    assert len(files.requests) == 6
+
+
+async def test_redirects_are_followed_within_the_rules(
+    session: AsyncSession, emulator: Emulator, files: FileServer, out: Path
+) -> None:
+    files.files = {"/a": "/b", "/b": b"two", "/loop": "/loop", "/out": "ftp://127.0.0.1/x"}
+    files.files["/plain"] = "http://files.example.com/x"
+    send(emulator, *(files.url(path) for path in ("/a", "/loop", "/out", "/plain")))
+    await attach(session, out)
+    assert [(row["state"], row.get("error")) for row in rows(out)] == [
+        ("stored", None),
+        ("failed", "more than 5 redirects"),
+        ("refused", "allowed is https, and not ftp"),
+        ("refused", "allowed is https, and not http"),
+    ]
+
+
+async def test_a_connection_that_is_refused_is_a_failure(
+    session: AsyncSession, emulator: Emulator, out: Path, unused_tcp_port: int
+) -> None:
+    send(emulator, f"http://127.0.0.1:{unused_tcp_port}/a")
+    report = await attach(session, out)
+    assert counts(report).failed == 1
+    assert rows(out)[0]["error"] == "no connection to the server"
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"max_bytes": 0}, {"concurrency": 1.5}, {"total_bytes": -1}, {"allow_private": 1}]
+)
+def test_wrong_limits_are_refused(wrong: dict[str, Any]) -> None:
+    with pytest.raises(ChatRestError, match=next(iter(wrong))):
+        AttachmentOptions(**wrong)
+
+
+# ── deaths and damage ──
+
+
+class DeathError(BaseException):
+    """The simulated end of the process."""
+
+
+class DyingDisk(Disk):
+    """A disk on which the process ends at the sync or rename number `at` of a file of an attachment."""
+
+    def __init__(self, at: int) -> None:
+        self.left = at
+
+    def replace(self, old: Path, new: Path) -> None:
+        if "attachments" in new.parts:
+            self.left -= 1
+            if not self.left:
+                raise DeathError
+        super().replace(old, new)
+
+
+@pytest.mark.parametrize("at", [1, 3, 4, 6])
+async def test_a_death_loses_one_download_at_most(
+    session: AsyncSession, emulator: Emulator, files: FileServer, out: Path, at: int
+) -> None:
+    files.files = {f"/{n}": b"%d" % n for n in range(5)}
+    send(emulator, *map(files.url, files.files))
+    limits = AttachmentOptions(concurrency=1)
+    with pytest.raises(DeathError):
+        await export(session, out, Plan(everything=True), attachments=limits, disk=DyingDisk(at))
+    assert not [kind for kind, _ in problems(out)]
+    assert read(out / MANIFEST).complete == (at > 5)
+    report = await export(session, out)
+    assert report.complete
+    assert counts(report).stored == 5
+    assert len(files.requests) <= 6
+    assert problems(out) == []
+    assert not [path for path in (out / "attachments").iterdir() if path.name.startswith("partial-")]
+
+
+async def test_folders_that_lead_elsewhere_are_refused(
+    session: AsyncSession, emulator: Emulator, files: FileServer, out: Path
+) -> None:
+    files.files = {"/a": b"one"}
+    send(emulator, files.url("/a"))
+    await export(session, out, Plan(everything=True))
+    elsewhere = out.with_name("elsewhere")
+    elsewhere.mkdir()
+    (out / "attachments").symlink_to(elsewhere)
+    with pytest.raises(ChatRestError, match="leads out of"):
+        await attach(session, out)
+    assert not list(elsewhere.iterdir())
+
+
+async def test_a_damaged_journal_is_told(
+    session: AsyncSession, emulator: Emulator, files: FileServer, out: Path
+) -> None:
+    files.files = {"/a": b"one"}
+    send(emulator, files.url("/a"))
+    await attach(session, out)
+    (out / "attachments" / "journal.sqlite").write_bytes(b"no database" * 1000)
+    with pytest.raises(ChatRestError, match=r"journal\.sqlite is damaged"):
+        await attach(session, out)
+
+
+async def test_flipped_bits_of_the_journal_are_told_or_harmless(
+    session: AsyncSession, emulator: Emulator, files: FileServer, out: Path
+) -> None:
+    files.files = {f"/{n}": b"%d" % n for n in range(5)}
+    send(emulator, *map(files.url, files.files))
+    await attach(session, out)
+    path, dice = out / "attachments" / "journal.sqlite", Random()
+    whole = path.read_bytes()
+    for _ in range(10):
+        damaged = bytearray(whole)
+        damaged[dice.randrange(len(whole))] ^= 1 << dice.randrange(8)
+        path.write_bytes(damaged)
+        with suppress(ChatRestError, OSError):
+            await export(session, out)
+        assert problems(out) == []
+    path.write_bytes(whole)
+    assert (await export(session, out)).complete
+    assert problems(out) == []

@@ -1,0 +1,286 @@
+"""Tables beside the messages: every format, lists that fail, runs that die, and the check of all files."""
+
+import gzip
+import json
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq  # type: ignore[import-untyped]
+import pytest
+
+from chatrest import AsyncSession, AuthenticationError, ChatRestError
+from chatrest.emulator import Emulator
+from chatrest.emulator.weather import First, Status
+from chatrest.export import Plan, Report, export
+from chatrest.export.dataset.table_check import check_tables
+from chatrest.export.dataset.tables import TABLES
+from chatrest.export.disk import Disk
+from chatrest.export.manifest import NAME as MANIFEST, Manifest, read
+
+
+class DeathError(BaseException):
+    """The simulated end of the process."""
+
+
+class DyingDisk(Disk):
+    """A disk on which the process ends before a file of this name is put in its place."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def replace(self, old: Path, new: Path) -> None:
+        if new.name == self.name:
+            raise DeathError
+        super().replace(old, new)
+
+
+def rows(out: Path, table: str) -> list[dict[str, Any]]:
+    lines = (out / table / f"{table}.ndjson").read_bytes().splitlines()
+    return [json.loads(line) for line in lines]
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+def manifest(out: Path) -> Manifest:
+    return read(out / MANIFEST)
+
+
+def problems(out: Path) -> list[tuple[str, str]]:
+    return [(each.kind, each.place) for each in check_tables(out, manifest(out))]
+
+
+async def users_only(session: AsyncSession, out: Path, **options: Any) -> Report:
+    return await export(session, out, Plan(users=["user-01"]), tables=["users"], **options)
+
+
+# ── what they hold ──
+
+
+async def test_every_table_holds_what_the_service_has(
+    session: AsyncSession, emulator: Emulator, out: Path
+) -> None:
+    await session.users.deactivate(["user-05"])
+    report = await export(session, out, Plan(users=["user-01"]), tables=TABLES)
+    assert report.complete, report
+    users = [record["uid"] for record in rows(out, "users")]
+    assert sorted(users) == [f"user-0{n}" for n in range(1, 6)]
+    members = {(record["guid"], record["uid"], record["joinedAt"]) for record in rows(out, "members")}
+    expected = set()
+    for guid in ("group-01", "group-02"):
+        expected |= {(guid, each.uid, each.joined_at) async for each in session.members.list(guid)}
+    assert members == expected
+    conversations = [
+        (record["onBehalfOf"], record["conversationId"]) for record in rows(out, "conversations")
+    ]
+    listed = [
+        (uid, each.conversation_id)
+        for uid in users[:4]
+        async for each in session.conversations.list(on_behalf_of=uid)
+    ]
+    assert sorted(conversations) == sorted(listed)
+    assert report.tables == {table: len(rows(out, table)) for table in TABLES}
+    assert {entry.table: entry.rows for entry in manifest(out).tables} == report.tables
+    assert problems(out) == []
+
+
+async def test_lines_are_the_records_as_they_were_served(session: AsyncSession, out: Path) -> None:
+    await export(session, out, Plan(users=["user-01"], compress="gzip"), tables=["groups", "members"])
+    groups = gzip.decompress((out / "groups" / "groups.ndjson.gz").read_bytes()).splitlines()
+    served = [page.raw async for page in session.groups.list().pages()]
+    assert groups
+    assert all(line in served[0] for line in groups)
+    member = gzip.decompress((out / "members" / "members.ndjson.gz").read_bytes()).splitlines()[0]
+    own = member.replace(b'{"guid":"group-01",', b"{").replace(b'{"guid":"group-02",', b"{")
+    pages = [
+        page.raw for guid in ("group-01", "group-02") async for page in session.members.list(guid).pages()
+    ]
+    assert len(own) < len(member)
+    assert any(own in page for page in pages)
+
+
+async def test_parquet_and_sqlite_have_columns_beside_the_records(session: AsyncSession, out: Path) -> None:
+    parquet, database = out.with_name("parquet"), out.with_name("sqlite")
+    await export(session, parquet, Plan(users=["user-01"], format="parquet"), tables=["users"])
+    await export(session, database, Plan(users=["user-01"], format="sqlite"), tables=["users"])
+    columns = pq.read_table(parquet / "users" / "users.parquet").to_pydict()
+    with closing(sqlite3.connect(database / "users" / "users.sqlite")) as db:
+        stored = db.execute("SELECT uid, name, created_at, raw FROM users").fetchall()
+    names = ("uid", "name", "created_at", "raw")
+    expected = list(zip(*(columns[name] for name in names), strict=True))
+    assert [(u, n, round(t.timestamp() * 1000), raw) for u, n, t, raw in expected] == stored
+    assert [json.loads(raw)["uid"] for *_, raw in stored] == columns["uid"]
+    assert len(stored) == 5
+    assert problems(parquet) == problems(database) == []
+
+
+async def test_a_later_run_reads_the_tables_anew_and_may_have_more(
+    session: AsyncSession, emulator: Emulator, out: Path
+) -> None:
+    await users_only(session, out)
+    emulator.store.add_user("new")
+    report = await export(session, out)
+    assert report.tables == {"users": 6}
+    report = await export(session, out, tables=["groups"])
+    assert report.tables == {"users": 6, "groups": 2}
+    assert problems(out) == []
+
+
+# ── lists that fail ──
+
+
+async def test_a_list_that_fails_leaves_the_older_table(
+    session: AsyncSession, emulator: Emulator, out: Path
+) -> None:
+    await export(session, out, Plan(users=["user-01"]), tables=["members"])
+    before = rows(out, "members")
+    emulator.weather.add(Status(403, route="members.list", when=First(1)))
+    emulator.store.people.add_group({"guid": "third", "name": "Third", "type": "public"})
+    report = await export(session, out)
+    assert not report.complete
+    [failure] = report.failed
+    assert failure.source.startswith("members of group ")
+    assert rows(out, "members") == before
+    assert any(failure.source in reason for reason in manifest(out).reasons)
+    assert problems(out) == []
+    assert names(out / "members") == ["members.ndjson"]
+    assert (await export(session, out)).complete
+
+
+async def test_members_of_a_list_of_groups_that_fails(
+    session: AsyncSession, emulator: Emulator, out: Path
+) -> None:
+    emulator.weather.add(Status(403, route="groups.list"))
+    report = await export(session, out, Plan(users=["user-01"]), tables=["users", "members"])
+    assert [failure.source for failure in report.failed] == ["groups"]
+    assert report.tables == {"users": 5}
+
+
+async def test_a_group_that_is_removed_meanwhile_has_no_members(
+    session: AsyncSession, emulator: Emulator, out: Path
+) -> None:
+    emulator.weather.add(Status(404, code="ERR_GUID_NOT_FOUND", route="members.list", when=First(1)))
+    report = await export(session, out, Plan(users=["user-01"]), tables=["members"])
+    assert report.complete
+    assert len({record["guid"] for record in rows(out, "members")}) == 1
+
+
+async def test_a_service_without_the_lists_is_a_failure(
+    session: AsyncSession, emulator: Emulator, out: Path
+) -> None:
+    emulator.weather.add(Status(404, route="members.list"))
+    report = await export(session, out, Plan(users=["user-01"]), tables=["members"])
+    assert [failure.error for failure in report.failed] == ["the service has none of 2 lists (404)"]
+
+
+async def test_the_rest_is_given_up_after_many_failures(
+    session: AsyncSession, emulator: Emulator, out: Path
+) -> None:
+    for number in range(100):
+        emulator.store.add_user(f"more-{number}")
+    emulator.weather.add(Status(403, route="conversations.list"))
+    report = await export(session, out, Plan(users=["user-01"]), tables=["conversations"])
+    assert 20 <= len(report.failed) < 60
+    assert "the rest was not read" in report.failed[-1].error
+
+
+async def test_a_refused_key_ends_the_run_and_nothing_is_replaced(
+    session: AsyncSession, emulator: Emulator, out: Path
+) -> None:
+    await export(session, out, Plan(users=["user-01"]), tables=["members"])
+    before = rows(out, "members")
+    emulator.weather.add(Status(401, code="AUTH_ERR_APIKEY_NOT_FOUND", route="members.list"))
+    with pytest.raises(AuthenticationError):
+        await export(session, out)
+    assert rows(out, "members") == before
+    assert problems(out) == []
+
+
+# ── runs that die ──
+
+
+async def test_a_death_before_the_manifest_leaves_the_older_table(
+    session: AsyncSession, emulator: Emulator, out: Path
+) -> None:
+    await users_only(session, out)
+    emulator.store.add_user("new")
+    with pytest.raises(DeathError):
+        await export(session, out, disk=DyingDisk(MANIFEST))
+    assert len(rows(out, "users")) == 5
+    assert problems(out) == []
+    await export(session, out)
+    assert len(rows(out, "users")) == 6
+    assert names(out / "users") == ["users.ndjson"]
+
+
+async def test_a_death_after_the_manifest_is_made_good_by_the_next_run(
+    session: AsyncSession, emulator: Emulator, out: Path
+) -> None:
+    await users_only(session, out)
+    emulator.store.add_user("new")
+    with pytest.raises(DeathError):
+        await export(session, out, disk=DyingDisk("users.ndjson"))
+    assert problems(out) == []
+    emulator.weather.add(Status(403, route="users.list"))
+    report = await export(session, out)
+    assert not report.complete
+    assert len(rows(out, "users")) == 6
+    assert problems(out) == []
+
+
+class RemovingDisk(Disk):
+    """A disk from which somebody removes the new table once the manifest has it."""
+
+    def replace(self, old: Path, new: Path) -> None:
+        super().replace(old, new)
+        if new.name == MANIFEST:
+            for path in new.parent.glob("users/*"):
+                path.unlink()
+
+
+async def test_a_table_that_is_removed_under_a_run_is_an_error(session: AsyncSession, out: Path) -> None:
+    with pytest.raises(FileNotFoundError, match=r"users\.ndjson"):
+        await users_only(session, out, disk=RemovingDisk())
+    assert problems(out) == [("missing", "users/users.ndjson")]
+    assert (await export(session, out)).complete
+    assert problems(out) == []
+
+
+# ── the check ──
+
+
+def cut(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[:-1])
+
+
+def change(path: Path) -> None:
+    path.write_bytes(path.read_bytes().replace(b"user-01", b"user-09"))
+
+
+@pytest.mark.parametrize(
+    ("damage", "kind"),
+    [(Path.unlink, "missing"), (cut, "size"), (change, "damaged")],
+    ids=["gone", "cut", "changed"],
+)
+async def test_a_table_that_is_not_as_it_was_is_a_problem(
+    session: AsyncSession, out: Path, damage: Callable[[Path], None], kind: str
+) -> None:
+    await users_only(session, out)
+    damage(out / "users" / "users.ndjson")
+    assert problems(out) == [(kind, "users/users.ndjson")]
+
+
+async def test_a_table_that_leads_out_of_the_folder_is_refused(session: AsyncSession, out: Path) -> None:
+    await users_only(session, out)
+    elsewhere = out.with_name("elsewhere")
+    (out / "users").rename(elsewhere)
+    (out / "users").symlink_to(elsewhere)
+    assert problems(out) == [("manifest", "users")]
+    before = (elsewhere / "users.ndjson").read_bytes()
+    with pytest.raises(ChatRestError, match="leads out of"):
+        await export(session, out)
+    assert (elsewhere / "users.ndjson").read_bytes() == before
