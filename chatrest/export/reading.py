@@ -77,7 +77,7 @@ def read_raw(
 ) -> Iterator[bytes]:
     """Return an iterator over the records of an export as they were served: bytes of JSON, on one line each.
 
-    Arguments and errors are those of `read`, which takes about ten times as long.
+    Arguments and errors are those of `read`, which costs several times as much.
     """
     return (raw for _, raws in _records(out, since, until, source) for raw in raws)
 
