@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final, Generic, NoReturn, TypeVar, final
 
 from msgspec import structs
 
-from .core.arguments import check, check_count
+from .core.arguments import check, check_count, check_unquoted
 from .core.cursor import Cursor
 from .core.polling import behind_last, follow_fault
 from .core.timeouts import check_seconds
@@ -25,11 +25,14 @@ from .walks.page_source import Fetch as Fetch, FetchedPage, Page as Page, WalkSo
 if TYPE_CHECKING:
     from .walks.ahead import ReadAhead
     from .walks.follow import Follower, Poller
+    from .walks.split import Split
 
 T = TypeVar("T")
 
 AHEAD_BYTES: Final = 16 * 1024 * 1024
 """Bytes of the pages that wait for the consumer of a walk that is read ahead."""
+SPLIT_BYTES: Final = 64 * 1024 * 1024
+"""Bytes of the pages that wait for the consumer of a list that is read from many positions."""
 
 
 @final
@@ -167,6 +170,57 @@ class Walk(Generic[T]):
         finally:
             self._ahead = None
             await reader.close()
+
+    def split(self, parts: int = 16, ordered: bool = True, *, max_bytes: int = SPLIT_BYTES) -> "Split[T]":
+        """Read what is left of the list from many positions at once: `async with walk.split() as items`.
+
+        Gives the items that this walk would give, in its order, or with `ordered=False` page by page as they
+        come; `async for item in items`, or `items.pages()`. `items.cursor` is right after every item, for a
+        walk or for another split. This walk does not move.
+
+        `parts` readers cut the list by id into pieces of a few pages, smaller where they find it denser, so
+        windows of time and messages of the same second make no difference. Costs about the requests of the
+        walk, one more for the list's other end, and one for some of the pieces. Memory: the pages of a reader
+        each, and up to four times as many that wait, as long as their bodies have fewer than `max_bytes`
+        bytes. With a limit no more is asked for than it is expected to take.
+
+        A list that cannot be entered in its midst is read serially: one that goes by page numbers or by time,
+        whose ids are no numbers, or whose service refuses an id that it has not named or leaves items out
+        behind it. `items.reason` says which, and the logger `chatrest` (a warning).
+
+        The block owns its tasks; they have ended when it is left, in any way. An error is raised after all
+        items before it, with `ordered=False` after those that have come; another loop goes on from there.
+        Raises `RequestInvalidError` for wrong arguments, and for a walk with a limit and `ordered=False`,
+        where it would be left to chance which items are given.
+        """
+        from .walks.split import Split, SplitSource  # as above
+
+        parts, max_bytes = check_count("parts", parts), check_count("max_bytes", max_bytes)
+        check_unquoted(isinstance(ordered, bool), "ordered", ordered, "True or False")
+        if self._remaining is not None and not ordered:
+            raise RequestInvalidError(
+                "ordered = False: allowed is True for a walk with a limit, whose first items are wanted"
+            )
+        source = SplitSource(
+            source=self._source,
+            start=lambda cursor, left: Walk(
+                self._source, structs.replace(cursor, mac=b""), left, self._rules
+            ),
+            peek=Walk._peek,
+            parts=parts,
+            is_ordered=ordered,
+            max_bytes=max_bytes,
+            size_name=self._rules.size_name,
+        )
+        return Split(source, self._unsigned_cursor, self._remaining)
+
+    async def _peek(self) -> FetchedPage[T] | None:
+        """Fetch the next page that has something new, unless one waits; None at the end."""
+        self._reopen()
+        while (page := self._page) is None or not length_hint(page.rest):
+            if not await self._advance():
+                return None
+        return page
 
     def follow(self, every: float = 10.0) -> "Follower[T]":
         """The items, and after the end those that are new, as they come: `async for item in walk.follow()`.

@@ -12,13 +12,12 @@ from chatrest.export import Plan
 from chatrest.export.disk import Disk, OpenFiles
 from chatrest.export.formats.sqlite import DatabaseSink
 from chatrest.export.journal import NAME as JOURNAL, Journal
-from chatrest.export.message_ids import key_of
+from chatrest.export.message_ids import key_of, number
 from chatrest.export.ownership import Source
-from chatrest.export.workspace import MissingIds, Workspace
+from chatrest.export.workspace import Workspace
 
 ALL, ALICE = Source("everything"), Source("user", ("alice",))
 PLAN = Plan(format="sqlite", everything=True)
-EVERYTHING = [MissingIds(0, 0, 0)]
 AT = 1_600_000_000
 VIEWS = (
     "records", "chat", "conversations", "senders", "messages_per_day", "calls", "attachments", "edits",
@@ -31,14 +30,13 @@ class Export:
     def __init__(self, folder: Path, disk: Disk | None = None) -> None:
         folder.mkdir(exist_ok=True)
         self.path = folder / "messages.sqlite"
-        self.journal = Journal(folder / JOURNAL)
+        self.journal = Journal(folder / JOURNAL, {"app": "an app", "plan": "{}"})
         self.files = OpenFiles(disk or Disk())
         self.sink = DatabaseSink(PLAN, Workspace(folder, self.journal, disk or Disk(), self.files))
         try:
             with self.journal.transaction():
-                self.journal["app"] = "an app"
                 self.journal.add_sources([ALL, ALICE])
-                self.lost = self.sink.recover()
+                self.sink.recover()
         except BaseException:
             self.journal.close()
             raise
@@ -84,6 +82,15 @@ class Export:
 
     def ids(self, **where: int) -> list[str]:
         return [key_of(row) for row, _ in self.sink.scan(**where)]
+
+    def written(self) -> list[int]:
+        return list(self.sink.written_ids())
+
+    def unknown(self) -> list[str]:
+        """Return the keys of rows on disk that do not count as written."""
+        numbers = set(self.written())
+        others = self.journal.other_ids_written(self.ids())
+        return [key for key in self.ids() if number(key) not in numbers and key not in others]
 
 
 def asked(path: Path, sql: str, *values: Any) -> list[Any]:

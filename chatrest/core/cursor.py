@@ -2,7 +2,8 @@
 
 A token holds the fingerprint of its query, the query pairs that ask for its page, the walk's direction and
 the id of the last item delivered. It holds no key, and a checksum covers every bit of it. With a cursor key
-it is signed too (HMAC-SHA256), so that a token that was made or changed by anybody else is refused.
+it is signed too (HMAC-SHA256), so that a token that was made or changed by anybody else is refused. The token
+of a list that was read from many positions at once also holds the intervals of ids ahead that are done.
 
 What a token says can only move within the list that the caller asks for: `resumed` refuses a position that
 holds anything but the names by which its list is paged, that lies before the query's own beginning, or that
@@ -21,6 +22,7 @@ from msgspec import Struct, structs
 from ..errors import CursorError
 from .cursor_key import MAC_BYTES, CursorKey
 from .endpoint import Pairs
+from .intervals import LAST, Interval, first_rank, merge
 from .order import Affix, is_ahead, is_number
 from .paging import COMPARED_MEMBERS, LARGEST_PAGE, Paging
 
@@ -28,6 +30,7 @@ _VERSION: Final = b"\x02"
 _SUM: Final = 6
 # The standard library's: an id may hold a lone surrogate, which only an escape can carry.
 _ENCODER: Final = json.JSONEncoder(separators=(",", ":"), sort_keys=True)
+_MOST_INTERVALS: Final = 10_000
 _DAMAGED: Final = "the cursor token is damaged: it was not made by str(cursor)"
 
 
@@ -55,6 +58,8 @@ class Cursor(Struct, frozen=True, array_like=True):
     """How many items the walk has given so far: a total that the service counts is measured by it."""
     mac: bytes = b""
     """The signature of a session that has a cursor key."""
+    done: tuple[Interval, ...] = ()
+    """The ranks ahead whose items were delivered: where a list was read from many positions at once."""
 
     def __str__(self) -> str:
         payload = _VERSION + self._payload()
@@ -62,7 +67,7 @@ class Cursor(Struct, frozen=True, array_like=True):
 
     def __rich_repr__(self) -> list[tuple[str, Any]]:
         """The place, without the fingerprint and the signature."""
-        names = ("position", "direction", "last", "skip", "inside", "time", "by_id", "delivered")
+        names = ("position", "direction", "last", "skip", "inside", "time", "by_id", "delivered", "done")
         return [(name, getattr(self, name)) for name in names]
 
     @classmethod
@@ -79,7 +84,9 @@ class Cursor(Struct, frozen=True, array_like=True):
             payload = packed[_SUM + len(mac) :]
             if payload[:1] != _VERSION or packed[:_SUM] != _checksum(payload):
                 raise ValueError("checksum")
-            cursor = structs.replace(msgspec.convert(json.loads(payload[1:]), cls), mac=mac)
+            fields: list[Any] = msgspec.convert(json.loads(payload[1:]), list)
+            cursor = msgspec.convert([*fields[:_FIELDS], "", *fields[_FIELDS:]], cls)
+            cursor = structs.replace(cursor, mac=mac)
         except (ValueError, RecursionError, msgspec.MsgspecError):
             raise CursorError(_DAMAGED) from None
         if str(cursor) != token:  # base64 lets the last character's spare bits vary
@@ -100,7 +107,12 @@ class Cursor(Struct, frozen=True, array_like=True):
         return mac if mac[:1] != _VERSION else b"\x00" + mac[1:]
 
     def _payload(self) -> bytes:
-        return _json(structs.astuple(self)[:-1])
+        fields = structs.astuple(self)[:_FIELDS]
+        return _json((*fields, self.done) if self.done else fields)
+
+
+_FIELDS: Final = Cursor.__struct_fields__.index("mac")
+"""The number of the fields that every token has."""
 
 
 def fingerprint(*parts: Any) -> str:
@@ -143,27 +155,56 @@ def resumed(cursor: Cursor | str, start: Cursor, paging: Paging, key: CursorKey 
 
 def _fault(place: Cursor, start: Cursor, paging: Paging) -> str | None:
     """Return the reason why a cursor is no place of the list; None where it is one."""
-    position, begun = dict(place.position), dict(start.position)
+    begun = dict(start.position)
+    if place.skip < 0 or place.delivered < 0:
+        return "a count in it is negative"
+    if start.direction not in (None, place.direction):
+        return "it goes in another direction than the query"
+    for position in (place.position, *(interval.position for interval in place.done)):
+        if fault := _position_fault(position, place.direction, begun, paging):
+            return fault
+    if place.done and (fault := _done_fault(place)):
+        return fault
+    last = place.last
+    if last is None or "id" not in begun or not is_number(last):
+        return None
+    is_behind = not _is_onward(last, begun["id"], place.direction)
+    return "its last item lies before the query's own id" if is_behind else None
+
+
+def _position_fault(
+    pairs: Pairs, direction: Affix | None, begun: dict[str, str], paging: Paging
+) -> str | None:
+    """Return the reason why a position is none of the list that begins at `begun`; None where it is one."""
+    position = dict(pairs)
     if unknown := position.keys() - paging.position_names:
         return f"{min(unknown)[:40]!r} is no name by which this list is paged"
-    if len(position) < len(place.position) or place.skip < 0 or place.delivered < 0:
-        return "a name stands twice in it, or a count is negative"
+    if len(position) < len(pairs):
+        return "a name stands twice in it"
     if any(not _is_size(position[name]) for name in position.keys() & set(paging.sizes)):
         return "its page size is not allowed"
-    if start.direction not in (None, place.direction) or position.get("affix") not in (None, place.direction):
+    if position.get("affix") not in (None, direction):
         return "it goes in another direction than the query"
     if "page" in position and not (
         is_number(position["page"]) and int(position["page"]) >= int(begun.get("page", 1))
     ):
         return "its page lies before the query's first one"
     for name in COMPARED_MEMBERS & begun.keys() & position.keys():
-        if not _is_onward(position[name], begun[name], place.direction):
+        if not _is_onward(position[name], begun[name], direction):
             return f"it lies before the query's own {name}"
-    last = place.last
-    if last is None or "id" not in begun or not is_number(last):
-        return None
-    is_behind = not _is_onward(last, begun["id"], place.direction)
-    return "its last item lies before the query's own id" if is_behind else None
+    return None
+
+
+def _done_fault(place: Cursor) -> str | None:
+    """Return the reason why the intervals of a cursor are none of its list; None where they are."""
+    if not place.by_id or place.direction is None:
+        return "it holds intervals of ids, and no direction by id"
+    if len(place.done) > _MOST_INTERVALS:
+        return f"it holds more than {_MOST_INTERVALS} intervals"
+    lowest, highest = first_rank(place.direction), LAST if place.direction == "append" else 0
+    is_apart = merge(place.done) == list(place.done)
+    is_inside = all(lowest < each.first and each.last < highest for each in place.done)
+    return None if is_apart and is_inside else "its intervals overlap, or hold what is no id"
 
 
 def _is_size(text: str) -> bool:

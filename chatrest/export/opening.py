@@ -7,8 +7,8 @@ A folder is refused, untouched, where going on with it could destroy messages:
 | no journal, or an empty one, beside other files   | all files would look new, and be overwritten          |
 | a journal of another generation than the manifest | files newer than the journal would be cut             |
 | a journal whose rows are not the manifest's       | a row was edited, or a bit of one has flipped         |
-| files longer than a finished run has left them    | they are newer than journal and manifest              |
-| no manifest, and files the journal does not know  | the same                                              |
+| files of messages that the journal does not know, | they are newer than journal and manifest              |
+| or knows less of, and no run that was killed      |                                                       |
 | a path or link that leads out of the folder       | files elsewhere would be overwritten                  |
 | an export of version 1                            | its files are in the folder itself                    |
 
@@ -91,13 +91,10 @@ def check_folder(folder: Path, journal: JournalReader) -> Manifest | None:
     for name in names:
         file_path(folder, name)
     check_links(folder)
-    relation = relation_of(journal, manifest) if manifest is not None else "begun"
-    if manifest is None:
-        _refuse_unknown_files(folder, journal)
-    elif relation == "other" or manifest.app_id != journal["app"]:
-        raise RequestInvalidError(f"{_difference(folder, journal, manifest)}; nothing was changed: {_BACKUP}")
-    elif relation == "same" and manifest.finished is not None:
-        _refuse_edited(folder, journal, manifest)
+    if manifest is not None and (difference := _difference(folder, journal, manifest)):
+        raise RequestInvalidError(f"{difference}; nothing was changed: {_BACKUP}")
+    if manifest is None or manifest.finished is not None:
+        _refuse_newer_files(folder, journal)
     return manifest
 
 
@@ -160,40 +157,36 @@ def _is_within(path: Path, folder: Path) -> bool:
 
 
 def _difference(folder: Path, journal: JournalReader, manifest: Manifest) -> str:
+    """Return in words why a journal is not that of a manifest; an empty text where it is."""
     path = folder / JOURNAL
     if manifest.app_id != journal["app"]:
         return f"{path} is of the app {journal['app']!r}, and {manifests.NAME} of {manifest.app_id!r}"
-    its, other = _number(journal[GENERATION]), _number(manifest.generation)
-    if its < other:
+    relation = relation_of(journal, manifest)
+    if relation == "other" and _number(journal[GENERATION]) < _number(manifest.generation):
         return f"{path} is older than {manifests.NAME}: files that are newer than the journal would be cut"
-    return f"{path} does not belong to {manifests.NAME}: it is of another time, or of another export"
-
-
-def _refuse_edited(folder: Path, journal: JournalReader, manifest: Manifest) -> None:
-    if journal.facts() != manifest.journal_facts:
-        raise RequestInvalidError(
-            f"{folder / JOURNAL} is not as the last run left it: its rows are not those that "
-            f"{manifests.NAME} has the hash of; nothing was changed: {_BACKUP}"
+    if relation == "other":
+        return f"{path} does not belong to {manifests.NAME}: it is of another time, or of another export"
+    if relation == "same" and manifest.finished is not None and journal.facts() != manifest.journal_facts:
+        return (
+            f"{path} is not as the last run left it: its rows are not those of the hash in {manifests.NAME}"
         )
-    for file in journal.files():
-        path = folder / file.name
-        if file.digest is None and (more := _size(path) - file.size) > 0:
-            raise RequestInvalidError(
-                f"{path} has {more:,} bytes more than the last run wrote: {JOURNAL} and {manifests.NAME} are "
-                f"older than it, or another program has written to it; nothing was changed: {_BACKUP}; or "
-                f"{_MOVE}"
-            )
+    return ""
 
 
-def _refuse_unknown_files(folder: Path, journal: JournalReader) -> None:
-    """Without a manifest a file that is newer than the journal can only be told by its name and size."""
+def _refuse_newer_files(folder: Path, journal: JournalReader) -> None:
+    """Refuse files of messages that the journal does not have, or has less of.
+
+    No run leaves one: it writes a manifest that is unfinished before it writes messages.
+    """
     sizes = {file.name.casefold(): file.size for file in journal.files()}
-    for path in sorted((folder / MESSAGES).rglob("*")):
-        name = path.relative_to(folder).as_posix()
-        if path.is_file() and _size(path) > sizes.get(name.casefold(), 0):
+    names = [file.name for file in journal.files("history")]
+    names += [path.relative_to(folder).as_posix() for path in sorted((folder / MESSAGES).rglob("*"))]
+    for name in names:
+        path, known = folder / name, sizes.get(name.casefold(), 0)
+        if path.is_file() and not path.name.startswith((".", "_")) and (size := path.stat().st_size) > known:
             raise RequestInvalidError(
-                f"{path} is newer than {folder / JOURNAL}, and {manifests.NAME} is lost or damaged; nothing "
-                f"was changed: {_BACKUP}; or {_MOVE}"
+                f"{path} has {size:,} bytes, and {JOURNAL} knows of {known:,}: it is newer than the journal, "
+                f"or another program has written it; nothing was changed: {_BACKUP}; or {_MOVE}"
             )
 
 

@@ -8,7 +8,7 @@ from msgspec import UNSET, structs
 from ..errors import RequestInvalidError
 from ..secrets import shown
 from ..times import to_datetime
-from .plan import DEFAULTS, Plan
+from .plan import DEFAULTS, SOURCES, Plan
 
 _SHOWN: Final = 5
 """Names of a list that are written out."""
@@ -31,6 +31,25 @@ def difference(plan: Plan, other: Plan) -> tuple[str, str]:
     mine, others = dict(_settings(plan)), dict(_settings(other))
     names = [name for name in sorted({**mine, **others}) if _value(mine, name) != _value(others, name)]
     return _joined(mine, names), _joined(others, names)
+
+
+def growth_fault(stored: Plan, plan: Plan) -> tuple[str, str]:
+    """Return the settings for which an export by `stored` cannot be continued by `plan`, in the words of both.
+
+    Two empty texts where it can. Sources may differ, and the window may become wider; format, compression,
+    partition and filters stay as they are.
+    """
+    sources = {name: getattr(stored, name) for name in SOURCES}
+    window = dict(zip(("since", "until"), stored.window, strict=True)) if is_within(stored, plan) else {}
+    return difference(stored, structs.replace(plan, **sources, **window))
+
+
+def is_within(stored: Plan, plan: Plan) -> bool:
+    """Whether the window of `plan` has all times of the window of `stored`."""
+    (since, until), (new_since, new_until) = stored.window, plan.window
+    return (new_since or 0) <= (since or 0) and (
+        new_until is None or (until is not None and new_until >= until)
+    )
 
 
 def timestamp_words(timestamp: int) -> str:

@@ -84,7 +84,7 @@ class Rechecks:
         rechecks, asked = self._journal.rechecks(), IdSet()
         unshown = self._archive.stored_since(since) - self._journal.shown()
         for known in self._journal.sources():
-            if self._sources.is_deleted(known, self._pool.failed.get(known.number)):
+            if self._sources.is_deleted(known, self._pool.failed.get(known.number)) or not known.asked:
                 continue
             seen, recheck = self._journal.seen(known.number), rechecks.get(known.number)
             if recheck is not None and recheck.is_done:

@@ -69,6 +69,9 @@ class Report(Struct, kw_only=True):
     """The rows of each table beside the messages, such as `users`."""
     attachments: AttachmentCounts | None = None
     """The files that messages link to; None where they were not asked for."""
+    kept: list[str] = []
+    """Sources that earlier runs have read, and that the plan does not ask for any more: their messages stay,
+    and nothing new is read of them."""
     requests: int = 0
     """Requests that the run sent."""
     started: int = 0

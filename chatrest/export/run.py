@@ -24,6 +24,7 @@ from .jobs import Job, JobPiece
 from .journal import SourceState
 from .message_ids import number
 from .missing import MissingMessages
+from .news import News
 from .progress import Progress
 from .rechecks import Rechecks
 from .report import Failure, Report
@@ -66,6 +67,9 @@ class Run:
         rechecks = Rechecks(self._archive, self._pool, self._sources)
         if self._recheck is not None:
             rechecks.begin(last, self._recheck, self._now())
+        self._progress.phase = "asking what is new"
+        if await News(self._session, self._archive, self._sources, self._pool, self._until).read():
+            self._sources.refresh()
         self._progress.phase = "walking"
         await self._walk()
         self._progress.phase = "reading again"  # after what is new: a message must not come by two ways
@@ -131,6 +135,7 @@ class Run:
             for known in journal.sources():
                 if known in self._sources.known or known.number in pool.failed:
                     self._note(known, report)
+        report.kept = self._sources.kept
         report.sources = len(self._sources.known) - len(report.deleted_users)
         if not is_read:
             report.reasons.append("some sources are not read to their end; run it again")

@@ -43,9 +43,16 @@ class SourceList:
         with journal.transaction():
             # In an order that is the same whichever page a user was on.
             journal.add_sources([*plan.sources, *sorted(self._listed, key=str)])
+            users = (known.source for known in journal.sources() if known.source.kind == "user")
+            journal.set_asked([*plan.sources, *(users if plan.all_users else ())])
             for number in by_time:
                 journal.set_by_time(number)
         self._archive.look_again(returned)
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Read the states of the sources from the journal again."""
+        journal = self._archive.journal
         self.known = [each for each in journal.sources() if each.asked and each.state != "deleted_user"]
         for each in self.known:
             self.rules.add(each.source)
@@ -60,6 +67,11 @@ class SourceList:
         except CursorError as error:
             # What was listed is read; whether there are more users cannot be told.
             self.fault = f"the list of users could not be read to its end: {error}"
+
+    @property
+    def kept(self) -> list[str]:
+        """Sources that earlier runs have read, and that the plan does not ask for any more."""
+        return [str(each.source) for each in self._archive.journal.sources() if not each.asked]
 
     def is_deleted(self, known: SourceState, error: ChatRestError | None) -> bool:
         """Whether a source is a user that was deleted: not listed any more, and not to be read."""

@@ -146,13 +146,14 @@ class WorkerPool:
     async def _write(self) -> None:
         try:
             while batch := await self._backlog.batch():
-                await self._commit(batch)
+                await self.commit(batch)
         except asyncio.CancelledError:
             while batch := self._backlog.rest():  # what has been fetched is kept
-                await self._commit(batch)
+                await self.commit(batch)
             raise
 
-    async def _commit(self, batch: list[FetchedPage]) -> None:
+    async def commit(self, batch: list[FetchedPage]) -> None:
+        """Write pages and note what they cover, in a thread; all of them, or none."""
         # Counted in the thread: a cancel that comes meanwhile takes nothing back.
         await in_thread(lambda: self._count(self._archive.commit(batch)))
 

@@ -53,6 +53,7 @@ def walk(send: Send, call: Call[Listing[T]], cursor: Cursor | str | None) -> Wal
         name=endpoint.name,
         largest=send.page_sizes.of(send.app_id, endpoint.name, size_name, size),
         cursor_key=send.cursor_key,
+        filters=filters,
         timing=partial(_timing, send),
         identity=(endpoint.name, call.path, acting_user, send.app_id, filters),
     )

@@ -14,6 +14,7 @@ from msgspec import Struct
 from ..core.cursor import Cursor, fingerprint
 from ..core.cursor_key import CursorKey
 from ..core.decode import Listing
+from ..core.done import without_done
 from ..core.endpoint import Pairs
 from ..core.paging import LargestPage
 from ..core.step import Step, step
@@ -100,6 +101,8 @@ class WalkSource(Struct, Generic[T], frozen=True, kw_only=True, dict=True):
     """Signs the walk's cursors."""
     identity: tuple[Any, ...] = ()
     """The list that is asked for: operation, path, acting user, app and filters."""
+    filters: Pairs = ()
+    """The pairs of the query, but for the page's size: filters, and the position that it begins at."""
     timing: Callable[[], tuple[Sleep, Dice]] | None = None
     """Gives the session's sleep and dice; None for those of asyncio and of the standard library."""
 
@@ -127,6 +130,8 @@ class WalkSource(Struct, Generic[T], frozen=True, kw_only=True, dict=True):
         except CursorError as error:
             fault = self.cursor_error(str(error))
             raise fault from None
+        if state.cursor.done:
+            result = without_done(result, state.cursor.done, rules.identify)
         self.largest.note(len(listing.items))
         return FetchedPage(listing, result, rules, state.left)
 

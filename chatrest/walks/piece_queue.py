@@ -37,6 +37,13 @@ class Piece(Struct, Generic[L], kw_only=True, eq=False):
     guess, it is read from the start of the list, and what lies up to `after` is dropped.
     """
     may_be_cut: bool = True
+    empty_until: int | None = None
+    """The rank up to which it is known to have no items: a guess is made there, and not at `after`."""
+
+    @property
+    def entry(self) -> int:
+        """The rank behind which its first item may be."""
+        return self.after if self.empty_until is None else max(self.after, self.empty_until)
 
     @property
     def is_open(self) -> bool:

@@ -83,8 +83,8 @@ class PiecePage(Struct, Generic[T], frozen=True):
 class PieceReader(Generic[T]):
     """Reads pieces of the list of `walk`, from where that begins, in one direction.
 
-    The items are messages, or rows (`core.rows`): whatever has an `id`. `walk` is not moved, and must not have
-    a limit. Several pieces can be read at the same time.
+    The items are messages, or rows (`core.rows`): whatever has an `id`. `walk` is not moved, and must have no
+    limit. Several pieces can be read at the same time.
     """
 
     def __init__(self, walk: "Walk[T]", direction: Affix = "append") -> None:
@@ -99,16 +99,21 @@ class PieceReader(Generic[T]):
         as above, and the errors of a walk.
         """
         start = self._entry(piece)
+        covered, position, is_first, is_open = piece.after, piece.position, True, piece.is_open
         walk = self._walk.at(start)
-        covered, position, is_first = piece.after, piece.position, True
-        # A page may claim to be the last of its list only where the list's end is the end of the piece, too.
-        async with aclosing((walk if piece.is_open else walk.thorough()).pages()) as pages:
-            while (page := await self._next(pages, piece, is_first=is_first)) is not None:
-                part = self._part(page, piece, start, covered, is_first=is_first)
-                start, covered, position, is_first = page.cursor, part.covered, part.position, False
-                yield part
-                if covered >= piece.until:
-                    return
+        while True:
+            # A page may claim to be the last one only where the end of the list is the end of the piece.
+            walk = walk if is_open else walk.thorough()
+            async with aclosing(walk.pages()) as pages:
+                while (page := await self._next(pages, piece, is_first=is_first)) is not None:
+                    part = self._part(page, piece, start, covered, is_first=is_first)
+                    start, covered, position, is_first = page.cursor, part.covered, part.position, False
+                    yield part
+                    if covered >= piece.until:
+                        return
+            if is_open is piece.is_open:
+                break
+            is_open = False  # it was cut meanwhile: the page that seemed to be the last is asked for again
         end = covered if piece.is_open else piece.until
         yield PiecePage([], covered, end, position, start, None, is_end=True)
 
@@ -117,6 +122,7 @@ class PieceReader(Generic[T]):
         base = self._walk.cursor
         last = piece.after
         if piece.is_guess:
+            last = piece.entry
             last -= last != 1  # no service knows an id 0
             position: Pairs = (("affix", self._direction), ("id", str(abs(last))))
         elif piece.position:

@@ -86,8 +86,8 @@ def test_filters_and_times_reach_the_service(
 def test_another_plan_is_an_error_that_names_the_difference(command: Run, out: Path) -> None:
     assert command("export", str(out), "--user", "user-01", "--quiet").exit_code == 0
     for options in ([], ["--dry-run"]):
-        line = error_line(command("export", str(out), "--user", "user-02", *options), 2)
-        assert "was exported with users=user-01, and this plan has users=user-02" in line
+        line = error_line(command("export", str(out), "--compress", "gzip", *options), 2)
+        assert "was exported with no compress, and this plan has compress=gzip" in line
     assert command("export", str(out), "--user", "user-01", "--quiet").exit_code == 0
 
 

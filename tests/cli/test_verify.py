@@ -15,7 +15,7 @@ from chatrest.cli.root import root
 from chatrest.cli.verify import PROBLEMS_SHOWN
 from chatrest.export import Plan, export
 from chatrest.export.journal import NAME as JOURNAL
-from chatrest.export.manifest import NAME as MANIFEST
+from chatrest.export.manifest import NAME as MANIFEST, encode, read
 from tests.exporting import served
 
 from .conftest import error_line
@@ -62,7 +62,11 @@ def test_the_result_as_json_is_one_object_for_success_and_failure(out: Path) -> 
     (out / MANIFEST).unlink()
     result = run_verify(out, "--json")
     members = json.loads(result.stdout)
-    assert (result.exit_code, members["ok"], members["problems"][0]["where"]) == (1, False, MANIFEST)
+    assert (result.exit_code, members["ok"], members["count"]) == (1, False, 1)
+    [problem] = members["problems"]
+    assert (problem["kind"], problem["place"], problem["text"]) == ("manifest", MANIFEST, "it is not there")
+    assert "it writes a new one" in problem["remedy"]
+    assert len(result.stderr.splitlines()) == 1
 
 
 def test_quiet_prints_only_problems(out: Path) -> None:
@@ -82,13 +86,13 @@ def test_a_note_is_printed_and_is_no_failure(out: Path) -> None:
 
 
 def test_each_problem_is_one_line_and_the_last_line_is_a_summary(out: Path) -> None:
-    (out / "user-ann.ndjson").unlink()
+    name = "messages/source=user-ann/messages.ndjson"
+    (out / name).unlink()
     (out / "more.ndjson").write_bytes(b"x\n")
-    missing_file, unknown, note, summary = error_lines(run_verify(out))
-    assert missing_file.startswith("user-ann.ndjson: it is not there: ")
+    missing_file, unknown, summary = error_lines(run_verify(out))
+    assert missing_file.startswith(f"{name}: it is not there: ")
     assert f"run `chatrest export {out}` again" in missing_file
     assert unknown.startswith("more.ndjson: ")
-    assert note.startswith("journal.sqlite: ")
     assert summary.startswith(f"{out} is damaged or not complete: 2 problems; ")
 
 
@@ -105,6 +109,23 @@ def test_many_problems_are_counted(out: Path) -> None:
     lines = error_lines(run_verify(out))
     assert len(lines) == PROBLEMS_SHOWN + 1
     assert f"{PROBLEMS_SHOWN + 5} problems, of which 5 are not shown" in lines[-1]
+
+
+@pytest.mark.parametrize("name", [JOURNAL, MANIFEST])
+@pytest.mark.parametrize("content", [b"", b"x" * 5000, b"SQLite format 3\x00" + b"x" * 5000, b'{"files": 5}'])
+def test_a_damaged_journal_or_manifest_is_a_line(out: Path, name: str, content: bytes) -> None:
+    (out / name).write_bytes(content)
+    problem, summary = error_lines(run_verify(out))
+    assert problem.startswith(f"{name}: ")
+    assert "restore" in problem
+    assert "1 problem" in summary
+
+
+def test_an_export_of_version_1_is_wrong_usage(out: Path) -> None:
+    manifest = read(out / MANIFEST)
+    manifest.version = 1
+    (out / MANIFEST).write_bytes(encode(manifest))
+    assert "into another folder" in error_line(run_verify(out), 2)
 
 
 def test_an_incomplete_export_is_a_failure(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""The manifest tells what is, and shows that it was not changed since."""
+"""The manifest: what it says of plan, sources and files, and that a change of it is found."""
 
 import json
 from pathlib import Path
@@ -8,17 +8,17 @@ import pytest
 
 from chatrest.errors import ChatRestError
 from chatrest.export import Plan, export
-from chatrest.export.manifest import NAME, read
+from chatrest.export.journal import NAME as JOURNAL, JournalReader
+from chatrest.export.manifest import NAME, find, read
 from tests.exporting import GROUPS, fast_disk as fast_disk, manifest_of, served, small_pages as small_pages
 
 pytestmark = pytest.mark.usefixtures("small_pages", "fast_disk", "tidy")
 
 
-async def test_it_tells_of_the_plan_the_sources_and_the_files(tmp_path: Path) -> None:
+async def test_it_describes_the_plan_the_sources_and_the_files(tmp_path: Path) -> None:
     plan = Plan(all_users=True, groups=GROUPS, compress="gzip")
     async with served(150, loose=False) as service:
         report = await export(service.session, tmp_path / "out", plan)
-        ids = {"den": service.store.ids(group="den"), "eve": service.users_ids("eve")}
     manifest = manifest_of(tmp_path / "out")
     assert Plan.parse(bytes(manifest.plan)) == plan
     assert manifest.fingerprint == plan.fingerprint
@@ -28,15 +28,16 @@ async def test_it_tells_of_the_plan_the_sources_and_the_files(tmp_path: Path) ->
     assert [each.source for each in manifest.sources][:2] == [["group", "den"], ["group", "oak"]]
     assert {each.state for each in manifest.sources} == {"open"}
     assert {each.proven for each in manifest.sources} == {"150"}
-    covered = {each.source[-1]: each.covered for each in manifest.sources}
-    assert covered["den"] == [("1", str(ids["den"][-1]))], "up to the last message, and not to the end"
-    assert covered["eve"] == []
-    for part in manifest.files:
-        assert part.name.endswith(".ndjson.gz")
-        assert 0 < int(part.first_id or 0) <= int(part.last_id or 0) <= 150
+    assert {each.covered[0][0] for each in manifest.sources if each.covered} == {"1"}
+    for entry in manifest.files:
+        assert entry.name.startswith("messages/")
+        assert entry.name.endswith(".ndjson.gz")
+        assert 0 < int(entry.first_id or 0) <= int(entry.last_id or 0) <= 150
+    with JournalReader.open(tmp_path / "out" / JOURNAL) as journal:
+        assert (journal["generation"], journal.facts()) == (manifest.generation, manifest.journal_facts)
 
 
-async def test_any_change_to_it_is_noticed(tmp_path: Path) -> None:
+async def test_any_change_of_it_is_found(tmp_path: Path) -> None:
     async with served(60) as service:
         await export(service.session, tmp_path / "out", Plan(everything=True))
     path = tmp_path / "out" / NAME
@@ -53,14 +54,23 @@ async def test_any_change_to_it_is_noticed(tmp_path: Path) -> None:
     assert read(path).complete
 
 
-async def test_a_manifest_of_somebody_else_is_none(tmp_path: Path) -> None:
-    async with served(10, loose=False) as service:
-        await export(service.session, tmp_path / "out", Plan(everything=True))
-    path = tmp_path / "out" / NAME
-    for change in ({"made_by": "another"}, {"version": 3}):
-        path.write_bytes(json.dumps(json.loads(path.read_bytes()) | change).encode())
-        with pytest.raises(ChatRestError, match=r"not a manifest|is of version 3"):
-            read(path)
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ({"made_by": "another", "version": 2}, "is not a manifest of an export"),
+        ({}, "is not a manifest of an export"),
+        ({"made_by": "chatrest export", "version": 2}, "is damaged: its checksum"),
+        ([], "is damaged"),
+    ],
+)
+def test_a_file_of_another_program_is_no_manifest(tmp_path: Path, content: object, words: str) -> None:
+    (tmp_path / NAME).write_text(json.dumps(content))
+    with pytest.raises(ChatRestError, match=words):
+        read(tmp_path / NAME)
+
+
+def test_without_a_file_there_is_no_manifest(tmp_path: Path) -> None:
+    assert find(tmp_path) is None
     with pytest.raises(FileNotFoundError):
         read(tmp_path / NAME)
 
@@ -70,7 +80,8 @@ async def test_ids_are_texts(tmp_path: Path) -> None:
     async with served(0) as service:
         service.store.add_records([b'{"id":"123456789012345678","sender":"ann","sentAt":1600000000}'])
         await export(service.session, tmp_path / "out", Plan(everything=True))
-    found = msgspec.json.decode((tmp_path / "out" / NAME).read_bytes())
-    assert found["until"] == "123456789012345678"
-    assert found["files"][0]["last_id"] == "123456789012345678"
-    assert found["sources"][0]["covered"] == [["1", "123456789012345678"]]
+    members = msgspec.json.decode((tmp_path / "out" / NAME).read_bytes())
+    assert members["until"] == "123456789012345678"
+    assert members["files"][0]["last_id"] == "123456789012345678"
+    assert members["sources"][0]["covered"] == [["1", "123456789012345678"]]
+    assert members["sources"][0]["proven"] == "123456789012345678"

@@ -6,13 +6,13 @@ from typing import Annotated, Any, Final, NamedTuple, TypeAlias, final
 
 import msgspec
 import pyarrow as pa  # type: ignore[import-untyped]
-import pyarrow.compute as pc  # type: ignore[import-untyped]
 from msgspec import Meta, Raw, Struct
 
 from ...core.decode import REFUSED
 from ...core.rows import Row, row_of
 from ..file_names import MILLISECONDS
 from ..message_ids import key_of, number
+from .arrow_arrays import array_of
 from .nested_columns import attachments, call, mentions, reactions
 from .parquet_schema import NAMES, SCHEMA, TEXTS, TIMES
 from .record_members import clean, fit, read
@@ -22,7 +22,7 @@ Batch: TypeAlias = Any
 
 _LATEST: Final = 253_402_300_799_999
 """The last millisecond of the year 9999: Python and most databases know no later one."""
-_CHUNK_ROWS, _CHUNK_BYTES = 2_000, 1 << 21
+_CHUNK_ROWS, _CHUNK_BYTES = 1_000, 1 << 20
 """Rows and bytes that are held as Python's objects at once."""
 GROUP_ROWS, GROUP_BYTES = 100_000, 1 << 24
 """Rows and bytes that are held at once: a row group."""
@@ -141,25 +141,27 @@ def _batch(chunk: list[Piece]) -> Batch:
         ],
         "source_name": [piece.source for piece in chunk for _ in piece.raws],
     }
-    values["raw"], values["raw_bytes"] = _raw_columns(raws)
-    return pa.record_batch([_column(values[field.name], field.type) for field in SCHEMA], schema=SCHEMA)
+    columns = {
+        field.name: _column(values[field.name], field.type) for field in SCHEMA if field.name in values
+    }
+    columns["raw"], columns["raw_bytes"] = _raw_columns(raws)
+    return pa.RecordBatch.from_arrays([columns[name] for name in SCHEMA.names], schema=SCHEMA)
 
 
 def _column(values: Sequence[Any], type: Any) -> Any:
-    if not pa.types.is_timestamp(type):
-        return pa.array(values, type)
-    times = pa.array(values, pa.int64())
-    return pc.if_else(pc.less(times, MILLISECONDS), pc.multiply(times, 1000), times).cast(type)
+    if pa.types.is_timestamp(type):
+        values = [time * 1000 if time is not None and time < MILLISECONDS else time for time in values]
+    return array_of(values, type)
 
 
 def _raw_columns(raws: list[bytes]) -> tuple[Any, Any]:
-    """Return the values of `raw` and `raw_bytes`."""
+    """Return the arrays of `raw` and `raw_bytes`."""
     try:
-        return pa.array(raws, pa.binary()).cast(pa.string()), [None] * len(raws)
+        return array_of(raws, pa.binary()).cast(pa.string()), pa.nulls(len(raws), pa.binary())
     except pa.ArrowInvalid:  # not all are UTF-8
-        texts = [raw.decode(errors="replace") for raw in raws]
-        exact = [None if text.encode() == raw else raw for text, raw in zip(texts, raws, strict=True)]
-        return texts, exact
+        texts = [raw.decode(errors="replace").encode() for raw in raws]
+        exact = [None if text == raw else raw for text, raw in zip(texts, raws, strict=True)]
+        return array_of(texts, pa.binary()).cast(pa.string()), array_of(exact, pa.binary())
 
 
 def _key(record: _Members, raw: bytes) -> str:

@@ -99,6 +99,11 @@ class Journal(JournalReader):
         self._db.execute("DELETE FROM covered WHERE source = ?", (source,))
         self._add_intervals(source, intervals)
 
+    def forget_coverage(self) -> None:
+        """Note that no list was read: each is read again, as for a wider window."""
+        self._db.execute("DELETE FROM covered")
+        self._db.execute("UPDATE sources SET proven = 0")
+
     def _add_intervals(self, source: int, intervals: Iterable[Interval]) -> None:
         rows = [(source, each.first, each.last, json.dumps(each.position)) for each in intervals]
         self._db.executemany("INSERT OR REPLACE INTO covered VALUES(?, ?, ?, ?)", rows)

@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from chatrest.export.formats import database_file
+from chatrest.export.formats import sqlite_file
 from tests.databases import Export, some
 
 
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(database_file, "WAIT", 0.05)
+    monkeypatch.setattr(sqlite_file, "WAIT", 0.05)
 
 
 @contextmanager
@@ -43,7 +43,7 @@ def test_another_program_that_writes_is_told_of(out: Path) -> None:
     with another_program(opened.path, "BEGIN EXCLUSIVE"), pytest.raises(OSError, match=told):
         Export(out)
     with Export(out) as opened:
-        assert opened.lost == []
+        assert opened.unknown() == []
 
 
 @pytest.mark.usefixtures("impatient")
@@ -55,7 +55,7 @@ def test_another_program_may_read_while_it_is_written(opened: Export) -> None:
             opened.finished()
         opened.commit(some(21))
     path = opened.finished()
-    assert opened.journal.parts()[0].digest == hashlib.sha256(path.read_bytes()).digest()
+    assert opened.journal.files()[0].digest == hashlib.sha256(path.read_bytes()).digest()
     assert len(opened.ids()) == 30
 
 
@@ -100,7 +100,7 @@ def test_damage_that_is_found_on_the_way_says_what_to_do(opened: Export) -> None
     data = path.read_bytes()
     opened.sink._db.execute("PRAGMA cache_size=0")
     path.write_bytes(data[:8192] + b"\xa5" * (len(data) - 8192))
-    with pytest.raises(OSError, match=r"it is damaged .*; remove it"):
+    with pytest.raises(OSError, match=r"it is damaged .*; move it elsewhere"):
         opened.commit(some(1, 2000, type="changed"))
     with pytest.raises(OSError, match="it is damaged"):
         list(opened.sink.scan())

@@ -37,7 +37,7 @@ def test_closing_commits_nothing(out: Path) -> None:
     with Export(out) as opened:
         opened.add(some(1))
     with Export(out) as opened:
-        assert opened.lost == []
+        assert opened.unknown() == []
         assert opened.ids() == []
 
 
@@ -48,12 +48,12 @@ def test_a_death_between_the_two_commits_does_no_harm(out: Path) -> None:
         opened.sink.rollback()
         assert opened.sink.counts() == {1: 20}
     with Export(out) as opened:
-        assert opened.lost == []
+        assert opened.unknown() == []
         assert opened.commit(some(11)) == 0
         assert opened.commit(some(21)) == 10
         assert opened.sink.counts() == {1: 30}
     with Export(out) as opened:
-        assert opened.lost == []
+        assert opened.unknown() == []
         assert len(opened.ids()) == 30
 
 
@@ -68,7 +68,7 @@ def test_each_method_from_another_thread(opened: Export) -> None:
     assert elsewhere(lambda: opened.commit(some(1))) == 10
     assert elsewhere(lambda: len(list(opened.sink.scan()))) == 10
     assert elsewhere(opened.sink.counts) == {1: 10}
-    assert elsewhere(opened.sink.amend) == 0
+    assert elsewhere(opened.sink.apply_updates) == 0
     elsewhere(opened.sink.finish)
     elsewhere(opened.sink.close)
 
@@ -115,7 +115,7 @@ def test_any_order_of_commits_and_deaths(
                 if step == "reopen":
                     opened.close()
                     opened = Export(Path(folder))
-                    assert opened.lost == []
+                    assert opened.unknown() == []
                 elif step == "finish":
                     opened.finished()
                 else:

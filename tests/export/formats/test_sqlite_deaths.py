@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from chatrest.export import Plan, export
-from chatrest.export.formats import database_file
+from chatrest.export.formats import sqlite_file
 from tests.databases import PLAN, asked
 from tests.dying import Fate, dies
 from tests.exporting import (
@@ -47,14 +47,14 @@ def dying_database(monkeypatch: pytest.MonkeyPatch, fate: Fate) -> None:
     def connect(*asked: Any, **named: Any) -> Any:
         return _Dying(sqlite3.connect(*asked, **named), fate)
 
-    monkeypatch.setattr(database_file, "sqlite3", SimpleNamespace(**own | {"connect": connect}))
+    monkeypatch.setattr(sqlite_file, "sqlite3", SimpleNamespace(**own | {"connect": connect}))
 
 
 @pytest.mark.usefixtures("small_pages", "fast_disk", "tidy")
 async def test_killed_at_every_instant_and_gone_on_with(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(database_file, "_SETTINGS", database_file._SETTINGS.replace("EXTRA", "OFF"))
+    monkeypatch.setattr(sqlite_file, "_SETTINGS", sqlite_file._SETTINGS.replace("EXTRA", "OFF"))
     plan = Plan(format="sqlite", all_users=True, groups=("den",))
     steps: set[str] = set()
     async with served(60) as service:
@@ -79,7 +79,7 @@ async def test_killed_at_every_instant_and_gone_on_with(
 async def test_a_recheck_that_is_killed_keeps_each_version_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(database_file, "_SETTINGS", database_file._SETTINGS.replace("EXTRA", "OFF"))
+    monkeypatch.setattr(sqlite_file, "_SETTINGS", sqlite_file._SETTINGS.replace("EXTRA", "OFF"))
     async with served(60) as service:
         await export(service.session, tmp_path / "before", PLAN)
         old = service.store.records([8, 30, 58])

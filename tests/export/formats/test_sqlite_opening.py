@@ -12,17 +12,17 @@ from chatrest.export.disk import Disk, OpenFiles
 from chatrest.export.formats.sqlite import DatabaseSink
 from chatrest.export.journal import NAME as JOURNAL, Journal
 from chatrest.export.workspace import Workspace
-from tests.databases import EVERYTHING, PLAN, Export, asked, changed, page, record, some
+from tests.databases import PLAN, Export, asked, changed, page, record, some
 
 
 def test_nothing_is_lost_of_a_new_export_and_of_a_whole_one(out: Path) -> None:
     for first in (1, 11):
         with Export(out) as opened:
-            assert opened.lost == []
+            assert opened.unknown() == []
             opened.commit(some(first))
             opened.finished()
     with Export(out) as opened:
-        assert opened.lost == []
+        assert opened.unknown() == []
         assert len(opened.ids()) == 20
 
 
@@ -31,11 +31,11 @@ def test_a_file_that_is_missing_is_made_anew(out: Path) -> None:
         opened.commit(some(1))
         opened.finished().unlink()
     with Export(out) as opened:
-        assert opened.lost == EVERYTHING
+        assert opened.written() == []
         assert opened.ids() == []
         assert opened.commit(some(1)) == 10
     with Export(out) as opened:
-        assert opened.lost == []
+        assert opened.unknown() == []
 
 
 def test_a_log_without_its_file_is_not_taken_for_a_new_ones(out: Path) -> None:
@@ -46,7 +46,7 @@ def test_a_log_without_its_file_is_not_taken_for_a_new_ones(out: Path) -> None:
     opened.path.unlink()
     log.write_bytes(kept)
     with Export(out) as opened:
-        assert opened.lost == EVERYTHING
+        assert opened.written() == []
         assert opened.ids() == []
         opened.commit(some(1))
     assert asked(opened.path, "PRAGMA integrity_check") == [("ok",)]
@@ -64,19 +64,22 @@ def test_a_log_without_its_file_is_not_taken_for_a_new_ones(out: Path) -> None:
         lambda data: data[:50],
     ],
 )
-def test_a_damaged_file_is_made_anew(out: Path, damage: Any) -> None:
+def test_a_damaged_file_is_moved_aside_and_made(out: Path, damage: Any) -> None:
     with Export(out) as opened:
         for first in range(1, 1000, 100):
             opened.commit(some(first, 100))
         path = opened.finished()
-    path.write_bytes(damage(path.read_bytes()))
+    damaged = damage(path.read_bytes())
+    path.write_bytes(damaged)
     with Export(out) as opened:
-        assert opened.lost == EVERYTHING
+        assert opened.written() == []
         assert opened.ids() == []
         assert opened.commit(some(1)) == 10
         opened.finished()
+    if damaged:  # an empty file is a database without tables
+        assert (out / "damaged" / "messages.sqlite.damaged-1").read_bytes() == damaged
     with Export(out) as opened:
-        assert opened.lost == []
+        assert opened.unknown() == []
     assert asked(path, "PRAGMA integrity_check") == [("ok",)]
 
 
@@ -89,11 +92,11 @@ def test_a_file_that_holds_less_keeps_what_it_holds(out: Path, tmp_path: Path) -
         opened.finished()
     shutil.copy(tmp_path / "older", opened.path)
     with Export(out) as opened:
-        assert opened.lost == EVERYTHING
+        assert opened.written() == []
         assert len(opened.ids()) == 10
         assert opened.commit([*some(1), *some(11)]) == 10
     with Export(out) as opened:
-        assert opened.lost == []
+        assert opened.unknown() == []
 
 
 def test_rows_that_somebody_has_deleted_are_read_again(out: Path) -> None:
@@ -102,24 +105,26 @@ def test_rows_that_somebody_has_deleted_are_read_again(out: Path) -> None:
         opened.finished()
     changed(opened.path, "DELETE FROM messages WHERE number = 3")
     with Export(out) as opened:
-        assert opened.lost == EVERYTHING
+        assert opened.written() == []
         assert opened.sink.counts() == {1: 9}
         assert opened.commit(some(1)) == 1
 
 
-def test_a_loss_that_was_not_committed_is_found_again(out: Path) -> None:
+def test_a_crash_after_a_damaged_file_was_moved_aside_moves_no_other(out: Path) -> None:
     with Export(out) as opened:
         opened.commit(some(1))
-        opened.finished().unlink()
-    with closing(Journal(out / JOURNAL)) as journal:  # a death before the journal's commit
+        path = opened.finished()
+    path.write_bytes(b"damaged" * 1000)
+    with closing(Journal(out / JOURNAL)) as journal:  # the process dies before the journal's commit
         disk = Disk()
         sink = DatabaseSink(PLAN, Workspace(out, journal, disk, OpenFiles(disk)))
         with suppress(ZeroDivisionError), journal.transaction():
-            assert sink.recover() == EVERYTHING
+            sink.recover()
             raise ZeroDivisionError
         sink.close()
     with Export(out) as opened:
-        assert opened.lost == EVERYTHING
+        assert opened.written() == []
+    assert [path.name for path in (out / "damaged").iterdir()] == ["messages.sqlite.damaged-1"]
 
 
 def test_somebody_elses_database_is_not_touched(out: Path) -> None:

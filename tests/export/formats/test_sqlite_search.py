@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from chatrest.export.formats import database_schema
+from chatrest.export.formats import sqlite_schema
 from tests.databases import AT, ODD, VIEWS, Export, asked, changed, found, page, record
 
 
 @pytest.fixture
 def no_fts5(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(database_schema, "has_fts5", lambda db: False)
+    monkeypatch.setattr(sqlite_schema, "has_fts5", lambda db: False)
 
 
 def test_search_knows_the_new_text_and_not_the_old_one(opened: Export) -> None:
@@ -70,11 +70,11 @@ def test_without_fts5_everything_else_works(opened: Export) -> None:
 def test_fts5_that_comes_and_goes_and_comes(out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for has_it, number in ((False, 1), (True, 2), (False, 3), (True, 4)):
         with monkeypatch.context() as patched:
-            patched.setattr(database_schema, "has_fts5", lambda db, has_it=has_it: has_it)
+            patched.setattr(sqlite_schema, "has_fts5", lambda db, has_it=has_it: has_it)
             with Export(out) as opened:
                 opened.commit(page(record(number, f"number {number}"), record(9, f"edit {number}")))
                 path = opened.finished()
-                assert opened.journal.parts()[0].digest == hashlib.sha256(path.read_bytes()).digest()
+                assert opened.journal.files()[0].digest == hashlib.sha256(path.read_bytes()).digest()
         if has_it:
             assert found(path, "number") == list(map(str, range(1, number + 1)))
             assert found(path, "edit") == ["9"]

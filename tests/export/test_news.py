@@ -1,0 +1,207 @@
+"""A nightly run: what is new comes from the app's own list, where that proves right."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from chatrest.emulator.service.request import Request
+from chatrest.emulator.store import Store
+from chatrest.emulator.weather import Status
+from chatrest.emulator.weather.faults import Change, Outgoing
+from chatrest.export import Plan, Report, export
+from tests.exporting import Served, assert_whole, fast_disk as fast_disk, served
+from tests.runs import to_user
+
+pytestmark = pytest.mark.usefixtures("fast_disk", "tidy")
+
+USERS = 40
+
+
+def to_group(sender: str, guid: str, number: int) -> bytes:
+    return to_user(sender, guid, number, receiverType="group", conversationId=f"group_{guid}")
+
+
+def fill_users(store: Store) -> None:
+    """Users who have written to the next one of them, a message each."""
+    for number in range(USERS):
+        store.add_user(f"user-{number:03}")
+    store.add_records(
+        to_user(f"user-{number:03}", f"user-{(number + 1) % USERS:03}", 10 * (number + 1))
+        for number in range(USERS)
+    )
+
+
+def fill_members(store: Store) -> None:
+    """The same users, and a group that two of them are in."""
+    fill_users(store)
+    store.add_group("den")
+    for uid in ("user-005", "user-006"):
+        store.add_member("den", uid)
+    store.add_records([to_group("user-005", "den", 5000)])
+
+
+NEW = [
+    to_user("user-001", "user-002", 10_001),
+    to_user("user-020", "user-021", 10_002),
+    to_user("user-030", "user-039", 10_003),
+]
+
+
+async def run_again(service: Served, out: Path, **options: Any) -> tuple[Report, int]:
+    """Run an export again; return its report, and how many lists of users were asked."""
+    before = len(service.emulator.requests)
+    report = await export(service.session, out, **options)
+    requests = list(service.emulator.requests)[before:]
+    return report, sum(
+        request.path.endswith("/messages") and "/users/" in request.path for request in requests
+    )
+
+
+async def test_three_new_messages_among_many_users_cost_ten_requests(tmp_path: Path) -> None:
+    async with served(fill_in=fill_users) as service:
+        first = await export(service.session, tmp_path / "out")
+        assert first.complete
+        service.store.add_records(NEW)
+        report, _ = await run_again(service, tmp_path / "out")
+        assert report.complete
+        assert (report.written, report.sources) == (3, USERS)
+        assert report.requests <= 10
+        assert_whole(tmp_path / "out", service.expected())
+
+
+async def test_a_night_without_messages_costs_less(tmp_path: Path) -> None:
+    async with served(fill_in=fill_users) as service:
+        await export(service.session, tmp_path / "out")
+        report, _ = await run_again(service, tmp_path / "out")
+        assert report.complete
+        assert report.requests <= 6
+
+
+async def test_night_after_night(tmp_path: Path) -> None:
+    async with served(fill_in=fill_users) as service:
+        await export(service.session, tmp_path / "out")
+        for night in range(1, 5):
+            ids = range(20_000 * night, 20_000 * night + 5)
+            service.store.add_records(
+                to_user(f"user-{(number * 7) % USERS:03}", f"user-{(number * 7 + night) % USERS:03}", number)
+                for number in ids
+            )
+            service.store.add_user(f"new-{night}")
+            service.store.add_records([to_user(f"new-{night}", "user-000", ids.stop)])
+            report, _ = await run_again(service, tmp_path / "out")
+            assert report.complete
+            assert report.written == 6
+            assert report.requests <= 14
+        assert_whole(tmp_path / "out", service.expected())
+
+
+class Hidden(Change, frozen=True):
+    """The app's own list lacks some messages."""
+
+    ids: frozenset[str]
+
+    def changed(self, reply: Outgoing, request: Request, number: int) -> Outgoing:
+        page = json.loads(reply.body)
+        page["data"] = [record for record in page["data"] if record["id"] not in self.ids]
+        return Outgoing(reply.status, json.dumps(page).encode(), reply.headers)
+
+
+@pytest.mark.parametrize("hidden", [["10001"], ["10002"], ["10001", "10002", "10003"]])
+async def test_a_list_that_lacks_messages_of_the_sources_asked_is_not_believed(
+    hidden: list[str], tmp_path: Path
+) -> None:
+    async with served(fill_in=fill_users, session={"dice": lambda: 0.0}) as service:
+        await export(service.session, tmp_path / "out")
+        service.store.add_records(NEW)
+        # The lot falls to the first source of those with news, and of those without.
+        service.store.add_records(
+            [to_user("user-000", "user-001", 10_000), to_user("user-000", "user-002", 10_004)]
+        )
+        service.emulator.weather.add(Hidden(ids=frozenset([*hidden, "10000"]), route="messages.list"))
+        report, asked = await run_again(service, tmp_path / "out")
+        assert report.complete
+        assert asked >= USERS
+        assert_whole(tmp_path / "out", service.expected())
+
+
+@pytest.mark.parametrize("status", [403, 404])
+async def test_a_list_that_is_refused_costs_a_request_a_source(status: int, tmp_path: Path) -> None:
+    async with served(fill_in=fill_users) as service:
+        await export(service.session, tmp_path / "out")
+        service.store.add_records(NEW)
+        service.emulator.weather.add(Status(status, route="messages.list"))
+        report, asked = await run_again(service, tmp_path / "out")
+        assert asked >= USERS
+        assert report.written == 3
+        assert_whole(tmp_path / "out", service.expected())
+
+
+class WithoutGroups(Change, frozen=True):
+    """The lists of users lack the messages to groups."""
+
+    def changed(self, reply: Outgoing, request: Request, number: int) -> Outgoing:
+        page = json.loads(reply.body)
+        page["data"] = [record for record in page["data"] if record["receiverType"] != "group"]
+        return Outgoing(reply.status, json.dumps(page).encode(), reply.headers)
+
+
+async def test_group_messages_that_their_sender_shows_come_from_the_apps_list(tmp_path: Path) -> None:
+    async with served(fill_in=fill_members) as service:
+        await export(service.session, tmp_path / "out")
+        service.store.add_records([*NEW, to_group("user-005", "den", 10_010)])
+        report, asked = await run_again(service, tmp_path / "out")
+        assert report.complete
+        assert report.written == 4
+        assert asked <= 7
+        assert_whole(tmp_path / "out", service.expected())
+
+
+async def test_group_messages_that_their_sender_does_not_show_are_asked_of_each_source(
+    tmp_path: Path,
+) -> None:
+    async with served(fill_in=fill_members) as service:
+        service.emulator.weather.add(WithoutGroups(route="messages.list_user"))
+        await export(service.session, tmp_path / "out")
+        service.store.add_records([*NEW, to_group("user-005", "den", 10_010)])
+        report, asked = await run_again(service, tmp_path / "out")
+        assert report.complete
+        assert asked >= USERS
+
+
+async def test_group_messages_of_unknown_senders_are_asked_of_each_source(tmp_path: Path) -> None:
+    async with served(fill_in=fill_members) as service:
+        await export(service.session, tmp_path / "out")
+        service.store.add_records([*NEW, to_group("a-bot", "den", 10_010)])
+        report, asked = await run_again(service, tmp_path / "out")
+        assert report.complete
+        assert asked >= USERS
+        members = service.users_ids("user-005", "user-006")
+        assert report.written == 3 + (10_010 in members)
+
+
+async def test_groups_of_the_plan_have_their_messages_from_the_apps_list(tmp_path: Path) -> None:
+    async with served(fill_in=fill_members) as service:
+        plan = Plan(all_users=True, groups=["den"])
+        await export(service.session, tmp_path / "out", plan)
+        service.store.add_records([*NEW, to_group("user-005", "den", 10_010)])
+        report, asked = await run_again(service, tmp_path / "out")
+        assert report.complete
+        assert report.written == 4
+        assert asked <= 5
+        assert_whole(tmp_path / "out", service.expected())
+
+
+async def test_many_new_messages_are_asked_of_each_source(tmp_path: Path) -> None:
+    """Where the app's own list is longer than the lists of the sources are many."""
+    async with served(fill_in=fill_users) as service:
+        plan = Plan(users=[f"user-{number:03}" for number in range(8)])
+        await export(service.session, tmp_path / "out", plan)
+        service.store.add_records(to_user("user-030", "user-031", number) for number in range(10_000, 15_000))
+        service.store.add_records([to_user("user-001", "user-002", 20_000)])
+        report, asked = await run_again(service, tmp_path / "out")
+        assert report.complete
+        assert report.written == 1
+        assert asked >= 8
+        assert report.requests < 8 * 3

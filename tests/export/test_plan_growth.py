@@ -1,0 +1,103 @@
+"""A later run with another plan: sources are added by naming them, and a window becomes wider."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from chatrest import MessageQuery, RequestInvalidError
+from chatrest.export import Plan, export
+from tests.exporting import START, assert_whole, fast_disk as fast_disk, served, small_pages as small_pages
+from tests.runs import to_user
+
+pytestmark = pytest.mark.usefixtures("small_pages", "fast_disk", "tidy")
+
+
+@pytest.mark.parametrize("format", ["ndjson", "parquet", "sqlite"])
+async def test_sources_are_added_by_naming_them(format: Any, tmp_path: Path) -> None:
+    async with served(120) as service:
+        first = await export(service.session, tmp_path / "out", Plan(users=["ann"], format=format))
+        assert (first.complete, first.kept) == (True, [])
+        assert_whole(tmp_path / "out", service.expected(service.users_ids("ann")))
+        grown = Plan(users=["ann", "bob"], groups=["den"], format=format)
+        second = await export(service.session, tmp_path / "out", grown)
+        assert (second.complete, second.kept, second.sources) == (True, [], 3)
+        third = await export(service.session, tmp_path / "out", Plan(all_users=True, format=format))
+        assert (third.complete, third.kept) == (True, ["group den"])
+        fourth = await export(service.session, tmp_path / "out")
+        assert (fourth.complete, fourth.written, fourth.kept) == (True, 0, ["group den"])
+        den = set(service.store.ids(conversation="group_den"))
+        assert_whole(
+            tmp_path / "out", service.expected(den | set(service.users_ids("ann", "bob", "cat", "dan")))
+        )
+
+
+async def test_what_is_not_asked_for_any_more_is_kept_and_not_read(tmp_path: Path) -> None:
+    async with served(100) as service:
+        await export(service.session, tmp_path / "out", Plan(users=["ann", "bob"]))
+        held = set(service.users_ids("ann", "bob"))
+        service.store.add_records([to_user("ann", "zoe", 7_000), to_user("bob", "zoe", 7_001)])
+        report = await export(service.session, tmp_path / "out", Plan(users=["bob"]))
+        assert (report.complete, report.written, report.kept) == (True, 1, ["user ann"])
+        assert_whole(tmp_path / "out", service.expected(held | {7_001}))
+        report = await export(service.session, tmp_path / "out", Plan(users=["bob", "ann"]))
+        assert (report.complete, report.written, report.kept) == (True, 1, [])
+        assert_whole(tmp_path / "out", service.expected(held | {7_000, 7_001}))
+
+
+@pytest.mark.parametrize(
+    "windows",
+    [
+        [(START + 40, START + 60), (START + 20, START + 80), (0, START + 81)],
+        [(START + 40, None), (START + 1, None)],
+        [(None, START + 60), (None, START + 61), (0, None)],
+    ],
+)
+async def test_a_window_becomes_wider(windows: list[tuple[int | None, int | None]], tmp_path: Path) -> None:
+    def fill_in(store: Any) -> None:
+        for uid in ("ann", "bob"):
+            store.add_user(uid)
+        store.add_records(to_user("ann", "bob", number) for number in range(1, 101))
+
+    async with served(fill_in=fill_in) as service:
+        high = 0
+        for since, until in windows:
+            report = await export(service.session, tmp_path / "out", Plan(since=since, until=until))
+            assert report.complete
+            low = max(1, (since or START) - START)
+            high = until - START if until else high or 100  # which stays where it is not given
+            assert_whole(tmp_path / "out", service.expected(range(low, min(100, high) + 1)))
+
+
+async def test_what_a_plan_does_not_give_stays_as_it_is(tmp_path: Path) -> None:
+    query = MessageQuery(category="message")
+    async with served(60) as service:
+        first = Plan(users=["ann"], since=START, format="parquet", partition="day", query=query)
+        await export(service.session, tmp_path / "out", first)
+        report = await export(service.session, tmp_path / "out", Plan(users=["bob"]))
+        assert (report.complete, report.kept) == (True, ["user ann"])
+        report = await export(service.session, tmp_path / "out", Plan(since=START - 5))
+        assert (report.complete, report.sources, report.kept) == (True, 1, ["user ann"])
+
+
+@pytest.mark.parametrize(
+    ("first", "other", "words"),
+    [
+        ({}, {"format": "parquet"}, "format=ndjson"),
+        ({}, {"compress": "gzip"}, "compress=gzip"),
+        ({}, {"partition": "month"}, "partition=month"),
+        ({}, {"query": MessageQuery(category="message")}, "query.category='message'"),
+        ({}, {"since": START}, "exported with no since, and this plan has since="),
+        ({"until": START + 9}, {"until": START + 8}, "until="),
+    ],
+)
+async def test_the_rest_of_a_plan_stays_as_it_is(
+    first: dict[str, Any], other: dict[str, Any], words: str, tmp_path: Path
+) -> None:
+    async with served(20) as service:
+        await export(service.session, tmp_path / "out", Plan(users=["ann"], **first))
+        with pytest.raises(RequestInvalidError, match="same format and filters") as caught:
+            await export(service.session, tmp_path / "out", Plan(users=["ann", "bob"], **first | other))
+        assert words in str(caught.value)
+        report = await export(service.session, tmp_path / "out")
+        assert (report.complete, report.written, report.sources) == (True, 0, 1)

@@ -1,0 +1,269 @@
+"""A folder that could lose messages is refused as it is: journals of another time, paths that lead out."""
+
+import shutil
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from chatrest.errors import ChatRestError, RequestInvalidError
+from chatrest.export import Plan, export, verify
+from chatrest.export.archive import Archive
+from chatrest.export.journal import NAME as JOURNAL
+from chatrest.export.manifest import NAME as MANIFEST
+from tests.damaging import (
+    PLANS,
+    change_entry,
+    change_journal,
+    change_manifest,
+    contents_of,
+    largest_entry,
+    places_of,
+    vouch_for_journal,
+)
+from tests.exporting import (
+    Served,
+    assert_holds,
+    assert_whole,
+    fast_disk as fast_disk,
+    hide,
+    manifest_of,
+    served,
+)
+
+pytestmark = pytest.mark.usefixtures("fast_disk")
+
+APP_ID = "emulated"
+
+
+def refusal(out: Path) -> str:
+    """Return the text with which a folder is refused; fail if any file of it was changed."""
+    before = contents_of(out)
+    with pytest.raises(ChatRestError) as caught:
+        Archive(out, app_id=APP_ID)
+    after = contents_of(out)
+    assert {**after, JOURNAL: b""} == {**before, JOURNAL: b""}
+    assert str(caught.value).count("\n") == 0
+    return str(caught.value)
+
+
+def clear_tables(path: Path) -> None:
+    with closing(sqlite3.connect(path)) as db, db:
+        for (table,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall():
+            db.execute(f"DELETE FROM {table}")
+
+
+# ── a journal of another time ──
+
+
+async def _two_runs(service: Served, out: Path, name: str) -> Path:
+    """Export twice, with new messages in between; returns a copy of the folder after the first run."""
+    first = out.with_name("first")
+    await export(service.session, out, Plan(everything=True, **PLANS[name]))
+    shutil.copytree(out, first)
+    for number in range(20):
+        service.store.add_message("ann", "bob", text=f"later {number}")
+    assert (await export(service.session, out)).written == 20
+    return first
+
+
+@pytest.mark.parametrize("name", PLANS)
+async def test_an_older_journal_beside_newer_files_is_refused(name: str, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    async with served(40) as service:
+        first = await _two_runs(service, out, name)
+        newer = (out / JOURNAL).read_bytes()
+        shutil.copyfile(first / JOURNAL, out / JOURNAL)
+        assert "journal.sqlite is older than manifest.json" in refusal(out)
+        [problem] = verify(out).problems
+        assert (problem.kind, problem.place) == ("journal", JOURNAL)
+        assert "restore" in problem.remedy
+        assert "run `chatrest" not in problem.remedy
+        (out / JOURNAL).write_bytes(newer)
+        await export(service.session, out)
+        assert_whole(out, service.expected())
+
+
+@pytest.mark.parametrize("name", [name for name in PLANS if name != "sqlite"])
+async def test_files_newer_than_journal_and_manifest_are_not_cut(name: str, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    async with served(40) as service:
+        first = await _two_runs(service, out, name)
+    for path in (MANIFEST, JOURNAL):
+        shutil.copyfile(first / path, out / path)
+    assert "it is newer than the journal" in refusal(out)
+    assert {"size", "unknown"} & {kind for kind, _ in places_of(verify(out))}
+    (out / MANIFEST).unlink()
+    assert "it is newer than the journal" in refusal(out)
+
+
+async def test_a_newer_database_than_journal_and_manifest_keeps_its_rows(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    async with served(40) as service:
+        first = await _two_runs(service, out, "sqlite")
+        for path in (MANIFEST, JOURNAL):
+            shutil.copyfile(first / path, out / path)
+        expected = service.expected()
+        hide(service.store, [max(service.store.ids())])
+        await export(service.session, out)
+        assert_holds(out, expected)
+
+
+@pytest.mark.parametrize("how", ["emptied", "cleared", "fresh", "other", "removed"])
+@pytest.mark.parametrize("name", PLANS)
+def test_an_emptied_or_other_journal_is_refused(
+    copy: Callable[[str], Path], made: Callable[[str], Path], name: str, how: str, tmp_path: Path
+) -> None:
+    out = copy(name)
+    match how:
+        case "emptied":
+            (out / JOURNAL).write_bytes(b"")
+        case "cleared":
+            clear_tables(out / JOURNAL)
+        case "fresh":
+            with Archive(tmp_path / "fresh", read_plan(out), app_id=APP_ID):
+                pass
+            shutil.copyfile(tmp_path / "fresh" / JOURNAL, out / JOURNAL)
+        case "other":
+            shutil.copyfile(made("gzip" if name == "plain" else "plain") / JOURNAL, out / JOURNAL)
+        case "removed":
+            (out / JOURNAL).unlink()
+    assert "nothing was changed" in refusal(out)
+    assert "into another folder" in refusal(out)
+    result = verify(out)
+    assert [each.place for each in [*result.problems, *result.notes]] == [JOURNAL]
+
+
+def read_plan(out: Path) -> Plan:
+    return Plan.parse(bytes(manifest_of(out).plan))
+
+
+def test_without_manifest_and_journal_files_are_not_touched(out: Path) -> None:
+    (out / MANIFEST).unlink()
+    (out / JOURNAL).unlink()
+    assert "holds something else than an export" in refusal(out)
+
+
+def test_edited_rows_are_refused_before_anything_is_written(out: Path) -> None:
+    change_journal(out, "UPDATE covered SET last = last + 1 WHERE source = 1")
+    assert "is not as the last run left it" in refusal(out)
+
+
+def test_a_damaged_manifest_is_as_a_lost_one(out: Path) -> None:
+    (out / MANIFEST).write_bytes(b"{}")
+    [problem] = verify(out).problems
+    assert "it writes a new one" in problem.remedy
+    with Archive(out, app_id=APP_ID):
+        pass
+
+
+def test_the_journal_of_another_app_is_refused(out: Path) -> None:
+    change_manifest(out, app_id="other")
+    assert "is of the app 'emulated', and manifest.json of 'other'" in refusal(out)
+
+
+async def test_a_run_that_was_killed_before_its_manifest_can_be_continued(tmp_path: Path) -> None:
+    """Its journal is one generation ahead; nothing of it is lost, and `verify` says what to do."""
+    out = tmp_path / "out"
+    async with served(30) as service:
+        await export(service.session, out, Plan(everything=True))
+        for _ in range(3):
+            with Archive(out, app_id=APP_ID):
+                pass
+            assert verify(out).ok
+        change_journal(out, "UPDATE sources SET proven = 5")
+        [problem] = verify(out).problems
+        assert problem.kind == "incomplete"
+        assert "a run has begun since it was written" in problem.text
+        service.store.add_message("ann", "bob", text="later")
+        assert (await export(service.session, out)).complete
+        assert_whole(out, service.expected())
+    assert verify(out).ok
+
+
+# ── version 1 ──
+
+
+@pytest.mark.parametrize("has_manifest", [True, False])
+def test_a_folder_of_version_1_is_refused_with_what_to_do(out: Path, has_manifest: bool) -> None:
+    change_journal(out, "PRAGMA user_version = 1")
+    change_manifest(out, version=1)
+    if not has_manifest:
+        (out / MANIFEST).unlink()
+    for text in (refusal(out), _verify_refusal(out)):
+        assert "into another folder" in text
+        assert "readable" in text
+
+
+def _verify_refusal(out: Path) -> str:
+    with pytest.raises(RequestInvalidError) as caught:
+        verify(out)
+    return str(caught.value)
+
+
+# ── paths ──
+
+OUTSIDE = ["../victim", "/tmp/victim", "messages/../../victim", "", ".", "messages/", "a\x00b", "c:\\victim"]
+OWN = ["manifest.json", "journal.sqlite", "JOURNAL.sqlite-wal", "runs.jsonl"]
+
+
+@pytest.mark.parametrize("name", [*OUTSIDE, *OWN], ids=repr)
+def test_a_name_that_is_no_data_files_is_refused(out: Path, name: str) -> None:
+    """The names in the journal and in the manifest, each with hashes that fit."""
+    (out.parent / "victim").write_bytes(b"precious" * 1000)
+    entry = largest_entry(out)
+    assert change_journal(out, "UPDATE files SET name = ? WHERE name = ?", name, entry.name)
+    vouch_for_journal(out)
+    change_entry(out, entry.name, name=name)
+    assert "nothing was changed" in refusal(out)
+    result = verify(out)
+    assert "unsafe" in [problem.kind for problem in result.problems]
+    assert any("could overwrite files elsewhere" in problem.remedy for problem in result.problems)
+    assert (out.parent / "victim").read_bytes() == b"precious" * 1000
+
+
+def _link_file(out: Path, victim: Path) -> None:
+    path = out / largest_entry(out).name
+    victim.write_bytes(path.read_bytes())
+    path.unlink()
+    path.symlink_to(victim)
+
+
+def _link_folder(out: Path, victim: Path) -> None:
+    (out / "messages").rename(victim)
+    (out / "messages").symlink_to(victim)
+
+
+def _link_partition(out: Path, victim: Path) -> None:
+    victim.mkdir()
+    (out / "messages" / "source=user-new").symlink_to(victim)
+
+
+def _link_journal(out: Path, victim: Path) -> None:
+    (out / JOURNAL).rename(victim)
+    (out / JOURNAL).symlink_to(victim)
+
+
+def _link_to_nothing(out: Path, victim: Path) -> None:
+    (out / "spool").symlink_to(victim)
+
+
+@pytest.mark.parametrize("link", [_link_file, _link_folder, _link_partition, _link_journal, _link_to_nothing])
+def test_a_link_that_leads_out_of_the_folder_is_refused(out: Path, link: Any) -> None:
+    victim = out.parent / "victim"
+    link(out, victim)
+    before = contents_of(victim) if victim.is_dir() else {}
+    assert "symbolic link" in refusal(out)
+    assert "unsafe" in [problem.kind for problem in verify(out).problems]
+    assert before == (contents_of(victim) if victim.is_dir() else {})
+
+
+def test_a_link_inside_of_the_folder_is_no_data_file(out: Path) -> None:
+    path = out / largest_entry(out).name
+    path.rename(out / "elsewhere")
+    path.symlink_to(out / "elsewhere")
+    assert "symbolic link" in refusal(out)
+    assert "unsafe" in [problem.kind for problem in verify(out).problems]
