@@ -113,6 +113,10 @@ class Export:
         self.sink.finish()
         return updated
 
+    def compact(self, least: int) -> int:
+        """Merge small files; return how many are gone."""
+        return self.sink.compact(least, lambda: None)
+
     def scan(self, **where: int) -> list[bytes]:
         return [bytes(row.raw) for row, _ in self.sink.scan(**where)]
 

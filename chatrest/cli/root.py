@@ -23,6 +23,7 @@ from ..errors import ChatRestError, RequestInvalidError
 from . import streams
 from .call import call
 from .cat import cat
+from .compact import compact
 from .completion import completion
 from .demo.command import demo
 from .emulator import emulator
@@ -181,6 +182,7 @@ for _command in (
     call,
     verify,
     cat,
+    compact,
     completion,
 ):
     root.add_command(_command)

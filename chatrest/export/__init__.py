@@ -10,6 +10,7 @@ for message in read("out", since="2026-11-01"):
 ```
 """
 
+from .compaction import compact
 from .dataset.attachments import AttachmentOptions
 from .dry_run.estimate import Estimate, estimate
 from .plan import Plan
@@ -23,5 +24,5 @@ from .verify.verify_result import Problem, VerifyResult
 
 __all__ = [
     "AttachmentCounts", "AttachmentOptions", "Estimate", "Failure", "Plan", "Problem", "Progress", "Report",
-    "RunEntry", "VerifyResult", "estimate", "export", "read", "read_raw", "runs", "verify",
+    "RunEntry", "VerifyResult", "compact", "estimate", "export", "read", "read_raw", "runs", "verify",
 ]  # fmt: skip

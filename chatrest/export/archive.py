@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import Literal, Self, TypeAlias, final
+from typing import Final, Literal, Self, TypeAlias, final
 
 from msgspec import Struct
 
@@ -74,6 +74,10 @@ class CommitStats(Struct):
 
     written: int = 0
     changed: int = 0
+
+
+MANY_SMALL_FILES: Final = 8
+"""Small files of one partition that the end of a run merges."""
 
 
 @final
@@ -149,8 +153,7 @@ class Archive:
         """
         stats = CommitStats()
         with self._guarded():
-            self.before_change()
-            self.before_change = lambda: None
+            self._begin_change()
         with self._guarded():
             with self.journal.transaction():
                 for page in pages:
@@ -228,10 +231,23 @@ class Archive:
                 self.journal.forget_changed()  # what is left of it is not on disk any more
                 self.journal.merge_seen()
             self.sink.finish()
+            self.sink.compact(MANY_SMALL_FILES, self._begin_change)
             self._files.sync()
             self._check_sizes()
             self.journal.check_in_place()
             return amended
+
+    def compact(self) -> int:
+        """Merge the small files of each partition; return how many are gone."""
+        with self._guarded():
+            gone = self.sink.compact(2, self._begin_change)
+            self._check_sizes()
+            return gone
+
+    def _begin_change(self) -> None:
+        """Call `before_change`, once."""
+        self.before_change()
+        self.before_change = lambda: None
 
     def forget_index(self) -> None:
         """Let go of what `prepare` learnt."""

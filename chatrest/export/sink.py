@@ -5,7 +5,7 @@ which they count; `maintain`. What was added and not committed never happened: `
 is opened again, `recover`.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from importlib.util import find_spec
 from typing import Protocol
 
@@ -64,10 +64,11 @@ class Sink(Protocol):
         Returns how many. Survives a crash at any point. Called outside of a transaction.
         """
 
-    def compact(self, least: int) -> int:
+    def compact(self, least: int, begin: Callable[[], None]) -> int:
         """Merge the small files of each partition that has at least `least` of them (2 where it is lower).
 
-        Returns how many files are gone. Survives a crash at any point. Called outside of a transaction.
+        `begin` is called before the first change. Returns how many files are gone. Survives a crash at any
+        point. Called outside of a transaction.
         """
 
     def maintain(self) -> None:

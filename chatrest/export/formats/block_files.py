@@ -53,7 +53,7 @@ def block_of(file: int, start: int, packed: bytes, source: int, rows: list[Row],
 
 
 def may_hold(block: Block, first: int, last: int, since: int) -> bool:
-    """Return True unless no row of a block has an id from `first` to `last` and was sent at `since` or later."""
+    """Return False if no row of a block has an id from `first` to `last` and was sent since a time."""
     return bool(block.other) or (block.last >= first and block.first <= last and block.until >= since)
 
 
@@ -148,7 +148,7 @@ class BlockFiles:
                     yield StoredRow(row, block.source)
 
     def packed(self, file: DataFile, blocks: Iterable[Block]) -> Iterator[tuple[Block, bytes]]:
-        """Yield blocks of a file, each with its bytes; `ChatRestError` where they are not what was written."""
+        """Yield blocks of a file with their bytes; `ChatRestError` where they are not what was written."""
         path = location(self._workspace, file)
         with path.open("rb") as opened:
             for block in blocks:
@@ -156,8 +156,8 @@ class BlockFiles:
                 packed = opened.read(block.size)
                 if hashlib.sha256(packed).digest() != block.digest:  # rewritten it would look sound
                     raise ChatRestError(
-                        f"{path}: its bytes {block.start:,} to {block.start + block.size:,} are not those that "
-                        "were written; move the file elsewhere, and what was in it is read again"
+                        f"{path}: its bytes {block.start:,} to {block.start + block.size:,} are not those "
+                        "that were written; move the file elsewhere, and what was in it is read again"
                     )
                 yield block, packed
 
@@ -168,7 +168,7 @@ class BlockFiles:
     # ── writing ──
 
     def note_others(self, file: DataFile, blocks: Iterable[Block]) -> None:
-        """Note the ids in blocks of a file that are no numbers as written; costs the reading of the blocks."""
+        """Note the ids in blocks of a file that are no numbers as written; costs reading the blocks."""
         for block, packed in self.packed(file, blocks):
             self._note_others(file.number, block.source, ids_of(self.rows(packed)))
 
@@ -197,7 +197,7 @@ class BlockFiles:
             position += len(packed)
 
     def _target(self, file: DataFile) -> Path:
-        """Return the path to write to. A spool is nobody's before it is committed, and needs no other name."""
+        """Return the path to write to. A spool needs no other name before it is committed."""
         is_new = file.state == "replacing" or not file.size
         return (
             self._workspace.new_path(file) if is_new and self.role != "spool" else self._workspace.path(file)

@@ -121,8 +121,8 @@ def small_groups(files: Iterable[DataFile], largest: int, least: int) -> Iterato
     """Yield the files that are to be merged: of one partition, and each small.
 
     A file is small below an eighth of `largest` bytes, so that what was merged is seldom merged again. A
-    partition with fewer than `least` small files (at least 2) is left as it is. A group is full when it is not
-    small any more.
+    partition with fewer than `least` small files (at least 2) is left as it is. A group is full when it is
+    not small any more.
     """
     small: dict[str, list[DataFile]] = {}
     for file in files:

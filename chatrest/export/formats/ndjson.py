@@ -4,7 +4,7 @@ A message that has changed takes the place of its older version: the file is rew
 older version goes to the history. Small files of one partition are merged in the same way.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Final, final
 
 from ...core.rows import Row
@@ -83,10 +83,12 @@ class NdjsonSink:
             return 0
         return sum(self._updated(file) for file in self._workspace.journal.files("part"))
 
-    def compact(self, least: int) -> int:
+    def compact(self, least: int, begin: Callable[[], None]) -> int:
         """Merge the small files of each partition that has at least so many; return how many are gone."""
         self.maintain()
         groups = list(small_groups(self._workspace.journal.files("part"), self._largest, least))
+        if groups:
+            begin()
         for group in groups:
             self._rewritten(group, frozenset())
         return sum(map(len, groups)) - len(groups)

@@ -6,7 +6,7 @@ at the end of a run, it becomes a Parquet file and is removed, one after the oth
 than one of them takes. What has changed takes its place after that, and so in Parquet files only.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Final, final
 
 from ...core.rows import Row
@@ -23,7 +23,7 @@ from .history import History
 from .recovery import recover_blocks, recover_whole
 
 LARGEST: Final = 1 << 26
-"""Bytes of a spool from which on the next one is begun. The Parquet file that it becomes has about as many."""
+"""Bytes of a spool from which on the next one is begun. Its Parquet file has about as many."""
 
 
 @final
@@ -98,10 +98,12 @@ class ParquetSink:
         sweep_spool(self._workspace)
         return count
 
-    def compact(self, least: int) -> int:
+    def compact(self, least: int, begin: Callable[[], None]) -> int:
         """Merge the small files of each partition that has at least so many; return how many are gone."""
         self.finish()
         groups = list(small_groups(self._workspace.journal.files("part"), self._largest, least))
+        if groups:
+            begin()
         for group in groups:
             self._parts.merge(group)
         sweep_spool(self._workspace)

@@ -1,4 +1,4 @@
-"""The schema of the Parquet files: columns to ask questions of, and each record as it was served in one of them.
+"""The schema of the Parquet files: columns for queries, and each record as it was served in one of them.
 
 The README has a table of the columns ("Columns of Parquet files").
 
@@ -20,7 +20,8 @@ TEXTS: Final = (
 TIMES: Final = ("sent_at", "updated_at", "edited_at", "deleted_at", "delivered_at", "read_at")
 NAMES: Final = ("edited_by", "deleted_by", "muid")
 CALL_TEXTS: Final = (
-    "session_id", "type", "status", "sender", "receiver", "receiver_type", "conversation_id", "by_uid", "for_uid",
+    "session_id", "type", "status", "sender", "receiver", "receiver_type", "conversation_id", "by_uid",
+    "for_uid",
 )  # fmt: skip
 CALL_TIMES: Final = ("initiated_at", "joined_at", "started_at")
 

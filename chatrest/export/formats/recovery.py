@@ -1,13 +1,13 @@
-"""Bring files and journal together when an export is opened: what is not on disk is dropped from the journal.
+"""Bring files and journal together when an export is opened: what is not on disk leaves the journal.
 
-| the file                                  | what is done                                                       |
-|-------------------------------------------|--------------------------------------------------------------------|
-| its new content waits in the spool        | it is put in place                                                 |
-| is longer than was committed              | torn by a crash: cut                                               |
-| is shorter, and grows by blocks           | copied aside, and cut behind its last whole block                  |
-| is shorter or longer, and does not grow   | moved aside                                                        |
-| is not there                              | it is dropped                                                      |
-| has bytes of which no block tells         | moved aside: the journal was edited                                |
+| the file                                  | what is done                                                   |
+|-------------------------------------------|----------------------------------------------------------------|
+| its new content waits in the spool        | it is put in place                                             |
+| is longer than was committed              | torn by a crash: cut                                           |
+| is shorter, and grows by blocks           | copied aside, and cut behind its last whole block              |
+| is shorter or longer, and does not grow   | moved aside                                                    |
+| is not there                              | it is dropped                                                  |
+| has bytes of which no block tells         | moved aside: the journal was edited                            |
 
 The ids of what was dropped are not written any more, and so they are missing, and read again. Only a torn
 end, which no commit knows, is removed.

@@ -12,7 +12,7 @@ and all are read again; what it holds stays.
 
 import hashlib
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import repeat
 from typing import Final, final
 
@@ -192,7 +192,7 @@ class DatabaseSink:
         """Do nothing: versions are kept when a message is added again."""
         return 0
 
-    def compact(self, least: int) -> int:
+    def compact(self, least: int, begin: Callable[[], None]) -> int:
         """Do nothing: it is one file."""
         return 0
 

@@ -7,188 +7,148 @@ from random import Random
 
 import pytest
 
-from chatrest.core.rows import Row, row_of
+from chatrest.core.rows import row_of
 from chatrest.errors import ChatRestError
-from chatrest.export.disk import Disk, OpenFiles
-from chatrest.export.formats.block_files import BlockFiles, block_of, lines_of, rows_of
+from chatrest.export.disk import Disk
+from chatrest.export.formats.block_files import block_of, lines_of, rows_of
 from chatrest.export.formats.compression import compression
-from chatrest.export.formats.recovery import repaired
-from chatrest.export.journal import NAME, Journal
-from chatrest.export.ownership import Source
+from chatrest.export.message_ids import ids_of
 from chatrest.export.plan import Compress
-from chatrest.export.workspace import LAST, MissingIds, Workspace
-from tests.exporting import START
+from tests.sinks import BOB, SEPTEMBER, Export, files, ids, page, record, stored
 
-ANN = Source("user", ("ann",))
-
-
-def rows(*ids: int, text: str = "x") -> list[Row]:
-    made = (b'{"id":"%d","sentAt":%d,"t":"%b"}' % (each, START + each, text.encode()) for each in ids)
-    return [row_of(raw) for raw in made]
-
-
-class Folder:
-    """An open folder with the files of one role, as an archive has it."""
-
-    def __init__(
-        self, path: Path, compress: Compress = "none", disk: Disk | None = None, largest: int = 1 << 30
-    ) -> None:
-        self.path = path
-        self.journal = Journal(path / NAME)
-        self.files = OpenFiles(disk or Disk())
-        self.workspace = Workspace(path, self.journal, disk or Disk(), self.files)
-        self.lines = BlockFiles(self.workspace, compression(compress), role="part", largest=largest)
-        with self.journal.transaction():
-            self.journal.add_sources([ANN])
-            self.lost = repaired(self.workspace, self.lines)
-
-    def commit(self, *pages: list[Row]) -> None:
-        with self.journal.transaction():
-            for page in pages:
-                self.lines.add(1, ANN, page)
-            self.lines.flush()
-            self.files.sync()
-
-    def close(self) -> None:
-        self.files.close()
-        self.journal.close()
-
-    def ids(self) -> list[str]:
-        return [
-            row.id
-            for part in self.journal.parts("part")
-            for _, packed in self.lines.packed(part, self.journal.blocks(part.number))
-            for row in self.lines.rows(packed)
-        ]
+NAME = "messages/source=user-alice/messages.ndjson"
 
 
 def test_rows_come_back_as_they_were() -> None:
-    some = [*rows(1, 2), row_of(b"[odd]"), row_of("{\u2028\x85\x0c}".encode())]
-    assert [row.raw for row in rows_of(lines_of(some))] == [row.raw for row in some]
+    rows = [*page(1, 2), row_of(b"[odd]"), row_of("{\u2028\x85\x0c}".encode())]
+    assert [row.raw for row in rows_of(lines_of(rows))] == [row.raw for row in rows]
     assert rows_of(b"") == []
-    block = block_of(3, 7, b"packed", 1, rows(5, 9))
-    assert block[:9] == (3, 7, 6, 1, 2, 5, 9, START + 5, START + 9)
-    assert block.digest == hashlib.sha256(b"packed").digest()
+
+
+def test_a_block_has_the_ids_times_and_hash_of_its_rows() -> None:
+    rows = [*page(5, 1), *page(9, 1, SEPTEMBER + 7)]
+    block = block_of(3, 7, b"packed", 1, rows, ids_of(rows))
+    assert block[:9] == (3, 7, 6, 1, 2, 5, 9, SEPTEMBER, SEPTEMBER + 7)
+    assert (block.digest, list(block.ids), block.other) == (hashlib.sha256(b"packed").digest(), [5, 9], 0)
+    for raw, other in ((b'{"id":"7"}', 1), (b'{"id":"x","sentAt":1}', 2)):
+        rows = [*page(5, 1), row_of(raw)]
+        assert block_of(3, 7, b"packed", 1, rows, ids_of(rows)).other == other
 
 
 @pytest.mark.parametrize("compress", ["none", "gzip", "zstd"])
-def test_a_file_that_is_cut_anywhere_keeps_its_whole_frames(compress: Compress, tmp_path: Path) -> None:
-    folder = Folder(tmp_path, compress)
-    for first in range(1, 60, 5):
-        folder.commit(rows(*range(first, first + 5)))
-    [part] = folder.journal.parts("part")
-    blocks = folder.journal.blocks(part.number)
-    folder.close()
-    path, dice = tmp_path / part.name, Random(2)
-    for _ in range(12):
-        data = path.read_bytes()
-        end = dice.randrange(len(data) * 9 // 10, len(data) + 1)
-        path.write_bytes(data[:end])
-        folder = Folder(tmp_path, compress)
-        left = [block for block in blocks if block.start + block.size <= end]
-        assert folder.lost == [
-            MissingIds(block.source, block.first, block.last) for block in blocks[len(left) :]
-        ]
-        assert len(folder.ids()) == 5 * len(left)
-        assert path.stat().st_size == sum(block.size for block in left)
-        blocks = left
-        folder.close()
+def test_a_file_that_is_cut_anywhere_keeps_its_whole_blocks(compress: Compress, tmp_path: Path) -> None:
+    with Export(tmp_path, compress=compress) as out:
+        for first in range(1, 200, 5):
+            out.commit(page(first, 5))
+        [file] = out.journal.files()
+        blocks = out.journal.blocks(file.number)
+    path, dice = tmp_path / file.name, Random(2)
+    for _ in range(8):
+        end = dice.randrange(len(path.read_bytes()) * 8 // 10, len(path.read_bytes()) + 1)
+        path.write_bytes(path.read_bytes()[:end])
+        blocks = [block for block in blocks if block.start + block.size <= end]
+        with Export(tmp_path, compress=compress) as out:
+            assert out.written() == [number for block in blocks for number in block.ids]
+        assert ids(tmp_path) == list(range(1, len(blocks) * 5 + 1))
+        assert path.stat().st_size == sum(block.size for block in blocks)
 
 
 def test_a_batch_that_fails_leaves_every_file_as_it_was(tmp_path: Path) -> None:
     class Full(Disk):
         room = 10**6
 
-        def write(self, file: int, at: int, data: bytes) -> int:
+        def write(self, file: int, position: int, data: bytes) -> int:
             if not self.room:
                 raise OSError(errno.ENOSPC, "full")
-            done = super().write(file, at, data[: self.room])
-            self.room -= done
-            return done
+            size = super().write(file, position, data[: self.room])
+            self.room -= size
+            return size
 
     disk = Full()
-    folder = Folder(tmp_path, disk=disk)
-    bob = Source("user", ("bob",))
-    with folder.journal.transaction():
-        folder.journal.add_sources([bob])
-    folder.commit(rows(1, 2))
-    before = {path.name: path.read_bytes() for path in tmp_path.glob("*.ndjson")}
-    for disk.room in range(0, 200, 7):
-        with pytest.raises(OSError, match="full"), folder.journal.transaction():  # noqa: PT012
-            folder.lines.add(1, ANN, rows(3, 4))
-            folder.lines.add(2, bob, rows(5, 6, text="y" * 150))
-            folder.lines.flush()
-        folder.lines.rollback()
-        after = {path.name: path.read_bytes() for path in tmp_path.glob("*.ndjson")}
-        assert {name: data for name, data in after.items() if data} == before
-    disk.room = 10**6
-    folder.commit(rows(3, 4))
-    assert folder.ids() == ["1", "2", "3", "4"]
-    folder.close()
-
-
-def test_a_file_that_was_never_committed_is_overwritten(tmp_path: Path) -> None:
-    (tmp_path / "user-ann.ndjson").write_bytes(b"torn " * 100)
-    folder = Folder(tmp_path)
-    folder.commit(rows(1, 2))
-    folder.close()
-    assert (tmp_path / "user-ann.ndjson").read_bytes() == lines_of(rows(1, 2))
+    with Export(tmp_path, disk) as out:
+        out.commit(page(1, 2))
+        for disk.room in range(0, 450, 29):
+            with pytest.raises(OSError, match="full"), out.journal.transaction():  # noqa: PT012
+                out.sink.add(1, out.journal.sources()[0].source, page(3, 2))
+                out.sink.add(2, BOB, page(5, 2, text="y" * 350))
+                out.sink.flush()
+            out.sink.rollback()
+            assert files(tmp_path) == [NAME]
+            assert ids(tmp_path) == [1, 2]
+        disk.room = 10**6
+        out.commit(page(3, 2))
+        assert ids(tmp_path) == out.written() == [1, 2, 3, 4]
 
 
 def test_a_full_file_is_followed_by_another(tmp_path: Path) -> None:
-    folder = Folder(tmp_path, largest=150)
-    for first in range(1, 20, 2):
-        folder.commit(rows(first, first + 1))
-    assert folder.ids() == [str(n) for n in range(1, 21)]
-    names = [part.name for part in folder.journal.parts("part")]
-    assert names[:3] == ["user-ann.ndjson", "user-ann.2.ndjson", "user-ann.3.ndjson"]
-    assert {part.state for part in folder.journal.parts("part")[:-1]} == {"whole"}
-    folder.close()
+    with Export(tmp_path, largest=150) as out:
+        for first in range(1, 20, 2):
+            out.commit(page(first, 2))
+        assert [int(row.id) for row, _ in out.sink.scan()] == list(range(1, 21))
+        by_number = out.journal.files()
+    folder = "messages/source=user-alice"
+    assert [file.name for file in by_number][:3] == [
+        f"{folder}/messages{count}.ndjson" for count in ("", "-2", "-3")
+    ]
+    assert {file.state for file in by_number[:-1]} == {"whole"}
 
 
-@pytest.mark.parametrize("compress", ["none", "gzip", "zstd"])
-@pytest.mark.parametrize("cut", ["start = 0", "start > 0", "1"])
-def test_what_the_journal_does_not_tell_of_is_told_anew_whatever_its_order(
-    cut: str, compress: Compress, tmp_path: Path
-) -> None:
-    folder = Folder(tmp_path, compress)
-    for first in (50, 1, 90, 20):
-        folder.commit(rows(*range(first, first + 5)))
-    before = folder.ids()
-    folder.journal._db.execute(f"DELETE FROM blocks WHERE {cut}")
-    folder.close()
-    folder = Folder(tmp_path, compress)
-    assert folder.lost == []
-    assert folder.ids() == before
-    for each in before:
-        assert folder.journal.has_rows(1, int(each), int(each))
-    folder.close()
+def test_a_file_has_no_name_before_it_is_committed(tmp_path: Path) -> None:
+    with Export(tmp_path) as out:
+        with out.journal.transaction():
+            out.sink.add(1, out.journal.sources()[0].source, page(1))
+            out.sink.flush()
+            assert files(tmp_path) == ["spool/1.new"]
+        assert [len(out.scan()), out.written()] == [10, list(range(1, 11))]
+        out.sink.maintain()
+        assert files(tmp_path) == [NAME]
+        out.commit(page(11))
+    assert ids(tmp_path) == list(range(1, 21))
 
 
-@pytest.mark.parametrize("compress", ["none", "gzip", "zstd"])
-def test_what_nobody_told_of_and_is_shortened_is_all_lost(compress: Compress, tmp_path: Path) -> None:
-    """Which messages they were cannot be known: all of the source is read again."""
-    folder = Folder(tmp_path, compress)
-    for first in (1, 20, 50):
-        folder.commit(rows(*range(first, first + 5)))
-    [part] = folder.journal.parts("part")
-    folder.journal._db.execute("DELETE FROM blocks WHERE start > 0")
-    folder.close()
-    (tmp_path / part.name).write_bytes((tmp_path / part.name).read_bytes()[:-1])
-    folder = Folder(tmp_path, compress)
-    assert folder.lost == [MissingIds(1, 1, LAST)]
-    assert folder.ids() == ["1", "2", "3", "4", "5"]
-    folder.close()
+def test_pages_may_be_committed_before_the_first_ones_have_their_name(tmp_path: Path) -> None:
+    with Export(tmp_path) as out:
+        for first in (1, 11):
+            with out.journal.transaction():
+                out.sink.add(1, out.journal.sources()[0].source, page(first))
+                out.sink.flush()
+        out.sink.finish()
+        assert files(tmp_path) == [NAME]
+    assert ids(tmp_path) == list(range(1, 21))
 
 
-@pytest.mark.parametrize("compress", ["none", "gzip", "zstd"])
-def test_what_cannot_be_told_of_is_said(compress: Compress, tmp_path: Path) -> None:
-    folder = Folder(tmp_path, compress)
-    folder.commit(rows(1, 2, 3))
-    [part] = folder.journal.parts("part")
-    folder.journal._db.execute("DELETE FROM blocks")
-    folder.close()
-    path = tmp_path / part.name
-    path.write_bytes(b"?" * path.stat().st_size)
-    with pytest.raises(ChatRestError, match=r"user-ann.*cannot be read.*remove the file"):
-        Folder(tmp_path, compress)
+def test_a_file_that_was_never_committed_leaves_nothing(tmp_path: Path) -> None:
+    with Export(tmp_path) as out:
+        with out.journal.transaction():
+            out.sink.add(1, out.journal.sources()[0].source, page(1))
+            out.sink.flush()
+            out.sink.rollback()
+        out.commit(page(1, 2))
+    assert stored(tmp_path) == [record(1), record(2)]
+
+
+def test_bytes_that_are_not_those_that_were_written_are_not_rewritten(tmp_path: Path) -> None:
+    with Export(tmp_path) as out:
+        out.commit(page(1))
+        data = (tmp_path / NAME).read_bytes()
+        (tmp_path / NAME).write_bytes(data.replace(b"alice", b"mallo", 1))
+        out.change(page(9, 1, edited="yes"))
+        with pytest.raises(ChatRestError, match=r"its bytes 0 to 5\d\d are not those that were written"):
+            out.done()
+
+
+def test_an_unchanged_file_is_not_rewritten(tmp_path: Path) -> None:
+    with Export(tmp_path) as out:
+        out.commit(page(1))
+        out.commit(page(11), BOB)
+        before = (tmp_path / NAME).stat().st_ino
+        out.change(page(12, 1, edited="yes"))
+        assert out.done() == 1
+        assert (tmp_path / NAME).stat().st_ino == before
+
+
+def test_small_blocks_of_any_compression_are_read_in_a_row() -> None:
+    for name in ("none", "gzip", "zstd"):
+        way = compression(name)  # type: ignore[arg-type]
+        packed = b"".join(way.pack(lines_of(page(first))) for first in (1, 11))
+        assert [int(row.id) for row in rows_of(way.unpack(packed))] == list(range(1, 21))

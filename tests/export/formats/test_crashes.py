@@ -91,10 +91,10 @@ def test_while_small_files_are_merged(plan: dict[str, Any], tmp_path: Path) -> N
             out.commit(page(first, 5))
         out.done()
         assert len(files(begin)) == 4
-    for folder in crashes(begin, tmp_path, lambda out: out.sink.compact(2), **plan):
+    for folder in crashes(begin, tmp_path, lambda out: out.compact(2), **plan):
         with Export(folder, **plan) as out:
             assert out.written() == list(range(1, 21))
-            out.sink.compact(2)
+            out.compact(2)
             check(folder, out, 20)
             assert len(files(folder)) == 1
             out.commit(page(21, 5))
@@ -111,7 +111,7 @@ def test_while_a_crash_is_recovered(plan: dict[str, Any], tmp_path: Path) -> Non
         out.done()
 
     def merge(out: Export) -> None:
-        out.sink.compact(2)
+        out.compact(2)
 
     for calls in range(3, 30, 2):
         shutil.copytree(begin, torn)

@@ -71,13 +71,13 @@ def write(folder: Path, format: str, compress: str, partition: str) -> None:
 @pytest.fixture(scope="module")
 def read(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     base, lines = tmp_path_factory.mktemp("datasets"), []
-    for format, compress in KINDS:
+    for kind, compress in KINDS:
         for partition in KEYS:
-            folder = base / f"{format}-{compress}-{partition}"
-            write(folder, format, compress, partition)
-            suffix = "parquet" if format == "parquet" else f"ndjson{SUFFIXES[compress]}"
+            folder = base / f"{kind}-{compress}-{partition}"
+            write(folder, kind, compress, partition)
+            suffix = "parquet" if kind == "parquet" else f"ndjson{SUFFIXES[compress]}"
             key = "" if partition == "none" else partition
-            lines.append(json.dumps([folder.name, str(folder / "messages"), format, suffix, key]))
+            lines.append(json.dumps([folder.name, str(folder / "messages"), kind, suffix, key]))
     done = subprocess.run(
         [sys.executable, "-c", READER], input="\n".join(lines), capture_output=True, text=True, timeout=120
     )
@@ -99,7 +99,7 @@ def test_libraries_read_the_folder_as_it_is(
     for library, rows in results.items():
         # polars makes no column of the folders' names where it reads lines.
         has_key = not (format == "ndjson" and library == "polars scan")
-        keys = {id: key if has_key else "" for id, key in KEYS[partition].items()}
+        keys = {number: key if has_key else "" for number, key in KEYS[partition].items()}
         assert rows == [list(pair) for pair in keys.items()], library
 
 

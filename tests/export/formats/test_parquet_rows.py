@@ -1,6 +1,7 @@
 """The Parquet sink's rows: every record to the byte, and what its columns say."""
 
 import json
+import re
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -8,9 +9,11 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from chatrest.export.formats.parquet_columns import SCHEMA, raws_of
+from chatrest.export.formats.parquet_rows import raws_of
+from chatrest.export.formats.parquet_schema import SCHEMA, VERSION
 from chatrest.export.message_ids import key_of
-from tests.parquets import SEPTEMBER, Export, page, served, table
+from tests.sinks import SEPTEMBER, Export, page, served
+from tests.tables import table
 
 ODD = [
     b'{"id":"1","sentAt":1600000000,"data":{"text":"\xff\xfe not UTF-8"}}',
@@ -31,11 +34,18 @@ ODD = [
     b'"text"',
     b"-0.0",
     b"{}",
+    b'{"id":"20","data":{"attachments":{"0":{"url":"x"}},"reactions":"none","mentions":[],"entities":[]}}',
+    b'{"id":"21","data":{"attachments":["x",7,null,{"url":["x"],"name":"n","size":"12","extension":1}]}}',
+    b'{"id":"22","data":{"attachments":[{"url":"\\udfff","size":99999999999999999999}],"mentions":{"\\ud83d":5}}}',
+    b'{"id":"23","category":"call","data":{"entities":{"on":{"entity":{"initiatedAt":"soon","status":3}}}}}',
+    b'{"id":"24","category":"call","data":{"entities":{"by":7,"on":[],"for":{"entity":null}}}}',
+    b'{"id":"25","data":{"attachments":' + b"[" * 5000 + b"]" * 5000 + b',"reactions":[[{}],{"count":1e9}]}}',
+    b'{"id":"26","category":"call","data":{"entities":null,"attachments":null,"reactions":null,"mentions":null}}',
 ]
 
 
 def test_every_record_comes_back_as_it_was_served_whatever_its_shape(tmp_path: Path) -> None:
-    with Export(tmp_path) as out:
+    with Export(tmp_path, format="parquet") as out:
         out.commit(served(*ODD))
         assert sorted(out.scan()) == sorted(ODD)
         out.done()
@@ -44,15 +54,15 @@ def test_every_record_comes_back_as_it_was_served_whatever_its_shape(tmp_path: P
 
 
 def test_an_id_is_what_the_page_said_and_what_has_none_is_told_by_its_bytes(tmp_path: Path) -> None:
-    with Export(tmp_path) as out:
+    with Export(tmp_path, format="parquet") as out:
         out.commit(served(*ODD))
         out.done()
-    found = dict(zip(raws_of(table(tmp_path)), table(tmp_path)["id"].to_pylist(), strict=True))
-    assert found == {bytes(row.raw): key_of(row) for row in served(*ODD)}
+    keys = dict(zip(raws_of(table(tmp_path)), table(tmp_path)["id"].to_pylist(), strict=True))
+    assert keys == {bytes(row.raw): key_of(row) for row in served(*ODD)}
 
 
 def test_raw_is_text_for_every_record_and_exact_for_all_that_are_utf_8(tmp_path: Path) -> None:
-    with Export(tmp_path) as out:
+    with Export(tmp_path, format="parquet") as out:
         out.commit(served(*ODD[:6]))
         out.done()
     for row in table(tmp_path).to_pylist():
@@ -66,22 +76,22 @@ def test_raw_is_text_for_every_record_and_exact_for_all_that_are_utf_8(tmp_path:
 
 
 def test_members_of_a_wrong_type_are_null_and_the_others_of_the_record_are_not(tmp_path: Path) -> None:
-    with Export(tmp_path) as out:
+    with Export(tmp_path, format="parquet") as out:
         out.commit(served(*ODD))
         out.done()
-    found = {row["id"]: row for row in table(tmp_path).to_pylist()}
-    assert found["1"]["sent_at"] == datetime.fromtimestamp(SEPTEMBER, UTC)
-    assert found["2"]["text"] == "half \ufffd of a pair"
-    assert found["2"]["tags"] == ["\ufffd"]
-    assert [found["3"][name] for name in ("number", "sent_at", "sender", "tags", "text")] == [3, *[None] * 4]
-    assert [found["4"][name] for name in ("sent_at", "receiver", "text", "action")] == [*[None] * 3, "edited"]
-    assert found["5"]["text"] == "kept"
-    assert [found["6"][name] for name in ("sent_at", "edited_at", "deleted_at")] == [None] * 3
-    assert found["7"]["number"] == 7
-    assert found["no number"]["number"] is None
-    assert found["no number"]["sent_at"] == datetime.fromtimestamp(SEPTEMBER, UTC)
-    assert found["8"]["text"] == "nul \0"
-    assert found["10"]["sent_at"] is None
+    rows = {row["id"]: row for row in table(tmp_path).to_pylist()}
+    assert rows["1"]["sent_at"] == datetime.fromtimestamp(SEPTEMBER, UTC)
+    assert rows["2"]["text"] == "half \ufffd of a pair"
+    assert rows["2"]["tags"] == ["\ufffd"]
+    assert [rows["3"][name] for name in ("number", "sent_at", "sender", "tags", "text")] == [3, *[None] * 4]
+    assert [rows["4"][name] for name in ("sent_at", "receiver", "text", "action")] == [*[None] * 3, "edited"]
+    assert rows["5"]["text"] == "kept"
+    assert [rows["6"][name] for name in ("sent_at", "edited_at", "deleted_at")] == [None] * 3
+    assert rows["7"]["number"] == 7
+    assert rows["no number"]["number"] is None
+    assert rows["no number"]["sent_at"] == datetime.fromtimestamp(SEPTEMBER, UTC)
+    assert rows["8"]["text"] == "nul \0"
+    assert rows["10"]["sent_at"] is None
 
 
 def test_the_columns_of_a_message(tmp_path: Path) -> None:
@@ -91,7 +101,7 @@ def test_the_columns_of_a_message(tmp_path: Path) -> None:
         "sentAt": 1, "updatedAt": 2, "editedAt": 3, "editedBy": "x", "deletedAt": 4, "deletedBy": "y",
         "deliveredAt": 5, "readAt": 6, "tags": ["a", "b"], "parentId": "11", "muid": "m", "more": {},
     }  # fmt: skip
-    with Export(tmp_path) as out:
+    with Export(tmp_path, format="parquet") as out:
         out.commit(served(json.dumps(message).encode()))
         out.done()
     [row] = table(tmp_path).to_pylist()
@@ -102,7 +112,8 @@ def test_the_columns_of_a_message(tmp_path: Path) -> None:
         "id": "12", "number": 12, "conversation_id": "alice_user_bob", "parent_id": "11", "sender": "alice",
         "receiver": "bob", "receiver_type": "user", "category": "message", "type": "text", "action": None,
         "text": "hi", "tags": ["a", "b"], "edited_by": "x", "deleted_by": "y", "muid": "m",
-        "source": "user alice", "raw": json.dumps(message), "raw_bytes": None,
+        "attachments": None, "reactions": None, "mentions": None, "call": None,
+        "source_name": "user alice", "raw": json.dumps(message), "raw_bytes": None,
     }  # fmt: skip
 
 
@@ -110,11 +121,12 @@ def test_the_columns_of_a_message(tmp_path: Path) -> None:
     ("compress", "codec"), [(None, "ZSTD"), ("zstd", "ZSTD"), ("gzip", "GZIP"), ("none", "UNCOMPRESSED")]
 )
 def test_schema_and_codec(tmp_path: Path, compress: Any, codec: str) -> None:
-    with Export(tmp_path, compress=compress) as out:
+    with Export(tmp_path, format="parquet", compress=compress) as out:
         out.commit(page(1))
         out.done()
-    file = pq.ParquetFile(tmp_path / "2020-09.parquet")
+    file = pq.ParquetFile(tmp_path / "messages/month=2020-09/messages.parquet")
     assert file.schema_arrow.equals(SCHEMA)
+    assert file.schema_arrow.metadata[b"chatrest.schema_version"] == b"2"
     group = file.metadata.row_group(0)
     assert {group.column(i).compression for i in range(group.num_columns)} == {codec}
     assert not file.schema_arrow.field("raw").nullable
@@ -122,3 +134,92 @@ def test_schema_and_codec(tmp_path: Path, compress: Any, codec: str) -> None:
         group.column(i) for i in range(group.num_columns) if group.column(i).path_in_schema == "number"
     ]
     assert (number.statistics.min, number.statistics.max) == (1, 10)
+
+
+# ── nested columns ──
+
+FILE = {
+    "url": "https://example.com/a.png",
+    "name": "a.png",
+    "mimeType": "image/png",
+    "extension": "png",
+    "size": 7,
+}
+CALL = {
+    "sessionid": "s1", "type": "audio", "status": "ongoing", "sender": "alice", "receiver": "bob",
+    "receiverType": "user", "conversationId": "alice_user_bob", "initiatedAt": 1600000000,
+    "joinedAt": 1600000000001, "startedAt": 1600000002, "wsChannel": {"secret": "hush"},
+}  # fmt: skip
+
+
+def columns(tmp_path: Path, **members: Any) -> dict[str, Any]:
+    """Return the row of one message."""
+    with Export(tmp_path, format="parquet") as out:
+        out.commit(served(json.dumps({"id": "1", **members}).encode()))
+        out.done()
+    [row] = table(tmp_path).to_pylist()
+    return dict(row)
+
+
+def test_attachments_reactions_and_mentions(tmp_path: Path) -> None:
+    data = {
+        "attachments": [FILE, {"url": "x", "size": "12"}],
+        "reactions": [{"reaction": "😀", "count": 2, "reactedByMe": True}],
+        "mentions": {"bob": {"uid": "bob", "name": "Bob"}, "eve": {}},
+    }
+    row = columns(tmp_path, category="message", data=data)
+    names = ("url", "name", "mime_type", "extension", "size")
+    assert row["attachments"] == [
+        dict(zip(names, FILE.values(), strict=True)),
+        dict(zip(names, ("x", None, None, None, 12), strict=True)),
+    ]
+    assert row["reactions"] == [{"reaction": "😀", "count": 2}]
+    assert row["mentions"] == [{"uid": "bob", "name": "Bob"}, {"uid": "eve", "name": None}]
+    assert row["call"] is None
+
+
+def test_the_call_of_a_call_message(tmp_path: Path) -> None:
+    entities = {
+        "by": {"entity": {"uid": "alice"}, "entityType": "user"},
+        "on": {"entity": CALL, "entityType": "call"},
+        "for": {"entity": {"uid": "bob"}, "entityType": "user"},
+    }
+    row = columns(tmp_path, category="call", data={"action": "ongoing", "entities": entities})
+    call = row["call"]
+    assert [call.pop(name).timestamp() for name in ("initiated_at", "joined_at", "started_at")] == [
+        1600000000, 1600000000.001, 1600000002,
+    ]  # fmt: skip
+    assert call == {
+        "session_id": "s1", "type": "audio", "status": "ongoing", "sender": "alice", "receiver": "bob",
+        "receiver_type": "user", "conversation_id": "alice_user_bob", "by_uid": "alice", "for_uid": "bob",
+    }  # fmt: skip
+
+
+def test_nested_members_of_a_wrong_type_are_null_and_their_neighbours_are_not(tmp_path: Path) -> None:
+    with Export(tmp_path, format="parquet") as out:
+        out.commit(served(*ODD))
+        out.done()
+    rows = {row["id"]: row for row in table(tmp_path).to_pylist()}
+    assert [rows["20"][name] for name in ("attachments", "reactions", "mentions", "call")] == [None] * 4
+    assert [file["name"] for file in rows["21"]["attachments"]] == [None, None, None, "n"]
+    assert rows["21"]["attachments"][3]["size"] == 12
+    assert rows["22"]["attachments"][0] == dict.fromkeys(("name", "mime_type", "extension", "size")) | {
+        "url": "\ufffd"
+    }
+    assert rows["22"]["mentions"] == [{"uid": "\ufffd", "name": None}]
+    assert set(rows["23"]["call"].values()) == {None}
+    assert rows["24"]["call"] is None
+    assert rows["25"]["attachments"] is None or rows["25"]["attachments"][0]["url"] is None
+    assert rows["26"]["attachments"] is rows["26"]["call"] is None
+
+
+def test_the_readme_documents_every_column_with_its_type() -> None:
+    readme = (Path(__file__).parents[3] / "README.md").read_text(encoding="utf-8")
+    table = readme.partition("**Columns of Parquet files**")[2]
+    documented = re.findall(
+        r"^\| `(\w+)` \| ([^|]+) \|", table.partition("\n\n|")[2].partition("\n\n")[0], re.MULTILINE
+    )
+    assert list(documented) == [
+        (field.name, str(field.type).replace("item: ", "").replace("element: ", "")) for field in SCHEMA
+    ]
+    assert f"(the version of this schema, {VERSION}," in readme

@@ -12,9 +12,10 @@ from chatrest import AsyncSession
 from chatrest.emulator import Emulator
 from chatrest.emulator.weather.odd_records import OddRecords
 from chatrest.export import Plan, export
-from chatrest.export.formats.parquet_columns import raws_of
+from chatrest.export.formats.parquet_rows import raws_of
 from chatrest.export.manifest import read
-from tests.parquets import Failing, files, history, ids, table
+from tests.sinks import Failing, files, history, ids
+from tests.tables import table
 
 
 @pytest.mark.usefixtures("tidy")
@@ -28,21 +29,23 @@ class TestExport:
         assert report.complete
         assert (report.messages, report.written) == (600, 600)
         lines = [
-            line for path in (tmp_path / "ndjson").glob("*.ndjson") for line in path.read_bytes().splitlines()
+            line
+            for path in (tmp_path / "ndjson" / "messages").rglob("*.ndjson")
+            for line in path.read_bytes().splitlines()
         ]
         assert sorted(raws_of(table(tmp_path / "parquet"))) == sorted(lines)
-        assert ids(tmp_path / "parquet") == [str(number) for number in range(1, 601)]
+        assert ids(tmp_path / "parquet") == list(range(1, 601))
 
     async def test_the_manifest_has_the_parts_and_their_hashes(self, tmp_path: Path) -> None:
         async with Emulator(users=4, messages=100) as emulator, AsyncSession(emulator.app) as session:
             await export(session, tmp_path, self.PLAN)
         manifest = read(tmp_path / "manifest.json")
         assert manifest.complete
-        for part in manifest.parts:
+        for part in manifest.files:
             data = (tmp_path / part.name).read_bytes()
             assert (part.bytes, part.sha256) == (len(data), hashlib.sha256(data).hexdigest())
             assert part.role == "part"
-        assert sum(part.messages for part in manifest.parts) == 100
+        assert sum(file.messages for file in manifest.files) == 100
 
     @pytest.mark.parametrize("partition", ["month", "source"])
     async def test_a_lost_part_is_read_again(self, tmp_path: Path, partition: Any) -> None:
@@ -53,7 +56,7 @@ class TestExport:
             (tmp_path / lost).unlink()
             report = await export(session, tmp_path, plan)
         assert report.complete
-        assert ids(tmp_path) == [str(number) for number in range(1, 401)]
+        assert ids(tmp_path) == list(range(1, 401))
 
     async def test_what_comes_later_comes_with_the_next_run(self, tmp_path: Path) -> None:
         async with Emulator(users=4, messages=100) as emulator, AsyncSession(emulator.app) as session:
@@ -62,7 +65,7 @@ class TestExport:
                 emulator.store.add_message("user-01", "user-02", f"later {number}")
             report = await export(session, tmp_path)
         assert report.written == 10
-        assert ids(tmp_path) == [str(number) for number in range(1, 111)]
+        assert ids(tmp_path) == list(range(1, 111))
         assert "spool" not in {path.split("/")[0] for path in files(tmp_path)}
 
     async def test_a_recheck_puts_what_has_changed_into_place(self, tmp_path: Path) -> None:
@@ -73,7 +76,7 @@ class TestExport:
         assert report.complete
         assert report.changed == 100
         assert set(table(tmp_path)["category"].to_pylist()) == {"unheard-of"}
-        assert ids(tmp_path) == [str(number) for number in range(1, 101)]
+        assert ids(tmp_path) == list(range(1, 101))
         assert len(history(tmp_path)) == 100
 
     async def test_a_disk_that_fails_at_any_call_costs_nothing(self, tmp_path: Path) -> None:
@@ -85,7 +88,7 @@ class TestExport:
                 except OSError:
                     assert disk.failed
                     await export(session, folder, self.PLAN)
-                assert ids(folder) == [str(number) for number in range(1, 61)]
+                assert ids(folder) == list(range(1, 61))
 
 
 def test_without_pyarrow_it_says_what_to_install(tmp_path: Path) -> None:

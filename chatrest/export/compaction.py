@@ -1,0 +1,69 @@
+"""`compact`: merge the small files that daily runs leave into larger ones."""
+
+import sqlite3
+import time
+from os import PathLike
+from pathlib import Path
+from typing import Final
+
+from ..errors import RequestInvalidError
+from .archive import Archive
+from .disk import Disk
+from .manifest import Manifest, find, write_finished, write_unfinished
+from .report import Report
+
+_MERGING: Final = "its files are being merged, or that was interrupted"
+
+
+def compact(out: str | PathLike[str], *, disk: Disk | None = None) -> int:
+    """Merge the small files of each partition of the export in `out`; return how many files are gone.
+
+    A file is small below an eighth of the size from which on an export begins another one: 8 MB of Parquet,
+    128 MB of NDJSON. A run merges by itself where a partition has more than a few of them. Messages, and
+    their ids, stay as they are. Costs the reading and writing of the merged files, and memory for a row
+    group or a page; needs no network. A crash at any point loses nothing and leaves nothing twice: the next
+    run, or the next `compact`, goes on with it. `disk` is for tests.
+
+    Raises `RequestInvalidError` for a folder that is no export, for an export whose last run did not come to
+    its end or which is being written, and for one that lacks messages: run it again first. Raises
+    `ChatRestError` where a file is damaged, and OSError where the disk fails.
+    """
+    folder = Path(out)
+    manifest = _finished(folder)
+    try:
+        with Archive(folder, app_id=manifest.app_id, disk=disk) as archive:
+            if missing := len(archive.missing()):
+                raise RequestInvalidError(
+                    f"{folder} lacks {missing:,} messages that were on disk: export into it again first"
+                )
+            archive.before_change = lambda: write_unfinished(archive, manifest.started, _MERGING)
+            gone = archive.compact()
+            if gone:
+                write_finished(archive, _report(manifest))
+    except sqlite3.Error as error:  # a disk that is full says it this way, too
+        raise OSError(f"{folder}: {error}") from error
+    return gone
+
+
+def _finished(folder: Path) -> Manifest:
+    manifest = find(folder) if folder.is_dir() else None
+    if manifest is None:
+        raise RequestInvalidError(f"folder '{folder}' is not an export: it has no manifest.json")
+    if manifest.finished is None and manifest.reasons != [_MERGING]:
+        raise RequestInvalidError(
+            f"the last run of the export in '{folder}' did not come to its end: export into it again first"
+        )
+    return manifest
+
+
+def _report(manifest: Manifest) -> Report:
+    """Return the result of the last run, for the manifest: a merge changes nothing of it."""
+    is_whole = manifest.finished is not None
+    return Report(
+        complete=manifest.complete,
+        reasons=manifest.reasons if is_whole else ["merging its files was interrupted: export into it again"],
+        until=None if manifest.until is None else int(manifest.until),
+        messages=manifest.messages,
+        started=manifest.started,
+        finished=manifest.finished or int(time.time()),
+    )
