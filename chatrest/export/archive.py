@@ -26,7 +26,7 @@ from .file_names import DATABASE
 from .id_set import IdSet
 from .journal import DeletedId, Journal
 from .message_ids import PageIds, ids_of, key_of, number
-from .opening import begin_generation, check_folder, claim_folder
+from .opening import begin_generation, check_folder, claim_folder, keep_newer_files
 from .ownership import Source
 from .plan import Plan
 from .plan_difference import growth_fault
@@ -113,12 +113,15 @@ class Archive:
         self.journal: Journal = Journal(folder / journals.NAME, begin)
         self._files = OpenFiles(self.disk)
         try:
-            begin_generation(self.journal, check_folder(folder, self.journal))
+            manifest = check_folder(folder, self.journal)
+            begin_generation(self.journal, manifest)
             if plan is not None and not self.journal.sources():  # nothing was asked for yet
                 self._begin_anew(plan)
             stored, self.plan = agreed(folder, {name: self.journal[name] for name in begin}, plan, app_id)
             self._grow(stored)
-            self.sink: Sink = sink_of(self.plan, Workspace(folder, self.journal, self.disk, self._files))
+            workspace = Workspace(folder, self.journal, self.disk, self._files)
+            keep_newer_files(workspace, manifest)
+            self.sink: Sink = sink_of(self.plan, workspace)
             self._recover()
         except BaseException:
             self._files.close()

@@ -7,8 +7,7 @@ A folder is refused, untouched, where going on with it could destroy messages:
 | no journal, or an empty one, beside other files   | all files would look new, and be overwritten          |
 | a journal of another generation than the manifest | files newer than the journal would be cut             |
 | a journal whose rows are not the manifest's       | a row was edited, or a bit of one has flipped         |
-| files of messages that the journal does not know, | they are newer than journal and manifest              |
-| or knows less of, and no run that was killed      |                                                       |
+| no manifest, and files the journal does not know  | they are newer than the journal                       |
 | a path or link that leads out of the folder       | files elsewhere would be overwritten                  |
 | an export of version 1                            | its files are in the folder itself                    |
 
@@ -20,6 +19,7 @@ in between; any other is of another time.
 
 import errno
 import os
+import re
 import secrets
 from collections.abc import Iterator
 from pathlib import Path
@@ -27,17 +27,20 @@ from typing import Final, Literal, TypeAlias
 
 from ..errors import ChatRestError, RequestInvalidError
 from . import manifest as manifests
-from .disk import Disk, sync_folder
-from .file_names import DAMAGED, MESSAGES, SPOOL, path_inside
+from .disk import Disk, copy_aside, set_aside, sync_folder
+from .file_names import DAMAGED, DATABASE, MESSAGES, SPOOL, path_inside
 from .journal.journal import Journal
 from .journal.reader import JournalReader
 from .journal.schema import GENERATION, NAME as JOURNAL, PREVIOUS_GENERATION
 from .manifest import Manifest
+from .workspace import Workspace
 
 Relation: TypeAlias = Literal["same", "begun", "other"]
 """Of a journal to a manifest. same: of one generation; begun: a run has begun since the manifest was written;
 other: of another time, or of another export."""
 
+DATA_FILE: Final = re.compile(r"\.(?:ndjson|jsonl|parquet|sqlite|spool)(?:\.gz|\.zst)?\Z")
+"""The names of files that may be an export's."""
 _OWN_FILES: Final = (JOURNAL, manifests.NAME, "runs.jsonl")
 _BACKUP: Final = f"restore {JOURNAL} and {manifests.NAME} from one backup, or export into another folder"
 _MOVE: Final = "move the file out of the folder, keep it, and what was in it is read again"
@@ -93,8 +96,8 @@ def check_folder(folder: Path, journal: JournalReader) -> Manifest | None:
     check_links(folder)
     if manifest is not None and (difference := _difference(folder, journal, manifest)):
         raise RequestInvalidError(f"{difference}; nothing was changed: {_BACKUP}")
-    if manifest is None or manifest.finished is not None:
-        _refuse_newer_files(folder, journal)
+    if manifest is None:
+        _refuse_unknown_files(folder, journal)
     return manifest
 
 
@@ -173,21 +176,46 @@ def _difference(folder: Path, journal: JournalReader, manifest: Manifest) -> str
     return ""
 
 
-def _refuse_newer_files(folder: Path, journal: JournalReader) -> None:
-    """Refuse files of messages that the journal does not have, or has less of.
+# ── files that are newer than the journal ──
 
-    No run leaves one: it writes a manifest that is unfinished before it writes messages.
+
+def keep_newer_files(workspace: Workspace, manifest: Manifest | None) -> None:
+    """Set aside, in the folder `damaged`, what the journal does not know of files of messages.
+
+    A run that was killed leaves such bytes, which are torn: it has written a manifest before, which is
+    unfinished. Behind a finished run they are of another time, or of another program: a file that has grown
+    is copied before it is cut, one that is unknown is moved.
     """
-    sizes = {file.name.casefold(): file.size for file in journal.files()}
-    names = [file.name for file in journal.files("history")]
-    names += [path.relative_to(folder).as_posix() for path in sorted((folder / MESSAGES).rglob("*"))]
-    for name in names:
-        path, known = folder / name, sizes.get(name.casefold(), 0)
-        if path.is_file() and not path.name.startswith((".", "_")) and (size := path.stat().st_size) > known:
-            raise RequestInvalidError(
-                f"{path} has {size:,} bytes, and {JOURNAL} knows of {known:,}: it is newer than the journal, "
-                f"or another program has written it; nothing was changed: {_BACKUP}; or {_MOVE}"
-            )
+    if manifest is None or manifest.finished is None:
+        return
+    folder, disk = workspace.folder, workspace.disk
+    for file in workspace.journal.files():
+        if file.digest is None and file.name != DATABASE and _size(folder / file.name) > file.size:
+            copy_aside(workspace.files, disk, folder, file.name)
+    for name in _unknown_files(folder, workspace.journal):
+        set_aside(disk, folder, name)
+
+
+def _refuse_unknown_files(folder: Path, journal: JournalReader) -> None:
+    """Refuse a folder without a manifest, and with files that the journal does not know, or knows less of.
+
+    A database is not among them: it is made when an export is opened, and keeps rows that are newer.
+    """
+    files = (file for file in journal.files() if file.name != DATABASE)
+    names = [file.name for file in files if _size(folder / file.name) > file.size]
+    if names := [*names, *_unknown_files(folder, journal)]:
+        raise RequestInvalidError(
+            f"{folder / names[0]} is newer than {folder / JOURNAL}, and {manifests.NAME} is lost or damaged; "
+            f"nothing was changed: {_BACKUP}; or {_MOVE}"
+        )
+
+
+def _unknown_files(folder: Path, journal: JournalReader) -> list[str]:
+    """Return the names of data files in the folder of messages that the journal does not have."""
+    known = {file.name.casefold() for file in journal.files()}
+    paths = (path for path in sorted((folder / MESSAGES).rglob("*")) if path.is_file() and _size(path))
+    names = (path.relative_to(folder).as_posix() for path in paths)
+    return [name for name in names if name.casefold() not in known and DATA_FILE.search(name)]
 
 
 def _number(generation: str | None) -> int:
@@ -197,7 +225,4 @@ def _number(generation: str | None) -> int:
 
 def _size(path: Path) -> int:
     """Return the size of a file; 0 where it is not there."""
-    try:
-        return path.stat().st_size
-    except FileNotFoundError:
-        return 0
+    return path.stat().st_size if path.is_file() else 0

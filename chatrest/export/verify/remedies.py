@@ -6,6 +6,7 @@ out of the folder and kept, and a run is advised only where it refuses to touch 
 
 from typing import Final, final
 
+from ..file_names import DAMAGED
 from ..id_set import IdSet
 from ..journal.reader import JournalReader
 from ..journal.records import Block
@@ -73,10 +74,10 @@ class Remedies:
 
     def longer_file(self, entry: FileEntry) -> str:
         """For a file that has grown since the last run: it may be newer than journal and manifest."""
-        return (
-            f"if {entry.name} is newer than {JOURNAL} and {MANIFEST}, restore those that belong to it; if "
-            f"not, move it out of the folder, keep it, and {self.run}: what was in it is read again"
-        )
+        newer = f"if {entry.name} is newer than {JOURNAL} and {MANIFEST}, restore those that belong to it"
+        if not self._can_continue:
+            return newer
+        return f"{newer}; if not, {self.run}: it keeps a copy in the folder {DAMAGED}, and cuts the file"
 
     @property
     def foreign(self) -> str:

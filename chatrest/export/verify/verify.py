@@ -20,7 +20,7 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from os import PathLike
 from pathlib import Path
-from typing import Final, TypeAlias, final
+from typing import TypeAlias, final
 
 from ...errors import ChatRestError, RequestInvalidError
 from ..dataset.table_check import check_tables
@@ -28,7 +28,7 @@ from ..file_names import MESSAGES
 from ..journal.reader import JournalReader
 from ..journal.schema import NAME as JOURNAL, InUseError, UnreadableError
 from ..manifest import NAME as MANIFEST, FileEntry, Manifest, file_entries, parse
-from ..opening import check_links, relation_of
+from ..opening import DATA_FILE, check_links, relation_of
 from ..run_log import NAME as RUNS
 from .file_check import FileCheck
 from .journal_check import JournalCheck
@@ -39,9 +39,6 @@ from .verify_result import Problem, VerifyResult
 
 Progress: TypeAlias = Callable[[int, int], object]
 """Called with the bytes that were checked, and how many there are."""
-
-_DATA_SUFFIXES: Final = {".ndjson", ".jsonl", ".parquet", ".sqlite", ".spool"}
-"""The suffixes of files that may be an export's; that of a compression may follow."""
 
 
 def verify(out: str | PathLike[str], *, progress: Progress | None = None) -> VerifyResult:
@@ -233,7 +230,7 @@ class _Check:
             elif name.rpartition("-")[0] in known:
                 text = "a program that writes to the database is using it, or was killed"
                 self.result.add(Problem("unknown", name, text, self._remedies.database_log))
-            elif path.parent != self._folder or set(path.suffixes) & _DATA_SUFFIXES:
+            elif path.parent != self._folder or DATA_FILE.search(name):
                 text = f"it is no part of this export: {MANIFEST} does not have it"
                 self.result.add(Problem("unknown", name, text, self._remedies.unknown_file))
 

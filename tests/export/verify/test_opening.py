@@ -29,6 +29,7 @@ from tests.exporting import (
     assert_holds,
     assert_whole,
     fast_disk as fast_disk,
+    files_of,
     hide,
     manifest_of,
     served,
@@ -88,16 +89,24 @@ async def test_an_older_journal_beside_newer_files_is_refused(name: str, tmp_pat
 
 
 @pytest.mark.parametrize("name", [name for name in PLANS if name != "sqlite"])
-async def test_files_newer_than_journal_and_manifest_are_not_cut(name: str, tmp_path: Path) -> None:
+async def test_files_newer_than_journal_and_manifest_are_kept(name: str, tmp_path: Path) -> None:
+    """Both are of the first run, as from a backup: what the second has written is kept aside."""
     out = tmp_path / "out"
     async with served(40) as service:
         first = await _two_runs(service, out, name)
-    for path in (MANIFEST, JOURNAL):
-        shutil.copyfile(first / path, out / path)
-    assert "it is newer than the journal" in refusal(out)
-    assert {"size", "unknown"} & {kind for kind, _ in places_of(verify(out))}
-    (out / MANIFEST).unlink()
-    assert "it is newer than the journal" in refusal(out)
+        newer = {path.read_bytes() for path in files_of(out)}
+        for path in (MANIFEST, JOURNAL):
+            shutil.copyfile(first / path, out / path)
+        assert {"size", "unknown"} & {kind for kind, _ in places_of(verify(out))}
+        manifest = (out / MANIFEST).read_bytes()
+        (out / MANIFEST).unlink()
+        assert "is newer than" in refusal(out)
+        (out / MANIFEST).write_bytes(manifest)
+        report = await export(service.session, out)
+        assert (report.complete, report.written) == (True, 20)
+    kept = {path.read_bytes() for path in out.rglob("*") if path.is_file()}
+    assert newer <= kept
+    assert verify(out).ok
 
 
 async def test_a_newer_database_than_journal_and_manifest_keeps_its_rows(tmp_path: Path) -> None:

@@ -106,6 +106,7 @@ def test_a_file_that_is_longer(copy: Callable[[str], Path], name: str) -> None:
     assert problems[0].kind == "size"
     assert f"4 bytes more than the {entry.bytes:,}" in problems[0].text
     assert "is newer than journal.sqlite and manifest.json, restore those" in problems[0].remedy
+    assert "it keeps a copy in the folder damaged" in problems[0].remedy
 
 
 @pytest.mark.parametrize("name", PLANS)
