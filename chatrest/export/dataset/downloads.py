@@ -59,7 +59,7 @@ class AddressRefusedError(DownloadError):
 
 @final
 class Downloader:
-    """Fetches files into a folder; used with `async with`. `local` allows addresses that are not public."""
+    """A client that fetches files; used with `async with`. `local` allows addresses that are not public."""
 
     def __init__(self, disk: Disk, *, max_bytes: int, local: bool) -> None:
         self._disk = disk
@@ -170,7 +170,7 @@ class _NotPublicError(OSError):
 
 @final
 class PublicResolver(AbstractResolver):
-    """Resolves host names to public addresses alone."""
+    """A resolver of host names that gives public addresses alone."""
 
     def __init__(self, resolver: AbstractResolver | None = None) -> None:
         self._resolver = resolver or aiohttp.ThreadedResolver()
