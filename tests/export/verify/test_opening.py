@@ -215,7 +215,17 @@ def _verify_refusal(out: Path) -> str:
 
 # ── paths ──
 
-OUTSIDE = ["../victim", "/tmp/victim", "messages/../../victim", "", ".", "messages/", "a\x00b", "c:\\victim"]
+OUTSIDE = [
+    "../victim",
+    "/tmp/victim",
+    "messages/../../victim",
+    "",
+    ".",
+    "messages/",
+    "a\x00b",
+    "c:\\victim",
+    "a" * 300,
+]
 OWN = ["manifest.json", "journal.sqlite", "JOURNAL.sqlite-wal", "runs.jsonl"]
 
 
