@@ -82,14 +82,14 @@ async def test_another_plan_may_be_given_while_nothing_was_asked_for(
         assert_whole(tmp_path / "out", service.expected(service.users_ids("bob")))
 
 
-async def test_no_other_plan_once_sources_were_asked_for(tmp_path: Path) -> None:
+async def test_no_other_format_once_sources_were_asked_for(tmp_path: Path) -> None:
     async with served(50) as service:
         service.emulator.weather.add(Status(401, route="messages.list_user"))
         with pytest.raises(AuthenticationError):
             await export(service.session, tmp_path / "out", Plan(users=("ann",)))
         service.emulator.weather.clear()
-        with pytest.raises(RequestInvalidError, match="exported with users=ann, and this plan has users=bob"):
-            await export(service.session, tmp_path / "out", Plan(users=("bob",)))
+        with pytest.raises(RequestInvalidError, match="exported with format=ndjson, and this plan has format=sqlite"):
+            await export(service.session, tmp_path / "out", Plan(users=("ann",), format="sqlite"))
         assert (await export(service.session, tmp_path / "out")).complete
         assert_whole(tmp_path / "out", service.expected(service.users_ids("ann")))
 
