@@ -20,6 +20,7 @@ from .data_files import commit_in_place, free_name, take_blocks
 from .history import History
 from .parquet_files import ParquetWriter, groups, opened, records, within
 from .parquet_rows import Piece, Table, grouped, raws_of, tables
+from .record_members import clean
 
 SUFFIX: Final = ".parquet"
 
@@ -87,7 +88,7 @@ class ParquetParts:
 
     def _label(self, source: int) -> str | None:
         if source and source not in self._labels:
-            self._labels = {known.number: str(known.source) for known in self._journal.sources()}
+            self._labels = {known.number: clean(str(known.source)) for known in self._journal.sources()}
         return self._labels.get(source)
 
     # ── rewriting ──

@@ -77,6 +77,7 @@ class Piece(NamedTuple):
 _NOTHING: Final = _Data()
 _DECODER: Final = msgspec.json.Decoder(_Members)
 _PLAIN: Final = (*TEXTS, "tags", *TIMES, *NAMES)
+_plain_values: Final = attrgetter(*_PLAIN)
 
 
 def tables(pieces: Iterable[Piece]) -> Iterator[Table]:
@@ -126,7 +127,8 @@ def _batch(chunk: list[Piece]) -> Batch:
     records = [_members(raw) for raw in raws]
     ids = [_key(record, raw) for record, raw in zip(records, raws, strict=True)]
     contents = [record.data or _NOTHING for record in records]
-    values: dict[str, Sequence[Any]] = {name: list(map(attrgetter(name), records)) for name in _PLAIN}
+    plain = zip(*map(_plain_values, records), strict=True)
+    values: dict[str, Sequence[Any]] = dict(zip(_PLAIN, plain, strict=True))
     values |= {
         "id": ids,
         "number": list(map(number, ids)),
@@ -150,7 +152,7 @@ def _batch(chunk: list[Piece]) -> Batch:
 
 def _column(values: Sequence[Any], type: Any) -> Any:
     if pa.types.is_timestamp(type):
-        values = [time * 1000 if time is not None and time < MILLISECONDS else time for time in values]
+        values = [time and (time * 1000 if time < MILLISECONDS else time) for time in values]
     return array_of(values, type)
 
 

@@ -1,6 +1,7 @@
 """The Parquet sink's rows: every record to the byte, and what its columns say."""
 
 import json
+import re
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from chatrest.export.formats.parquet_rows import raws_of
-from chatrest.export.formats.parquet_schema import SCHEMA
+from chatrest.export.formats.parquet_schema import SCHEMA, VERSION
 from chatrest.export.message_ids import key_of
 from tests.sinks import SEPTEMBER, Export, page, served
 from tests.tables import table
@@ -210,3 +211,15 @@ def test_nested_members_of_a_wrong_type_are_null_and_their_neighbours_are_not(tm
     assert rows["24"]["call"] is None
     assert rows["25"]["attachments"] is None or rows["25"]["attachments"][0]["url"] is None
     assert rows["26"]["attachments"] is rows["26"]["call"] is None
+
+
+def test_the_readme_documents_every_column_with_its_type() -> None:
+    readme = (Path(__file__).parents[3] / "README.md").read_text(encoding="utf-8")
+    table = readme.partition("**Columns of Parquet files**")[2]
+    documented = re.findall(
+        r"^\| `(\w+)` \| ([^|]+) \|", table.partition("\n\n|")[2].partition("\n\n")[0], re.MULTILINE
+    )
+    assert list(documented) == [
+        (field.name, str(field.type).replace("item: ", "").replace("element: ", "")) for field in SCHEMA
+    ]
+    assert f"(the version of this schema, {VERSION}," in readme
