@@ -58,9 +58,8 @@ def read(
     Messages come in the order of the files: within a source by ascending id, as far as they were written so.
     Memory is needed for one block, or some thousand rows. Nothing in the folder is changed.
 
-    It reads a disk and blocks: in a program with asyncio call it in a thread, as a whole,
-    `await asyncio.to_thread(lambda: sum(1 for message in read("out")))`, or hand each batch of
-    `itertools.batched` over from there.
+    It is no coroutine: it reads a disk, and blocks. In a program with asyncio let a thread do the whole work,
+    `await asyncio.to_thread(work, "out")`, where `work` iterates and returns what is needed.
 
     Raises `RequestInvalidError` at once for a wrong argument and for a folder that is not an export, and
     while it is read `ChatRestError` for a damaged file, and OSError.
