@@ -304,8 +304,8 @@ class Archive:
 
     def _add(self, number: int, source: Source, rows: list[Row], ids: PageIds) -> int:
         """Write the rows that are not in the export yet; return how many."""
-        rows = self._unwritten(rows, ids)
-        return self.sink.add(number, source, rows) if rows else 0
+        new = self._unwritten(rows, ids)
+        return self.sink.add(number, source, new, ids if new is rows else None) if new else 0
 
     def _unwritten(self, rows: list[Row], ids: PageIds) -> list[Row]:
         """Return the rows that are not in the export yet, each once, and note them as written."""

@@ -24,7 +24,7 @@ from ..core.rows import Row
 from ..errors import BadRequestError, CursorError
 from ..queries.messages import MessageQuery
 from ..resources.messages import Messages
-from ..walks.piece_queue import LEAST_PAGES, PieceQueue, cut
+from ..walks.piece_queue import PieceQueue, cut
 from ..walks.piece_reader import PieceReader
 from .archive import Archive
 from .backlog import Backlog
@@ -36,6 +36,8 @@ from .ownership import OwnershipRules
 from .page_partition import PageDivider, Window, last_id
 from .progress import Progress
 
+LEAST_PAGES: Final = 16
+"""Pages that have to be left of a list for it to be divided: a cut costs about a page that is read twice."""
 PROBED: Final = 10
 """Messages of a probe."""
 _TRIES: Final = 2

@@ -11,6 +11,7 @@ _LONGEST: Final = 19
 _TOO_HIGH: Final = (1 << 63) - 1
 """A database holds 64 bits, and the id after the last one has to fit as well."""
 _ID: Final = attrgetter("id")
+_SENT_AT: Final = attrgetter("sent_at")
 
 
 class PageIds(NamedTuple):
@@ -52,7 +53,9 @@ def key_of(row: Row) -> str:
     return row.id or f"#{hashlib.sha256(row.raw).hexdigest()}"
 
 
-def times(rows: list[Row]) -> tuple[int, int]:
-    """Return the first and the last time that rows were sent; UNKNOWN where none tells."""
-    known = [row.sent_at for row in rows if row.sent_at != UNKNOWN]
-    return (min(known), max(known)) if known else (UNKNOWN, UNKNOWN)
+def times(rows: list[Row]) -> tuple[int, int, bool]:
+    """Return the first and the last time of rows, UNKNOWN where none tells one, and whether all do."""
+    sent = list(map(_SENT_AT, rows))
+    known = [each for each in sent if each != UNKNOWN] if UNKNOWN in sent else sent
+    since, until = (min(known), max(known)) if known else (UNKNOWN, UNKNOWN)
+    return since, until, len(known) == len(sent)

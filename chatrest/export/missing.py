@@ -75,10 +75,11 @@ class MissingMessages:
                 missing.discard(ids)
                 keys = {number: left - others for number, left in keys.items()}
         for known in known_sources:
-            ids = [*(missing & self._archive.journal.seen(known.number)), *keys.get(known.number, ())]
-            if ids and self._sources.is_deleted(known, self._pool.failed.get(known.number)):
+            seen = self._archive.journal.seen(known.number)
+            unshown: list[int | str] = [*(missing & seen), *keys.get(known.number, ())]
+            if unshown and self._sources.is_deleted(known, self._pool.failed.get(known.number)):
                 is_whole = False  # nobody else can be asked: this run says so, and the report from now on
-            self._archive.note_deleted(known.number, ids, now, missing=True)
+            self._archive.note_deleted(known.number, unshown, now, missing=True)
         return is_whole
 
 

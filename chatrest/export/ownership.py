@@ -118,13 +118,18 @@ class SourceOwnership:
         self._source = source
         self._known: dict[tuple[str, str, str], Ownership] = {}
 
+    @property
+    def owns_all(self) -> bool:
+        """Whether it writes every message that it shows."""
+        return self._source.kind == "everything"
+
     def __call__(self, row: Row) -> Ownership:
         """Return what the source does with a row."""
         return self.of((row.sender, row.receiver, row.receiver_type))
 
     def of(self, names: tuple[str, str, str]) -> Ownership:
         """Return what the source does with a message of this sender, receiver and type of receiver."""
-        if self._source.kind == "everything":
+        if self.owns_all:
             return Ownership.OWN
         ownership = self._known.get(names)
         if ownership is None:

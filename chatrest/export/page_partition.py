@@ -101,6 +101,8 @@ class PageDivider:
 
 def partition_page(rows: list[Row], ownership: SourceOwnership) -> list[Row]:
     """Return the rows that a source writes: its own, and those that no source claims."""
+    if ownership.owns_all:
+        return rows
     # Most pages are of a few conversations, and a source's own.
     foreign = {names for names in set(map(_ENDS, rows)) if ownership.of(names) is Ownership.FOREIGN}
     return [row for row in rows if _ENDS(row) not in foreign] if foreign else rows

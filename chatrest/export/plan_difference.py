@@ -34,7 +34,7 @@ def difference(plan: Plan, other: Plan) -> tuple[str, str]:
 
 
 def growth_fault(stored: Plan, plan: Plan) -> tuple[str, str]:
-    """Return the settings for which an export by `stored` cannot be continued by `plan`, in the words of both.
+    """Return the settings for which an export by `stored` cannot be continued by `plan`, in both's words.
 
     Two empty texts where it can. Sources may differ, and the window may become wider; format, compression,
     partition and filters stay as they are.

@@ -13,6 +13,7 @@ from ..core.rows import Row
 from ..errors import RequestInvalidError
 from .formats.compression import compression
 from .id_set import IdSet
+from .message_ids import PageIds
 from .ownership import Source
 from .plan import Plan
 from .workspace import LAST, StoredRow, Workspace
@@ -36,10 +37,11 @@ class Sink(Protocol):
     def written_ids(self) -> IdSet:
         """Return the ids that are on disk, those that are no numbers excepted."""
 
-    def add(self, number: int, source: Source, rows: list[Row]) -> int:
+    def add(self, number: int, source: Source, rows: list[Row], ids: PageIds | None = None) -> int:
         """Take rows that the source of this number writes; return how many of them are new.
 
-        Called inside of a transaction.
+        `ids` are those of the rows, where they are known: they are not computed twice then. Called inside of
+        a transaction.
         """
 
     def flush(self) -> None:

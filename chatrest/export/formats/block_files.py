@@ -6,10 +6,11 @@ is opened again. Each block has the SHA-256 of its bytes as they are on the disk
 
 import hashlib
 from collections.abc import Iterable, Iterator
+from operator import attrgetter
 from pathlib import Path
 from typing import Final, final
 
-from ...core.rows import UNKNOWN, Row, row_of
+from ...core.rows import Row, row_of
 from ...errors import ChatRestError
 from ..journal import Block, DataFile, FileState, Role
 from ..message_ids import PageIds, ids_of, times
@@ -19,13 +20,14 @@ from .data_files import commit_in_place, free_name, location
 
 LARGEST: Final = 1 << 30
 """Bytes from which on a file is whole, and the next one is begun."""
+_RAW: Final = attrgetter("raw")
 _MAX_KNOWN: Final = 4096
 """Files of which the size is kept in memory."""
 
 
 def lines_of(rows: Iterable[Row]) -> bytes:
     """Return the rows' records, a line each."""
-    return b"\n".join([*(row.raw for row in rows), b""])
+    return b"\n".join([*map(_RAW, rows), b""])
 
 
 def rows_of(lines: bytes) -> list[Row]:
@@ -35,7 +37,7 @@ def rows_of(lines: bytes) -> list[Row]:
 
 def block_of(file: int, start: int, packed: bytes, source: int, rows: list[Row], ids: PageIds) -> Block:
     """Return the journal's record of rows, whose ids are `ids` and whose bytes are `packed`."""
-    since, until = times(rows)
+    since, until, is_dated = times(rows)
     return Block(
         file=file,
         start=start,
@@ -48,7 +50,7 @@ def block_of(file: int, start: int, packed: bytes, source: int, rows: list[Row],
         until=until,
         digest=hashlib.sha256(packed).digest(),
         ids=ids.numbers,
-        other=2 if ids.others else int(UNKNOWN in [row.sent_at for row in rows]),
+        other=2 if ids.others else int(not is_dated),
     )
 
 
@@ -80,17 +82,20 @@ class BlockFiles:
         """By partition key, the bytes that are to be written behind the committed end of its file."""
         self._ends: dict[str, int] = {}
 
-    def add(self, partition_key: str, stem: str, source: int, rows: list[Row]) -> None:
+    def add(
+        self, partition_key: str, stem: str, source: int, rows: list[Row], ids: PageIds | None = None
+    ) -> None:
         """Take rows of a source for the file of a partition; `stem` is its name, where it has yet to be made.
 
-        They are safe after `flush`, a sync, and the journal's commit.
+        `ids` are those of the rows, where they are known. The rows are safe after `flush`, a sync, and the
+        journal's commit.
         """
         if not rows:
             return
         file = self._file(partition_key, stem)
         start = self._ends.get(partition_key, file.size)
         packed = self.compression.pack(lines_of(rows))
-        ids = ids_of(rows)
+        ids = ids or ids_of(rows)
         self._workspace.journal.add_blocks([block_of(file.number, start, packed, source, rows, ids)])
         self._note_others(file.number, source, ids)
         self._waiting.setdefault(partition_key, []).append(packed)

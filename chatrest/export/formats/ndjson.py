@@ -11,7 +11,7 @@ from ...core.rows import Row
 from ..file_names import STEM, partition_folder, partition_rows
 from ..id_set import IdSet
 from ..journal import Block, DataFile
-from ..message_ids import ids_of
+from ..message_ids import PageIds, ids_of
 from ..ownership import Source
 from ..plan import Plan
 from ..workspace import LAST, StoredRow, Workspace
@@ -48,10 +48,16 @@ class NdjsonSink:
         """Return the ids of all blocks."""
         return self._workspace.journal.ids_in_blocks()
 
-    def add(self, number: int, source: Source, rows: list[Row]) -> int:
+    def add(self, number: int, source: Source, rows: list[Row], ids: PageIds | None = None) -> int:
         """Take rows; return how many: all of them are new."""
         for key, part in partition_rows(self._partition, source, rows).items():
-            self._files.add(key, f"{partition_folder(self._partition, key)}/{STEM}", number, part)
+            self._files.add(
+                key,
+                f"{partition_folder(self._partition, key)}/{STEM}",
+                number,
+                part,
+                ids if part is rows else None,
+            )
         return len(rows)
 
     def flush(self) -> None:

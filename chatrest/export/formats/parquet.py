@@ -14,6 +14,7 @@ from ...errors import RequestInvalidError
 from ..file_names import SPOOL, STEM, partition_folder, partition_rows
 from ..id_set import IdSet
 from ..journal import DataFile
+from ..message_ids import PageIds
 from ..ownership import Source
 from ..plan import Plan
 from ..workspace import LAST, StoredRow, Workspace
@@ -64,10 +65,10 @@ class ParquetSink:
         """Return the ids of all blocks."""
         return self._workspace.journal.ids_in_blocks()
 
-    def add(self, number: int, source: Source, rows: list[Row]) -> int:
+    def add(self, number: int, source: Source, rows: list[Row], ids: PageIds | None = None) -> int:
         """Take rows; return how many: all of them are new."""
         for key, part in partition_rows(self._partition, source, rows).items():
-            self._lines.add(key, self._spool_stem(key), number, part)
+            self._lines.add(key, self._spool_stem(key), number, part, ids if part is rows else None)
         return len(rows)
 
     def flush(self) -> None:

@@ -213,5 +213,5 @@ def _joined(file: DataFile, blocks: list[list[Block]]) -> Iterator[Block]:
 
 def _widened(block: Block, rows: list[Row]) -> Block:
     """Return the block with the times of rows that are in it now."""
-    known = [time for time in (block.since, block.until, *times(rows)) if time != UNKNOWN]
+    known = [time for time in (block.since, block.until, *times(rows)[:2]) if time != UNKNOWN]
     return block._replace(since=min(known, default=UNKNOWN), until=max(known, default=UNKNOWN))

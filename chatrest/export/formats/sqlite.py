@@ -21,7 +21,7 @@ from ..disk import sync_folder
 from ..file_names import DATABASE, path_inside
 from ..id_set import IdSet
 from ..journal import Block, DataFile
-from ..message_ids import ids_of
+from ..message_ids import PageIds, ids_of
 from ..ownership import Source
 from ..plan import Plan
 from ..workspace import LAST, StoredRow, Workspace
@@ -102,7 +102,7 @@ class DatabaseSink:
 
     # ── writing ──
 
-    def add(self, number: int, source: Source, rows: list[Row]) -> int:
+    def add(self, number: int, source: Source, rows: list[Row], ids: PageIds | None = None) -> int:
         """Take rows; return how many were not there. One that is there byte for byte changes nothing."""
         with os_errors(self._path):
             self._begin()
@@ -110,7 +110,7 @@ class DatabaseSink:
             self._db.executemany(UPSERT, map(entry, rows, repeat(number)))
             added = self._newest() - before
             self._db.execute(COUNT, (number, source.key, added))
-        self._workspace.journal.write_others(self._file().number, number, ids_of(rows).others)
+        self._workspace.journal.write_others(self._file().number, number, (ids or ids_of(rows)).others)
         return added
 
     def _begin(self) -> None:
