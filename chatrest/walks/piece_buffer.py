@@ -62,6 +62,8 @@ class PieceOutput(Generic[T]):
         expected, first_rank = self.expected, self.first_rank
         if expected is None or first_rank is None or expected == first_rank or not self.piece.is_guess:
             return
+        if self.piece.after == expected < self.piece.entry:
+            return  # it was entered behind the item at the cut, as there are none up to there
         left_out = expected == LAST or expected < first_rank
         raise NotSplittableError(
             "entered at an id that the service has not named, it leaves items out",
