@@ -29,6 +29,11 @@ _END: Final = 2
 """Requests after the last page of a list, for its newest message, before its end is believed."""
 
 
+_NEWS: Final = 4
+"""Requests for the two sources that are asked although the app's own list tells what is new: a page, and
+mostly the proof of its end."""
+
+
 class Range(NamedTuple):
     """A figure between two bounds."""
 
@@ -58,9 +63,12 @@ class Computation:
         seen: IdSet,
         until: int,
         of_app: Sample | None,
+        *,
+        has_news: bool = False,
     ) -> None:
         self.tasks, self.samples, self.sources = tasks, samples, len(sources)
         self._seen, self._until, self._of_app = seen, until, of_app
+        self._has_news = has_news
         self._rules = OwnershipRules(sources)
 
     @cached_property
@@ -103,6 +111,9 @@ class Computation:
         besides, messages = self._besides(plan), self.messages
         least = sum(map(_pages, self.samples)) + sum(map(self._least_end, self.samples)) + besides
         likely = self._pages + sum(map(_most_end, self.samples)) + _END * len(self._unsampled) + besides
+        if self._has_news:  # where the app's own list proves right, the others are not asked
+            least = min(least, besides + 1 + _NEWS // 2)
+            likely = besides + ceil(self.written.likely / LARGEST_PAGE) + _NEWS
         if messages.most is None:
             return Range.of(least, likely, None)
         more_pages = ceil((messages.most - messages.least) / self._page_rows) + len(self._unsampled)

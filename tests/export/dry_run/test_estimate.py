@@ -186,6 +186,18 @@ async def test_what_is_covered_is_not_counted(session: AsyncSession, tmp_path: P
     assert (again.whole, again.messages, again.written) == (0, 6, 3)
 
 
+async def test_a_nightly_run_over_many_sources_costs_what_is_new(tmp_path: Path) -> None:
+    async with Emulator(users=40, messages=200, seed=7) as service, AsyncSession(service.app) as session:
+        await export(session, tmp_path, Plan())
+        for _ in range(3):
+            await session.messages.send(NewMessage.text("user-02", "more"), on_behalf_of="user-01")
+        found = await estimate(session, None, tmp_path)
+        report = await export(session, tmp_path)
+    assert (found.written, report.written) == (3, 3)
+    assert found.requests_least <= report.requests <= found.requests + 3
+    assert report.requests <= (found.requests_most or 0)
+
+
 async def test_a_recheck_is_counted(session: AsyncSession, tmp_path: Path) -> None:
     await export(session, tmp_path, Plan(users=["user-01"]))
     all_of_it = await estimate(session, None, tmp_path, recheck=10**9)
