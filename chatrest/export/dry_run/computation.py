@@ -112,8 +112,9 @@ class Computation:
         least = sum(map(_pages, self.samples)) + sum(map(self._least_end, self.samples)) + besides
         likely = self._pages + sum(map(_most_end, self.samples)) + _END * len(self._unsampled) + besides
         if self._has_news:  # where the app's own list proves right, the others are not asked
-            least = min(least, besides + 1 + _NEWS // 2)
-            likely = besides + ceil(self.written.likely / LARGEST_PAGE) + _NEWS
+            once = 1 + self._listing(plan)
+            least = min(least, once + 1 + _NEWS // 2)
+            likely = once + ceil(self.written.likely / LARGEST_PAGE) + _NEWS
         if messages.most is None:
             return Range.of(least, likely, None)
         more_pages = ceil((messages.most - messages.least) / self._page_rows) + len(self._unsampled)
@@ -230,8 +231,10 @@ class Computation:
 
     def _besides(self, plan: Plan) -> int:
         """Requests for the newest message, and for the users, who are listed after the messages once more."""
-        listing = ceil(self.sources / LARGEST_PAGE) + 1 if plan.all_users else 0
-        return 1 + listing * (2 if self.tasks else 1)
+        return 1 + self._listing(plan) * (2 if self.tasks else 1)
+
+    def _listing(self, plan: Plan) -> int:
+        return ceil(self.sources / LARGEST_PAGE) + 1 if plan.all_users else 0
 
 
 def _most_end(sample: Sample) -> int:
