@@ -41,6 +41,8 @@ other: of another time, or of another export."""
 
 DATA_FILE: Final = re.compile(r"\.(?:ndjson|jsonl|parquet|sqlite|spool)(?:\.gz|\.zst)?\Z")
 """The names of files that may be an export's."""
+_LONGEST_NAME: Final = 255
+"""Characters of a name that file systems take."""
 _OWN_FILES: Final = (JOURNAL, manifests.NAME, "runs.jsonl")
 _BACKUP: Final = f"restore {JOURNAL} and {manifests.NAME} from one backup, or export into another folder"
 _MOVE: Final = "move the file out of the folder, keep it, and what was in it is read again"
@@ -115,7 +117,8 @@ def relation_of(journal: JournalReader, manifest: Manifest) -> Relation:
     """Return how a journal relates to a manifest, by their generations."""
     if journal[GENERATION] == manifest.generation:
         return "same"
-    return "begun" if journal[PREVIOUS_GENERATION] == manifest.generation else "other"
+    has_begun = manifest.generation != "" and journal[PREVIOUS_GENERATION] == manifest.generation
+    return "begun" if has_begun else "other"
 
 
 # ── paths ──
@@ -128,6 +131,10 @@ def file_path(folder: Path, name: str) -> Path:
     """
     if name.partition("/")[0].casefold().startswith(_OWN_FILES):
         raise RequestInvalidError(f"{folder}: {name!r} is no data file, and is named as one; {_FOREIGN}")
+    if max(map(len, name.split("/"))) > _LONGEST_NAME:
+        raise RequestInvalidError(
+            f"{folder}: a name of {len(name):,} characters is no data file's; {_FOREIGN}"
+        )
     return path_inside(folder, name)
 
 

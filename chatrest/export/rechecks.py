@@ -43,6 +43,16 @@ class Rechecks:
                 if intervals := self._journal.intervals(known.number):
                     self._journal.recheck(known.number, since, intervals[-1].last)
 
+    def unread(self) -> list[SourceState]:
+        """Return the sources whose recheck is not done, without users that were deleted."""
+        rechecks, errors = self._journal.rechecks(), self._pool.failed
+        return [
+            known
+            for known in self._sources.known
+            if known.number in rechecks and not rechecks[known.number].is_done
+            if not self._sources.is_deleted(known, errors.get(known.number))
+        ]
+
     async def read(self, now: int) -> int:
         """Read again what is noted; return how many messages are not shown any more."""
         rechecks = self._journal.rechecks()
@@ -104,7 +114,7 @@ class Rechecks:
             ids = unshown & self._journal.seen(known.number)
             unshown.discard(ids)
             self._archive.note_deleted(known.number, ids, now)
-        if all(recheck.is_done for recheck in self._journal.rechecks().values()):
+        if not self.unread():
             with self._journal.transaction():
                 self._journal.end_rechecks()
         return count

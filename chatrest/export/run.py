@@ -56,6 +56,7 @@ class Run:
         self._now = now
         self._sources = SourceList(self._session, archive, progress)
         self._pool = WorkerPool(self._session, archive, self._sources.rules, progress, workers)
+        self._rechecks = Rechecks(archive, self._pool, self._sources)
         self._until = LAST
 
     async def result(self) -> Report:
@@ -64,16 +65,15 @@ class Run:
         last = await newest(self._session)
         self._until = (number(last.id) if last else None) or LAST
         await self._sources.learn(set())
-        rechecks = Rechecks(self._archive, self._pool, self._sources)
         if self._recheck is not None:
-            rechecks.begin(last, self._recheck, self._now())
+            self._rechecks.begin(last, self._recheck, self._now())
         self._progress.phase = "asking what is new"
         if await News(self._session, self._archive, self._sources, self._pool, self._until).read():
             self._sources.refresh()
         self._progress.phase = "walking"
         await self._walk()
         self._progress.phase = "reading again"  # after what is new: a message must not come by two ways
-        self._progress.deleted = await rechecks.read(int(self._now()))
+        self._progress.deleted = await self._rechecks.read(int(self._now()))
         self._progress.phase = "checking that nothing is missing"
         is_whole = await MissingMessages(self._archive, self._pool, self._sources).read(int(self._now()))
         self._progress.phase = "finishing"
@@ -126,11 +126,8 @@ class Run:
             missing=len(journal.deleted(missing=True)),
             messages=sum(self._archive.sink.counts().values()),
         )
-        rechecks = journal.rechecks()
-        is_read = not any(
-            self._gaps(known) or (known.number in rechecks and known.number not in pool.failed)
-            for known in self._sources.known
-        )
+        unread = [*filter(self._gaps, self._sources.known), *self._rechecks.unread()]
+        is_read = all(known.number in pool.failed for known in unread)
         with journal.transaction():
             for known in journal.sources():
                 if known in self._sources.known or known.number in pool.failed:

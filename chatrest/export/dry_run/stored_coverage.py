@@ -10,7 +10,7 @@ from ..archive import agreed
 from ..id_set import IdSet
 from ..journal import NAME as JOURNAL, JournalReader
 from ..news import LEAST_SOURCES
-from ..opening import claim_folder
+from ..opening import check_folder, claim_folder
 from ..ownership import Source
 from ..plan import Plan
 
@@ -48,6 +48,8 @@ def read_coverage(folder: Path, plan: Plan | None, app_id: str, until: int) -> S
     if not path.exists() or not path.stat().st_size:
         return StoredCoverage()
     with JournalReader.open(path) as journal:
+        journal.check_integrity()
+        check_folder(folder, journal)
         kept = {name: journal[name] for name in ("app", "plan")}
         stored, continued = agreed(folder, kept, plan, app_id)
         is_wider = continued.window != stored.window  # then all lists are read again

@@ -23,6 +23,8 @@ from chatrest.export import Plan, export, journal
 from chatrest.export.dry_run.estimate import Estimate, estimate
 from chatrest.export.dry_run.survey import SAMPLES, evenly
 from chatrest.export.journal import Journal
+from chatrest.export.manifest import find
+from chatrest.export.opening import begin_generation
 from tests.exporting import small_pages as small_pages
 from tests.small_service import SmallService
 
@@ -211,8 +213,7 @@ async def test_a_journal_that_a_crash_has_left_is_read_and_not_touched(
     whole, torn = tmp_path / "whole", tmp_path / "torn"
     await export(session, whole, Plan(users=["user-01"]))
     kept = Journal(whole / journal.NAME)
-    with kept.transaction():
-        kept["mark"] = "in the log alone"
+    begin_generation(kept, find(whole))  # as a run does first: it is in the log alone
     shutil.copytree(whole, torn, ignore=shutil.ignore_patterns("*-shm"))
     kept.close()
     assert (torn / f"{journal.NAME}-wal").stat().st_size

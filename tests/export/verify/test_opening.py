@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from chatrest.errors import ChatRestError, RequestInvalidError
-from chatrest.export import Plan, export, verify
+from chatrest.export import Plan, estimate, export, verify
 from chatrest.export.archive import Archive
 from chatrest.export.journal import NAME as JOURNAL
 from chatrest.export.manifest import NAME as MANIFEST
@@ -79,6 +79,8 @@ async def test_an_older_journal_beside_newer_files_is_refused(name: str, tmp_pat
         newer = (out / JOURNAL).read_bytes()
         shutil.copyfile(first / JOURNAL, out / JOURNAL)
         assert "journal.sqlite is older than manifest.json" in refusal(out)
+        with pytest.raises(RequestInvalidError, match="journal.sqlite is older than manifest.json"):
+            await estimate(service.session, None, out)
         [problem] = verify(out).problems
         assert (problem.kind, problem.place) == ("journal", JOURNAL)
         assert "restore" in problem.remedy
@@ -215,7 +217,17 @@ def _verify_refusal(out: Path) -> str:
 
 # ── paths ──
 
-OUTSIDE = ["../victim", "/tmp/victim", "messages/../../victim", "", ".", "messages/", "a\x00b", "c:\\victim"]
+OUTSIDE = [
+    "../victim",
+    "/tmp/victim",
+    "messages/../../victim",
+    "",
+    ".",
+    "messages/",
+    "a\x00b",
+    "c:\\victim",
+    "a" * 300,
+]
 OWN = ["manifest.json", "journal.sqlite", "JOURNAL.sqlite-wal", "runs.jsonl"]
 
 
