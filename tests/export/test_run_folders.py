@@ -167,5 +167,6 @@ async def test_a_session_that_is_not_open(tmp_path: Path) -> None:
     async with served(10) as service:
         with pytest.raises(ChatRestError):
             await export(AsyncSession(service.emulator.app), tmp_path / "out")
-        assert [path.name for path in (tmp_path / "out").iterdir()] == ["journal.sqlite"]  # the plan
+        names = sorted(path.name for path in (tmp_path / "out").iterdir())
+        assert names == ["journal.sqlite", "runs.jsonl"], "the plan, and the failed run"
         assert (await export(service.session, tmp_path / "out")).complete
