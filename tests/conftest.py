@@ -10,9 +10,11 @@ from aiohttp import ClientResponse
 from aioresponses import aioresponses, core as aioresponses_core
 from hypothesis import settings
 
-# Half of the usual number of examples, so that the suite stays below three minutes; a test that needs more
-# says so. No deadline, as machines are shared.
-settings.register_profile("suite", max_examples=50, deadline=None)
+# The suite runs the same examples every time, so that it fails for a change and not by chance, and half of
+# the usual number, so that it stays below three minutes; a test that needs more says so. No deadline, as
+# machines are shared. `pytest --hypothesis-profile=explore` looks for new examples.
+settings.register_profile("suite", max_examples=50, deadline=None, derandomize=True, database=None)
+settings.register_profile("explore", max_examples=400, deadline=None, print_blob=True)
 settings.load_profile("suite")
 
 

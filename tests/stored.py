@@ -33,7 +33,7 @@ def record(number: int, *, sent_at: int | None = None, text: str = "", **members
         "id": str(number), "conversationId": "ann_user_bob", "sender": "ann", "receiver": "bob",
         "receiverType": "user", "category": "message", "type": "text",
         "data": {"text": text or f"message {number}"},
-        "sentAt": START + number * 3600 if sent_at is None else sent_at,
+        "sentAt": START + number * 3600 if sent_at is None else sent_at, "updatedAt": START,
     }  # fmt: skip
     return json.dumps(made | members).encode()
 

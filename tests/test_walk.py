@@ -38,11 +38,11 @@ from tests.walking import (
 @given(services(), sizes, ways)
 def test_every_message_comes_once_and_in_one_order(service: Service, size: int, affix: str | None) -> None:
     way = prepared(service, affix)
-    found = all_of(service.walk(size, affix=affix))
+    ids = all_of(service.walk(size, affix=affix))
     wanted = service.expected(way)
-    assert sorted(found) == sorted(wanted)
+    assert sorted(ids) == sorted(wanted)
     if not service.loose:
-        assert found == wanted
+        assert ids == wanted
 
 
 @few
@@ -58,13 +58,13 @@ def test_a_page_that_holds_its_border_alone_is_no_silent_end(service: Service, a
     """With pages of one record, an inclusive service never gets further: a walk must say so."""
     assume(min(service.ids, default=1) > 0)  # an empty page that stays is an end
     wanted = service.expected(prepared(service, affix))
-    found: list[str] = []
+    ids: list[str] = []
     try:
-        run(items_of(service.walk(1, affix=affix), into=found))
+        run(items_of(service.walk(1, affix=affix), into=ids))
     except CursorError as error:
         assert "does not move" in str(error)  # noqa: PT017
     else:
-        assert found == wanted
+        assert ids == wanted
 
 
 @few
@@ -81,17 +81,17 @@ def test_pages_hold_what_items_give_and_each_page_can_be_gone_on_from(
 ) -> None:
     prepared(service, affix)
     whole = all_of(service.walk(size, affix=affix))
-    found: list[str] = []
+    ids: list[str] = []
 
     async def read() -> None:
         async for page in service.walk(size, affix=affix).pages():
             assert page.items
-            found.extend(item.id for item in page.items)
+            ids.extend(item.id for item in page.items)
             rest = await service.walk(size, token=str(page.cursor)).collect()
-            assert found + [item.id for item in rest] == whole
+            assert ids + [item.id for item in rest] == whole
 
     run(read())
-    assert found == whole
+    assert ids == whole
 
 
 # ── taken up again ──
@@ -105,10 +105,10 @@ def test_a_token_after_any_item_leads_to_exactly_the_rest(
     service: Service, size: int, affix: str | None
 ) -> None:
     prepared(service, affix)
-    told = run(tokens_of(service.walk(size, affix=affix)))
-    whole = [each for each, _ in told]
+    pairs = run(tokens_of(service.walk(size, affix=affix)))
+    whole = [each for each, _ in pairs]
     assert all_of(service.walk(size, token=str(service.walk(size, affix=affix).cursor), affix=affix)) == whole
-    for count, (_, token) in enumerate(told, 1):
+    for count, (_, token) in enumerate(pairs, 1):
         assert all_of(service.walk(size, token=token)) == whole[count:], f"after {count} of {whole}"
 
 
@@ -120,11 +120,11 @@ def test_a_walk_resumed_at_every_item_in_turn_gives_the_same_whole(
     """As many processes as items: each delivers one and dies."""
     prepared(service, affix)
     whole = all_of(service.walk(size, affix=affix))
-    walk, found = service.walk(size, affix=affix), []
+    walk, ids = service.walk(size, affix=affix), []
     for _ in range(len(whole) + 1):
-        found += run(first(walk, 1))
+        ids += run(first(walk, 1))
         walk = service.walk(size, token=str(walk.cursor))
-    assert found == whole
+    assert ids == whole
 
 
 @few
@@ -133,9 +133,9 @@ def test_a_token_goes_on_with_another_page_size(
     service: Service, size: int, other: int, affix: str | None
 ) -> None:
     prepared(service, affix)
-    told = run(tokens_of(service.walk(size, affix=affix)))
-    whole = [each for each, _ in told]
-    for count, (_, token) in enumerate(told, 1):
+    pairs = run(tokens_of(service.walk(size, affix=affix)))
+    whole = [each for each, _ in pairs]
+    for count, (_, token) in enumerate(pairs, 1):
         assert all_of(service.walk(other, token=token)) == whole[count:]
 
 
@@ -145,9 +145,9 @@ def test_another_page_size_in_the_midst_of_a_page_repeats_nothing(
     habits: dict[str, Any], size: int, other: int
 ) -> None:
     service = Service(tuple(range(1, 10)), **habits)
-    told = run(tokens_of(service.walk(size)))
-    whole = [each for each, _ in told]
-    for count, (_, token) in enumerate(told, 1):
+    pairs = run(tokens_of(service.walk(size)))
+    whole = [each for each, _ in pairs]
+    for count, (_, token) in enumerate(pairs, 1):
         try:
             rest = all_of(service.walk(other, token=token))
         except CursorError:
@@ -168,11 +168,11 @@ def test_errors_cancels_and_breaks_lose_nothing_and_repeat_nothing(
     kind: Callable[[], BaseException] = asyncio.CancelledError if cancel else lambda: ServerError("503")
     broken = replace(service, faults={each: kind() for each in faults}, asked=[])
     walk = broken.walk(size, affix=affix)
-    found: list[str] = []
+    ids: list[str] = []
 
     async def go_on(count: int) -> None:
         async for item in walk:
-            found.append(item.id)
+            ids.append(item.id)
             count -= 1
             if count == 0:
                 return
@@ -181,7 +181,7 @@ def test_errors_cancels_and_breaks_lose_nothing_and_repeat_nothing(
     for count in plan:
         with suppress(ServerError, asyncio.CancelledError):
             run(go_on(count))
-    assert found == whole
+    assert ids == whole
 
 
 @few
@@ -216,17 +216,17 @@ async def test_a_cancelled_task_leaves_the_walk_ready_for_another() -> None:
         return await service.fetch(place)
 
     walk = walk_over(fetch, Cursor("q"))
-    found: list[str] = []
-    task = asyncio.create_task(items_of(walk, into=found))
+    ids: list[str] = []
+    task = asyncio.create_task(items_of(walk, into=ids))
     await waits.wait()
-    assert found == ["1", "2", "3"]
+    assert ids == ["1", "2", "3"]
     with pytest.raises(RuntimeError, match="one reader at a time"):
         await walk.collect()
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
     hang = False
-    assert found + [item.id for item in await walk.collect()] == service.expected("append")
+    assert ids + [item.id for item in await walk.collect()] == service.expected("append")
 
 
 def test_a_generator_that_is_left_and_closed_gives_its_place_back() -> None:

@@ -203,10 +203,10 @@ def test_a_list_that_is_empty_where_its_direction_is_asked_for_is_an_error() -> 
 def test_a_record_that_was_skipped_over_is_an_error_and_not_a_loss() -> None:
     script = Script(((1, 5), mark(5)), ((3, 6), mark(6)), ((), mark(6)))
     walk = script.walk(2)
-    found: list[str] = []
+    ids: list[str] = []
     with pytest.raises(CursorError, match=r"served id 3 after id 5"):
-        run(items_of(walk, into=found))
-    assert found == ["1", "5"]
+        run(items_of(walk, into=ids))
+    assert ids == ["1", "5"]
 
 
 def test_records_without_an_id_number_come_once_among_the_others() -> None:
@@ -222,10 +222,10 @@ def test_a_token_after_a_record_without_an_id_number_does_not_repeat_the_border(
         ids, meta = pages[dict(place).get("id", "")]
         return Listing([Item(str(each)) for each in ids], meta, b"{}")
 
-    told = run(tokens_of(walk_over(fetch, Cursor("q", (), "append"))))
-    whole = [each for each, _ in told]
+    pairs = run(tokens_of(walk_over(fetch, Cursor("q", (), "append"))))
+    whole = [each for each, _ in pairs]
     assert whole == ["1", "2", "broken", "4"]
-    for count, (_, token) in enumerate(told, 1):
+    for count, (_, token) in enumerate(pairs, 1):
         assert all_of(walk_over(fetch, Cursor.parse(token))) == whole[count:]
 
 
@@ -280,12 +280,12 @@ kinds = pytest.mark.parametrize("kind", ["number", "text", "time"])
 @pytest.mark.parametrize("before", [0, 1, 4])
 def test_cursors_that_go_round_are_an_error_after_their_items(length: int, kind: str, before: int) -> None:
     circle = Circle(length, before, kind=kind)
-    found: list[str] = []
+    ids: list[str] = []
     with pytest.raises(
         CursorError, match=r"messages\.list_user: the cursor (does not move|goes back|comes back)"
     ):
-        run(items_of(circle.walk(), into=found))
-    assert found == [circle.named(each + 1) for each in range(length + before + 1)]
+        run(items_of(circle.walk(), into=ids))
+    assert ids == [circle.named(each + 1) for each in range(length + before + 1)]
 
 
 @pytest.mark.parametrize("length", [2, 3, 7])
@@ -300,17 +300,17 @@ def test_cursors_that_go_round_over_empty_pages_are_an_error(length: int, kind: 
 @pytest.mark.parametrize("empty", [False, True])
 def test_a_resumed_walk_finds_the_circle_too(length: int, kind: str, empty: bool) -> None:
     circle = Circle(length, before=3, kind=kind, empty=empty)
-    told: list[str] = []
+    tokens: list[str] = []
 
     async def read() -> None:
         walk = circle.walk()
         async for _ in walk:
-            told.append(str(walk.cursor))
+            tokens.append(str(walk.cursor))
 
     if length > 1 or not empty:  # an empty page that stays is an end
         with pytest.raises(CursorError):
             run(read())
-        for token in told:
+        for token in tokens:
             circle.requests = 0
             with pytest.raises(CursorError):
                 run(circle.walk(token).collect())
@@ -322,15 +322,15 @@ def test_after_a_cursor_error_the_walk_asks_again_and_goes_on_if_the_service_has
     length: int, kind: str
 ) -> None:
     circle = Circle(length, before=2, kind=kind)
-    walk, found = circle.walk(), []
+    walk, ids = circle.walk(), []
     for _ in range(2):
         asked = circle.requests
         with pytest.raises(CursorError):
-            run(items_of(walk, into=found))
+            run(items_of(walk, into=ids))
         assert circle.requests > asked
     circle.broken = False
-    run(items_of(walk, into=found))
-    assert found == [circle.named(each + 1) for each in range(length + 4)]
+    run(items_of(walk, into=ids))
+    assert ids == [circle.named(each + 1) for each in range(length + 4)]
 
 
 def test_collect_asks_again_after_a_cursor_error_too() -> None:
@@ -342,18 +342,18 @@ def test_collect_asks_again_after_a_cursor_error_too() -> None:
         run(walk.collect())
     script.pages = [mended] * len(script.requests) + [mended, ((), mark(4))]
     try:
-        found = all_of(walk)
+        ids = all_of(walk)
     except CursorError:
-        found = all_of(walk)
-    assert found == ["4"]
+        ids = all_of(walk)
+    assert ids == ["4"]
 
 
 def test_a_service_that_knows_one_page_number_alone_is_an_error() -> None:
     script = Script((("a", "b"), Meta(pagination=Pagination(0, 2, 2, 1, 9))))
-    found: list[str] = []
+    ids: list[str] = []
     with pytest.raises(CursorError, match="nothing but what the page before it held"):
-        run(items_of(script.walk(2, None, paging=BY_PAGE), into=found))
-    assert found == ["a", "b"]
+        run(items_of(script.walk(2, None, paging=BY_PAGE), into=ids))
+    assert ids == ["a", "b"]
 
 
 @given(st.integers(0, 30), st.sampled_from([1, -1]))

@@ -83,9 +83,9 @@ class Service:
         visible = self.ordered([each for each in self.ids if each > 0])
         number, size = int(asked.get("page", 1)), int(asked.get(self.name, self.default))
         totals = -(-len(visible) // size) if self.pagination else None
-        found = visible[(number - 1) * size : number * size]
-        meta = Meta(pagination=Pagination(0, len(found), size, number, totals))
-        return Listing([Item(self.shown(each)) for each in found], meta, b"{}")
+        ids = visible[(number - 1) * size : number * size]
+        meta = Meta(pagination=Pagination(0, len(ids), size, number, totals))
+        return Listing([Item(self.shown(each)) for each in ids], meta, b"{}")
 
     def marked(self, asked: dict[str, str]) -> Listing[Item]:
         way, size = asked.get("affix", self.way), int(asked.get(self.name, self.default))
@@ -93,8 +93,8 @@ class Service:
         at = self.number(asked["id"]) if "id" in asked else None
         rest = [each for each in onward if at is None or self.is_on(abs(each), at, way)]
         scanned, more = rest[:size], len(rest) > size
-        found = self.ordered([each for each in scanned if each > 0])
-        items = [Item(self.shown(each)) for each in found]
+        ids = self.ordered([each for each in scanned if each > 0])
+        items = [Item(self.shown(each)) for each in ids]
         return Listing(items, self.meta(asked, way, size, scanned, more=more), b"{}")
 
     def is_on(self, number: int, at: int, way: str) -> bool:
@@ -121,10 +121,10 @@ class Service:
     def number(self, shown: str) -> int:
         return int(shown.removeprefix("m-"))
 
-    def ordered(self, found: list[int]) -> list[int]:
+    def ordered(self, ids: list[int]) -> list[int]:
         if self.inside == "shuffled":
-            return random.Random(str(found)).sample(found, len(found))
-        return sorted(found, reverse=self.inside == "descending")
+            return random.Random(str(ids)).sample(ids, len(ids))
+        return sorted(ids, reverse=self.inside == "descending")
 
     def walk(
         self, size: int = 3, *, affix: str | None = None, token: str | None = None, **rules: Any
@@ -168,13 +168,13 @@ def run(what: Coroutine[Any, Any, T]) -> T:
 
 async def first(walk: Walk, count: int) -> list[str]:
     """The next `count` ids, then a `break`."""
-    found: list[str] = []
+    ids: list[str] = []
     if count:
         async for item in walk:
-            found.append(item.id)
-            if len(found) == count:
+            ids.append(item.id)
+            if len(ids) == count:
                 break
-    return found
+    return ids
 
 
 def all_of(walk: Walk) -> list[str]:

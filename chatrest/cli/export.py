@@ -99,8 +99,12 @@ _FAILURES_SHOWN: Final = 20
     "--workers", type=click.IntRange(1, _MOST_WORKERS), metavar="N", default=WORKERS, show_default=True,
     help="Number of sources that are read at the same time.",
 )  # fmt: skip
-@click.option("--dry-run", is_flag=True, help="Write nothing; estimate the number of messages and the time.")
-@click.option("--json", "as_json", is_flag=True, help="Print the summary as one JSON object.")
+@click.option(
+    "--dry-run",
+    is_flag=True,
+    help="Write nothing; estimate messages, requests and time, as ranges if need be.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print the summary or the estimate as one JSON object.")
 @click.option("--quiet", is_flag=True, help="No progress on standard error.")
 @filter_options(MessageQuery, without=NOT_A_FILTER)
 def export(
@@ -134,11 +138,15 @@ def export(
 
     \b
     Below OUT:
+      messages/…, or messages.sqlite         the messages; `chatrest cat OUT` prints them
       users/, groups/, attachments/ …        the tables of --with, and the attachments
-      *.ndjson, *.parquet, messages.sqlite   the messages
-      history.jsonl                          older versions of those that changed
+      history.jsonl                          older versions of messages that changed
       manifest.json                          the list of files with checksums, and whether it is complete
+      runs.jsonl                             a line for each run: what was new, failed, requests, seconds
       journal.sqlite                         the ids that are safely on disk; needed to continue
+
+    With --json the summary is one JSON object on standard output; so is the estimate of --dry-run. The README
+    lists the members.
 
     Exit status: 0 the export is complete, 1 it is not, 2 wrong usage, 130 interrupted, 143 ended by SIGTERM.
     """
@@ -285,7 +293,11 @@ def _print_report(
         streams.warn(
             f"and {len(report.failed) - _FAILURES_SHOWN:,} more failed sources: see {out / 'manifest.json'}"
         )
-    report.check()
+    try:
+        report.check()
+    except ExportIncompleteError as error:
+        error.add_note("run the same command again")
+        raise
 
 
 def _files(out: Path) -> FileTotals:

@@ -1,7 +1,7 @@
 """`messages`, `users`, `apps`: print lists, one JSON line per record."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import AsyncGenerator, Callable
 from typing import Any, Final
 
 import click
@@ -18,7 +18,7 @@ from ..resources.apps import Apps
 from ..resources.messages import Messages
 from ..resources.users import Users
 from ..secrets import scrub_all
-from ..walk import Walk
+from ..walk import Page, Walk
 from . import streams
 from .counter import counter
 from .environment import management, session
@@ -59,7 +59,17 @@ class ListPrinter:
         With `every` it goes on after the end, and asks for new records at most `every` seconds later.
         """
         walk = walk if limit is None else walk.limit(limit)
-        pages = walk.pages() if every is None else walk.follow(every).pages()
+        await self._write(walk.pages() if every is None else walk.follow(every).pages())
+
+    async def write_split(self, walk: Walk[Any], limit: int | None, jobs: int) -> None:
+        """Write at most `limit` records of the walk, in its order, read from `jobs` positions at once."""
+        walk = walk if limit is None else walk.limit(limit)
+        async with walk.split(jobs) as items:
+            await self._write(items.pages())
+        if items.reason is not None:
+            streams.warn(f"the {self._noun} were read from one position, not {jobs}: {items.reason}")
+
+    async def _write(self, pages: AsyncGenerator[Page[Any]]) -> None:
         with counter(self._noun) as count:
             async for page in pages:
                 lines = [self._convert(bytes(row.raw)) for row in page.items]
@@ -84,6 +94,14 @@ class ListPrinter:
     show_default=True,
     help="With --follow: ask for new messages at least so often, and up to 8 times as often while some come.",
 )
+@click.option(
+    "--jobs",
+    type=click.IntRange(min=1),
+    metavar="N",
+    default=1,
+    show_default=True,
+    help="Read the list from N positions at once. The order of the lines stays the same.",
+)
 @filter_options(MessageQuery)
 def messages(
     uid: str,
@@ -92,6 +110,7 @@ def messages(
     cursor: str | None,
     follow: bool,
     every: float,
+    jobs: int,
     **given: Any,
 ) -> None:
     """Print the messages of UID, one JSON line each, exactly as the service sends them.
@@ -105,9 +124,12 @@ def messages(
     Examples:
       chatrest messages bob --on-behalf-of alice > talk.jsonl
       chatrest messages bob --on-behalf-of alice --affix append --limit 10
+      chatrest messages bob --jobs 16 > all.jsonl
       chatrest messages bob --search-key invoice --has-attachments | jq .data.text
       chatrest messages bob --follow --from-timestamp 1767225600
     """
+    if follow and jobs > 1:
+        raise click.UsageError("--jobs cannot be used with --follow: new messages come one after another")
     if follow and given["filter_affix"] is None:
         given["filter_affix"] = "append"
 
@@ -117,7 +139,7 @@ def messages(
             lists = Messages(AsRows(chat.sender))
             walk = lists.list_user(uid, on_behalf_of=on_behalf_of, query=query, cursor=cursor)
             if not follow:
-                await printer.write(walk, limit)
+                await (printer.write(walk, limit) if jobs == 1 else printer.write_split(walk, limit, jobs))
                 return
             async with until_reader_leaves():
                 await printer.write(walk, limit, every)

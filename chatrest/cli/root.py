@@ -181,8 +181,8 @@ for _command in (
     apps,
     call,
     verify,
-    compact,
     cat,
+    compact,
     completion,
 ):
     root.add_command(_command)

@@ -4,15 +4,15 @@
         async with AsyncSession(emulator.app) as session:
             ...
 
-`Emulator` listens; `Store` is its data, and can be used without it; `Received` is a noted request.
+`Emulator` listens; `Store` is its data, and can be used without it; `IncomingRequest` is a noted request.
 Bad weather, and lists that disagree with the documents, are scripted with the faults of
 `chatrest.emulator.weather`, a rate limit with `RateLimit`.
 """
 
 from .limits import RateLimit
 from .outbox import Delivery
-from .server import Emulator, Received
+from .server import Emulator, IncomingRequest
 from .store.store import Store
 from .weather import Fault, Weather, storm
 
-__all__ = ["Delivery", "Emulator", "Fault", "RateLimit", "Received", "Store", "Weather", "storm"]
+__all__ = ["Delivery", "Emulator", "Fault", "IncomingRequest", "RateLimit", "Store", "Weather", "storm"]

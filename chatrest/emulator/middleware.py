@@ -24,9 +24,9 @@ from .service.refusals import Refusal
 from .service.request import Request
 from .service.router import rate_class
 from .service.service import Service
-from .weather.connection_faults import CloseIdle, HalfOpen, Line, Reset, Unanswered
+from .weather.connection_faults import CloseIdle, HalfOpen, Line, LostReply, Reset
 from .weather.delivery import SilentResponse, deliver
-from .weather.faults import JSON, Change, Instead, Outgoing
+from .weather.faults import JSON, Change, Outgoing, StatusFault
 from .weather.script import Strike, Weather
 
 LAST_REQUESTS: Final = 10_000
@@ -37,7 +37,7 @@ _TOO_LARGE: Final = Outgoing(413, Refusal(413, "ERR_BAD_REQUEST", "The body is t
 _NOTHING: Final = Outgoing(0, b"", {})
 
 
-class Received(Struct, frozen=True):
+class IncomingRequest(Struct, frozen=True):
     """A request that has reached the emulator."""
 
     method: str
@@ -66,7 +66,7 @@ class Middleware:
         service: Service,
         weather: Weather,
         limit_counter: LimitCounter,
-        requests: deque[Received],
+        requests: deque[IncomingRequest],
         clock: Callable[[], float],
         sleep: Callable[[float], Awaitable[None]],
     ) -> None:
@@ -141,13 +141,13 @@ class Middleware:
     def _reply(self, strike: Strike, request: Request) -> Outgoing | None:
         """The reply as the weather has it; None for none, and then nothing was processed."""
         fault = strike.fault
-        if isinstance(fault, Unanswered) and fault.is_withheld:
+        if isinstance(fault, LostReply) and fault.is_withheld:
             return None
         changes = [change for change in (fault, *strike.beside) if isinstance(change, Change)]
         rewritten = request
         for change in changes:
             rewritten = change.rewritten(rewritten)
-        if isinstance(fault, Instead):
+        if isinstance(fault, StatusFault):
             if fault.processed:
                 self._process(rewritten, strike.skew)
             reply = fault.reply(self._clock() + strike.skew)
@@ -179,7 +179,9 @@ class Middleware:
         shown = {
             name: _HIDDEN if name in _SECRET_HEADERS else value for name, value in request.headers.items()
         }
-        self._requests.append(Received(request.method, request.path, request.query, shown, status, fault))
+        self._requests.append(
+            IncomingRequest(request.method, request.path, request.query, shown, status, fault)
+        )
 
 
 def _response(reply: Outgoing) -> web.Response:

@@ -19,7 +19,7 @@ from msgspec import Struct
 from ..core.hosts import App
 from ..errors import RequestInvalidError
 from .limits import LimitCounter, RateLimit
-from .middleware import LAST_REQUESTS, Middleware, Received as Received
+from .middleware import LAST_REQUESTS, IncomingRequest as IncomingRequest, Middleware
 from .outbox import LAST_DELIVERIES, Delivery, Outbox
 from .service.context import Context
 from .service.page_format import ListOrder, PageOrder
@@ -107,7 +107,7 @@ class Emulator:
         if not callable(sleep):
             raise RequestInvalidError(f"sleep = {sleep!r}: allowed is a coroutine function of seconds")
         self._running: _Running | None = None
-        self.requests: deque[Received] = deque(maxlen=LAST_REQUESTS)
+        self.requests: deque[IncomingRequest] = deque(maxlen=LAST_REQUESTS)
         """The last `LAST_REQUESTS` requests, the oldest first."""
         self.weather: Weather = Weather(weather, self._sizes.seed)
         """The script of faults: to add to and to clear while it runs."""

@@ -1,9 +1,11 @@
 """Import the users of a CSV file, which has the columns uid, name and optionally role.
 
-    python -m chatrest.examples.import_people people.csv
+    python -m chatrest.examples.import_people               # three users, into an emulator
+    python -m chatrest.examples.import_people people.csv    # into the app of the environment
 
-The lines are written to `people.ndjson` beside it, and imported from there. Interrupted at any instant, the
-same command goes on; so it does when lines were added to the end of the CSV file.
+The app is that of CHATREST_APP_ID and CHATREST_API_KEY, see the README. The lines are written to
+`people.ndjson` beside the CSV file, and imported from there. Interrupted at any instant, the same command
+goes on; so it does when lines were added to the end of the CSV file.
 """
 
 import asyncio
@@ -11,9 +13,15 @@ import csv
 import json
 import sys
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Final
 
 from chatrest import App, AsyncSession
+from chatrest.emulator import Emulator
 from chatrest.importing import ImportResult, Progress, run
+
+SAMPLE: Final = "uid,name,role\nann,Ann,\nbob,Bob,nobody\ncat,Cat,default\n"
+"""A file whose second user has a role that does not exist."""
 
 
 def write_records(source: Path) -> Path:
@@ -45,5 +53,25 @@ async def main(path: str) -> int:
     return 0 if result.ok else 1
 
 
+def try_sample() -> None:
+    """Import the sample into an emulator, and print the users that it has then."""
+    with TemporaryDirectory() as folder:
+        source = Path(folder, "people.csv")
+        source.write_text(SAMPLE, encoding="utf-8")
+        asyncio.run(import_sample(source))
+
+
+async def import_sample(source: Path) -> None:
+    """Import a CSV file into an emulator without users, and print what came of it."""
+    async with Emulator(users=0, messages=0) as emulator, AsyncSession(emulator.app) as session:
+        result = await import_people(session, source)
+        users = [user.uid async for user in session.users.list()]
+    sys.stdout.write(
+        f"imported: {', '.join(sorted(users))}\nrefused: {', '.join(map(str, result.refused))}\n"
+    )
+
+
 if __name__ == "__main__":
-    sys.exit(asyncio.run(main(sys.argv[1])))
+    if len(sys.argv) > 1:
+        sys.exit(asyncio.run(main(sys.argv[1])))
+    try_sample()

@@ -1,11 +1,13 @@
 """Send messages from an outbox, each exactly once as far as the service lets it be known.
 
+    python -m chatrest.examples.settled_sends     # to an emulator that loses every third reply
     echo '{"sender": "alice", "receiver": "bob", "text": "hello"}' |
         python -m chatrest.examples.settled_sends outbox.sqlite
 
-A message is in the outbox, with its muid, before it is sent. Where the outcome of a send is unknown (the
-connection broke, or this process was killed), `find_sent` asks the service for the muid; only a message that
-is not there is sent again. What cannot be settled stays in the outbox, for the next run.
+The app is that of CHATREST_APP_ID and CHATREST_API_KEY, see the README. A message is in the outbox, with its
+muid, before it is sent. Where the outcome of a send is unknown (the connection broke, or this process was
+killed), `find_sent` asks the service for the muid; only a message that is not there is sent again. What
+cannot be settled stays in the outbox, for the next run.
 
 One case remains: a service that stores a message only after it was asked for it. The pauses make it rare, and
 the muid, which both copies have, lets a receiver drop the second one.
@@ -18,10 +20,14 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
 from os import PathLike
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Final, NamedTuple, final
 from uuid import uuid4
 
 from chatrest import App, AsyncSession, ChatRestError, NewMessage, OutcomeUnknownError
+from chatrest.emulator import Emulator
+from chatrest.emulator.weather import Every, Reset
 
 PAUSES: Final = (1.0, 5.0)
 """Seconds after which the service is asked again for a message that it did not show."""
@@ -142,5 +148,29 @@ async def main(path: str) -> int:
     return 1 if failures else 0
 
 
+async def deliver_sample() -> None:
+    """Send ten messages to an emulator that stores each, but loses every third reply."""
+    lost = Reset(route="messages.send", processed=True, when=Every(3))
+    with TemporaryDirectory() as folder:
+        outbox = Outbox(Path(folder, "outbox.sqlite"))
+        for number in range(1, 11):
+            outbox.add("user-01", "user-02", f"message {number}")
+        try:
+            async with (
+                Emulator(users=2, messages=0, weather=[lost]) as emulator,
+                AsyncSession(emulator.app) as session,
+            ):
+                failures = await deliver(session, outbox)
+                messages = await session.messages.list_user("user-02", on_behalf_of="user-01").collect()
+        finally:
+            outbox.close()
+    sys.stdout.write(
+        f"10 messages, {emulator.weather.struck['reset']} replies lost: the service has {len(messages)} "
+        f"messages, and {len(failures)} of the outbox are not settled.\n"
+    )
+
+
 if __name__ == "__main__":
-    sys.exit(asyncio.run(main(sys.argv[1])))
+    if len(sys.argv) > 1:
+        sys.exit(asyncio.run(main(sys.argv[1])))
+    asyncio.run(deliver_sample())

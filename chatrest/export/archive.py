@@ -100,6 +100,7 @@ class Archive:
         self.disk: Disk = disk or Disk()
         self._lock = threading.Lock()
         self._closed = False
+        self.plan: Plan
         self._written: IdSet
         self._pending: IdSet = IdSet()
         self.index: StoredIndex | None = None
@@ -116,8 +117,8 @@ class Archive:
             begin_generation(self.journal, manifest)
             if plan is not None and not self.journal.sources():  # nothing was asked for yet
                 self._begin_anew(plan)
-            stored = agreed(folder, {name: self.journal[name] for name in begin}, plan, app_id)
-            self.plan: Plan = self._grow(stored, plan or stored)
+            stored, self.plan = agreed(folder, {name: self.journal[name] for name in begin}, plan, app_id)
+            self._grow(stored)
             workspace = Workspace(folder, self.journal, self.disk, self._files)
             keep_newer_files(workspace, manifest)
             self.sink: Sink = sink_of(self.plan, workspace)
@@ -363,14 +364,14 @@ class Archive:
             self.disk.remove(self.folder / DATABASE)
         self.journal["plan"] = plan.encoded().decode()
 
-    def _grow(self, stored: Plan, plan: Plan) -> Plan:
-        """Note a plan with other sources, or a wider window, as the folder's own; return it."""
-        if plan != stored:
-            with self.journal.transaction():
-                self.journal["plan"] = plan.encoded().decode()
-                if plan.window != stored.window:
-                    self.journal.forget_coverage()  # of what is read again, what is on disk is known
-        return plan
+    def _grow(self, stored: Plan) -> None:
+        """Note a plan with other sources, or a wider window, as the folder's own."""
+        if self.plan == stored:
+            return
+        with self.journal.transaction():
+            self.journal["plan"] = self.plan.encoded().decode()
+            if self.plan.window != stored.window:
+                self.journal.forget_coverage()  # of what is read again, what is on disk is known
 
     def _recover(self) -> None:
         """Bring disk and journal together: what is not on disk is not written, and so it is missing."""
@@ -404,11 +405,11 @@ def _numbers(deleted: Iterable[DeletedId]) -> Iterator[int]:
     return (numbered for each in deleted if (numbered := number(each.id)) is not None)
 
 
-def agreed(folder: Path, kept: Mapping[str, str | None], plan: Plan | None, app_id: str) -> Plan:
-    """Return the folder's plan, from its journal's meta.
+def agreed(folder: Path, kept: Mapping[str, str | None], plan: Plan | None, app_id: str) -> tuple[Plan, Plan]:
+    """Return the folder's plan, from its journal's meta, and the plan that goes on with it.
 
-    Raises `RequestInvalidError` where the export cannot be continued by the given plan, or the app is another
-    one.
+    What `plan` does not give is as in the folder's own. Raises `RequestInvalidError` where the export cannot
+    be continued by it, or the app is another one.
     """
     app, encoded = kept.get("app"), kept.get("plan")
     if app is None or encoded is None:
@@ -416,11 +417,12 @@ def agreed(folder: Path, kept: Mapping[str, str | None], plan: Plan | None, app_
     if app != app_id:
         raise RequestInvalidError(f"{folder} holds an export of the app {app!r}, and not of {app_id!r}")
     stored = Plan.parse(encoded)
-    old, new = growth_fault(stored, plan) if plan is not None else ("", "")
+    continued = stored if plan is None else stored.continued(plan)
+    old, new = growth_fault(stored, continued)
     if old:
         raise RequestInvalidError(
-            f"folder '{folder}' was exported with {old}, and this plan has {new}: allowed are other "
-            "sources and a wider window, but the same format and filters; no plan at all continues with the "
-            "folder's own; or export into another folder"
+            f"folder '{folder}' was exported with {old}, and this plan has {new}: allowed are other sources "
+            "and a wider window, but the same format and filters; no plan at all continues with the folder's "
+            "own; or export into another folder"
         )
-    return stored
+    return stored, continued

@@ -58,6 +58,10 @@ _NOT_A_FILTER: Final = {
 }
 
 
+SOURCES: Final = frozenset({"users", "pairs", "groups", "all_users", "everything"})
+"""The fields that name sources."""
+
+
 @final
 class Plan(Struct, frozen=True, kw_only=True, dict=True, forbid_unknown_fields=True):
     """The messages to export, and the files to write: any of `users`, `pairs`, `groups` and `all_users`, or
@@ -89,11 +93,13 @@ class Plan(Struct, frozen=True, kw_only=True, dict=True, forbid_unknown_fields=T
     since: Time | None = None
     until: Time | None = None
     query: MessageQuery = MessageQuery()
-    format: Format = "ndjson"
+    format: Format = _NOT_GIVEN
     compress: Compress | None = None
     partition: Partition | None = None
 
     def __post_init__(self) -> None:
+        self.__dict__["given"] = self._given_names()
+        self._set("format", "ndjson" if self.format is _NOT_GIVEN else self.format)
         given = [getattr(self, name) for name in ("users", "pairs", "groups", "all_users")]
         is_everybody = all(value is UNSET for value in given) and self.everything is not True
         self._set("users", _unique(_uid("users", uid) for uid in _list("users", self.users)))
@@ -110,6 +116,13 @@ class Plan(Struct, frozen=True, kw_only=True, dict=True, forbid_unknown_fields=T
         _check_query(self.query)
         self._check_files()
 
+    def _given_names(self) -> frozenset[str]:
+        """Return the fields that are not left to their defaults; those that name sources as one: `sources`."""
+        left = (UNSET, None, MessageQuery())
+        names = {field.name for field in structs.fields(self) if getattr(self, field.name) not in left}
+        names -= set() if self.everything else {"everything"}
+        return frozenset({"sources"} | names - SOURCES if names & SOURCES else names)
+
     def _check_files(self) -> None:
         check(self.format in FORMATS, "format", self.format, ", ".join(FORMATS))
         compress, partition = DEFAULTS[self.format]
@@ -124,6 +137,14 @@ class Plan(Struct, frozen=True, kw_only=True, dict=True, forbid_unknown_fields=T
 
     def _set(self, name: str, value: Any) -> None:
         structs.force_setattr(self, name, value)
+
+    def continued(self, plan: "Plan") -> "Plan":
+        """Return the plan by which an export by this one goes on: what `plan` does not give stays."""
+        given: frozenset[str] = plan.__dict__["given"]
+        names = given - {"sources"} | (SOURCES if "sources" in given else set())
+        if "format" in given and plan.format != self.format:
+            names |= {"compress", "partition"}
+        return structs.replace(self, **{name: getattr(plan, name) for name in names})
 
     @property
     def window(self) -> tuple[int | None, int | None]:

@@ -8,7 +8,7 @@ from msgspec import UNSET, structs
 from ..errors import RequestInvalidError
 from ..secrets import shown
 from ..times import to_datetime
-from .plan import DEFAULTS, Plan
+from .plan import DEFAULTS, SOURCES, Plan
 
 _SHOWN: Final = 5
 """Names of a list that are written out."""
@@ -39,9 +39,7 @@ def growth_fault(stored: Plan, plan: Plan) -> tuple[str, str]:
     Two empty texts where it can. Sources may differ, and the window may become wider; format, compression,
     partition and filters stay as they are.
     """
-    sources = {
-        name: getattr(stored, name) for name in ("users", "pairs", "groups", "all_users", "everything")
-    }
+    sources = {name: getattr(stored, name) for name in SOURCES}
     window = dict(zip(("since", "until"), stored.window, strict=True)) if is_within(stored, plan) else {}
     return difference(stored, structs.replace(plan, **sources, **window))
 
@@ -49,8 +47,9 @@ def growth_fault(stored: Plan, plan: Plan) -> tuple[str, str]:
 def is_within(stored: Plan, plan: Plan) -> bool:
     """Whether the window of `plan` has all times of the window of `stored`."""
     (since, until), (new_since, new_until) = stored.window, plan.window
-    begins = new_since is None or (since is not None and new_since <= since)
-    return begins and (new_until is None or (until is not None and new_until >= until))
+    return (new_since or 0) <= (since or 0) and (
+        new_until is None or (until is not None and new_until >= until)
+    )
 
 
 def timestamp_words(timestamp: int) -> str:

@@ -17,7 +17,8 @@ from os import PathLike
 from pathlib import Path
 from typing import Final, NamedTuple, TypeAlias
 
-from ..core.decode import parse
+from ..core.decode import many, parse
+from ..core.lenient import Coercions
 from ..errors import ChatRestError, ReplyUnreadableError, RequestInvalidError
 from ..models.message import Message
 from ..secrets import shown
@@ -34,6 +35,8 @@ from .stored_records import TimeWindow, block_lines, damaged, database_rows, lin
 
 Sources: TypeAlias = str | Sequence[str]
 NEW: Final = ".new"
+_LIST: Final = many(Message)
+_DECODED_AT_ONCE: Final = 500
 _SUFFIXES: Final = (".ndjson", ".ndjson.gz", ".ndjson.zst", ".parquet")
 
 
@@ -74,18 +77,28 @@ def read_raw(
 ) -> Iterator[bytes]:
     """Return an iterator over the records of an export as they were served: bytes of JSON, on one line each.
 
-    Arguments and errors are those of `read`; it costs less than half of the time.
+    Arguments and errors are those of `read`, which costs several times as much.
     """
     return (raw for _, raws in _records(out, since, until, source) for raw in raws)
 
 
-def _typed(batches: "Iterator[tuple[Path, list[bytes]]]") -> Iterator[Message]:
+def _typed(batches: Iterator[tuple[Path, list[bytes]]]) -> Iterator[Message]:
     for path, raws in batches:
-        for raw in raws:
-            try:
-                yield parse(Message, raw)
-            except ReplyUnreadableError as error:
-                raise damaged(path, error) from None
+        for start in range(0, len(raws), _DECODED_AT_ONCE):
+            yield from _messages(path, raws[start : start + _DECODED_AT_ONCE])
+
+
+def _messages(path: Path, raws: list[bytes]) -> Iterator[Message]:
+    """Return the messages of records: as one page, which is faster, or one by one where some are odd."""
+    page = _LIST.kind.listing(b'{"data":[%b]}' % b",".join(raws), Coercions())
+    if page is not None and len(page.data) == len(raws):
+        yield from page.data
+        return
+    for raw in raws:
+        try:
+            yield parse(Message, raw)
+        except ReplyUnreadableError as error:
+            raise damaged(path, error) from None
 
 
 # ── the choice ──

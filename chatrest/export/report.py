@@ -80,12 +80,15 @@ class Report(Struct, kw_only=True):
     """When it ended, in epoch seconds."""
 
     def check(self) -> None:
-        """Raise `ExportIncompleteError` with the reasons where the export is not complete."""
+        """Raise `ExportIncompleteError` with the reasons where the export is not complete.
+
+        The same export, run again, goes on with what is left.
+        """
         if self.complete:
             return
         reasons = list(self.reasons)
         if self.failed:
-            first = f"{self.failed[0].source}: {self.failed[0].error}"
-            reasons.insert(0, f"{len(self.failed):,} of {self.sources:,} sources failed, such as {first}")
+            sources = "source" if self.sources == 1 else "sources"
+            reasons.insert(0, f"{len(self.failed):,} of {self.sources:,} {sources} failed")
         text = "; ".join(reasons) or "it did not come to its end"
-        raise ExportIncompleteError(f"the export is not complete: {text}; run the same export again")
+        raise ExportIncompleteError(f"the export is not complete: {text}")

@@ -6,7 +6,6 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from os import PathLike
-from typing import Final
 
 from ..core.arguments import check, check_count
 from ..errors import ChatRestError, RequestInvalidError
@@ -25,8 +24,6 @@ from .report import Report
 from .run import Run
 from .run_log import append_run
 from .worker_pool import WORKERS
-
-_ATTACHMENTS: Final = "True, False or AttachmentOptions"
 
 
 async def export(
@@ -68,17 +65,9 @@ async def export(
     something else or an export of another plan, `AuthenticationError` where the key is refused, and OSError
     where the disk fails. What is on disk by then stays.
     """
-    check(plan is None or isinstance(plan, Plan), "plan", plan, "a Plan, or None")
-    check_count("workers", workers)
-    tables = check_tables(tables)
     limits = AttachmentOptions() if attachments is True else attachments or None
-    check(limits is None or isinstance(limits, AttachmentOptions), "attachments", limits, _ATTACHMENTS)
-    if session.sender.acting_user is not None:
-        raise RequestInvalidError(
-            f"session = {session!r}: allowed is one that acts as nobody; as a user it sees other lists"
-        )
-    fits = recheck is None or (type(recheck) is int and recheck > 0)
-    check(fits, "recheck", recheck, "a whole number of seconds from 1, or None")
+    _check_arguments(session, plan, limits, recheck, workers)
+    tables = check_tables(tables)
     folder = local_path(out)
     shown, started, sent = progress or Progress(), int(now()), _sent(session)
     try:
@@ -87,8 +76,9 @@ async def export(
         )
         with archive:
             run = Run(session, archive, shown, workers=workers, recheck=recheck, now=now)
-            rechecks = recheck is not None
-            dataset = await in_thread(lambda: Dataset(archive, tables, limits, rechecks=rechecks, now=now))
+            dataset = await in_thread(
+                lambda: Dataset(archive, tables, limits, rechecks=recheck is not None, now=now)
+            )
 
             def end() -> tuple[int, int]:
                 return int(now()), _sent(session) - sent
@@ -107,6 +97,22 @@ async def export(
         raise OSError(f"{folder}: {error}") from error
     shown.phase = "done"
     return report
+
+
+def _check_arguments(
+    session: AsyncSession, plan: object, limits: object, recheck: object, workers: object
+) -> None:
+    """Refuse wrong arguments of `export` with `RequestInvalidError`, before anything is written."""
+    check(plan is None or isinstance(plan, Plan), "plan", plan, "a Plan, or None")
+    check_count("workers", workers)
+    fits = limits is None or isinstance(limits, AttachmentOptions)
+    check(fits, "attachments", limits, "True, False or AttachmentOptions")
+    if session.sender.acting_user is not None:
+        raise RequestInvalidError(
+            f"session = {session!r}: allowed is one that acts as nobody; as a user it sees other lists"
+        )
+    fits = recheck is None or (type(recheck) is int and recheck > 0)
+    check(fits, "recheck", recheck, "a whole number of seconds from 1, or None")
 
 
 async def _run(run: Run, archive: Archive, started: int) -> Report:

@@ -1,4 +1,6 @@
-"""What of an exported record an import takes, and what it leaves out (operations table, data_import). Pure.
+"""The members of an exported record that an import takes, and those that it leaves out. Pure.
+
+The table is that of data_import in the operations table.
 
 Kept are the ids of users and groups, all times that an import takes (`createdAt`, `joinedAt`, `sentAt` …),
 and the texts. Messages get new ids, in the order of the old ones.

@@ -55,6 +55,7 @@ class ExportFolder:
         manifest = _manifest_of(folder, allow_incomplete=allow_incomplete)
         _check_sizes(folder, manifest)
         self._tables = _tables_of(folder, manifest)
+        self._conversations = sum(entry.rows for entry in manifest.tables if entry.table == "conversations")
         self._order: MessageOrder | None = None
 
     def close(self) -> None:
@@ -85,6 +86,8 @@ class ExportFolder:
                 for raw in self._table(kind)():
                     counts.update(omitted(kind, _object(raw)))
         counts.update(self._sorted().omissions)
+        if self._conversations:
+            counts["conversations (their tags, pins and unread counts)"] = self._conversations
         if roles := self.roles() - {DEFAULT}:
             counts["rights of roles (a missing role is made without them)"] = len(roles)
         return [Omission(what, count) for what, count in counts.most_common()]

@@ -20,7 +20,7 @@ _HIGHEST: Final = (1 << 63) - 1
 
 @final
 class MessageOrder:
-    """Sorts messages, and counts what of them no import takes.
+    """Messages in the order of their ids, and the counts of what no import takes of them.
 
     A `muid` that came before is removed, so that the message gets one of its own: the service would refuse
     the second message.

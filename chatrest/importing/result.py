@@ -73,7 +73,7 @@ class ImportResult(Struct, frozen=True, kw_only=True):
     refused: tuple[LineNote, ...]
     dry_run: bool = False
     not_carried: tuple[Omission, ...] = ()
-    """What the exports among the files hold, and no import takes."""
+    """Parts of the exports among the files that no import takes."""
 
     @property
     def imported(self) -> int:

@@ -11,7 +11,7 @@ from ..core.endpoint import RateClass
 from .places import PrioritySemaphore
 from .rate_gate import RateGate
 
-LimitSource: TypeAlias = Literal["none", "given", "told", "learnt"]
+LimitSource: TypeAlias = Literal["none", "given", "stated", "learnt"]
 
 _MOST_NAMES: Final = 3
 _MINUTE: Final = 60.0  # seconds: the window of a limit that response headers tell (operations table, limits)
@@ -27,7 +27,7 @@ class LimitState(Struct, frozen=True, kw_only=True):
     limit: float | None
     """The limit in requests a second; None while none is known."""
     source: LimitSource
-    """`given` by `Pace`, `learnt` from 429 replies, else `told` by response headers, or `none`."""
+    """`given` by `Pace`, `learnt` from 429 replies, else `stated` by response headers, or `none`."""
     rate: float | None
     """Requests a second that are let go at present; None without a bound."""
     next_slot: float
@@ -151,7 +151,7 @@ def _limit_state(app_id: str, rate_class: RateClass, gate: RateGate) -> LimitSta
     source: LimitSource = pacer.rate_source
     limit = None if source == "none" else pacer.rate
     if source == "none" and pacer.stated_limit is not None:
-        limit, source = pacer.stated_limit / _MINUTE, "told"
+        limit, source = pacer.stated_limit / _MINUTE, "stated"
     return LimitState(
         app_id=app_id,
         rate_class=rate_class,

@@ -53,12 +53,17 @@ class Progress(Durations):
 def no_room_text(wait: float, stage: DeadlineReason, deadline: float, left: float) -> str:
     """Return the reason why a wait of `wait` seconds does not fit: the deadline leaves `left` seconds."""
     what = "the rate limit's next slot" if stage == "rate limit" else "the next attempt"
-    return f"{what} is {wait:.1f} s away, and the deadline of {deadline} s leaves {left:.1f} s"
+    return f"{what} is {wait:.1f} s away, and the deadline of {_shown(deadline)} s leaves {left:.1f} s"
 
 
 def passed_text(stage: DeadlineReason, deadline: float) -> str:
     """Return the reason why a deadline of `deadline` seconds passed in `stage`."""
-    return _PASSED[stage].format(deadline)
+    return _PASSED[stage].format(_shown(deadline))
+
+
+def _shown(seconds: float) -> float:
+    """Return seconds to the millisecond: a deadline may be what a web request has left."""
+    return round(seconds, 3) or seconds
 
 
 def spent_text(total: Durations, sent: int, attempts: Attempts) -> str:

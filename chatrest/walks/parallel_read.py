@@ -61,7 +61,7 @@ class ParallelRead(Generic[T]):
     def start(self, gaps: Iterable[Gap], end: asyncio.Task[int | None]) -> None:
         """Start to read the gaps; `end` gives the rank of the list's last item, and is owned from now on."""
         for gap in gaps:
-            self._add(piece_of(gap, PieceOutput()))
+            self._add(piece_of(gap, PieceOutput()), is_cut_off=False)
         self._tasks.append(end)
         work = [self._learn_end(end), *(self._read() for _ in range(self._parts))]
         for coroutine in work:
@@ -93,8 +93,8 @@ class ParallelRead(Generic[T]):
 
     # ── cutting ──
 
-    def _add(self, piece: Piece[PieceOutput[T]]) -> None:
-        self._buffer.add_piece(piece)
+    def _add(self, piece: Piece[PieceOutput[T]], *, is_cut_off: bool = True) -> None:
+        self._buffer.add_piece(piece, is_cut_off=is_cut_off)
         self._queue.give(piece)
 
     def _end_of(self, piece: Piece[PieceOutput[T]]) -> int:
@@ -131,7 +131,7 @@ class ParallelRead(Generic[T]):
                 self._give_back(output.piece, output.covered)
 
     async def _read(self) -> None:
-        while (piece := await self._queue.take()) is not None:
+        while self.refusal is None and (piece := await self._queue.take()) is not None:
             try:
                 self._give_back(piece, piece.entry)
                 await self._read_piece(piece)

@@ -3,13 +3,15 @@
 Of two pieces that meet at a cut, the lower one shows which item comes first there: the one at the cut itself,
 or the first one that it has seen beyond. The upper piece, which was entered by a guess, must begin with the
 same item, or the service has left something out. Nothing of the upper piece is given in order before that is
-known.
+known. Where pages are given as they come, the ranks before its first item count as covered only then.
 """
 
 from bisect import insort
 from collections import deque
 from collections.abc import Iterator
 from typing import Generic, TypeVar, final
+
+from msgspec import structs
 
 from ..core.intervals import LAST, rank_of
 from ..core.order import Affix
@@ -35,15 +37,9 @@ class PieceOutput(Generic[T]):
     """What was read of one piece, and not yet taken."""
 
     __slots__ = (
-        "covered",
-        "error",
-        "expected",
-        "first_rank",
-        "is_finished",
-        "pages",
-        "piece",
+        "covered", "error", "expected", "first_rank", "is_cut_known", "is_finished", "pages", "piece",
         "suspect_from",
-    )
+    )  # fmt: skip
 
     def __init__(self) -> None:
         self.piece: Piece[PieceOutput[T]] = Piece(of=self, after=0)
@@ -52,6 +48,8 @@ class PieceOutput(Generic[T]):
         """The rank up to which the piece was read."""
         self.expected: int | None = None
         """The rank that the piece before shows at the cut between the two; `LAST` for the end of the list."""
+        self.is_cut_known = True
+        """False while the piece before has not come to the cut between the two."""
         self.suspect_from: int = 0
         """The first rank that may have been left out, where that is not what this piece begins with."""
         self.first_rank: int | None = None
@@ -64,10 +62,10 @@ class PieceOutput(Generic[T]):
         expected, first_rank = self.expected, self.first_rank
         if expected is None or first_rank is None or expected == first_rank or not self.piece.is_guess:
             return
-        last = first_rank if expected == LAST else max(expected, first_rank)
+        left_out = expected == LAST or expected < first_rank
         raise NotSplittableError(
             "entered at an id that the service has not named, it leaves items out",
-            suspect=(self.suspect_from, last),
+            suspect=(self.suspect_from, first_rank - 1) if left_out else None,
         )
 
 
@@ -97,10 +95,11 @@ class PieceBuffer(Generic[T]):
         """The rank behind which the first piece that is not done goes on."""
         return self._outputs[0].covered if self._outputs else None
 
-    def add_piece(self, piece: Piece[PieceOutput[T]]) -> None:
-        """Add a piece that is to be read, with an output of its own."""
+    def add_piece(self, piece: Piece[PieceOutput[T]], *, is_cut_off: bool = False) -> None:
+        """Add a piece that is to be read, with an output of its own; `is_cut_off` from the one before."""
         output: PieceOutput[T] = PieceOutput()
         output.piece, output.covered, piece.of = piece, piece.after, output
+        output.is_cut_known = not is_cut_off
         insort(self._outputs, output, key=lambda each: each.piece.after)
 
     def may_read(self, piece: Piece[PieceOutput[T]]) -> bool:
@@ -116,10 +115,10 @@ class PieceBuffer(Generic[T]):
         if page.first_rank is not None:
             output.first_rank = page.first_rank
             output.check_cut()
+            if not output.is_cut_known:
+                page = structs.replace(page, after=max(page.after, page.first_rank - 1))
         if page.items or not self._is_ordered:
-            output.pages.append(page)
-            self._waiting += 1
-            self._bytes += _size(page)
+            self._append(output, page)
 
     def finish(self, output: PieceOutput[T], page: PiecePage[T], direction: Affix) -> None:
         """Note that `page` was the last one of a piece; `NotSplittableError` as above."""
@@ -134,6 +133,15 @@ class PieceBuffer(Generic[T]):
             last = rank_of(page.items[-1].id, direction) if page.items else None  # type: ignore[attr-defined]
             upper.expected = last if last == output.piece.until else page.beyond
         upper.check_cut()
+        upper.is_cut_known = True
+        if upper.first_rank is not None and not self._is_ordered:
+            end = min(upper.first_rank - 1, upper.piece.until)
+            self._append(upper, PiecePage([], upper.piece.after, end, (), page.start, None))
+
+    def _append(self, output: PieceOutput[T], page: PiecePage[T]) -> None:
+        output.pages.append(page)
+        self._waiting += 1
+        self._bytes += _size(page)
 
     def take(self) -> PiecePage[T] | None:
         """Return the page that is the consumer's next; None where none has come.

@@ -62,8 +62,8 @@ def test_a_full_disk_is_one_line(command: Run, out: Path, monkeypatch: pytest.Mo
     with monkeypatch.context() as full_disk:
         full_disk.setattr(Disk, "write", write)
         line = error_line(command("export", str(out), "--quiet"))
-    assert f"{out}/user-user-0" in line
-    assert ".ndjson: No space left on device; free some space and continue with: " in line
+    assert f"{out}/" in line
+    assert ": No space left on device; free some space and continue with: " in line
     assert command("export", str(out), "--quiet").exit_code == 0
 
 

@@ -57,7 +57,7 @@ def snapshot(**changes: Any) -> Snapshot:
     known: dict[str, Any] = {
         "phase": "walking", "messages": 1_234_567, "rate": 12_345.6, "received": 345_600_000,
         "requests": 2345, "limited": 3, "sources": 200, "done": 123, "failed": 2,
-        "changed": 0, "vanished": 0, "elapsed": 192.0,
+        "changed": 0, "deleted": 0, "elapsed": 192.0,
         "share": 0.63, "left": 250.0, "waits": "waits for the service's rate limit",
         "active": tuple(Active(f"user user-{each:03}", each / 40, each * 1000) for each in range(32)),
     }  # fmt: skip

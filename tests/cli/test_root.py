@@ -16,7 +16,8 @@ from .conftest import error_line
 
 COMMANDS = [
     "apps", "call", "cat", "compact", "completion", "demo", "emulator", "export", "import", "messages",
-    "send", "token", "users", "verify",
+    "send", "token",
+    "users", "verify",
 ]  # fmt: skip
 
 

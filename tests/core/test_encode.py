@@ -77,9 +77,9 @@ def test_a_value_that_no_query_can_hold_is_refused(value: Any) -> None:
 
 @settings(max_examples=100, deadline=None, database=None)
 @given(st.lists(st.tuples(st.text(min_size=1), st.text())))
-def test_a_query_string_reads_back_as_its_pairs(told: list[tuple[str, str]]) -> None:
-    string = query_string(told)
-    assert parse_qsl(string, keep_blank_values=True, strict_parsing=bool(told), errors="strict") == told
+def test_a_query_string_reads_back_as_its_pairs(pairs: list[tuple[str, str]]) -> None:
+    string = query_string(pairs)
+    assert parse_qsl(string, keep_blank_values=True, strict_parsing=bool(pairs), errors="strict") == pairs
     assert string.isascii()
     assert not set(string) & set(' #?/"<>\r\n\\')
 

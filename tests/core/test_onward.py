@@ -36,7 +36,7 @@ def view(
     new: int | None = None,
     memory: Memory = NOTHING,
     largest: int = 0,
-    told: bool = True,
+    has_order: bool = True,
     top_level: Position | None = None,
     size: int = 3,
     **meta: Any,
@@ -45,7 +45,7 @@ def view(
     texts = [str(each) for each in ids]
     items = [Item(text) for text in texts]
     fresh = items if new is None else items[len(items) - new :]
-    arranged = OrderedPage(fresh, place.direction or "append", told, place.by_id)
+    arranged = OrderedPage(fresh, place.direction or "append", has_order, place.by_id)
     listing = Listing(items, Meta(**meta), b"{}", cursor=top_level)
     rules = rules_for(size, paging.size_name(None), paging)
     return PageView(place, dict(place.position), listing, texts, arranged, rules, memory, largest)
@@ -68,20 +68,20 @@ def led(page: PageView) -> dict[str, str] | None:
 def test_a_page_that_shows_no_direction_is_asked_for_in_one() -> None:
     start = Cursor("q")
     position = Position(id=7)
-    assert onward(view(start, 7, told=False, cursor=position)) == Onward(
+    assert onward(view(start, 7, has_order=False, cursor=position)) == Onward(
         (("affix", "append"),), is_again=True
     )
     begun = Cursor("q", (("id", "5"),))
     again = Onward((("affix", "append"), ("id", "5")), is_again=True)
-    assert onward(view(begun, 7, told=False, cursor=position)) == again
-    assert led(view(at(("affix", "append")), 7, told=False, cursor=position)) == {
+    assert onward(view(begun, 7, has_order=False, cursor=position)) == again
+    assert led(view(at(("affix", "append")), 7, has_order=False, cursor=position)) == {
         "affix": "append",
         "id": "7",
     }
 
 
 def test_a_page_without_any_position_is_asked_for_in_a_direction_first() -> None:
-    first = view(Cursor("q"), 1, 2, 3, told=False)
+    first = view(Cursor("q"), 1, 2, 3, has_order=False)
     assert onward(first) == Onward((("affix", "append"),), is_again=True)
     assert led(view(at(("affix", "append")), 1, 2, 3)) == {"affix": "append", "id": "3"}
 

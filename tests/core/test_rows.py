@@ -30,8 +30,8 @@ def records(draw: st.DrawFn) -> bytes:
     """A record whose members are of any kind, in any order, perhaps twice, perhaps over several lines."""
     space = draw(st.sampled_from(BREAKS))
     members = draw(st.lists(st.tuples(st.sampled_from(NAMES), st.sampled_from(ODD)), max_size=5))
-    told = [b'"' + name.encode() + b'":' + space + value for name, value in members]
-    whole = b"{" + space + (b"," + space).join(told) + space + b"}"
+    members_json = [b'"' + name.encode() + b'":' + space + value for name, value in members]
+    whole = b"{" + space + (b"," + space).join(members_json) + space + b"}"
     return draw(st.sampled_from([whole, whole, whole, *ODD]))
 
 
@@ -68,11 +68,11 @@ def test_rows_reads_what_messages_reads_with_the_same_ids_and_the_records_bytes(
     meta = b'"meta":{"cursor":{"id":5,"affix":"append"}}'
     data = b'"data":' + space + b"[" + space + (space + b"," + space).join(served) + space + b"]"
     page = mark.encode() + b"{" + b",".join([meta, data] if first else [data, meta]) + b"}" + space
-    found = rows(page)
-    assert [row.id for row in found.items] == [keepable(item.id) for item in PAGE(page).items]
-    assert [bytes(row.raw) for row in found.items] == list(map(one_line, served))
-    assert found.meta.cursor == Position("append", 5)
-    assert found.raw is page
+    listing = rows(page)
+    assert [row.id for row in listing.items] == [keepable(item.id) for item in PAGE(page).items]
+    assert [bytes(row.raw) for row in listing.items] == list(map(one_line, served))
+    assert listing.meta.cursor == Position("append", 5)
+    assert listing.raw is page
 
 
 @few_examples

@@ -8,7 +8,7 @@ import pytest
 
 from chatrest import AsyncSession, AuthenticationError, OutcomeUnknownError, RequestInvalidError
 from chatrest.emulator import Emulator
-from chatrest.emulator.weather import Cut, Every, First, Instead, Outgoing, Reset, Status, TooManyRequests
+from chatrest.emulator.weather import Cut, Every, First, Outgoing, Reset, Status, StatusFault, TooManyRequests
 from chatrest.export import export
 from chatrest.export.formats.compression import compression
 from chatrest.importing import ImportResult, Progress, check, run
@@ -20,7 +20,7 @@ MEMBER = {"guid": "den", "uid": "u1", "scope": "moderator"}
 ROUTE = "data_import.import_messages"
 
 
-class StrictService(Instead, frozen=True):
+class StrictService(StatusFault, frozen=True):
     """A service that refuses a whole request because of the user u33."""
 
     def fits(self, request: Any) -> bool:
@@ -30,7 +30,7 @@ class StrictService(Instead, frozen=True):
         return Status(400, code="ERR_IMPORT_INVALID_USER_FORMAT").reply(now)
 
 
-class Fixed(Instead, frozen=True):
+class Fixed(StatusFault, frozen=True):
     """A service that gives one reply."""
 
     data: Any

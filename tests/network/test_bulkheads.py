@@ -158,16 +158,16 @@ def test_a_learnt_limit_is_kept_for_minutes_and_one_that_was_told_is_not() -> No
     clock = Clock(1000.0)
     pool = make_pool(clock)
     learn_limit(pool, clock, "learnt")
-    call_app(pool, clock, "told", Signal(False, limit=600, remaining=599))
-    learnt, told = pool.state.limits
-    assert (learnt.source, told.source) == ("learnt", "told")
+    call_app(pool, clock, "stated", Signal(False, limit=600, remaining=599))
+    learnt, stated = pool.state.limits
+    assert (learnt.source, stated.source) == ("learnt", "stated")
     began, kept = clock.now, []
     for seconds in (100.0, 250.0, 310.0):
         clock.now = began + seconds
         for number in range(2 * KEPT):
             call_app(pool, clock, f"app-{seconds}-{number}")
         kept.append([limit.limit for limit in pool.state.limits if limit.app_id == "learnt"])
-        assert "told" not in apps_of(pool)
+        assert "stated" not in apps_of(pool)
     assert kept == [[learnt.limit], [learnt.limit], []]
 
 
@@ -192,19 +192,19 @@ def test_the_limits_of_a_pool_show_source_rate_and_next_slot() -> None:
     pool = make_pool(clock)
     learn_limit(pool, clock, "learnt")
     call_app(pool, clock, "free")
-    call_app(pool, clock, "told", Signal(False, limit=600, remaining=10))
+    call_app(pool, clock, "stated", Signal(False, limit=600, remaining=10))
     call_app(pool, clock, "struck", Signal(True, retry_after=7.0))
-    learnt, free, told, struck = pool.state.limits
+    learnt, free, stated, struck = pool.state.limits
     assert learnt.rate is not None
     assert (learnt.limit, learnt.source) == (learnt.rate, "learnt")
     assert 7 < learnt.rate < 10
     assert f" limit {learnt.rate:.4g}/s learnt, now {learnt.rate:.4g}/s, " in str(learnt)
     assert (free.limit, free.rate, free.source, free.next_slot) == (None, None, "none", 0)
-    assert (told.limit, told.source, told.rate_class) == (10, "told", "standard")
-    assert told.rate is None  # nothing is spread before a 429 came
+    assert (stated.limit, stated.source, stated.rate_class) == (10, "stated", "standard")
+    assert stated.rate is None  # nothing is spread before a 429 came
     assert (struck.source, struck.next_slot) == ("none", 7.0)
     assert str(free) == "free standard: no limit known, 0 under way"
-    assert str(told) == "told standard: limit 10/s told, 0 under way"
+    assert str(stated) == "stated standard: limit 10/s stated, 0 under way"
     assert str(struck).endswith("0 under way, next slot in 7.0 s")
 
 

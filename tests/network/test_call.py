@@ -287,6 +287,15 @@ async def test_the_error_of_a_missed_deadline_lists_all_durations() -> None:
     assert harness.now == pytest.approx(9.0)
 
 
+@pytest.mark.parametrize(("deadline", "shown"), [(2.99987728300038, "3.0"), (0.25, "0.25"), (2e-05, "2e-05")])
+def test_a_deadline_is_shown_to_the_millisecond_unless_it_is_less(deadline: float, shown: str) -> None:
+    async def main() -> None:
+        error = await VirtualPool(forever).fails(deadline=deadline)
+        assert f"within the deadline of {shown} s" in str(error)
+
+    virtually(main())
+
+
 @pytest.mark.parametrize("replay", ["safe", "idempotent", "never"])
 def test_a_deadline_ends_a_call_in_any_stage_at_the_exact_time(replay: Replay) -> None:
     async def main() -> None:

@@ -166,7 +166,7 @@ def _messages(estimate: "Estimate") -> str:
     if estimate.messages_most == 0:
         return "none to read"
     figures = _range(estimate.messages_least, estimate.messages, estimate.messages_most)
-    return f"{figures} to read, a message of two sources twice ({size(estimate.bytes)})"
+    return f"{figures} to read ({size(estimate.bytes)}), one of two sources twice"
 
 
 def _range(least: int, likely: int, most: int | None) -> str:
@@ -202,7 +202,7 @@ def _basis(estimate: "Estimate") -> str:
         return "there is nothing left to read"
     parts = [f"{estimate.sampled:,} of {plural(estimate.sources - estimate.whole, 'source')} sampled"]
     if estimate.sampled < estimate.sources - estimate.whole:
-        parts.append("far from the probable figures if a few of the others hold most messages")
+        parts.append("wrong if a few of the others hold most messages")
     if estimate.reported:
         parts.append(f"{estimate.reported:,} counted by the service's totals, which may be wrong")
     if estimate.bounded:

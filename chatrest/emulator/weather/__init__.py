@@ -5,9 +5,9 @@ from chatrest.emulator.weather import First, Latency, Status
 
 from ..service.request import Request
 from .compression import BadGzip, Gzip, GzipBomb
-from .connection_faults import CloseIdle, Cut, Drip, HalfOpen, Line, Reset, Unanswered, WrongLength
+from .connection_faults import CloseIdle, Cut, Drip, HalfOpen, Line, LostReply, Reset, WrongLength
 from .cursor_faults import CursorCycles, CursorMovesBack, CursorRepeats, EmptyPage
-from .faults import Change, Fault, Instead, Latency, Outgoing, Redirect, Skew, Status, TooManyRequests
+from .faults import Change, Fault, Latency, Outgoing, Redirect, Skew, Status, StatusFault, TooManyRequests
 from .list_habits import (
     CappedPages,
     ExclusiveFrom,
@@ -46,11 +46,11 @@ __all__ = [
     "GzipBomb",
     "HalfOpen",
     "IgnoredParameter",
-    "Instead",
     "Latency",
     "Line",
     "ListHabit",
     "LostPosition",
+    "LostReply",
     "NoMeta",
     "OddRecords",
     "Outgoing",
@@ -59,9 +59,9 @@ __all__ = [
     "Reset",
     "Skew",
     "Status",
+    "StatusFault",
     "TooManyRequests",
     "TopLevelPositions",
-    "Unanswered",
     "Weather",
     "When",
     "WrongLength",

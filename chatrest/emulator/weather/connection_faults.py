@@ -9,7 +9,7 @@ class Line(Fault, frozen=True, kw_only=True):
     """A fault that damages the service's answer on its way."""
 
 
-class Unanswered(Line, frozen=True, kw_only=True):
+class LostReply(Line, frozen=True, kw_only=True):
     """A request that gets no whole answer."""
 
     processed: bool = False
@@ -22,7 +22,7 @@ class Unanswered(Line, frozen=True, kw_only=True):
 
 
 @final
-class Reset(Unanswered, frozen=True):
+class Reset(LostReply, frozen=True):
     """The connection is reset (RST) before any reply, or once `after` bytes of the body are sent."""
 
     after: int | None = None
@@ -39,7 +39,7 @@ class Reset(Unanswered, frozen=True):
 
 
 @final
-class HalfOpen(Unanswered, frozen=True):
+class HalfOpen(LostReply, frozen=True):
     """The request is read, and nothing happens until `weather.release()`: then it is answered."""
 
 

@@ -2,13 +2,13 @@
 
 Four families:
 
-- `Instead`: answers something else in place of the service's own answer.
+- `StatusFault`: answers something else in place of the service's own answer.
 - `Change`: changes the service's answer, or the request that it reads (`compression`, `cursor_faults`,
   `list_habits`, `lost_positions`, `odd_records`).
 - `Line`: damages the service's answer on its way (`connection_faults`).
 - Faults that accompany (`Latency`, `Skew`, `Gzip`, the habits of `list_habits`) strike beside all others.
 
-Your own: derive from `Instead` or `Change`, as frozen structs.
+Your own: derive from `StatusFault` or `Change`, as frozen structs.
 """
 
 import re
@@ -45,7 +45,7 @@ class Outgoing(Struct, frozen=True):
 
 
 class Fault(Struct, frozen=True, kw_only=True):
-    """A disturbance of the requests of one route. One that strikes is named in `Received.fault`."""
+    """A disturbance of the requests of one route. One that strikes is named in `IncomingRequest.fault`."""
 
     route: str | None = None
     """An operation such as "messages.list_user", a path such as "/users/{uid}/messages", or None for all."""
@@ -77,7 +77,7 @@ class Fault(Struct, frozen=True, kw_only=True):
 # ── in place of the service's answer ──
 
 
-class Instead(Fault, frozen=True, kw_only=True):
+class StatusFault(Fault, frozen=True, kw_only=True):
     """A fault that answers something else in place of the service's own answer."""
 
     processed: bool = False
@@ -89,7 +89,7 @@ class Instead(Fault, frozen=True, kw_only=True):
 
 
 @final
-class TooManyRequests(Instead, frozen=True):
+class TooManyRequests(StatusFault, frozen=True):
     """429, as from a rate limit. Not processed, as the service documents it."""
 
     wait: float = 1.0
@@ -116,7 +116,7 @@ class TooManyRequests(Instead, frozen=True):
 
 
 @final
-class Status(Instead, frozen=True):
+class Status(StatusFault, frozen=True):
     """Any status, with the service's error body, or with a proxy's."""
 
     status: int = 503
@@ -169,7 +169,7 @@ _BODIES: dict[str, tuple[str, bytes]] = {
 
 
 @final
-class Redirect(Instead, frozen=True):
+class Redirect(StatusFault, frozen=True):
     """A redirect to another address."""
 
     to: str

@@ -1,4 +1,4 @@
-"""The journal of attachments: each link of a message, and what has become of its file.
+"""The journal of attachments: each link of a message, and the outcome of each file.
 
 SQLite in `attachments/journal.sqlite`, one transaction a step: a link is added when its message is read, and
 `note` follows after the file is on the disk under its final name. A kill between the two costs one download.
@@ -31,7 +31,10 @@ _SCHEMA: Final = (
     """CREATE TABLE attachments(message TEXT NOT NULL, position INTEGER NOT NULL, url TEXT NOT NULL,
         path TEXT NOT NULL, name TEXT, mime_type TEXT, extension TEXT, state TEXT NOT NULL DEFAULT 'new',
         file TEXT, bytes INTEGER, sha256 TEXT, error TEXT, checked_at INTEGER,
-        PRIMARY KEY(message, position))""",
+        PRIMARY KEY(message, position),
+        CHECK(state IN ('new', 'stored', 'gone', 'too_large', 'refused', 'failed')),
+        CHECK(typeof(position) = 'integer' AND typeof(bytes) IN ('integer', 'null')),
+        CHECK(state != 'stored' OR (typeof(file) = 'text' AND typeof(sha256) = 'text')))""",
     "CREATE TABLE searched(ids BLOB NOT NULL)",
     "CREATE INDEX by_state ON attachments(state)",
     "CREATE INDEX by_path ON attachments(path)",
@@ -51,8 +54,8 @@ _MEMBERS: Final = (
 )  # fmt: skip
 
 
-class Fetched(NamedTuple):
-    """What has become of a link."""
+class FetchResult(NamedTuple):
+    """The outcome of a link."""
 
     state: State
     file: str | None = None
@@ -62,7 +65,7 @@ class Fetched(NamedTuple):
     error: str | None = None
 
 
-class Stored(NamedTuple):
+class StoredFile(NamedTuple):
     """A file that is in the folder."""
 
     number: int
@@ -93,7 +96,7 @@ class AttachmentJournal:
         self._db.close()
 
     def add(self, links: Iterable[Link]) -> None:
-        """Add links, or change those that are known; a file is fetched again only from another path.
+        """Add links, or change those that are known; a file is fetched again for another path or name.
 
         The query of an address may hold a signature that differs each time.
         """
@@ -104,7 +107,7 @@ class AttachmentJournal:
                 VALUES(?, ?, ?, ?, ?, ?, ?)
                 ON CONFLICT(message, position) DO UPDATE SET url = excluded.url, name = excluded.name,
                 mime_type = excluded.mime_type, extension = excluded.extension, path = excluded.path,
-                state = CASE path WHEN excluded.path THEN state ELSE 'new' END""",
+                state = CASE WHEN path = excluded.path AND name IS excluded.name THEN state ELSE 'new' END""",
                 rows,
             )
 
@@ -119,16 +122,16 @@ class AttachmentJournal:
                 return
             place = rows[-1][0]
 
-    def stored_as(self, link: Link) -> Fetched | None:
+    def stored_as(self, link: Link) -> FetchResult | None:
         """Return the file that was fetched from the same address for another message."""
         rows = self._rows(
             "SELECT file, bytes, sha256 FROM attachments WHERE path = ? AND url = ? AND state = 'stored'",
             link.url.partition("?")[0], link.url,
         )  # fmt: skip
-        return Fetched("stored", *rows[0]) if rows else None
+        return FetchResult("stored", *rows[0]) if rows else None
 
-    def note(self, link: Link, fetched: Fetched, checked_at: int) -> None:
-        """Note what has become of a link; it is on the disk afterwards."""
+    def note(self, link: Link, fetched: FetchResult, checked_at: int) -> None:
+        """Note the outcome of a link; it is on the disk afterwards."""
         with self._errors():
             self._db.execute(
                 """UPDATE attachments SET state = ?, file = ?, bytes = ?, sha256 = ?, error = ?,
@@ -136,13 +139,13 @@ class AttachmentJournal:
                 (*fetched, checked_at, link.message, link.position),
             )
 
-    def stored(self) -> Iterator[Stored]:
+    def stored(self) -> Iterator[StoredFile]:
         """Yield the files that the journal takes for stored."""
         place = 0
         while True:
             rows = self._rows(_STORED, place, _BATCH)
             for row in rows:
-                yield Stored(*row)
+                yield StoredFile(*row)
             if len(rows) < _BATCH:
                 return
             place = rows[-1][0]

@@ -36,7 +36,7 @@ from ..message_ids import number
 from ..report import AttachmentCounts
 from ..sink import Sink
 from ..workspace import LAST
-from .attachment_journal import NAME, AttachmentJournal, Fetched
+from .attachment_journal import NAME, AttachmentJournal, FetchResult
 from .attachment_links import Link, links_of, stored_name
 from .downloads import AddressRefusedError, Download, Downloader, DownloadError, GoneError, TooLargeError
 from .snapshot import NewTable, TableFolder
@@ -119,7 +119,7 @@ class AttachmentRun:
         names = count()
         async with Downloader(self._place.disk, max_bytes=self._options.max_bytes, local=local) as downloader:
 
-            async def fetch(link: Link) -> Fetched:
+            async def fetch(link: Link) -> FetchResult:
                 path = self._folder / f"{_PARTIAL}{next(names)}"
                 return await self._fetch(downloader, link, path, session.sender.sleep)
 
@@ -138,7 +138,8 @@ class AttachmentRun:
             self._place.disk.remove(path)
         for stored in self._journal.stored():
             path = self._folder / stored.file
-            if not path.is_file() or path.stat().st_size != stored.bytes:
+            is_named_so = path.name.partition(".")[0] == stored.sha256
+            if not is_named_so or not path.is_file() or path.stat().st_size != stored.bytes:
                 self._journal.reset(stored.number)
 
     async def _add_links(self, sink: Sink, *, is_settled: bool) -> None:
@@ -173,7 +174,7 @@ class AttachmentRun:
 
     async def _fetch(
         self, downloader: Downloader, link: Link, path: Path, sleep: Callable[[float], Awaitable[None]]
-    ) -> Fetched:
+    ) -> FetchResult:
         """Fetch a file under its final name; a failure is a result, too."""
         if (known := await in_thread(lambda: self._journal.stored_as(link))) is not None:
             return known
@@ -190,7 +191,7 @@ class AttachmentRun:
             await sleep(_PAUSE * attempt)
         raise AssertionError
 
-    def _keep(self, link: Link, path: Path, download: Download) -> Fetched:
+    def _keep(self, link: Link, path: Path, download: Download) -> FetchResult:
         """Give a file its final name."""
         disk, name = self._place.disk, stored_name(download.sha256, link)
         final_path = self._folder / name
@@ -198,9 +199,9 @@ class AttachmentRun:
             make_folder(disk, folder)
         disk.replace(path, final_path)
         sync_folder(disk, final_path.parent)
-        return Fetched("stored", name, download.bytes, download.sha256)
+        return FetchResult("stored", name, download.bytes, download.sha256)
 
-    async def _note(self, link: Link, fetched: Fetched) -> None:
+    async def _note(self, link: Link, fetched: FetchResult) -> None:
         await in_thread(lambda: self._journal.note(link, fetched, int(self._now())))
         self._failures = self._failures + 1 if fetched.state == "failed" else 0
 
@@ -240,15 +241,15 @@ def make_folder(disk: Disk, folder: Path) -> None:
         sync_folder(disk, folder.parent)
 
 
-def _failure(error: DownloadError, max_bytes: int) -> Fetched:
+def _failure(error: DownloadError, max_bytes: int) -> FetchResult:
     match error:
         case GoneError():
-            return Fetched("gone", error=str(error))
+            return FetchResult("gone", error=str(error))
         case TooLargeError():
-            return Fetched("too_large", bytes=max_bytes, error=str(error))
+            return FetchResult("too_large", bytes=max_bytes, error=str(error))
         case AddressRefusedError():
-            return Fetched("refused", error=str(error))
-    return Fetched("failed", error=str(error))
+            return FetchResult("refused", error=str(error))
+    return FetchResult("failed", error=str(error))
 
 
 def _is_local(session: AsyncSession) -> bool:

@@ -7,6 +7,8 @@ the connection.
 
 import hashlib
 import socket
+from collections.abc import AsyncIterator
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, NamedTuple, Self, final
@@ -15,6 +17,8 @@ import aiohttp
 from aiohttp.abc import AbstractResolver, ResolveResult
 from yarl import URL
 
+from ...core.inflate import Inflate
+from ...errors import ReplyUnreadableError
 from ..disk import Disk
 from ..in_thread import in_thread
 from .attachment_links import address_fault, is_public
@@ -55,7 +59,7 @@ class AddressRefusedError(DownloadError):
 
 @final
 class Downloader:
-    """Fetches files into a folder; used with `async with`. `local` allows addresses that are not public."""
+    """A client that fetches files; used with `async with`. `local` allows addresses that are not public."""
 
     def __init__(self, disk: Disk, *, max_bytes: int, local: bool) -> None:
         self._disk = disk
@@ -69,6 +73,7 @@ class Downloader:
             connector=aiohttp.TCPConnector(limit=0, resolver=resolver),
             cookie_jar=aiohttp.DummyCookieJar(),
             trust_env=False,
+            auto_decompress=False,
             timeout=_TIMEOUT,
             headers={"Accept-Encoding": "identity", "User-Agent": "chatrest"},
         )
@@ -96,6 +101,8 @@ class Downloader:
                 raise DownloadError("the host name has no address", may_pass=True) from None
             except aiohttp.InvalidURL:
                 raise AddressRefusedError("the address is not a URL") from None
+            except ReplyUnreadableError as error:
+                raise DownloadError(str(error), may_pass=True) from None
             except _FAILURES as error:
                 raise DownloadError(_words(error), may_pass=True) from None
             if isinstance(result, Download):
@@ -128,15 +135,30 @@ class Downloader:
         hasher, size = hashlib.sha256(), 0
         file = await in_thread(lambda: path.open("wb"), lambda file: file.close())
         with file:
-            async for chunk in response.content.iter_chunked(_CHUNK):
-                size += len(chunk)
+            async for part in self._parts(response):
+                size += len(part)
                 if size > self._max_bytes:
                     raise self._too_large()
-                hasher.update(chunk)
-                await in_thread(lambda chunk=chunk: file.write(chunk))  # type: ignore[misc]
+                hasher.update(part)
+                await in_thread(partial(file.write, part))
             file.flush()
             await in_thread(lambda: self._disk.sync(file.fileno()))
         return Download(size, hasher.hexdigest())
+
+    async def _parts(self, response: aiohttp.ClientResponse) -> AsyncIterator[bytes]:
+        """Yield the content; some servers send it compressed although nobody asked for that."""
+        encoding = response.headers.get("Content-Encoding", "identity").strip().lower()
+        chunks = response.content.iter_chunked(_CHUNK)
+        if encoding in ("", "identity"):
+            async for chunk in chunks:
+                yield chunk
+            return
+        inflate, size = Inflate(encoding), 0
+        async for chunk in chunks:
+            for part in inflate.feed(chunk, self._max_bytes - size):
+                size += len(part)
+                yield part
+        inflate.finish()
 
     def _too_large(self) -> TooLargeError:
         return TooLargeError(f"the file is larger than max_bytes = {self._max_bytes}")
@@ -148,7 +170,7 @@ class _NotPublicError(OSError):
 
 @final
 class PublicResolver(AbstractResolver):
-    """Resolves host names to public addresses alone."""
+    """A resolver of host names that gives public addresses alone."""
 
     def __init__(self, resolver: AbstractResolver | None = None) -> None:
         self._resolver = resolver or aiohttp.ThreadedResolver()

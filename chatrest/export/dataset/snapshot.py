@@ -29,7 +29,7 @@ from ..manifest import TableEntry
 from ..plan import Plan
 from ..report import Failure
 from .table_files import TableWriter, file_name, table_writer
-from .table_lists import TableLists, Take
+from .table_lists import TableLists, WriteRecords
 from .tables import ATTACHMENTS, TABLES, Table
 
 NEW: Final = ".new"
@@ -139,7 +139,7 @@ async def read_tables(
     return entries, failures
 
 
-def _writes_to(new: NewTable) -> Take:
+def _writes_to(new: NewTable) -> WriteRecords:
     """Return a function that writes records in a thread, those of one reader after those of another."""
     lock = asyncio.Lock()
 

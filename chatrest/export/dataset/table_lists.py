@@ -22,8 +22,8 @@ from ...walk import Walk
 from ..report import Failure
 from .tables import Table, record_of, with_member
 
-Take: TypeAlias = Callable[[list[bytes]], Awaitable[None]]
-"""Takes records; a reader waits until it has."""
+WriteRecords: TypeAlias = Callable[[list[bytes]], Awaitable[None]]
+"""Writes records; the reader of a list waits until it has."""
 
 CONCURRENCY: Final = 16
 """Groups or users that are read at once."""
@@ -38,7 +38,7 @@ _KEYS: Final[dict[Table, tuple[str, ...]]] = {
 
 @final
 class TableLists:
-    """Reads the lists of the tables, one after another."""
+    """The lists of the tables, read one after another."""
 
     def __init__(self, session: AsyncSession) -> None:
         self._session = session
@@ -47,20 +47,20 @@ class TableLists:
         self._members, self._conversations = Members(rows), Conversations(rows)
         self._ids: dict[Table, list[str]] = {}
 
-    async def read(self, table: Table, take: Take) -> list[Failure]:
+    async def read(self, table: Table, write: WriteRecords) -> list[Failure]:
         """Hand over all records of a table, each once, and return what failed: then it is not whole.
 
-        Raises `AuthenticationError`, after which nothing else would fare better, and what `take` raises.
+        Raises `AuthenticationError`, after which nothing else would fare better, and what `write` raises.
         """
         if (parent := _PARENTS.get(table)) is None:
-            return await self._read_own(table, take)
+            return await self._read_own(table, write)
         if parent not in self._ids:
             failures = await self._read_own(parent, _drop)
             if failures:
                 return failures
-        return await self._read_each(table, self._ids[parent], take)
+        return await self._read_each(table, self._ids[parent], write)
 
-    async def _read_own(self, table: Table, take: Take) -> list[Failure]:
+    async def _read_own(self, table: Table, write: WriteRecords) -> list[Failure]:
         """Read the list of users or of groups, and keep the ids."""
         walk: Walk[Any] = (
             self._users.list(UserQuery(with_deactivated=True, with_tags=True))
@@ -70,7 +70,7 @@ class TableLists:
         ids: dict[str, None] = {}
         try:
             async for page in walk.pages():
-                await take(_new_records(table, _raws(page), ids))
+                await write(_new_records(table, _raws(page), ids))
         except AuthenticationError:
             raise
         except ChatRestError as error:
@@ -78,13 +78,13 @@ class TableLists:
         self._ids[table] = list(ids)
         return []
 
-    async def _read_each(self, table: Table, parents: list[str], take: Take) -> list[Failure]:
+    async def _read_each(self, table: Table, parents: list[str], write: WriteRecords) -> list[Failure]:
         """Read the list of each group or user."""
 
-        async def read(parent: str) -> None:
-            await self._read_one(table, parent, take)
+        async def read(parent: str) -> bool:
+            return await self._read_one(table, parent, write)
 
-        failures: list[Failure] = []
+        failures, is_any_there = list[Failure](), not parents
         fan_out = self._session.fan_out(parents, read, concurrency=CONCURRENCY, stop_after=MOST_FAILURES)
         try:
             async with fan_out as outcomes:
@@ -95,13 +95,16 @@ class TableLists:
                         failures.append(Failure(_source(table, outcome.item), str(outcome.error)))
                     elif outcome.error is not None:
                         raise outcome.error
+                    is_any_there = is_any_there or outcome.value is not False
         except FanOutError:
             rest = f"the rest was not read after {len(failures)} failures"
             failures.append(Failure(table, rest))
+        if not is_any_there:  # they cannot all have been removed a moment ago
+            failures.append(Failure(table, f"the service has none of {len(parents):,} lists (404)"))
         return failures
 
-    async def _read_one(self, table: Table, parent: str, take: Take) -> None:
-        """Read the list of one group or user; one that does not exist any more has nothing."""
+    async def _read_one(self, table: Table, parent: str, write: WriteRecords) -> bool:
+        """Read the list of one group or user; False where it does not exist any more, and so has nothing."""
         walk: Walk[Any]
         if table == "members":
             name, walk = "guid", self._members.list(parent)
@@ -112,9 +115,10 @@ class TableLists:
         try:
             async for page in walk.pages():
                 raws = [with_member(raw, name, parent) for raw in _raws(page)]
-                await take(_new_records(table, raws, keys))
+                await write(_new_records(table, raws, keys))
         except NotFoundError:
-            return
+            return False
+        return True
 
 
 def _raws(page: Any) -> list[bytes]:
@@ -141,4 +145,4 @@ def _source(table: Table, parent: str) -> str:
 
 
 async def _drop(records: list[bytes]) -> None:
-    """Take records of which only the ids are needed."""
+    """WriteRecords records of which only the ids are needed."""

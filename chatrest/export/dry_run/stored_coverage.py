@@ -43,14 +43,18 @@ def read_coverage(folder: Path, plan: Plan | None, app_id: str, until: int) -> S
     if not path.exists() or not path.stat().st_size:
         return StoredCoverage()
     with JournalReader.open(path) as journal:
-        stored = agreed(folder, {name: journal[name] for name in ("app", "plan")}, plan, app_id)
+        kept = {name: journal[name] for name in ("app", "plan")}
+        stored, continued = agreed(folder, kept, plan, app_id)
+        is_wider = continued.window != stored.window  # then all lists are read again
+        named = set(continued.sources)
         sources = {}
         for each in journal.sources():
-            if each.state == "deleted_user":
+            is_named = each.source in named or (continued.all_users and each.source.kind == "user")
+            if each.state == "deleted_user" or not is_named:
                 continue
-            intervals = journal.intervals(each.number)
+            intervals = [] if is_wider else journal.intervals(each.number)
             left = [Gap(0, until)] if each.by_time else gaps(intervals, until)
-            if each.proven >= until and not each.by_time:
+            if each.proven >= until and not each.by_time and not is_wider:
                 left = [gap for gap in left if gap.until < until]
             sources[each.source] = SourceCoverage(tuple(left), intervals[-1].last if intervals else 0)
-        return StoredCoverage(stored, sources, journal.all_seen())
+        return StoredCoverage(continued, sources, journal.all_seen())

@@ -13,6 +13,8 @@ class FileServer:
     """Files by path; a status in the place of bytes is an error, a text the address of a redirect."""
 
     files: dict[str, bytes | int | str] = field(default_factory=dict)
+    encodings: dict[str, str] = field(default_factory=dict)
+    """The header Content-Encoding by path."""
     requests: list[tuple[str, dict[str, str]]] = field(default_factory=list)
     """The path and the headers of each request."""
     address: str = ""
@@ -31,7 +33,8 @@ class FileServer:
             return web.Response(status=content)
         if isinstance(content, str):
             return web.Response(status=302, headers={"Location": content})
-        return web.Response(body=content)
+        encoding = self.encodings.get(request.path, "identity")
+        return web.Response(body=content, headers={"Content-Encoding": encoding})
 
 
 @asynccontextmanager

@@ -65,8 +65,8 @@ def test_records_of_any_shape(record: Any, expected: Any) -> None:
     ],
 )
 def test_addresses(url: str, fault: str | None) -> None:
-    found = address_fault(url, local=False)
-    assert found is None if fault is None else fault in str(found)
+    words = address_fault(url, local=False)
+    assert words is None if fault is None else fault in str(words)
 
 
 @pytest.mark.parametrize(

@@ -169,6 +169,14 @@ async def test_a_group_that_is_removed_meanwhile_has_no_members(
     assert len({record["guid"] for record in rows(out, "members")}) == 1
 
 
+async def test_a_service_without_the_lists_is_a_failure(
+    session: AsyncSession, emulator: Emulator, out: Path
+) -> None:
+    emulator.weather.add(Status(404, route="members.list"))
+    report = await export(session, out, Plan(users=["user-01"]), tables=["members"])
+    assert [failure.error for failure in report.failed] == ["the service has none of 2 lists (404)"]
+
+
 async def test_the_rest_is_given_up_after_many_failures(
     session: AsyncSession, emulator: Emulator, out: Path
 ) -> None:

@@ -239,9 +239,9 @@ async def test_what_an_export_refuses_is_refused(session: AsyncSession, tmp_path
 async def test_another_plan_and_another_app_are_refused(session: AsyncSession, tmp_path: Path) -> None:
     await export(session, tmp_path, Plan(users=["user-01"]))
     with pytest.raises(
-        RequestInvalidError, match="was exported with users=user-01, and this plan has users=user-02:"
+        RequestInvalidError, match="was exported with no compress, and this plan has compress=gzip:"
     ):
-        await estimate(session, Plan(users=["user-02"]), tmp_path)
+        await estimate(session, Plan(compress="gzip"), tmp_path)
     other = App("another", session.app.api_key, base_url=session.app.base_url)
     async with AsyncSession(other) as elsewhere:
         with pytest.raises(RequestInvalidError, match="of the app 'emulated'"):

@@ -1,0 +1,125 @@
+"""The log of runs: a line for each, whole after any crash; reports that raise where they are not complete."""
+
+import errno
+import json
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from chatrest import App, AsyncSession, AuthenticationError, ChatRestError, ExportIncompleteError
+from chatrest.emulator import Emulator
+from chatrest.export import Failure, Plan, Report, export, runs
+from chatrest.export.disk import Disk
+from chatrest.export.run_log import NAME, append_run
+from tests.stored import UnsyncedDisk
+
+
+@pytest.fixture
+async def service() -> AsyncIterator[Emulator]:
+    async with Emulator(users=3, messages=30, seed=1) as emulator:
+        yield emulator
+
+
+async def test_each_run_has_a_line_with_what_was_new_and_what_failed(
+    service: Emulator, tmp_path: Path
+) -> None:
+    plan = Plan(users=["user-01"], groups=["nowhere"])
+    clock = iter(range(1_800_000_000, 1_900_000_000, 7))
+    async with AsyncSession(service.app) as session:
+        first = await export(session, tmp_path, plan, now=lambda: next(clock))
+        await export(session, tmp_path, plan, now=lambda: next(clock))
+    one, two = runs(tmp_path)
+    assert (one.new, one.messages, two.new, two.messages) == (first.written, first.written, 0, first.written)
+    assert (one.complete, one.requests, one.reasons) == (False, first.requests, [])
+    assert [failure.source for failure in one.failed] == ["group nowhere"]
+    assert one.seconds == one.finished - one.started > 0
+    members = [json.loads(line) for line in (tmp_path / NAME).read_text().splitlines()]
+    assert list(members[0]) == [
+        "started", "finished", "seconds", "complete", "reasons", "failed", "new", "changed", "deleted",
+        "missing", "messages", "requests",
+    ]  # fmt: skip
+
+
+async def test_a_run_that_fails_has_a_line_with_the_error_and_without_the_key(
+    service: Emulator, tmp_path: Path
+) -> None:
+    async with AsyncSession(service.app) as session:
+        await export(session, tmp_path, Plan(users=["user-01"]))
+    wrong = App(service.app.app_id, "quite-wrong-key", base_url=service.base_url)
+    async with AsyncSession(wrong) as session:
+        with pytest.raises(AuthenticationError):
+            await export(session, tmp_path)
+    first, second = runs(tmp_path)
+    assert (first.complete, second.complete) == (True, False)
+    assert second.messages == first.messages
+    assert "401" in second.reasons[0]
+    assert "quite-wrong-key" not in (tmp_path / NAME).read_text()
+
+
+@pytest.mark.parametrize("torn", [b"", b'{"started":1', b"x" * 100_000])
+def test_a_torn_last_line_is_cut_off_and_not_read(tmp_path: Path, torn: bytes) -> None:
+    append_run(UnsyncedDisk(), tmp_path, Report(started=1))
+    whole = (tmp_path / NAME).read_bytes()
+    (tmp_path / NAME).write_bytes(whole + torn)
+    assert [run.started for run in runs(tmp_path)] == [1]
+    append_run(UnsyncedDisk(), tmp_path, Report(started=2))
+    assert [run.started for run in runs(tmp_path)] == [1, 2]
+    assert (tmp_path / NAME).read_bytes().startswith(whole + b'{"started":2')
+
+
+def test_a_file_without_any_whole_line_begins_anew(tmp_path: Path) -> None:
+    (tmp_path / NAME).write_bytes(b'{"started":1')
+    append_run(UnsyncedDisk(), tmp_path, Report(started=2))
+    assert [run.started for run in runs(tmp_path)] == [2]
+
+
+def test_lines_of_other_programs_are_left_alone(tmp_path: Path) -> None:
+    (tmp_path / NAME).write_bytes(b'{"note":"by hand"}\n\xff\n')
+    append_run(UnsyncedDisk(), tmp_path, Report(started=2))
+    assert [run.started for run in runs(tmp_path)] == [2]
+    assert (tmp_path / NAME).read_bytes().startswith(b'{"note":"by hand"}\n\xff\n{')
+
+
+def test_a_full_disk_leaves_the_lines_that_were_there(tmp_path: Path) -> None:
+    class FullDisk(Disk):
+        def write(self, file: int, position: int, data: bytes) -> int:
+            if position:
+                raise OSError(errno.ENOSPC, "No space left on device")
+            return super().write(file, position, data)
+
+    append_run(FullDisk(), tmp_path, Report(started=1))
+    with pytest.raises(OSError, match="No space left") as caught:
+        append_run(FullDisk(), tmp_path, Report(started=2))
+    assert caught.value.filename == str(tmp_path / NAME)
+    assert [run.started for run in runs(tmp_path)] == [1]
+
+
+def test_a_folder_without_runs_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError):
+        list(runs(tmp_path))
+
+
+# ── reports ──
+
+
+def test_a_complete_report_passes_its_check() -> None:
+    Report(complete=True, deleted_users=["user a"]).check()
+
+
+@pytest.mark.parametrize(
+    ("report", "words"),
+    [
+        (Report(reasons=["a reason", "another"]), "not complete: a reason; another$"),
+        (Report(sources=2, failed=[Failure("user a", "404")]), "not complete: 1 of 2 sources failed$"),
+        (
+            Report(sources=1, failed=[Failure("user a", "404")], reasons=["more"]),
+            "1 of 1 source failed; more$",
+        ),
+        (Report(), "it did not come to its end"),
+    ],
+)
+def test_an_incomplete_report_raises_with_its_reasons(report: Report, words: str) -> None:
+    with pytest.raises(ExportIncompleteError, match=words) as caught:
+        report.check()
+    assert isinstance(caught.value, ChatRestError)
