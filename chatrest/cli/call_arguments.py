@@ -15,7 +15,7 @@ from ..errors import RequestInvalidError
 from ..queries.files import File
 from ..secrets import shown
 from .call_parameters import ACTING, BODY, Parameter, Parameters
-from .call_values import convert, list_type, read_json, takes_file, takes_text
+from .call_values import convert, list_type, read_json, takes_file, takes_text, time_unit
 
 _LIST_OPTIONS: Final = ("limit", "cursor")
 """Options of the command of a list, which are no parameters of the service."""
@@ -119,6 +119,8 @@ def _value(parameter: Parameter, texts: Sequence[str], read_file: ReadFile) -> A
     """Return the value of one parameter; a list takes the items of every text."""
     if takes_file(parameter.rule):
         return _file(parameter.name, texts)
+    if time_unit(parameter.rule) and texts[0][1:].isdecimal():  # @86400 is a timestamp, and no file
+        return convert(parameter.name, _once(parameter.name, texts), parameter.rule)
     if list_type(parameter.rule) is None or len(texts) == 1:
         text = _single(parameter.name, texts, read_file)
         if text == "null" and parameter.takes_null and not takes_text(parameter.rule):

@@ -122,13 +122,13 @@ def export(
     """Export messages to files in the folder OUT, exactly as the service sends them.
 
     If it is interrupted, run `chatrest export OUT` to continue; run later, the same command adds what is new.
-    Sources, times, filters and format are set by the first run and cannot be changed; later runs do not need
-    them. Each message is stored once, in the first matching source: groups, then pairs, then users in the
-    listed order. A user's file is therefore not all of that user's messages.
+    Later runs need no other options. They can name other sources, or a wider window, which are added; format
+    and filters are set by the first run. Each message is stored once, in the first matching source: groups,
+    then pairs, then users in the listed order. A user's file is therefore not all of that user's messages.
 
     \b
     Examples:
-      chatrest export backup                 all users, a file each
+      chatrest export backup                 all users, a folder each
       chatrest export backup                 later: add what is new since
       chatrest export backup --recheck 7d    also find what was edited or deleted in the last week
       chatrest export talk --pair alice bob --group team --since 2026-01-01

@@ -9,7 +9,7 @@ T = TypeVar("T")
 
 
 async def in_thread(work: Callable[[], T], undo: Callable[[T], None] | None = None) -> T:
-    """The result of `work`. A cancel waits for its end: a thread cannot be stopped, nor be left alone.
+    """Return the result of `work`. A cancel waits for its end: a thread cannot be stopped, nor be left alone.
 
     Where the result is lost to a cancel, `undo` gets it.
     """

@@ -132,7 +132,7 @@ class ListReader:
         """Read a piece until it or its list ends; return the id up to which it is covered then."""
         job, covered, position = piece.of, piece.after, piece.position
         reader: PieceReader[Row] = PieceReader(job.source.list(self._messages, self._query(job)))
-        async with aclosing(reader.pages(piece)) as parts:
+        async with self._backlog.fetching() as fetching, aclosing(reader.pages(piece)) as parts:
             async for part in parts:
                 if part.page is None:
                     break
@@ -147,6 +147,7 @@ class ListReader:
                 if covered >= until:
                     break
                 await self._share(piece, covered, ids_a_page, queue)
+                await fetching.next_page()
         return covered
 
     async def _share(self, piece: JobPiece, covered: int, ids_a_page: int, queue: PieceQueue[Job]) -> None:

@@ -140,7 +140,7 @@ def parse(data: bytes, path: Path) -> Manifest:
     checksum = _CHECKSUM.search(data)
     try:
         header = msgspec.json.decode(data, type=_Header)
-        if checksum is None and header.made_by != _MAKER:
+        if header.made_by != _MAKER:
             raise ChatRestError(f"{path} is not a manifest of an export")
         blank = data[: checksum.start()] + _NO_CHECKSUM if checksum is not None else b""
         if checksum is None or hashlib.sha256(blank).hexdigest().encode() != checksum[1]:

@@ -11,6 +11,9 @@ A folder is refused, untouched, where going on with it could destroy messages:
 | a path or link that leads out of the folder       | files elsewhere would be overwritten                  |
 | an export of version 1                            | its files are in the folder itself                    |
 
+Where journal and manifest belong together and are older than the files, as from a backup, the export goes on
+with them, and what the newer files hold is kept in the folder `damaged`.
+
 A generation is a number and a random text. Each opening for writing gives the journal the next one, and keeps
 the one before as `previous_generation`; the manifest takes it over when the run begins to change the export,
 and when it ends. So a journal whose previous generation is the manifest's belongs to a run that was killed
@@ -41,6 +44,8 @@ other: of another time, or of another export."""
 
 DATA_FILE: Final = re.compile(r"\.(?:ndjson|jsonl|parquet|sqlite|spool)(?:\.gz|\.zst)?\Z")
 """The names of files that may be an export's."""
+_LONGEST_NAME: Final = 255
+"""Characters of a name that file systems take."""
 _OWN_FILES: Final = (JOURNAL, manifests.NAME, "runs.jsonl")
 _BACKUP: Final = f"restore {JOURNAL} and {manifests.NAME} from one backup, or export into another folder"
 _MOVE: Final = "move the file out of the folder, keep it, and what was in it is read again"
@@ -63,8 +68,7 @@ def claim_folder(folder: Path, disk: Disk | None = None) -> None:
     check_links(folder)
     if _size(folder / JOURNAL):
         return
-    manifest = manifests.find(folder)  # one of version 1 is refused with what to do
-    if manifest is not None:
+    if _readable_manifest(folder) is not None or (folder / manifests.NAME).exists():
         raise RequestInvalidError(
             f"folder '{folder}' is an export whose {JOURNAL} is lost or empty: it can be verified and read, "
             f"but not continued; nothing was changed: {_BACKUP}"
@@ -83,12 +87,7 @@ def check_folder(folder: Path, journal: JournalReader) -> Manifest | None:
     Raises `RequestInvalidError` with what is wrong, and what is safe to do. `ChatRestError` of a damaged
     journal is raised as it is.
     """
-    try:
-        manifest = manifests.find(folder)
-    except RequestInvalidError:
-        raise
-    except ChatRestError:  # what it vouched for is not known: as if it were lost
-        manifest = None
+    manifest = _readable_manifest(folder)
     names = [file.name for file in journal.files()]
     names += [entry.name for entry in manifest.files] if manifest is not None else []
     for name in names:
@@ -115,7 +114,21 @@ def relation_of(journal: JournalReader, manifest: Manifest) -> Relation:
     """Return how a journal relates to a manifest, by their generations."""
     if journal[GENERATION] == manifest.generation:
         return "same"
-    return "begun" if journal[PREVIOUS_GENERATION] == manifest.generation else "other"
+    has_begun = manifest.generation != "" and journal[PREVIOUS_GENERATION] == manifest.generation
+    return "begun" if has_begun else "other"
+
+
+def _readable_manifest(folder: Path) -> Manifest | None:
+    """Return the manifest; None where there is none, or where it is damaged and vouches for nothing.
+
+    Raises `RequestInvalidError` where it is of another version.
+    """
+    try:
+        return manifests.find(folder)
+    except RequestInvalidError:
+        raise
+    except ChatRestError:
+        return None
 
 
 # ── paths ──
@@ -128,6 +141,10 @@ def file_path(folder: Path, name: str) -> Path:
     """
     if name.partition("/")[0].casefold().startswith(_OWN_FILES):
         raise RequestInvalidError(f"{folder}: {name!r} is no data file, and is named as one; {_FOREIGN}")
+    if max(map(len, name.split("/"))) > _LONGEST_NAME:
+        raise RequestInvalidError(
+            f"{folder}: a name of {len(name):,} characters is no data file's; {_FOREIGN}"
+        )
     return path_inside(folder, name)
 
 

@@ -5,7 +5,7 @@
 | a finished export            | the files that its manifest lists; the journal only tells their blocks  |
 | a run was killed             | what the journal says is committed, rows that wait in spools included   |
 | a run is writing             | whole records in place on the disk; not what is in spools (Parquet)     |
-| no journal, or a damaged one | the files that the manifest lists                                       |
+| no journal, or a damaged one | the files that the manifest of a finished run lists; else it is refused |
 
 Hashes are not checked: `verify` does that.
 """
@@ -58,9 +58,8 @@ def read(
     Messages come in the order of the files: within a source by ascending id, as far as they were written so.
     Memory is needed for one block, or some thousand rows. Nothing in the folder is changed.
 
-    It reads a disk and blocks: in a program with asyncio call it in a thread, as a whole,
-    `await asyncio.to_thread(lambda: sum(1 for message in read("out")))`, or hand each batch of
-    `itertools.batched` over from there.
+    It is no coroutine: it reads a disk, and blocks. In a program with asyncio let a thread do the whole work,
+    `await asyncio.to_thread(work, "out")`, where `work` iterates and returns what is needed.
 
     Raises `RequestInvalidError` at once for a wrong argument and for a folder that is not an export, and
     while it is read `ChatRestError` for a damaged file, and OSError.
@@ -176,20 +175,21 @@ def _opened(folder: Path) -> _Export:
     except ChatRestError as error:
         fault = error
     path = folder / JOURNAL
-    if not (path.exists() and path.stat().st_size):
+    try:
+        if path.exists() and path.stat().st_size:
+            return _of_journal(folder, manifest)
         if manifest is None:
             raise fault or RequestInvalidError(
                 f"folder '{folder}' is not an export: it has no {manifests.NAME} and no {JOURNAL}"
             )
-        return _of_manifest(folder, manifest)
-    try:
-        return _of_journal(folder, manifest)
+        fault = ChatRestError(f"{path} is lost, and the last run did not come to its end")
     except InUseError:
         return _on_disk(folder, manifest)
-    except ChatRestError:
-        if manifest is None:
-            raise
-        return _of_manifest(folder, manifest)
+    except ChatRestError as error:
+        fault = error
+    if manifest is None or manifest.finished is None:  # it does not say what is committed
+        raise fault
+    return _of_manifest(folder, manifest)
 
 
 def _of_journal(folder: Path, manifest: Manifest | None) -> _Export:
@@ -227,7 +227,8 @@ def _of_manifest(folder: Path, manifest: Manifest) -> _Export:
 def _on_disk(folder: Path, manifest: Manifest | None) -> _Export:
     """Return the files that are in place while a run goes on: its journal cannot be asked."""
     paths = sorted(path for path in (folder / MESSAGES).rglob("*") if path.name.endswith(_SUFFIXES))
-    files = [_File(path, path.relative_to(folder).as_posix()) for path in paths]
+    names = [path.relative_to(folder).as_posix() for path in paths]
+    files = [_File(path_inside(folder, name), name) for name in names]
     return _Export(folder, [*files, *_database(folder)], [] if manifest is None else _sources_of(manifest))
 
 

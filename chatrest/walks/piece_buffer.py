@@ -49,7 +49,7 @@ class PieceOutput(Generic[T]):
         self.expected: int | None = None
         """The rank that the piece before shows at the cut between the two; `LAST` for the end of the list."""
         self.is_cut_known = True
-        """False while the piece before has not come to the cut between the two."""
+        """False while it is not known that all pieces before show the same items at their cuts."""
         self.suspect_from: int = 0
         """The first rank that may have been left out, where that is not what this piece begins with."""
         self.first_rank: int | None = None
@@ -62,6 +62,8 @@ class PieceOutput(Generic[T]):
         expected, first_rank = self.expected, self.first_rank
         if expected is None or first_rank is None or expected == first_rank or not self.piece.is_guess:
             return
+        if self.piece.after == expected < self.piece.entry:
+            return  # it was entered behind the item at the cut, as there are none up to there
         left_out = expected == LAST or expected < first_rank
         raise NotSplittableError(
             "entered at an id that the service has not named, it leaves items out",
@@ -123,7 +125,7 @@ class PieceBuffer(Generic[T]):
     def finish(self, output: PieceOutput[T], page: PiecePage[T], direction: Affix) -> None:
         """Note that `page` was the last one of a piece; `NotSplittableError` as above."""
         output.is_finished = True
-        upper = next((each for each in self._outputs if each.piece.after == output.piece.until), None)
+        upper = self._upper_of(output)
         if upper is None:
             return
         upper.suspect_from = page.after + 1 if page.is_end else upper.piece.after + 1
@@ -133,10 +135,16 @@ class PieceBuffer(Generic[T]):
             last = rank_of(page.items[-1].id, direction) if page.items else None  # type: ignore[attr-defined]
             upper.expected = last if last == output.piece.until else page.beyond
         upper.check_cut()
-        upper.is_cut_known = True
-        if upper.first_rank is not None and not self._is_ordered:
-            end = min(upper.first_rank - 1, upper.piece.until)
-            self._append(upper, PiecePage([], upper.piece.after, end, (), page.start, None))
+        # What a piece shows counts only if the cut below it holds, and so on down to the first piece.
+        while output.is_finished and output.is_cut_known and upper is not None and not upper.is_cut_known:
+            upper.is_cut_known = True
+            if upper.first_rank is not None and not self._is_ordered:
+                end = min(upper.first_rank - 1, upper.piece.until)
+                self._append(upper, PiecePage([], upper.piece.after, end, (), page.start, None))
+            output, upper = upper, self._upper_of(upper)
+
+    def _upper_of(self, output: PieceOutput[T]) -> PieceOutput[T] | None:
+        return next((each for each in self._outputs if each.piece.after == output.piece.until), None)
 
     def _append(self, output: PieceOutput[T], page: PiecePage[T]) -> None:
         output.pages.append(page)

@@ -225,11 +225,12 @@ class Split(Generic[T]):
             raise RuntimeError(f"{self!r} is not open: read it inside its `async with`")
         if self._timer.is_running:
             raise RuntimeError(f"{self!r} is being read by another task: it has one reader at a time")
-        if (delivery := self._delivery) is not None:
-            if length_hint(delivery.rest):  # another loop left the page in its midst
+        if self._delivery is not None:
+            if length_hint(self._delivery.rest):  # another loop left the page in its midst
                 return True
+            self._left = None if self._left is None else self._left - len(self._delivery.items)
+            # No name may hold the page while the next one comes: its records go before the new ones are made.
             self._progress, self._delivery = self._standing, None
-            self._left = None if self._left is None else self._left - len(delivery.items)
         if self._left == 0:
             return False
         with self._timer:

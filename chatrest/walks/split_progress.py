@@ -74,12 +74,13 @@ class Progress(Struct, frozen=True):
             return begin
         last = page.items[count - 1]
         is_named = is_whole and bool(page.position)
+        # Behind the last item, ranks may be covered that were delivered before: they must not come again.
         return structs.replace(
             begin,
             # Where no position is known after the page, the page itself is asked for again.
             position=page.position if is_named else page.start.position,
             inside=not is_named,
-            last=last.id,
+            last=str(abs(page.covered)) if is_named else last.id,
             time=getattr(last, "sent_at", None),
             skip=0,
         )

@@ -98,7 +98,13 @@ def test_a_name_of_the_filter_and_the_body_needs_its_place() -> None:
 @pytest.mark.parametrize("key", ["sentAt[from]", "sent_at_from", "query.sentAt[from]"])
 @pytest.mark.parametrize(
     ("text", "seconds"),
-    [("1600000000", 1600000000), ("1970-01-02", 86400), ("1970-01-01T00:01:00+00:00", 60)],
+    [
+        ("1600000000", 1600000000),
+        ("@60", 60),
+        ("1970-01-02", 86400),
+        ("1970-01-01T00:01:00+00:00", 60),
+        ("1970-01-01T00:01", 60),
+    ],
 )
 def test_a_time_is_a_number_or_a_date(key: str, text: str, seconds: int) -> None:
     assert call(*REQUIRED, f"{key}={text}").query.sent_at_from == seconds

@@ -151,3 +151,35 @@ async def test_a_cancelled_walk_has_put_nothing_and_holds_nobody_up() -> None:
     assert [each.number for each in await backlog.batch()] == [0]
     await second
     assert [each.number for each in backlog.rest()] == [2]
+
+
+async def test_large_pages_are_fetched_by_fewer_readers_at_the_same_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(backlogs, "FETCH_ROOM", 100)
+    backlog, most, now = Backlog(10**6), 0, 0
+
+    async def read(pages: int) -> None:
+        nonlocal most, now
+        async with backlog.fetching() as fetching:
+            for number in range(pages):
+                now += 1
+                most = max(most, now)
+                try:
+                    await turns()
+                finally:
+                    now -= 1
+                await backlog.put(page(number, 40))
+                await fetching.next_page()
+
+    await read(1)  # the size of a page is known from now on
+    readers = [asyncio.create_task(read(5)) for _ in range(8)]
+    await turns()
+    readers[0].cancel()
+    readers[7].cancel()
+    results = await asyncio.gather(*readers, return_exceptions=True)
+    assert most == 3
+    assert [type(result) for result in results].count(asyncio.CancelledError) == 2
+    assert len(backlog.rest()) >= 30
+    async with asyncio.timeout(1), backlog.fetching():  # no room was lost by a cancel
+        pass

@@ -88,7 +88,7 @@ async def test_no_other_format_once_sources_were_asked_for(tmp_path: Path) -> No
         with pytest.raises(AuthenticationError):
             await export(service.session, tmp_path / "out", Plan(users=("ann",)))
         service.emulator.weather.clear()
-        with pytest.raises(RequestInvalidError, match="format=ndjson.*, and this plan has .*format=parquet"):
+        with pytest.raises(RequestInvalidError, match=r"format=ndjson.*, and this plan has .*format=parquet"):
             await export(service.session, tmp_path / "out", Plan(users=("bob",), format="parquet"))
         assert (await export(service.session, tmp_path / "out")).complete
         assert_whole(tmp_path / "out", service.expected(service.users_ids("ann")))

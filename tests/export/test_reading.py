@@ -17,6 +17,7 @@ from chatrest.export.journal import NAME as JOURNAL
 from chatrest.export.manifest import NAME as MANIFEST
 from chatrest.export.plan import Plan
 from chatrest.export.reading import read, read_raw
+from tests.journals import by_hand
 from tests.stored import DAY, START, StoredExport, record
 
 SHAPES = [
@@ -121,6 +122,27 @@ def test_a_journal_of_another_time_than_the_manifest_is_not_believed(
     for path in early.glob(f"{JOURNAL}*"):
         shutil.copy(path, stored.folder)
     assert len(list(read_raw(stored.folder))) == len(ALL) + 1
+
+
+def test_without_the_journal_of_a_killed_run_nobody_knows_what_is_committed(tmp_path: Path) -> None:
+    with StoredExport(tmp_path, plan_of("ndjson")) as export:
+        export.begin_manifest()
+        export.commit({"user ann": [record(1)]})
+    (tmp_path / JOURNAL).unlink()
+    with pytest.raises(ChatRestError, match=f"{JOURNAL} is lost, and the last run did not come to its end"):
+        read(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["../secret.ndjson", "/etc/passwd", "messages/../../secret.ndjson"])
+def test_a_journal_that_names_files_elsewhere_is_refused(tmp_path: Path, name: str) -> None:
+    (tmp_path / "secret.ndjson").write_bytes(record(7) + b"\n")
+    out = tmp_path / "out"
+    with StoredExport(out, plan_of("ndjson")) as export:
+        export.begin_manifest()
+        export.commit({"user ann": [record(1)]})
+    by_hand(out / JOURNAL, f"UPDATE files SET name = '{name}'")
+    with pytest.raises(ChatRestError, match="is not the name of a file of an export"):
+        read(out)
 
 
 # ── by time and source ──

@@ -168,5 +168,5 @@ async def test_a_session_that_is_not_open(tmp_path: Path) -> None:
         with pytest.raises(ChatRestError):
             await export(AsyncSession(service.emulator.app), tmp_path / "out")
         names = sorted(path.name for path in (tmp_path / "out").iterdir())
-        assert names == ["journal.sqlite", "runs.jsonl"], "the plan, and the failed run"
+        assert names == ["journal.sqlite", "runs.jsonl"]  # the plan, and the error
         assert (await export(service.session, tmp_path / "out")).complete

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Final
 
 from ...errors import RequestInvalidError
-from ...export import journal, manifest
+from ...export import journal, manifest, run_log
+from ...export.file_names import SPOOL, path_inside
 
 MARK: Final = ".chatrest-demo"
 _MARK_TEXT: Final = "These files were written by `chatrest demo`, which replaces them when it is run again.\n"
@@ -32,7 +33,18 @@ def clear(folder: Path) -> None:
     if not journal_path.exists():
         return
     earlier = journal.Journal(journal_path)
-    names = [part.name for part in earlier.files()]
+    spooled = [f"{SPOOL}/{file.number}.new" for file in earlier.files()]
+    names = [*(file.name for file in earlier.files()), *spooled]
     earlier.close()
-    for name in (*names, manifest.NAME, journal_path.name):
+    for path in (path_inside(folder, name) for name in names):
+        path.unlink(missing_ok=True)
+        _remove_empty(path.parent, folder)
+    for name in (manifest.NAME, run_log.NAME, journal_path.name):
         (folder / name).unlink(missing_ok=True)
+
+
+def _remove_empty(path: Path, folder: Path) -> None:
+    """Remove a folder below `folder` and those that it is in, as far as they are empty."""
+    while path != folder and path.is_dir() and not any(path.iterdir()):
+        path.rmdir()
+        path = path.parent

@@ -166,7 +166,7 @@ def _messages(estimate: "Estimate") -> str:
     if estimate.messages_most == 0:
         return "none to read"
     figures = _range(estimate.messages_least, estimate.messages, estimate.messages_most)
-    return f"{figures} to read ({size(estimate.bytes)}), one of two sources twice"
+    return f"{figures} to read ({size(estimate.bytes)}); those of two sources count twice"
 
 
 def _range(least: int, likely: int, most: int | None) -> str:

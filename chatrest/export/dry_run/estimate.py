@@ -96,7 +96,7 @@ async def estimate(
 ) -> Estimate:
     """Return what `export` with the same arguments would do, about. Makes and changes no file in `out`.
 
-    Costs one request for each 100 users, and two for each of up to 20 lists. Where `out` holds an export,
+    Costs one request for each 1,000 users, and two for each of up to 20 lists. Where `out` holds an export,
     what that covers is not counted. Raises what `export` raises before it writes: `RequestInvalidError` for a
     folder that holds something else, or an export of another plan or app.
     """
@@ -117,7 +117,8 @@ async def estimate(
         tasks += rechecks_of(before, sources, newest.sent_at if newest else int(time.time()), recheck)
     samples = await survey.samples(tasks)
     of_app = await survey.of_app() if plan.all_users and len(samples) < len(tasks) else None
-    figures = Computation(tasks, samples, sources, before.seen or IdSet(), until, of_app)
+    seen, has_news = before.seen or IdSet(), before.has_news
+    figures = Computation(tasks, samples, sources, seen, until, of_app, has_news=has_news)
     return _estimate(figures, plan, whole, workers, session, _sent(session) - sent)
 
 

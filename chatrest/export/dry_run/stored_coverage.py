@@ -1,13 +1,16 @@
 """The coverage of an export that is there already, from its journal. Nothing in the folder is changed."""
 
+from collections import Counter
 from pathlib import Path
 from typing import NamedTuple
 
 from ...core.intervals import Gap, gaps
+from ...queries.messages import MessageQuery
 from ..archive import agreed
 from ..id_set import IdSet
 from ..journal import NAME as JOURNAL, JournalReader
-from ..opening import claim_folder
+from ..news import LEAST_SOURCES
+from ..opening import check_folder, claim_folder
 from ..ownership import Source
 from ..plan import Plan
 
@@ -29,6 +32,8 @@ class StoredCoverage(NamedTuple):
     """The sources that the next run reads, too."""
     seen: IdSet | None = None
     """The ids that any of them has shown."""
+    has_news: bool = False
+    """True where the next run asks the app's own list for what is new, and few of the sources (`news`)."""
 
 
 def read_coverage(folder: Path, plan: Plan | None, app_id: str, until: int) -> StoredCoverage:
@@ -43,11 +48,12 @@ def read_coverage(folder: Path, plan: Plan | None, app_id: str, until: int) -> S
     if not path.exists() or not path.stat().st_size:
         return StoredCoverage()
     with JournalReader.open(path) as journal:
+        journal.check_integrity()
+        check_folder(folder, journal)
         kept = {name: journal[name] for name in ("app", "plan")}
         stored, continued = agreed(folder, kept, plan, app_id)
         is_wider = continued.window != stored.window  # then all lists are read again
-        named = set(continued.sources)
-        sources = {}
+        named, sources, proven = set(continued.sources), {}, Counter[int]()
         for each in journal.sources():
             is_named = each.source in named or (continued.all_users and each.source.kind == "user")
             if each.state == "deleted_user" or not is_named:
@@ -56,5 +62,10 @@ def read_coverage(folder: Path, plan: Plan | None, app_id: str, until: int) -> S
             left = [Gap(0, until)] if each.by_time else gaps(intervals, until)
             if each.proven >= until and not each.by_time and not is_wider:
                 left = [gap for gap in left if gap.until < until]
+            elif len(left) == 1 and each.state == "open" and not each.by_time:
+                proven[each.proven] += 1
             sources[each.source] = SourceCoverage(tuple(left), intervals[-1].last if intervals else 0)
-        return StoredCoverage(continued, sources, journal.all_seen())
+        is_plain = continued.query == MessageQuery() and continued.window[1] is None and not is_wider
+        end = max(proven, default=0)
+        has_news = is_plain and not continued.everything and end > 0 and proven[end] >= LEAST_SOURCES
+        return StoredCoverage(continued, sources, journal.all_seen(), has_news)

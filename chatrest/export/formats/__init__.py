@@ -1,1 +1,1 @@
-"""What writes rows, a file a format; and what the formats share: growing files, their repair, the history."""
+"""The sinks, one for each format, and their common parts: growing files, recovery, the history."""

@@ -1,4 +1,4 @@
-"""How a block is compressed: each by itself, so that a file can be cut behind any of them.
+"""The compression of blocks: each by itself, so that a file can be cut behind any of them.
 
 A file of such blocks, one after the other, is a valid `.gz` or `.zst` file.
 """
@@ -16,7 +16,7 @@ _GZIP_LEVEL: Final = 3
 
 
 class Compression(NamedTuple):
-    """One way to compress."""
+    """One kind of compression."""
 
     suffix: str
     pack: Callable[[bytes], bytes]
@@ -25,18 +25,18 @@ class Compression(NamedTuple):
 
 
 def compression(compress: Compress) -> Compression:
-    """The way of that name; `RequestInvalidError` where what it needs is not installed."""
+    """Return the compression of that name; `RequestInvalidError` where what it needs is not installed."""
     match compress:
         case "none":
             return Compression("", bytes, bytes)
         case "gzip":
-            return Compression(".gz", _gzipped, gzip.decompress)
+            return Compression(".gz", _gzip, gzip.decompress)
         case "zstd":
             zstd = _zstd()
             return Compression(".zst", zstd.compress, zstd.decompress)
 
 
-def _gzipped(data: bytes) -> bytes:
+def _gzip(data: bytes) -> bytes:
     return gzip.compress(data, _GZIP_LEVEL, mtime=0)
 
 

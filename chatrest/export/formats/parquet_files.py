@@ -34,16 +34,16 @@ _PIECE: Final = 1 << 20
 
 
 def compression_of(compress: Compress) -> Compression:
-    """How lines are compressed here: Arrow has zstd, so that nothing else has to be installed for it."""
-    return Compression(".zst", _packed, _unpacked) if compress == "zstd" else compression(compress)
+    """Return the compression of lines: Arrow has zstd, so that nothing else has to be installed for it."""
+    return Compression(".zst", _compress, _decompress) if compress == "zstd" else compression(compress)
 
 
-def _packed(data: bytes) -> bytes:
+def _compress(data: bytes) -> bytes:
     packed: bytes = pa.compress(data, codec="zstd", asbytes=True)
     return packed
 
 
-def _unpacked(data: bytes) -> bytes:
+def _decompress(data: bytes) -> bytes:
     unpacked: bytes = pa.CompressedInputStream(pa.BufferReader(data), "zstd").read()
     return unpacked
 
@@ -63,6 +63,7 @@ class ParquetWriter:
             compression_level=level,
             use_dictionary=REPEATING,
             write_statistics=ORDERED,
+            memory_pool=pa.system_memory_pool(),
         )
 
     def __enter__(self) -> Self:
@@ -88,7 +89,7 @@ class ParquetWriter:
 
     @property
     def size(self) -> int:
-        """How many bytes it has."""
+        """Its size in bytes."""
         return self._out.size
 
     @property
@@ -99,12 +100,12 @@ class ParquetWriter:
 
 @final
 class _Out(io.RawIOBase):
-    """Where the writer writes; when it is closed, nothing is written any more, and nothing fails."""
+    """The file that the writer writes to; once closed, it takes anything and writes nothing."""
 
     def __init__(self, workspace: Workspace, path: Path) -> None:
         self._workspace = workspace
         self._path = path
-        self._over = False
+        self._is_closed = False
         self._waiting = bytearray()
         self.hash = hashlib.sha256()
         self.size = 0
@@ -116,7 +117,7 @@ class _Out(io.RawIOBase):
         return self.size + len(self._waiting)
 
     def write(self, data: Any) -> int:
-        if not self._over:
+        if not self._is_closed:
             self._waiting += data
             if len(self._waiting) >= _PIECE:  # the writer comes with a few bytes at a time
                 self._write()
@@ -134,8 +135,8 @@ class _Out(io.RawIOBase):
         self.size += len(data)
 
     def close(self) -> None:
-        if not self._over:
-            self._over = True
+        if not self._is_closed:
+            self._is_closed = True
             self._workspace.files.release(self._path)
 
 
@@ -144,7 +145,7 @@ class _Out(io.RawIOBase):
 
 @contextmanager
 def opened(path: Path) -> Iterator[File]:
-    """A Parquet file to read; `ChatRestError` where it is damaged."""
+    """Open a Parquet file to read it; `ChatRestError` where it is damaged."""
     try:
         with pq.ParquetFile(path, pre_buffer=False) as file:
             yield file
@@ -152,12 +153,12 @@ def opened(path: Path) -> Iterator[File]:
         if isinstance(error, OSError) and error.errno is not None:
             raise  # it is the disk that fails, and not the file
         raise ChatRestError(
-            f"{path} cannot be read ({error}); remove the file, and what was in it is read again"
+            f"{path} cannot be read ({error}); move it elsewhere, and what was in it is read again"
         ) from None
 
 
 def records(path: Path, blocks: list[Block]) -> Iterator[tuple[Block, list[bytes]]]:
-    """The records of some blocks of a Parquet file; the blocks ascend."""
+    """Yield the records of blocks of a Parquet file; the blocks ascend."""
     with opened(path) as file:
         for group, start, rows in groups(file):
             if any(True for _ in within(blocks, start, rows)):
@@ -170,13 +171,13 @@ def _of_group(file: File, group: int, start: int, blocks: list[Block]) -> Iterat
     )
     for batch in batches:
         raws = raws_of(batch)
-        for block, some in within(blocks, start, len(raws)):
-            yield block, raws[some]
+        for block, rows in within(blocks, start, len(raws)):
+            yield block, raws[rows]
         start += len(raws)
 
 
 def groups(file: File) -> Iterator[tuple[int, int, int]]:
-    """The row groups of a file: (number, the number of its first row, how many rows)."""
+    """Yield the row groups of a file: (number, number of its first row, number of rows)."""
     start = 0
     for group in range(file.num_row_groups):
         rows: int = file.metadata.row_group(group).num_rows
@@ -185,7 +186,7 @@ def groups(file: File) -> Iterator[tuple[int, int, int]]:
 
 
 def within(blocks: list[Block], start: int, rows: int) -> Iterator[tuple[Block, slice]]:
-    """Of so many rows from a place on, which belong to which of the blocks."""
+    """Yield the blocks that have rows among `rows` rows from `start` on, each with the slice of these."""
     for at in range(bisect_right(blocks, start, key=_end), len(blocks)):
         block = blocks[at]
         if block.start >= start + rows:

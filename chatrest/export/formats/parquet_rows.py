@@ -1,6 +1,7 @@
 """Records as Arrow tables: their columns are those of `parquet_schema`, and any record has a row."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from operator import attrgetter
 from typing import Annotated, Any, Final, NamedTuple, TypeAlias, final
 
@@ -22,9 +23,9 @@ Batch: TypeAlias = Any
 
 _LATEST: Final = 253_402_300_799_999
 """The last millisecond of the year 9999: Python and most databases know no later one."""
-_CHUNK_ROWS, _CHUNK_BYTES = 1_000, 1 << 20
+_CHUNK_ROWS, _CHUNK_BYTES = 500, 1 << 19
 """Rows and bytes that are held as Python's objects at once."""
-GROUP_ROWS, GROUP_BYTES = 100_000, 1 << 24
+GROUP_ROWS, GROUP_BYTES = 100_000, 1 << 23
 """Rows and bytes that are held at once: a row group."""
 
 Instant: TypeAlias = Annotated[int, Meta(ge=0, le=_LATEST)] | None
@@ -112,7 +113,7 @@ def raws_of(batch: Table | Batch) -> list[bytes]:
 def _chunks(pieces: Iterable[Piece]) -> Iterator[list[Piece]]:
     chunk: list[Piece] = []
     rows = size = 0
-    for piece in pieces:
+    for piece in chain.from_iterable(map(_parts, pieces)):
         chunk.append(piece)
         rows, size = rows + len(piece.raws), size + sum(map(len, piece.raws))
         if rows >= _CHUNK_ROWS or size >= _CHUNK_BYTES:
@@ -120,6 +121,12 @@ def _chunks(pieces: Iterable[Piece]) -> Iterator[list[Piece]]:
             chunk, rows, size = [], 0, 0
     if chunk:
         yield chunk
+
+
+def _parts(piece: Piece) -> Iterator[Piece]:
+    """Yield the records of a piece in pieces of at most the rows of a chunk."""
+    for first in range(0, len(piece.raws), _CHUNK_ROWS):
+        yield piece._replace(raws=piece.raws[first : first + _CHUNK_ROWS])
 
 
 def _batch(chunk: list[Piece]) -> Batch:

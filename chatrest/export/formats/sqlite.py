@@ -122,8 +122,8 @@ class DatabaseSink:
 
     def _newest(self) -> int:
         # Nothing is removed in between, so places are given without gaps, and a difference is a count.
-        found = self._db.execute("SELECT max(place) FROM messages").fetchone()
-        return int(found[0] or 0)
+        [newest] = self._db.execute("SELECT max(place) FROM messages").fetchone()
+        return int(newest or 0)
 
     def flush(self) -> None:
         """Commit."""

@@ -13,6 +13,7 @@ from ...errors import ChatRestError
 from ..formats.compression import compression
 from ..id_set import IdSet
 from ..manifest import NAME as MANIFEST, FileEntry
+from ..message_ids import number
 from ..opening import file_path
 from ..plan import Compress
 from . import file_readers
@@ -144,7 +145,7 @@ class FileCheck:
         for batch in _WHOLE[path.suffix](path):
             self._add_batch(entry, f"its messages {total + 1:,} to {total + batch.records:,}", batch)
             total += batch.records
-            if total <= entry.messages:
+            if 0 < total <= entry.messages:
                 self._step(done := entry.bytes * total // entry.messages - stepped)
                 stepped += done
         return total
@@ -198,7 +199,9 @@ def entry_fault(entry: FileEntry) -> str | None:
     """Return the fault of an entry by itself, which only an editor of the manifest or journal can cause."""
     sizes = [size for size, _, _ in entry.blocks]
     ids = (entry.first_id, entry.last_id)
-    is_consistent = min(sizes, default=1) > 0 and all(each is None or each.isdecimal() for each in ids)
+    is_consistent = min(sizes, default=1) > 0 and all(
+        each is None or number(each) is not None for each in ids
+    )
     if entry.blocks:
         totals = sum(sizes), sum(messages for _, messages, _ in entry.blocks)
         is_consistent = is_consistent and totals == (entry.bytes, entry.messages)
@@ -219,4 +222,4 @@ def _byte_range(start: int, end: int) -> str:
 
 
 def _edge(id: str | None) -> int:
-    return 0 if id is None else int(id)
+    return number(id or "") or 0

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 from ...core.intervals import Interval, gaps, subtract
 from ..manifest import NAME, Manifest, SourceEntry
+from ..message_ids import number
 from ..plan import Plan
 from ..workspace import LAST
 from .remedies import Remedies
@@ -52,7 +53,7 @@ def id_range(first: int, last: int) -> str:
 def _unread(manifest: Manifest, source: SourceEntry) -> Iterator[str]:
     """Yield what of a source was not read: gaps, and an end that no probe has confirmed."""
     intervals = covered(source)
-    until, proven = _number(manifest.until), _number(source.proven)
+    until, proven = number(manifest.until or ""), number(source.proven or "")
     if source.proven is not None and proven is None:
         raise ValueError(f"proven is {source.proven!r}")
     if manifest.complete and source.state == "failed" and source.asked:
@@ -84,7 +85,7 @@ def _sums(manifest: Manifest) -> Iterator[str]:
 
 
 def _until(manifest: Manifest) -> Iterator[str]:
-    if manifest.until is not None and _number(manifest.until) is None:
+    if manifest.until is not None and number(manifest.until or "") is None:
         yield f"it ends at {manifest.until!r}, which is no id"
 
 
@@ -100,7 +101,3 @@ def _plan(manifest: Manifest) -> Iterator[str]:
     for source in plan.sources:
         if manifest.complete and (source.kind, *source.names) not in known:
             yield f"its plan names {source}, which was not read"
-
-
-def _number(id: str | None) -> int | None:
-    return int(id) if id is not None and id.isdecimal() and id.isascii() else None

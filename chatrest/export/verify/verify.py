@@ -28,6 +28,7 @@ from ..file_names import MESSAGES
 from ..journal.reader import JournalReader
 from ..journal.schema import NAME as JOURNAL, InUseError, UnreadableError
 from ..manifest import NAME as MANIFEST, FileEntry, Manifest, file_entries, parse
+from ..message_ids import number
 from ..opening import DATA_FILE, check_links, relation_of
 from ..run_log import NAME as RUNS
 from .file_check import FileCheck
@@ -177,8 +178,8 @@ class _Check:
         result.ok = manifest is not None and manifest.complete and not result.count
         if numbers:
             result.first, result.last = numbers.first, numbers.last
-        if result.ok and manifest is not None and manifest.until is not None:
-            result.until = int(manifest.until)
+        if result.ok and manifest is not None:
+            result.until = number(manifest.until or "")
 
     def _check_links(self) -> None:
         try:

@@ -28,7 +28,7 @@ def demo(out: Path, *args: str) -> Result:
 
 
 def ids(out: Path) -> list[int]:
-    lines = [line for path in out.glob("*.ndjson") for line in path.read_bytes().splitlines()]
+    lines = [line for path in out.rglob("*.ndjson") for line in path.read_bytes().splitlines()]
     return sorted(int(json.loads(line)["id"]) for line in lines)
 
 
@@ -43,11 +43,11 @@ def test_the_demo_prints_its_results_and_a_second_run_replaces_the_files(tmp_pat
     assert commands == ["verify", "emulator", "export", "messages"]
     assert "\x1b" not in first.stdout
     assert ids(out) == list(range(1, 301))
-    assert (out / "user-user-04.ndjson").exists()
+    assert (out / "messages/source=user-user-04").exists()
     again = demo(out, "--seed", "1", "--users", "3")
     assert again.exit_code == 0
     assert ids(out) == list(range(1, 301))
-    assert not (out / "user-user-04.ndjson").exists()
+    assert not (out / "messages/source=user-user-04").exists()
 
 
 def test_a_folder_with_other_files_is_an_error_before_anything_starts(
@@ -88,7 +88,7 @@ def test_an_incomplete_export_is_a_failure(tmp_path: Path, monkeypatch: pytest.M
 
     async def export_and_delete_a_file(session: object, folder: Path, *args: object) -> object:
         stats = await export_everything(session, folder, *args)
-        (folder / "user-user-01.ndjson").unlink()
+        (folder / "messages/source=user-user-01/messages.ndjson").unlink()
         return stats
 
     monkeypatch.setattr(stages, "export_everything", export_and_delete_a_file)

@@ -19,7 +19,7 @@ async def test_a_conversation_is_read_completely() -> None:
 
 
 def ids(out: Path) -> list[int]:
-    lines = [line for path in out.glob("*.ndjson") for line in path.read_bytes().splitlines()]
+    lines = [line for path in out.rglob("*.ndjson") for line in path.read_bytes().splitlines()]
     return sorted(int(json.loads(line)["id"]) for line in lines)
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from chatrest.errors import ChatRestError, RequestInvalidError
-from chatrest.export import Plan, export, verify
+from chatrest.export import Plan, estimate, export, verify
 from chatrest.export.archive import Archive
 from chatrest.export.journal import NAME as JOURNAL
 from chatrest.export.manifest import NAME as MANIFEST
@@ -79,6 +79,8 @@ async def test_an_older_journal_beside_newer_files_is_refused(name: str, tmp_pat
         newer = (out / JOURNAL).read_bytes()
         shutil.copyfile(first / JOURNAL, out / JOURNAL)
         assert "journal.sqlite is older than manifest.json" in refusal(out)
+        with pytest.raises(RequestInvalidError, match=r"journal\.sqlite is older than manifest\.json"):
+            await estimate(service.session, None, out)
         [problem] = verify(out).problems
         assert (problem.kind, problem.place) == ("journal", JOURNAL)
         assert "restore" in problem.remedy
@@ -150,6 +152,12 @@ def read_plan(out: Path) -> Plan:
     return Plan.parse(bytes(manifest_of(out).plan))
 
 
+def test_without_a_journal_and_with_a_damaged_manifest_nothing_is_touched(out: Path) -> None:
+    (out / JOURNAL).unlink()
+    (out / MANIFEST).write_bytes(b"{}")
+    assert "journal.sqlite is lost or empty" in refusal(out)
+
+
 def test_without_manifest_and_journal_files_are_not_touched(out: Path) -> None:
     (out / MANIFEST).unlink()
     (out / JOURNAL).unlink()
@@ -215,7 +223,17 @@ def _verify_refusal(out: Path) -> str:
 
 # ── paths ──
 
-OUTSIDE = ["../victim", "/tmp/victim", "messages/../../victim", "", ".", "messages/", "a\x00b", "c:\\victim"]
+OUTSIDE = [
+    "../victim",
+    "/tmp/victim",
+    "messages/../../victim",
+    "",
+    ".",
+    "messages/",
+    "a\x00b",
+    "c:\\victim",
+    "a" * 300,
+]
 OWN = ["manifest.json", "journal.sqlite", "JOURNAL.sqlite-wal", "runs.jsonl"]
 
 
