@@ -72,7 +72,7 @@ async def test_killed_at_every_instant_and_gone_on_with(
             assert_whole(fate.out, expected)
             shutil.rmtree(fate.out)
     assert {"COMMIT", "database COMMIT", "database committed"} <= steps
-    assert at > 40
+    assert at > 30
 
 
 @pytest.mark.usefixtures("small_pages", "fast_disk", "tidy")
