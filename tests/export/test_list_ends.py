@@ -147,6 +147,38 @@ async def test_a_service_that_cannot_go_backwards_is_read_to_its_end(plan: Plan,
     assert (report.complete, report.written) == (True, 50)
 
 
+@pytest.mark.parametrize("uneven", ["0", "007", "00"])
+async def test_an_id_that_begins_with_0_is_no_number(uneven: str, tmp_path: Path) -> None:
+    service = SmallService(talk(3))
+    service.records.insert(0, talk(1)[0] | {"id": uneven})
+    service._page = (  # type: ignore[method-assign]
+        lambda records, query, size: {"data": [] if "id" in query else records, "meta": one_page(records)}
+    )
+    async with service.session() as session:
+        report = await export(session, tmp_path / "out", Plan(users=["ann"]))
+    assert report.complete
+    assert set(ids_of(tmp_path / "out")) == {uneven, "1", "2", "3"}
+
+
+# ── late ──
+
+
+@plans
+async def test_a_message_that_comes_late_with_a_lower_id_is_read_where_the_probe_shows_it(
+    plan: Plan, tmp_path: Path
+) -> None:
+    service = SmallService(talk(COUNT))
+    [late] = [record for record in service.records if record["id"] == "195"]
+    service.records.remove(late)
+    async with service.session() as session:
+        assert (await export(session, tmp_path / "out", plan)).messages == COUNT - 1
+        service.records = sorted(
+            [*service.records, late, *talk(2, first=COUNT + 1)], key=lambda each: int(each["id"])
+        )
+        report = await export(session, tmp_path / "out")
+    assert (report.complete, report.written) == (True, 3)
+
+
 # ── users ──
 
 
