@@ -123,8 +123,8 @@ def export(
 
     If it is interrupted, run `chatrest export OUT` to continue; run later, the same command adds what is new.
     Later runs need no other options. They can name other sources, or a wider window, which are added; format
-    and filters are set by the first run. Each message is stored once, in the first matching source: groups, then pairs, then users in the
-    listed order. A user's file is therefore not all of that user's messages.
+    and filters are set by the first run. Each message is stored once, in the first matching source: groups,
+    then pairs, then users in the listed order. A user's file is therefore not all of that user's messages.
 
     \b
     Examples:

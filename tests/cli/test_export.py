@@ -91,6 +91,14 @@ def test_another_plan_is_an_error_that_names_the_difference(command: Run, out: P
     assert command("export", str(out), "--user", "user-01", "--quiet").exit_code == 0
 
 
+def test_sources_that_are_not_asked_for_any_more_are_named(command: Run, out: Path) -> None:
+    assert command("export", str(out), "--user", "user-01", "--quiet").exit_code == 0
+    result = command("export", str(out), "--user", "user-02", "--quiet")
+    assert result.exit_code == 0
+    kept = "kept      1 source of earlier runs, not asked for by this plan, and not read: user user-01"
+    assert kept in result.stdout.splitlines()
+
+
 def test_a_folder_with_other_files_is_not_changed(command: Run, tmp_path: Path) -> None:
     (tmp_path / "mine.txt").write_text("")
     assert "is not touched" in error_line(command("export", str(tmp_path)), 2)

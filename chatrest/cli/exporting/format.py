@@ -113,6 +113,9 @@ def summary_lines(
     yield _row("sources", f"{report.sources:,}{failed}")
     if report.deleted_users:
         yield _row("users", f"deleted: {name_list(report.deleted_users)}; their messages stay in the export")
+    if report.kept:
+        words = "not asked for by this plan, and not read: " + name_list(report.kept)
+        yield _row("kept", f"{plural(len(report.kept), 'source')} of earlier runs, {words}")
     if report.tables:
         yield _row("tables", ", ".join(f"{rows:,} {table}" for table, rows in report.tables.items()))
     if report.attachments is not None:
@@ -166,7 +169,7 @@ def _messages(estimate: "Estimate") -> str:
     if estimate.messages_most == 0:
         return "none to read"
     figures = _range(estimate.messages_least, estimate.messages, estimate.messages_most)
-    return f"{figures} to read ({size(estimate.bytes)}), one of two sources twice"
+    return f"{figures} to read ({size(estimate.bytes)}); those of two sources count twice"
 
 
 def _range(least: int, likely: int, most: int | None) -> str:

@@ -96,7 +96,7 @@ async def estimate(
 ) -> Estimate:
     """Return what `export` with the same arguments would do, about. Makes and changes no file in `out`.
 
-    Costs one request for each 100 users, and two for each of up to 20 lists. Where `out` holds an export,
+    Costs one request for each 1,000 users, and two for each of up to 20 lists. Where `out` holds an export,
     what that covers is not counted. Raises what `export` raises before it writes: `RequestInvalidError` for a
     folder that holds something else, or an export of another plan or app.
     """

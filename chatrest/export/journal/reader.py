@@ -128,8 +128,8 @@ class JournalReader:
 
     def other_ids_unwritten(self) -> list[tuple[str, int]]:
         """The ids that are no numbers, and in no file, each with a source that saw it."""
-        sql = """SELECT key, source FROM other_ids
-            WHERE key NOT IN (SELECT key FROM other_ids WHERE file IS NOT NULL)"""
+        sql = """SELECT key, source FROM other_ids AS seen WHERE NOT EXISTS
+            (SELECT 1 FROM other_ids AS written WHERE written.key = seen.key AND file IS NOT NULL)"""
         return list(self._rows(sql, tuple[str, int]))
 
     # ── files ──

@@ -79,7 +79,7 @@ async def test_an_older_journal_beside_newer_files_is_refused(name: str, tmp_pat
         newer = (out / JOURNAL).read_bytes()
         shutil.copyfile(first / JOURNAL, out / JOURNAL)
         assert "journal.sqlite is older than manifest.json" in refusal(out)
-        with pytest.raises(RequestInvalidError, match="journal.sqlite is older than manifest.json"):
+        with pytest.raises(RequestInvalidError, match=r"journal\.sqlite is older than manifest\.json"):
             await estimate(service.session, None, out)
         [problem] = verify(out).problems
         assert (problem.kind, problem.place) == ("journal", JOURNAL)
@@ -150,6 +150,12 @@ def test_an_emptied_or_other_journal_is_refused(
 
 def read_plan(out: Path) -> Plan:
     return Plan.parse(bytes(manifest_of(out).plan))
+
+
+def test_without_a_journal_and_with_a_damaged_manifest_nothing_is_touched(out: Path) -> None:
+    (out / JOURNAL).unlink()
+    (out / MANIFEST).write_bytes(b"{}")
+    assert "journal.sqlite is lost or empty" in refusal(out)
 
 
 def test_without_manifest_and_journal_files_are_not_touched(out: Path) -> None:
