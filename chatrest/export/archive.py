@@ -189,6 +189,11 @@ class Archive:
         is_dense = seen.count(ids.first, ids.last) == len(ids)
         return is_end and is_dense and (is_whole or len(seen) > len(ids))
 
+    def unseen(self, source: int, ids: IdSet) -> IdSet:
+        """Return the ids among these that the list of a source has not shown."""
+        with self._lock:
+            return ids - self.journal.seen(source)
+
     def missing_keys(self) -> dict[int, set[str]]:
         """Return the ids that are no numbers, and missing, by the sources that have seen them."""
         with self._lock:

@@ -16,9 +16,10 @@ from collections.abc import Callable, Iterator
 from typing import Final, final
 
 from ..core.intervals import LAST, Gap, gaps
+from ..models.message import Message
 from ..session import AsyncSession
 from .archive import Archive
-from .discovery import newest, user_with_messages
+from .discovery import GOES_BACKWARDS, goes_backwards, newest, user_with_messages
 from .in_thread import in_thread
 from .jobs import Job, JobPiece
 from .journal import SourceState
@@ -62,7 +63,7 @@ class Run:
     async def result(self) -> Report:
         """Run to the end; return what has come of it. However it ends, what was committed stays."""
         self._progress.phase = "asking what there is"
-        last = await newest(self._session)
+        last = await self._newest()
         self._until = (number(last.id) if last else None) or LAST
         await self._sources.learn(set())
         if self._recheck is not None:
@@ -79,6 +80,17 @@ class Run:
         self._progress.phase = "finishing"
         amended = await in_thread(self._archive.finish)
         return await self._report(amended, is_whole=is_whole)
+
+    async def _newest(self) -> Message | None:
+        """Return the app's newest message; None where it is not known: the export has an open end then."""
+        last, journal = await newest(self._session), self._archive.journal
+        if last is None or journal[GOES_BACKWARDS]:
+            return last
+        if not await goes_backwards(self._session, last):
+            return None
+        with journal.transaction():
+            journal[GOES_BACKWARDS] = "yes"
+        return last
 
     # ── what is to be read ──
 

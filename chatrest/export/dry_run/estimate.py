@@ -118,7 +118,10 @@ async def estimate(
     samples = await survey.samples(tasks)
     of_app = await survey.of_app() if plan.all_users and len(samples) < len(tasks) else None
     seen, has_news = before.seen or IdSet(), before.has_news
-    figures = Computation(tasks, samples, sources, seen, until, of_app, has_news=has_news)
+    has_checked_end = before.goes_backwards or newest is None
+    figures = Computation(
+        tasks, samples, sources, seen, until, of_app, has_news=has_news, has_checked_end=has_checked_end
+    )
     return _estimate(figures, plan, whole, workers, session, _sent(session) - sent)
 
 
