@@ -74,7 +74,7 @@ class SourceList:
         return [str(each.source) for each in self._archive.journal.sources() if not each.asked]
 
     def is_deleted(self, known: SourceState, error: ChatRestError | None) -> bool:
-        """Whether a source is a user that was deleted: not listed any more, and not to be read."""
+        """Return whether a source is a user that was deleted: not listed any more, and not to be read."""
         if known.state == "deleted_user":
             return True
         return isinstance(error, NotFoundError) and known.source not in self._listed

@@ -210,7 +210,7 @@ async def test_killed_while_edited_messages_take_their_places(
 async def test_a_death_in_a_recheck_needs_no_second_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What is to be read again is in the journal once the walks have begun: any later run does it."""
+    """The messages to be read again are in the journal once the walks have begun: any later run does it."""
     async with served(60) as service:
         before = await first_export(service, tmp_path / "first", Plan(**MIXED))
         for number in (8, 9, 50):

@@ -66,5 +66,5 @@ async def test_killed_at_random_instants(tmp_path: Path) -> None:
 
 
 def len_of(emulator: Emulator) -> int:
-    """How many requests of lists of messages have come so far."""
+    """Return how many requests of lists of messages have come so far."""
     return emulator.weather.struck["latency"]

@@ -84,7 +84,7 @@ async def test_each_file_in_turn_is_lost_between_later_runs(tmp_path: Path) -> N
 
 
 async def test_a_lost_file_is_read_again_where_the_rule_was_broken(tmp_path: Path) -> None:
-    """What ann's list lacked was written by bob; then ann's file is lost, and her list shows all."""
+    """A message that ann's list lacked was written by bob; then ann's file is lost, and her list shows all."""
     async with served(150) as service:
         lacking = service.store.ids(conversation="ann_user_bob")[3:6]
         hide(service.store, lacking, "u:ann")
@@ -111,7 +111,7 @@ async def test_the_lost_file_of_a_user_that_is_refused_comes_from_the_other_side
 
 
 async def test_the_lost_file_of_a_user_that_is_gone_is_no_silent_loss(tmp_path: Path) -> None:
-    """What others show of it is read from them; what only its own list had is lost, and that is told."""
+    """Messages that others show are read from them; what only its own list had is lost, and that is told."""
     async with served(150) as service:
         await export(service.session, tmp_path / "out", Plan(all_users=True))
         part_of(tmp_path / "out", "user-ann").unlink()

@@ -73,5 +73,5 @@ async def test_killed_at_random_instants(tmp_path: Path, write: Write) -> None:
 
 
 def requests(emulator: Emulator) -> int:
-    """How many requests have come so far."""
+    """Return how many requests have come so far."""
     return emulator.weather.struck["latency"]
