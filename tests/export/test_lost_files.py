@@ -84,7 +84,7 @@ async def test_each_file_in_turn_is_lost_between_later_runs(tmp_path: Path) -> N
 
 
 async def test_a_lost_file_is_read_again_where_the_rule_was_broken(tmp_path: Path) -> None:
-    """A message that ann's list lacked was written by bob; then ann's file is lost, and her list shows all."""
+    """A message that ann's list lacked is written by bob; ann's file is lost, and her list shows all."""
     async with served(150) as service:
         lacking = service.store.ids(conversation="ann_user_bob")[3:6]
         hide(service.store, lacking, "u:ann")

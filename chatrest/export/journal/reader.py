@@ -186,7 +186,7 @@ class JournalReader:
             yield row_of(raw)
 
     def deleted(self, *, missing: bool = False) -> list[DeletedId]:
-        """Return the ids that the service does not show any more: kept, or with `missing` not on disk either."""
+        """Return the ids that the service does not show any more; with `missing` those not on disk either."""
         sql = "SELECT id, source, noticed, missing FROM deleted WHERE missing = ?"
         return sorted(self._rows(sql, DeletedId, int(missing)), key=_order)
 
