@@ -33,8 +33,6 @@ SHAPES = [
     {"compress": "none", "partition": "month"},
     {"compress": "zstd", "partition": "month"},
 ]
-few = pytest.mark.parametrize("shape", SHAPES[::3], ids=lambda shape: "-".join(shape.values()))
-shapes = pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: "-".join(shape.values()))
 
 
 def remove(path: Path) -> None:
