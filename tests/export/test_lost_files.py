@@ -33,8 +33,6 @@ SHAPES = [
     {"compress": "none", "partition": "month"},
     {"compress": "zstd", "partition": "month"},
 ]
-few = pytest.mark.parametrize("shape", SHAPES[::3], ids=lambda shape: "-".join(shape.values()))
-shapes = pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: "-".join(shape.values()))
 
 
 def remove(path: Path) -> None:
@@ -53,9 +51,14 @@ def halve(path: Path) -> None:
     path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
 
 
-@shapes
-@pytest.mark.parametrize("harm", [remove, empty, shorten, halve])
-@pytest.mark.parametrize("which", ["one", "all"])
+@pytest.mark.parametrize(
+    ("which", "harm", "shape"),
+    [
+        *(("one", harm, SHAPES[0]) for harm in (remove, empty, shorten, halve)),
+        *(("all", harm, SHAPES[3]) for harm in (remove, empty, shorten, halve)),
+        *((which, halve, shape) for which in ("one", "all") for shape in SHAPES[1:3]),
+    ],
+)
 async def test_files_that_were_harmed_are_read_again(
     which: str, harm: Callable[[Path], None], shape: dict[str, Any], tmp_path: Path
 ) -> None:
