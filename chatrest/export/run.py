@@ -165,8 +165,10 @@ class Run:
             report.failed.append(Failure(str(known.source), str(error)))
 
     async def _empty_fault(self, report: Report) -> str | None:
-        """Return the reason why an export of the app's own list that holds nothing is not whole."""
+        """Return the reason why an export that holds nothing is not whole: the app has messages."""
         plan = self._archive.plan
+        if plan.all_users and self._until != LAST and not self._archive.journal.sources():
+            return "the service lists no users, although the app has messages"
         if not plan.everything or report.messages or report.failed:
             return None
         uid = await user_with_messages(self._session, plan.query)

@@ -221,6 +221,19 @@ async def test_an_empty_list_of_the_app_beside_lists_of_users_is_not_whole(tmp_p
     assert ids_of(tmp_path / "out") == ALL
 
 
+async def test_a_list_of_users_that_is_empty_beside_messages_is_not_whole(tmp_path: Path) -> None:
+    service = SmallService(talk(COUNT), users=[])
+    async with service.session() as session:
+        report = await export(session, tmp_path / "out", Plan(all_users=True))
+        assert (report.complete, report.reasons) == (
+            False,
+            ["the service lists no users, although the app has messages"],
+        )
+        service.users = ["ann"]
+        assert (await export(session, tmp_path / "out")).complete
+    assert ids_of(tmp_path / "out") == ALL
+
+
 async def test_an_app_without_messages_is_whole(tmp_path: Path) -> None:
     service = SmallService([])
     async with service.session() as session:
