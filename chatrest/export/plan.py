@@ -13,7 +13,7 @@ from ..core.encode import filter_values
 from ..core.endpoint import check_acting_user, segment
 from ..errors import RequestInvalidError
 from ..queries.messages import MessageQuery
-from ..times import Time as AnyTime, parse_timestamp
+from ..times import Time as AnyTime, parse_timestamp, timestamp_words
 from .ownership import Source, pair_of
 
 T = TypeVar("T")
@@ -117,7 +117,7 @@ class Plan(Struct, frozen=True, kw_only=True, dict=True, forbid_unknown_fields=T
         self._check_files()
 
     def _given_names(self) -> frozenset[str]:
-        """Return the fields that are not left to their defaults; those that name sources as one: `sources`."""
+        """Return the fields that are given; those that name sources as one: `sources`."""
         left = (UNSET, None, MessageQuery())
         names = {field.name for field in structs.fields(self) if getattr(self, field.name) not in left}
         names -= set() if self.everything else {"everything"}
@@ -220,7 +220,8 @@ def _timestamp(name: str, value: object, *, end: bool = False) -> int | None:
 def _check_window(since: int | None, until: int | None) -> None:
     if since is not None and until is not None and until < since:
         raise RequestInvalidError(
-            f"until = {until}: the window ends before it begins; allowed is since ({since}) or later"
+            f"until = {timestamp_words(until)}: the window ends before it begins; "
+            f"allowed is since ({timestamp_words(since)}) or later"
         )
 
 

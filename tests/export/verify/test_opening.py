@@ -79,7 +79,7 @@ async def test_an_older_journal_beside_newer_files_is_refused(name: str, tmp_pat
         newer = (out / JOURNAL).read_bytes()
         shutil.copyfile(first / JOURNAL, out / JOURNAL)
         assert "journal.sqlite is older than manifest.json" in refusal(out)
-        with pytest.raises(RequestInvalidError, match="journal.sqlite is older than manifest.json"):
+        with pytest.raises(RequestInvalidError, match=r"journal\.sqlite is older than manifest\.json"):
             await estimate(service.session, None, out)
         [problem] = verify(out).problems
         assert (problem.kind, problem.place) == ("journal", JOURNAL)
