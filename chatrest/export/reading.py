@@ -22,7 +22,7 @@ from ..core.lenient import Coercions
 from ..errors import ChatRestError, ReplyUnreadableError, RequestInvalidError
 from ..models.message import Message
 from ..secrets import shown
-from ..times import Time, parse_timestamp, to_seconds
+from ..times import Time, parse_timestamp, timestamp_words, to_seconds
 from . import manifest as manifests
 from .file_names import DATABASE, MESSAGES, SPOOL, path_inside, source_name
 from .formats.compression import compression
@@ -110,7 +110,8 @@ def _records(
     window = TimeWindow(_second("since", since, end=False), _second("until", until, end=True))
     if window.since is not None and window.until is not None and window.until < window.since:
         raise RequestInvalidError(
-            f"until = {shown(until)}: the window ends before it begins; allowed is since ({since}) or later"
+            f"until = {timestamp_words(window.until)}: the window ends before it begins; "
+            f"allowed is since ({timestamp_words(window.since)}) or later"
         )
     export = _opened(local_path(out))
     sources = None if source is None else frozenset(_named_sources(source, export))
@@ -169,7 +170,7 @@ def _opened(folder: Path) -> _Export:
     manifest: Manifest | None = None
     fault: ChatRestError | None = None
     try:
-        manifest = manifests.find(folder)
+        manifest = manifests.find(folder) if folder.is_dir() else None
     except RequestInvalidError:  # of another version
         raise
     except ChatRestError as error:
