@@ -178,7 +178,7 @@ class Archive:
             return self.journal.all_seen() - self._written - self._lost
 
     def has_seen_newest(self, source: int, ids: IdSet, *, is_whole: bool) -> bool:
-        """Whether the newest ids of a source's list have been seen, so that nothing in it is new.
+        """Return whether the newest ids of a source's list have been seen, so that nothing in it is new.
 
         Where they are not the whole list, they must not be all that was seen, either: a service that cannot
         go backwards shows the oldest ones.
@@ -188,6 +188,11 @@ class Archive:
         is_end = bool(ids) and ids.last == seen.last and ids <= seen
         is_dense = seen.count(ids.first, ids.last) == len(ids)
         return is_end and is_dense and (is_whole or len(seen) > len(ids))
+
+    def unseen(self, source: int, ids: IdSet) -> IdSet:
+        """Return the ids among these that the list of a source has not shown."""
+        with self._lock:
+            return ids - self.journal.seen(source)
 
     def missing_keys(self) -> dict[int, set[str]]:
         """Return the ids that are no numbers, and missing, by the sources that have seen them."""

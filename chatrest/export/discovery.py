@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncIterator
 
-from ..errors import BadRequestError, ChatRestError, NotFoundError, PermissionDeniedError
+from ..errors import BadRequestError, ChatRestError, CursorError, NotFoundError, PermissionDeniedError
 from ..models.message import Message
 from ..queries.messages import MessageQuery
 from ..queries.users import UserQuery
@@ -10,6 +10,8 @@ from ..session import AsyncSession
 from .file_names import MILLISECONDS
 from .ownership import Source
 
+GOES_BACKWARDS = "goes_backwards"
+"""In the journal's meta: the app's own list was seen to begin with its newest message where asked for it."""
 _ASKED = 3
 """Users whose lists are looked into where the app's own list is empty."""
 
@@ -22,6 +24,19 @@ async def newest(session: AsyncSession) -> Message | None:
     except (NotFoundError, PermissionDeniedError, BadRequestError):
         return None  # a key, or a service, without the app's own list
     return messages[0] if messages else None
+
+
+async def goes_backwards(session: AsyncSession, newest: Message) -> bool:
+    """Return True where `newest` is not the app's oldest message as well: one request.
+
+    A service that does not heed `affix=prepend` shows the oldest message as the newest; an app of one message
+    cannot be told from it.
+    """
+    try:
+        oldest = await session.messages.list(query=MessageQuery(affix="append")).limit(1).collect()
+    except (NotFoundError, PermissionDeniedError, BadRequestError, CursorError):
+        return False
+    return bool(oldest) and oldest[0].id != newest.id
 
 
 async def users(session: AsyncSession) -> AsyncIterator[Source]:

@@ -2,7 +2,9 @@
 
 import hashlib
 from operator import attrgetter
-from typing import Final, NamedTuple
+from typing import Annotated, Final, NamedTuple
+
+import msgspec
 
 from ..core.rows import UNKNOWN, Row
 from .id_set import IdSet
@@ -11,6 +13,7 @@ _LONGEST: Final = 19
 _TOO_HIGH: Final = (1 << 63) - 1
 """A database holds 64 bits, and the id after the last one has to fit as well."""
 _ID: Final = attrgetter("id")
+_NUMBERS: Final = msgspec.json.Decoder(list[Annotated[int, msgspec.Meta(gt=0, lt=_TOO_HIGH)]])
 _SENT_AT: Final = attrgetter("sent_at")
 
 
@@ -29,20 +32,22 @@ def number(id: str) -> int | None:
         and id[0] != "0"
         and id.isascii()
         and len(id) <= _LONGEST
-        and (found := int(id)) < _TOO_HIGH
+        and (value := int(id)) < _TOO_HIGH
     ):
-        return found
+        return value
     return None
 
 
 def ids_of(rows: list[Row]) -> PageIds:
-    """Return the ids of rows. Costs 0.13 microseconds a row, where all of them are numbers."""
+    """Return the ids of rows. Costs 0.1 microseconds a row, where all of them are numbers."""
     if not rows:
         return PageIds(IdSet(), {})
     ids = list(map(_ID, rows))
-    joined = "".join(ids)
-    if joined.isdecimal() and joined.isascii() and min(ids) >= "1" and len(max(ids, key=len)) < _LONGEST:
-        return PageIds(IdSet(map(int, ids)), {})
+    if "".join(ids).isdecimal():  # with nothing but digits, JSON is the quickest way to numbers
+        try:
+            return PageIds(IdSet(_NUMBERS.decode(f"[{','.join(ids)}]")), {})
+        except msgspec.DecodeError:  # empty, a 0 in front, digits of another script, or too many
+            pass
     numbers = list(map(number, ids))
     others = {key_of(row): row for row, each in zip(rows, numbers, strict=True) if each is None}
     return PageIds(IdSet(each for each in numbers if each is not None), others)

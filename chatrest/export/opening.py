@@ -11,6 +11,9 @@ A folder is refused, untouched, where going on with it could destroy messages:
 | a path or link that leads out of the folder       | files elsewhere would be overwritten                  |
 | an export of version 1                            | its files are in the folder itself                    |
 
+Where journal and manifest belong together and are older than the files, as from a backup, the export goes on
+with them, and what the newer files hold is kept in the folder `damaged`.
+
 A generation is a number and a random text. Each opening for writing gives the journal the next one, and keeps
 the one before as `previous_generation`; the manifest takes it over when the run begins to change the export,
 and when it ends. So a journal whose previous generation is the manifest's belongs to a run that was killed
@@ -65,8 +68,7 @@ def claim_folder(folder: Path, disk: Disk | None = None) -> None:
     check_links(folder)
     if _size(folder / JOURNAL):
         return
-    manifest = manifests.find(folder)  # one of version 1 is refused with what to do
-    if manifest is not None:
+    if _readable_manifest(folder) is not None or (folder / manifests.NAME).exists():
         raise RequestInvalidError(
             f"folder '{folder}' is an export whose {JOURNAL} is lost or empty: it can be verified and read, "
             f"but not continued; nothing was changed: {_BACKUP}"
@@ -85,12 +87,7 @@ def check_folder(folder: Path, journal: JournalReader) -> Manifest | None:
     Raises `RequestInvalidError` with what is wrong, and what is safe to do. `ChatRestError` of a damaged
     journal is raised as it is.
     """
-    try:
-        manifest = manifests.find(folder)
-    except RequestInvalidError:
-        raise
-    except ChatRestError:  # what it vouched for is not known: as if it were lost
-        manifest = None
+    manifest = _readable_manifest(folder)
     names = [file.name for file in journal.files()]
     names += [entry.name for entry in manifest.files] if manifest is not None else []
     for name in names:
@@ -119,6 +116,19 @@ def relation_of(journal: JournalReader, manifest: Manifest) -> Relation:
         return "same"
     has_begun = manifest.generation != "" and journal[PREVIOUS_GENERATION] == manifest.generation
     return "begun" if has_begun else "other"
+
+
+def _readable_manifest(folder: Path) -> Manifest | None:
+    """Return the manifest; None where there is none, or where it is damaged and vouches for nothing.
+
+    Raises `RequestInvalidError` where it is of another version.
+    """
+    try:
+        return manifests.find(folder)
+    except RequestInvalidError:
+        raise
+    except ChatRestError:
+        return None
 
 
 # ── paths ──

@@ -117,7 +117,7 @@ class Plan(Struct, frozen=True, kw_only=True, dict=True, forbid_unknown_fields=T
         self._check_files()
 
     def _given_names(self) -> frozenset[str]:
-        """Return the fields that are given; those that name sources as one: `sources`."""
+        """Return the fields that are given; all that name sources are one, `sources`."""
         left = (UNSET, None, MessageQuery())
         names = {field.name for field in structs.fields(self) if getattr(self, field.name) not in left}
         names -= set() if self.everything else {"everything"}

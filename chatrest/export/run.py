@@ -16,9 +16,10 @@ from collections.abc import Callable, Iterator
 from typing import Final, final
 
 from ..core.intervals import LAST, Gap, gaps
+from ..models.message import Message
 from ..session import AsyncSession
 from .archive import Archive
-from .discovery import newest, user_with_messages
+from .discovery import GOES_BACKWARDS, goes_backwards, newest, user_with_messages
 from .in_thread import in_thread
 from .jobs import Job, JobPiece
 from .journal import SourceState
@@ -52,21 +53,19 @@ class Run:
         self._session = session.with_options(priority="bulk")
         self._archive = archive
         self._progress = progress
-        self._recheck = recheck
         self._now = now
         self._sources = SourceList(self._session, archive, progress)
         self._pool = WorkerPool(self._session, archive, self._sources.rules, progress, workers)
-        self._rechecks = Rechecks(archive, self._pool, self._sources)
+        self._rechecks = Rechecks(archive, self._pool, self._sources, recheck)
         self._until = LAST
 
     async def result(self) -> Report:
         """Run to the end; return what has come of it. However it ends, what was committed stays."""
         self._progress.phase = "asking what there is"
-        last = await newest(self._session)
+        last = await self._newest()
         self._until = (number(last.id) if last else None) or LAST
         await self._sources.learn(set())
-        if self._recheck is not None:
-            self._rechecks.begin(last, self._recheck, self._now())
+        self._rechecks.begin(last, self._now())
         self._progress.phase = "asking what is new"
         if await News(self._session, self._archive, self._sources, self._pool, self._until).read():
             self._sources.refresh()
@@ -79,6 +78,17 @@ class Run:
         self._progress.phase = "finishing"
         amended = await in_thread(self._archive.finish)
         return await self._report(amended, is_whole=is_whole)
+
+    async def _newest(self) -> Message | None:
+        """Return the app's newest message; None where it is not known: the export has an open end then."""
+        last, journal = await newest(self._session), self._archive.journal
+        if last is None or journal[GOES_BACKWARDS]:
+            return last
+        if not await goes_backwards(self._session, last):
+            return None
+        with journal.transaction():
+            journal[GOES_BACKWARDS] = "yes"
+        return last
 
     # ── what is to be read ──
 
@@ -155,8 +165,10 @@ class Run:
             report.failed.append(Failure(str(known.source), str(error)))
 
     async def _empty_fault(self, report: Report) -> str | None:
-        """Return the reason why an export of the app's own list that holds nothing is not whole."""
+        """Return the reason why an export that holds nothing is not whole: the app has messages."""
         plan = self._archive.plan
+        if plan.all_users and self._until != LAST and not self._archive.journal.sources():
+            return "the service lists no users, although the app has messages"
         if not plan.everything or report.messages or report.failed:
             return None
         uid = await user_with_messages(self._session, plan.query)

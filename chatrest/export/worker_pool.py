@@ -155,7 +155,10 @@ class WorkerPool:
     async def commit(self, batch: list[FetchedPage]) -> None:
         """Write pages and note what they cover, in a thread; all of them, or none."""
         # Counted in the thread: a cancel that comes meanwhile takes nothing back.
-        await in_thread(lambda: self._count(self._archive.commit(batch)))
+        # Taken out of the batch one by one: they need no memory while files are converted after the commit.
+        batch.reverse()
+        pages = (batch.pop() for _ in range(len(batch)))
+        await in_thread(lambda: self._count(self._archive.commit(pages)))
 
     def _count(self, stats: CommitStats) -> None:
         for name in ("written", "changed"):

@@ -21,7 +21,7 @@ def test_a_dry_run_writes_nothing(command: Run, out: Path) -> None:
     summary = summary_of(result)
     assert summary["export"] == f"{out}, ndjson; nothing was written"
     assert summary["sources"] == "6"
-    assert "one of two sources is counted twice" in summary["messages"]
+    assert "those of two sources count twice" in summary["messages"]
     assert "with 32 workers; no rate limit was reported" in summary["time"]
     assert command("export", str(out), "--quiet").exit_code == 0
     totals = summary_of(command("export", str(out), "--quiet", "--dry-run"))
@@ -72,7 +72,7 @@ def test_an_estimate_prints_a_range_where_it_does_not_know() -> None:
     assert lines["refused"] == "user x: 404"
     assert lines["messages"] == (
         "at least 20,000, at most 900,000, probably about 120,000 to read (100.0 MB); "
-        "one of two sources is counted twice"
+        "those of two sources count twice"
     )
     assert lines["new"] == "at least 9,000, at most 70,000"
     assert lines["requests"] == "at least 120, no upper bound is known, probably about 340"

@@ -172,7 +172,7 @@ def _messages(estimate: "Estimate") -> str:
     if estimate.messages_most == 0:
         return "none to read"
     figures = _range(estimate.messages_least, estimate.messages, estimate.messages_most)
-    return f"{figures} to read ({size(estimate.bytes)}); one of two sources is counted twice"
+    return f"{figures} to read ({size(estimate.bytes)}); those of two sources count twice"
 
 
 def _range(least: int, likely: int, most: int | None) -> str:
@@ -203,7 +203,7 @@ def _limit(estimate: "Estimate") -> str:
 
 
 def _basis(estimate: "Estimate") -> str:
-    """What the figures are made of, and what may be wrong with them."""
+    """Return the basis of the figures, and the reasons why they may be wrong."""
     if not estimate.sampled:
         return "there is nothing left to read"
     parts = [f"{estimate.sampled:,} of {plural(estimate.sources - estimate.whole, 'source')} sampled"]

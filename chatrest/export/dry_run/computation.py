@@ -65,15 +65,17 @@ class Computation:
         of_app: Sample | None,
         *,
         has_news: bool = False,
+        has_checked_end: bool = False,
     ) -> None:
         self.tasks, self.samples, self.sources = tasks, samples, len(sources)
         self._seen, self._until, self._of_app = seen, until, of_app
         self._has_news = has_news
+        self._has_checked_end = has_checked_end
         self._rules = OwnershipRules(sources)
 
     @cached_property
     def known(self) -> Counter[Knowledge]:
-        """How many sources are known in which way, those that were not sampled like the others."""
+        """The count of sources by how they are known, those that were not sampled like the others."""
         known: Counter[Knowledge] = Counter()
         for alike, count in self._kinds:
             of_kind = Counter(sample.known for sample in alike if not sample.error)
@@ -108,19 +110,19 @@ class Computation:
 
         Requests that are repeated are not among them.
         """
-        besides, messages = self._besides(plan), self.messages
-        least = sum(map(_pages, self.samples)) + sum(map(self._least_end, self.samples)) + besides
-        likely = self._pages + sum(map(_most_end, self.samples)) + _END * len(self._unsampled) + besides
-        if self._has_news:  # where the app's own list proves right, the others are not asked
-            least = min(least, besides + 1 + _NEWS // 2)
-            likely = besides + ceil(self.written.likely / LARGEST_PAGE) + _NEWS
-        if messages.most is None:
-            return Range.of(least, likely, None)
-        more_pages = ceil((messages.most - messages.least) / self._page_rows) + len(self._unsampled)
-        most = sum(map(_pages, self.samples)) + more_pages + besides
-        most += sum(map(_most_end, self.samples)) + _END * len(self._unsampled)
-        if all(sample.known == COUNTED for sample in self.samples) and not self._unsampled:
+        besides, messages, unsampled = self._besides(plan), self.messages, len(self._unsampled)
+        pages, ends = sum(map(_pages, self.samples)), sum(map(_most_end, self.samples)) + _END * unsampled
+        least = pages + sum(map(self._least_end, self.samples)) + besides
+        likely, most = self._pages + ends + besides, None
+        if not unsampled and all(sample.known == COUNTED for sample in self.samples):
             most = least
+        elif messages.most is not None:
+            more_pages = ceil((messages.most - messages.least) / self._page_rows) + unsampled
+            most = pages + more_pages + ends + besides
+        if self._has_news:  # where the app's own list proves right, few of the sources are asked
+            once, listed = 1 + self._listing(plan), ceil(self.written.likely / LARGEST_PAGE)
+            least, likely = min(least, once + 1 + _NEWS // 2), min(likely, once + listed + _NEWS)
+            most = None if most is None else most + listed + 1  # else all are asked after it
         return Range.of(least, likely, most)
 
     def _least_end(self, sample: Sample) -> int:
@@ -229,9 +231,12 @@ class Computation:
         return max((sample.page_rows for sample in self.samples), default=0) or LARGEST_PAGE
 
     def _besides(self, plan: Plan) -> int:
-        """Requests for the newest message, and for the users, who are listed after the messages once more."""
-        listing = ceil(self.sources / LARGEST_PAGE) + 1 if plan.all_users else 0
-        return 1 + listing * (2 if self.tasks else 1)
+        """Requests for the newest message, for the oldest one in a first run, and for the users, twice."""
+        newest = 1 if self._has_checked_end else 2
+        return newest + self._listing(plan) * (2 if self.tasks else 1)
+
+    def _listing(self, plan: Plan) -> int:
+        return ceil(self.sources / LARGEST_PAGE) + 1 if plan.all_users else 0
 
 
 def _most_end(sample: Sample) -> int:

@@ -22,8 +22,6 @@ from ..workspace import Workspace
 from .block_files import BlockFiles
 from .data_files import StateOf, rename_new
 
-NEW = ".new"
-
 
 def recover_blocks(workspace: Workspace, files: BlockFiles) -> None:
     """Recover growing files; called inside of a transaction."""

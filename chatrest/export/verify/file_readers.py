@@ -98,9 +98,9 @@ def database(path: Path) -> Iterator[Batch]:
     try:
         with closing(sqlite3.connect(f"{path.absolute().as_uri()}?immutable=1", uri=True)) as db:
             db.text_factory = _text
-            [verdict] = db.execute("PRAGMA integrity_check(1)").fetchone()
-            if verdict != "ok":
-                yield Batch(0, [], f"SQLite finds: {verdict}")
+            [finding] = db.execute("PRAGMA integrity_check(1)").fetchone()
+            if finding != "ok":
+                yield Batch(0, [], f"SQLite finds: {finding}")
             cursor = db.execute("SELECT id, raw FROM messages ORDER BY rowid")
             while rows := cursor.fetchmany(_BATCH):
                 yield _compared([str(key) for key, _ in rows], [_bytes(raw) for _, raw in rows])

@@ -46,7 +46,8 @@ class Remedies:
         if not self._can_continue:
             return self.restore
         return (
-            f"restore it from a backup, or {self.run}: it writes a new one, and changes no file before that"
+            f"restore the one that belongs to {JOURNAL}, or {self.run}: it writes a new one, and refuses to "
+            "where files are newer than the journal"
         )
 
     def file(self, entry: FileEntry) -> str:
@@ -128,7 +129,7 @@ class BlockIndex:
         by_source: dict[int, list[Block]] = {}
         for block in blocks:
             by_source.setdefault(block.source, []).append(block)
-        sources = [self._range(source, its_blocks) for source, its_blocks in by_source.items()]
+        sources = [self._range(source, group) for source, group in by_source.items()]
         more = len(sources) - SHOWN_SOURCES
         rest = f" and {more:,} sources more" if more > 0 else ""
         count = sum(block.rows for block in blocks)

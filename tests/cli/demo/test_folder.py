@@ -35,7 +35,7 @@ async def test_an_export_without_the_marker_file_is_not_changed(tmp_path: Path) 
         await export(session, tmp_path, Plan(everything=True))
     with pytest.raises(RequestInvalidError, match="not changed"):
         folder.clear(tmp_path)
-    assert (tmp_path / "messages" / "source=everything" / "messages.ndjson").exists()
+    assert (tmp_path / "messages/source=everything/messages.ndjson").exists()
 
 
 def test_an_empty_folder_is_used_and_a_missing_one_is_created(tmp_path: Path) -> None:

@@ -152,6 +152,12 @@ def read_plan(out: Path) -> Plan:
     return Plan.parse(bytes(manifest_of(out).plan))
 
 
+def test_without_a_journal_and_with_a_damaged_manifest_nothing_is_touched(out: Path) -> None:
+    (out / JOURNAL).unlink()
+    (out / MANIFEST).write_bytes(b"{}")
+    assert "journal.sqlite is lost or empty" in refusal(out)
+
+
 def test_without_manifest_and_journal_files_are_not_touched(out: Path) -> None:
     (out / MANIFEST).unlink()
     (out / JOURNAL).unlink()
