@@ -178,7 +178,7 @@ class Archive:
             return self.journal.all_seen() - self._written - self._lost
 
     def has_seen_newest(self, source: int, ids: IdSet, *, is_whole: bool) -> bool:
-        """Whether the newest ids of a source's list have been seen, so that nothing in it is new.
+        """Return whether the newest ids of a source's list have been seen, so that nothing in it is new.
 
         Where they are not the whole list, they must not be all that was seen, either: a service that cannot
         go backwards shows the oldest ones.

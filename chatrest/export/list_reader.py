@@ -52,7 +52,7 @@ class Probe(NamedTuple):
 
     @property
     def is_whole(self) -> bool:
-        """Whether these are all messages of the list."""
+        """True if these are all messages of the list."""
         return len(self.rows) < PROBED
 
 
@@ -200,7 +200,7 @@ class ListReader:
     # ── what there is ──
 
     async def _is_known(self, job: Job, covered: int) -> bool:
-        """Whether the newest messages of a list have all been seen, so that nothing in it is new."""
+        """Return whether the newest messages of a list have all been seen, so that nothing in it is new."""
         try:
             probe = await self._probe(job)
         except BadRequestError:  # the pages decide

@@ -45,7 +45,7 @@ def growth_fault(stored: Plan, plan: Plan) -> tuple[str, str]:
 
 
 def is_within(stored: Plan, plan: Plan) -> bool:
-    """Whether the window of `plan` has all times of the window of `stored`."""
+    """Return whether the window of `plan` has all times of the window of `stored`."""
     (since, until), (new_since, new_until) = stored.window, plan.window
     return (new_since or 0) <= (since or 0) and (
         new_until is None or (until is not None and new_until >= until)

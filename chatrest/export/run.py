@@ -53,11 +53,10 @@ class Run:
         self._session = session.with_options(priority="bulk")
         self._archive = archive
         self._progress = progress
-        self._recheck = recheck
         self._now = now
         self._sources = SourceList(self._session, archive, progress)
         self._pool = WorkerPool(self._session, archive, self._sources.rules, progress, workers)
-        self._rechecks = Rechecks(archive, self._pool, self._sources)
+        self._rechecks = Rechecks(archive, self._pool, self._sources, recheck)
         self._until = LAST
 
     async def result(self) -> Report:
@@ -66,8 +65,7 @@ class Run:
         last = await self._newest()
         self._until = (number(last.id) if last else None) or LAST
         await self._sources.learn(set())
-        if self._recheck is not None:
-            self._rechecks.begin(last, self._recheck, self._now())
+        self._rechecks.begin(last, self._now())
         self._progress.phase = "asking what is new"
         if await News(self._session, self._archive, self._sources, self._pool, self._until).read():
             self._sources.refresh()

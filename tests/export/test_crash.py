@@ -167,7 +167,7 @@ async def test_killed_while_it_reads_what_is_new(
         before = await first_export(service, tmp_path / "first", plan)
         service.store.add_records(records(60, first=1000))
         expected = service.expected()
-        for at in instants(1 + power, 2):
+        for at in instants(1 + power, 3):
             out = tmp_path / str(at)
             shutil.copytree(tmp_path / "first", out)
             fate = ForgetfulFate(out, at) if power else Fate(out, at)
@@ -191,7 +191,7 @@ async def test_killed_while_edited_messages_take_their_places(
             edit(service.store, number, "edited")
         expected = service.expected()
         hide(service.store, [20])
-        for at in instants(1 + power, 2):
+        for at in instants(1 + power, 3):
             out = tmp_path / str(at)
             shutil.copytree(tmp_path / "first", out)
             fate = ForgetfulFate(out, at) if power else Fate(out, at)
@@ -210,14 +210,14 @@ async def test_killed_while_edited_messages_take_their_places(
 async def test_a_death_in_a_recheck_needs_no_second_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What is to be read again is in the journal once the walks have begun: any later run does it."""
+    """The messages to be read again are in the journal once the walks have begun: any later run does it."""
     async with served(60) as service:
         before = await first_export(service, tmp_path / "first", Plan(**MIXED))
         for number in (8, 9, 50):
             edit(service.store, number, "edited")
         expected = service.expected()
         newest: list[bool] = []
-        for at in instants(2, 2):
+        for at in instants(2, 3):
             out = tmp_path / str(at)
             shutil.copytree(tmp_path / "first", out)
             fate = Fate(out, at)

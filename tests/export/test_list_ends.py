@@ -130,7 +130,7 @@ async def test_nothing_new_costs_a_request_and_one_a_source_where_the_app_has_mo
 
 @plans
 async def test_a_service_that_cannot_go_backwards_is_read_to_its_end(plan: Plan, tmp_path: Path) -> None:
-    """What it shows as the newest messages are the oldest ones: they prove nothing."""
+    """The messages that it shows as the newest are the oldest ones: they prove nothing."""
     service = SmallService(talk(COUNT))
     original = service._page
 

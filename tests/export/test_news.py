@@ -194,7 +194,7 @@ async def test_groups_of_the_plan_have_their_messages_from_the_apps_list(tmp_pat
 
 
 async def test_many_new_messages_are_asked_of_each_source(tmp_path: Path) -> None:
-    """Where the app's own list is longer than the lists of the sources are many."""
+    """The app's own list has more pages than there are sources."""
     async with served(fill_in=fill_users) as service:
         plan = Plan(users=[f"user-{number:03}" for number in range(8)])
         await export(service.session, tmp_path / "out", plan)

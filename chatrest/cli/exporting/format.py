@@ -200,7 +200,7 @@ def _limit(estimate: "Estimate") -> str:
 
 
 def _basis(estimate: "Estimate") -> str:
-    """What the figures are made of, and what may be wrong with them."""
+    """Return the basis of the figures, and the reasons why they may be wrong."""
     if not estimate.sampled:
         return "there is nothing left to read"
     parts = [f"{estimate.sampled:,} of {plural(estimate.sources - estimate.whole, 'source')} sampled"]

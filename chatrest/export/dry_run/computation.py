@@ -75,7 +75,7 @@ class Computation:
 
     @cached_property
     def known(self) -> Counter[Knowledge]:
-        """How many sources are known in which way, those that were not sampled like the others."""
+        """The count of sources by how they are known, those that were not sampled like the others."""
         known: Counter[Knowledge] = Counter()
         for alike, count in self._kinds:
             of_kind = Counter(sample.known for sample in alike if not sample.error)

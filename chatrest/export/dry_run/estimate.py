@@ -77,7 +77,7 @@ class Estimate(Struct, frozen=True, kw_only=True):
 
     @property
     def known(self) -> Knowledge:
-        """How `messages` is known of the sources that were asked, by the least certain of them."""
+        """The way in which `messages` is known: that of the least certain of the sources that were asked."""
         return AT_LEAST if self.bounded else REPORTED if self.reported else COUNTED
 
     @property

@@ -89,7 +89,7 @@ class Recheck(NamedTuple):
 
     @property
     def is_done(self) -> bool:
-        """Whether it was read again to its end."""
+        """True if it was read again to its end."""
         return self.after >= self.until
 
 
