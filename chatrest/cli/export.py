@@ -240,6 +240,8 @@ def _resume_hint(out: Path, progress: "Progress") -> Iterator[None]:
 
 
 def _advice(error: BaseException, out: Path, progress: "Progress") -> str:
+    from ..export.journal import UnreadableError
+
     is_open = progress.phase != "beginning"  # before that, the plan is not on disk yet
     command = (
         f"continue with: {invocation()} export {shlex.quote(str(out))}"
@@ -249,6 +251,8 @@ def _advice(error: BaseException, out: Path, progress: "Progress") -> str:
     match error:
         case RequestInvalidError():
             return "wait until it ends, then run this command again" if "writing here" in str(error) else ""
+        case UnreadableError():
+            return f"{invocation()} verify {shlex.quote(str(out))} says what can safely be done"
         case AuthenticationError():
             return f"no exported message is lost; set CHATREST_API_KEY to a valid key and {command}"
         case OSError(errno=errno.ENOSPC | errno.EDQUOT) if not isinstance(error, ChatRestError):
