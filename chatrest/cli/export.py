@@ -254,6 +254,8 @@ def _advice(error: BaseException, out: Path, progress: "Progress") -> str:
     match error:
         case RequestInvalidError():
             return "wait until it ends, then run this command again" if "writing here" in str(error) else ""
+        case UnreadableError():
+            return f"{invocation()} verify {shlex.quote(str(out))} says what can safely be done"
         case AuthenticationError():
             return f"no exported message is lost; set CHATREST_API_KEY to a valid key and {command}"
         case UnreadableError():

@@ -76,7 +76,7 @@ class SourceList:
         return [str(each.source) for each in self._archive.journal.sources() if not each.asked]
 
     def is_deleted(self, known: SourceState, error: ChatRestError | None) -> bool:
-        """Return whether a source is a user that was deleted or switched off, and whose list is not read.
+        """Return whether a source is a user that was deleted or switched off: its list cannot be read.
 
         A user that is switched off may still be listed; then the service has to say that it is the user that
         it does not have (error codes: "no such user or switched off"), and not only that there is no list.

@@ -55,6 +55,13 @@ def test_the_error_for_a_wrong_key_says_how_to_continue(command: Run, out: Path)
     assert command("export", str(out), "--quiet").exit_code == 0
 
 
+def test_a_damaged_journal_is_not_to_be_tried_again(command: Run, out: Path) -> None:
+    assert command("export", str(out), "--user", "user-01", "--quiet").exit_code == 0
+    (out / "journal.sqlite").write_bytes(b"garbage" * 1000)
+    line = error_line(command("export", str(out), "--quiet"))
+    assert line.endswith(f"; /of/a/venv/bin/chatrest verify {out} says what can safely be done")
+
+
 def test_a_full_disk_is_one_line(command: Run, out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def write(*_: object) -> int:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))

@@ -18,7 +18,7 @@ from ..id_set import IdSet
 from ..message_ids import number
 from ..ownership import Source
 from ..sql_in import sql_in
-from .records import Block, DataFile, DeletedId, OtherId, Recheck, Role, SourceState, State
+from .records import Block, Count, DataFile, DeletedId, OtherId, Recheck, Role, SourceState, State
 from .schema import FACTS, FAULTS, UnreadableError, check_integrity, fault_of, open_for_reading
 
 T = TypeVar("T")
@@ -81,7 +81,7 @@ class JournalReader:
     def sources(self) -> list[SourceState]:
         """All sources, in the order of their numbers."""
         sql = "SELECT number, key, state, error, by_time, proven, asked FROM sources ORDER BY number"
-        rows = list(self._rows(sql, tuple[int, str, State, str | None, bool, int, bool]))
+        rows = list(self._rows(sql, tuple[int, str, State, str | None, bool, Count, bool]))
         try:
             return [SourceState(number, Source.parse(key), *rest) for number, key, *rest in rows]  # type: ignore[arg-type]
         except _DAMAGE as error:
