@@ -26,7 +26,7 @@ from .file_names import DATABASE
 from .id_set import IdSet
 from .journal import DeletedId, Journal
 from .message_ids import PageIds, ids_of, key_of, number
-from .opening import begin_generation, check_folder, claim_folder, keep_newer_files
+from .opening import FolderLock, begin_generation, check_folder, claim_folder, keep_newer_files
 from .ownership import Source
 from .plan import Plan
 from .plan_difference import growth_fault
@@ -110,7 +110,12 @@ class Archive:
         check_installed(plan or Plan())
         claim_folder(folder, self.disk)
         begin = {"app": app_id, "plan": (plan or Plan()).encoded().decode()}
-        self.journal: Journal = Journal(folder / journals.NAME, begin)
+        self._folder_lock = FolderLock(folder)
+        try:
+            self.journal: Journal = Journal(folder / journals.NAME, begin)
+        except BaseException:
+            self._folder_lock.release()
+            raise
         self._files = OpenFiles(self.disk)
         try:
             manifest = check_folder(folder, self.journal)
@@ -126,6 +131,7 @@ class Archive:
         except BaseException:
             self._files.close()
             self.journal.close()
+            self._folder_lock.release()
             raise
 
     def __enter__(self) -> Self:
@@ -146,6 +152,7 @@ class Archive:
             self._files.close()
             self.forget_index()
             self.journal.close()
+            self._folder_lock.release()
 
     # ── writing ──
 

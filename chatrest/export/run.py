@@ -159,7 +159,8 @@ class Run:
             journal.set_state(known.number, "open")
         elif self._sources.is_deleted(known, error):
             journal.set_state(known.number, "deleted_user", str(error))
-            report.deleted_users.append(str(known.source))
+            if journal.seen(known.number):  # of a name that never had a list nothing is kept
+                report.deleted_users.append(str(known.source))
         else:
             journal.set_state(known.number, "failed", str(error))
             report.failed.append(Failure(str(known.source), str(error)))
