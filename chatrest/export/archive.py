@@ -420,7 +420,9 @@ def agreed(folder: Path, kept: Mapping[str, str | None], plan: Plan | None, app_
     if app is None or encoded is None:
         raise RequestInvalidError(f"{folder / journals.NAME} tells no plan: it is no export's journal")
     if app != app_id:
-        raise RequestInvalidError(f"{folder} holds an export of the app {app!r}, and not of {app_id!r}")
+        raise RequestInvalidError(
+            f"folder '{folder}' holds an export of the app {app!r}, and not of {app_id!r}: choose another"
+        )
     stored = Plan.parse(encoded)
     continued = stored if plan is None else stored.continued(plan)
     old, new = growth_fault(stored, continued)

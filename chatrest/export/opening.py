@@ -59,7 +59,7 @@ def claim_folder(folder: Path, disk: Disk | None = None) -> None:
     cannot be continued, and PermissionError where it cannot be written to.
     """
     if folder.exists() and not folder.is_dir():
-        raise RequestInvalidError(f"{folder} is no folder: choose another")
+        raise RequestInvalidError(f"'{folder}' is no folder: choose another path")
     if not folder.exists():
         folder.mkdir(parents=True, exist_ok=True)  # another export may begin at the same moment
         sync_folder(disk or Disk(), folder.parent)

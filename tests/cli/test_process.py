@@ -14,7 +14,6 @@ from threading import Event
 from urllib.parse import urlsplit
 
 import pytest
-
 from click.testing import Result
 
 from .conftest import EmulatorThread, Proxy, error_line, rows

@@ -108,7 +108,7 @@ async def test_what_was_committed_before_a_death_is_not_asked_for_again(
 ) -> None:
     async with served(500) as service:
         whole = await export(service.session, tmp_path / "whole", Plan(everything=True))
-        fate = Fate(tmp_path / "out", 18)
+        fate = Fate(tmp_path / "out", 30)
         assert await dies(service.session, fate, Plan(everything=True), monkeypatch, workers=1) is None
         rest = await export(service.session, fate.out)
         assert_whole(fate.out, service.expected())

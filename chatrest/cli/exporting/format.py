@@ -17,6 +17,8 @@ _HOUR: Final = 3600
 _DAY: Final = 86_400
 _NAMES_SHOWN: Final = 20
 """The largest number of names in one line."""
+_KEPT_SHOWN: Final = 5
+"""Of the sources that are kept: there may be thousands, in every run."""
 
 
 class FileTotals(Struct, frozen=True):
@@ -111,11 +113,12 @@ def summary_lines(
         )
     failed = f", {len(report.failed):,} of them failed" if report.failed else ""
     yield _row("sources", f"{report.sources:,}{failed}")
+    if report.kept:
+        yield _row(
+            "kept", f"{name_list(report.kept, _KEPT_SHOWN)}; no longer asked for, not read by this run"
+        )
     if report.deleted_users:
         yield _row("users", f"deleted: {name_list(report.deleted_users)}; their messages stay in the export")
-    if report.kept:
-        words = "not asked for by this plan, and not read: " + name_list(report.kept)
-        yield _row("kept", f"{plural(len(report.kept), 'source')} of earlier runs, {words}")
     if report.tables:
         yield _row("tables", ", ".join(f"{rows:,} {table}" for table, rows in report.tables.items()))
     if report.attachments is not None:
@@ -141,10 +144,10 @@ def attachments_line(counts: "AttachmentCounts") -> str:
     return ", ".join([f"{counts.stored:,}, {counts.fetched:,} of them new ({size(counts.bytes)})", *parts])
 
 
-def name_list(names: list[str]) -> str:
-    """The first names of `names`, and the number of the others."""
-    more = f" and {len(names) - _NAMES_SHOWN:,} more" if len(names) > _NAMES_SHOWN else ""
-    return f"{', '.join(names[:_NAMES_SHOWN])}{more}"
+def name_list(names: list[str], most: int = _NAMES_SHOWN) -> str:
+    """The first `most` names of `names`, and the number of the others."""
+    more = f" and {len(names) - most:,} more" if len(names) > most else ""
+    return f"{', '.join(names[:most])}{more}"
 
 
 # ── an estimate ──
