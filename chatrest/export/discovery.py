@@ -27,16 +27,17 @@ async def newest(session: AsyncSession) -> Message | None:
 
 
 async def goes_backwards(session: AsyncSession, newest: Message) -> bool:
-    """Return True where `newest` is not the app's oldest message as well: one request.
+    """Return True where the app's own list shows no message behind `newest`: one or two requests.
 
-    A service that does not heed `affix=prepend` shows the oldest message as the newest; an app of one message
-    cannot be told from it.
+    A service that does not heed `affix=prepend` shows old messages as the newest ones. One that does not heed
+    `id` either shows the beginning of the list here, which proves nothing.
     """
+    query = MessageQuery(affix="append", id=newest.id)
     try:
-        oldest = await session.messages.list(query=MessageQuery(affix="append")).limit(1).collect()
+        messages = await session.messages.list(query=query).limit(1).collect()
     except (NotFoundError, PermissionDeniedError, BadRequestError, CursorError):
         return False
-    return bool(oldest) and oldest[0].id != newest.id
+    return all(message.id == newest.id for message in messages)
 
 
 async def users(session: AsyncSession) -> AsyncIterator[Source]:

@@ -58,6 +58,7 @@ class Run:
         self._pool = WorkerPool(self._session, archive, self._sources.rules, progress, workers)
         self._rechecks = Rechecks(archive, self._pool, self._sources, recheck)
         self._until = LAST
+        self._has_checked_end = False
 
     async def result(self) -> Report:
         """Run to the end; return what has come of it. However it ends, what was committed stays."""
@@ -84,11 +85,8 @@ class Run:
         last, journal = await newest(self._session), self._archive.journal
         if last is None or journal[GOES_BACKWARDS]:
             return last
-        if not await goes_backwards(self._session, last):
-            return None
-        with journal.transaction():
-            journal[GOES_BACKWARDS] = "yes"
-        return last
+        self._has_checked_end = await goes_backwards(self._session, last)
+        return last if self._has_checked_end else None
 
     # ── what is to be read ──
 
@@ -142,6 +140,8 @@ class Run:
             for known in journal.sources():
                 if known in self._sources.known or known.number in pool.failed:
                     self._note(known, report)
+            if self._has_checked_end and report.messages > 1:  # of one, the oldest is the newest
+                journal[GOES_BACKWARDS] = "yes"
         report.kept = self._sources.kept
         report.sources = len(self._sources.known) - len(report.deleted_users)
         if not is_read:

@@ -231,8 +231,8 @@ class Computation:
         return max((sample.page_rows for sample in self.samples), default=0) or LARGEST_PAGE
 
     def _besides(self, plan: Plan) -> int:
-        """Requests for the newest message, for the oldest one in a first run, and for the users, twice."""
-        newest = 1 if self._has_checked_end else 2
+        """Requests for the newest message, in a first run for what is behind it, and twice for the users."""
+        newest = 1 if self._has_checked_end else 3
         return newest + self._listing(plan) * (2 if self.tasks else 1)
 
     def _listing(self, plan: Plan) -> int:
