@@ -68,8 +68,10 @@ class Run:
         await self._sources.learn(set())
         self._rechecks.begin(last, self._now())
         self._progress.phase = "asking what is new"
-        if await News(self._session, self._archive, self._sources, self._pool, self._until).read():
+        news = News(self._session, self._archive, self._sources, self._pool, self._until)
+        if await news.read():
             self._sources.refresh()
+        self._asks_all = news.asks_all
         self._progress.phase = "walking"
         await self._walk()
         self._progress.phase = "reading again"  # after what is new: a message must not come by two ways
@@ -118,7 +120,7 @@ class Run:
         is_proven = known.number in self._pool.ended
         if known.by_time:  # ids do not tell what is new in it, so each run reads all of it
             return [] if is_proven else [Gap(0, self._until)]
-        is_proven = is_proven or known.proven >= self._until
+        is_proven = is_proven or (known.proven >= self._until and not self._asks_all)
         left = gaps(self._archive.journal.intervals(known.number), self._until)
         return [gap for gap in left if gap.until < self._until or not is_proven]
 
