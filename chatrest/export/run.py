@@ -161,7 +161,8 @@ class Run:
             journal.set_state(known.number, "open")
         elif self._sources.is_deleted(known, error):
             journal.set_state(known.number, "deleted_user", str(error))
-            if journal.seen(known.number):  # of a name that never had a list nothing is kept
+            # Of a name that the service never listed nothing is kept.
+            if journal.seen(known.number) or self._sources.lists(known):
                 report.deleted_users.append(str(known.source))
         else:
             journal.set_state(known.number, "failed", str(error))

@@ -75,6 +75,10 @@ class SourceList:
         """Sources that earlier runs have read, and that the plan does not ask for any more."""
         return [str(each.source) for each in self._archive.journal.sources() if not each.asked]
 
+    def lists(self, known: SourceState) -> bool:
+        """Return whether the plan or the service names a source in this run."""
+        return known.source in self._listed
+
     def is_deleted(self, known: SourceState, error: ChatRestError | None) -> bool:
         """Return whether a source is a user that was deleted or switched off: its list cannot be read.
 
