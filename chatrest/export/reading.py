@@ -210,7 +210,7 @@ def _of_journal(folder: Path, manifest: Manifest | None) -> _Export:
 
 
 def _is_current(journal: JournalReader, manifest: Manifest) -> bool:
-    """Whether a journal tells of the files of a finished manifest; one of another time or export does not.
+    """Return True if a journal has the files of a finished manifest; one of another time or export has not.
 
     A run that has begun, and failed before it changed anything, gives the journal another generation.
     """
