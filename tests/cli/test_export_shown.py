@@ -11,7 +11,7 @@ from chatrest.cli.exporting.format import about, duration, progress_line, rounde
 from chatrest.cli.exporting.log import LOG_INTERVAL, LogDisplay
 from chatrest.cli.exporting.snapshot import Snapshot
 from chatrest.cli.exporting.terminal import rendered
-from chatrest.export.progress import Active
+from chatrest.export.report import Active
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from typing import Final, NamedTuple, final
 
 from msgspec import Struct
 
-from ...export.progress import Active, Progress
+from ...export.report import Active, Progress
 from ...network.pool_state import PoolState
 
 _RATE_WINDOW: Final = 10.0

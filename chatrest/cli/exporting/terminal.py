@@ -9,7 +9,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from ...export.progress import Active
+from ...export.report import Active
 from ..streams import one_line
 from .format import about, duration, plural, size
 from .snapshot import Snapshot
