@@ -141,7 +141,7 @@ class News:
         if self._claims.has_unclaimed and any(known.source.kind == "user" for known in self._sources.known):
             return False
         for group in (self._claims.ids.keys(), self._claims.senders):
-            if not self._sampled.keys() & group and not await self._sample(group):
+            if not self._sampled.keys() & group and not await self._sample({*group}):
                 return False
         await self._pool.commit([divider.page(job, claimed)])
         return True
