@@ -87,7 +87,7 @@ def _tables(ctx: click.Context, param: click.Parameter, value: str | None) -> tu
 )
 @click.option(
     "--partition", type=click.Choice(PARTITIONS),
-    help="Files for all, or per source, month or day (UTC).  [default: source; month for parquet]",
+    help="Files for all, or per source, month or day (UTC).  [default: source; parquet month, sqlite none]",
 )  # fmt: skip
 @click.option(
     "--with", "tables", callback=_tables, metavar="TABLES",

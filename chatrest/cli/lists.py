@@ -102,8 +102,8 @@ class ListPrinter:
     "--every",
     type=click.FloatRange(min=0, min_open=True),
     metavar="SECONDS",
-    help="With --follow: ask for new messages at least so often, and up to 8 times as often while some come.  "
-    "[default: 10]",
+    help="With --follow: ask for new messages at least so often, and up to 8 times as often while some "
+    "come.  [default: 10]",
 )
 @click.option(
     "--jobs",

@@ -39,7 +39,7 @@ else:
 FORMATS: Final = ("ndjson", "parquet", "sqlite")
 COMPRESS: Final = ("none", "gzip", "zstd")
 PARTITIONS: Final = ("none", "source", "month", "day")
-DEFAULTS: Final = {"ndjson": ("none", "source"), "parquet": ("zstd", "month"), "sqlite": ("none", "source")}
+DEFAULTS: Final = {"ndjson": ("none", "source"), "parquet": ("zstd", "month"), "sqlite": ("none", "none")}
 """By format: how its files are compressed, and what each of them holds."""
 _NOT_GIVEN: Final[Any] = UNSET
 """The default of a field that names sources: an empty list is nobody, and no list at all is everybody."""
@@ -135,7 +135,8 @@ class Plan(Struct, frozen=True, kw_only=True, dict=True, forbid_unknown_fields=T
         for name, value, allowed in (("compress", compress, COMPRESS), ("partition", partition, PARTITIONS)):
             given = getattr(self, name)
             check(given is None or given in allowed, name, given, f"{', '.join(allowed)}, or None")
-            if self.format == "sqlite" and given not in (None, value):
+            is_former = name == "partition" and given == "source"  # the default in folders of version 0.2.0
+            if self.format == "sqlite" and given not in (None, value) and not is_former:
                 raise RequestInvalidError(
                     f"{name} = {given!r}: a database is one file, and allowed is {value!r}"
                 )
@@ -150,6 +151,8 @@ class Plan(Struct, frozen=True, kw_only=True, dict=True, forbid_unknown_fields=T
         names = given - {"sources"} | (SOURCES if "sources" in given else set())
         if "format" in given and plan.format != self.format:
             names |= {"compress", "partition"}
+        elif self.format == "sqlite":
+            names -= {"partition"}
         return structs.replace(self, **{name: getattr(plan, name) for name in names})
 
     @property
