@@ -18,7 +18,7 @@ new, for one request.
 from contextlib import aclosing
 from typing import Final, final
 
-from msgspec import structs
+from msgspec import Struct, field, structs
 
 from ..core.endpoint import Pairs
 from ..core.intervals import LAST
@@ -48,6 +48,28 @@ _TRIES: Final = 2
 
 
 @final
+class Shown(Struct, eq=False):
+    """The ids that a list has shown to its reader."""
+
+    covered: int
+    """The id up to which all was shown; 0 for a list that goes by time."""
+    numbers: IdSet = field(default_factory=IdSet)
+    """The ids of a list that goes by time."""
+    keys: set[str] = field(default_factory=set)
+    """The ids that are no numbers."""
+
+    @property
+    def last(self) -> int:
+        """The highest id."""
+        return max(self.covered, self.numbers.last)
+
+    @property
+    def count(self) -> int:
+        """A number that grows with each id."""
+        return self.covered + len(self.numbers) + len(self.keys)
+
+
+@final
 class ListReader:
     """Reads lists for a pool of workers."""
 
@@ -74,72 +96,49 @@ class ListReader:
 
         Raises `PositionRefusedError`, `NotOrderedByIdError`, and the errors of a walk.
         """
-        if piece.of.by_time:
-            await self._end(piece, 0, await self._read_by_time(piece))
-        else:
-            covered = await self._read_by_id(piece, queue)
-            await self._end(piece, covered, covered)
-
-    async def _read_by_id(self, piece: JobPiece, queue: PieceQueue[Job]) -> int:
-        """Read a piece of a list in the order of ids; return the id up to which it is covered."""
-        job, covered, keys, tries = piece.of, piece.after, set[str](), 0
-        is_resumed = job.purpose == "walk" and piece.is_open and (piece.is_guess or piece.position)
-        if is_resumed and await self._is_known(job, covered):
-            return covered
-        while True:
-            before, is_from_start = (covered, len(keys)), not (piece.position or piece.is_guess)
-            covered = await self._read_pages(piece, queue, keys)
-            if covered >= min(piece.until, job.until):
-                return covered
-            rows = await self._probe(job)
-            newest = ids_of(rows).numbers.last
-            unseen = await self._unseen_keys(job, rows, keys) if piece.until >= job.until else set()
-            if newest <= covered and not unseen:
-                await self._see_late(job, rows, covered)
-                return covered
-            tries = tries + 1 if (covered, len(keys)) == before else 0
-            if tries >= _TRIES and not unseen:
-                raise CursorError(
-                    f"the list of {job.source} ends behind the id {covered}, but its newest message has the "
-                    f"id {newest}"
-                )
-            if tries >= _TRIES:
-                raise _early_end(job, min(unseen))
-            is_from_start = (is_from_start and before[0] > 0) or (tries > 0 and bool(unseen))
-            piece.after, piece.position = covered, ()
-            piece.is_guess = covered > 0 and not is_from_start
-
-    async def _read_by_time(self, piece: JobPiece) -> int:
-        """Read all of a list that goes by time; return its highest id.
-
-        Only at the end is it known that no lower id comes, and so no page covers anything.
-        """
-        job, seen, keys, tries = piece.of, IdSet(), set[str](), 0
-        walk = job.source.list(self._messages, structs.replace(self._query(job), affix="append"))
-        while True:
-            before = len(seen) + len(keys)
-            async with aclosing(walk.pages()) as pages:
-                async for page in pages:
-                    ids = ids_of(page.items)
-                    seen.update(ids.numbers)
-                    keys.update(ids.others)
-                    await self._put(piece, sorted(page.items, key=_by_id), 0, 0, (), len(page.raw))
-            newest = ids_of(await self._probe(job))
-            unseen = [*map(str, newest.numbers - seen), *(newest.others.keys() - keys)]
+        job, shown, tries = piece.of, Shown(0 if piece.of.by_time else piece.after), 0
+        is_known = await self._is_known(piece)
+        while not is_known:
+            begin, count, was_from_start = shown.covered, shown.count, not (piece.position or piece.is_guess)
+            if job.by_time:
+                await self._read_all(piece, shown)
+            else:
+                await self._read_pages(piece, queue, shown)
+            if shown.covered >= min(piece.until, job.until):
+                break
+            unseen = await self._unseen(piece, shown)
             if not unseen:
-                return seen.last
-            tries = tries + 1 if len(seen) + len(keys) == before else 0
+                break
+            tries = tries + 1 if shown.count == count else 0
             if tries >= _TRIES:
-                raise _early_end(job, unseen[0])
+                raise CursorError(
+                    f"the list of {job.source} ends behind the id {shown.last}, but its newest message has "
+                    f"the id {unseen[0]}"
+                )
+            # An id that is no number, and came late, may stand anywhere in a list.
+            is_from_start = (was_from_start and begin) or (tries and number(unseen[0]) is None)
+            piece.after, piece.position = shown.covered, ()
+            piece.is_guess = shown.covered > 0 and not is_from_start
+        await self._end(piece, shown)
 
     # ── pages ──
 
-    async def _read_pages(self, piece: JobPiece, queue: PieceQueue[Job], keys: set[str]) -> int:
-        """Read a piece until it or its list ends; return the id up to which it is covered then.
+    async def _read_all(self, piece: JobPiece, shown: "Shown") -> None:
+        """Read all of a list that goes by time.
 
-        The ids that are no numbers are added to `keys`.
+        Only at the end is it known that no lower id comes, and so no page covers anything.
         """
-        job, covered, position = piece.of, piece.after, piece.position
+        walk = piece.of.source.list(self._messages, structs.replace(self._query(piece.of), affix="append"))
+        async with aclosing(walk.pages()) as pages:
+            async for page in pages:
+                ids = ids_of(page.items)
+                shown.numbers.update(ids.numbers)
+                shown.keys.update(ids.others)
+                await self._put(piece, sorted(page.items, key=_by_id), 0, 0, (), len(page.raw))
+
+    async def _read_pages(self, piece: JobPiece, queue: PieceQueue[Job], shown: "Shown") -> None:
+        """Read a piece until it or its list ends."""
+        job, position = piece.of, piece.position
         reader: PieceReader[Row] = PieceReader(job.source.list(self._messages, self._query(job)))
         async with self._backlog.fetching() as fetching, aclosing(reader.pages(piece)) as parts:
             async for part in parts:
@@ -150,15 +149,14 @@ class ListReader:
                     rows, last = [row for row in rows if (number(row.id) or 0) <= until], until
                 elif part.position:
                     position = part.position
-                last = max(covered, last)
+                covered, last = shown.covered, max(shown.covered, last)
                 ids = await self._put(piece, rows, covered, last, position, len(part.page.raw))
-                keys.update(ids.others)
-                ids_a_page, covered = last - covered, last
-                if covered >= until:
+                shown.covered = last
+                shown.keys.update(ids.others)
+                if last >= until:
                     break
-                await self._share(piece, covered, ids_a_page, queue)
+                await self._share(piece, last, last - covered, queue)
                 await fetching.next_page()
-        return covered
 
     async def _share(self, piece: JobPiece, covered: int, ids_a_page: int, queue: PieceQueue[Job]) -> None:
         """Give the upper half of the rest away where somebody is idle and there is much of it."""
@@ -188,9 +186,9 @@ class ListReader:
             active.share = last / job.until
         return page.seen
 
-    async def _end(self, piece: JobPiece, after: int, last: int) -> None:
-        """Note the end of a piece that was read up to the id `last`; that of a list is proven."""
-        job, proven = piece.of, 0
+    async def _end(self, piece: JobPiece, shown: "Shown") -> None:
+        """Note the end of a piece; that of a list is proven."""
+        job, last, proven = piece.of, shown.last, 0
         if job.until != LAST:
             self._progress.covered += max(0, min(piece.until, job.until) - last)
         if job.purpose == "walk" and piece.until >= job.until:
@@ -201,35 +199,54 @@ class ListReader:
             last = piece.until  # there is nothing up to there
         page = self._divider.page(job, [])
         await self._backlog.put(
-            structs.replace(page, after=after, last=last, position=piece.position, proven=proven)
+            structs.replace(page, after=shown.covered, last=last, position=piece.position, proven=proven)
         )
 
     # ── what there is ──
 
-    async def _is_known(self, job: Job, covered: int) -> bool:
-        """Return whether the newest messages of a list have all been seen, so that nothing in it is new."""
+    async def _is_known(self, piece: JobPiece) -> bool:
+        """Return whether a list has nothing new: earlier runs have read it, and seen its newest messages."""
+        job = piece.of
+        is_resumed = job.purpose == "walk" and piece.is_open and (piece.is_guess or piece.position)
+        if job.by_time or not is_resumed:
+            return False
         try:
             rows = await self._probe(job)
         except BadRequestError:  # the pages decide
             return False
-        await self._see_late(job, rows, covered)
-        if await self._unseen_keys(job, rows, set()):
+        ids = ids_of(self._divider.window.within(rows))
+        await self._see_late(job, ids.numbers, piece.after)
+        if await self._never_seen(job, {*ids.others}):
             return False
-        ids = ids_of(self._divider.window.within(rows)).numbers
         is_whole = len(rows) < PROBED
-        return await in_thread(lambda: self._archive.has_seen_newest(job.number, ids, is_whole=is_whole))
+        return await in_thread(
+            lambda: self._archive.has_seen_newest(job.number, ids.numbers, is_whole=is_whole)
+        )
 
-    async def _unseen_keys(self, job: Job, rows: list[Row], keys: set[str]) -> set[str]:
-        """Return the ids of a probe that are no numbers, not in `keys`, and not seen by earlier runs."""
-        unseen = ids_of(self._divider.window.within(rows)).others.keys() - keys
-        return await in_thread(lambda: self._archive.unseen_keys(job.number, unseen)) if unseen else unseen
+    async def _unseen(self, piece: JobPiece, shown: "Shown") -> list[str]:
+        """Ask for the newest messages of a list; return the ids that it should have shown, but has not."""
+        job, rows = piece.of, await self._probe(piece.of)
+        ids, ids_within = ids_of(rows), ids_of(self._divider.window.within(rows))
+        if job.by_time:
+            return [*map(str, ids.numbers - shown.numbers), *(ids.others.keys() - shown.keys)]
+        if ids.numbers.last > shown.covered:
+            return [str(ids.numbers.last)]
+        keys = ids_within.others.keys() - shown.keys if piece.until >= job.until else set[str]()
+        if keys := await self._never_seen(job, keys):  # of a part of a list others may have seen them
+            return list(keys)
+        await self._see_late(job, ids_within.numbers, shown.covered)
+        return []
 
-    async def _see_late(self, job: Job, rows: list[Row], covered: int) -> None:
+    async def _never_seen(self, job: Job, keys: set[str]) -> set[str]:
+        """Return the ids that are no numbers, and that no run has seen in the list."""
+        return await in_thread(lambda: self._archive.unseen_keys(job.number, keys)) if keys else keys
+
+    async def _see_late(self, job: Job, ids: IdSet, covered: int) -> None:
         """Note the ids of a probe that are covered, and were not seen: they came late, and are missing."""
-        late = ids_of(self._divider.window.within(rows)).numbers.between(1, covered)
-        if job.purpose == "walk" and late:
-            late = await in_thread(lambda: self._archive.unseen(job.number, late))
-        if job.purpose == "walk" and late:
+        late = ids.between(1, covered)
+        if job.purpose == "walk" and (
+            late := await in_thread(lambda: self._archive.unseen(job.number, late))
+        ):
             await self._backlog.put(structs.replace(self._divider.page(job, []), seen=PageIds(late, {})))
 
     async def _probe(self, job: Job) -> list[Row]:
@@ -258,10 +275,6 @@ def in_unit_of(window: Window, timestamp: int) -> Window:
     if until is not None and until < MILLISECONDS:
         until = until * 1000 + 999
     return Window(since, until)
-
-
-def _early_end(job: Job, id: str) -> CursorError:
-    return CursorError(f"the list of {job.source} ends without the message {id!r}, one of its newest")
 
 
 def _by_id(row: Row) -> int:

@@ -4,9 +4,9 @@ A plan is checked when it is made, and kept in the journal.
 """
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias, TypeVar, cast, final
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, TypeVar, cast, final
 
 import msgspec
 from msgspec import UNSET, Struct, UnsetType, structs
@@ -244,20 +244,13 @@ def _check_query(query: object) -> None:
 # ── two plans ──
 
 
-class Setting(NamedTuple):
-    """One setting of a plan that is not its default."""
-
-    value: Any
-    words: str
-
-
 def difference(plan: Plan, other: Plan) -> tuple[str, str]:
     """Return the settings in which two plans differ: as the first has them, and as the other has them.
 
     Such as `("since=2020-01-01", "no since")`; two empty texts where the plans are equal.
     """
-    mine, others = dict(_settings(plan)), dict(_settings(other))
-    names = [name for name in sorted({**mine, **others}) if _value(mine, name) != _value(others, name)]
+    mine, others = _settings(plan), _settings(other)
+    names = [name for name in sorted({**mine, **others}) if mine.get(name) != others.get(name)]
     return _joined(mine, names), _joined(others, names)
 
 
@@ -280,31 +273,29 @@ def is_within(stored: Plan, plan: Plan) -> bool:
     )
 
 
-def _settings(plan: Plan) -> Iterator[tuple[str, Setting]]:
-    names = {"users": plan.users, "groups": plan.groups, "pairs": ["+".join(pair) for pair in plan.pairs]}
-    for name, value in names.items():
-        yield from [(name, Setting(value, _listed(value)))] if value else []
-    for name in ("all_users", "everything"):
-        yield from [(name, Setting(True, "True"))] if getattr(plan, name) else []
-    for name, time in zip(("since", "until"), plan.window, strict=True):
-        yield from [(name, Setting(time, timestamp_words(time)))] if time is not None else []
-    for name, value in structs.asdict(plan.query).items():
-        yield from [(f"query.{name}", Setting(value, shown(value)))] if value not in (None, UNSET) else []
-    yield "format", Setting(plan.format, plan.format)
-    for name, default in zip(("compress", "partition"), DEFAULTS[plan.format], strict=True):
-        value = getattr(plan, name)
-        yield from [(name, Setting(value, value))] if value != default else []
+def _settings(plan: Plan) -> dict[str, Any]:
+    """Return the settings of a plan that are not their defaults; the format always."""
+    defaults = dict(zip(("compress", "partition"), DEFAULTS[plan.format], strict=True))
+    values = {name: value for name, value in structs.asdict(plan).items() if value not in ((), None)}
+    values = {name: value for name, value in values.items() if value is not False}
+    filters = structs.asdict(values.pop("query"))
+    values |= {f"query.{name}": value for name, value in filters.items() if value not in (None, UNSET)}
+    return {name: value for name, value in values.items() if value != defaults.get(name)}
 
 
-def _value(settings: Mapping[str, Setting], name: str) -> Any:
-    return settings[name].value if name in settings else None
+def _words(name: str, value: Any) -> str:
+    """Return a setting as its user would type it."""
+    if name in ("since", "until"):
+        return timestamp_words(value)
+    if name.startswith("query."):
+        return shown(value)
+    if isinstance(value, tuple):
+        names = ["+".join(each) if isinstance(each, tuple) else each for each in value]
+        more = f" and {len(names) - _SHOWN:,} more" if len(names) > _SHOWN else ""
+        return f"{', '.join(names[:_SHOWN])}{more}"
+    return str(value)
 
 
-def _listed(names: Sequence[str]) -> str:
-    more = f" and {len(names) - _SHOWN:,} more" if len(names) > _SHOWN else ""
-    return f"{', '.join(names[:_SHOWN])}{more}"
-
-
-def _joined(settings: Mapping[str, Setting], names: Sequence[str]) -> str:
-    parts = [f"{name}={settings[name].words}" if name in settings else f"no {name}" for name in names]
+def _joined(settings: Mapping[str, Any], names: Sequence[str]) -> str:
+    parts = [f"{name}={_words(name, settings[name])}" if name in settings else f"no {name}" for name in names]
     return " and ".join(filter(None, [", ".join(parts[:-1]), *parts[-1:]]))

@@ -156,7 +156,8 @@ class Run:
             rereads.begin_recheck(ago(last.sent_at if last else int(self._now()), self._recheck))
         progress.phase = "asking what is new"
         news = News(self._session, self._pool, self._sources, self._until)
-        if news.is_worthwhile:  # not for a recheck, which asks every source in any case
+        if news.is_worthwhile:
+            # A recheck asks each source in any case, and needs what their own lists have shown.
             is_due = self._recheck is not None or runs_by_app_list(archive.journal) >= MOST_RUNS
             self._asks_all = is_due or not await news.read()
             self._sources.refresh()
@@ -181,7 +182,7 @@ class Run:
     async def _newest(self) -> Message | None:
         """Return the app's newest message; None where it is not known: the export has an open end then."""
         last, journal = await newest(self._session), self._pool.archive.journal
-        if last is not None:
+        if last is not None and last.sent_at:
             self._pool.ask_in_unit_of(last.sent_at)
         if last is None or journal[GOES_BACKWARDS]:
             return last
