@@ -39,7 +39,7 @@ from .id_set import IdSet
 from .jobs import Job
 from .journal import JournalReader, SourceState
 from .message_ids import ids_of
-from .ownership import OwnershipRules, Source
+from .ownership import Source
 from .page_partition import PageDivider, Window
 from .source_list import SourceList
 from .worker_pool import WorkerPool
@@ -69,8 +69,11 @@ class News:
         self._sources = sources
         self._until = until
         self._eligible = {known.source: known for known in self._candidates()}
-        self._claims = NewClaims(pool.rules)
         self._sampled: dict[Source, SourceState] = {}
+        self._claims: dict[Source, IdSet] = {}
+        """The ids that the own lists of sources should show, by the rule of ownership."""
+        self._senders: set[Source] = set()
+        """Sources that write a message to a group."""
 
     @property
     def is_worthwhile(self) -> bool:
@@ -85,7 +88,7 @@ class News:
         after = max(known.proven for known in self._eligible.values())
         if after < self._until and not await self._read_list(after):
             return False
-        if not await self._sample(self._eligible.keys() - self._claims.ids.keys()):
+        if not await self._sample(self._eligible.keys() - self._claims.keys()):
             return False
         return self._prove(after)
 
@@ -137,14 +140,27 @@ class News:
         rows = divider.window.within(rows)
         if ids_of(rows).others:
             return False
-        claimed = self._claims.add(rows)
-        if self._claims.has_unclaimed and any(known.source.kind == "user" for known in self._sources.known):
-            return False
-        for group in (self._claims.ids.keys(), self._claims.senders):
-            if not self._sampled.keys() & group and not await self._sample({*group}):
+        by_claimant: dict[Source, list[Row]] = {}
+        claimed = []
+        for row in rows:
+            if claimants := self._pool.rules.claimants(*_ENDS(row)):
+                claimed.append(row)
+                self._senders.update(claimants[:1] if row.receiver_type != "user" else ())
+            elif row.receiver_type != "user" and self._has_users:
+                return False
+            for source in claimants:
+                by_claimant.setdefault(source, []).append(row)
+        for source, own in by_claimant.items():
+            self._claims.setdefault(source, IdSet()).update(ids_of(own).numbers)
+        for group in ({*self._claims}, self._senders):
+            if not self._sampled.keys() & group and not await self._sample(group):
                 return False
         await self._pool.commit([divider.page(job, claimed)])
         return True
+
+    @property
+    def _has_users(self) -> bool:
+        return any(known.source.kind == "user" for known in self._sources.known)
 
     # ── the proof ──
 
@@ -164,40 +180,10 @@ class News:
         journal = self._pool.archive.journal
         for source, known in self._sampled.items():
             own = journal.seen(known.number).between(after + 1, self._until)
-            if own != self._claims.ids.get(source, IdSet()):
+            if own != self._claims.get(source, IdSet()):
                 return False
         with journal.transaction():
             journal[RUNS] = str(runs_by_app_list(journal) + 1)
             for known in self._eligible.values():
                 journal.prove(known.number, self._until)
         return True
-
-
-@final
-class NewClaims:
-    """The ids that the own lists of sources should show, by the rule of ownership."""
-
-    def __init__(self, rules: OwnershipRules) -> None:
-        self._rules = rules
-        self.ids: dict[Source, IdSet] = {}
-        self.senders: set[Source] = set()
-        """Sources that write a message to a group."""
-        self.has_unclaimed = False
-        """True once a group's message came that no source claims."""
-
-    def add(self, rows: list[Row]) -> list[Row]:
-        """Add the rows of a page; return those that a source claims."""
-        by_claimant: dict[Source, list[Row]] = {}
-        claimed = []
-        for row in rows:
-            claimants = self._rules.claimants(*_ENDS(row))
-            if claimants:
-                claimed.append(row)
-            if row.receiver_type != "user":
-                self.has_unclaimed = self.has_unclaimed or not claimants
-                self.senders.update(claimants[:1])
-            for source in claimants:
-                by_claimant.setdefault(source, []).append(row)
-        for source, own in by_claimant.items():
-            self.ids.setdefault(source, IdSet()).update(ids_of(own).numbers)
-        return claimed

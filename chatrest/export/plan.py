@@ -4,7 +4,7 @@ A plan is checked when it is made, and kept in the journal.
 """
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, TypeVar, cast, final
 
@@ -108,17 +108,23 @@ class Plan(Struct, frozen=True, kw_only=True, dict=True, forbid_unknown_fields=T
         self._set("format", "ndjson" if self.format is _NOT_GIVEN else self.format)
         given = [getattr(self, name) for name in ("users", "pairs", "groups", "all_users")]
         is_everybody = all(value is UNSET for value in given) and self.everything is not True
-        self._set("users", _unique(_uid("users", uid) for uid in _list("users", self.users)))
-        self._set("groups", _unique(_guid(guid) for guid in _list("groups", self.groups)))
-        self._set("pairs", _unique(_pair(pair) for pair in _list("pairs", self.pairs)))
+        self._set("users", _each("users", self.users, _name))
+        self._set("groups", _each("groups", self.groups, _name))
+        self._set("pairs", _each("pairs", self.pairs, _pair))
         check(isinstance(self.everything, bool), "everything", self.everything, "True or False")
         self._set("all_users", is_everybody if given[-1] is UNSET else given[-1])
         check(isinstance(self.all_users, bool), "all_users", self.all_users, "True or False")
         if self.everything and (self.users or self.pairs or self.groups or self.all_users):
             raise RequestInvalidError("everything = True: it holds all the others; allowed is it alone")
-        self._set("since", _timestamp("since", self.since))
-        self._set("until", _timestamp("until", self.until, end=True))
-        _check_window(*self.window)
+        for name in ("since", "until"):
+            if (time := getattr(self, name)) is not None:
+                self._set(name, parse_timestamp(name, time, end=name == "until"))
+        since, until = self.window
+        if since is not None and until is not None and until < since:
+            raise RequestInvalidError(
+                f"until = {timestamp_words(until)}: the window ends before it begins; "
+                f"allowed is since ({timestamp_words(since)}) or later"
+            )
         _check_query(self.query)
         self._check_files()
 
@@ -187,51 +193,28 @@ class Plan(Struct, frozen=True, kw_only=True, dict=True, forbid_unknown_fields=T
             raise RequestInvalidError(f"this is not the JSON of a plan: {error}") from None
 
 
-def _list(name: str, value: object) -> list[Any]:
+def _each(name: str, value: Any, checked: Callable[[str, Any], T]) -> tuple[T, ...]:
+    """Return the elements of a list that a caller gives, each checked, and once."""
     if value is UNSET:
-        return []
-    fits = isinstance(value, Sequence) and not isinstance(value, str | bytes)
-    check(fits, name, value, "a list")
-    assert isinstance(value, Sequence)
-    return [tuple(each) if isinstance(each, list) else each for each in value]
+        return ()
+    check(isinstance(value, Sequence) and not isinstance(value, str | bytes), name, value, "a list")
+    elements = [tuple(each) if isinstance(each, list) else each for each in value]
+    return tuple(dict.fromkeys(checked(name, each) for each in elements))
 
 
-def _unique(checked: Iterable[T]) -> tuple[T, ...]:
-    return tuple(dict.fromkeys(checked))
+def _name(name: str, value: str) -> str:
+    segment(name, value)
+    return value
 
 
-def _uid(name: str, uid: object) -> str:
-    segment(name, uid)
-    assert isinstance(uid, str)
-    return uid
-
-
-def _guid(guid: object) -> str:
-    return _uid("groups", guid)
-
-
-def _pair(pair: object) -> tuple[str, str]:
+def _pair(name: str, pair: Any) -> tuple[str, str]:
     fits = isinstance(pair, tuple) and len(pair) == 2 and pair[0] != pair[1]
-    check(fits, "pairs", pair, "two different uids")
-    assert isinstance(pair, tuple)
+    check(fits, name, pair, "two different uids")
     for uid in pair:  # each of them may have to stand in the path and in the header
-        segment("pairs", uid)
-        check_acting_user(uid, "pairs")
+        segment(name, uid)
+        check_acting_user(uid, name)
     one, other = sorted(pair)
     return one, other
-
-
-def _timestamp(name: str, value: object, *, end: bool = False) -> int | None:
-    """Return the timestamp of a time; of a date that is an end its last second."""
-    return None if value is None else parse_timestamp(name, value, end=end)
-
-
-def _check_window(since: int | None, until: int | None) -> None:
-    if since is not None and until is not None and until < since:
-        raise RequestInvalidError(
-            f"until = {timestamp_words(until)}: the window ends before it begins; "
-            f"allowed is since ({timestamp_words(since)}) or later"
-        )
 
 
 def _check_query(query: object) -> None:
