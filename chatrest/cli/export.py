@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 import msgspec
-from msgspec import Raw, Struct, structs
+from msgspec import Raw, structs
 
 from ..errors import AuthenticationError, ChatRestError, ExportIncompleteError, RequestInvalidError
 from ..queries.messages import MessageQuery
@@ -28,8 +28,6 @@ from .time_options import AgeOption, TimeOption
 if TYPE_CHECKING:
     from ..export import AttachmentOptions, Plan, Progress, Report
     from ..export.dataset.tables import Table
-    from .exporting.display import Display
-    from .exporting.snapshot import Monitor
 
 # Copies of the plan's constants: importing them would slow the help text down. A test compares them.
 FORMATS: Final = ("ndjson", "parquet", "sqlite")
@@ -168,17 +166,22 @@ def export(
     if dry_run:
         _estimate(folder, plan, recheck=recheck, workers=workers, as_json=as_json)
         return
-    from ..export import Progress
-    from .exporting.display import display_of
+    from ..export import Progress, export
+    from .exporting.display import display_of, live_display
     from .exporting.snapshot import Monitor
 
     progress = Progress()
     monitor = Monitor(progress)
     files = _attachments(attachments, max_attachment)
-    options = {"tables": tables, "attachments": files, "recheck": recheck, "workers": workers}
+    options: dict[str, Any] = {"tables": tables, "attachments": files, "recheck": recheck, "workers": workers}
+
+    async def work() -> "Report":
+        async with session(progress.heard) as chat, live_display(monitor, display, chat):
+            return await export(chat, folder, plan, progress=progress, **options)
+
     with _resume_hint(folder, progress):
         with display_of(out, quiet=quiet) as display:
-            report = run(_run(folder, plan, progress, monitor, display, options))
+            report = run(work())
         _print_report(report, progress, folder, monitor.elapsed, as_json=as_json)
 
 
@@ -201,21 +204,6 @@ def _plan_of(given: dict[str, Any]) -> "Plan | None":
     options = {name.rstrip("_"): value for name, value in given.items() if not name.startswith("filter_")}
     named = {name: value for name, value in options.items() if value not in (None, (), False)}
     return Plan(query=query, **named) if named or query != MessageQuery() else None
-
-
-async def _run(
-    out: Path,
-    plan: "Plan | None",
-    progress: "Progress",
-    monitor: "Monitor",
-    display: "Display",
-    options: dict[str, Any],
-) -> "Report":
-    from ..export import export as run_export
-    from .exporting.display import live_display
-
-    async with session(progress.heard) as chat, live_display(monitor, display, chat):
-        return await run_export(chat, out, plan, progress=progress, **options)
 
 
 def _estimate(out: Path, plan: "Plan | None", *, recheck: int | None, workers: int, as_json: bool) -> None:
@@ -255,14 +243,11 @@ def _advice(error: BaseException, out: Path, progress: "Progress") -> str:
     from ..export.journal import UnreadableError
 
     is_open = progress.phase != "beginning"  # before that, the plan is not on disk yet
-    command = (
-        f"continue with: {invocation()} export {shlex.quote(str(out))}"
-        if is_open
-        else "run the same command again"
-    )
+    again = "run the same command again"
+    command = f"continue with: {invocation()} export {shlex.quote(str(out))}" if is_open else again
     match error:
         case ExportIncompleteError():
-            return "run the same command again"
+            return again
         case RequestInvalidError():
             return "wait until it ends, then run this command again" if "writing here" in str(error) else ""
         case UnreadableError():
@@ -274,17 +259,6 @@ def _advice(error: BaseException, out: Path, progress: "Progress") -> str:
         case OSError() if not is_open:
             return ""
     return command
-
-
-class _ManifestFile(Struct):
-    bytes: int
-
-
-class _Manifest(Struct):
-    """The members of the manifest that the summary needs."""
-
-    plan: Raw
-    files: list[_ManifestFile]
 
 
 def _print_report(
@@ -301,22 +275,17 @@ def _print_report(
         streams.detach_stdout()
     for failure in report.failed[:_FAILURES_SHOWN]:
         streams.warn(f"{failure.source}: {failure.error}")
-    if len(report.failed) > _FAILURES_SHOWN:
-        streams.warn(
-            f"and {len(report.failed) - _FAILURES_SHOWN:,} more failed sources: see {out / 'manifest.json'}"
-        )
+    if (more := len(report.failed) - _FAILURES_SHOWN) > 0:
+        streams.warn(f"and {more:,} more failed sources: see {out / 'manifest.json'}")
     report.check()
 
 
 def _files(out: Path) -> FileTotals:
     from ..export import Plan, manifest
 
-    contents = msgspec.json.decode((out / manifest.NAME).read_bytes(), type=_Manifest)
-    return FileTotals(
-        Plan.parse(bytes(contents.plan)).format,
-        len(contents.files),
-        sum(file.bytes for file in contents.files),
-    )
+    contents = manifest.read(out / manifest.NAME)
+    sizes = [file.bytes for file in contents.files]
+    return FileTotals(Plan.parse(bytes(contents.plan)).format, len(sizes), sum(sizes))
 
 
 def _write_json(members: dict[str, Any]) -> None:
