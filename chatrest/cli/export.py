@@ -20,7 +20,6 @@ from ..queries.messages import MessageQuery
 from . import streams
 from .environment import session
 from .exporting.format import FileTotals, estimate_lines, summary_lines
-from .exporting.tables_option import TablesOption
 from .filters import ListCommand, filter_options, query_of
 from .invocation import invocation
 from .running import run
@@ -29,13 +28,14 @@ from .time_options import AgeOption, TimeOption
 if TYPE_CHECKING:
     from ..export import AttachmentOptions, Plan, Progress, Report
     from ..export.dataset.tables import Table
+    from .exporting.display import Display
     from .exporting.snapshot import Monitor
-    from .exporting.watch import Display
 
 # Copies of the plan's constants: importing them would slow the help text down. A test compares them.
 FORMATS: Final = ("ndjson", "parquet", "sqlite")
 COMPRESS: Final = ("none", "gzip", "zstd")
 PARTITIONS: Final = ("none", "source", "month", "day")
+TABLES: Final = ("users", "groups", "members", "conversations")
 NOT_A_FILTER: Final = (
     "affix", "id", "count", "limit", "per_page", "my_mentions_only", "mentions_with_blocked_info",
     "from_timestamp", "to_timestamp", "hide_messages_from_blocked_users", "receiver_type", "hide_deleted",
@@ -46,6 +46,15 @@ NOT_A_FILTER: Final = (
 WORKERS: Final = 32
 _MOST_WORKERS: Final = 90  # as many calls as a session runs at a time for bulk work
 _FAILURES_SHOWN: Final = 20
+
+
+def _tables(ctx: click.Context, param: click.Parameter, value: str | None) -> tuple[str, ...]:
+    """Return the names in a list with commas; raise `click.BadParameter` for one that is no table."""
+    names = () if value is None else tuple(name.strip() for name in value.split(","))
+    for name in names:
+        if name not in TABLES:
+            raise click.BadParameter(f"{name!r} is not a table: allowed are {', '.join(TABLES)}")
+    return names
 
 
 @click.command(cls=ListCommand, short_help="Export messages to files; continues after an interruption.")
@@ -78,10 +87,10 @@ _FAILURES_SHOWN: Final = 20
 )
 @click.option(
     "--partition", type=click.Choice(PARTITIONS),
-    help="Files for all, or per source, month or day (UTC).  [default: source; month for parquet]",
+    help="Files for all, or per source, month or day (UTC).  [default: source; parquet month, sqlite none]",
 )  # fmt: skip
 @click.option(
-    "--with", "tables", type=TablesOption(), metavar="TABLES", default=(),
+    "--with", "tables", callback=_tables, metavar="TABLES",
     help="Also tables: any of users,groups,members,conversations. Later runs write them anew.",
 )  # fmt: skip
 @click.option(
@@ -160,8 +169,8 @@ def export(
         _estimate(folder, plan, recheck=recheck, workers=workers, as_json=as_json)
         return
     from ..export import Progress
+    from .exporting.display import display_of
     from .exporting.snapshot import Monitor
-    from .exporting.watch import display_of
 
     progress = Progress()
     monitor = Monitor(progress)
@@ -203,7 +212,7 @@ async def _run(
     options: dict[str, Any],
 ) -> "Report":
     from ..export import export as run_export
-    from .exporting.watch import live_display
+    from .exporting.display import live_display
 
     async with session(progress.heard) as chat, live_display(monitor, display, chat):
         return await run_export(chat, out, plan, progress=progress, **options)
@@ -233,10 +242,10 @@ def _resume_hint(out: Path, progress: "Progress") -> Iterator[None]:
     """Add to an error of the block a note that says how to continue the export."""
     try:
         yield
-    except ExportIncompleteError:
-        raise
     except BaseException as error:
-        cause = _first_error(error)
+        from ..export.worker_pool import first_error
+
+        cause = first_error(error)
         if advice := _advice(cause, out, progress):
             cause.add_note(advice)
         raise
@@ -252,25 +261,19 @@ def _advice(error: BaseException, out: Path, progress: "Progress") -> str:
         else "run the same command again"
     )
     match error:
+        case ExportIncompleteError():
+            return "run the same command again"
         case RequestInvalidError():
             return "wait until it ends, then run this command again" if "writing here" in str(error) else ""
         case UnreadableError():
             return f"{invocation()} verify {shlex.quote(str(out))} says what can safely be done"
         case AuthenticationError():
             return f"no exported message is lost; set CHATREST_API_KEY to a valid key and {command}"
-        case UnreadableError():
-            return f"`{invocation()} verify {shlex.quote(str(out))}` says what can safely be done"
         case OSError(errno=errno.ENOSPC | errno.EDQUOT) if not isinstance(error, ChatRestError):
             return f"free some space and {command}"
         case OSError() if not is_open:
             return ""
     return command
-
-
-def _first_error(error: BaseException) -> BaseException:
-    while isinstance(error, BaseExceptionGroup):
-        error = error.exceptions[0]
-    return error
 
 
 class _ManifestFile(Struct):
@@ -302,11 +305,7 @@ def _print_report(
         streams.warn(
             f"and {len(report.failed) - _FAILURES_SHOWN:,} more failed sources: see {out / 'manifest.json'}"
         )
-    try:
-        report.check()
-    except ExportIncompleteError as error:
-        error.add_note("run the same command again")
-        raise
+    report.check()
 
 
 def _files(out: Path) -> FileTotals:

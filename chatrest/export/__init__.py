@@ -14,11 +14,10 @@ from .compaction import compact
 from .dataset.attachments import AttachmentOptions
 from .dry_run.estimate import Estimate, estimate
 from .plan import Plan
-from .progress import Progress
 from .reading import read, read_raw
-from .report import AttachmentCounts, Failure, Report
+from .report import AttachmentCounts, Failure, Progress, Report
+from .run import export
 from .run_log import RunEntry, runs
-from .start import export
 from .verify.verify import verify
 from .verify.verify_result import Problem, VerifyResult
 

@@ -1,9 +1,12 @@
-"""The plan of an export: what it holds, and how it is written. Checked when made, kept in the journal."""
+"""The plan of an export: what it holds, how it is written, and how it may change.
+
+A plan is checked when it is made, and kept in the journal.
+"""
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, TypeVar, cast, final
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias, TypeVar, cast, final
 
 import msgspec
 from msgspec import UNSET, Struct, UnsetType, structs
@@ -13,6 +16,7 @@ from ..core.encode import filter_values
 from ..core.endpoint import check_acting_user, segment
 from ..errors import RequestInvalidError
 from ..queries.messages import MessageQuery
+from ..secrets import shown
 from ..times import Time as AnyTime, parse_timestamp, timestamp_words
 from .ownership import Source, pair_of
 
@@ -35,7 +39,7 @@ else:
 FORMATS: Final = ("ndjson", "parquet", "sqlite")
 COMPRESS: Final = ("none", "gzip", "zstd")
 PARTITIONS: Final = ("none", "source", "month", "day")
-DEFAULTS: Final = {"ndjson": ("none", "source"), "parquet": ("zstd", "month"), "sqlite": ("none", "source")}
+DEFAULTS: Final = {"ndjson": ("none", "source"), "parquet": ("zstd", "month"), "sqlite": ("none", "none")}
 """By format: how its files are compressed, and what each of them holds."""
 _NOT_GIVEN: Final[Any] = UNSET
 """The default of a field that names sources: an empty list is nobody, and no list at all is everybody."""
@@ -60,6 +64,8 @@ _NOT_A_FILTER: Final = {
 
 SOURCES: Final = frozenset({"users", "pairs", "groups", "all_users", "everything"})
 """The fields that name sources."""
+_SHOWN: Final = 5
+"""Names of a list that are written out."""
 
 
 @final
@@ -129,7 +135,8 @@ class Plan(Struct, frozen=True, kw_only=True, dict=True, forbid_unknown_fields=T
         for name, value, allowed in (("compress", compress, COMPRESS), ("partition", partition, PARTITIONS)):
             given = getattr(self, name)
             check(given is None or given in allowed, name, given, f"{', '.join(allowed)}, or None")
-            if self.format == "sqlite" and given not in (None, value):
+            is_former = name == "partition" and given == "source"  # the default in folders of version 0.2.0
+            if self.format == "sqlite" and given not in (None, value) and not is_former:
                 raise RequestInvalidError(
                     f"{name} = {given!r}: a database is one file, and allowed is {value!r}"
                 )
@@ -144,6 +151,8 @@ class Plan(Struct, frozen=True, kw_only=True, dict=True, forbid_unknown_fields=T
         names = given - {"sources"} | (SOURCES if "sources" in given else set())
         if "format" in given and plan.format != self.format:
             names |= {"compress", "partition"}
+        elif self.format == "sqlite":
+            names -= {"partition"}
         return structs.replace(self, **{name: getattr(plan, name) for name in names})
 
     @property
@@ -230,3 +239,72 @@ def _check_query(query: object) -> None:
     for name, reason in _NOT_A_FILTER.items():
         if (value := getattr(query, name)) is not None:
             raise RequestInvalidError(f"query.{name} = {value!r}: not allowed in a plan, {reason}")
+
+
+# ── two plans ──
+
+
+class Setting(NamedTuple):
+    """One setting of a plan that is not its default."""
+
+    value: Any
+    words: str
+
+
+def difference(plan: Plan, other: Plan) -> tuple[str, str]:
+    """Return the settings in which two plans differ: as the first has them, and as the other has them.
+
+    Such as `("since=2020-01-01", "no since")`; two empty texts where the plans are equal.
+    """
+    mine, others = dict(_settings(plan)), dict(_settings(other))
+    names = [name for name in sorted({**mine, **others}) if _value(mine, name) != _value(others, name)]
+    return _joined(mine, names), _joined(others, names)
+
+
+def growth_fault(stored: Plan, plan: Plan) -> tuple[str, str]:
+    """Return the settings for which an export by `stored` cannot be continued by `plan`, in both's words.
+
+    Two empty texts where it can. Sources may differ, and the window may become wider; format, compression,
+    partition and filters stay as they are.
+    """
+    sources = {name: getattr(stored, name) for name in SOURCES}
+    window = dict(zip(("since", "until"), stored.window, strict=True)) if is_within(stored, plan) else {}
+    return difference(stored, structs.replace(plan, **sources, **window))
+
+
+def is_within(stored: Plan, plan: Plan) -> bool:
+    """Return whether the window of `plan` has all times of the window of `stored`."""
+    (since, until), (new_since, new_until) = stored.window, plan.window
+    return (new_since or 0) <= (since or 0) and (
+        new_until is None or (until is not None and new_until >= until)
+    )
+
+
+def _settings(plan: Plan) -> Iterator[tuple[str, Setting]]:
+    names = {"users": plan.users, "groups": plan.groups, "pairs": ["+".join(pair) for pair in plan.pairs]}
+    for name, value in names.items():
+        yield from [(name, Setting(value, _listed(value)))] if value else []
+    for name in ("all_users", "everything"):
+        yield from [(name, Setting(True, "True"))] if getattr(plan, name) else []
+    for name, time in zip(("since", "until"), plan.window, strict=True):
+        yield from [(name, Setting(time, timestamp_words(time)))] if time is not None else []
+    for name, value in structs.asdict(plan.query).items():
+        yield from [(f"query.{name}", Setting(value, shown(value)))] if value not in (None, UNSET) else []
+    yield "format", Setting(plan.format, plan.format)
+    for name, default in zip(("compress", "partition"), DEFAULTS[plan.format], strict=True):
+        value = getattr(plan, name)
+        yield from [(name, Setting(value, value))] if value != default else []
+
+
+def _value(settings: Mapping[str, Setting], name: str) -> Any:
+    return settings[name].value if name in settings else None
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _SHOWN:,} more" if len(names) > _SHOWN else ""
+    return f"{', '.join(names[:_SHOWN])}{more}"
+
+
+def _joined(settings: Mapping[str, Setting], names: Sequence[str]) -> str:
+    parts = [f"{name}={settings[name].words}" if name in settings else f"no {name}" for name in names]
+    return " and ".join(filter(None, [", ".join(parts[:-1]), *parts[-1:]]))

@@ -19,8 +19,7 @@ from ...session import AsyncSession
 from ..archive import Archive
 from ..in_thread import in_thread
 from ..manifest import TableEntry, tables_of
-from ..progress import Progress
-from ..report import AttachmentCounts, Report
+from ..report import AttachmentCounts, Progress, Report
 from .attachments import AttachmentOptions, AttachmentRun
 from .snapshot import TableFolder, publish, read_tables, recover
 from .tables import Table, check_tables

@@ -115,7 +115,7 @@ except Exception as error:
 
 def test_pyarrow_is_not_imported_for_nothing() -> None:
     program = (
-        "import sys, chatrest.export.start, chatrest.export.formats.parquet; print('pyarrow' in sys.modules)"
+        "import sys, chatrest.export.run, chatrest.export.formats.parquet; print('pyarrow' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"
