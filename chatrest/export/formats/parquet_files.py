@@ -29,7 +29,7 @@ _CODECS: Final[dict[Compress, tuple[str, int | None]]] = {
 }
 _ROWS: Final = 5_000
 """Rows that are read at once."""
-_PIECE: Final = 1 << 22
+_PIECE: Final = 1 << 20
 """Bytes that are written at once."""
 
 

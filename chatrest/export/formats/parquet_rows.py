@@ -13,7 +13,7 @@ Table: TypeAlias = Any
 Batch: TypeAlias = Any
 Array: TypeAlias = Any
 
-_CHUNK_ROWS, _CHUNK_BYTES = 1_000, 1 << 20
+_CHUNK_ROWS, _CHUNK_BYTES = 2_000, 1 << 21
 """Rows and bytes from which on records are converted at once, held as Python's objects."""
 GROUP_ROWS, GROUP_BYTES = 100_000, 1 << 24
 """Rows and bytes that are held at once: a row group."""
