@@ -99,6 +99,8 @@ class AttachmentCounts(Struct, kw_only=True):
     """Failed; the next run tries again."""
     pending: int = 0
     """Left to the next run."""
+    errors: dict[str, int] = {}
+    """The most frequent reasons of those that failed, at most five, each with its count."""
 
 
 @final

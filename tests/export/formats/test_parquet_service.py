@@ -17,6 +17,8 @@ from chatrest.export.manifest import read
 from tests.sinks import Failing, files, history, ids
 from tests.tables import table
 
+pytestmark = pytest.mark.usefixtures("fast_ramp")
+
 
 @pytest.mark.usefixtures("tidy")
 class TestExport:
