@@ -97,6 +97,10 @@ class OwnershipRules:
             self._ranks[source] = (_ORDER[source.kind], len(self._ranks))
             self._claimants.clear()
 
+    def are_of(self, source: Source) -> bool:
+        """Return True if there is no other source."""
+        return self._ranks.keys() == {source}
+
     def of(self, source: Source) -> "SourceOwnership":
         """Return the rule of one source."""
         return SourceOwnership(self, source)
@@ -130,7 +134,7 @@ class SourceOwnership(NamedTuple):
     @property
     def owns_all(self) -> bool:
         """True if it writes every message that it shows."""
-        return self.source.kind == "everything"
+        return self.source.kind == "everything" or self.rules.are_of(self.source)
 
     def __call__(self, row: Row) -> Ownership:
         """Return what the source does with a row."""
@@ -138,8 +142,6 @@ class SourceOwnership(NamedTuple):
 
     def of(self, names: tuple[str, str, str]) -> Ownership:
         """Return what the source does with a message of this sender, receiver and type of receiver."""
-        if self.owns_all:
-            return Ownership.OWN
         claimants = self.rules.claimants(*names)
         if not claimants:
             return Ownership.UNCLAIMED

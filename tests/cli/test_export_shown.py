@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from chatrest.cli.exporting.display import LOG_INTERVAL, LineDisplay
+from chatrest.cli import streams
+from chatrest.cli.exporting.display import LOG_INTERVAL, LineDisplay, display_of
 from chatrest.cli.exporting.format import about, duration, progress_line, rounded
 from chatrest.cli.exporting.snapshot import Snapshot
 from chatrest.cli.exporting.terminal import rendered
@@ -128,3 +129,20 @@ def test_plain_lines_are_one_for_each_phase_and_every_ten_seconds() -> None:
         ):
             log.show(snapshot(elapsed=elapsed, phase=phase))
     assert [line.partition(":")[0] for line in lines] == ["walking", "walking", "finishing"]
+
+
+@pytest.mark.parametrize(
+    ("is_terminal", "quiet", "lines"), [(True, False, 1), (True, True, 0), (False, False, 0)]
+)
+def test_a_terminal_without_a_cursor_has_plain_lines_and_a_pipe_has_none(
+    is_terminal: bool,
+    quiet: bool,
+    lines: int,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr(streams, "is_terminal", lambda name: is_terminal)
+    monkeypatch.setenv("TERM", "dumb")
+    with display_of("out", quiet=quiet) as display:
+        display.show(snapshot())
+    assert len(capsys.readouterr().err.splitlines()) == lines
