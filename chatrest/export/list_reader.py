@@ -267,14 +267,13 @@ class ListReader:
 
 def in_unit_of(window: Window, timestamp: int) -> Window:
     """Return a window in the unit of a timestamp, seconds or milliseconds: no shorter than it is."""
-    since, until = window
     if timestamp < MILLISECONDS:
-        return Window(since and seconds(since), until and seconds(until))
-    if since is not None and since < MILLISECONDS:
-        since *= 1000
-    if until is not None and until < MILLISECONDS:
-        until = until * 1000 + 999
-    return Window(since, until)
+        return Window(*(time and seconds(time) for time in window))
+    rest = (0, 999)  # of the last second all milliseconds
+    return Window(*(
+        time if time is None or time >= MILLISECONDS else time * 1000 + more
+        for time, more in zip(window, rest, strict=True)
+    ))  # fmt: skip
 
 
 def _by_id(row: Row) -> int:

@@ -244,7 +244,6 @@ class Run:
         return report
 
     def _note(self, known: SourceState, report: Report) -> None:
-        """Note what has become of a source."""
         error, journal = self._pool.failed.get(known.number), self._pool.archive.journal
         if error is None:
             journal.set_state(known.number, "open")
