@@ -46,9 +46,9 @@ def is_private(address: str) -> bool:
 def refusal(address: str) -> str:
     """Return the sentence for a cluster whose workers have no credentials, and cannot be sent any."""
     return (
-        f"the workers of {address} have no credentials of the app in their environment, and they are not sent "
-        "over a connection that is not encrypted: start the workers with CHATREST_APP_ID, CHATREST_API_KEY and "
-        "what else this command has, or use a scheduler at a tls:// address"
+        f"the workers of {address} have no credentials of the app in their environment, and they are not "
+        "sent over a connection that is not encrypted: start the workers with CHATREST_APP_ID, "
+        "CHATREST_API_KEY and what else this command has, or use a scheduler at a tls:// address"
     )
 
 

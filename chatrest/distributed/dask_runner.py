@@ -139,7 +139,7 @@ class DaskRunner:
         worker, reason = result.worker, result.reason
         match result.failure:
             case "no_job":
-                return f"the worker {worker} does not see {reason}: OUT has to be a folder that all machines share"
+                return f"the worker {worker} does not see {reason}: OUT has to be a folder that all share"
             case "version":
                 return f"the worker {worker} has chatrest {reason}: all machines need the same version"
             case "key_refused":

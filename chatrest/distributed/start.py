@@ -1,4 +1,4 @@
-"""From arguments to a distributed export: an ordinary one whose lists are read by the workers of a cluster."""
+"""From arguments to a distributed export: an ordinary one whose lists are read by a cluster's workers."""
 
 import hashlib
 import os
@@ -32,7 +32,10 @@ from .shard import Budget, Job, encode, plan_of_files
 if TYPE_CHECKING:
     from distributed import Client
 
-_SQLITE: Final = "format = 'sqlite': a database is one file, which only one machine can write; allowed is ndjson or parquet"
+_SQLITE: Final = (
+    "format = 'sqlite': a database is one file, which only one machine can write; "
+    "allowed are ndjson and parquet"
+)
 
 
 @hides_arguments
@@ -55,8 +58,8 @@ async def export(
     `chatrest.export.export`; so is the export: the same ids and the same bytes of each message. A run may go
     on with an export of one machine, and the other way round.
 
-    The workers take the app's credentials from their own environment (`CHATREST_APP_ID` and so on). Where they
-    have none, they are sent once, if the connection is encrypted or does not leave this machine.
+    The workers take the app's credentials from their own environment (`CHATREST_APP_ID` and so on). Where
+    they have none, they are sent once, if the connection is encrypted or does not leave this machine.
 
     Raises `ClusterError` where the scheduler goes away, or the workers cannot do their part; what was adopted
     by then stays, and the next run goes on from there. A worker that dies changes nothing.
