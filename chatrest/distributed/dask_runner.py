@@ -71,8 +71,8 @@ class DaskRunner:
             if self._clock() > end:
                 raise ClusterError(f"the scheduler at {self._address} has no workers")
             await asyncio.sleep(_REFRESH_SECONDS / 4)
-        self._slots = count, self._clock()
-        return count
+        self._slots = int(count), self._clock()
+        return int(count)
 
     async def run(self, shard: Shard, operation: str) -> ShardResult:
         """Return what has come of a shard."""

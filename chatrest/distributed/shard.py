@@ -5,6 +5,7 @@ scheduler keeps of it holds a uid. Names, plan and rule of placement are in the 
 from a file of the export's folder.
 """
 
+from importlib.metadata import version
 from typing import Final, Literal, TypeAlias, final
 
 import msgspec
@@ -114,6 +115,11 @@ class OpenJob:
         self.plan: Plan = Plan.parse(job.plan)
         self.sources: dict[int, Source] = {number: Source.parse(key) for number, key in job.sources}
         self.rules: OwnershipRules = OwnershipRules(self.sources.values())
+
+
+def installed_version() -> str:
+    """Return the version of chatrest that this process runs."""
+    return version("chatrest")
 
 
 _JOB: Final = msgspec.msgpack.Decoder(Job)

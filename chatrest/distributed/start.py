@@ -7,7 +7,6 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, final
 
-from .. import __version__
 from ..core.arguments import hides_arguments
 from ..core.hosts import App
 from ..errors import RequestInvalidError
@@ -27,7 +26,7 @@ from .cluster import check_client
 from .coordinator import Coordinator
 from .credentials import Credentials
 from .dask_runner import DaskRunner
-from .shard import Budget, Job, encode, plan_of_files
+from .shard import Budget, Job, encode, installed_version, plan_of_files
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -130,7 +129,7 @@ class ClusterWalk:
 
     def _job(self, walk: OpenWalk) -> Job:
         return Job(
-            version=__version__,
+            version=installed_version(),
             app_id=self._credentials.app.app_id,
             plan=plan_of_files(walk.archive.plan).encoded(),
             sources=[(known.number, known.source.key) for known in walk.sources.known],

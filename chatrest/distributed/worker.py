@@ -13,12 +13,11 @@ from typing import Any, Final, final
 
 from distributed import Worker, WorkerPlugin, get_worker
 
-from .. import __version__
 from ..errors import AuthenticationError, ChatRestError, RequestInvalidError
 from ..session import AsyncSession
 from .attempt_folder import AttemptFolder
 from .credentials import Credentials, environment_credentials
-from .shard import FailureKind, OpenJob, ShardResult, decode_job, decode_shard, encode
+from .shard import FailureKind, OpenJob, ShardResult, decode_job, decode_shard, encode, installed_version
 from .shard_reader import read_shard
 from .worker_session import open_session
 
@@ -83,8 +82,8 @@ class ExportPlugin(WorkerPlugin):
             job = decode_job(AttemptFolder(Path(self.out)).read_job(name))
         except FileNotFoundError as error:
             raise ShardFailure("no_job", str(error.filename)) from None
-        if job.version != __version__:
-            raise ShardFailure("version", f"{__version__}, and not {job.version}")
+        if job.version != (own := installed_version()):
+            raise ShardFailure("version", f"{own}, and not {job.version}")
         try:
             credentials = self._credentials or environment_credentials(job.app_id)
         except RequestInvalidError as error:
