@@ -15,7 +15,7 @@ from distributed import Worker, WorkerPlugin, get_worker
 
 from ..errors import AuthenticationError, ChatRestError, RequestInvalidError
 from ..session import AsyncSession
-from .attempt_folder import AttemptFolder
+from .attempt_folder import AttemptFolder, JobEndedError
 from .credentials import Credentials, environment_credentials
 from .shard import FailureKind, OpenJob, ShardResult, decode_job, decode_shard, encode, installed_version
 from .shard_reader import read_shard
@@ -73,6 +73,8 @@ class ExportPlugin(WorkerPlugin):
             return await read_shard(shard, job, session, AttemptFolder(Path(self.out)))
         except AuthenticationError as error:
             raise ShardFailure("key_refused", str(error)) from None
+        except JobEndedError as error:
+            raise ShardFailure("no_job", str(error)) from None
 
     async def _open(self, name: str) -> None:
         """Read the job's file, and open a session for it in the place of an older job's."""
