@@ -59,6 +59,7 @@ class DaskRunner:
 
     async def __aexit__(self, *_: object) -> None:
         with suppress(ClusterError):
+            self._check_connection()
             await self._call(self._client.unregister_worker_plugin(self._plugin.name))
 
     async def slots(self) -> int:
