@@ -163,6 +163,8 @@ def export(
 
     folder, plan = local_path(out), _plan_of(given)
     if dry_run:
+        if dask is not None:
+            raise click.UsageError("--dry-run reads too little for --dask")
         _estimate(folder, plan, recheck=recheck, workers=workers, as_json=as_json)
         return
     from ..export import Progress

@@ -5,7 +5,7 @@ scheduler keeps of it holds a uid. Names, plan and rule of placement are in the 
 from a file of the export's folder.
 """
 
-from importlib.metadata import version
+import sys
 from typing import Final, Literal, TypeAlias, final
 
 import msgspec
@@ -119,7 +119,7 @@ class OpenJob:
 
 def installed_version() -> str:
     """Return the version of chatrest that this process runs."""
-    return version("chatrest")
+    return str(vars(sys.modules[__name__.partition(".")[0]])["__version__"])
 
 
 _JOB: Final = msgspec.msgpack.Decoder(Job)

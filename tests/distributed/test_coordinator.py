@@ -1,6 +1,9 @@
 """Exports by shards: the same as a run on one machine, whatever becomes of workers and coordinator."""
 
 import asyncio
+import importlib
+import subprocess
+import sys
 from collections import Counter
 from itertools import count
 from pathlib import Path
@@ -9,21 +12,26 @@ from typing import Any
 import pytest
 
 from chatrest.distributed.coordinator import ClusterError, ShardLostError
+from chatrest.distributed.credentials import Credentials
 from chatrest.distributed.shard import Budget, Shard, ShardResult
-from chatrest.distributed.start import ClusterWalk
+from chatrest.distributed.start import ClusterWalk, export_with
 from chatrest.emulator.store import Store
+from chatrest.errors import RequestInvalidError
 from chatrest.export import Plan, Progress, export, verify
 from tests.distributed.clusters import HomeCluster
 from tests.dying import Fate, dies
+from tests.export.test_lists_by_time import shuffled
 from tests.exporting import (
     GROUPS,
     assert_whole,
     fast_disk as fast_disk,
+    ids_of,
     raws_of,
     served,
     small_pages as small_pages,
 )
 from tests.runs import to_user
+from tests.small_service import SmallService
 
 pytestmark = pytest.mark.usefixtures("small_pages", "fast_disk", "tidy")
 
@@ -142,3 +150,49 @@ async def test_what_is_new_comes_by_the_app_own_list_and_not_by_shards(tmp_path:
         report = await export(service.session, out, plan, ahead=walk_of(cluster))
         assert (report.written, cluster.shards) == (2, [])
         assert_whole(out, service.expected())
+
+
+@pytest.mark.parametrize("sources", [{"everything": True}, {"all_users": True}], ids=str)
+async def test_lists_by_time_are_read_by_the_coordinator(tmp_path: Path, sources: dict[str, Any]) -> None:
+    service, out = SmallService(shuffled(240, 60)), tmp_path / "out"
+    service.by_time = True
+    async with service.session() as session:
+        cluster = HomeCluster(session, out)
+        report = await export(session, out, Plan(**sources), ahead=walk_of(cluster))
+        assert report.complete, (report.failed, report.reasons)
+        assert ids_of(out) == [str(number) for number in range(1, 241)]
+        shards = len(cluster.shards)
+        assert 0 < shards < 10
+        assert (await export(session, out, ahead=walk_of(cluster))).written == 0
+        assert len(cluster.shards) == shards, "the journal knows by now that they go by time"
+
+
+async def test_a_database_is_refused_before_anything_is_made(tmp_path: Path) -> None:
+    client: Any = None
+    async with served(10) as service:
+        credentials = Credentials(service.session.app, {})
+        with pytest.raises(
+            RequestInvalidError, match=r"^format = 'sqlite': .* allowed are ndjson and parquet"
+        ):
+            await export_with(client, service.session, credentials, tmp_path / "out", Plan(format="sqlite"))
+        assert not (tmp_path / "out").exists()
+        await export(service.session, tmp_path / "out", Plan(format="sqlite", users=["ann"]))
+        with pytest.raises(RequestInvalidError, match="format = 'sqlite'"):
+            await export_with(client, service.session, credentials, tmp_path / "out")
+
+
+def test_without_the_extra_one_sentence_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    for name in [name for name in sys.modules if name.startswith("chatrest.distributed")]:
+        monkeypatch.delitem(sys.modules, name)
+    with pytest.raises(RequestInvalidError, match=r"^chatrest.distributed needs .* 'chatrest\[dask\]'$"):
+        importlib.import_module("chatrest.distributed")
+
+
+def test_nothing_else_imports_dask() -> None:
+    code = (
+        "import sys, chatrest.cli.export, chatrest.export\n"
+        "from chatrest import AsyncSession\n"
+        "assert not {'dask', 'distributed', 'chatrest.distributed'} & sys.modules.keys()"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
