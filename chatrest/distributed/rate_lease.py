@@ -24,6 +24,7 @@ from .rate_messages import LEASE_SECONDS, Grant, Refusal, Usage
 
 POLL: Final = 0.05
 """Seconds after which a waiting request looks again while nothing was granted."""
+_LOOK: Final = 0.25  # seconds after which a gate looks again, at the latest
 _LATE: Final = 0.02  # seconds that a request may be woken after its slot without losing it
 _REMEMBERED: Final = 32  # grants, to find the one under which a request was sent
 _ALIGNED: Final = 0.1  # of an interval: a smaller shift of the slots is the network's
@@ -52,7 +53,7 @@ class _LeasedSlots:
         if phase is not None:
             shift = (now + phase - self.next + interval / 2) % interval - interval / 2
             if abs(shift) > _ALIGNED * interval:
-                self.next = max(now, self.next + shift)
+                self.next += shift if self.next + shift >= now else shift + interval
 
     def full_seconds(self, now: float, interval: float) -> float:
         """Return the further seconds until `now` in which all slots were used."""
@@ -66,7 +67,6 @@ class _LeasedSlots:
 class _Tally(Struct):
     """What happened since the last report."""
 
-    is_waiting: bool = False
     sent: int = 0
     accepted: int = 0
     oldest: float = inf
@@ -90,6 +90,7 @@ class LeasedPacer:
         self._grant = _Tenure()
         self._slots = _LeasedSlots()
         self._tally = _Tally()
+        self._waits_until = -inf
         self._lock = Lock()
 
     @property
@@ -116,9 +117,9 @@ class LeasedPacer:
             wait = POLL if tenure.rate_at(now) <= 0 else self._slots.next - now
             if wait <= 1e-6:
                 return 0.0
-            is_new = not self._tally.is_waiting
-            self._tally.is_waiting = True
-        if is_new and not tenure.was_waiting:
+            is_new = self._waits_until < now
+            self._waits_until = now + min(wait, _LOOK) + _LATE
+        if is_new:
             self._alarm()
         return wait
 
@@ -186,11 +187,10 @@ class LeasedPacer:
                 tenure.told_by = report
             rate, seconds = tenure.rate, tenure.seconds_since_report(now)
             full = self._slots.full_seconds(now, 1 / rate) if rate > 0 else 0.0
-            tenure.was_waiting = tally.is_waiting
             return Usage(
                 grant=tenure.number,
                 epoch=tenure.epoch,
-                is_waiting=tally.is_waiting,
+                is_waiting=self._waits_until >= now,
                 sent=tally.sent,
                 accepted=tally.accepted,
                 oldest=now - tally.oldest if tally.accepted else 0.0,
@@ -210,8 +210,6 @@ class _Tenure:
     def __init__(self) -> None:
         self.number = self.epoch = 0
         self.rate = 0.0
-        self.was_waiting = False
-        """True if a request waited before the last report."""
         self.told_by = 0
         """The number of the last report with a 429."""
         self.probed_at: float | None = None
