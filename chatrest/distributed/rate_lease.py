@@ -20,10 +20,13 @@ from typing import Final, final
 from msgspec import Struct
 
 from ..core.pacer import RateSource, Signal
+from ..errors import ChatRestError
 from .rate_messages import LEASE_SECONDS, Grant, Refusal, Usage
 
 POLL: Final = 0.05
 """Seconds after which a waiting request looks again while nothing was granted."""
+LOST: Final = 60.0
+"""Seconds without a grant after which a request that waits fails."""
 _LOOK: Final = 0.25  # seconds after which a gate looks again, at the latest
 _LATE: Final = 0.02  # seconds that a request may be woken after its slot without losing it
 _REMEMBERED: Final = 32  # grants, to find the one under which a request was sent
@@ -91,6 +94,7 @@ class LeasedPacer:
         self._slots = _LeasedSlots()
         self._tally = _Tally()
         self._waits_until = -inf
+        self._heard_at: float | None = None
         self._lock = Lock()
 
     @property
@@ -115,6 +119,7 @@ class LeasedPacer:
             if tenure.may_probe(now):
                 return 0.0
             wait = POLL if tenure.rate_at(now) <= 0 else self._slots.next - now
+            self._check_is_led(now)
             if wait <= 1e-6:
                 return 0.0
             is_new = self._waits_until < now
@@ -173,9 +178,19 @@ class LeasedPacer:
         with self._lock:
             if not self._grant.follow(grant, now, seconds):
                 return False
+            self._heard_at = now
             if grant.rate > 0:
                 self._slots.align(now, 1 / grant.rate, grant.phase)
             return True
+
+    def _check_is_led(self, now: float) -> None:
+        """Raise `ChatRestError` after a minute without a grant: a worker's thread must not wait for ever."""
+        if self._heard_at is None:
+            self._heard_at = now
+        if now - self._heard_at > LOST:
+            raise ChatRestError(
+                f"the coordinator of the cluster's rate has not been heard of for {LOST:.0f} s; nothing was sent"
+            )
 
     def usage(self, now: float, report: int) -> Usage:
         """Return the use since the last call, for the report of this number."""

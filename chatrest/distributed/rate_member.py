@@ -15,7 +15,8 @@ SILENT: Final = 2.5
 """Seconds without a report after which a worker is taken for lost."""
 RENEWED: Final = LEASE_SECONDS / 3
 """Seconds after which a grant is renewed."""
-_SMOOTH: Final = 1.0  # seconds over which the rate of a worker's requests is averaged
+_SMOOTH: Final = 1.0  # seconds over which the rate of a worker's requests is averaged while it grows
+_SMOOTH_FALL: Final = 0.3  # while it falls, as others may wait for the share
 _ROOM: Final = 1.3  # times its requests: what a worker without waiting requests gets
 _CHANGE: Final = 0.1  # of a share: a smaller change is not worth a message
 _FLOOR: Final = 0.03  # of the rate, for all idle workers together
@@ -42,8 +43,9 @@ class Member:
     def hear(self, usage: Usage, report: int, now: float) -> None:
         """Note a report."""
         seconds = max(1e-3, now - self.reported_at)
-        keep = exp(-seconds / _SMOOTH)
-        self._used = keep * self._used + (1 - keep) * usage.sent / seconds
+        rate = usage.sent / seconds
+        keep = exp(-seconds / (_SMOOTH if rate > self._used else _SMOOTH_FALL))
+        self._used = keep * self._used + (1 - keep) * rate
         self.reported_at, self.is_waiting = now, usage.is_waiting
         self.report = max(self.report, report)
         self.must_answer |= bool(usage.refusals)
