@@ -8,7 +8,7 @@ from itertools import count
 from random import Random
 from typing import Final, Literal, TypeAlias
 
-from chatrest.core.pacer import Pace, Signal
+from chatrest.core.pacer import GatePacer, Pace, Pacer, Signal
 from chatrest.distributed.rate_book import LeaseBook
 from chatrest.distributed.rate_messages import Lease, Report
 from chatrest.distributed.rate_participant import Participant
@@ -17,6 +17,8 @@ from chatrest.emulator.limits import Limiter
 RetryAfter: TypeAlias = Literal["none", "whole", "exact"]
 Demand: TypeAlias = Callable[[float], int]
 """The number of readers of a worker at a time."""
+Delay: TypeAlias = Callable[[Random], float]
+"""The seconds that a message is under way."""
 
 ACT_EVERY: Final = 0.05
 """Seconds between two looks of the coordinator."""
@@ -24,22 +26,30 @@ _POLL: Final = 0.25
 _LATENCY: Final = 0.002
 
 
+def prompt(dice: Random) -> float:
+    """Return 2 to 10 ms."""
+    return 0.002 + 0.008 * dice.random()
+
+
 class SimulatedWorker:
     """A worker whose readers each send the next request as soon as the last one was answered."""
 
-    def __init__(self, cluster: "Cluster", name: str, demand: Demand, clock: float) -> None:
+    def __init__(
+        self, cluster: "Cluster", name: str, demand: Demand, clock: float, pacer: GatePacer | None = None
+    ) -> None:
         self.accepted: list[float] = []
         """The times at which the limit accepted a request."""
         self.refused: list[float] = []
         self.is_alive = True
         self._cluster, self._demand, self._clock = cluster, demand, clock
         self._participant = Participant(name, self._alarm)
-        self._pacer = self._participant.pacer("standard")
+        self._pacer: GatePacer = pacer or self._participant.pacer("standard")
         self._waiting: deque[int] = deque()
         self._readers = 0
         self._wake_at = self._alarm_at = -math.inf
         cluster.at(cluster.now, self._follow_demand)
-        cluster.at(cluster.now, self._report_on_time)
+        if pacer is None:
+            cluster.at(cluster.now, self._report_on_time)
 
     @property
     def now(self) -> float:
@@ -131,7 +141,7 @@ class Cluster:
         limit: Limiter,
         retry_after: RetryAfter = "none",
         *,
-        message_delay: Callable[[Random], float] = lambda dice: 0.002 + 0.008 * dice.random(),
+        message_delay: Delay = prompt,
         pace: Pace | None = None,
         seed: int = 1,
     ) -> None:
@@ -154,6 +164,12 @@ class Cluster:
         """Let a further worker begin now; its clock differs by `clock` seconds."""
         name = f"worker-{len(self.workers)}"
         self.workers[name] = SimulatedWorker(self, name, demand, clock)
+        return self.workers[name]
+
+    def add_alone(self, demand: Demand = lambda _: 40) -> SimulatedWorker:
+        """Let a session of one machine begin now, which has a pacer of its own and no lease."""
+        name = f"worker-{len(self.workers)}"
+        self.workers[name] = SimulatedWorker(self, name, demand, 0.0, Pacer(Pace()))
         return self.workers[name]
 
     def at(self, when: float, act: Callable[[], None]) -> None:

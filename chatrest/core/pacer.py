@@ -262,7 +262,7 @@ class Pacer:
         documented: float = DOCUMENTED_RATES["standard"],
         slots: SlotUse | None = None,
     ) -> None:
-        """`slots`: None for slots of its own; others where the requests go elsewhere, at this pacer's rate."""
+        """`slots`: None for slots of its own; others where the requests are sent elsewhere, at its rate."""
         given = None if pace.rate is None else pace.rate / pace.window
         late = _LATE if pace.rate is None else max(_LATE, (_BURST * pace.rate - 1) * pace.window / pace.rate)
         self.stated_limit: float | None = None

@@ -189,7 +189,7 @@ class LeasedPacer:
             self._heard_at = now
         if now - self._heard_at > LOST:
             raise ChatRestError(
-                f"the coordinator of the cluster's rate has not been heard of for {LOST:.0f} s; nothing was sent"
+                f"the coordinator of the cluster's rate has not answered for {LOST:.0f} s; nothing was sent"
             )
 
     def usage(self, now: float, report: int) -> Usage:

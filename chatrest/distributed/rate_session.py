@@ -47,9 +47,12 @@ def open_session(app: App, job_id: str, **options: Unpack[ClientOptions]) -> Asy
     """Return a session for `app`, used with `async with`, whose calls follow the rate of the job.
 
     In a task of a Dask worker, and in the process of the job's `RateCoordinator`; elsewhere it is a
-    `RequestInvalidError`. Calls wait until the coordinator grants a share, and fail with `ChatRestError` after
-    a minute without one. `options` are those of `AsyncSession`, without `pace`: that is the coordinator's.
+    `RequestInvalidError`. Calls wait until the coordinator grants a share, and fail with `ChatRestError`
+    after a minute without one. `options` are those of `AsyncSession`, but for `pace`: that is the
+    coordinator's.
     """
+    if options.get("pace") is not None:
+        raise RequestInvalidError("pace: allowed is None, as the rate is that of the job's RateCoordinator")
     session = AsyncSession(app, **options)
     session._client.make_pacer = _pacers(_participant(job_id), app.app_id)
     return session
