@@ -30,6 +30,7 @@ from .progress import Progress
 from .rechecks import Rechecks
 from .report import Failure, Report
 from .source_list import SourceList
+from .walk_ahead import OpenWalk, WalkAhead
 from .worker_pool import WORKERS, WorkerPool
 
 ROUNDS: Final = 4
@@ -49,7 +50,9 @@ class Run:
         workers: int = WORKERS,
         recheck: int | None = None,
         now: Callable[[], float] = time.time,
+        ahead: WalkAhead | None = None,
     ) -> None:
+        self._ahead = ahead
         self._session = session.with_options(priority="bulk")
         self._archive = archive
         self._progress = progress
@@ -93,6 +96,9 @@ class Run:
     # ── what is to be read ──
 
     async def _walk(self) -> None:
+        if self._ahead is not None:
+            walk = OpenWalk(self._archive, self._sources, self._pool, self._progress, self._until, self._gaps)
+            await self._ahead(walk)
         for count in range(ROUNDS):
             pieces = list(self._pieces(is_last=count == ROUNDS - 1))
             if not pieces:

@@ -23,6 +23,7 @@ from .progress import Progress
 from .report import Report
 from .run import Run
 from .run_log import append_run
+from .walk_ahead import WalkAhead
 from .worker_pool import WORKERS
 
 
@@ -38,6 +39,7 @@ async def export(
     progress: Progress | None = None,
     disk: Disk | None = None,
     now: Callable[[], float] = time.time,
+    ahead: WalkAhead | None = None,
 ) -> Report:
     """Export the messages of `plan` into the folder `out`, or continue the export that is there.
 
@@ -55,6 +57,7 @@ async def export(
     - `workers`: how many sources are read at the same time. Memory is needed for about as many pages.
     - `progress`: numbers to watch while it runs.
     - `disk`, `now`: for tests.
+    - `ahead`: reads lists on other machines before this run does (`chatrest.distributed`).
 
     A crash, a kill or a cancel loses only the pages that were not yet on disk: call it again, and it
     continues.
@@ -75,13 +78,13 @@ async def export(
             lambda: Archive(folder, plan, app_id=session.app.app_id, disk=disk), Archive.close
         )
         with archive:
-            run = Run(session, archive, shown, workers=workers, recheck=recheck, now=now)
+            run = Run(session, archive, shown, workers=workers, recheck=recheck, now=now, ahead=ahead)
             dataset = await in_thread(
                 lambda: Dataset(archive, tables, limits, rechecks=recheck is not None, now=now)
             )
 
             def end() -> tuple[int, int]:
-                return int(now()), _sent(session) - sent
+                return int(now()), _sent(session) - sent + (ahead.requests if ahead is not None else 0)
 
             with _logged_failure(archive, Report(started=started), end):
                 report = await _run(run, archive, started)
