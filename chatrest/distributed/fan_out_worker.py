@@ -5,37 +5,45 @@ in a thread of its own, so a function that computes for long does not make the w
 of an item waits in a thread that has left Dask's pool: a worker runs as many items at once as are sent to it.
 
 A task says which process is to run it, by a token that each process draws. If that process is gone and Dask
-gives the task to another one, it raises `ItemLostError` there: only the coordinator decides if an item is run
-once more.
+gives the task to another one, the item is not run there: only the coordinator decides if it is run once more.
+A task raises nothing: an error is in its result, so that no log of the cluster repeats it.
 """
 
 import asyncio
 import os
+import pickle
 from collections.abc import Awaitable, Callable
+from concurrent.futures import CancelledError
 from contextlib import AsyncExitStack
 from threading import Lock, Thread
-from typing import Any, Final, final
+from typing import Any, Final, Literal, NamedTuple, TypeAlias, final
 
 from distributed import Worker, WorkerPlugin, get_worker, secede
 
 from ..core.hosts import App
-from ..errors import RequestInvalidError
+from ..errors import ChatRestError, RequestInvalidError
 from ..session import AsyncSession
 from .credentials import Credentials, environment_credentials
 from .rate_session import open_session
 
 _END_SECONDS: Final = 5.0
 
-ItemWorker = Callable[[AsyncSession, Any], Awaitable[Any]]
+ItemWorker: TypeAlias = Callable[[AsyncSession, Any], Awaitable[Any]]
 """The caller's function of a session and an item."""
 
 
-class ItemLostError(Exception):
-    """The process that was to run an item is gone; it may have begun."""
+ItemEnd: TypeAlias = Literal["value", "error", "lost"]
+"""How the run of an item ended: `lost` if the process that was to run it is gone; it may have begun."""
 
 
-class NoCredentialsError(Exception):
-    """This worker has no credentials of the app."""
+class WorkerState(NamedTuple):
+    """What the coordinator needs to know of a worker."""
+
+    token: str
+    """Tells the process from every other one."""
+    has_credentials: bool
+    fault: str = ""
+    """The reason why it can run nothing; empty if it can."""
 
 
 @final
@@ -100,6 +108,14 @@ class FanOutPlugin(WorkerPlugin):
         assert thread is not None
         return thread.run(_result(self._worker, session, item))
 
+    def state(self) -> WorkerState:
+        """Return the state of this worker."""
+        try:
+            self._credentials = self._credentials or environment_credentials(self._app_id)
+        except RequestInvalidError as error:
+            return WorkerState(self.token, False, str(error))
+        return WorkerState(self.token, self._credentials is not None)
+
     async def teardown(self, worker: Worker) -> None:
         """Cancel the items that run, wait for their end, and close the session."""
         thread, self._thread = self._thread, None
@@ -107,9 +123,8 @@ class FanOutPlugin(WorkerPlugin):
             await asyncio.to_thread(thread.close, self._stack.aclose())
 
     def _open(self) -> None:
-        credentials = self._credentials or environment_credentials(self._app_id)
-        if credentials is None:
-            raise NoCredentialsError(get_worker().address)
+        credentials = self._credentials
+        assert credentials is not None  # the coordinator sends no items before
         session = open_session(credentials.app, self.name, headers=credentials.headers, priority="bulk")
         self._thread = _LoopThread()
         self._session = self._thread.run(self._stack.enter_async_context(session))
@@ -120,22 +135,35 @@ async def _result(worker: ItemWorker, session: AsyncSession, item: Any) -> Any:
     return await worker(session, item)
 
 
-def run_item(plugin_name: str, token: str, item: Any) -> Any:
-    """Return the worker's result for an item; `ItemLostError` in any other process than the token's."""
+def run_item(plugin_name: str, token: str, item: Any) -> bytes:
+    """Return the pickled end of an item and its value or error; it is run only in the token's process."""
     plugin = get_worker().plugins.get(plugin_name)
     if not isinstance(plugin, FanOutPlugin) or plugin.token != token:
-        raise ItemLostError(get_worker().address)
+        return _pickled("lost", None)
     secede()
-    return plugin.run(item)
+    try:
+        return _pickled("value", plugin.run(item))
+    except (Exception, CancelledError) as error:
+        return _pickled("error", error)
+
+
+def _pickled(end: ItemEnd, content: Any) -> bytes:
+    """Return an end that can be sent; an error that cannot be pickled becomes one with its text."""
+    try:
+        return pickle.dumps((end, content))
+    except Exception as error:
+        if end == "error":
+            return pickle.dumps((end, ChatRestError(f"{type(content).__name__}: {content}")))
+        return pickle.dumps(("error", TypeError(f"the worker's result cannot be pickled: {error}")))
 
 
 # ── run on the workers, by `client.run` ──
 
 
-def token_of(plugin_name: str, dask_worker: Any = None) -> str | None:
-    """Return the token of this process; None before it has the plugin."""
+def state_of(plugin_name: str, dask_worker: Any = None) -> WorkerState | None:
+    """Return the state of this worker; None before it has the plugin."""
     plugin = dask_worker.plugins.get(plugin_name)
-    return plugin.token if isinstance(plugin, FanOutPlugin) else None
+    return plugin.state() if isinstance(plugin, FanOutPlugin) else None
 
 
 def give_credentials(plugin_name: str, credentials: Credentials, dask_worker: Any = None) -> None:

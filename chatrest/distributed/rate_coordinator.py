@@ -75,9 +75,9 @@ class RateCoordinator:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
         await self._own.stop()
-        with suppress(ValueError, OSError):  # a cluster that is gone needs no word
+        if self._client.status == "running":  # a cluster that is gone needs no word
             self._client.unsubscribe_topic(topic(self._job_id))
-            with suppress(TimeoutError):
+            with suppress(OSError, TimeoutError):
                 async with asyncio.timeout(_END_SECONDS):
                     await self._client.run(end_job, self._job_id, on_error="ignore")
 
