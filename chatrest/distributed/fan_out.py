@@ -1,4 +1,4 @@
-"""Fan-out on a cluster: one worker function for each of many items, with outcomes as they come, at one rate."""
+"""Fan-out on a cluster: a function for each of many items, with outcomes as they come, at one rate."""
 
 from collections.abc import AsyncIterable, Awaitable, Callable, Hashable, Iterable, Mapping
 from contextlib import AsyncExitStack

@@ -58,6 +58,8 @@ class ItemRunner:
         return self
 
     async def __aexit__(self, *_: object) -> None:
+        if self._client.status != "running":  # a cluster that is gone needs no word
+            return
         with suppress(ClusterError, TimeoutError):
             async with asyncio.timeout(_END_SECONDS):
                 await call(self._client.unregister_worker_plugin(self.name))

@@ -26,7 +26,7 @@ def cluster_of(count: int, *, processes: bool = False) -> Any:
     """Return a cluster of workers with one thread each."""
     return distributed.LocalCluster(
         n_workers=count, threads_per_worker=1, processes=processes, asynchronous=True,
-        dashboard_address=None, memory_limit=0, silence_logs=50,
+        dashboard_address=":0", memory_limit=0, silence_logs=50,
     )  # fmt: skip
 
 
@@ -56,7 +56,7 @@ async def wait_and_note(folder: Path, _: AsyncSession, name: str) -> None:
 async def files(folder: Path, pattern: str, count: int) -> None:
     """Wait until a folder has so many files."""
     async with asyncio.timeout(10):
-        while len(list(folder.glob(pattern))) < count:  # noqa: ASYNC110, another process makes them
+        while len(list(folder.glob(pattern))) < count:  # noqa: ASYNC110, ASYNC240
             await asyncio.sleep(0.01)
 
 

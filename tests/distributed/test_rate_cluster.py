@@ -28,7 +28,7 @@ async def read_users(app: App, job_id: str, count: int) -> list[float]:
 def local_cluster() -> Any:
     """Return a cluster of two workers in this process."""
     return distributed.LocalCluster(
-        n_workers=2, threads_per_worker=1, processes=False, asynchronous=True, dashboard_address=None
+        n_workers=2, threads_per_worker=1, processes=False, asynchronous=True, dashboard_address=":0"
     )
 
 
