@@ -157,7 +157,6 @@ class Cluster:
         self._retry_after, self._message_delay = retry_after, message_delay
         self._events: list[tuple[float, int, Callable[[], None]]] = []
         self._numbers = count()
-        self._acted_at = -math.inf
         self.at(0.0, self._act_on_time)
 
     def add(self, demand: Demand = lambda _: 40, *, clock: float = 0.0) -> SimulatedWorker:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Final, final
 
+from .rate_lease import LOST
 from .rate_messages import Lease, Report
 from .rate_participant import Participant
 
@@ -26,12 +27,16 @@ class Reporter:
         send: Callable[[Report], object],
         loop: asyncio.AbstractEventLoop,
         clock: Callable[[], float] = time.monotonic,
+        lose: Callable[[], object] = lambda: None,
     ) -> None:
+        """`lose` is called when the coordinator has not been heard of for so long that the reports end."""
         self.participant = Participant(name, self._alarm)
         self._send = send
         self._loop = loop
         self._clock = clock
+        self._lose = lose
         self._wakeup = asyncio.Event()
+        self._heard_at = clock()
         self._task: asyncio.Task[None] | None = None
 
     def start(self) -> None:
@@ -48,15 +53,14 @@ class Reporter:
 
     def receive(self, lease: Lease) -> Report:
         """Follow a lease, and return the report that says so."""
-        now = self._clock()
+        self._heard_at = now = self._clock()
         self.participant.receive(lease, now)
         return self.participant.report(now)
 
     async def _run(self) -> None:
         busy_at = self._clock()
-        while True:
+        while (now := self._clock()) - self._heard_at <= LOST:
             self._wakeup.clear()
-            now = self._clock()
             report = self.participant.report(now)
             self._send(report)
             if any(usage.sent or usage.is_waiting for usage in report.usages.values()):
@@ -66,6 +70,7 @@ class Reporter:
                 every = self.participant.report_every
                 async with asyncio.timeout(every if now < busy_at + _IDLE else max(every, _IDLE)):
                     await self._wakeup.wait()
+        self._lose()
 
     def _alarm(self) -> None:
         with suppress(RuntimeError):  # the loop of a worker that ends

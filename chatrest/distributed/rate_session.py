@@ -89,7 +89,12 @@ def _reporter_of(worker: "Worker", job_id: str) -> Reporter:
         worker.log_event(topic(job_id), _encode(report))
 
     logging.getLogger("distributed.worker").addFilter(_is_no_lease)
-    reporter = Reporter(worker.address, send, loop)
+
+    def lose() -> None:  # the coordinator is dead: nobody else ends the job on this worker
+        with _LOCK:
+            _REPORTERS.pop((job_id, worker.address), None)
+
+    reporter = Reporter(worker.address, send, loop, lose=lose)
     loop.call_soon_threadsafe(reporter.start)
     return reporter
 

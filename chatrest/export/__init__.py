@@ -25,6 +25,7 @@ from .verify.verify import verify
 from .verify.verify_result import Problem, VerifyResult
 
 __all__ = [
-    "AppExport", "AppRun", "AppsReport", "AttachmentCounts", "AttachmentOptions", "Estimate", "Failure", "Plan", "Problem", "Progress", "Report",
-    "RunEntry", "VerifyResult", "compact", "estimate", "export", "export_apps", "read", "read_apps", "read_raw", "runs", "verify",
+    "AppExport", "AppRun", "AppsReport", "AttachmentCounts", "AttachmentOptions", "Estimate", "Failure",
+    "Plan", "Problem", "Progress", "Report", "RunEntry", "VerifyResult", "compact", "estimate", "export",
+    "export_apps", "read", "read_apps", "read_raw", "runs", "verify",
 ]  # fmt: skip

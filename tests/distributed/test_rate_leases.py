@@ -1,13 +1,19 @@
 """One rate for a cluster, in virtual time: use of the limit, fairness, and the death of either side."""
 
+import asyncio
+from random import Random
+
 import pytest
 
-from benchmarks import lease
+from benchmarks import lease, virtual_time
 from benchmarks.lease_simulation import Cluster, Delay, prompt
 from chatrest import Pace
 from chatrest.core.pacer import Signal
+from chatrest.distributed.rate_book import LeaseBook
 from chatrest.distributed.rate_lease import LOST, LeasedPacer
-from chatrest.distributed.rate_messages import LEASE_SECONDS, Grant
+from chatrest.distributed.rate_messages import LEASE_SECONDS, Grant, Report
+from chatrest.distributed.rate_participant import Participant
+from chatrest.distributed.rate_reporter import Reporter
 from chatrest.distributed.rate_shares import shares
 from chatrest.emulator import RateLimit
 from chatrest.emulator.limits import Bucket
@@ -108,14 +114,23 @@ def test_workers_of_a_dead_coordinator_stop_when_their_leases_end() -> None:
     assert sum(made.accepted(30 + LEASE_SECONDS + 0.1, 60)) == 0
 
 
-def test_the_given_rate_is_kept_in_every_window_whatever_the_demand() -> None:
-    made = Cluster(Bucket(10_000, 1, 10_000), pace=Pace(rate=20, window=1))
-    lease.at_random(made, 8)
+@pytest.mark.parametrize("seed", range(3))
+def test_the_given_rate_is_kept_whatever_demand_messages_and_workers_do(seed: int) -> None:
+    rate, workers, dice = 20, 8, Random(seed)
+    made = Cluster(
+        Bucket(10_000, 1, 10_000), pace=Pace(rate=rate, window=1), seed=seed,
+        message_delay=lambda dice: dice.choice((0.005, 0.005, 0.3, 1.5)),
+    )  # fmt: skip
+    lease.at_random(made, workers)
+    for worker in list(made.workers.values())[1:]:
+        made.at(dice.uniform(0, 60), lambda each=worker: setattr(each, "is_alive", False))
+    made.at(50, lambda: made.add() and None)
     made.run(60)
     times = sorted(time for worker in made.workers.values() for time in worker.accepted)
-    assert len(times) >= 0.8 * 20 * 55
-    # Eight workers may each be one slot ahead of an even spread.
-    assert all(later - earlier >= 0.5 for earlier, later in zip(times, times[19:], strict=False))
+    assert len(times) >= 0.3 * rate * 60
+    for begin in range(60):  # each worker may be one slot ahead of an even spread
+        assert sum(begin <= time < begin + 1 for time in times) <= rate + workers
+        assert sum(begin <= time < begin + 10 for time in times) <= 10 * rate + workers
 
 
 def test_a_429_stops_every_worker_within_a_messages_time() -> None:
@@ -173,3 +188,38 @@ def test_a_request_does_not_wait_for_ever_for_a_coordinator() -> None:
     assert 0 < pacer.delay(LOST, urgent=False) < 1
     with pytest.raises(ChatRestError, match="has not answered for 60 s"):
         pacer.delay(LOST + 0.1, urgent=False)
+
+
+def test_each_rate_class_has_leases_of_its_own() -> None:
+    book, worker = LeaseBook(Pace(rate=600)), Participant("worker", lambda: None)
+    core, standard = worker.pacer("core"), worker.pacer("standard")
+    for step in range(3):
+        core.delay(step, urgent=False)
+        standard.delay(step, urgent=False)
+        book.hear(worker.report(step), step)
+        for leased in book.leases(step):
+            worker.receive(leased, step)
+    assert (core.rate, standard.rate) == (10.0, 10.0)
+    core.take(3, urgent=False)
+    core.observe(3, Signal(True, retry_after=60), 3)
+    book.hear(worker.report(3), 3)
+    for leased in book.leases(3):
+        worker.receive(leased, 3)
+    assert (core.rate, standard.rate) == (None, 10.0)
+
+
+def test_reports_end_a_minute_after_the_coordinator() -> None:
+    reports: list[Report] = []
+    lost: list[float] = []
+
+    async def main() -> None:
+        loop = asyncio.get_running_loop()
+        reporter = Reporter("worker", reports.append, loop, loop.time, lambda: lost.append(loop.time()))
+        reporter.participant.pacer("standard")
+        reporter.start()
+        await asyncio.sleep(200)
+
+    virtual_time.run(main())
+    [at] = lost
+    assert LOST <= at <= LOST + 2
+    assert 60 <= len(reports) <= 75  # one a second for a process that sends nothing
