@@ -19,6 +19,7 @@ from ..errors import AuthenticationError, ChatRestError, ExportIncompleteError, 
 from ..queries.messages import MessageQuery
 from . import streams
 from .environment import headers, session
+from .export_apps import Modes, apps_options, export_apps
 from .exporting.format import FileTotals, estimate_lines, summary_lines
 from .exporting.tables_option import TablesOption
 from .filters import ListCommand, filter_options, query_of
@@ -110,6 +111,7 @@ _FAILURES_SHOWN: Final = 20
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the summary or the estimate as one JSON object.")
 @click.option("--quiet", is_flag=True, help="No progress on standard error.")
+@apps_options
 @filter_options(MessageQuery, without=NOT_A_FILTER)
 def export(
     out: str,
@@ -122,6 +124,8 @@ def export(
     dry_run: bool,
     as_json: bool,
     quiet: bool,
+    apps: str | None,
+    apps_at_once: int,
     **given: Any,
 ) -> None:
     """Export messages to files in the folder OUT, exactly as the service sends them.
@@ -144,6 +148,7 @@ def export(
       chatrest export backup --with users,groups,members --attachments
       chatrest export backup --dry-run       estimate the size and the time
       chatrest export backup --dask local:4  read with four processes
+      chatrest export backups --apps apps.toml   each app of a file, a folder each
 
     \b
     Below OUT:
@@ -162,6 +167,14 @@ def export(
     from ..export.local_path import local_path
 
     folder, plan = local_path(out), _plan_of(given)
+    files = _attachments(attachments, max_attachment)
+    options = {"tables": tables, "attachments": files, "recheck": recheck, "workers": workers}
+    if apps is not None:
+        if dask is not None:
+            raise click.UsageError("--apps does not go with --dask")
+        modes = Modes(at_once=apps_at_once, dry_run=dry_run, as_json=as_json, quiet=quiet)
+        export_apps(out, apps, plan, options, modes)
+        return
     if dry_run:
         if dask is not None:
             raise click.UsageError("--dry-run reads too little for --dask")
@@ -173,8 +186,6 @@ def export(
 
     progress = Progress()
     monitor = Monitor(progress)
-    files = _attachments(attachments, max_attachment)
-    options = {"tables": tables, "attachments": files, "recheck": recheck, "workers": workers}
     with _resume_hint(folder, progress):
         with display_of(out, quiet=quiet) as display:
             report = run(_run(folder, plan, progress, monitor, display, options, dask))

@@ -1,4 +1,4 @@
-"""Exports on many machines, with the workers of a Dask cluster; needs the extra `dask`.
+"""Exports and fan-outs on many machines, with the workers of a Dask cluster; needs the extra `dask`.
 
 ```python
 from distributed import Client
@@ -17,6 +17,7 @@ if _find_spec("distributed") is None:
     raise RequestInvalidError("chatrest.distributed needs the extra: pip install 'chatrest[dask]'")
 
 from .coordinator import ClusterError
+from .fan_out import fan_out
 from .start import export
 
-__all__ = ["ClusterError", "export"]
+__all__ = ["ClusterError", "export", "fan_out"]

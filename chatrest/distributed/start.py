@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final, final
 
 from ..core.arguments import hides_arguments
 from ..core.hosts import App
+from ..core.pacer import Pace
 from ..errors import RequestInvalidError
 from ..export.dataset.attachments import AttachmentOptions
 from ..export.dataset.tables import Table
@@ -27,6 +28,7 @@ from .cluster import check_client
 from .coordinator import Coordinator, ShardRunner
 from .credentials import Credentials
 from .dask_runner import DaskRunner
+from .rate_coordinator import RateCoordinator
 from .shard import Budget, Job, encode, installed_version, plan_of_files
 
 if TYPE_CHECKING:
@@ -50,6 +52,7 @@ async def export(
     recheck: int | None = None,
     workers: int = WORKERS,
     progress: Progress | None = None,
+    pace: Pace | None = None,
 ) -> Report:
     """Export the messages of `plan` into the folder `out`, with the workers of a Dask cluster.
 
@@ -61,14 +64,17 @@ async def export(
     The workers take the app's credentials from their own environment (`CHATREST_APP_ID` and so on). Where
     they have none, they are sent once, if the connection is encrypted or does not leave this machine.
 
+    `pace` is the rate of all workers together, as that of an `AsyncSession`; None finds the limit.
+
     Raises `ClusterError` where the scheduler goes away, or the workers cannot do their part; what was adopted
     by then stays, and the next run goes on from there. A worker that dies changes nothing.
     """
     client = check_client(client)
-    async with AsyncSession(app, telemetry=() if progress is None else progress.heard) as session:
+    listeners = () if progress is None else progress.heard
+    async with AsyncSession(app, pace=pace, telemetry=listeners) as session:
         return await export_with(
             client, session, Credentials(app, {}), out, plan, tables=tables, attachments=attachments,
-            recheck=recheck, workers=workers, progress=progress,
+            recheck=recheck, workers=workers, progress=progress, pace=pace,
         )  # fmt: skip
 
 
@@ -80,6 +86,7 @@ async def export_with(
     plan: Plan | None = None,
     *,
     budget: Budget | None = None,
+    pace: Pace | None = None,
     tables: Sequence[Table] = (),
     attachments: bool | AttachmentOptions = False,
     recheck: int | None = None,
@@ -91,8 +98,9 @@ async def export_with(
         raise RequestInvalidError(_SQLITE)
     folder = local_path(out).resolve()
 
-    def open_runner() -> DaskRunner:
-        return DaskRunner(client, credentials, folder, plugin_name(folder))
+    def open_runner(job: str) -> DaskRunner:
+        rate = RateCoordinator(client, credentials.app.app_id, pace, job)
+        return DaskRunner(client, credentials, folder, plugin_name(folder), rate)
 
     ahead = ClusterWalk(open_runner, session.app.app_id, folder, budget)
     return await run_export(
@@ -107,7 +115,7 @@ class ClusterWalk:
 
     def __init__(
         self,
-        open_runner: Callable[[], AbstractAsyncContextManager[ShardRunner]],
+        open_runner: Callable[[str], AbstractAsyncContextManager[ShardRunner]],
         app_id: str,
         out: Path,
         budget: Budget | None = None,
@@ -127,7 +135,7 @@ class ClusterWalk:
         folder, name = AttemptFolder(self._out, walk.archive.disk), f"{JOB_PREFIX}{os.urandom(8).hex()}"
         await in_thread(lambda: folder.write_job(name, encode(self._job(walk))))
         try:
-            async with self._open_runner() as runner:
+            async with self._open_runner(name) as runner:
                 coordinator = Coordinator(walk, runner, name, self._budget)
                 try:
                     await coordinator.read()

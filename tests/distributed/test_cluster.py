@@ -24,6 +24,7 @@ from chatrest.distributed.attempt_folder import AttemptFolder
 from chatrest.distributed.cluster import connect
 from chatrest.distributed.credentials import Credentials
 from chatrest.distributed.dask_runner import DaskRunner
+from chatrest.distributed.rate_coordinator import RateCoordinator
 from chatrest.distributed.shard import Budget, Job, Shard, encode
 from chatrest.distributed.start import export_with
 from chatrest.emulator import Emulator
@@ -200,7 +201,8 @@ async def test_a_worker_that_cannot_read_is_an_error_with_its_address(
             job = encode(Job(version="0.0", app_id=app.app_id, plan=Plan().encoded(), sources=[]))
             folder = AttemptFolder(tmp_path)
             folder.write_job("job-1", job)
-            async with DaskRunner(client, Credentials(app, {}), tmp_path, "chatrest-test") as runner:
+            rate = RateCoordinator(client, app.app_id, None, "job-1")
+            async with DaskRunner(client, Credentials(app, {}), tmp_path, "chatrest-test", rate) as runner:
                 for number, text in ((1, "has chatrest .*, and not 0.0: all"), (2, "job-2: OUT has to be a")):
                     with pytest.raises(ClusterError, match=rf"the worker tcp://127\S+ .*{text}"):
                         await runner.run(Shard(number, f"job-{number}", 9, [], SMALL, 1), "messages.list")
@@ -220,12 +222,8 @@ async def test_a_cluster_without_workers_is_an_error_after_a_minute(tmp_path: Pa
 
     client: Any = Empty()
     ticks = itertools.count(0, 30)
-    runner = DaskRunner(
-        client,
-        Credentials(App("a", "k3y", base_url="http://127.0.0.1:9"), {}),
-        tmp_path,
-        "p",
-        clock=lambda: next(ticks),
-    )
+    app = App("a", "k3y", base_url="http://127.0.0.1:9")
+    rate = RateCoordinator(client, "a", None, "job-1")
+    runner = DaskRunner(client, Credentials(app, {}), tmp_path, "p", rate, clock=lambda: next(ticks))
     with pytest.raises(ClusterError, match="has no workers"):
         await runner.slots()

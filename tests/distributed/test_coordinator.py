@@ -40,7 +40,7 @@ SMALL = Budget(requests=6, seconds=60.0)
 
 
 def walk_of(cluster: HomeCluster, budget: Budget | None = SMALL) -> ClusterWalk:
-    return ClusterWalk(lambda: cluster, cluster.session.app.app_id, cluster.out, budget)
+    return ClusterWalk(lambda _: cluster, cluster.session.app.app_id, cluster.out, budget)
 
 
 @pytest.mark.parametrize(
