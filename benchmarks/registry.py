@@ -26,6 +26,7 @@ NAMES: Final = (
     "overhead",
     "export",
     "pace",
+    "lease",
     "memory",
     "import_time",
 )

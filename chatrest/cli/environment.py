@@ -3,6 +3,7 @@
 import os
 from typing import TYPE_CHECKING
 
+from ..core.environment import headers_from_env
 from ..core.hosts import App
 from ..errors import RequestInvalidError
 
@@ -21,12 +22,7 @@ def session(telemetry: "Listener | tuple[()]" = ()) -> "AsyncSession":
 
 def headers() -> dict[str, str]:
     """The headers that a deployment wants with every request: `CHATREST_HEADERS`, a `name: value` a line."""
-    pairs = [
-        line.partition(":") for line in os.environ.get("CHATREST_HEADERS", "").splitlines() if line.strip()
-    ]
-    if not all(name.strip() and separator for name, separator, _ in pairs):  # their values are secrets
-        raise RequestInvalidError("CHATREST_HEADERS: allowed are lines of the form `name: value`")
-    return {name.strip(): value.strip() for name, _, value in pairs}
+    return headers_from_env()
 
 
 def management() -> "AsyncManagement":

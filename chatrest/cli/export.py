@@ -18,7 +18,8 @@ from msgspec import Raw, structs
 from ..errors import AuthenticationError, ChatRestError, ExportIncompleteError, RequestInvalidError
 from ..queries.messages import MessageQuery
 from . import streams
-from .environment import session
+from .environment import headers, session
+from .export_apps import Modes, apps_options, export_apps
 from .exporting.format import FileTotals, estimate_lines, summary_lines
 from .filters import ListCommand, filter_options, query_of
 from .invocation import invocation
@@ -107,12 +108,17 @@ def _tables(ctx: click.Context, param: click.Parameter, value: str | None) -> tu
     help="Number of sources that are read at the same time.",
 )  # fmt: skip
 @click.option(
+    "--dask", metavar="ADDRESS",
+    help="Read with the workers of a Dask cluster: tcp://HOST:PORT, tls://HOST:PORT, or local:N.",
+)  # fmt: skip
+@click.option(
     "--dry-run",
     is_flag=True,
     help="Write nothing; estimate messages, requests and time, as ranges if need be.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the summary or the estimate as one JSON object.")
 @click.option("--quiet", is_flag=True, help="No progress on standard error.")
+@apps_options
 @filter_options(MessageQuery, without=NOT_A_FILTER)
 def export(
     out: str,
@@ -121,9 +127,12 @@ def export(
     max_attachment: int | None,
     recheck: int | None,
     workers: int,
+    dask: str | None,
     dry_run: bool,
     as_json: bool,
     quiet: bool,
+    apps: str | None,
+    apps_at_once: int,
     **given: Any,
 ) -> None:
     """Export messages to files in the folder OUT, exactly as the service sends them.
@@ -145,6 +154,8 @@ def export(
       chatrest export lake --format parquet --until 2026-10-31
       chatrest export backup --with users,groups,members --attachments
       chatrest export backup --dry-run       estimate the size and the time
+      chatrest export backup --dask local:4  read with four processes
+      chatrest export backups --apps apps.toml   each app of a file, a folder each
 
     \b
     Below OUT:
@@ -163,7 +174,17 @@ def export(
     from ..export.local_path import local_path
 
     folder, plan = local_path(out), _plan_of(given)
+    files = _attachments(attachments, max_attachment)
+    options: dict[str, Any] = {"tables": tables, "attachments": files, "recheck": recheck, "workers": workers}
+    if apps is not None:
+        if dask is not None:
+            raise click.UsageError("--apps does not go with --dask")
+        modes = Modes(at_once=apps_at_once, dry_run=dry_run, as_json=as_json, quiet=quiet)
+        export_apps(out, apps, plan, options, modes)
+        return
     if dry_run:
+        if dask is not None:
+            raise click.UsageError("--dry-run reads too little for --dask")
         _estimate(folder, plan, recheck=recheck, workers=workers, as_json=as_json)
         return
     from ..export import Progress, export
@@ -172,12 +193,20 @@ def export(
 
     progress = Progress()
     monitor = Monitor(progress)
-    files = _attachments(attachments, max_attachment)
-    options: dict[str, Any] = {"tables": tables, "attachments": files, "recheck": recheck, "workers": workers}
 
     async def work() -> "Report":
         async with session(progress.heard) as chat, live_display(monitor, display, chat):
-            return await export(chat, folder, plan, progress=progress, **options)
+            if dask is None:
+                return await export(chat, folder, plan, progress=progress, **options)
+            from ..distributed.cluster import connect
+            from ..distributed.credentials import Credentials
+            from ..distributed.start import export_with
+
+            credentials = Credentials(chat.app, headers())
+            async with connect(dask, quiet=True) as client:
+                return await export_with(
+                    client, chat, credentials, folder, plan, progress=progress, **options
+                )
 
     with _resume_hint(folder, progress):
         with display_of(out, quiet=quiet) as display:

@@ -26,7 +26,7 @@ more than half of its limit remains, interactive requests need not be spread.
 from collections.abc import Mapping
 from math import inf
 from types import MappingProxyType
-from typing import Final, Literal, TypeAlias, final
+from typing import Final, Literal, Protocol, TypeAlias, final
 
 from msgspec import Struct
 
@@ -92,6 +92,47 @@ class _GivenRate:
 
     def use(self, seconds: float, sent: float, now: float) -> None:
         pass
+
+
+class GatePacer(Protocol):
+    """What a rate gate needs of a pacer; `Pacer` says what each member means."""
+
+    stated_limit: float | None
+    remaining: float | None
+
+    @property
+    def rate(self) -> float | None: ...
+    @property
+    def rate_source(self) -> RateSource: ...
+    @property
+    def is_probing(self) -> bool: ...
+    def delay(self, now: float, *, urgent: bool) -> float: ...
+    def take(self, now: float, *, urgent: bool) -> None: ...
+    def give_back(self) -> None: ...
+    def forget(self) -> None: ...
+    def observe(self, now: float, signal: Signal, sent: float) -> None: ...
+
+
+class SlotUse(Protocol):
+    """The slots of a pacer, and for how long all of them have been used."""
+
+    next: float
+    """When the next slot is."""
+
+    def begin(self, at: float) -> None:
+        """Set the next slot to `at`; what was used before does not count."""
+
+    def take(self, now: float, interval: float, *, urgent: bool) -> None:
+        """Take a slot of `interval` seconds."""
+
+    def give_back(self) -> None:
+        """Take back the slot of the last request."""
+
+    def record(self, now: float, *, urgent: bool) -> None:
+        """Note a request, which may take a slot next."""
+
+    def confirm(self, sent: float) -> float:
+        """Return the further seconds of full use that an accepted request shows."""
 
 
 class _Slots:
@@ -215,7 +256,13 @@ class _Hold:
 class Pacer:
     """The pace of one app and rate class; `documented` requests a second are the most that a ramp reaches."""
 
-    def __init__(self, pace: Pace, documented: float = DOCUMENTED_RATES["standard"]) -> None:
+    def __init__(
+        self,
+        pace: Pace,
+        documented: float = DOCUMENTED_RATES["standard"],
+        slots: SlotUse | None = None,
+    ) -> None:
+        """`slots`: None for slots of its own; others where the requests are sent elsewhere, at its rate."""
         given = None if pace.rate is None else pace.rate / pace.window
         late = _LATE if pace.rate is None else max(_LATE, (_BURST * pace.rate - 1) * pace.window / pace.rate)
         self.stated_limit: float | None = None
@@ -224,7 +271,8 @@ class Pacer:
         """The requests that remain, as the last reply stated it, less those since."""
         self._curve: RateCurve | None = None if given is None else _GivenRate(given)
         self._start = Ramp(min(FIRST_RATE, documented), documented)
-        self._slots = _Slots(late, 0 if given is not None else int(_FIRST_SECONDS * self._start.rate))
+        free = 0 if given is not None else int(_FIRST_SECONDS * self._start.rate)
+        self._slots: SlotUse = slots or _Slots(late, free)
         self._hold: _Hold | None = None
         self._run: AcceptedRun | None = None
         self._resumed_at = -inf
@@ -233,6 +281,16 @@ class Pacer:
     def rate(self) -> float | None:
         """Requests a second that are let go; None while there is no bound but for bulk requests."""
         return None if self._curve is None else self._curve.rate
+
+    @property
+    def bulk_rate(self) -> float:
+        """Requests a second at which bulk requests go while no limit holds them back."""
+        return (self._curve or self._start).rate
+
+    @property
+    def held_since(self) -> float | None:
+        """The time of the 429 that holds requests back; None while none does."""
+        return None if self._hold is None else self._hold.began
 
     @property
     def rate_source(self) -> RateSource:

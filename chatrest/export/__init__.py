@@ -10,6 +10,8 @@ for message in read("out", since="2026-11-01"):
 ```
 """
 
+from .app_file import AppExport, read_apps
+from .apps import AppRun, AppsReport, export_apps
 from .compaction import compact
 from .dataset.attachments import AttachmentOptions
 from .dry_run.estimate import Estimate, estimate
@@ -22,6 +24,7 @@ from .verify.verify import verify
 from .verify.verify_result import Problem, VerifyResult
 
 __all__ = [
-    "AttachmentCounts", "AttachmentOptions", "Estimate", "Failure", "Plan", "Problem", "Progress", "Report",
-    "RunEntry", "VerifyResult", "compact", "estimate", "export", "read", "read_raw", "runs", "verify",
+    "AppExport", "AppRun", "AppsReport", "AttachmentCounts", "AttachmentOptions", "Estimate", "Failure",
+    "Plan", "Problem", "Progress", "Report", "RunEntry", "VerifyResult", "compact", "estimate", "export",
+    "export_apps", "read", "read_apps", "read_raw", "runs", "verify",
 ]  # fmt: skip

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import Final, Literal, Self, TypeAlias, final
+from typing import TYPE_CHECKING, Final, Literal, Self, TypeAlias, final
 
 from msgspec import Struct
 
@@ -32,6 +32,9 @@ from .plan import Plan, growth_fault
 from .sink import Sink, check_installed, sink_of
 from .stored_index import StoredIndex
 from .workspace import Workspace
+
+if TYPE_CHECKING:
+    from .adoption import Adoption
 
 Purpose: TypeAlias = Literal["walk", "recheck", "confirm", "missing"]
 """walk: ids that were not read yet; recheck: messages are read again, to find those that have changed or are
@@ -123,9 +126,9 @@ class Archive:
                 self._begin_anew(plan)
             stored, self.plan = agreed(folder, {name: self.journal[name] for name in begin}, plan, app_id)
             self._grow(stored)
-            workspace = Workspace(folder, self.journal, self.disk, self._files)
-            keep_newer_files(workspace, manifest)
-            self.sink: Sink = sink_of(self.plan, workspace)
+            self.workspace: Workspace = Workspace(folder, self.journal, self.disk, self._files)
+            keep_newer_files(self.workspace, manifest)
+            self.sink: Sink = sink_of(self.plan, self.workspace)
             self._recover()
         except BaseException:
             self._files.close()
@@ -155,16 +158,19 @@ class Archive:
 
     # ── writing ──
 
-    def commit(self, pages: Iterable[FetchedPage]) -> CommitStats:
+    def commit(self, pages: Iterable[FetchedPage], adoption: "Adoption | None" = None) -> CommitStats:
         """Write pages, and only then note what they cover; all of them, or none.
 
-        Raises OSError where the disk fails, or a file was removed meanwhile.
+        With `adoption` files that another process wrote are taken over at the same time. Raises OSError where
+        the disk fails, or a file was removed meanwhile.
         """
         stats = CommitStats()
         with self._guarded():
             self._begin_change()
         with self._guarded():
             with self.journal.transaction():
+                if adoption is not None:
+                    stats.written += adoption.take_files(self._written, self._pending)
                 for page in pages:
                     self._take(page, stats)
                 self.sink.flush()  # the rows are safe from here on, and so the journal may say so
@@ -172,6 +178,8 @@ class Archive:
             self._written.update(self._pending)
             self._pending = IdSet()
         with self._guarded():
+            if adoption is not None:
+                adoption.put_in_place()
             self.sink.maintain()
         return stats
 

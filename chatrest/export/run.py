@@ -42,6 +42,7 @@ from .report import Failure, Progress, Report
 from .rereads import Rereads
 from .run_log import append_run
 from .source_list import GOES_BACKWARDS, SourceList, ago, goes_backwards, newest, user_with_messages
+from .walk_ahead import OpenWalk, WalkAhead
 from .worker_pool import WORKERS, WorkerPool
 
 ROUNDS: Final = 4
@@ -60,6 +61,7 @@ async def export(
     progress: Progress | None = None,
     disk: Disk | None = None,
     now: Callable[[], float] = time.time,
+    ahead: WalkAhead | None = None,
 ) -> Report:
     """Export the messages of `plan` into the folder `out`, or continue the export that is there.
 
@@ -77,6 +79,7 @@ async def export(
     - `workers`: how many sources are read at the same time. Memory is needed for about as many pages.
     - `progress`: numbers to watch while it runs.
     - `disk`, `now`: for tests.
+    - `ahead`: reads lists on other machines before this run does (`chatrest.distributed`).
 
     A crash, a kill or a cancel loses only the pages that were not yet on disk: call it again, and it
     continues.
@@ -97,13 +100,13 @@ async def export(
             lambda: Archive(folder, plan, app_id=session.app.app_id, disk=disk), Archive.close
         )
         with archive:
-            run = Run(session, archive, shown, workers=workers, recheck=recheck, now=now)
+            run = Run(session, archive, shown, workers=workers, recheck=recheck, now=now, ahead=ahead)
             dataset = await in_thread(
                 lambda: Dataset(archive, tables, limits, rechecks=recheck is not None, now=now)
             )
 
             def end() -> tuple[int, int]:
-                return int(now()), _sent(session) - sent
+                return int(now()), _sent(session) - sent + (ahead.requests if ahead is not None else 0)
 
             with _logged_failure(archive, Report(started=started), end):
                 report = await _run(run, archive, started)
@@ -134,7 +137,9 @@ class Run:
         workers: int = WORKERS,
         recheck: int | None = None,
         now: Callable[[], float] = time.time,
+        ahead: WalkAhead | None = None,
     ) -> None:
+        self._ahead = ahead
         self._session = session.with_options(priority="bulk")
         self._now = now
         self._recheck = recheck
@@ -192,6 +197,9 @@ class Run:
     # ── what is to be read ──
 
     async def _walk(self) -> None:
+        if self._ahead is not None:
+            walk = OpenWalk(self._sources, self._pool, self._until, self._gaps)
+            await self._ahead(walk)
         for count in range(ROUNDS):
             pieces = [
                 self._pool.piece(self._job(known), gap, from_start=count == ROUNDS - 1)

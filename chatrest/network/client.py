@@ -31,7 +31,7 @@ from .options import (
     check_timing,
     check_verify,
 )
-from .pool import Pool
+from .pool import MakePacer, Pool
 from .pool_state import PoolState
 from .records import CallScope, call_start
 from .timing import Clock, Home, Sleep
@@ -66,6 +66,8 @@ class Client:
         check_verify(verify)
         self.cursor_key: CursorKey | None = check_cursor_key(cursor_key)
         self.page_sizes: PageSizes = PageSizes()
+        self.make_pacer: MakePacer | None = None
+        """Makes the pacers of pools that are made from now on; None for pacers of this session alone."""
         timing = check_timing(clock, sleep, dice)
         self.clock: Clock = timing.now
         self.dice: Dice = dice
@@ -110,7 +112,7 @@ class Client:
             raise RequestInvalidError("the session is not open: use it inside `async with`")
         pool = self._pools.get(region)
         if pool is None:
-            pool = self._pools[region] = self._make_pool(region)
+            pool = self._pools[region] = self._make_pool(region, make_pacer=self.make_pacer)
         return pool
 
     async def sleep(self, seconds: float) -> None:

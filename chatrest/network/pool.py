@@ -7,11 +7,11 @@ module limits concurrency.
 
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import final
+from typing import TypeAlias, final
 
 from ..core.breaker import Breaker, Breakers, HostState, RetryBudget
 from ..core.endpoint import RateClass
-from ..core.pacer import DOCUMENTED_RATES, Pace, Pacer
+from ..core.pacer import DOCUMENTED_RATES, GatePacer, Pace, Pacer
 from ..core.timeouts import Timeouts
 from ..core.wire import Request
 from ..errors import ConnectError, ReplyUnreadableError, RequestInvalidError, TransportError
@@ -21,6 +21,9 @@ from .rate_gate import RateGate
 from .rate_gates import GateKey, RateGates
 from .timing import Timing
 from .transport import Reply, Transport
+
+MakePacer: TypeAlias = Callable[[str, RateClass], GatePacer]
+"""Makes the pacer of an app's rate class, from the app id and the class."""
 
 
 @final
@@ -34,6 +37,7 @@ class Pool:
         timing: Timing,
         connect: Callable[[], Transport],
         pace: Pace = Pace(),  # noqa: B008, a frozen value
+        make_pacer: MakePacer | None = None,
     ) -> None:
         self.region = region
         self.sent: int = 0
@@ -43,7 +47,8 @@ class Pool:
         self.budget: RetryBudget = RetryBudget()
         self.places: PrioritySemaphore = PrioritySemaphore(concurrency)
         self.state: PoolState = PoolState(self)
-        self._gates = RateGates(partial(_rate_gate, pace, timing, self.places), timing)
+        make_pacer = make_pacer or partial(_pacer, pace)
+        self._gates = RateGates(partial(_rate_gate, make_pacer, timing, self.places), timing)
         self._breakers = Breakers()
         self._timing = timing
         self._connect = connect
@@ -116,7 +121,11 @@ class Pool:
         return error
 
 
+def _pacer(pace: Pace, _: str, rate_class: RateClass) -> Pacer:
+    return Pacer(pace, DOCUMENTED_RATES[rate_class])
+
+
 def _rate_gate(
-    pace: Pace, timing: Timing, places: PrioritySemaphore, app_id: str, rate_class: RateClass
+    make_pacer: MakePacer, timing: Timing, places: PrioritySemaphore, app_id: str, rate_class: RateClass
 ) -> RateGate:
-    return RateGate(Pacer(pace, DOCUMENTED_RATES[rate_class]), timing, places, app_id)
+    return RateGate(make_pacer(app_id, rate_class), timing, places, app_id)

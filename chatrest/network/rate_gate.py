@@ -7,7 +7,7 @@ and a place that were given to a cancelled call go to the next one, and so does 
 import asyncio
 from typing import Final, final
 
-from ..core.pacer import Pacer, Signal
+from ..core.pacer import GatePacer, Signal
 from .lanes import LaneQueues, Priority, Waiter
 from .places import AppShare, PrioritySemaphore
 from .timing import Timing
@@ -26,8 +26,8 @@ class RateGate:
     leader, which sleeps until the next slot and waits for a place for the whole lane. No background task.
     """
 
-    def __init__(self, pacer: Pacer, timing: Timing, places: PrioritySemaphore, app_id: str) -> None:
-        self.pacer = pacer
+    def __init__(self, pacer: GatePacer, timing: Timing, places: PrioritySemaphore, app_id: str) -> None:
+        self.pacer: GatePacer = pacer
         self.share: AppShare = places.share(app_id)
         """The places that the app holds, in all rate classes."""
         self.lanes: LaneQueues = LaneQueues()

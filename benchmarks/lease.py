@@ -1,0 +1,193 @@
+"""The use of rate limits by a cluster that leases one rate to its workers, beside one machine.
+
+Everything is simulated, in virtual time: the limit, workers whose readers call without pause, and messages
+of 2 to 10 ms between workers and the coordinator. Each row is the median of several seeds. The tables show
+what was used of the limit once the rate was learnt, and the share of the requests that were answered 429.
+
+The first table has workers with equal demand, with one machine that has a pacer of its own beside them. The
+second one has uneven and changing demand, clocks that differ, late messages and dead workers.
+"""
+
+from argparse import ArgumentParser
+from collections.abc import Callable, Sequence
+from random import Random
+from statistics import median
+from typing import Final, NamedTuple, get_args
+
+from chatrest.emulator import RateLimit
+
+from .comparison import Comparison, Goal
+from .lease_simulation import Cluster, Delay, RetryAfter, prompt
+from .measure import count, table, title
+
+WORKERS: Final = (1, 4, 16)
+SETTLED: Final = 60
+SECONDS: Final = 240
+SEEDS: Final = 3
+_MOST_LOST: Final = 0.95
+"""The least use by 16 workers, as a share of that by one machine."""
+_HOURS: Final = 3600.0
+
+
+def _limit(kind: str, requests: int, window: float, burst: int | None = None) -> RateLimit:
+    return RateLimit(kind=kind, per_window=requests, window=window, burst=burst)  # type: ignore[arg-type]
+
+
+LIMITS: Final = {
+    "bucket 100 in 1 s, burst 20": _limit("bucket", 100, 1, 20),
+    "bucket 5 in 1 s, burst 5": _limit("bucket", 5, 1, 5),
+    "fixed 100 in 1 s": _limit("fixed", 100, 1),
+    "fixed 500 in 10 s": _limit("fixed", 500, 10),
+    "fixed 6000 in 60 s": _limit("fixed", 6000, 60),
+    "sliding 10 in 1 s": _limit("sliding", 10, 1),
+    "sliding 400 in 5 s": _limit("sliding", 400, 5),
+    "sliding 1200 in 60 s": _limit("sliding", 1200, 60),
+}
+
+
+class Use(NamedTuple):
+    """The use of a limit after it was learnt."""
+
+    used: float
+    """The share of the limit."""
+    refused: float
+    """The share of the requests that were answered 429."""
+
+    def __str__(self) -> str:
+        return f"{self.used:.1%}, {self.refused:.2%}"
+
+
+Setup = Callable[[Cluster, int], None]
+
+
+def equal(cluster: Cluster, workers: int) -> None:
+    """40 readers on each worker."""
+    for _ in range(workers):
+        cluster.add()
+
+
+def alone(cluster: Cluster, _: int) -> None:
+    """One machine with a pacer of its own."""
+    cluster.add_alone()
+
+
+def uneven(cluster: Cluster, workers: int) -> None:
+    """40 readers on one worker and one reader on each other; clocks that differ by hours."""
+    for place in range(workers):
+        cluster.add(lambda _, own=place: 40 if own == 0 else 1, clock=5 * _HOURS * place)  # type: ignore[misc]
+
+
+def in_turn(cluster: Cluster, workers: int) -> None:
+    """40 readers on one worker at a time, for 5 s each."""
+    for place in range(workers):
+        cluster.add(lambda now, own=place: 40 if int(now / 5) % workers == own else 0)  # type: ignore[misc]
+
+
+def at_random(cluster: Cluster, workers: int) -> None:
+    """0 to 40 readers on each worker, drawn anew every 2 s; always 5 on one of them."""
+    for place in range(workers):
+        drawn = [Random(f"{place}/{number}").choice((0, 0, 1, 5, 40)) for number in range(SECONDS)]
+        cluster.add(lambda now, own=place, drawn=drawn: max(5 * (own == 0), drawn[int(now / 2)]))  # type: ignore[misc]
+
+
+def dying(cluster: Cluster, workers: int) -> None:
+    """Equal demand; half of the workers die at 120 s."""
+    equal(cluster, workers)
+    for worker in list(cluster.workers.values())[: workers // 2]:
+        cluster.at(120, lambda each=worker: setattr(each, "is_alive", False))  # type: ignore[misc]
+
+
+def late(dice: Random) -> float:
+    """Return about a second, in which a message is under way."""
+    return 0.9 + 0.2 * dice.random()
+
+
+def sometimes_late(dice: Random) -> float:
+    """Return a second for each tenth message, else 5 ms."""
+    return 1.0 if dice.random() < 0.1 else 0.005
+
+
+SCENES: Final[dict[str, tuple[Setup, Delay]]] = {
+    "uneven, clocks hours apart": (uneven, prompt),
+    "one worker at a time, 5 s each": (in_turn, prompt),
+    "drawn anew every 2 s": (at_random, prompt),
+    "half of the workers die": (dying, prompt),
+    "each tenth message 1 s late": (equal, sometimes_late),
+    "all messages 1 s late": (equal, late),
+}
+
+
+def measure(
+    limit: RateLimit,
+    retry_after: RetryAfter,
+    workers: int,
+    setup: Setup = equal,
+    delay: Delay = prompt,
+    seeds: int = SEEDS,
+) -> Use:
+    """Return the median use of a limit over several seeds."""
+    uses = []
+    for seed in range(1, seeds + 1):
+        cluster = Cluster(limit.limiter(), retry_after, seed=seed, message_delay=delay)
+        setup(cluster, workers)
+        cluster.run(SECONDS)
+        accepted, refused = sum(cluster.accepted(SETTLED, SECONDS)), cluster.refused(SETTLED, SECONDS)
+        allowed = limit.per_window / limit.window * (SECONDS - SETTLED)
+        uses.append(Use(accepted / allowed, refused / max(1, accepted + refused)))
+    return Use(median(use.used for use in uses), median(use.refused for use in uses))
+
+
+def compare(short: bool) -> list[Comparison]:
+    """Return the use by 16 workers of each limit, beside that of one machine."""
+    comparisons = []
+    for name, limit in LIMITS.items():
+        own = measure(limit, "exact", 16, seeds=1 if short else SEEDS)
+        machine = measure(limit, "exact", 1, alone, seeds=1 if short else SEEDS)
+        comparisons.append(
+            Comparison(
+                case=f"16 workers at one leased rate: {name}",
+                against="one machine",
+                unit="% of the limit",
+                ours=own.used * 100,
+                other=machine.used * 100,
+                ratio=own.used / machine.used,
+                goal=Goal(_MOST_LOST, is_least=True),
+            )
+        )
+    return comparisons
+
+
+def _equal_table(names: Sequence[str], seeds: int) -> str:
+    rows = []
+    for name in names:
+        for retry_after in get_args(RetryAfter):
+            uses = [measure(LIMITS[name], retry_after, 1, alone, seeds=seeds)]
+            uses += [measure(LIMITS[name], retry_after, workers, seeds=seeds) for workers in WORKERS]
+            rows.append((name, retry_after, *map(str, uses)))
+    heads = ("limit", "Retry-After", "one machine", *(f"{workers} leased" for workers in WORKERS))
+    return table(heads, rows)
+
+
+def _scenes_table(names: Sequence[str], seeds: int) -> str:
+    rows = []
+    for scene, (setup, delay) in SCENES.items():
+        for name in names:
+            uses = [measure(LIMITS[name], "exact", workers, setup, delay, seeds) for workers in WORKERS[1:]]
+            rows.append((scene, name, *map(str, uses)))
+    return table(("demand", "limit", *(f"{workers} workers" for workers in WORKERS[1:])), rows)
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """Print the tables."""
+    parser = ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--seeds", type=count, default=SEEDS, help=f"runs of each row ({SEEDS})")
+    parser.add_argument("--limits", nargs="+", choices=tuple(LIMITS), default=tuple(LIMITS))
+    args = parser.parse_args(argv)
+    print(title("The use of a limit, and the share of 429", "simulated in virtual time"))
+    print(_equal_table(args.limits, args.seeds))
+    print("\nUneven and changing demand; the 429 names the exact time\n")
+    print(_scenes_table([name for name in args.limits if "bucket 100" in name or "500" in name], args.seeds))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,223 @@
+"""A cluster whose workers lease one rate, in virtual time: no socket, no Dask, no time but the numbers."""
+
+import math
+from collections import deque
+from collections.abc import Callable
+from heapq import heappop, heappush
+from itertools import count
+from random import Random
+from typing import Final, Literal, TypeAlias
+
+from chatrest.core.pacer import GatePacer, Pace, Pacer, Signal
+from chatrest.distributed.rate_book import LeaseBook
+from chatrest.distributed.rate_messages import Lease, Report
+from chatrest.distributed.rate_participant import Participant
+from chatrest.emulator.limits import Limiter
+
+RetryAfter: TypeAlias = Literal["none", "whole", "exact"]
+Demand: TypeAlias = Callable[[float], int]
+"""The number of readers of a worker at a time."""
+Delay: TypeAlias = Callable[[Random], float]
+"""The seconds that a message is under way."""
+
+ACT_EVERY: Final = 0.05
+"""Seconds between two looks of the coordinator."""
+_POLL: Final = 0.25
+_LATENCY: Final = 0.002
+
+
+def prompt(dice: Random) -> float:
+    """Return 2 to 10 ms."""
+    return 0.002 + 0.008 * dice.random()
+
+
+class SimulatedWorker:
+    """A worker whose readers each send the next request as soon as the last one was answered."""
+
+    def __init__(
+        self, cluster: "Cluster", name: str, demand: Demand, clock: float, pacer: GatePacer | None = None
+    ) -> None:
+        self.accepted: list[float] = []
+        """The times at which the limit accepted a request."""
+        self.refused: list[float] = []
+        self.is_alive = True
+        self._cluster, self._demand, self._clock = cluster, demand, clock
+        self._participant = Participant(name, self._alarm)
+        self._pacer: GatePacer = pacer or self._participant.pacer("standard")
+        self._waiting: deque[int] = deque()
+        self._readers = 0
+        self._wake_at = self._alarm_at = -math.inf
+        cluster.at(cluster.now, self._follow_demand)
+        if pacer is None:
+            cluster.at(cluster.now, self._report_on_time)
+
+    @property
+    def now(self) -> float:
+        """The time by its own clock."""
+        return self._cluster.now + self._clock
+
+    def receive(self, lease: Lease) -> None:
+        """Take a lease, and report at once that it has come."""
+        if self.is_alive:
+            self._participant.receive(lease, self.now)
+            self._report()
+            self._go()
+
+    def _follow_demand(self) -> None:
+        wanted = self._demand(self._cluster.now)
+        while self._readers < wanted:
+            self._readers += 1
+            self._waiting.append(0)
+        self._go()
+        self._cluster.at(self._cluster.now + 0.1, self._follow_demand)
+
+    def _report_on_time(self) -> None:
+        if self.is_alive:
+            self._report()
+            self._cluster.at(self._cluster.now + self._participant.report_every, self._report_on_time)
+
+    def _alarm(self) -> None:
+        if self._alarm_at <= self._cluster.now:
+            self._alarm_at = self._cluster.now + 0.01
+            self._cluster.at(self._alarm_at, self._report)
+
+    def _report(self) -> None:
+        if self.is_alive:
+            self._cluster.post(self._participant.report(self.now))
+
+    def _go(self) -> None:
+        while self._waiting and self.is_alive:
+            if self._readers > self._demand(self._cluster.now):
+                self._readers -= 1
+                self._waiting.pop()
+                continue
+            if (delay := self._pacer.delay(self.now, urgent=False)) > 0:
+                self._wake(self._cluster.now + min(delay, _POLL))
+                return
+            self._pacer.take(self.now, urgent=False)
+            self._send(self._waiting.popleft())
+
+    def _wake(self, when: float) -> None:
+        if not self._cluster.now < self._wake_at <= when:
+            self._wake_at = when
+            self._cluster.at(when, self._go)
+
+    def _send(self, failures: int) -> None:
+        cluster, sent = self._cluster, self.now
+
+        def arrive() -> None:
+            wait = cluster.ask()
+            (self.refused if wait else self.accepted).append(cluster.now)
+            cluster.at(cluster.now + _LATENCY / 2, lambda: self._answer(sent, wait, failures))
+
+        cluster.at(cluster.now + _LATENCY * (0.4 + 0.2 * cluster.dice.random()), arrive)
+
+    def _answer(self, sent: float, wait: float, failures: int) -> None:
+        if not self.is_alive:
+            return
+        cluster, pause = self._cluster, 0.0
+        if wait == 0:
+            self._pacer.observe(self.now, Signal(False), sent)
+        else:
+            seconds = cluster.named(wait)
+            self._pacer.observe(self.now, Signal(True, retry_after=seconds), sent)
+            backoff = min(60.0, 4 * 2.0**failures) * (0.5 + cluster.dice.random() / 2)
+            pause = backoff if seconds is None else seconds + cluster.dice.random() / 2
+        cluster.at(cluster.now + pause, lambda: self._ask(0 if wait == 0 else failures + 1))
+
+    def _ask(self, failures: int) -> None:
+        self._waiting.append(failures)
+        self._go()
+
+
+class Cluster:
+    """A coordinator and its workers, which share a limit.
+
+    `message_delay` gives the seconds that a message is under way.
+    """
+
+    def __init__(
+        self,
+        limit: Limiter,
+        retry_after: RetryAfter = "none",
+        *,
+        message_delay: Delay = prompt,
+        pace: Pace | None = None,
+        seed: int = 1,
+    ) -> None:
+        self.now = 0.0
+        self.dice = Random(seed)
+        self.workers: dict[str, SimulatedWorker] = {}
+        self.book = LeaseBook(pace or Pace())
+        self.messages = 0
+        """The reports and leases that were sent."""
+        self.is_led = True
+        """False once the coordinator is dead."""
+        self.limit = limit
+        self._retry_after, self._message_delay = retry_after, message_delay
+        self._events: list[tuple[float, int, Callable[[], None]]] = []
+        self._numbers = count()
+        self.at(0.0, self._act_on_time)
+
+    def add(self, demand: Demand = lambda _: 40, *, clock: float = 0.0) -> SimulatedWorker:
+        """Let a further worker begin now; its clock differs by `clock` seconds."""
+        name = f"worker-{len(self.workers)}"
+        self.workers[name] = SimulatedWorker(self, name, demand, clock)
+        return self.workers[name]
+
+    def add_alone(self, demand: Demand = lambda _: 40) -> SimulatedWorker:
+        """Let a session of one machine begin now, which has a pacer of its own and no lease."""
+        name = f"worker-{len(self.workers)}"
+        self.workers[name] = SimulatedWorker(self, name, demand, 0.0, Pacer(Pace()))
+        return self.workers[name]
+
+    def at(self, when: float, act: Callable[[], None]) -> None:
+        """Call `act` at the time `when`."""
+        heappush(self._events, (when, next(self._numbers), act))
+
+    def run(self, end: float) -> "Cluster":
+        """Let the time pass until `end`."""
+        while self._events[0][0] <= end:
+            self.now, _, act = heappop(self._events)
+            act()
+        self.now = end
+        return self
+
+    def ask(self) -> float:
+        """Bring a request to the limit; return 0 if it accepts, else the seconds until it would."""
+        verdict = self.limit.allow(self.now)
+        return 0.0 if verdict.allowed else max(1e-9, verdict.wait)
+
+    def named(self, wait: float) -> float | None:
+        """Return the seconds of a `Retry-After`; None if the limit names none."""
+        if self._retry_after == "none":
+            return None
+        return wait if self._retry_after == "exact" else float(max(1, math.ceil(wait)))
+
+    def post(self, report: Report) -> None:
+        """Send a report to the coordinator."""
+        self.messages += 1
+        self.at(self.now + self._message_delay(self.dice), lambda: self._hear(report))
+
+    def _hear(self, report: Report) -> None:
+        if self.is_led and self.book.hear(report, self.now):
+            self._act()
+
+    def _act_on_time(self) -> None:
+        if self.is_led:
+            self._act()
+            self.at(self.now + ACT_EVERY, self._act_on_time)
+
+    def _act(self) -> None:
+        for lease in self.book.leases(self.now):
+            self.messages += 1
+            receive = self.workers[lease.worker].receive
+            self.at(self.now + self._message_delay(self.dice), lambda r=receive, each=lease: r(each))  # type: ignore[misc]
+
+    def accepted(self, begin: float, end: float) -> list[int]:
+        """Return the number of requests that were accepted from `begin` to `end`, by worker."""
+        return [sum(begin <= time < end for time in each.accepted) for each in self.workers.values()]
+
+    def refused(self, begin: float, end: float) -> int:
+        """Return the number of requests that were refused from `begin` to `end`."""
+        return sum(begin <= time < end for each in self.workers.values() for time in each.refused)

@@ -1,0 +1,209 @@
+"""`export OUT --apps FILE`: export many apps in one run, with one summary.
+
+Standard error has a line when an app begins and when it ends, and one for all of them every ten seconds. The
+exit status is the largest of those that single exports would have.
+"""
+
+import asyncio
+import shlex
+import time
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
+
+import click
+import msgspec
+from msgspec import structs
+
+from ..errors import AuthenticationError, ExportIncompleteError, RequestInvalidError
+from . import streams
+from .environment import headers
+from .exporting.format import duration, plural
+from .invocation import invocation
+from .running import run
+
+if TYPE_CHECKING:
+    from ..export import Plan
+    from ..export.app_file import AppExport
+    from ..export.apps import AppRun, AppsReport
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+LOG_INTERVAL: Final = 10.0
+"""Seconds between two lines about all apps."""
+_MOST_FAILURES: Final = 5
+"""Failed sources of an app that are printed."""
+_AT_ONCE: Final = 4  # a copy of the constant of `export.apps`, whose import would slow the help text down
+
+
+def apps_options(command: F) -> F:
+    """Add the options of an export of many apps to a command."""
+    at_once = click.option(
+        "--apps-at-once", type=click.IntRange(min=1), metavar="N", default=_AT_ONCE, show_default=True,
+        help="Number of apps that are exported at the same time; needs --apps.",
+    )  # fmt: skip
+    file = click.option(
+        "--apps", type=click.Path(exists=True, dir_okay=False), metavar="FILE",
+        help="Export each app of a TOML file into OUT/<app id>; see the README.",
+    )  # fmt: skip
+    return file(at_once(command))
+
+
+class Modes(NamedTuple):
+    """The options of the command that are about all apps together."""
+
+    at_once: int
+    dry_run: bool
+    as_json: bool
+    quiet: bool
+
+
+def export_apps(out: str, apps: str, plan: "Plan | None", options: Mapping[str, Any], modes: Modes) -> None:
+    """Export the apps of the file `apps`, print a summary, and end the command with the worst status."""
+    if modes.dry_run:
+        raise click.UsageError("--dry-run estimates one app: allowed is one of --apps and --dry-run")
+    from ..export.app_file import read_apps
+
+    exports = read_apps(apps)
+    began = time.monotonic()
+    try:
+        report = run(_run(exports, out, plan, options, modes))
+    except (KeyboardInterrupt, asyncio.CancelledError) as end:
+        end.add_note(f"continue with: {invocation()} export {shlex.quote(out)} --apps {shlex.quote(apps)}")
+        raise
+    _print(report, out, time.monotonic() - began, as_json=modes.as_json)
+
+
+async def _run(
+    exports: "list[AppExport]", out: str, plan: "Plan | None", options: Mapping[str, Any], modes: Modes
+) -> "AppsReport":
+    from ..export.apps import export_apps as run_apps
+
+    runs: dict[str, AppRun] = {}
+
+    def watch(app_run: "AppRun") -> None:
+        runs[app_run.app_id] = app_run
+        if not modes.quiet:
+            streams.warn(f"{app_run.app_id}: {app_run.words}")
+
+    async with _log(runs, len(exports), quiet=modes.quiet):
+        return await run_apps(
+            exports, out, plan, at_once=modes.at_once, headers=headers(), watch=watch, **options
+        )
+
+
+@asynccontextmanager
+async def _log(runs: "dict[str, AppRun]", count: int, *, quiet: bool) -> AsyncIterator[None]:
+    """Write a line about all apps every ten seconds during the block."""
+
+    async def write() -> None:
+        while True:
+            await asyncio.sleep(LOG_INTERVAL)
+            streams.warn(_progress_line(list(runs.values()), count))
+
+    lines = None if quiet else asyncio.create_task(write())
+    try:
+        yield
+    finally:
+        if lines is not None:
+            lines.cancel()
+
+
+def _progress_line(runs: "list[AppRun]", count: int) -> str:
+    ended = sum(each.words not in ("running", "waiting") for each in runs)
+    written = sum(each.progress.written for each in runs)
+    requests = sum(each.progress.requests for each in runs)
+    limited = sum(each.progress.limited for each in runs)
+    limits = f" ({limited:,} × 429)" if limited else ""
+    return (
+        f"{ended:,} of {plural(count, 'app')} ended, {len(runs) - ended:,} running, "
+        f"{written:,} new messages, {requests:,} requests{limits}"
+    )
+
+
+# ── the summary ──
+
+
+def _print(report: "AppsReport", out: str, seconds: float, *, as_json: bool) -> None:
+    try:
+        if as_json:
+            streams.write(msgspec.json.encode(_members(report, out, seconds)) + b"\n")
+        else:
+            rows = list(_rows(report, out, seconds))
+            width = max(len(name) for name, _ in rows)
+            lines = "".join(f"{name:<{width}} {streams.one_line(text)}\n" for name, text in rows)
+            streams.write(lines.encode(errors="backslashreplace"))
+    except BrokenPipeError:  # the reader of the summary is gone; the exit status must still be right
+        streams.detach_stdout()
+    for app_run in report.failed:
+        for reason in _reasons(app_run):
+            streams.warn(f"{app_run.app_id}: {reason}")
+    try:
+        report.check()
+    except ExportIncompleteError as error:
+        if max(map(_status, report.runs)) > 1:
+            raise RequestInvalidError(str(error)) from None
+        error.add_note("run the same command again")
+        raise
+
+
+def _status(app_run: "AppRun") -> int:
+    """Return the exit status that an export of this app alone would have."""
+    if isinstance(app_run.error, RequestInvalidError):
+        return 2
+    return 0 if app_run.report is not None and app_run.report.complete else 1
+
+
+def _rows(report: "AppsReport", out: str, seconds: float) -> Iterator[tuple[str, str]]:
+    complete = len(report.runs) - len(report.failed)
+    yield "export", f"{out}, {complete:,} of {plural(len(report.runs), 'app')} complete"
+    for app_run in report.runs:
+        result = app_run.report
+        counts = "" if result is None else f": {result.messages:,} messages, {result.written:,} of them new"
+        yield app_run.app_id, f"{'failed' if app_run.error is not None else app_run.words}{counts}"
+    reports = [each.report for each in report.runs if each.report is not None]
+    messages, written = sum(each.messages for each in reports), sum(each.written for each in reports)
+    yield "messages", f"{messages:,}, {written:,} of them new"
+    requests, limited = (
+        sum(getattr(each.progress, name) for each in report.runs) for name in ("requests", "limited")
+    )
+    yield "requests", f"{requests:,}, {limited:,} answered 429"
+    yield "time", duration(seconds)
+
+
+def _members(report: "AppsReport", out: str, seconds: float) -> dict[str, Any]:
+    return {
+        "export": out,
+        "complete": report.complete,
+        "apps": [_app_members(app_run) for app_run in report.runs],
+        "requests": sum(each.progress.requests for each in report.runs),
+        "seconds": seconds,
+    }
+
+
+def _app_members(app_run: "AppRun") -> dict[str, Any]:
+    result = {} if app_run.report is None else structs.asdict(app_run.report)
+    error = None if app_run.error is None else streams.without_keys(str(app_run.error))
+    return {
+        "app": app_run.app_id,
+        "folder": str(app_run.folder),
+        "complete": False,
+        **result,
+        "error": error,
+        "status": _status(app_run),
+    }
+
+
+def _reasons(app_run: "AppRun") -> Iterator[str]:
+    """Yield what is wrong with an app that is not complete."""
+    error = app_run.error
+    if error is not None:
+        name = app_run.export.key_env
+        hint = f"; set {name} to a valid key" if isinstance(error, AuthenticationError) and name else ""
+        yield f"{error}{hint}"
+    elif app_run.report is not None:
+        yield from app_run.report.reasons
+        for failure in app_run.report.failed[:_MOST_FAILURES]:
+            yield f"{failure.source}: {failure.error}"
+        if (more := len(app_run.report.failed) - _MOST_FAILURES) > 0:
+            yield f"and {more:,} more failed sources: see {app_run.folder / 'manifest.json'}"

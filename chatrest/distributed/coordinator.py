@@ -1,0 +1,156 @@
+"""The coordinator's loop: gaps become shards, shards become attempts, attempts are adopted.
+
+A bounded number of shards is under way, and nothing of one counts before its attempt is committed to the
+archive. A shard that is lost, with its worker or otherwise, is a gap that is still open. Nothing here knows
+Dask. Memory: about 1 KB a source for what any run knows of it, and the results of the shards under way.
+"""
+
+import asyncio
+from typing import Final, Protocol, final
+
+from ..core.intervals import Gap
+from ..errors import ChatRestError
+from ..export.adoption import AttemptLostError, adopt
+from ..export.in_thread import in_thread
+from ..export.journal import SourceState
+from ..export.ownership import Source
+from ..export.report import Active
+from ..export.walk_ahead import OpenWalk
+from .shard import Budget, Shard, ShardResult
+from .shard_cutter import ShardCutter
+
+MOST_LOST: Final = 10
+"""Shards that may be lost one after the other, beside those that are under way."""
+_AHEAD: Final = 2
+"""Shards under way for each slot of the workers: the next one is there when one ends."""
+
+
+class ClusterError(ChatRestError):
+    """The cluster cannot go on; what was adopted stays, and the next run goes on from there."""
+
+
+class ShardLostError(Exception):
+    """A shard brought no result: its worker died, or could not read it."""
+
+
+class ShardRunner(Protocol):
+    """The workers, as the loop sees them."""
+
+    async def slots(self) -> int:
+        """Return how many shards the workers read at the same time, at least 1.
+
+        Raises `ClusterError` where there are no workers, or the cluster is gone.
+        """
+
+    async def run(self, shard: Shard, operation: str) -> ShardResult:
+        """Return what has come of a shard; raises `ShardLostError` and `ClusterError`.
+
+        `operation` is the name of the operation that reads its lists.
+        """
+
+    def discard(self, result: ShardResult) -> None:
+        """Remove the files of an attempt that is not adopted; waits for the disk."""
+
+
+def operation_of(source: Source) -> str:
+    """Return the name of the operation that reads the list of a source."""
+    match source.kind:
+        case "everything":
+            return "messages.list"
+        case "group":
+            return "messages.list_group"
+        case _:
+            return "messages.list_user"
+
+
+@final
+class Coordinator:
+    """The shards of one run."""
+
+    def __init__(self, walk: OpenWalk, runner: ShardRunner, job: str, budget: Budget | None = None) -> None:
+        self._walk = walk
+        self._runner = runner
+        self._known: dict[int, SourceState] = {
+            known.number: known for known in walk.sources.known if not known.by_time
+        }
+        self._cutter = ShardCutter(
+            self._known, self._gaps, until=walk.until, job=job, count=len(self._known), budget=budget
+        )
+        self._lost = 0
+        self.requests: int = 0
+
+    async def read(self) -> None:
+        """Read until no gap is left that a worker can read. However it ends, what was adopted stays."""
+        progress = self._walk.pool.progress
+        progress.ids += len(self._known) * self._walk.until
+        tasks: dict[asyncio.Task[ShardResult], Shard] = {}
+        try:
+            while True:
+                slots = await self._runner.slots()
+                while len(tasks) < slots * _AHEAD and (shard := self._cutter.next(slots)) is not None:
+                    tasks[asyncio.create_task(self._run(shard))] = shard
+                progress.jobs = len(self._cutter)
+                if not tasks:
+                    break
+                done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+                for task in done:
+                    await self._take(tasks.pop(task), task)
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+        self._walk.sources.refresh()
+
+    def _gaps(self, number: int) -> list[Gap]:
+        gaps = self._walk.gaps(self._known[number])
+        self._walk.pool.progress.covered += self._walk.until - sum(gap.until - gap.after for gap in gaps)
+        return gaps
+
+    async def _run(self, shard: Shard) -> ShardResult:
+        first = self._known[shard.sources[0].number].source
+        active, progress = self._walk.pool.progress.active, self._walk.pool.progress
+        more = len(shard.sources) - 1
+        active[-shard.id] = Active(f"{first} and {more:,} more" if more else str(first))
+        try:
+            return await self._runner.run(shard, operation_of(first))
+        finally:
+            del progress.active[-shard.id]
+
+    async def _take(self, shard: Shard, task: asyncio.Task[ShardResult]) -> None:
+        """Adopt what has come of a shard, and cut what is left of it."""
+        try:
+            result = task.result()
+            await self._adopt(result)
+        except (ShardLostError, AttemptLostError) as error:
+            self._lost += 1
+            if self._lost > MOST_LOST + await self._runner.slots() * _AHEAD:
+                raise ClusterError(
+                    f"{self._lost} shards in a row were lost, the last one as {error}"
+                ) from None
+            self._cutter.give_back(shard)
+            return
+        self._lost = 0
+        self._count(shard, result)
+
+    async def _adopt(self, result: ShardResult) -> None:
+        attempt = result.attempt
+        if attempt is None:
+            raise ShardLostError(f"a worker failed: {result.reason}")
+        try:
+            stats = await in_thread(lambda: adopt(self._walk.pool.archive, attempt))
+        except BaseException:
+            await in_thread(lambda: self._runner.discard(result))
+            raise
+        self._walk.pool.stats.written += stats.written
+        self._walk.pool.progress.written += stats.written
+
+    def _count(self, shard: Shard, result: ShardResult) -> None:
+        progress, pool = self._walk.pool.progress, self._walk.pool
+        pool.ended.update(each.number for each in result.sources if each.is_proven)
+        for _, ids in self._cutter.divide(shard, result):
+            progress.covered += ids
+        progress.done = len(pool.ended)
+        progress.received += result.received
+        progress.requests += result.sent
+        progress.limited += result.limited
+        self.requests += result.sent

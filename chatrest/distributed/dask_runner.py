@@ -1,0 +1,155 @@
+"""Runs shards on a Dask cluster.
+
+| what happens                                  | what is done                                             |
+|-----------------------------------------------|----------------------------------------------------------|
+| a worker dies                                 | the scheduler gives its shards to others, a few times;   |
+|                                               | then they are lost, and cut again                        |
+| a worker has no credentials                   | they are sent, where nobody can read them on the way     |
+| … or others, a refused key, another version,  | `ClusterError`                                           |
+| or it does not see the export's folder        |                                                          |
+| the scheduler goes away                       | `ClusterError`                                           |
+| there is no worker                            | it is waited for one; `ClusterError` after a minute      |
+"""
+
+import asyncio
+import os
+import time
+from collections.abc import Callable, Coroutine
+from concurrent.futures import CancelledError
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Final, TypeVar, final
+
+from distributed import Client, KilledWorker
+
+from .attempt_folder import AttemptFolder
+from .coordinator import ClusterError, ShardLostError
+from .credentials import Credentials, is_private, refusal
+from .rate_coordinator import RateCoordinator
+from .shard import Shard, ShardResult, decode_result, encode
+from .worker import ExportPlugin, give_credentials, run_shard
+
+R = TypeVar("R")
+
+_WORKERLESS_SECONDS: Final = 60.0
+_REFRESH_SECONDS: Final = 1.0
+"""How old the number of slots may be."""
+_SENDINGS: Final = 3
+"""How often credentials are sent for one shard, before something else is wrong."""
+
+
+@final
+class DaskRunner:
+    """A job on a Dask cluster; used with `async with`."""
+
+    def __init__(
+        self, client: Client, credentials: Credentials, out: Path, plugin: str, rate: RateCoordinator,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:  # fmt: skip
+        self._rate = rate
+        self._client = client
+        self._credentials = credentials
+        self._folder = AttemptFolder(out)
+        self._plugin = ExportPlugin(plugin, str(out))
+        self._clock = clock
+        self._slots = (0, float("-inf"))
+        self._run_id = os.urandom(4).hex()
+
+    async def __aenter__(self) -> "DaskRunner":
+        await self._call(self._client.register_plugin(self._plugin, name=self._plugin.name))
+        await self._rate.__aenter__()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        try:
+            with suppress(ClusterError):
+                self._check_connection()
+                await self._call(self._client.unregister_worker_plugin(self._plugin.name))
+        finally:
+            await self._rate.__aexit__(None, None, None)
+
+    async def slots(self) -> int:
+        """Return the number of the workers' threads; waits for a worker where there is none."""
+        count, since = self._slots
+        if count and self._clock() < since + _REFRESH_SECONDS:
+            return count
+        end = self._clock() + _WORKERLESS_SECONDS
+        while not (count := sum((await self._call(self._client.nthreads())).values())):
+            if self._clock() > end:
+                raise ClusterError(f"the scheduler at {self._address} has no workers")
+            await asyncio.sleep(_REFRESH_SECONDS / 4)
+        self._slots = int(count), self._clock()
+        return int(count)
+
+    async def run(self, shard: Shard, operation: str) -> ShardResult:
+        """Return what has come of a shard."""
+        for attempt in range(_SENDINGS + 1):
+            result = decode_result(
+                await self._run(encode(shard), f"{operation}-{self._run_id}-{shard.id}-{attempt}")
+            )
+            if result.failure != "credentials":
+                break
+            await self._send_credentials(result.worker)
+        if result.failure not in (None, "error"):
+            raise ClusterError(self._words(result))
+        return result
+
+    def discard(self, result: ShardResult) -> None:
+        """Remove the files of an attempt."""
+        if result.attempt is not None:
+            self._folder.remove([file.name for file in result.attempt.files])
+
+    async def _run(self, shard: bytes, key: str) -> bytes:
+        self._check_connection()
+        future = self._client.submit(run_shard, self._plugin.name, shard, key=key, pure=False)
+        try:
+            result: bytes = await future
+        except CancelledError:
+            self._check_connection()
+            raise ShardLostError("its task was cancelled in the cluster") from None
+        except KilledWorker as error:
+            raise ShardLostError(f"its workers died: {error.last_worker}") from None
+        except OSError as error:
+            raise ClusterError(f"the scheduler at {self._address} is gone: {error}") from None
+        except ImportError as error:
+            raise ClusterError(
+                f"a worker cannot run it: {error}; it needs pip install 'chatrest[dask]', as here"
+            ) from None
+        finally:
+            future.release()
+        return result
+
+    async def _send_credentials(self, worker: str) -> None:
+        if not (is_private(self._address) and is_private(worker)):
+            raise ClusterError(refusal(self._address))
+        call = self._client.run(give_credentials, self._plugin.name, self._credentials, workers=[worker])
+        with suppress(ShardLostError):
+            await self._call(call)
+
+    async def _call(self, work: Coroutine[Any, Any, R]) -> R:
+        """Return the result of a call of the scheduler; `ClusterError` where it is gone."""
+        try:
+            return await work
+        except (OSError, CancelledError) as error:
+            raise ClusterError(f"the scheduler at {self._address} is gone: {error}") from None
+
+    def _check_connection(self) -> None:
+        if self._client.status != "running":
+            raise ClusterError(f"the scheduler at {self._address} is gone")
+
+    @property
+    def _address(self) -> str:
+        scheduler = self._client.scheduler
+        return str(scheduler.address) if scheduler is not None else "its address"
+
+    def _words(self, result: ShardResult) -> str:
+        worker, reason = result.worker, result.reason
+        match result.failure:
+            case "no_job":
+                return f"the worker {worker} does not see {reason}: OUT has to be a folder that all share"
+            case "version":
+                return f"the worker {worker} has chatrest {reason}: all machines need the same version"
+            case "key_refused":
+                return f"the service refuses the key of the worker {worker}: {reason}"
+            case _:
+                return f"the worker {worker} cannot read: {reason or 'it keeps no credentials'}"

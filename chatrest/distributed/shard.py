@@ -1,0 +1,161 @@
+"""The data that travel between coordinator and workers: what is to be read, and what has come of it. Pure.
+
+A shard names its sources by their numbers in the coordinator's journal, so that neither a task nor what the
+scheduler keeps of it holds a uid. Names, plan and rule of placement are in the job, which each worker reads
+from a file of the export's folder.
+"""
+
+import sys
+from typing import Final, Literal, TypeAlias, final
+
+import msgspec
+from msgspec import Struct
+
+from ..core.intervals import Gap, Interval
+from ..export.adoption import Attempt
+from ..export.ownership import OwnershipRules, Source
+from ..export.plan import Plan
+
+FailureKind: TypeAlias = Literal["credentials", "other_app", "key_refused", "no_job", "version", "error"]
+"""credentials: the worker has none; other_app: those that it has are of another app; key_refused: the service
+refuses its key; no_job: it does not see the job's file; version: it runs another version of chatrest; error:
+anything else, such as a disk that is full."""
+
+
+@final
+class ShardSource(Struct, frozen=True, array_like=True):
+    """The gaps of one source, which are to be read."""
+
+    number: int
+    """In the coordinator's journal."""
+    gaps: list[Gap]
+
+
+@final
+class Budget(Struct, frozen=True, array_like=True):
+    """The work after which a shard ends, whatever is left of it: the first of the two that is reached."""
+
+    requests: int = 2_000
+    seconds: float = 20.0
+
+
+@final
+class Shard(Struct, frozen=True, array_like=True):
+    """Lists, or pieces of lists, for one worker."""
+
+    id: int
+    job: str
+    """The name of the job's file."""
+    until: int
+    """The frozen end."""
+    sources: list[ShardSource]
+    budget: Budget
+    concurrency: int
+    """The requests that may be under way at the same time."""
+
+
+@final
+class SourceResult(Struct, frozen=True, array_like=True):
+    """What a shard has found out about one source, beside what is adopted."""
+
+    number: int
+    intervals: list[Interval]
+    """What is covered now, by this shard."""
+    shown: int = 0
+    """How many messages its list has shown."""
+    newest: int = 0
+    """The highest id that its list is known to have; 0 where that was not asked for."""
+    is_proven: bool = False
+    may_be_cut: bool = True
+    """False where the service does not let its list be entered at an id of our own."""
+    is_left: bool = False
+    """True where the coordinator has to read it: its list goes by time, or could not be read."""
+
+
+@final
+class ShardResult(Struct, frozen=True, array_like=True):
+    """What has come of a shard."""
+
+    shard: int
+    attempt: Attempt | None = None
+    """What is adopted; None where the shard failed as a whole."""
+    sources: list[SourceResult] = []
+    requests: int = 0
+    """Calls of this shard."""
+    sent: int = 0
+    """Requests of the worker since its last result, those that were made again included."""
+    limited: int = 0
+    """Those among them that were answered 429."""
+    received: int = 0
+    """Bytes of the pages that came."""
+    failure: FailureKind | None = None
+    reason: str = ""
+    worker: str = ""
+    """The address of the worker that failed."""
+
+
+@final
+class Job(Struct, frozen=True, kw_only=True):
+    """What all shards of a run have in common; kept in a file of the export's folder."""
+
+    version: str
+    """Of chatrest: coordinator and workers have to have the same."""
+    app_id: str
+    plan: bytes
+    """The plan without the names of its sources."""
+    sources: list[tuple[int, str]]
+    """The number and the key of each source of the plan, in the order of the rule of placement."""
+
+
+@final
+class OpenJob:
+    """A job as a worker uses it. Costs about 1 KB of memory a source of the plan."""
+
+    def __init__(self, job: Job) -> None:
+        self.job: Job = job
+        self.plan: Plan = Plan.parse(job.plan)
+        self.sources: dict[int, Source] = {number: Source.parse(key) for number, key in job.sources}
+        self.rules: OwnershipRules = OwnershipRules(self.sources.values())
+
+
+def installed_version() -> str:
+    """Return the version of chatrest that this process runs."""
+    return str(vars(sys.modules[__name__.partition(".")[0]])["__version__"])
+
+
+_JOB: Final = msgspec.msgpack.Decoder(Job)
+_SHARD: Final = msgspec.msgpack.Decoder(Shard)
+_RESULT: Final = msgspec.msgpack.Decoder(ShardResult)
+
+
+def encode(value: Job | Shard | ShardResult) -> bytes:
+    """Return a job, a shard or a result as bytes."""
+    return msgspec.msgpack.encode(value)
+
+
+def decode_job(data: bytes) -> Job:
+    """Return the job of its bytes; `msgspec.DecodeError` where they are none."""
+    return _JOB.decode(data)
+
+
+def decode_shard(data: bytes) -> Shard:
+    """Return the shard of its bytes."""
+    return _SHARD.decode(data)
+
+
+def decode_result(data: bytes) -> ShardResult:
+    """Return the result of its bytes."""
+    return _RESULT.decode(data)
+
+
+def plan_of_files(plan: Plan) -> Plan:
+    """Return a plan for the same files and messages without the names of its sources, which may be many."""
+    return Plan(
+        all_users=True,
+        since=plan.since,
+        until=plan.until,
+        query=plan.query,
+        format=plan.format,
+        compress=plan.compress,
+        partition=plan.partition,
+    )

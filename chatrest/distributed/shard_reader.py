@@ -1,0 +1,167 @@
+"""Reads a shard: an export of its own in a temporary folder, whose files become those of an attempt.
+
+The lists are read, divided among requests, proven and written by the same code as in a run on one machine.
+Nothing here knows Dask.
+"""
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, cast, final
+
+from ..core.intervals import Gap
+from ..export.adoption import Attempt, AttemptBlock, AttemptFile, AttemptSource
+from ..export.archive import Archive
+from ..export.disk import Disk
+from ..export.file_names import STEM
+from ..export.in_thread import in_thread
+from ..export.jobs import Job as ListJob
+from ..export.journal import Block, DataFile, OtherId
+from ..export.report import Progress
+from ..export.worker_pool import WorkerPool
+from .attempt_folder import AttemptPlace, attempt_name
+from .budget import BudgetedSender, BudgetedSession, BudgetUsedError
+from .shard import OpenJob, Shard, ShardResult, SourceResult
+
+if TYPE_CHECKING:
+    from ..session import AsyncSession
+
+
+class ScratchDisk(Disk):
+    """A disk whose files need not survive anything: they are copied, or read again."""
+
+    def sync(self, file: int) -> None:
+        """Do nothing."""
+
+
+async def read_shard(
+    shard: Shard,
+    job: OpenJob,
+    session: "AsyncSession",
+    place: AttemptPlace,
+    *,
+    clock: Callable[[], float] = time.monotonic,
+) -> ShardResult:
+    """Read a shard until it is done or its budget is used up; return what has come of it.
+
+    Costs a temporary folder with as many bytes as are read. Raises `AuthenticationError` where the key is
+    refused, and OSError; nothing is left then.
+    """
+    sender = BudgetedSender(session.with_options(priority="bulk").sender, shard.budget, clock)
+    with TemporaryDirectory(prefix="chatrest-") as folder:
+        archive = await in_thread(
+            lambda: Archive(Path(folder, "export"), job.plan, app_id=job.job.app_id, disk=ScratchDisk()),
+            Archive.close,
+        )
+        with archive:
+            archive.journal.forgo_durability()
+            reading = ShardReading(shard, job, archive, sender)
+            await reading.read()
+            return await in_thread(lambda: reading.result(place))
+
+
+@final
+class ShardReading:
+    """A shard while it is read into an archive of its own."""
+
+    def __init__(self, shard: Shard, job: OpenJob, archive: Archive, sender: BudgetedSender) -> None:
+        self._shard = shard
+        self._archive = archive
+        self._sender = sender
+        self._progress = Progress()
+        session = cast("AsyncSession", BudgetedSession(sender))  # the pool needs its sender, and nothing else
+        self._pool = WorkerPool(session, archive, job.rules, self._progress, shard.concurrency)
+        sources = {each.number: job.sources[each.number] for each in shard.sources}
+        with archive.journal.transaction():
+            archive.journal.add_sources(sources.values())
+        own = {known.source: known.number for known in archive.journal.sources()}
+        self._jobs: dict[int, ListJob] = {
+            number: ListJob(number=own[source], source=source, until=shard.until)
+            for number, source in sources.items()
+        }
+        self._numbers: dict[int, int] = {each.number: number for number, each in self._jobs.items()}
+        """The coordinator's numbers of sources, by those in the archive."""
+
+    async def read(self) -> None:
+        """Read the gaps."""
+        await self._pool.read(
+            self._pool.piece(self._jobs[each.number], Gap(*gap))
+            for each in self._shard.sources
+            for gap in each.gaps
+        )
+
+    def result(self, place: AttemptPlace) -> ShardResult:
+        """Put the files into their place; return what has come of the shard."""
+        self._archive.finish()
+        others = list(self._archive.journal.other_ids())
+        proven = {known.number: known.proven for known in self._archive.journal.sources()}
+        parts = [file for file in self._archive.journal.files("part") if file.size]
+        files = [self._file(file, count, others) for count, file in enumerate(parts)]
+        place.put(
+            self._shard.job,
+            [
+                (self._archive.workspace.path(part), file.name)
+                for part, file in zip(parts, files, strict=True)
+            ],
+        )
+        sources = [
+            self._source(number, job, proven[job.number], others) for number, job in self._jobs.items()
+        ]
+        return ShardResult(
+            shard=self._shard.id,
+            attempt=Attempt(files, [own for own, _ in sources]),
+            sources=[result for _, result in sources],
+            requests=self._sender.sent,
+            received=self._progress.received,
+        )
+
+    # ── files ──
+
+    def _file(self, file: DataFile, count: int, others: list[OtherId]) -> AttemptFile:
+        name = file.name.rpartition("/")[2]
+        suffix = name[name.index(".", len(STEM)) :]
+        journal = self._archive.journal
+        return AttemptFile(
+            name=attempt_name(self._shard.id, count, suffix),
+            suffix=suffix,
+            partition_key=file.partition_key,
+            size=file.size,
+            digest=file.digest,
+            blocks=[self._block(block) for block in journal.blocks(file.number)],
+            other_ids=[(self._numbers[each.source], each.key) for each in others if each.file == file.number],
+        )
+
+    def _block(self, block: Block) -> AttemptBlock:
+        return AttemptBlock(
+            start=block.start, size=block.size, source=self._numbers[block.source], rows=block.rows,
+            first=block.first, last=block.last, since=block.since, until=block.until, digest=block.digest,
+            ids=block.ids.to_bytes(), other=block.other,
+        )  # fmt: skip
+
+    # ── sources ──
+
+    def _source(
+        self, number: int, job: ListJob, proven: int, others: list[OtherId]
+    ) -> tuple[AttemptSource, SourceResult]:
+        own, pool, journal = job.number, self._pool, self._archive.journal
+        seen, intervals = journal.seen(own), journal.intervals(own)
+        error = pool.failed.get(own)
+        has_failed = error is not None and not isinstance(error, BudgetUsedError)
+        adopted = AttemptSource(
+            number=number,
+            intervals=intervals,
+            seen=seen.to_bytes() if seen else b"",
+            other_ids=[other.key for other in others if other.source == own],
+            proven=proven,
+            by_time=own in pool.by_time,
+        )
+        return adopted, SourceResult(
+            number=number,
+            intervals=intervals,
+            shown=len(seen),
+            newest=max(job.newest, seen.last if proven else 0),
+            is_proven=proven > 0,
+            may_be_cut=own not in pool.uncut,
+            is_left=has_failed or own in pool.by_time or own in pool.refused,
+        )

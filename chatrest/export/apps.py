@@ -1,0 +1,173 @@
+"""Exports of many apps in one run: a folder an app, each with its own limit, some of them at a time."""
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, TypeVar, final
+
+from ..core.arguments import check, check_count
+from ..errors import ChatRestError, ExportIncompleteError
+from ..session import AsyncSession
+from ..telemetry import LOGGER
+from .app_file import AppExport, check_names
+from .local_path import local_path
+from .plan import Plan
+
+if TYPE_CHECKING:  # from the package, which is loaded by the time that anything here runs
+    from . import Report
+
+T = TypeVar("T")
+
+AT_ONCE: Final = 4
+"""Apps that are exported at the same time."""
+
+
+@final
+class AppRun:
+    """The export of one app, within a run of many; its numbers may be read at any time."""
+
+    def __init__(self, export: AppExport, folder: Path) -> None:
+        from . import Progress
+
+        self.export = export
+        self.folder = folder
+        self.progress: Progress = Progress()
+        """The numbers of the export while it runs."""
+        self.has_begun: bool = False
+        self.report: Report | None = None
+        """The result; None before the end, and for an app that failed."""
+        self.error: Exception | None = None
+        """What the app failed by."""
+
+    def __repr__(self) -> str:
+        return f"<AppRun of {self.app_id}: {self.words}>"
+
+    @property
+    def app_id(self) -> str:
+        """The id of the app."""
+        return self.export.app.app_id
+
+    @property
+    def words(self) -> str:
+        """The state in words: `waiting`, `running`, `complete`, `not complete`, or `failed: …`."""
+        if self.error is not None:
+            return f"failed: {self.error}"
+        if self.report is None:
+            return "running" if self.has_begun else "waiting"
+        return "complete" if self.report.complete else "not complete"
+
+    def check(self) -> None:
+        """Raise what the app failed by, or `ExportIncompleteError`."""
+        if self.error is not None:
+            raise self.error
+        if self.report is None:
+            raise ExportIncompleteError("the export is not complete: it did not come to its end")
+        self.report.check()
+
+
+@final
+class AppsReport:
+    """The result of a run of many apps, in the order of the apps."""
+
+    def __init__(self, runs: Sequence[AppRun]) -> None:
+        self.runs = tuple(runs)
+
+    def __repr__(self) -> str:
+        return f"<AppsReport: {len(self.failed)} of {len(self.runs)} apps not complete>"
+
+    @property
+    def complete(self) -> bool:
+        """True if the export of each app is complete."""
+        return not self.failed
+
+    @property
+    def failed(self) -> tuple[AppRun, ...]:
+        """The apps that failed, and those whose export is not complete."""
+        return tuple(run for run in self.runs if run.report is None or not run.report.complete)
+
+    def check(self) -> None:
+        """Raise `ExportIncompleteError`, which names the apps, unless the export of each one is complete."""
+        if self.failed:
+            names = ", ".join(run.app_id for run in self.failed)
+            raise ExportIncompleteError(
+                f"{len(self.failed):,} of {len(self.runs):,} apps are not complete: {names}"
+            )
+
+
+Watch = Callable[[AppRun], object]
+"""Called when an app begins and when it ends; must be fast."""
+
+
+async def export_apps(
+    apps: Sequence[AppExport],
+    out: str | PathLike[str],
+    plan: Plan | None = None,
+    *,
+    at_once: int = AT_ONCE,
+    headers: Mapping[str, str] | None = None,
+    watch: Watch | None = None,
+    **options: Any,
+) -> AppsReport:
+    """Export many apps, each into the folder `out/<app id>`, or continue the exports that are there.
+
+        report = await export_apps(read_apps("apps.toml"), "backups")
+        report.check()
+
+    - `apps`: those of a file (`read_apps`), or `AppExport(app)` of any.
+    - `plan`: for apps without a plan of their own. `options` are those of `export`, for each app.
+    - `at_once`: how many apps are exported at the same time. Each app has a session, and so a rate limit, of
+      its own; memory is that of so many exports.
+    - `headers`: further headers of all requests. `watch` is called when an app begins and when it ends.
+
+    An app that fails does not stop the others: its error is in the report. A cancel or a kill loses what it
+    would lose of each single export; the same call continues. Raises `RequestInvalidError` for wrong
+    arguments, before anything is written.
+    """
+    fits = len(apps) > 0 and all(isinstance(each, AppExport) for each in apps)
+    check(fits, "apps", apps, "a list of AppExport, one at least")
+    check_names([each.app.app_id for each in apps], [f"apps[{number}]" for number in range(len(apps))])
+    places = asyncio.Semaphore(check_count("at_once", at_once))
+    folder = local_path(out)
+    runs = [AppRun(each, folder / each.app.app_id) for each in apps]
+
+    async def work(run: AppRun) -> None:
+        async with places:
+            run.has_begun = True
+            _notify(watch, run)
+            await _export(run, plan, headers, options)
+            _notify(watch, run)
+
+    async with asyncio.TaskGroup() as group:
+        for run in runs:
+            group.create_task(work(run))
+    return AppsReport(runs)
+
+
+async def _export(
+    run: AppRun, plan: Plan | None, headers: Mapping[str, str] | None, options: Mapping[str, Any]
+) -> None:
+    """Export one app; whatever it fails by is noted in its run."""
+    from . import export
+
+    try:
+        async with AsyncSession(run.export.app, telemetry=run.progress.heard, headers=headers) as session:
+            run.report = await export(
+                session, run.folder, run.export.plan or plan, progress=run.progress, **options
+            )
+    except Exception as error:
+        run.error = first_error(error)
+        if not isinstance(run.error, ChatRestError | OSError):
+            LOGGER.exception("the export of app %s failed", run.app_id)
+
+
+def first_error(error: Exception) -> Exception:
+    """Return the first error of a group, and any other error as it is."""
+    while isinstance(error, ExceptionGroup):
+        error = error.exceptions[0]
+    return error
+
+
+def _notify(watch: Watch | None, run: AppRun) -> None:
+    if watch is not None:
+        watch(run)

@@ -1,0 +1,84 @@
+"""`export --apps`: its summary, its exit status, and how it goes on."""
+
+import json
+import signal
+from pathlib import Path
+
+import pytest
+
+from tests.commands import Run, Start
+
+from .conftest import SECRETS, EmulatorThread, Proxy, error_line
+
+pytestmark = pytest.mark.usefixtures("called")
+
+
+@pytest.fixture
+def apps(tmp_path: Path, service: EmulatorThread) -> Path:
+    """A file of two apps; the key of the second one is in the variable GAME_KEY."""
+    path = tmp_path / "apps.toml"
+    address = service.emulator.base_url
+    path.write_text(
+        f'[[app]]\nid = "{service.emulator.app.app_id}"\nkey_env = "CHATREST_API_KEY"\n'
+        f'base_url = "{address}"\n[[app]]\nid = "game"\nkey_env = "GAME_KEY"\nbase_url = "{address}"\n'
+    )
+    return path
+
+
+def test_a_wrong_key_of_one_app_is_status_1_and_the_other_is_complete(
+    command: Run, apps: Path, out: Path, service: EmulatorThread
+) -> None:
+    name = service.emulator.app.app_id
+    result = command(
+        "export", str(out), "--apps", str(apps), "--everything", "--json", GAME_KEY="wr0ng-k3y-0f-th3-g4me"
+    )
+    assert result.exit_code == 1
+    summary = json.loads(result.stdout)
+    assert [(each["app"], each["complete"], each["status"]) for each in summary["apps"]] == [
+        (name, True, 0),
+        ("game", False, 1),
+    ]
+    assert not summary["complete"]
+    assert (out / name / "manifest.json").exists()
+    lines = result.stderr.splitlines()
+    assert f"chatrest: {name}: complete" in lines
+    assert lines[-1].startswith("chatrest: 1 of 2 apps are not complete: game; run the same command again")
+    assert any(line.endswith("; set GAME_KEY to a valid key") for line in lines)
+    assert "wr0ng" not in result.output
+    assert SECRETS[0] not in result.output
+
+
+def test_all_complete_is_status_0_and_a_folder_of_another_plan_is_status_2(
+    command: Run, apps: Path, out: Path, service: EmulatorThread
+) -> None:
+    name, game = service.emulator.app.app_id, {"GAME_KEY": SECRETS[0]}
+    first = command("export", str(out), "--apps", str(apps), "--everything", "--quiet", **game)
+    assert (first.exit_code, first.stderr) == (0, "")
+    assert first.stdout.splitlines()[0] == f"export   {out}, 2 of 2 apps complete"
+    assert first.stdout.splitlines()[1].startswith(f"{name} complete: ")
+    second = command("export", str(out), "--apps", str(apps), "--format", "parquet", "--quiet", **game)
+    assert second.exit_code == 2
+    assert "2 of 2 apps are not complete" in second.stderr
+
+
+def test_wrong_usage_is_one_line_and_makes_no_folder(command: Run, apps: Path, out: Path) -> None:
+    missing = error_line(command("export", str(out), "--apps", str(apps)), 2)
+    assert missing == f"{apps}: the environment lacks GAME_KEY"
+    dry = error_line(command("export", str(out), "--apps", str(apps), "--dry-run", GAME_KEY="k3y"), 2)
+    assert "allowed is one of --apps and --dry-run" in dry
+    assert not out.exists()
+
+
+def test_an_interrupted_run_names_the_command_that_goes_on(
+    process: Start, tmp_path: Path, out: Path, service: EmulatorThread
+) -> None:
+    path = tmp_path / "apps.toml"
+    with Proxy(service.emulator.port, lambda number, _: (500, b"{}") if number > 1 else None) as address:
+        path.write_text(f'[[app]]\nid = "game"\nkey_env = "CHATREST_API_KEY"\nbase_url = "{address}"\n')
+        started = process("export", str(out), "--apps", str(path))
+        assert started.stderr is not None
+        assert started.stderr.readline() == b"chatrest: game: running\n"
+        started.send_signal(signal.SIGINT)
+        _, errors = started.communicate(timeout=20)
+    assert started.returncode == 130
+    assert errors.decode().endswith(f"chatrest export {out} --apps {path}\n")

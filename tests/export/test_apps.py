@@ -1,0 +1,95 @@
+"""Exports of many apps in one run: folders, limits, failures and going on."""
+
+import asyncio
+from contextlib import AsyncExitStack
+from pathlib import Path
+
+import pytest
+
+from chatrest import App, AuthenticationError, ExportIncompleteError, RequestInvalidError
+from chatrest.emulator import Emulator
+from chatrest.export import Plan, read
+from chatrest.export.app_file import AppExport
+from chatrest.export.apps import AppRun, export_apps
+
+
+async def started(stack: AsyncExitStack, count: int) -> list[Emulator]:
+    """Return running emulators of different apps."""
+    emulators = [Emulator(app_id=f"app-{number}", users=3, messages=20 + number) for number in range(count)]
+    for emulator in emulators:
+        await stack.enter_async_context(emulator)
+    return emulators
+
+
+def numbers(out: Path, count: int) -> list[int]:
+    """Return the numbers of the messages in the folders of the apps."""
+    return [sum(1 for _ in read(out / f"app-{number}")) for number in range(count)]
+
+
+async def test_each_app_has_a_folder_and_some_run_at_once(tmp_path: Path) -> None:
+    running: set[str] = set()
+    most = 0
+
+    def watch(run: AppRun) -> None:
+        nonlocal most
+        (running.add if run.words == "running" else running.discard)(run.app_id)
+        most = max(most, len(running))
+
+    async with AsyncExitStack() as stack:
+        apps = [AppExport(each.app) for each in await started(stack, 3)]
+        plan = Plan(everything=True)
+        report = await export_apps(apps, tmp_path, plan, at_once=2, watch=watch)
+        report.check()
+        again = await export_apps(apps, tmp_path, at_once=2)
+    assert most == 2
+    assert numbers(tmp_path, 3) == [20, 21, 22]
+    assert [run.report.written for run in again.runs if run.report is not None] == [0, 0, 0]
+
+
+async def test_an_app_that_fails_does_not_stop_the_others(tmp_path: Path) -> None:
+    async with AsyncExitStack() as stack:
+        first, second, third = await started(stack, 3)
+        wrong = App("app-1", "wr0ng-k3y", base_url=second.base_url)
+        apps = [AppExport(first.app), AppExport(wrong), AppExport(third.app)]
+        report = await export_apps(apps, tmp_path, Plan(everything=True), at_once=1)
+        assert [run.words.partition(":")[0] for run in report.runs] == ["complete", "failed", "complete"]
+        assert isinstance(report.runs[1].error, AuthenticationError)
+        with pytest.raises(ExportIncompleteError, match="1 of 3 apps are not complete: app-1"):
+            report.check()
+        fixed = [apps[0], AppExport(second.app), apps[2]]
+        assert (await export_apps(fixed, tmp_path, Plan(everything=True))).complete
+    assert numbers(tmp_path, 3) == [20, 21, 22]
+
+
+async def test_a_run_that_was_cancelled_goes_on(tmp_path: Path) -> None:
+    async with AsyncExitStack() as stack:
+        apps = [AppExport(each.app) for each in await started(stack, 3)]
+        ended: list[str] = []
+        task = asyncio.create_task(
+            export_apps(
+                apps, tmp_path, Plan(everything=True), at_once=1,
+                watch=lambda run: task.cancel() if run.app_id == "app-1" else ended.append(run.words),
+            )
+        )  # fmt: skip
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        assert ended == ["running", "complete"]
+        assert (await export_apps(apps, tmp_path, Plan(everything=True))).complete
+    assert numbers(tmp_path, 3) == [20, 21, 22]
+
+
+async def test_an_apps_own_plan_takes_the_place_of_the_runs(tmp_path: Path) -> None:
+    async with AsyncExitStack() as stack:
+        first, second = await started(stack, 2)
+        apps = [AppExport(first.app, Plan(users=["user-01"])), AppExport(second.app)]
+        report = await export_apps(apps, tmp_path, Plan(everything=True))
+    assert [run.report.sources for run in report.runs if run.report is not None] == [1, 1]
+    assert (tmp_path / "app-0" / "messages" / "source=user-user-01").is_dir()
+
+
+async def test_wrong_arguments_are_refused_before_anything_is_written(tmp_path: Path) -> None:
+    app = AppExport(App("app-1", "k3y", base_url="https://chat.example.com"))
+    for apps, at_once, expected in (([], 1, "apps"), ([app, app], 1, "also that of"), ([app], 0, "at_once")):
+        with pytest.raises(RequestInvalidError, match=expected):
+            await export_apps(apps, tmp_path / "out", at_once=at_once)
+    assert not (tmp_path / "out").exists()
