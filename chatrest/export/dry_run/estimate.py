@@ -14,10 +14,11 @@ import asyncio
 import time
 from collections import Counter
 from collections.abc import Sequence
+from functools import cached_property
 from math import ceil
 from os import PathLike
 from statistics import fmean, median
-from typing import Final, NamedTuple, final
+from typing import Final, final
 
 from msgspec import Struct
 
@@ -159,7 +160,7 @@ async def estimate(
         tasks += rechecks_of(coverage, sources, last.sent_at if last else int(time.time()), recheck)
     samples = await survey.samples(tasks)
     of_app = await survey.of_app() if plan.all_users and len(samples) < len(tasks) else None
-    figures = _Figures(_Inputs(plan, tuple(sources), coverage, tasks, samples, of_app, until))
+    figures = _Figures(plan, sources, coverage, tasks, samples, of_app, until)
     newest_requests = 1 if coverage.goes_backwards or last is None else 3
     requests = figures.requests(newest_requests)
     rate = _rate(session)
@@ -210,81 +211,82 @@ def _sent(session: AsyncSession) -> int:
 # ── figures, from the samples to the whole ──
 
 
-class _Inputs(NamedTuple):
-    """All that was learnt; the figures follow from it."""
+@final
+class _Figures(Struct, frozen=True, dict=True):
+    """The figures of all tasks, from the samples of some."""
 
     plan: Plan
-    sources: tuple[Source, ...]
+    sources: Sequence[Source]
     coverage: StoredCoverage
     tasks: Sequence[Task]
     samples: Sequence[Sample]
     of_app: Sample | None
     until: int
 
+    @cached_property
+    def _weights(self) -> list[float]:
+        """The number of tasks that each sample stands for."""
+        kinds = Counter(task.kind for task in self.tasks)
+        sampled = Counter(each.task.kind for each in self.samples)
+        return [kinds[each.task.kind] / sampled[each.task.kind] for each in self.samples]
 
-@final
-class _Figures:
-    """The figures of all tasks, from the samples of some."""
+    @cached_property
+    def _unsampled(self) -> list[Task]:
+        sampled = {id(sample.task) for sample in self.samples}
+        return [task for task in self.tasks if id(task) not in sampled]
 
-    def __init__(self, inputs: _Inputs) -> None:
-        self._inputs = inputs
-        samples, tasks = inputs.samples, inputs.tasks
-        kinds, sampled = Counter(task.kind for task in tasks), Counter(each.task.kind for each in samples)
-        self._weights = [kinds[each.task.kind] / sampled[each.task.kind] for each in samples]
-        ids = {id(sample.task) for sample in samples}
-        self._unsampled = [task for task in tasks if id(task) not in ids]
-        self._is_counted = not self._unsampled and all(each.known == COUNTED for each in samples)
-        self.known = self._known()
-        self.written = self._written()
-        self.messages = self._messages()
+    @property
+    def _is_counted(self) -> bool:
+        return not self._unsampled and all(each.known == COUNTED for each in self.samples)
 
     def _sum(self, values: Sequence[float]) -> float:
         """Return the sum over all tasks, of values of the samples."""
         return sum(weight * value for weight, value in zip(self._weights, values, strict=True))
 
-    def _known(self) -> Counter[Knowledge]:
-        """Return the count of tasks by how they are known, those that were not sampled like the others."""
+    @cached_property
+    def known(self) -> Counter[Knowledge]:
+        """The count of tasks by how they are known, those that were not sampled like the others."""
         kinds: tuple[Knowledge, ...] = (COUNTED, REPORTED, AT_LEAST)
-        samples = self._inputs.samples
         return Counter(
             {
-                kind: round(self._sum([each.known == kind and not each.error for each in samples]))
+                kind: round(self._sum([each.known == kind and not each.error for each in self.samples]))
                 for kind in kinds
             }
         )
 
     # ── messages ──
 
-    def _messages(self) -> Range:
-        """Return the messages to be read, from each source that holds them."""
-        samples = self._inputs.samples
-        likely, new = self._sum([each.left.likely for each in samples]), self._new * self._share
+    @cached_property
+    def messages(self) -> Range:
+        """The messages to be read, from each source that holds them."""
+        likely, new = self._sum([each.left.likely for each in self.samples]), self._new * self._share
         if self._unsampled and new:  # what the new ones are is better known
             likely += self._new * (self.written.likely / new - 1)
-        return Range.of(sum(each.left.least for each in samples), likely, self._most)
+        return Range.of(sum(each.left.least for each in self.samples), likely, self._most)
 
-    def _written(self) -> Range:
-        """Return the messages that are new in the export, where each is stored once."""
-        inputs, seen = self._inputs, self._inputs.coverage.seen
-        rows = [row for each in inputs.samples if each.task.since is None for row in each.rows]
+    @cached_property
+    def written(self) -> Range:
+        """The messages that are new in the export, where each is stored once."""
+        seen = self.coverage.seen
+        rows = [row for each in self.samples if each.task.since is None for row in each.rows]
         count = len({key_of(row) for row in rows if (number(row.id) or 0) not in seen})
         if self._is_counted:
             return Range(count, count, count)
         likely, bounds = self._new * self._share, [self._most]
-        if inputs.of_app is not None:
-            likely = inputs.of_app.left.likely - len(seen)
-            bounds.append(inputs.of_app.left.most)
-        if inputs.until != LAST:
-            befores = [each.before for each in inputs.samples if each.task.since is None]
+        if self.of_app is not None:
+            likely = self.of_app.left.likely - len(seen)
+            bounds.append(self.of_app.left.most)
+        if self.until != LAST:
+            befores = [each.before for each in self.samples if each.task.since is None]
             befores += [task.gaps[0].after for task in self._unsampled if task.since is None]
-            after = min(befores, default=inputs.until)
-            bounds.append(inputs.until - after - seen.count(after + 1, inputs.until))
+            after = min(befores, default=self.until)
+            bounds.append(self.until - after - seen.count(after + 1, self.until))
         return Range.of(count, likely, min((each for each in bounds if each is not None), default=None))
 
     @property
     def _new(self) -> float:
         """Messages to be read that are not only read again."""
-        return self._sum([each.left.likely * (each.task.since is None) for each in self._inputs.samples])
+        return self._sum([each.left.likely * (each.task.since is None) for each in self.samples])
 
     @property
     def _share(self) -> float:
@@ -292,8 +294,8 @@ class _Figures:
 
         Each message counts for the part of it that falls to one of the lists that hold it.
         """
-        rules, total, own = OwnershipRules(self._inputs.sources), 0, 0.0
-        for sample in self._inputs.samples:
+        rules, total, own = OwnershipRules(self.sources), 0, 0.0
+        for sample in self.samples:
             if sample.rows:
                 lists = (rules.claimants(row.sender, row.receiver, row.receiver_type) for row in sample.rows)
                 own += sample.left.least * fmean(1 / max(1, len(each)) for each in lists)
@@ -303,7 +305,7 @@ class _Figures:
     @property
     def _most(self) -> int | None:
         """The messages that are left at most: in the lists that were not sampled as many as there are ids."""
-        most = [each.left.most for each in self._inputs.samples] + [task.ids for task in self._unsampled]
+        most = [each.left.most for each in self.samples] + [task.ids for task in self._unsampled]
         return None if None in most else sum(count for count in most if count is not None)
 
     # ── requests and time ──
@@ -312,23 +314,23 @@ class _Figures:
         """Return the requests of a run: pages, the proof of each list's end, the users, and so many for the
         newest message. Requests that are repeated are not among them.
         """
-        inputs, messages, unsampled = self._inputs, self.messages, len(self._unsampled)
-        listing = ceil(len(inputs.sources) / LARGEST_PAGE) + 1 if inputs.plan.all_users else 0
-        besides = newest + listing * (2 if inputs.tasks else 1)
-        pages = sum(_pages(each, each.left.least) for each in inputs.samples)
-        ends = sum(map(_most_end, inputs.samples)) + _END * unsampled
-        likely = self._sum([_pages(each, each.left.likely) for each in inputs.samples])
-        if expected := self._sum([each.left.likely for each in inputs.samples]):
+        messages, unsampled = self.messages, len(self._unsampled)
+        listing = ceil(len(self.sources) / LARGEST_PAGE) + 1 if self.plan.all_users else 0
+        besides = newest + listing * (2 if self.tasks else 1)
+        pages = sum(_pages(each, each.left.least) for each in self.samples)
+        ends = sum(map(_most_end, self.samples)) + _END * unsampled
+        likely = self._sum([_pages(each, each.left.likely) for each in self.samples])
+        if expected := self._sum([each.left.likely for each in self.samples]):
             likely *= messages.likely / expected
-        least = pages + sum(map(self._least_end, inputs.samples)) + besides
+        least = pages + sum(map(self._least_end, self.samples)) + besides
         likely, most = likely + ends + besides, None
         if self._is_counted:
             most = least
         elif messages.most is not None:
-            page_rows = max((each.page_rows for each in inputs.samples), default=0) or LARGEST_PAGE
+            page_rows = max((each.page_rows for each in self.samples), default=0) or LARGEST_PAGE
             more_pages = ceil((messages.most - messages.least) / page_rows) + unsampled
             most = pages + more_pages + ends + besides
-        if inputs.coverage.has_news:  # where the app's own list proves right, few of the sources are asked
+        if self.coverage.has_news:  # where the app's own list proves right, few of the sources are asked
             once, listed = 1 + listing, ceil(self.written.likely / LARGEST_PAGE)
             least, likely = min(least, once + 1 + _NEWS // 2), min(likely, once + listed + _NEWS)
             most = None if most is None else most + listed + 1  # else all are asked after it
@@ -336,32 +338,32 @@ class _Figures:
 
     def _least_end(self, sample: Sample) -> int:
         """Return the requests that prove the end of a list at least: none if it has the newest message."""
-        is_certain = sample.known == COUNTED and sample.last < self._inputs.until
+        is_certain = sample.known == COUNTED and sample.last < self.until
         return _most_end(sample) if is_certain else int(sample.error is not None)
 
     def seconds(self, requests: float, workers: int, rate: float | None) -> float:
         """Return the time that so many requests take, of which all but those at the ends bring a page."""
-        tasks = len(self._inputs.tasks)
+        tasks = len(self.tasks)
         busy = requests * self.latency + max(0, requests - tasks) * max(0.0, self.page_latency - self.latency)
         return max(busy / max(1, min(workers, tasks)), 60 * requests / rate if rate else 0.0)
 
     @property
     def latency(self) -> float:
         """Seconds that a small request takes."""
-        times = [each.look_seconds or each.seconds for each in self._inputs.samples if each.error is None]
+        times = [each.look_seconds or each.seconds for each in self.samples if each.error is None]
         return median(times) if times else 0.0
 
     @property
     def page_latency(self) -> float:
         """Seconds that a whole page takes."""
-        largest = max(self._inputs.samples, key=lambda sample: sample.page_rows, default=None)
+        largest = max(self.samples, key=lambda sample: sample.page_rows, default=None)
         return largest.seconds if largest is not None and largest.page_rows else self.latency
 
     @property
     def bytes(self) -> int:
         """Bytes of the pages with all messages."""
-        size = sum(each.bytes for each in self._inputs.samples)
-        count = sum(each.page_rows for each in self._inputs.samples)
+        size = sum(each.bytes for each in self.samples)
+        count = sum(each.page_rows for each in self.samples)
         return round(self.messages.likely * size / count) if count else 0
 
 
