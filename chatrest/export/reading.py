@@ -23,7 +23,7 @@ from ..core.lenient import Coercions
 from ..errors import ChatRestError, ReplyUnreadableError, RequestInvalidError
 from ..models.message import Message
 from ..secrets import shown
-from ..times import Time, parse_timestamp, timestamp_words, to_seconds
+from ..times import Time, parse_timestamp, timestamp_words
 from .file_names import DATABASE, MESSAGES, SPOOL, path_inside, source_name
 from .formats.compression import Compression, compression
 from .journal import NAME as JOURNAL, Block, DataFile, InUseError, JournalReader
@@ -40,6 +40,7 @@ from .stored_records import (
     damaged,
     database_rows,
     lines,
+    milliseconds,
     parquet_batches,
 )
 
@@ -117,7 +118,7 @@ def _records(
     out: object, since: Time | None, until: Time | None, source: Sources | None
 ) -> Iterator[tuple[Path, list[bytes]]]:
     """Check the arguments and the folder, and return an iterator over batches of records with their file."""
-    window = TimeWindow(_second("since", since, end=False), _second("until", until, end=True))
+    window = TimeWindow(_time("since", since, end=False), _time("until", until, end=True))
     if window.since is not None and window.until is not None and window.until < window.since:
         raise RequestInvalidError(
             f"until = {timestamp_words(window.until)}: the window ends before it begins; "
@@ -131,8 +132,8 @@ def _records(
     return _batches(export, window, sources)
 
 
-def _second(name: str, time: Time | None, *, end: bool) -> int | None:
-    return None if time is None else to_seconds(name, parse_timestamp(name, time, end=end))
+def _time(name: str, time: Time | None, *, end: bool) -> int | None:
+    return None if time is None else milliseconds(parse_timestamp(name, time, end=end), end=end)
 
 
 def _named_sources(source: Sources, export: "_Export") -> Iterator[Source]:
@@ -267,7 +268,8 @@ def _of_file(
     chosen = [
         block
         for block, source in blocks
-        if (block.other or window.holds(block.since, block.until)) and (sources is None or source in sources)
+        if (block.other or window.may_hold(block.since, block.until))
+        and (sources is None or source in sources)
     ]
     return block_lines(file.path, chosen, _compression_of(file).unpack)
 

@@ -161,6 +161,11 @@ def test_a_window_holds_both_ends_and_what_tells_no_time(stored: StoredExport) -
         window = {"since": START + 104 * 3600, "until": START + 111 * 3600}
         ids = sorted(int(each.id) for each in read(stored.folder, **window))
         assert ids == [104, 105, 106, 111, 500, 501]
+        stamp = (START + 105 * 3600) * 1000
+        for window in ({"since": stamp, "until": stamp + 1}, {"since": stamp // 1000, "until": stamp}):
+            assert sorted(int(each.id) for each in read(stored.folder, **window)) == [105, 500, 501]
+        after = {"since": stamp + 1, "until": stamp + 999}
+        assert sorted(int(each.id) for each in read(stored.folder, **after)) == [105, 501], "its second"
 
 
 def test_a_date_as_end_is_its_whole_day(stored: StoredExport) -> None:
