@@ -47,8 +47,10 @@ COMMIT;
 """
 _BATCH: Final = 1000
 _PENDING: Final = """SELECT rowid, message, position, url, name, mime_type, extension FROM attachments
-    WHERE rowid > ? AND (state IN ('new', 'refused', 'failed') OR (state = 'too_large' AND bytes < ?))
+    WHERE rowid > ? AND (state IN ('new', 'refused') OR (state = 'too_large' AND bytes < ?))
     ORDER BY rowid LIMIT ?"""
+_FAILED: Final = """SELECT rowid, message, position, url, name, mime_type, extension FROM attachments
+    WHERE rowid > ? AND state = 'failed' ORDER BY rowid LIMIT ?"""
 _STORED: Final = """SELECT rowid, file, bytes, sha256 FROM attachments
     WHERE state = 'stored' AND rowid > ? ORDER BY rowid LIMIT ?"""
 _ERRORS: Final = """SELECT error, count(*) FROM attachments WHERE state = 'failed'
@@ -176,9 +178,17 @@ class AttachmentJournal:
             )
 
     def pending(self, max_bytes: int) -> Iterator[Link]:
-        """Yield the links to fetch, each once, also those that are added or noted meanwhile."""
+        """Yield the links to fetch, each once: those that have failed before come last.
+
+        Else those that fail for good would keep all others waiting, run after run.
+        """
+        rows = self._rows("SELECT rowid FROM attachments WHERE state = 'failed'")
+        failed = IdSet(number for (number,) in rows)
         for _, *values in self._pages(_PENDING, max_bytes):
             yield Link(*values)
+        for number, *values in self._pages(_FAILED):
+            if number in failed:
+                yield Link(*values)
 
     def stored_as(self, link: Link) -> FetchResult | None:
         """Return the file that was fetched from the same address for another message."""

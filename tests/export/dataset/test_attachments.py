@@ -229,6 +229,22 @@ async def test_a_server_that_is_down_is_not_asked_for_all_of_its_files(
     assert report.reasons[1] == f"{counts(report).pending} attachments are left to the next run"
 
 
+async def test_files_that_fail_for_good_keep_no_others_waiting(
+    session: AsyncSession, emulator: Emulator, files: FileServer, out: Path
+) -> None:
+    gone = {f"/{n}": 403 for n in range(45)}
+    files.files = {**gone, "/last": b"last"}
+    async with file_server() as other:
+        other.files = {"/b": b"other"}
+        send(emulator, *map(files.url, files.files), other.url("/b"))
+        report = await attach(session, out, concurrency=1)
+        assert 20 <= counts(report).failed < 25
+        assert counts(report).stored == 1, "the other server is asked"
+        for stored in (1, 2):
+            assert counts(await attach(session, out, concurrency=1)).stored == stored
+    assert counts(await attach(session, out, concurrency=1)).pending == 0
+
+
 async def test_a_file_that_is_too_large_waits_for_a_larger_limit(
     session: AsyncSession, emulator: Emulator, files: FileServer, out: Path
 ) -> None:
