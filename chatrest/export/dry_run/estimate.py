@@ -18,7 +18,7 @@ from functools import cached_property
 from math import ceil
 from os import PathLike
 from statistics import fmean, median
-from typing import Final, final
+from typing import Any, Final, final
 
 from msgspec import Struct
 
@@ -161,38 +161,41 @@ async def estimate(
     samples = await survey.samples(tasks)
     of_app = await survey.of_app() if plan.all_users and len(samples) < len(tasks) else None
     figures = _Figures(plan, sources, coverage, tasks, samples, of_app, until)
-    newest_requests = 1 if coverage.goes_backwards or last is None else 3
-    requests = figures.requests(newest_requests)
-    rate = _rate(session)
+    requests = figures.requests(1 if coverage.goes_backwards or last is None else 3)
+    return _estimate(figures, requests, whole, workers, _rate(session), _sent(session) - sent)
+
+
+def _estimate(
+    figures: "_Figures", requests: Range, whole: int, workers: int, rate: float | None, asked: int
+) -> Estimate:
+    samples = figures.samples
     times = [None if count is None else figures.seconds(count, workers, rate) for count in requests]
-    messages, written = figures.messages, figures.written
     return Estimate(
-        plan=plan,
-        sources=len(sources),
+        plan=figures.plan,
+        sources=len(figures.sources),
         sampled=len({sample.task.source for sample in samples}),
         whole=whole,
         refused=[Failure(str(each.task.source), str(each.error)) for each in samples if each.error],
         counted=figures.known[COUNTED],
         reported=figures.known[REPORTED],
         bounded=figures.known[AT_LEAST],
-        messages=round(messages.likely),
-        messages_least=messages.least,
-        messages_most=messages.most,
-        written=round(written.likely),
-        written_least=written.least,
-        written_most=written.most,
-        bytes=figures.bytes,
-        requests=round(requests.likely),
-        requests_least=requests.least,
-        requests_most=requests.most,
-        seconds=times[1] or 0.0,
+        **_fields("messages", figures.messages),
+        **_fields("written", figures.written),
+        **_fields("requests", requests),
         seconds_least=times[0] or 0.0,
+        seconds=times[1] or 0.0,
         seconds_most=times[2],
+        bytes=figures.bytes,
         latency=figures.latency,
         page_latency=figures.page_latency,
-        asked=_sent(session) - sent,
+        asked=asked,
         rate=rate,
     )
+
+
+def _fields(name: str, figure: Range) -> dict[str, Any]:
+    """Return the three fields of an estimate that one figure has."""
+    return {name: round(figure.likely), f"{name}_least": figure.least, f"{name}_most": figure.most}
 
 
 def _rate(session: AsyncSession) -> float | None:

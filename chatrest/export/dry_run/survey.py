@@ -107,7 +107,7 @@ def read_coverage(folder: Path, plan: Plan | None, app_id: str, until: int) -> S
         coverage = StoredCoverage(
             plan=plan, seen=journal.all_seen(), goes_backwards=journal[GOES_BACKWARDS] is not None
         )
-        proven = Counter[int]()
+        ends = Counter[int]()
         for known in journal.sources():
             is_named = known.source in plan.sources or (plan.all_users and known.source.kind == "user")
             if known.state == "deleted_user" or not is_named:
@@ -117,13 +117,13 @@ def read_coverage(folder: Path, plan: Plan | None, app_id: str, until: int) -> S
             if not known.by_time and not is_wider and known.proven >= until:
                 left = [gap for gap in left if gap.until < until]
             elif not known.by_time and known.state == "open" and len(left) == 1:
-                proven[known.proven] += 1
+                ends[known.proven] += 1
             coverage.gaps[known.source] = left
             coverage.last[known.source] = intervals[-1].last if intervals else 0
-        is_plain = plan.query == MessageQuery() and plan.window[1] is None and not is_wider
-        end = max(proven, default=0)
-        coverage.has_news = is_plain and not plan.everything and end > 0 and proven[end] >= LEAST_SOURCES
-        return coverage
+    is_plain = plan.query == MessageQuery() and plan.window[1] is None and not plan.everything
+    end = max(ends, default=0)
+    coverage.has_news = is_plain and not is_wider and end > 0 and ends[end] >= LEAST_SOURCES
+    return coverage
 
 
 # ── tasks ──
@@ -262,6 +262,11 @@ class Survey:
         if page is None:
             return Sample(task, seconds=taken)
         is_longer = bool(await walk.at(page.cursor).limit(1).collect())
+        look = time.perf_counter() - began - taken
+        return self._sample_of(task, page, is_longer)._replace(seconds=taken, look_seconds=look)
+
+    def _sample_of(self, task: Task, page: Page[Row], is_longer: bool) -> Sample:
+        """Return what the first page of a list tells; `is_longer`: something comes behind it."""
         within = Window(task.since).within(Window(*self._plan.window).within(page.items))
         rows = [row for row in within if task.holds(row)]
         ids = [numbered for row in page.items if (numbered := number(row.id)) is not None] or [0]
@@ -272,18 +277,8 @@ class Survey:
             known, left = REPORTED, Range(count, count, count)
         elif is_longer:
             known, left = AT_LEAST, _range(len(rows), len(page.items), ids, task.ids_behind(max(ids)))
-        return Sample(
-            task=task,
-            left=left,
-            known=known,
-            rows=rows,
-            page_rows=len(page.items),
-            bytes=len(page.raw),
-            seconds=taken,
-            look_seconds=time.perf_counter() - began - taken,
-            before=max(task.gaps[0].after, min(ids) - 1),
-            last=max(ids),
-        )
+        before = max(task.gaps[0].after, min(ids) - 1)
+        return Sample(task, left, known, rows, len(page.items), len(page.raw), before=before, last=max(ids))
 
     def _walk(self, task: Task) -> Walk[Any]:
         since, until = Window(*self._plan.window).asked(task.since)
