@@ -185,7 +185,11 @@ def _opened(folder: Path) -> _Export:
             return _on_disk(folder, manifest)
         is_finished = manifest is not None and manifest.finished is not None
         if state.journal is not None and (state.is_finished or not is_finished):
-            return _of_journal(folder, state.journal)
+            try:
+                return _of_journal(folder, state.journal)
+            except ChatRestError:
+                if not is_finished:  # else the manifest lists the files as well
+                    raise
     if manifest is not None and is_finished:
         return _of_manifest(folder, manifest)
     if manifest is None:

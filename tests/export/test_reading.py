@@ -17,6 +17,7 @@ from chatrest.export.journal import NAME as JOURNAL
 from chatrest.export.manifest import NAME as MANIFEST
 from chatrest.export.plan import Plan
 from chatrest.export.reading import read, read_raw
+from tests.damaging import vouch_for_journal
 from tests.journals import by_hand
 from tests.stored import DAY, START, StoredExport, record
 
@@ -88,6 +89,15 @@ def test_the_journal_is_not_needed(stored: StoredExport) -> None:
     assert Counter(read_raw(stored.folder)) == Counter(ALL)
     (stored.folder / JOURNAL).write_bytes(b"damaged, and longer than a header of SQLite would have to be" * 9)
     assert Counter(read_raw(stored.folder)) == Counter(ALL)
+
+
+def test_a_journal_whose_values_are_damaged_is_not_needed_either(tmp_path: Path) -> None:
+    with StoredExport(tmp_path, plan_of("ndjson")) as export:
+        export.commit(PAGES[0])
+        export.finish()
+    by_hand(tmp_path / JOURNAL, "UPDATE files SET role = 'x'")
+    vouch_for_journal(tmp_path)
+    assert len(list(read_raw(tmp_path))) == sum(map(len, PAGES[0].values()))
 
 
 def test_what_a_killed_run_has_committed_is_read(stored: StoredExport, tmp_path: Path) -> None:
