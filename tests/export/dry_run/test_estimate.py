@@ -21,7 +21,7 @@ from chatrest import (
 from chatrest.emulator import Emulator
 from chatrest.emulator.limits import RateLimit
 from chatrest.export import Plan, export, journal
-from chatrest.export.dry_run.estimate import Estimate, estimate
+from chatrest.export.dry_run.estimate import estimate
 from chatrest.export.dry_run.survey import SAMPLES, evenly
 from chatrest.export.journal import Journal
 from chatrest.export.manifest import find
@@ -286,7 +286,3 @@ async def test_wrong_arguments(session: AsyncSession, wrong: dict[str, object]) 
 def test_samples_are_from_equal_parts(count: int, result: list[int]) -> None:
     assert evenly(range(10), count) == result
     assert evenly([], count) == []
-
-
-def test_an_estimate_is_a_value() -> None:
-    assert Estimate.__struct_config__.frozen
