@@ -249,6 +249,7 @@ def _estimate(out: Path, plan: "Plan | None", *, recheck: int | None, workers: i
         _write_json({**more, **structs.asdict(result), "is_range": result.is_range, "plan": plan_json})
     else:
         _write(estimate_lines(result, str(out), workers))
+    result.check()
 
 
 # ── errors and the summary ──

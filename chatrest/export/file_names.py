@@ -39,7 +39,7 @@ MILLISECONDS: Final = 10**11
 _LONGEST: Final = 150  # a file's name may have 255 bytes on most systems, with what is added to it
 _DAY: Final = 86_400
 _EPOCH: Final = date(1970, 1, 1).toordinal()
-_INSIDE: Final = re.compile(r"(?!.*(?:^|/)\.{1,2}(?:/|$))[\w%.=~-]+(?:/[\w%.=~-]+)*", re.ASCII)
+_INSIDE: Final = re.compile(r"(?!.*(?:^|/)\.{1,2}(?:/|$))[\w%.=~-]{1,255}(?:/[\w%.=~-]{1,255})*", re.ASCII)
 
 
 def file_name(text: str) -> str:

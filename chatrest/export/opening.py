@@ -26,22 +26,23 @@ import os
 import re
 import secrets
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Final, final
 
-from ..errors import RequestInvalidError
+from msgspec import Struct
+
+from ..errors import ChatRestError, RequestInvalidError
 from .disk import Disk, copy_aside, set_aside, sync_folder
 from .file_names import DAMAGED, DATABASE, MESSAGES, SPOOL, path_inside
 from .journal.journal import Journal
 from .journal.reader import JournalReader
 from .journal.schema import GENERATION, NAME as JOURNAL, PREVIOUS_GENERATION, InUseError
-from .manifest import NAME as MANIFEST, Manifest, find_undamaged
+from .manifest import NAME as MANIFEST, Manifest, find_undamaged, read
 from .workspace import Workspace
 
 DATA_FILE: Final = re.compile(r"\.(?:ndjson|jsonl|parquet|sqlite|spool)(?:\.gz|\.zst)?\Z")
 """The names of files that may be an export's."""
-_LONGEST_NAME: Final = 255
-"""Characters of a name that file systems take."""
 _OWN_FILES: Final = (JOURNAL, MANIFEST, "runs.jsonl")
 _BACKUP: Final = f"restore {JOURNAL} and {MANIFEST} from one backup, or export into another folder"
 _FOREIGN: Final = "it is damaged, or made to overwrite files elsewhere; nothing was changed: do not use it"
@@ -166,6 +167,73 @@ def has_begun(journal: JournalReader, manifest: Manifest) -> bool:
     return journal[GENERATION] != manifest.generation and journal.facts() != manifest.journal_facts
 
 
+@final
+class FolderState(Struct, kw_only=True):
+    """An export's folder as those find it who only read: what is there, and why something cannot be used."""
+
+    manifest: Manifest | None = None
+    manifest_fault: str = ""
+    """A sentence; empty where the manifest is there and undamaged."""
+    journal: JournalReader | None = None
+    """The journal if it is undamaged, and the manifest's or that of a run that has begun since."""
+    journal_fault: str = ""
+    """A sentence; empty also where there is no journal."""
+    is_in_use: bool = False
+    """True where a run is writing, and so its journal cannot be read."""
+    is_finished: bool = False
+    """True where the manifest is that of a finished run, and no run has changed anything since."""
+
+
+def read_folder(folder: Path, stack: ExitStack) -> FolderState:
+    """Read the manifest, and open the journal until `stack` is closed, as far as that can be done.
+
+    Raises `RequestInvalidError` where the folder is not an export, or one of another version.
+    """
+    state, paths = FolderState(), [folder / MANIFEST, folder / JOURNAL]
+    if not any(path.is_file() for path in paths):
+        raise RequestInvalidError(
+            f"folder '{folder}' is not an export: it has no {MANIFEST} and no {JOURNAL}"
+        )
+    try:
+        state.manifest = read(folder / MANIFEST)
+        state.is_finished = state.manifest.finished is not None
+    except FileNotFoundError:
+        state.manifest_fault = "it is not there"
+    except OSError as error:
+        state.manifest_fault = f"it cannot be read ({error.strerror or error})"
+    except RequestInvalidError:  # of another version
+        raise
+    except ChatRestError as error:
+        state.manifest_fault = f"it {_without_path(folder / MANIFEST, error)}"
+    if (folder / JOURNAL).is_file():
+        _open_journal(folder / JOURNAL, state, stack)
+    return state
+
+
+def _open_journal(path: Path, state: FolderState, stack: ExitStack) -> None:
+    manifest = state.manifest
+    try:
+        journal = stack.enter_context(JournalReader.open(path))
+        journal.check_integrity()
+        if fault := mismatch(journal, manifest) if manifest else "":
+            state.journal_fault = f"it {fault}"
+            return
+        if manifest is not None and has_begun(journal, manifest):
+            state.is_finished = False
+        state.journal = journal
+    except InUseError:
+        state.is_in_use = True
+    except (ChatRestError, OSError) as error:
+        if isinstance(error, RequestInvalidError) and manifest is None:
+            raise
+        state.journal_fault = f"it {_without_path(path, error)}"
+
+
+def _without_path(path: Path, error: Exception) -> str:
+    """Return the text of an error about a file without its path in front."""
+    return str(error).removeprefix(str(path)).removeprefix(":").strip()
+
+
 def _number(generation: str | None) -> int:
     number = (generation or "").partition("-")[0]
     return int(number) if number.isdecimal() and len(number) < 19 else 0
@@ -181,10 +249,6 @@ def file_path(folder: Path, name: str) -> Path:
     """
     if name.partition("/")[0].casefold().startswith(_OWN_FILES):
         raise RequestInvalidError(f"{folder}: {name!r} is no data file, and is named as one; {_FOREIGN}")
-    if max(map(len, name.split("/"))) > _LONGEST_NAME:
-        raise RequestInvalidError(
-            f"{folder}: a name of {len(name):,} characters is no data file's; {_FOREIGN}"
-        )
     return path_inside(folder, name)
 
 

@@ -12,6 +12,7 @@ Hashes are not checked: `verify` does that.
 
 import json
 from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
 from difflib import get_close_matches
 from os import PathLike
 from pathlib import Path
@@ -22,13 +23,13 @@ from ..core.lenient import Coercions
 from ..errors import ChatRestError, ReplyUnreadableError, RequestInvalidError
 from ..models.message import Message
 from ..secrets import shown
-from ..times import Time, parse_timestamp, timestamp_words, to_seconds
+from ..times import Time, parse_timestamp, timestamp_words
 from .file_names import DATABASE, MESSAGES, SPOOL, path_inside, source_name
 from .formats.compression import Compression, compression
 from .journal import NAME as JOURNAL, Block, DataFile, InUseError, JournalReader
 from .local_path import local_path
-from .manifest import NAME as MANIFEST, Manifest, find
-from .opening import has_begun, mismatch
+from .manifest import NAME as MANIFEST, Manifest
+from .opening import read_folder
 from .ownership import Source
 from .plan import Plan
 from .stored_records import (
@@ -39,6 +40,7 @@ from .stored_records import (
     damaged,
     database_rows,
     lines,
+    milliseconds,
     parquet_batches,
 )
 
@@ -116,7 +118,7 @@ def _records(
     out: object, since: Time | None, until: Time | None, source: Sources | None
 ) -> Iterator[tuple[Path, list[bytes]]]:
     """Check the arguments and the folder, and return an iterator over batches of records with their file."""
-    window = TimeWindow(_second("since", since, end=False), _second("until", until, end=True))
+    window = TimeWindow(_time("since", since, end=False), _time("until", until, end=True))
     if window.since is not None and window.until is not None and window.until < window.since:
         raise RequestInvalidError(
             f"until = {timestamp_words(window.until)}: the window ends before it begins; "
@@ -130,8 +132,8 @@ def _records(
     return _batches(export, window, sources)
 
 
-def _second(name: str, time: Time | None, *, end: bool) -> int | None:
-    return None if time is None else to_seconds(name, parse_timestamp(name, time, end=end))
+def _time(name: str, time: Time | None, *, end: bool) -> int | None:
+    return None if time is None else milliseconds(parse_timestamp(name, time, end=end), end=end)
 
 
 def _named_sources(source: Sources, export: "_Export") -> Iterator[Source]:
@@ -176,32 +178,24 @@ class _Export(NamedTuple):
 
 def _opened(folder: Path) -> _Export:
     """Return what there is to read. Raises `RequestInvalidError` where it is not an export."""
-    manifest: Manifest | None = None
-    fault: ChatRestError = RequestInvalidError(
-        f"folder '{folder}' is not an export: it has no {MANIFEST} and no {JOURNAL}"
-    )
-    try:
-        manifest = find(folder) if folder.is_dir() else None
-    except RequestInvalidError:  # of another version
-        raise
-    except ChatRestError as error:
-        fault = error
-    path = folder / JOURNAL
-    try:
-        if path.exists() and path.stat().st_size:
-            with JournalReader.open(path) as journal:
-                is_older = mismatch(journal, manifest) or has_begun(journal, manifest) if manifest else ""
-                if not manifest or not manifest.finished or not is_older:
-                    return _of_journal(folder, journal)
-        elif manifest is not None:
-            fault = ChatRestError(f"{path} is lost, and the last run did not come to its end")
-    except InUseError:
-        return _on_disk(folder, manifest)
-    except ChatRestError as error:
-        fault = error
-    if manifest is None or manifest.finished is None:  # it does not say what is committed
-        raise fault
-    return _of_manifest(folder, manifest)
+    with ExitStack() as stack:
+        state = read_folder(folder, stack)
+        manifest = state.manifest
+        if state.is_in_use:
+            return _on_disk(folder, manifest)
+        is_finished = manifest is not None and manifest.finished is not None
+        if state.journal is not None and (state.is_finished or not is_finished):
+            try:
+                return _of_journal(folder, state.journal)
+            except ChatRestError:
+                if not is_finished:  # else the manifest lists the files as well
+                    raise
+    if manifest is not None and is_finished:
+        return _of_manifest(folder, manifest)
+    if manifest is None:
+        raise ChatRestError(f"{folder / MANIFEST}: {state.manifest_fault}")
+    fault = state.journal_fault or "it is lost, and the last run did not come to its end"
+    raise ChatRestError(f"{folder / JOURNAL}: {fault}")
 
 
 def _of_journal(folder: Path, journal: JournalReader) -> _Export:
@@ -278,7 +272,8 @@ def _of_file(
     chosen = [
         block
         for block, source in blocks
-        if (block.other or window.holds(block.since, block.until)) and (sources is None or source in sources)
+        if (block.other or window.may_hold(block.since, block.until))
+        and (sources is None or source in sources)
     ]
     return block_lines(file.path, chosen, _compression_of(file).unpack)
 

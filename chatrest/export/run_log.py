@@ -18,6 +18,8 @@ from .local_path import local_path
 from .report import Failure, Report
 
 NAME: Final = "runs.jsonl"
+_OLD_NAME: Final = (b'"new":', b'"written":')
+"""The name of a member in version 0.2.0. In a text the quotes are escaped, so that it occurs nowhere else."""
 _TAIL: Final = 1 << 16
 """Bytes that are read at once to find the end of the last whole line."""
 
@@ -36,7 +38,7 @@ class RunEntry(Struct, frozen=True, kw_only=True):
     """The reasons why it was not, beside `failed`."""
     failed: list[Failure]
     """Sources that could not be read."""
-    new: int
+    written: int
     """Messages that the run added."""
     changed: int
     deleted: int
@@ -55,7 +57,7 @@ def run_entry(report: Report) -> RunEntry:
         complete=report.complete,
         reasons=list(report.reasons),
         failed=list(report.failed),
-        new=report.written,
+        written=report.written,
         changed=report.changed,
         deleted=report.deleted,
         missing=report.missing,
@@ -85,7 +87,7 @@ def runs(out: str | PathLike[str]) -> Iterator[RunEntry]:
     with (local_path(out) / NAME).open("rb") as file:
         for line in file:
             try:
-                entry = msgspec.json.decode(line, type=RunEntry)
+                entry = msgspec.json.decode(line.replace(*_OLD_NAME), type=RunEntry)
             except (msgspec.DecodeError, UnicodeDecodeError):
                 continue
             if line.endswith(b"\n"):

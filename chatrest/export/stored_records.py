@@ -15,7 +15,7 @@ from typing import Any, Final, NamedTuple
 
 from ..core.rows import UNKNOWN, row_of
 from ..errors import ChatRestError, RequestInvalidError
-from .file_names import MILLISECONDS, seconds
+from .file_names import MILLISECONDS
 from .formats.compression import compression
 from .journal import Block
 from .plan import Compress
@@ -30,25 +30,34 @@ _HIGH: Final = (1 << 63) - 1
 
 
 class TimeWindow(NamedTuple):
-    """Times in epoch seconds, both included; None is no limit. It compares milliseconds, too."""
+    """Times in epoch milliseconds, both included; None is no limit. A timestamp may be in either unit: one in
+    seconds stands for all milliseconds of its second.
+    """
 
     since: int | None = None
     until: int | None = None
 
-    def holds(self, first: int, last: int) -> bool:
-        """Return True if a time from `first` to `last` may be in the window; UNKNOWN may."""
+    def overlaps(self, first: int, last: int) -> bool:
+        """Return True if a time from `first` to `last`, in milliseconds, is in the window."""
+        return (self.since is None or last >= self.since) and (self.until is None or first <= self.until)
+
+    def may_hold(self, first: int, last: int) -> bool:
+        """Return True if a timestamp from `first` to `last` may be in the window; one that is UNKNOWN may."""
         if UNKNOWN in (first, last) or first < MILLISECONDS <= last:  # times in two units have no order
             return True
-        ends_before = self.since is not None and seconds(last) < self.since
-        begins_after = self.until is not None and seconds(first) > self.until
-        return not (ends_before or begins_after)
+        return self.overlaps(milliseconds(first), milliseconds(last, end=True))
 
     def within(self, raws: list[bytes]) -> list[bytes]:
         """Return the records that were sent in the window; those that tell no time are among them."""
         if self == ALL_TIMES:
             return raws
         times = ((raw, row_of(raw).sent_at) for raw in raws)
-        return [raw for raw, time in times if self.holds(time, time)]
+        return [raw for raw, time in times if self.may_hold(time, time)]
+
+
+def milliseconds(timestamp: int, *, end: bool = False) -> int:
+    """Return the first millisecond of a timestamp in either unit, or with `end` its last one."""
+    return timestamp if timestamp >= MILLISECONDS else timestamp * 1000 + 999 * end
 
 
 ALL_TIMES: Final = TimeWindow()
@@ -178,7 +187,7 @@ def _may_hold(file: Any, group: int, window: TimeWindow) -> bool:
     if statistics is None or not statistics.has_min_max or statistics.null_count != 0:
         return True
     first, last = (int(time.timestamp()) for time in (statistics.min, statistics.max))
-    return window.holds(first, last)
+    return window.overlaps(first * 1000, last * 1000 + 999)
 
 
 # ── a database ──
@@ -218,9 +227,9 @@ def _ranges(window: TimeWindow) -> Iterator[tuple[str, int, int]]:
     """
     if window != ALL_TIMES:
         since = -_HIGH if window.since is None else window.since
-        until = _HIGH // 1000 - 1 if window.until is None else window.until
-        yield "sent_at", since, min(until, MILLISECONDS - 1)
-        yield "sent_at", max(since * 1000, MILLISECONDS), until * 1000 + 999
+        until = _HIGH if window.until is None else window.until
+        yield "sent_at", since // 1000, min(until // 1000, MILLISECONDS - 1)
+        yield "sent_at", max(since, MILLISECONDS), until
     yield "place", 0, 0
 
 

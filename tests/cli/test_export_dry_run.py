@@ -51,6 +51,13 @@ def test_a_dry_run_as_json_states_the_certainty_of_its_numbers(command: Run, out
     assert not out.exists()
 
 
+def test_a_dry_run_whose_only_source_is_refused_is_a_failure(command: Run, out: Path) -> None:
+    result = command("export", str(out), "--dry-run", "--group", "nowhere")
+    assert summary_of(result)["refused"].startswith("group nowhere: ")
+    assert result.exit_code == 1
+    assert "1 of 1 sampled sources are refused" in result.stderr
+
+
 def test_an_export_as_json_is_one_object(command: Run, out: Path) -> None:
     result = command("export", str(out), "--json", "--quiet", "--user", "user-01")
     assert (result.exit_code, result.stderr) == (0, "")

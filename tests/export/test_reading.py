@@ -17,6 +17,7 @@ from chatrest.export.journal import NAME as JOURNAL
 from chatrest.export.manifest import NAME as MANIFEST
 from chatrest.export.plan import Plan
 from chatrest.export.reading import read, read_raw
+from tests.damaging import vouch_for_journal
 from tests.journals import by_hand
 from tests.stored import DAY, START, StoredExport, record
 
@@ -90,6 +91,15 @@ def test_the_journal_is_not_needed(stored: StoredExport) -> None:
     assert Counter(read_raw(stored.folder)) == Counter(ALL)
 
 
+def test_a_journal_whose_values_are_damaged_is_not_needed_either(tmp_path: Path) -> None:
+    with StoredExport(tmp_path, plan_of("ndjson")) as export:
+        export.commit(PAGES[0])
+        export.finish()
+    by_hand(tmp_path / JOURNAL, "UPDATE files SET role = 'x'")
+    vouch_for_journal(tmp_path)
+    assert len(list(read_raw(tmp_path))) == sum(map(len, PAGES[0].values()))
+
+
 def test_what_a_killed_run_has_committed_is_read(stored: StoredExport, tmp_path: Path) -> None:
     left = shutil.copytree(stored.folder, tmp_path / "left")
     for path in left.rglob("*.ndjson"):
@@ -129,7 +139,9 @@ def test_without_the_journal_of_a_killed_run_nobody_knows_what_is_committed(tmp_
         export.begin_manifest()
         export.commit({"user ann": [record(1)]})
     (tmp_path / JOURNAL).unlink()
-    with pytest.raises(ChatRestError, match=f"{JOURNAL} is lost, and the last run did not come to its end"):
+    with pytest.raises(
+        ChatRestError, match=f"{JOURNAL}: it is lost, and the last run did not come to its end"
+    ):
         read(tmp_path)
 
 
@@ -159,6 +171,11 @@ def test_a_window_holds_both_ends_and_what_tells_no_time(stored: StoredExport) -
         window = {"since": START + 104 * 3600, "until": START + 111 * 3600}
         ids = sorted(int(each.id) for each in read(stored.folder, **window))
         assert ids == [104, 105, 106, 111, 500, 501]
+        stamp = (START + 105 * 3600) * 1000
+        for window in ({"since": stamp, "until": stamp + 1}, {"since": stamp // 1000, "until": stamp}):
+            assert sorted(int(each.id) for each in read(stored.folder, **window)) == [105, 500, 501]
+        after = {"since": stamp + 1, "until": stamp + 999}
+        assert sorted(int(each.id) for each in read(stored.folder, **after)) == [105, 501], "its second"
 
 
 def test_a_date_as_end_is_its_whole_day(stored: StoredExport) -> None:

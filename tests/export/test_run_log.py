@@ -30,15 +30,19 @@ async def test_each_run_has_a_line_with_what_was_new_and_what_failed(
         first = await export(session, tmp_path, plan, now=lambda: next(clock))
         await export(session, tmp_path, plan, now=lambda: next(clock))
     one, two = runs(tmp_path)
-    assert (one.new, one.messages, two.new, two.messages) == (first.written, first.written, 0, first.written)
+    assert (one.written, one.messages) == (first.written, first.written)
+    assert (two.written, two.messages) == (0, first.written)
     assert (one.complete, one.requests, one.reasons) == (False, first.requests, [])
     assert [failure.source for failure in one.failed] == ["group nowhere"]
     assert one.seconds == one.finished - one.started > 0
     members = [json.loads(line) for line in (tmp_path / NAME).read_text().splitlines()]
     assert list(members[0]) == [
-        "started", "finished", "seconds", "complete", "reasons", "failed", "new", "changed", "deleted",
+        "started", "finished", "seconds", "complete", "reasons", "failed", "written", "changed", "deleted",
         "missing", "messages", "requests",
     ]  # fmt: skip
+    text = (tmp_path / NAME).read_text()
+    (tmp_path / NAME).write_text(text.replace('"written"', '"new"'))
+    assert list(runs(tmp_path)) == [one, two], "as version 0.2.0 wrote them"
 
 
 async def test_a_run_that_fails_has_a_line_with_the_error_and_without_the_key(

@@ -30,23 +30,27 @@ NAME: Final = "journal.sqlite"
 State: TypeAlias = Literal["new", "stored", "gone", "too_large", "refused", "failed"]
 _EXTENSION: Final = re.compile(r"[a-z0-9]{1,10}", re.ASCII)
 _APPLICATION: Final = 0x63_72_61_74
-_SCHEMA: Final = (
-    """CREATE TABLE attachments(message TEXT NOT NULL, position INTEGER NOT NULL, url TEXT NOT NULL,
-        path TEXT NOT NULL, name TEXT, mime_type TEXT, extension TEXT, state TEXT NOT NULL DEFAULT 'new',
-        file TEXT, bytes INTEGER, sha256 TEXT, error TEXT, checked_at INTEGER,
-        PRIMARY KEY(message, position),
-        CHECK(state IN ('new', 'stored', 'gone', 'too_large', 'refused', 'failed')),
-        CHECK(typeof(position) = 'integer' AND typeof(bytes) IN ('integer', 'null')),
-        CHECK(state != 'stored' OR (typeof(file) = 'text' AND typeof(sha256) = 'text')))""",
-    "CREATE TABLE searched(ids BLOB NOT NULL)",
-    "CREATE INDEX by_state ON attachments(state)",
-    "CREATE INDEX by_path ON attachments(path)",
-    f"PRAGMA application_id={_APPLICATION}",
-)
+_SCHEMA: Final = f"""
+BEGIN IMMEDIATE;
+CREATE TABLE attachments(message TEXT NOT NULL, position INTEGER NOT NULL, url TEXT NOT NULL,
+    path TEXT NOT NULL, name TEXT, mime_type TEXT, extension TEXT, state TEXT NOT NULL DEFAULT 'new',
+    file TEXT, bytes INTEGER, sha256 TEXT, error TEXT, checked_at INTEGER,
+    PRIMARY KEY(message, position),
+    CHECK(state IN ('new', 'stored', 'gone', 'too_large', 'refused', 'failed')),
+    CHECK(typeof(position) = 'integer' AND typeof(bytes) IN ('integer', 'null')),
+    CHECK(state != 'stored' OR (typeof(file) = 'text' AND typeof(sha256) = 'text')));
+CREATE TABLE searched(ids BLOB NOT NULL);
+CREATE INDEX by_state ON attachments(state);
+CREATE INDEX by_path ON attachments(path);
+PRAGMA application_id={_APPLICATION};
+COMMIT;
+"""
 _BATCH: Final = 1000
 _PENDING: Final = """SELECT rowid, message, position, url, name, mime_type, extension FROM attachments
-    WHERE rowid > ? AND (state IN ('new', 'refused', 'failed') OR (state = 'too_large' AND bytes < ?))
+    WHERE rowid > ? AND (state IN ('new', 'refused') OR (state = 'too_large' AND bytes < ?))
     ORDER BY rowid LIMIT ?"""
+_FAILED: Final = """SELECT rowid, message, position, url, name, mime_type, extension FROM attachments
+    WHERE rowid > ? AND state = 'failed' ORDER BY rowid LIMIT ?"""
 _STORED: Final = """SELECT rowid, file, bytes, sha256 FROM attachments
     WHERE state = 'stored' AND rowid > ? ORDER BY rowid LIMIT ?"""
 _ERRORS: Final = """SELECT error, count(*) FROM attachments WHERE state = 'failed'
@@ -146,7 +150,7 @@ class AttachmentJournal:
         if path.is_symlink():
             raise ChatRestError(f"{path} is a symbolic link, and may lead out of the folder; remove it")
         with self._errors():
-            self._db = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+            self._db = sqlite3.connect(path, isolation_level="IMMEDIATE", check_same_thread=False)
             try:
                 self._open()
             except BaseException:
@@ -163,7 +167,7 @@ class AttachmentJournal:
         The query of an address may hold a signature that differs each time.
         """
         rows = [(*link, link.url.partition("?")[0]) for link in links]
-        with self._errors(), self._transaction():
+        with self._errors(), self._db:
             self._db.executemany(
                 """INSERT INTO attachments(message, position, url, name, mime_type, extension, path)
                 VALUES(?, ?, ?, ?, ?, ?, ?)
@@ -174,9 +178,17 @@ class AttachmentJournal:
             )
 
     def pending(self, max_bytes: int) -> Iterator[Link]:
-        """Yield the links to fetch, each once, also those that are added or noted meanwhile."""
+        """Yield the links to fetch, each once: those that have failed before come last.
+
+        Else those that fail for good would keep all others waiting, run after run.
+        """
+        rows = self._rows("SELECT rowid FROM attachments WHERE state = 'failed'")
+        failed = IdSet(number for (number,) in rows)
         for _, *values in self._pages(_PENDING, max_bytes):
             yield Link(*values)
+        for number, *values in self._pages(_FAILED):
+            if number in failed:
+                yield Link(*values)
 
     def stored_as(self, link: Link) -> FetchResult | None:
         """Return the file that was fetched from the same address for another message."""
@@ -188,7 +200,7 @@ class AttachmentJournal:
 
     def note(self, link: Link, fetched: FetchResult, checked_at: int) -> None:
         """Note the outcome of a link; it is on the disk afterwards."""
-        with self._errors():
+        with self._errors(), self._db:
             self._db.execute(
                 """UPDATE attachments SET state = ?, file = ?, bytes = ?, sha256 = ?, error = ?,
                 checked_at = ? WHERE message = ? AND position = ?""",
@@ -202,7 +214,7 @@ class AttachmentJournal:
 
     def reset(self, number: int) -> None:
         """Note that a stored file is not there: it is fetched again."""
-        with self._errors():
+        with self._errors(), self._db:
             self._db.execute("UPDATE attachments SET state = 'new' WHERE rowid = ?", (number,))
 
     def searched(self) -> IdSet:
@@ -215,7 +227,7 @@ class AttachmentJournal:
 
     def set_searched(self, ids: IdSet) -> None:
         """Note the ids of the messages whose links are here."""
-        with self._errors(), self._transaction():
+        with self._errors(), self._db:
             self._db.execute("DELETE FROM searched")
             self._db.execute("INSERT INTO searched VALUES(?)", (ids.to_bytes(),))
 
@@ -230,7 +242,7 @@ class AttachmentJournal:
 
     def errors(self) -> dict[str, int]:
         """Return the most frequent reasons of the links that failed, each with its count."""
-        return dict(self._rows(_ERRORS, ERRORS_SHOWN))
+        return {str(error): count for error, count in self._rows(_ERRORS, ERRORS_SHOWN)}
 
     def records(self) -> Iterator[dict[str, Any]]:
         """Yield all links as records of the table `attachments`, by message and position."""
@@ -249,9 +261,7 @@ class AttachmentJournal:
             raise sqlite3.DatabaseError(state)
         self._db.execute("PRAGMA synchronous=FULL")
         if not tables:
-            with self._transaction():
-                for statement in _SCHEMA:
-                    self._db.execute(statement)
+            self._db.executescript(_SCHEMA)
 
     def _pages(self, sql: str, *values: object) -> Iterator[Any]:
         """Yield the rows behind the last one, some at a time, by the number in front of each."""
@@ -263,17 +273,6 @@ class AttachmentJournal:
     def _rows(self, sql: str, *values: object) -> list[Any]:
         with self._errors():
             return self._db.execute(sql, values).fetchall()
-
-    @contextmanager
-    def _transaction(self) -> Iterator[None]:
-        self._db.execute("BEGIN IMMEDIATE")
-        try:
-            yield
-            self._db.execute("COMMIT")
-        except BaseException:
-            if self._db.in_transaction:
-                self._db.execute("ROLLBACK")
-            raise
 
     @contextmanager
     def _errors(self) -> Iterator[None]:

@@ -8,11 +8,12 @@ stored messages → links in the journal → each file: fetched, synced, renamed
   there once. The table `attachments` says which message and position has which file.
 - After the messages, which are never held up. The messages that are new since the last run are looked
   through, and all of them after a recheck, which may have brought new versions.
-- A file that fails is noted and tried again by the next run. After many failures in a row the rest is left
-  to the next run: a server that is down is not asked for each of its files.
+- A file that fails is noted and tried again by the next run, after all others. After many failures in a row
+  the rest of a server is left to the next run: one that is down is not asked for each of its files.
 """
 
 import time
+from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from functools import partial
 from itertools import count, islice
@@ -43,7 +44,9 @@ from .tables import ATTACHMENTS
 
 ATTEMPTS: Final = 3
 MOST_FAILURES: Final = 20
-"""Failures in a row after which the rest is left to the next run."""
+"""Failures in a row of one server, after which the rest of its files is left to the next run."""
+_MOST_OF_ALL: Final = 200
+"""Failures in a row, of whichever servers, after which all the rest is."""
 _MESSAGES: Final = 10_000
 """Messages that are looked through in one step."""
 _RECORDS: Final = 1000
@@ -92,7 +95,8 @@ class AttachmentRun:
         make_folder(place.disk, self._folder)
         self._journal = AttachmentJournal(self._folder / NAME)
         self._counts = AttachmentCounts()
-        self._failures = 0
+        self._failures = Counter[str]()
+        """Failures in a row by server, and of all under an empty name."""
 
     def __enter__(self) -> "AttachmentRun":
         return self
@@ -164,8 +168,9 @@ class AttachmentRun:
     async def _pending(self) -> AsyncIterator[Link]:
         """Yield the links to fetch, until a limit of the run is reached."""
         links, total = self._journal.pending(self._options.max_bytes), self._options.total_bytes
-        while (link := await in_thread(lambda: next(links, None))) is not None:
-            if self._failures >= MOST_FAILURES or (total is not None and self._counts.bytes >= total):
+        served = (link for link in links if self._failures[_server(link)] < MOST_FAILURES)
+        while (link := await in_thread(lambda: next(served, None))) is not None:
+            if self._failures[""] >= _MOST_OF_ALL or (total is not None and self._counts.bytes >= total):
                 return
             yield link
 
@@ -203,7 +208,8 @@ class AttachmentRun:
 
     async def _note(self, link: Link, fetched: FetchResult) -> None:
         await in_thread(lambda: self._journal.note(link, fetched, int(self._now())))
-        self._failures = self._failures + 1 if fetched.state == "failed" else 0
+        for name in (_server(link), ""):
+            self._failures[name] = self._failures[name] + 1 if fetched.state == "failed" else 0
 
     # ── the end ──
 
@@ -231,6 +237,11 @@ def _is_among(row: Row, ids: IdSet) -> bool:
     """Return True for a row of one of these ids, and for one whose id is no number."""
     key = number(row.id)
     return key is None or key in ids
+
+
+def _server(link: Link) -> str:
+    """Return the part of an address that names the server, as it is written."""
+    return link.url.partition("://")[2].partition("/")[0]
 
 
 def make_folder(disk: Disk, folder: Path) -> None:

@@ -185,6 +185,8 @@ def _failure(error: Exception) -> DownloadError:
             text = "no connection to the server"
         case aiohttp.ClientPayloadError():
             text = "the file was cut off"
+        case aiohttp.ClientResponseError():
+            text = "the server's reply is not valid HTTP"
         case _:
             text = f"the exchange failed ({type(error).__name__})"
     return DownloadError(text, may_pass=True)

@@ -8,29 +8,42 @@ number. It is believed where what was seen of the list does not contradict it.
 
 import asyncio
 import time
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import aclosing
 from math import ceil
+from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple, TypeAlias, TypeVar, final
 
-from msgspec import structs
+import msgspec
+from msgspec import Struct, structs
 
-from ...core.intervals import LAST, Gap
+from ...core.intervals import LAST, Gap, gaps
 from ...core.paging import LARGEST_PAGE
 from ...core.rows import AsRows, Row
 from ...errors import AuthenticationError, ChatRestError
-from ...models.message import Message
+from ...queries.messages import MessageQuery
 from ...resources.messages import Messages
 from ...session import AsyncSession
 from ...walk import Page, Walk
+from ..archive import agreed
+from ..id_set import IdSet
+from ..journal import NAME as JOURNAL, JournalReader
 from ..message_ids import number
+from ..news import LEAST_SOURCES
+from ..opening import check_folder, check_place
 from ..ownership import Source
 from ..page_partition import Window
 from ..plan import Plan
-from ..source_list import ago, newest, users
-from .stored_coverage import StoredCoverage
+from ..source_list import GOES_BACKWARDS, ago, users
 
 T = TypeVar("T")
+Knowledge: TypeAlias = Literal["counted", "reported", "at least"]
+"""How a number of messages is known: the list was read to its end; the service says so, and nothing that was
+seen of the list contradicts it; there are more than were seen, and nothing says how many."""
+COUNTED: Final[Knowledge] = "counted"
+REPORTED: Final[Knowledge] = "reported"
+AT_LEAST: Final[Knowledge] = "at least"
 
 SAMPLES: Final = 20
 """Tasks that are sampled; a few more where there are several kinds of them."""
@@ -39,11 +52,88 @@ _DENSER: Final = 20
 """How many times denser a list may become than it was at its beginning, for its total to be believed."""
 
 
+class Range(NamedTuple):
+    """A figure between two bounds."""
+
+    least: int
+    likely: float
+    most: int | None
+    """None where nothing bounds it."""
+
+    @classmethod
+    def of(cls, least: int, likely: float, most: int | None) -> "Range":
+        """Return a range whose figures do not contradict one another; the likely one is a whole number."""
+        if most is not None:
+            most = max(least, most)
+            likely = min(likely, most)
+        return cls(least, max(least, round(likely)), most)
+
+
+# ── what the folder holds ──
+
+
+@final
+class StoredCoverage(Struct, kw_only=True):
+    """The coverage of the export that is there already; nothing where there is none."""
+
+    plan: Plan | None = None
+    gaps: dict[Source, list[Gap]] = {}
+    """Of each source that the next run reads, too: what is left of it, as `Run` goes on from it."""
+    last: dict[Source, int] = {}
+    """The highest id that was read of each."""
+    seen: IdSet = msgspec.field(default_factory=IdSet)
+    """The ids that any of them has shown."""
+    goes_backwards: bool = False
+    """True where the app's own list is known to heed the direction, and the next run does not check that."""
+    has_news: bool = False
+    """True where the next run asks the app's own list for what is new, and few of the sources (`news`)."""
+
+
+def read_coverage(folder: Path, plan: Plan | None, app_id: str, until: int) -> StoredCoverage:
+    """Return the coverage of `folder` up to the id `until`; changes nothing, and may be allowed to read only.
+
+    Raises `RequestInvalidError` where an export with this plan cannot go there.
+    """
+    check_place(folder)
+    path = folder / JOURNAL
+    if not path.exists() or not path.stat().st_size:
+        return StoredCoverage()
+    with JournalReader.open(path) as journal:
+        journal.check_integrity()
+        check_folder(folder, journal)
+        kept = {name: journal[name] for name in ("app", "plan")}
+        stored, plan = agreed(folder, kept, plan, app_id)
+        is_wider = plan.window != stored.window  # then all lists are read again
+        coverage = StoredCoverage(
+            plan=plan, seen=journal.all_seen(), goes_backwards=journal[GOES_BACKWARDS] is not None
+        )
+        ends = Counter[int]()
+        for known in journal.sources():
+            is_named = known.source in plan.sources or (plan.all_users and known.source.kind == "user")
+            if known.state == "deleted_user" or not is_named:
+                continue
+            intervals = [] if is_wider else journal.intervals(known.number)
+            left = [Gap(0, until)] if known.by_time else gaps(intervals, until)
+            if not known.by_time and not is_wider and known.proven >= until:
+                left = [gap for gap in left if gap.until < until]
+            elif not known.by_time and known.state == "open" and len(left) == 1:
+                ends[known.proven] += 1
+            coverage.gaps[known.source] = left
+            coverage.last[known.source] = intervals[-1].last if intervals else 0
+    is_plain = plan.query == MessageQuery() and plan.window[1] is None and not plan.everything
+    end = max(ends, default=0)
+    coverage.has_news = is_plain and not is_wider and end > 0 and ends[end] >= LEAST_SOURCES
+    return coverage
+
+
+# ── tasks ──
+
+
 class Task(NamedTuple):
     """The part of a source that is to be read."""
 
     source: Source
-    gaps: tuple[Gap, ...]
+    gaps: Sequence[Gap]
     since: int | None = None
     """Of a recheck: the time from which on it reads again."""
 
@@ -55,7 +145,13 @@ class Task(NamedTuple):
     @property
     def ids(self) -> int | None:
         """The count of ids to read: no more messages can be left. None where no end is known."""
-        return None if self.gaps[-1].until == LAST else sum(gap.until - gap.after for gap in self.gaps)
+        return self.ids_behind(0)
+
+    def ids_behind(self, last: int) -> int | None:
+        """Return the count of ids to read that are higher than an id."""
+        if self.gaps[-1].until == LAST:
+            return None
+        return sum(max(0, gap.until - max(gap.after, last)) for gap in self.gaps)
 
     def holds(self, row: Row) -> bool:
         """Return True for a row that is to be read; one without a number for its id may be anywhere."""
@@ -63,21 +159,38 @@ class Task(NamedTuple):
         return numbered is None or any(gap.after < numbered <= gap.until for gap in self.gaps)
 
 
-Knowledge: TypeAlias = Literal["counted", "reported", "at least"]
-"""How a number of messages is known: the list was read to its end; the service says so, and nothing that was
-seen of the list contradicts it; there are more than were seen, and nothing says how many."""
-COUNTED: Final[Knowledge] = "counted"
-REPORTED: Final[Knowledge] = "reported"
-AT_LEAST: Final[Knowledge] = "at least"
+def tasks_of(coverage: StoredCoverage, sources: Iterable[Source], until: int) -> Iterator[Task]:
+    """Yield what is left of the sources up to an id."""
+    for source in sources:
+        if left := coverage.gaps.get(source, [Gap(0, until)]):
+            yield Task(source, left)
+
+
+def rechecks_of(
+    coverage: StoredCoverage, sources: Iterable[Source], end: int, recheck: int
+) -> Iterator[Task]:
+    """Yield what is to be read again of stored sources: so many seconds before the time `end`."""
+    for source in sources:
+        if last := coverage.last.get(source):
+            yield Task(source, [Gap(0, last)], ago(end, recheck))
+
+
+def evenly(items: Sequence[T], count: int) -> list[T]:
+    """Return so many of the items, each from the middle of an equal part."""
+    count = min(count, len(items))
+    return [items[int((index + 0.5) * len(items) / count)] for index in range(count)]
+
+
+# ── samples ──
 
 
 class Sample(NamedTuple):
     """The first page of a task's list, and how much there is in all."""
 
     task: Task
-    left: int = 0
-    """Messages to be read; with `at least` those that were seen."""
-    known: Knowledge = "counted"
+    left: Range = Range(0, 0, 0)
+    """Messages to be read."""
+    known: Knowledge = COUNTED
     rows: Sequence[Row] = ()
     """Those of the page that are to be read."""
     page_rows: int = 0
@@ -88,54 +201,11 @@ class Sample(NamedTuple):
     """How long the page took, and …"""
     look_seconds: float = 0.0
     """… how long a request for the one message behind it; 0 where there was none."""
+    before: int = 0
+    """An id up to which nothing is left: a list ascends from its first page on."""
+    last: int = 0
+    """The highest id of the page."""
     error: ChatRestError | None = None
-
-    first_id: int = 0
-    """The lowest id of the page, and …"""
-    last_id: int = 0
-    """… the highest: the messages behind it have higher ones."""
-
-    @property
-    def before(self) -> int:
-        """An id up to which nothing is left: a list ascends from its first page on."""
-        return max(self.task.gaps[0].after, self.first_id - 1)
-
-    @property
-    def likely(self) -> float:
-        """The count of messages that are left if an uncounted list goes on as densely as it begins."""
-        if self.known != AT_LEAST or not self.most or not self.page_rows:
-            return self.left
-        density = self.page_rows / max(self.page_rows, self.last_id - self.first_id + 1)
-        return self.left + density * (self.most - self.left)
-
-    @property
-    def most(self) -> int | None:
-        """The count of messages that may be left at most; None where nothing bounds it."""
-        if self.known != AT_LEAST or self.task.ids is None:
-            return self.left if self.known != AT_LEAST else None
-        return self.left + sum(max(0, gap.until - max(gap.after, self.last_id)) for gap in self.task.gaps)
-
-
-def tasks_of(before: StoredCoverage, sources: Iterable[Source], until: int) -> Iterator[Task]:
-    """Return what is left of the sources up to an id."""
-    for source in sources:
-        coverage = before.sources.get(source)
-        if left := (Gap(0, until),) if coverage is None else coverage.gaps:
-            yield Task(source, left)
-
-
-def rechecks_of(before: StoredCoverage, sources: Iterable[Source], end: int, recheck: int) -> Iterator[Task]:
-    """Return what is to be read again of stored sources: so many seconds before the time `end`."""
-    since = ago(end, recheck)
-    for source in sources:
-        if (coverage := before.sources.get(source)) is not None and coverage.last:
-            yield Task(source, (Gap(0, coverage.last),), since)
-
-
-def evenly(items: Sequence[T], count: int) -> list[T]:
-    """Return so many of the items, each from the middle of an equal part."""
-    count = min(count, len(items))
-    return [items[int((index + 0.5) * len(items) / count)] for index in range(count)]
 
 
 @final
@@ -171,10 +241,8 @@ class Survey:
 
         Two requests.
         """
-        try:
-            return await self._first_page(Task(Source("everything"), (Gap(0, self._until),)))
-        except ChatRestError:
-            return None
+        sample = await self._sample(Task(Source("everything"), [Gap(0, self._until)]), asyncio.Semaphore())
+        return None if sample.error else sample
 
     async def _sample(self, task: Task, free: asyncio.Semaphore) -> Sample:
         async with free:
@@ -190,38 +258,31 @@ class Survey:
         walk, began = self._walk(task), time.perf_counter()
         async with aclosing(walk.pages()) as pages:
             page: Page[Row] | None = await anext(pages, None)
-        seconds = time.perf_counter() - began
+        taken = time.perf_counter() - began
         if page is None:
-            return Sample(task, seconds=seconds)
-        behind = await walk.at(page.cursor).limit(1).collect()
-        look_seconds = time.perf_counter() - began - seconds
-        since, until = self._plan.window
-        since = since if task.since is None else max(task.since, since or 0)
-        within = Window(since, until).within(page.items)
+            return Sample(task, seconds=taken)
+        is_longer = bool(await walk.at(page.cursor).limit(1).collect())
+        look = time.perf_counter() - began - taken
+        return self._sample_of(task, page, is_longer)._replace(seconds=taken, look_seconds=look)
+
+    def _sample_of(self, task: Task, page: Page[Row], is_longer: bool) -> Sample:
+        """Return what the first page of a list tells; `is_longer`: something comes behind it."""
+        within = Window(task.since).within(Window(*self._plan.window).within(page.items))
         rows = [row for row in within if task.holds(row)]
-        left, known = len(rows), COUNTED if not behind else AT_LEAST
-        total = _total(page)
-        if behind and len(within) == len(page.items) and is_plausible(total, within, self._until):
-            assert total is not None
-            left, known = _part(total, task), REPORTED
         ids = [numbered for row in page.items if (numbered := number(row.id)) is not None] or [0]
-        return Sample(
-            task=task,
-            left=left,
-            known=known,
-            rows=rows,
-            page_rows=len(page.items),
-            bytes=len(page.raw),
-            seconds=seconds,
-            look_seconds=look_seconds,
-            first_id=min(ids),
-            last_id=max(ids),
-        )
+        known, left = COUNTED, Range(len(rows), len(rows), len(rows))
+        total = _total(page)
+        if is_longer and len(within) == len(page.items) and is_plausible(total, within, self._until):
+            count = _part(total or 0, task)
+            known, left = REPORTED, Range(count, count, count)
+        elif is_longer:
+            known, left = AT_LEAST, _range(len(rows), len(page.items), ids, task.ids_behind(max(ids)))
+        before = max(task.gaps[0].after, min(ids) - 1)
+        return Sample(task, left, known, rows, len(page.items), len(page.raw), before=before, last=max(ids))
 
     def _walk(self, task: Task) -> Walk[Any]:
         since, until = Window(*self._plan.window).asked(task.since)
-        query = structs.replace(self._plan.query, from_timestamp=since, to_timestamp=until)
-        query = structs.replace(query, affix="append")
+        query = structs.replace(self._plan.query, from_timestamp=since, to_timestamp=until, affix="append")
         walk, gap = task.source.list(Messages(AsRows(self._session.sender)), query).thorough(), task.gaps[0]
         if not gap.after:
             return walk
@@ -231,10 +292,12 @@ class Survey:
         return walk.at(start)
 
 
-async def newest_message(session: AsyncSession) -> tuple[Message | None, int]:
-    """Return the newest message of the app, and its id: the frozen end of a run. One request."""
-    message = await newest(session)
-    return message, (number(message.id) if message else None) or LAST
+def _range(seen: int, page_rows: int, ids: list[int], ids_behind: int | None) -> Range:
+    """Return how many messages are left of a list of which a page was seen, if it goes on as densely."""
+    if ids_behind is None:
+        return Range(seen, seen, None)
+    density = page_rows / max(page_rows, max(ids) - min(ids) + 1)
+    return Range(seen, seen + density * ids_behind, seen + ids_behind)
 
 
 def _part(total: int, task: Task) -> int:

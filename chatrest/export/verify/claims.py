@@ -1,6 +1,5 @@
 """Check the claims of a manifest: by themselves, and against the rows of the journal. No file is read."""
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
@@ -30,26 +29,8 @@ def contradictions(manifest: Manifest) -> Iterator[str]:
     # Blocks that were cut out of a journal, and found again, may be of no source.
     if wrote > manifest.messages:
         yield f"its sources have {wrote:,} messages, and it says {manifest.messages:,}"
-    for name, count in Counter(entry.name for entry in manifest.files).items():
-        if count > 1:
-            yield f"it names the file {name} {count} times"
-    for entry in manifest.files:
-        if manifest.complete and entry.role == "spool":
-            yield f"a complete export has no spool, such as {entry.name}"
-    yield from _source_faults(manifest)
-    yield from _plan_faults(manifest)
-
-
-def _source_faults(manifest: Manifest) -> Iterator[str]:
-    for end in (manifest.until, *(source.proven for source in manifest.sources)):
-        if end is not None and number(end) is None:
-            yield f"it ends at {end!r}, which is no id"
-    for source in manifest.sources:
-        if _covered(source) is None:
-            yield f"the ids that were read of {' '.join(source.source)} are no intervals"
-
-
-def _plan_faults(manifest: Manifest) -> Iterator[str]:
+    if manifest.until is not None and number(manifest.until) is None:
+        yield f"it ends at {manifest.until!r}, which is no id"
     try:
         plan = Plan.parse(bytes(manifest.plan))
     except Exception as error:  # each field of a plan is refused in its own way
@@ -58,8 +39,8 @@ def _plan_faults(manifest: Manifest) -> Iterator[str]:
     if plan.fingerprint != manifest.fingerprint:
         yield "its fingerprint is not that of its plan"
     known = {tuple(source.source) for source in manifest.sources}
-    for source in plan.sources:
-        if manifest.complete and (source.kind, *source.names) not in known:
+    for source in plan.sources if manifest.complete else ():
+        if (source.kind, *source.names) not in known:
             yield f"its plan names {source}, which was not read"
 
 
@@ -67,23 +48,20 @@ def unread(manifest: Manifest) -> Iterator[tuple[str, str]]:
     """Yield each source that was not read to its end, and what of it is missing: gaps, or its end."""
     until = number(manifest.until or "") or 0
     for source in manifest.sources:
-        name, intervals = " ".join(source.source), _covered(source) or []
+        name = " ".join(source.source)
         if manifest.complete and source.state == "failed" and source.asked:
             yield name, f"it was not read to its end: {source.error}"
         if source.state != "open" or not source.asked:
             continue
-        for gap in gaps(intervals, max((each.last for each in intervals), default=0)):
+        edges = [(number(first) or 0, number(last) or 0) for first, last in source.covered]
+        if not all(0 < first <= last for first, last in edges):
+            yield name, "the ids that were read of it are no intervals"
+            continue
+        for gap in gaps([Interval(*edge) for edge in edges], max((last for _, last in edges), default=0)):
             yield name, f"ids {gap.after + 1} to {gap.until} were not read"
         if (number(source.proven or "") or 0) < until:
             known = "never confirmed" if source.proven is None else f"confirmed up to id {source.proven} only"
             yield name, f"its end was {known}, and the export ends at id {until}"
-
-
-def _covered(source: SourceEntry) -> list[Interval] | None:
-    """Return the intervals of a source; None where one of them is none."""
-    edges = [(number(first), number(last)) for first, last in source.covered]
-    intervals = [Interval(first, last) for first, last in edges if first and last and first <= last]
-    return intervals if len(intervals) == len(edges) else None
 
 
 # ── against the journal ──

@@ -45,6 +45,7 @@ class BlockIndex:
         self._journal = journal
         self._numbers = {file.name: file.number for file in journal.files()}
         self._sources = {each.number: str(each.source) for each in journal.sources()}
+        self._newest: tuple[int, FileBlocks] | None = None
         self._others: dict[int, IdSet] = defaultdict(IdSet)
         for row in journal.other_ids():
             if row.file is not None:
@@ -54,9 +55,11 @@ class BlockIndex:
         """Return what the journal has for a file; None for a file that it does not know."""
         if (file := self._numbers.get(name)) is None:
             return None
-        blocks = self._journal.blocks(file)
-        keys = IdSet.union(block.ids for block in blocks)
-        return FileBlocks(blocks, keys | self._others.get(file, IdSet()))
+        if self._newest is None or self._newest[0] != file:  # many blocks of one file may be damaged
+            blocks = self._journal.blocks(file)
+            keys = IdSet.union(block.ids for block in blocks) | self._others.get(file, IdSet())
+            self._newest = file, FileBlocks(blocks, keys)
+        return self._newest[1]
 
     def describe(self, blocks: list[Block]) -> str:
         """Return the messages of blocks in words, by their sources."""
@@ -64,7 +67,7 @@ class BlockIndex:
         for block in blocks:
             by_source[block.source].append(block)
         texts = [
-            f"{self._sources.get(source, f'source {source}')} ids {min(each.first for each in group)} to "
+            f"{self._sources.get(source, 'no source')} ids {min(each.first for each in group)} to "
             f"{max(each.last for each in group)}"
             for source, group in by_source.items()
         ]

@@ -70,17 +70,17 @@ class ReadIds:
         """Add keys of a file; return those that were there before, by the file, or that are here twice."""
         numbers = key_numbers(keys)
         here = IdSet(numbers)
-        repeated = list(self._repeated(here & self.all, dict(zip(numbers, keys, strict=True))))
+        repeated = []
+        if before := here & self.all:
+            names = dict(zip(numbers, keys, strict=True))
+            for other, there in self._by_file.items():
+                if both := before & there:
+                    repeated.append((other, [names[each] for each in both]))
         if len(here) < len(keys):
             repeated.append((file, [key for key, count in Counter(keys).items() if count > 1]))
         self.all.update(here)
         self.of_file(file).update(here)
         return repeated
-
-    def _repeated(self, before: IdSet, keys: dict[int, str]) -> Iterator[tuple[str, list[str]]]:
-        for file, there in self._by_file.items() if before else ():
-            if both := before & there:
-                yield file, [keys[each] for each in both]
 
 
 # ── records ──

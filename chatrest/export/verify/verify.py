@@ -25,11 +25,10 @@ from typing import Final, TypeAlias, final
 from ...errors import ChatRestError, RequestInvalidError
 from ..dataset.snapshot import check_tables
 from ..file_names import MESSAGES
-from ..journal.reader import JournalReader
-from ..journal.schema import NAME as JOURNAL, InUseError
-from ..manifest import NAME as MANIFEST, FileEntry, Manifest, file_entries, parse
+from ..journal.schema import NAME as JOURNAL
+from ..manifest import NAME as MANIFEST, FileEntry, Manifest, file_entries, find_undamaged
 from ..message_ids import number
-from ..opening import DATA_FILE, check_links, has_begun, mismatch
+from ..opening import DATA_FILE, FolderState, check_links, read_folder
 from ..run_log import NAME as RUNS
 from .claims import compare_ids, contradictions, differences, unread
 from .file_check import BlockIndex, FileCheck
@@ -53,13 +52,8 @@ def verify(out: str | PathLike[str], *, progress: Progress | None = None) -> Ver
     needs an extra that is not installed.
     """
     folder = Path(out)
-    if not any((folder / name).is_file() for name in (MANIFEST, JOURNAL)):
-        raise RequestInvalidError(
-            f"folder '{folder}' is not an export: it has no {MANIFEST} and no {JOURNAL}"
-        )
     with ExitStack() as stack:
-        check = _Check(folder)
-        check.open(stack)
+        check = _Check(folder, read_folder(folder, stack))
         check.run(progress or (lambda *_: None))
         return check.result
 
@@ -68,77 +62,28 @@ def verify(out: str | PathLike[str], *, progress: Progress | None = None) -> Ver
 class _Check:
     """The check of one folder."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, state: FolderState) -> None:
         self.result = VerifyResult()
         self._folder = folder
-        self._content: bytes | None = None
-        self._manifest: Manifest | None = None
-        self._journal: JournalReader | None = None
-        self._is_finished = False
-        """The manifest is that of a finished run, and no run has changed anything since."""
-        self._remedies = Remedies(str(folder))
-
-    # ── opening ──
-
-    def open(self, stack: ExitStack) -> None:
-        """Read the manifest, and open the journal, as far as that can be done."""
-        fault = self._read_manifest()
-        self._remedies = Remedies(str(self._folder), self._open_journal(stack))
-        if fault:
-            self.result.add("manifest", MANIFEST, fault, self._remedies.manifest)
-        elif self._manifest and self._journal and self._is_finished:
-            self._is_finished = not has_begun(self._journal, self._manifest)
-            if not self._is_finished:
-                text = "a run has begun since it was written, and did not end"
-                self.result.add("incomplete", MANIFEST, text, self._remedies.run)
-
-    def _read_manifest(self) -> str:
-        """Read the manifest; returns its fault, an empty text where there is none."""
-        path = self._folder / MANIFEST
-        try:
-            self._content = path.read_bytes()
-            self._manifest = parse(self._content, path)
-        except FileNotFoundError:
-            return "it is not there"
-        except RequestInvalidError:  # of another version
-            raise
-        except OSError as error:
-            return f"it cannot be read ({error.strerror or error})"
-        except ChatRestError as error:
-            return f"it {str(error).removeprefix(f'{path} ')}"
-        self._is_finished = self._manifest.finished is not None
-        return ""
-
-    def _open_journal(self, stack: ExitStack) -> bool:
-        """Open the journal if it is the manifest's; return False where a run would refuse it."""
-        path = self._folder / JOURNAL
-        if not path.is_file():
-            text = "it is not there: the export cannot be continued without it, but may be complete"
-            self.result.note("journal", JOURNAL, text)
-            return False
-        try:
-            journal = stack.enter_context(JournalReader.open(path))
-            journal.check_integrity()
-            fault = mismatch(journal, self._manifest) if self._manifest else ""
-            fault = fault and f"it {fault}"
-        except InUseError:
+        self._state = state
+        self._remedies = Remedies(str(folder), state.is_in_use or state.journal is not None)
+        if state.is_in_use:
             text = "an export is being written here, and so it was not read; verify again when that is done"
             self.result.note("journal", JOURNAL, text)
-            return True
-        except (ChatRestError, OSError) as error:
-            if isinstance(error, RequestInvalidError) and self._manifest is None:
-                raise
-            fault = str(error)
-        if fault:
-            self._drop_journal(fault)
-        else:
-            self._journal = journal
-        return not fault
+        elif state.journal_fault:
+            self._drop_journal(state.journal_fault)
+        elif state.journal is None:
+            text = "it is not there: the export cannot be continued without it, but may be complete"
+            self.result.note("journal", JOURNAL, text)
+        if state.manifest is None:
+            self.result.add("manifest", MANIFEST, state.manifest_fault, self._remedies.manifest)
+        elif state.manifest.finished is not None and not state.is_finished:
+            text = "a run has begun since it was written, and did not end"
+            self.result.add("incomplete", MANIFEST, text, self._remedies.run)
 
     def _drop_journal(self, fault: object) -> None:
-        self._journal = None
-        text = str(fault).removeprefix(f"{self._folder / JOURNAL}").removeprefix(":").strip()
-        self.result.add("journal", JOURNAL, text, RESTORE)
+        self._state.journal = None
+        self.result.add("journal", JOURNAL, str(fault), RESTORE)
 
     # ── checking ──
 
@@ -149,11 +94,13 @@ class _Check:
         except RequestInvalidError as error:
             self.result.add("unsafe", self._folder.name, str(error), FOREIGN)
         files = self._check_files(progress)
-        if self._manifest is not None:
-            self._check_manifest(self._manifest, files)
-        if self._content is not None and (self._folder / MANIFEST).read_bytes() != self._content:
-            text = "an export has begun here since this check began: its problems may be none"
-            self.result.add("incomplete", MANIFEST, text, "verify again when that is done")
+        manifest = self._state.manifest
+        if manifest is not None:
+            self._check_manifest(manifest, files)
+            now = find_undamaged(self._folder)
+            if now is None or now.checksum != manifest.checksum:
+                text = "an export has begun here since this check began: its problems may be none"
+                self.result.add("incomplete", MANIFEST, text, "verify again when that is done")
         self._conclude(files)
 
     def _check_files(self, progress: Progress) -> FileCheck:
@@ -167,20 +114,21 @@ class _Check:
 
         check = FileCheck(self._folder, index, self._remedies, self.result, step)
         for entry in entries:
-            check.check(entry, may_be_longer=not self._is_finished)
+            check.check(entry, may_be_longer=not self._state.is_finished)
         return check
 
     def _expected(self) -> tuple[list[FileEntry], BlockIndex | None]:
         """Return the files that there ought to be, and the journal's blocks of them."""
-        entries = self._manifest.files if self._manifest is not None else []
-        if self._journal is None:
+        state = self._state
+        entries = [] if state.manifest is None else state.manifest.files
+        if state.journal is None:
             return entries, None
         try:
-            index, of_journal = BlockIndex(self._journal), list(file_entries(self._journal))
+            index, of_journal = BlockIndex(state.journal), list(file_entries(state.journal))
         except (ChatRestError, OSError) as error:
             self._drop_journal(error)
             return entries, None
-        return entries if self._is_finished else of_journal, index
+        return entries if state.is_finished else of_journal, index
 
     def _check_manifest(self, manifest: Manifest, files: FileCheck) -> None:
         """Check the claims of the manifest, by themselves and against the journal."""
@@ -191,7 +139,7 @@ class _Check:
             self.result.add("incomplete", MANIFEST, text, self._remedies.run)
         for kind, place, text in check_tables(self._folder, manifest):
             self.result.add(kind, place, text, self._remedies.run)
-        if not self._is_finished:
+        if not self._state.is_finished:
             return
         for text in contradictions(manifest):
             self.result.add("manifest", MANIFEST, text, RESTORE)
@@ -228,17 +176,18 @@ class _Check:
                 f"service does not show them any more: {shortened(manifest.missing)}"
             )
             self.result.note("missing", MANIFEST, text)
-        if self._journal is None:
+        journal = self._state.journal
+        if journal is None:
             return
         is_sqlite = any(entry.name.endswith(".sqlite") for entry in manifest.files)
-        for text in differences(self._journal, manifest, counts_messages=not is_sqlite):
+        for text in differences(journal, manifest, counts_messages=not is_sqlite):
             self.result.add("journal", JOURNAL, text, RESTORE)
         if is_sqlite and any(problem.kind in _UNREAD for problem in self.result.problems):
             text = "the ids that were seen were not compared: the database could not be read"
             self.result.note("coverage", JOURNAL, text)
             return
         written = files.ids.all if is_sqlite else None
-        for source, ids in compare_ids(self._journal, manifest, written):
+        for source, ids in compare_ids(journal, manifest, written):
             if source is None:
                 text = f"no source has shown {shortened(ids)}, which are in the files"
                 self.result.add("content", JOURNAL, text, RESTORE)
@@ -247,7 +196,7 @@ class _Check:
                 self.result.add("coverage", source, text, self._remedies.run)
 
     def _conclude(self, files: FileCheck) -> None:
-        result, numbers, manifest = self.result, files.ids.numbers, self._manifest
+        result, numbers, manifest = self.result, files.ids.numbers, self._state.manifest
         result.messages = len(files.ids.all)
         result.ok = manifest is not None and manifest.complete and not result.count
         if numbers:

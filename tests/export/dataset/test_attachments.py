@@ -229,6 +229,21 @@ async def test_a_server_that_is_down_is_not_asked_for_all_of_its_files(
     assert report.reasons[1] == f"{counts(report).pending} attachments are left to the next run"
 
 
+async def test_files_that_fail_for_good_keep_no_others_waiting(
+    session: AsyncSession, emulator: Emulator, files: FileServer, out: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(attachments, "MOST_FAILURES", 2)
+    files.files = {"/a": 403, "/b": 403, "/c": 403, "/d": 403, "/e": 403, "/last": b"last"}
+    async with file_server() as other:
+        other.files = {"/b": b"other"}
+        send(emulator, *map(files.url, files.files), other.url("/b"))
+        report = await attach(session, out, concurrency=1)
+        assert 2 <= counts(report).failed < 5
+        assert counts(report).stored == 1, "the other server is asked"
+    report = await attach(session, out, concurrency=1)
+    assert (counts(report).failed, counts(report).stored, counts(report).pending) == (5, 2, 0)
+
+
 async def test_a_file_that_is_too_large_waits_for_a_larger_limit(
     session: AsyncSession, emulator: Emulator, files: FileServer, out: Path
 ) -> None:

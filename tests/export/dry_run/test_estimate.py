@@ -13,6 +13,7 @@ from chatrest import (
     AsyncSession,
     AuthenticationError,
     ChatRestError,
+    ExportIncompleteError,
     MessageQuery,
     NewMessage,
     RequestInvalidError,
@@ -20,7 +21,7 @@ from chatrest import (
 from chatrest.emulator import Emulator
 from chatrest.emulator.limits import RateLimit
 from chatrest.export import Plan, export, journal
-from chatrest.export.dry_run.estimate import Estimate, estimate
+from chatrest.export.dry_run.estimate import estimate
 from chatrest.export.dry_run.survey import SAMPLES, evenly
 from chatrest.export.journal import Journal
 from chatrest.export.manifest import find
@@ -144,6 +145,8 @@ async def test_each_kind_of_sources_has_samples_of_its_own(session: AsyncSession
     result = await estimate(session, plan)
     assert result.sources == result.sampled == 4
     assert any(failure.source == "group nowhere" for failure in result.refused)
+    with pytest.raises(ExportIncompleteError, match=r"2 of 4 sampled .* group nowhere: "):
+        result.check()
     assert result.messages > 0
 
 
@@ -188,6 +191,16 @@ async def test_what_is_covered_is_not_counted(session: AsyncSession, tmp_path: P
     assert (again.whole, again.messages, again.written) == (0, 6, 3)
 
 
+async def test_a_folder_that_can_only_be_read(
+    session: AsyncSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await export(session, tmp_path, Plan(users=["user-01"]))
+    monkeypatch.setattr("os.access", lambda path, mode: False)
+    assert (await estimate(session, None, tmp_path)).whole == 1
+    with pytest.raises(PermissionError):
+        await export(session, tmp_path)
+
+
 async def test_a_nightly_run_over_many_sources_costs_what_is_new(tmp_path: Path, fast_disk: None) -> None:
     async with Emulator(users=12, messages=100, seed=7) as service, AsyncSession(service.app) as session:
         await export(session, tmp_path, Plan())
@@ -230,7 +243,7 @@ def test_a_journal_in_use_is_refused(tmp_path: Path) -> None:
     before = sorted(tmp_path.iterdir())
     # A lock is the process's own: only another one finds it.
     code = (
-        "import sys, pathlib, chatrest.export.dry_run.stored_coverage as module; "
+        "import sys, pathlib, chatrest.export.dry_run.survey as module; "
         "module.read_coverage(pathlib.Path(sys.argv[1]), None, '', 1)"
     )
     done = subprocess.run([sys.executable, "-c", code, tmp_path], capture_output=True, text=True)
@@ -275,7 +288,3 @@ async def test_wrong_arguments(session: AsyncSession, wrong: dict[str, object]) 
 def test_samples_are_from_equal_parts(count: int, result: list[int]) -> None:
     assert evenly(range(10), count) == result
     assert evenly([], count) == []
-
-
-def test_an_estimate_is_a_value() -> None:
-    assert Estimate.__struct_config__.frozen

@@ -123,7 +123,7 @@ def test_an_entry_that_was_edited(out: Path, changes: dict[str, Any]) -> None:
 def test_a_file_that_is_named_twice(out: Path) -> None:
     (out / JOURNAL).unlink()
     change_manifest(out, files=[*manifest_of(out).files, largest_entry(out)])
-    assert {kind for kind, _ in places_of(verify(out))} == {"manifest", "duplicate"}
+    assert "duplicate" in {kind for kind, _ in places_of(verify(out))}
 
 
 def test_a_file_of_no_known_kind(out: Path) -> None:
