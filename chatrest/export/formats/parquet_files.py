@@ -86,6 +86,8 @@ class ParquetWriter:
         """Write tables, each as a row group."""
         for table in tables:
             self._writer.write_table(table, row_group_size=max(1, table.num_rows))
+            del table  # else it is held while the next one is made
+            pa.default_memory_pool().release_unused()
 
     @property
     def size(self) -> int:

@@ -15,7 +15,7 @@ Array: TypeAlias = Any
 
 _CHUNK_ROWS, _CHUNK_BYTES = 2_000, 1 << 21
 """Rows and bytes from which on records are converted at once, held as Python's objects."""
-GROUP_ROWS, GROUP_BYTES = 100_000, 1 << 24
+GROUP_ROWS, GROUP_BYTES = 100_000, 1 << 23
 """Rows and bytes that are held at once: a row group."""
 
 
@@ -41,8 +41,9 @@ def grouped(parts: Iterable[Table | Batch]) -> Iterator[Table]:
         table = part if isinstance(part, pa.Table) else pa.Table.from_batches([part])
         added = table.nbytes
         if group and (rows + table.num_rows > GROUP_ROWS or size + added > GROUP_BYTES):
-            yield pa.concat_tables(group)
+            joined = [pa.concat_tables(group)]
             group, rows, size = [], 0, 0
+            yield joined.pop()
         group.append(table)
         rows, size = rows + table.num_rows, size + added
     if group:
