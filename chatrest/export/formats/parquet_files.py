@@ -63,7 +63,6 @@ class ParquetWriter:
             compression_level=level,
             use_dictionary=REPEATING,
             write_statistics=ORDERED,
-            memory_pool=pa.system_memory_pool(),
         )
 
     def __enter__(self) -> Self:
@@ -87,7 +86,6 @@ class ParquetWriter:
         for table in tables:
             self._writer.write_table(table, row_group_size=max(1, table.num_rows))
             del table  # else it is held while the next one is made
-            pa.default_memory_pool().release_unused()
 
     @property
     def size(self) -> int:
