@@ -219,9 +219,8 @@ def test_nested_members_of_a_wrong_type_are_null_and_their_neighbours_are_not(tm
 
 TEXT = st.text(st.sampled_from('aé😀\0\n\u2028\ud83d,"\\'), max_size=3)
 WHOLE = st.sampled_from([0, 1, 7, -1, 1600000000, 1600000000000, 10**11, 253402300800000, 2**63, 10**30])
-ODD_VALUE = st.one_of(
-    st.none(), st.booleans(), TEXT, WHOLE, st.sampled_from([1.0, 1.5, 1e300, "12", "012", "९", [], {}, [{}], {"a": 1}])
-)  # fmt: skip
+ODDITY = st.sampled_from([1.0, 1.5, 1e300, "12", "012", "९", [], {}, [{}], {"a": 1}])
+ODD_VALUE = st.one_of(st.none(), st.booleans(), TEXT, WHOLE, ODDITY)
 
 
 def served_as(value: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
@@ -249,9 +248,14 @@ DATA = an_object(
 MESSAGE = st.tuples(
     st.sampled_from(["1", "012", "x", "9223372036854775807", 5, 10**30]),
     an_object(
-        sender=TEXT, category=st.just("call"), tags=st.lists(TEXT, max_size=2), sentAt=WHOLE, readAt=WHOLE, data=DATA
+        sender=TEXT,
+        category=st.just("call"),
+        tags=st.lists(TEXT, max_size=2),
+        sentAt=WHOLE,
+        readAt=WHOLE,
+        data=DATA,
     ),
-).map(lambda parts: {"id": parts[0], **parts[1]})  # fmt: skip
+).map(lambda parts: {"id": parts[0], **parts[1]})
 
 
 def columns_of(*blocks: list[dict[str, Any]]) -> Any:
