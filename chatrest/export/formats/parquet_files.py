@@ -55,6 +55,7 @@ class ParquetWriter:
     def __init__(self, workspace: Workspace, path: Path, compress: Compress) -> None:
         workspace.disk.remove(path)
         self._out = _Out(workspace, path)
+        self._pool = pa.default_memory_pool()
         codec, level = _CODECS[compress]
         self._writer = pq.ParquetWriter(
             self._out,
@@ -63,10 +64,12 @@ class ParquetWriter:
             compression_level=level,
             use_dictionary=REPEATING,
             write_statistics=ORDERED,
-            memory_pool=pa.system_memory_pool(),
         )
 
     def __enter__(self) -> Self:
+        # Arrow's default pool, mimalloc, keeps some 20 MB more of what a row group needed
+        with suppress(NotImplementedError):  # on some platforms
+            pa.set_memory_pool(pa.jemalloc_memory_pool())
         return self
 
     def __exit__(
@@ -77,6 +80,7 @@ class ParquetWriter:
                 self._writer.close()
                 self._out.sync()
         finally:
+            pa.set_memory_pool(self._pool)
             self._out.close()
             with suppress(Exception):  # a writer that is left open would write when it is collected
                 self._writer.close()
@@ -86,6 +90,7 @@ class ParquetWriter:
         """Write tables, each as a row group."""
         for table in tables:
             self._writer.write_table(table, row_group_size=max(1, table.num_rows))
+            del table  # else it is held while the next one is made
 
     @property
     def size(self) -> int:

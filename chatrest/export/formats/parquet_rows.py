@@ -1,7 +1,7 @@
 """Records as Arrow tables: their columns are those of `parquet_schema`, and any record has a row."""
 
-from collections.abc import Iterable, Iterator
-from typing import Any, NamedTuple, TypeAlias
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 import pyarrow as pa  # type: ignore[import-untyped]
 
@@ -12,10 +12,11 @@ from .parquet_schema import SCHEMA
 Table: TypeAlias = Any
 Batch: TypeAlias = Any
 Array: TypeAlias = Any
+T = TypeVar("T")
 
 _CHUNK_ROWS, _CHUNK_BYTES = 2_000, 1 << 21
-"""Rows and bytes from which on records are converted at once, held as Python's objects."""
-GROUP_ROWS, GROUP_BYTES = 100_000, 1 << 24
+"""Rows and bytes that are converted at once, and held as Python's objects."""
+GROUP_ROWS, GROUP_BYTES = 100_000, 1 << 23
 """Rows and bytes that are held at once: a row group."""
 
 
@@ -30,23 +31,15 @@ class Piece(NamedTuple):
 
 def tables(pieces: Iterable[Piece]) -> Iterator[Table]:
     """Yield the records as tables, each good for a row group; memory for one."""
-    return grouped(map(_batch, _chunks(pieces)))
+    chunks = _runs(pieces, lambda piece: (piece.rows, len(piece.lines)), _CHUNK_ROWS, _CHUNK_BYTES)
+    return grouped(map(_table, chunks))
 
 
-def grouped(parts: Iterable[Table | Batch]) -> Iterator[Table]:
-    """Yield tables or batches joined to tables that are each good for a row group; memory for one."""
-    group: list[Table] = []
-    rows = size = 0
-    for part in parts:
-        table = part if isinstance(part, pa.Table) else pa.Table.from_batches([part])
-        added = table.nbytes
-        if group and (rows + table.num_rows > GROUP_ROWS or size + added > GROUP_BYTES):
-            yield pa.concat_tables(group)
-            group, rows, size = [], 0, 0
-        group.append(table)
-        rows, size = rows + table.num_rows, size + added
-    if group:
-        yield pa.concat_tables(group)
+def grouped(parts: Iterable[Table]) -> Iterator[Table]:
+    """Yield tables joined to larger ones that are each good for a row group; memory for one."""
+    return map(
+        pa.concat_tables, _runs(parts, lambda part: (part.num_rows, part.nbytes), GROUP_ROWS, GROUP_BYTES)
+    )
 
 
 def raws_of(batch: Table | Batch) -> list[bytes]:
@@ -58,20 +51,27 @@ def raws_of(batch: Table | Batch) -> list[bytes]:
     return [text if raw is None else raw for text, raw in zip(texts, exact.to_pylist(), strict=True)]
 
 
-def _chunks(pieces: Iterable[Piece]) -> Iterator[list[Piece]]:
-    chunk: list[Piece] = []
+def _runs(
+    items: Iterable[T], measure: Callable[[T], tuple[int, int]], max_rows: int, max_bytes: int
+) -> Iterator[list[T]]:
+    """Yield items in lists of at most so many rows and bytes, or of one item; `measure` returns those of an
+    item.
+    """
+    run: list[T] = []
     rows = size = 0
-    for piece in pieces:
-        chunk.append(piece)
-        rows, size = rows + piece.rows, size + len(piece.lines)
-        if rows >= _CHUNK_ROWS or size >= _CHUNK_BYTES:
-            yield chunk
-            chunk, rows, size = [], 0, 0
-    if chunk:
-        yield chunk
+    for item in items:
+        more_rows, more_bytes = measure(item)
+        if run and (rows + more_rows > max_rows or size + more_bytes > max_bytes):
+            full = [run]
+            run, rows, size = [], 0, 0
+            yield full.pop()  # so that the caller alone holds it
+        run.append(item)
+        rows, size = rows + more_rows, size + more_bytes
+    if run:
+        yield run
 
 
-def _batch(chunk: list[Piece]) -> Batch:
+def _table(chunk: list[Piece]) -> Table:
     lines = b"".join([piece.lines for piece in chunk])
     values = columns(lines, sum(piece.rows for piece in chunk))
     values["source_name"] = [piece.source for piece in chunk for _ in range(piece.rows)]
@@ -79,7 +79,7 @@ def _batch(chunk: list[Piece]) -> Batch:
         field.name: array_of(values[field.name], field.type) for field in SCHEMA if field.name in values
     }
     arrays["raw"], arrays["raw_bytes"] = _raw_arrays(lines)
-    return pa.RecordBatch.from_arrays([arrays[name] for name in SCHEMA.names], schema=SCHEMA)
+    return pa.Table.from_arrays([arrays[name] for name in SCHEMA.names], schema=SCHEMA)
 
 
 def _raw_arrays(lines: bytes) -> tuple[Array, Array]:

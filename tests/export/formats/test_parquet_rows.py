@@ -6,10 +6,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from hypothesis import given, settings, strategies as st
 
-from chatrest.export.formats.parquet_rows import raws_of
+from chatrest.export.formats.parquet_rows import Piece, raws_of, tables
 from chatrest.export.formats.parquet_schema import SCHEMA, VERSION
 from chatrest.export.message_ids import key_of
 from tests.sinks import SEPTEMBER, Export, page, served
@@ -211,6 +213,66 @@ def test_nested_members_of_a_wrong_type_are_null_and_their_neighbours_are_not(tm
     assert rows["24"]["call"] is None
     assert rows["25"]["attachments"] is None or rows["25"]["attachments"][0]["url"] is None
     assert rows["26"]["attachments"] is rows["26"]["call"] is None
+
+
+# ── records at once, and one by one ──
+
+TEXT = st.text(st.sampled_from('aé😀\0\n\u2028\ud83d,"\\'), max_size=3)
+WHOLE = st.sampled_from([0, 1, 7, -1, 1600000000, 1600000000000, 10**11, 253402300800000, 2**63, 10**30])
+ODDITY = st.sampled_from([1.0, 1.5, 1e300, "12", "012", "९", [], {}, [{}], {"a": 1}])
+ODD_VALUE = st.one_of(st.none(), st.booleans(), TEXT, WHOLE, ODDITY)
+
+
+def served_as(value: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+    """Return values that are mostly of the documented type."""
+    return st.integers(0, 5).flatmap(lambda number: value if number else ODD_VALUE)
+
+
+def an_object(**members: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+    names = {"for_": "for"}
+    optional = {names.get(name, name): served_as(value) for name, value in members.items()}
+    return st.fixed_dictionaries({}, optional=optional)
+
+
+A_USER = an_object(uid=TEXT, name=TEXT)
+A_CALL = an_object(sessionid=TEXT, status=TEXT, receiverType=TEXT, initiatedAt=WHOLE, startedAt=WHOLE)
+ENTITIES = an_object(by=an_object(entity=A_USER), on=an_object(entity=A_CALL), for_=an_object(entity=A_USER))
+DATA = an_object(
+    text=TEXT,
+    action=TEXT,
+    attachments=st.lists(served_as(an_object(url=TEXT, mimeType=TEXT, size=WHOLE)), max_size=2),
+    reactions=st.lists(served_as(an_object(reaction=TEXT, count=WHOLE)), max_size=2),
+    mentions=st.dictionaries(TEXT, served_as(A_USER), max_size=2),
+    entities=ENTITIES,
+)
+MESSAGE = st.tuples(
+    st.sampled_from(["1", "012", "x", "9223372036854775807", 5, 10**30]),
+    an_object(
+        sender=TEXT,
+        category=st.just("call"),
+        tags=st.lists(TEXT, max_size=2),
+        sentAt=WHOLE,
+        readAt=WHOLE,
+        data=DATA,
+    ),
+).map(lambda parts: {"id": parts[0], **parts[1]})
+
+
+def columns_of(*blocks: list[dict[str, Any]]) -> Any:
+    lines = ["".join(json.dumps(record) + "\n" for record in block).encode() for block in blocks]
+    pieces = [Piece("user alice", len(block), raws) for block, raws in zip(blocks, lines, strict=True)]
+    table = pa.concat_tables(table for piece in pieces for table in tables([piece]))
+    table.validate(full=True)
+    return table.drop_columns(["raw"])
+
+
+@given(st.lists(MESSAGE, min_size=1, max_size=4))
+@settings(max_examples=60)
+def test_the_columns_of_a_record_do_not_depend_on_the_records_beside_it(messages: list[Any]) -> None:
+    refused = [{**message, "score": float("nan")} for message in messages]  # is no JSON: read one by one
+    at_once = columns_of(messages)
+    assert columns_of(*([message] for message in messages)) == at_once
+    assert columns_of(refused) == at_once
 
 
 def test_the_readme_documents_every_column_with_its_type() -> None:
