@@ -42,7 +42,7 @@ class PageLines:
 
     __slots__ = ("_records", "data", "places")
 
-    def __init__(self, data: bytes, rows: int) -> None:
+    def __init__(self, data: bytearray, rows: int) -> None:
         self.data = data
         first = next(_page_numbers) << 32
         self.places = range(first, first + rows)
@@ -51,7 +51,7 @@ class PageLines:
 
     def record(self, place: int) -> bytes:
         """Return the record at a place; the first call divides the page."""
-        self._records = self._records or self.data.split(b"\n")
+        self._records = self._records or bytes(self.data).split(b"\n")
         return self._records[place - self.places.start]
 
 
@@ -93,6 +93,7 @@ _PLACE: Final = attrgetter("place")
 _page_numbers: Final = count()
 _OPENING: Final = b'{"data":['
 _BORDER: Final = re.compile(rb'\},\{"id":')
+_LINE_BREAK: Final = 10
 _LOOSE: Any = int | str
 _LOOSE_ROW: Final[msgspec.json.Decoder[Row]] = msgspec.json.Decoder(Row[_LOOSE])  # type: ignore[misc]
 
@@ -132,15 +133,17 @@ def _read_at_once(body: bytes) -> tuple[_Page, list[Row]] | None:
     end = body.rfind(b"}]") + 1
     if not end or not body.startswith(_OPENING) or b"\n" in body or b"\r" in body:
         return None
-    parts = _BORDER.split(memoryview(body)[len(_OPENING) : end])
-    parts[-1] += b"\n"
-    data = b'}\n{"id":'.join(parts)
+    data, line_count = bytearray(memoryview(body)[len(_OPENING) : end + 1]), 1
+    for border in _BORDER.finditer(data):
+        data[border.start() + 1] = _LINE_BREAK
+        line_count += 1
+    data[-1] = _LINE_BREAK  # in the place of the array's end
     try:
         page = _PAGE.decode(_OPENING + b"0" + body[end:])
         items = _ROW.decode_lines(data)
     except REFUSED:
         return None
-    if len(items) != len(parts) or list(map(bytes, page.data)) != [b"0"]:
+    if len(items) != line_count or list(map(bytes, page.data)) != [b"0"]:
         return None  # two records in a line, or another `data` behind the first one
     lines: Any = PageLines(data, len(items))
     for item, place in zip(items, lines.places, strict=True):
@@ -149,11 +152,11 @@ def _read_at_once(body: bytes) -> tuple[_Page, list[Row]] | None:
     return page, items
 
 
-def lines_of(rows: Sequence[Row]) -> bytes:
+def lines_of(rows: Sequence[Row]) -> bytes | bytearray:
     """Return the rows' records, a line each; without a copy where they are all of a page, in its order."""
     lines: Any = rows[0].line if rows else None
     if type(lines) is PageLines and list(map(_PLACE, rows)) == list(lines.places):
-        data: bytes = lines.data
+        data: bytearray = lines.data
         return data
     return b"\n".join([*(row.raw for row in rows), b""])
 

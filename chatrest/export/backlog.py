@@ -29,7 +29,8 @@ class Backlog:
         self._pages: deque[FetchedPage] = deque()
         self._held = 0
         self._closed = False
-        self._changed = asyncio.Condition()
+        self._has_room = asyncio.Event()
+        self._has_pages = asyncio.Event()
         self._largest = 1
         self._fetching = 0
         self._waiting: set[asyncio.Future[None]] = set()
@@ -69,27 +70,26 @@ class Backlog:
 
     async def put(self, page: FetchedPage) -> None:
         """Adds a page, once there is room for more."""
-        async with self._changed:
-            while self.is_full:
-                await self._changed.wait()
-            self._pages.append(page)
-            self._held += page.bytes
-            self._largest = max(self._largest, page.bytes)
-            self._changed.notify_all()
+        while self.is_full:
+            self._has_room.clear()
+            await self._has_room.wait()
+        self._pages.append(page)
+        self._held += page.bytes
+        self._largest = max(self._largest, page.bytes)
+        self._has_pages.set()
 
     async def batch(self) -> list[FetchedPage]:
         """All that waits, once there is something; empty at the end."""
-        async with self._changed:
-            while not self._pages and not self._closed:
-                await self._changed.wait()
-            batch = self.rest()
-            self._changed.notify_all()
-            return batch
+        while not self._pages and not self._closed:
+            self._has_pages.clear()
+            await self._has_pages.wait()
+        return self.rest()
 
     def rest(self) -> list[FetchedPage]:
         """Return the pages that wait now, up to the size of a batch."""
         batch = [self._pages.popleft() for _ in range(min(MOST, len(self._pages)))]
         self._held -= sum(page.bytes for page in batch)
+        self._has_room.set()
         return batch
 
     def open(self) -> None:
@@ -98,9 +98,8 @@ class Backlog:
 
     async def close(self) -> None:
         """No more pages come."""
-        async with self._changed:
-            self._closed = True
-            self._changed.notify_all()
+        self._closed = True
+        self._has_pages.set()
 
 
 @final

@@ -94,6 +94,10 @@ class OwnershipRules:
         """Add a source; among users, those that were added before go first."""
         self._ranks.setdefault(source, (_ORDER[source.kind], len(self._ranks)))
 
+    def are_of(self, source: Source) -> bool:
+        """Return True if there is no other source."""
+        return len(self._ranks) == 1 and source in self._ranks
+
     def of(self, source: Source) -> "SourceOwnership":
         """Return the rule of one source."""
         return SourceOwnership(self, source)
@@ -121,7 +125,7 @@ class SourceOwnership:
     @property
     def owns_all(self) -> bool:
         """True if it writes every message that it shows."""
-        return self._source.kind == "everything"
+        return self._source.kind == "everything" or self._rules.are_of(self._source)
 
     def __call__(self, row: Row) -> Ownership:
         """Return what the source does with a row."""
@@ -129,8 +133,6 @@ class SourceOwnership:
 
     def of(self, names: tuple[str, str, str]) -> Ownership:
         """Return what the source does with a message of this sender, receiver and type of receiver."""
-        if self.owns_all:
-            return Ownership.OWN
         ownership = self._known.get(names)
         if ownership is None:
             if len(self._known) >= _KEPT:

@@ -174,7 +174,7 @@ def _raw_columns(raws: list[bytes]) -> tuple[Any, Any]:
 
 
 def _key(record: _Members, raw: bytes) -> str:
-    return str(record.id) or key_of(Row(raw=raw))
+    return str(record.id) or key_of(Row(line=raw))
 
 
 # ── one record ──
