@@ -19,7 +19,8 @@ class Compression(NamedTuple):
     """One kind of compression."""
 
     suffix: str
-    pack: Callable[[bytes | bytearray], bytes]
+    pack: Callable[[Any], bytes]
+    """Of bytes, or of a bytearray."""
     unpack: Callable[[bytes], bytes]
     """Of one block, or of several in a row."""
 
