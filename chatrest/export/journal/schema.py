@@ -20,11 +20,12 @@ in the journal is on the disk; what is on the disk and not in the journal never 
 
 import shutil
 import sqlite3
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing
+from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Final
+from typing import Any, Final
 
 from ...errors import ChatRestError, RequestInvalidError
 
@@ -74,6 +75,8 @@ _SURROUNDINGS: Final = frozenset({
 })  # fmt: skip
 """Errors of the system around a database, and not of what is in it."""
 _IN_USE: Final = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+_VALUES: Final = 500
+"""Values of one query: every SQLite takes so many."""
 FAULTS: Final = (sqlite3.Error, UnicodeDecodeError)
 """What sqlite3 raises; the second where SQLite's own message repeats damaged bytes."""
 
@@ -157,6 +160,16 @@ def _check_unlocked(path: Path) -> None:
         except sqlite3.Error as error:
             if "locked" in str(error):
                 raise
+
+
+def sql_in(db: sqlite3.Connection, sql: str, values: Iterable[str | int]) -> Iterator[Any]:
+    """Yield the rows of a query that ends in `IN`, for any number of values.
+
+    They are values of their own, as in SQLite's JSON a text ends at a NUL.
+    """
+    rest = iter(values)
+    while batch := list(islice(rest, _VALUES)):
+        yield from db.execute(f"{sql} ({','.join('?' * len(batch))})", batch)
 
 
 def check_integrity(db: sqlite3.Connection, path: Path) -> None:
