@@ -18,7 +18,6 @@ from typing import Final, Literal, Self, TypeAlias, final
 from msgspec import Struct
 
 from ..core.endpoint import Pairs
-from ..core.intervals import Interval
 from ..core.rows import Row
 from ..errors import RequestInvalidError
 from . import journal as journals
@@ -75,41 +74,6 @@ class CommitStats(Struct):
 
     written: int = 0
     changed: int = 0
-
-
-@final
-class _Coverage:
-    """The ids that the pages of a batch have shown and cover, noted together."""
-
-    def __init__(self) -> None:
-        self._seen: dict[int, IdSet] = {}
-        self._covered: dict[int, list[Interval]] = {}
-        self._proven: dict[int, int] = {}
-
-    def see(self, page: FetchedPage) -> None:
-        """Add the ids that a page has shown."""
-        self._seen.setdefault(page.number, IdSet()).update(page.seen.numbers)
-
-    def add(self, page: FetchedPage) -> None:
-        """Add the ids that a page covers."""
-        if page.proven:
-            self._proven[page.number] = max(page.proven, self._proven.get(page.number, 0))
-        if page.last > page.after:
-            intervals = self._covered.setdefault(page.number, [])
-            first = page.after + 1
-            if intervals and intervals[-1].last == page.after:  # as mostly: it goes on behind the page before
-                first = intervals.pop().first
-            intervals.append(Interval(first, page.last, page.position))
-
-    def write(self, journal: Journal) -> None:
-        """Note them in the journal."""
-        for source, ids in self._seen.items():
-            journal.see(source, ids)
-        for source, intervals in self._covered.items():
-            for first, last, position in intervals:
-                journal.cover(source, first - 1, last, position)
-        for source, until in self._proven.items():
-            journal.prove(source, until)
 
 
 MANY_SMALL_FILES: Final = 8
@@ -198,14 +162,15 @@ class Archive:
         Raises OSError where the disk fails, or a file was removed meanwhile.
         """
         stats = CommitStats()
-        coverage = _Coverage()
+        seen: dict[int, IdSet] = {}
         with self._guarded():
             self._begin_change()
         with self._guarded():
             with self.journal.transaction():
                 for page in pages:
-                    self._take(page, stats, coverage)
-                coverage.write(self.journal)
+                    self._take(page, stats, seen)
+                for source, ids in seen.items():  # a row a batch
+                    self.journal.see(source, ids)
                 self.sink.flush()  # the rows are safe from here on, and so the journal may say so
                 self.journal.check_in_place()
             self._written.update(self._pending)
@@ -328,14 +293,14 @@ class Archive:
 
     # ── one page ──
 
-    def _take(self, page: FetchedPage, stats: CommitStats, coverage: "_Coverage") -> None:
+    def _take(self, page: FetchedPage, stats: CommitStats, seen: dict[int, IdSet]) -> None:
         if self._has_deleted:
             self._undelete(page)
         if page.shown is not None:
             self.journal.show(page.number, page.shown)
         if page.purpose == "confirm":
             return
-        coverage.see(page)
+        seen.setdefault(page.number, IdSet()).update(page.seen.numbers)
         self.journal.see_others(page.number, page.seen.others)
         if page.compared:
             self._compare(page, stats)
@@ -348,7 +313,9 @@ class Archive:
         if page.purpose == "recheck":
             self.journal.rechecked(page.number, page.last, page.position)
         elif page.purpose == "walk":
-            coverage.add(page)
+            self.journal.cover(page.number, page.after, page.last, page.position)
+            if page.proven:
+                self.journal.prove(page.number, page.proven)
 
     def _add(self, number: int, source: Source, rows: list[Row], ids: PageIds) -> int:
         """Write the rows that are not in the export yet; return how many."""
