@@ -12,7 +12,7 @@ from aioresponses import aioresponses, core as aioresponses_core
 from hypothesis import settings
 
 from chatrest.core import pacer
-from chatrest.export.formats import sqlite_file
+from chatrest.export.formats import sqlite
 from chatrest.export.journal import schema
 
 # The suite runs the same examples every time, so that it fails for a change and not by chance, and half of
@@ -32,7 +32,7 @@ def no_syncs() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(os, "fsync", lambda file: None)
         patch.setattr(schema, "SETTINGS", schema.SETTINGS.replace("=FULL", "=OFF"))
-        patch.setattr(sqlite_file, "_SETTINGS", sqlite_file._SETTINGS.replace("=EXTRA", "=OFF"))
+        patch.setattr(sqlite, "_SETTINGS", sqlite._SETTINGS.replace("=EXTRA", "=OFF"))
         yield
 
 

@@ -116,8 +116,12 @@ def split(items: Sequence[object], ids: Sequence[str]) -> Split:
 
     A record that has another one's id but differs from it is among the others: none is lost.
     """
+    numbers = numbers_of(ids) or []
+    numbered = dict(zip(numbers, range(len(ids)), strict=False))
+    if len(numbered) == len(ids):  # as mostly: all are plain numbers, and no two the same
+        return Split([], numbered)
     others: list[int] = []
-    numbered: dict[int, int] = {}
+    numbered = {}
     for place, text in enumerate(ids):
         number = int(text) if is_number(text) else None
         if number is None:

@@ -40,19 +40,25 @@ _ONE_LINE: Final = bytes.maketrans(b"\r\n", b"  ")
 class PageLines:
     """The records of a page as they were served, a line each."""
 
-    __slots__ = ("_records", "data", "places")
+    __slots__ = ("_starts", "data", "places")
 
-    def __init__(self, data: bytes, rows: int) -> None:
+    def __init__(self, data: bytearray, starts: list[int]) -> None:
+        """Take lines, and where each of them starts; the last of `starts` is the end."""
         self.data = data
+        self._starts = starts
         first = next(_page_numbers) << 32
-        self.places = range(first, first + rows)
+        self.places = range(first, first + len(starts) - 1)
         """The places of its records: no two pages have one in common."""
-        self._records: list[bytes] = []
 
     def record(self, place: int) -> bytes:
-        """Return the record at a place; the first call divides the page."""
-        self._records = self._records or self.data.split(b"\n")
-        return self._records[place - self.places.start]
+        """Return the record at a place, without its line break."""
+        index = place - self.places.start
+        return bytes(self.data[self._starts[index] : self._starts[index + 1] - 1])
+
+    def select(self, places: list[int]) -> bytes:
+        """Return the lines at places, in their order."""
+        first, starts, view = self.places.start, self._starts, memoryview(self.data)
+        return b"".join([view[starts[place - first] : starts[place - first + 1]] for place in places])
 
 
 @final
@@ -93,6 +99,7 @@ _PLACE: Final = attrgetter("place")
 _page_numbers: Final = count()
 _OPENING: Final = b'{"data":['
 _BORDER: Final = re.compile(rb'\},\{"id":')
+_LINE_BREAK: Final = 10
 _LOOSE: Any = int | str
 _LOOSE_ROW: Final[msgspec.json.Decoder[Row]] = msgspec.json.Decoder(Row[_LOOSE])  # type: ignore[misc]
 
@@ -132,29 +139,33 @@ def _read_at_once(body: bytes) -> tuple[_Page, list[Row]] | None:
     end = body.rfind(b"}]") + 1
     if not end or not body.startswith(_OPENING) or b"\n" in body or b"\r" in body:
         return None
-    parts = _BORDER.split(memoryview(body)[len(_OPENING) : end])
-    parts[-1] += b"\n"
-    data = b'}\n{"id":'.join(parts)
+    data, starts = bytearray(memoryview(body)[len(_OPENING) : end + 1]), [0]
+    for border in _BORDER.finditer(data):
+        start = border.start() + 2
+        data[start - 1] = _LINE_BREAK
+        starts.append(start)
+    data[-1] = _LINE_BREAK  # in the place of the array's end
+    starts.append(len(data))
     try:
         page = _PAGE.decode(_OPENING + b"0" + body[end:])
         items = _ROW.decode_lines(data)
     except REFUSED:
         return None
-    if len(items) != len(parts) or list(map(bytes, page.data)) != [b"0"]:
+    if len(items) != len(starts) - 1 or list(map(bytes, page.data)) != [b"0"]:
         return None  # two records in a line, or another `data` behind the first one
-    lines: Any = PageLines(data, len(items))
+    lines: Any = PageLines(data, starts)
     for item, place in zip(items, lines.places, strict=True):
         item.line = lines
         item.place = place
     return page, items
 
 
-def lines_of(rows: Sequence[Row]) -> bytes:
+def lines_of(rows: Sequence[Row]) -> bytes | bytearray:
     """Return the rows' records, a line each; without a copy where they are all of a page, in its order."""
     lines: Any = rows[0].line if rows else None
-    if type(lines) is PageLines and list(map(_PLACE, rows)) == list(lines.places):
-        data: bytes = lines.data
-        return data
+    if type(lines) is PageLines and all(row.line is lines for row in rows):
+        places = list(map(_PLACE, rows))
+        return lines.data if places == list(lines.places) else lines.select(places)
     return b"\n".join([*(row.raw for row in rows), b""])
 
 

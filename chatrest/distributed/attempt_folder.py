@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Final, Protocol, final
 
-from ..export.disk import Disk, make_folder, named, sync_folder
+from ..export.disk import Disk, ErrorPath, make_folder, sync_folder
 from ..export.file_names import SPOOL, path_inside
 
 JOB_PREFIX: Final = "job-"
@@ -77,7 +77,7 @@ class AttemptFolder:
         with file.open("rb") as source, path.open("xb") as target:
             shutil.copyfileobj(source, target, _CHUNK)
             target.flush()
-            with named(path):
+            with ErrorPath(path):
                 self._disk.sync(target.fileno())
 
     def remove(self, names: list[str]) -> None:

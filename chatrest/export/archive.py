@@ -165,6 +165,7 @@ class Archive:
         the disk fails, or a file was removed meanwhile.
         """
         stats = CommitStats()
+        seen: dict[int, IdSet] = {}
         with self._guarded():
             self._begin_change()
         with self._guarded():
@@ -172,7 +173,9 @@ class Archive:
                 if adoption is not None:
                     stats.written += adoption.take_files(self._written, self._pending)
                 for page in pages:
-                    self._take(page, stats)
+                    self._take(page, stats, seen)
+                for source, ids in seen.items():  # a row a batch
+                    self.journal.see(source, ids)
                 self.sink.flush()  # the rows are safe from here on, and so the journal may say so
                 self.journal.check_in_place()
             self._written.update(self._pending)
@@ -302,14 +305,14 @@ class Archive:
 
     # ── one page ──
 
-    def _take(self, page: FetchedPage, stats: CommitStats) -> None:
+    def _take(self, page: FetchedPage, stats: CommitStats, seen: dict[int, IdSet]) -> None:
         if self._has_deleted:
             self._undelete(page)
         if page.shown is not None:
             self.journal.show(page.number, page.shown)
         if page.purpose == "confirm":
             return
-        self.journal.see(page.number, page.seen.numbers)
+        seen.setdefault(page.number, IdSet()).update(page.seen.numbers)
         self.journal.see_others(page.number, page.seen.others)
         if page.compared:
             self._compare(page, stats)

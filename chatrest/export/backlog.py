@@ -5,9 +5,8 @@ The walks fetch on while a batch is written, and wait where the disk is slower t
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-from typing import Final, final
+from types import TracebackType
+from typing import Final, Self, final
 
 from .archive import FetchedPage
 
@@ -29,67 +28,55 @@ class Backlog:
         self._pages: deque[FetchedPage] = deque()
         self._held = 0
         self._closed = False
-        self._changed = asyncio.Condition()
+        self._has_room = asyncio.Event()
+        self._has_pages = asyncio.Event()
         self._largest = 1
         self._fetching = 0
-        self._waiting: set[asyncio.Future[None]] = set()
+        self._may_fetch = asyncio.Event()
 
     @property
     def is_full(self) -> bool:
         """True if the walks wait for the disk."""
         return self._held >= self._room
 
-    @asynccontextmanager
-    async def fetching(self) -> AsyncIterator["Fetching"]:
-        """Wait for room for a page; whoever fetches several calls `Fetching.next_page` between them."""
-        turn = Fetching(self)
-        await turn.next_page()
-        try:
-            yield turn
-        finally:
-            turn.end()
+    def fetching(self) -> "Fetching":
+        """Return the room of a reader, to be used with `async with`."""
+        return Fetching(self)
 
     async def begin_fetch(self) -> None:
         """Wait until there is room for another page as large as the largest so far."""
         while self._fetching * self._largest >= FETCH_ROOM:
-            wait = asyncio.get_running_loop().create_future()
-            self._waiting.add(wait)
-            try:
-                await wait
-            finally:
-                self._waiting.discard(wait)
+            self._may_fetch.clear()
+            await self._may_fetch.wait()
         self._fetching += 1
 
     def end_fetch(self) -> None:
         """Give the room of a page back."""
         self._fetching -= 1
-        for wait in self._waiting:
-            if not wait.done():
-                wait.set_result(None)
+        self._may_fetch.set()
 
     async def put(self, page: FetchedPage) -> None:
-        """Adds a page, once there is room for more."""
-        async with self._changed:
-            while self.is_full:
-                await self._changed.wait()
-            self._pages.append(page)
-            self._held += page.bytes
-            self._largest = max(self._largest, page.bytes)
-            self._changed.notify_all()
+        """Add a page, once there is room for more."""
+        while self.is_full:
+            self._has_room.clear()
+            await self._has_room.wait()
+        self._pages.append(page)
+        self._held += page.bytes
+        self._largest = max(self._largest, page.bytes)
+        self._has_pages.set()
 
     async def batch(self) -> list[FetchedPage]:
-        """All that waits, once there is something; empty at the end."""
-        async with self._changed:
-            while not self._pages and not self._closed:
-                await self._changed.wait()
-            batch = self.rest()
-            self._changed.notify_all()
-            return batch
+        """Return all that waits, once there is something; an empty list at the end."""
+        while not self._pages and not self._closed:
+            self._has_pages.clear()
+            await self._has_pages.wait()
+        return self.rest()
 
     def rest(self) -> list[FetchedPage]:
         """Return the pages that wait now, up to the size of a batch."""
         batch = [self._pages.popleft() for _ in range(min(MOST, len(self._pages)))]
         self._held -= sum(page.bytes for page in batch)
+        self._has_room.set()
         return batch
 
     def open(self) -> None:
@@ -98,18 +85,29 @@ class Backlog:
 
     async def close(self) -> None:
         """No more pages come."""
-        async with self._changed:
-            self._closed = True
-            self._changed.notify_all()
+        self._closed = True
+        self._has_pages.set()
 
 
 @final
 class Fetching:
-    """The room of one reader: that of the page that it fetches or holds."""
+    """The room of one reader: that of the page that it fetches or holds; used with `async with`.
+
+    It waits for room where it is entered; whoever fetches several pages calls `next_page` between them.
+    """
 
     def __init__(self, backlog: Backlog) -> None:
         self._backlog = backlog
         self._has_room = False
+
+    async def __aenter__(self) -> Self:
+        await self.next_page()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.end()
 
     async def next_page(self) -> None:
         """Give the room of the last page back, and wait for that of another."""

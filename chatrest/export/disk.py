@@ -59,7 +59,7 @@ class OpenFiles:
         file = self._file(path, position)
         self._dirty.add(path)
         rest = memoryview(data)
-        with named(path):
+        with ErrorPath(path):
             while rest:
                 size = self._disk.write(file, position, rest)  # type: ignore[arg-type]
                 rest, position = rest[size:], position + size
@@ -109,7 +109,7 @@ class OpenFiles:
             self.release(oldest)
         if not path.exists():
             self._folders.add(path.parent)
-        with named(path):
+        with ErrorPath(path):
             flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | _NO_LINK
             file = self._open[path] = os.open(path, flags, 0o644)
         if os.fstat(file).st_size < size:
@@ -118,7 +118,7 @@ class OpenFiles:
 
     def _sync(self, path: Path) -> None:
         if path in self._dirty:
-            with named(path):
+            with ErrorPath(path):
                 self._disk.sync(self._open[path])
             check_in_place(path, os.fstat(self._open[path]))
             self._dirty.discard(path)
@@ -134,8 +134,9 @@ def check_in_place(path: Path, status: os.stat_result) -> None:
         raise FileNotFoundError(errno.ENOENT, _REMOVED, str(path))
 
 
-class named:  # noqa: N801, read as a word: `with named(path)`
-    """Give an OSError the name of its file, where the call knew only a number."""
+@final
+class ErrorPath:
+    """The path that an OSError inside of `with` is given, where the call knew only a number."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -153,7 +154,7 @@ def sync_folder(disk: Disk, folder: Path) -> None:
     with suppress(PermissionError):  # a system that opens no folders
         file = os.open(folder, os.O_RDONLY)
         try:
-            with named(folder):
+            with ErrorPath(folder):
                 disk.sync(file)
         finally:
             os.close(file)

@@ -20,7 +20,7 @@ import msgspec
 from msgspec import Raw, Struct, structs
 
 from ..errors import ChatRestError, RequestInvalidError
-from .disk import Disk, named, sync_folder
+from .disk import Disk, ErrorPath, sync_folder
 from .journal.reader import JournalReader
 from .journal.records import Block, DataFile, SourceState
 from .plan import Plan
@@ -303,7 +303,7 @@ def _formatted(manifest: Manifest) -> bytes:
 def put(disk: Disk, path: Path, data: bytes) -> None:
     """Replace a small file: at any moment it is the old one or the new one."""
     new = path.with_name(path.name + ".new")
-    with named(new), new.open("wb") as file:
+    with ErrorPath(new), new.open("wb") as file:
         file.write(data)
         file.flush()
         disk.sync(file.fileno())

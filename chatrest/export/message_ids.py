@@ -6,14 +6,14 @@ from typing import Annotated, Final, NamedTuple
 
 import msgspec
 
+from ..core.intervals import LAST, number_of as number
 from ..core.rows import UNKNOWN, Row
 from .id_set import IdSet
 
-_LONGEST: Final = 19
-_TOO_HIGH: Final = (1 << 63) - 1
-"""A database holds 64 bits, and the id after the last one has to fit as well."""
+__all__ = ["PageIds", "ids_of", "key_of", "number", "times"]
+
 _ID: Final = attrgetter("id")
-_NUMBERS: Final = msgspec.json.Decoder(list[Annotated[int, msgspec.Meta(gt=0, lt=_TOO_HIGH)]])
+_NUMBERS: Final = msgspec.json.Decoder(list[Annotated[int, msgspec.Meta(gt=0, lt=LAST)]])
 _SENT_AT: Final = attrgetter("sent_at")
 
 
@@ -23,19 +23,6 @@ class PageIds(NamedTuple):
     numbers: IdSet
     others: dict[str, Row]
     """By their keys, the rows whose ids are no numbers."""
-
-
-def number(id: str) -> int | None:
-    """Return an id as a number; None where it has too many digits, or begins with a 0: 07 is not 7."""
-    if (
-        id.isdecimal()
-        and id[0] != "0"
-        and id.isascii()
-        and len(id) <= _LONGEST
-        and (value := int(id)) < _TOO_HIGH
-    ):
-        return value
-    return None
 
 
 def ids_of(rows: list[Row]) -> PageIds:

@@ -10,8 +10,8 @@ from typing import final
 
 from ..core.rows import Row
 from .id_set import IdSet
+from .journal.schema import sql_in
 from .message_ids import key_of, number
-from .sql_in import sql_in
 from .workspace import StoredRow
 
 _SCHEMA = """

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from chatrest.core.decode import Many
-from chatrest.core.rows import UNKNOWN, AsRows, Row, row_of, rows
+from chatrest.core.rows import UNKNOWN, AsRows, Row, lines_of, row_of, rows
 from chatrest.errors import ReplyUnreadableError
 from chatrest.models.meta import Position
 from chatrest.resources.agents import Agents
@@ -19,7 +19,7 @@ DEEP = b"[" * 1500 + b"]" * 1500
 ODD = [
     b'"7"', b"7", b"-7", b"0", b'""', b"null", b"true", b"1.5", b"1.0", b"[1]", b"{}", b"NaN", b"-Infinity",
     b"9" * 60, b"9" * 5000, b'"\\ud800"', b'"\xff\xfe"', b'"a\\u0000b"', '"é\u2028\x85"'.encode(), b'"a\\nb"',
-    b'"aGVsbG8="', b"1e999", DEEP, b'{"a":' * 1500 + b"1" + b"}" * 1500,
+    b'"aGVsbG8="', b'[{"a":1},{"id":"2"}]', b"1e999", DEEP, b'{"a":' * 1500 + b"1" + b"}" * 1500,
 ]  # fmt: skip
 NAMES = ["id", "id", "uid", "sender", "receiver", "receiverType", "sentAt", "//line", "//place", "metadata"]
 BREAKS = [b"", b" ", b"\n", b"\r", b"\r\n\t"]
@@ -73,6 +73,44 @@ def test_rows_reads_what_messages_reads_with_the_same_ids_and_the_records_bytes(
     assert [bytes(row.raw) for row in listing.items] == list(map(one_line, served))
     assert listing.meta.cursor == Position("append", 5)
     assert listing.raw is page
+
+
+NESTED = st.recursive(
+    st.sampled_from(["a", '},{"id":"', 5, None]),
+    lambda values: st.lists(values, max_size=3) | st.dictionaries(st.sampled_from(["id", "a"]), values),
+    max_leaves=6,
+)
+IDS = st.sampled_from(["7", "8", "9", "m-1", "", 5, None])
+
+
+@settings(few_examples, max_examples=250)
+@given(
+    st.lists(
+        st.fixed_dictionaries({"id": IDS}, optional={"sentAt": st.integers(), "data": NESTED}), max_size=5
+    ),
+    st.lists(st.fixed_dictionaries({"data": NESTED}, optional={"id": IDS}), max_size=1),
+    st.data(),
+)
+def test_a_page_of_the_usual_form_is_read_as_one_with_a_space_in_front(
+    usual: list[Any], odd: list[Any], data: st.DataObject
+) -> None:
+    """Read at once, a page has the rows and the lines that it has where each record is read by itself."""
+    served = json.dumps({"data": [*usual, *odd, *usual], "meta": {"x": [{}]} if odd else {}})
+    page = served.replace(": ", ":").replace("}, {", "},{").replace(", ", ",").encode()
+    at_once, one_by_one = rows(page), rows(b" " + page)
+    assert at_once.items == one_by_one.items
+    assert (at_once.meta, at_once.repairs) == (one_by_one.meta, one_by_one.repairs)
+    places = data.draw(st.lists(st.integers(0, len(at_once.items) - 1))) if at_once.items else []
+    for chosen in (list(range(len(at_once.items))), places):
+        lines = lines_of([at_once.items[place] for place in chosen])
+        assert lines == lines_of([one_by_one.items[place] for place in chosen])
+
+
+def test_the_lines_of_a_whole_page_are_not_copied() -> None:
+    items = rows(b'{"data":[{"id":"7"},{"id":"8","x":[1]}],"meta":{}}').items
+    assert lines_of(items) == b'{"id":"7"}\n{"id":"8","x":[1]}\n'
+    assert lines_of(items) is lines_of(items)
+    assert lines_of(items[1:]) == b'{"id":"8","x":[1]}\n'
 
 
 @few_examples

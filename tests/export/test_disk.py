@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from chatrest.export.disk import Disk, OpenFiles, named, sync_folder
+from chatrest.export.disk import Disk, ErrorPath, OpenFiles, sync_folder
 
 
 class Slow(Disk):
@@ -108,10 +108,10 @@ def test_an_error_names_its_file(call: str, tmp_path: Path, monkeypatch: pytest.
 
 
 def test_a_name_that_is_there_is_not_replaced() -> None:
-    with pytest.raises(FileNotFoundError) as caught, named(Path("/mine")):
+    with pytest.raises(FileNotFoundError) as caught, ErrorPath(Path("/mine")):
         Path("/no/such").read_bytes()
     assert caught.value.filename == "/no/such"
-    with pytest.raises(ValueError, match="other"), named(Path("/mine")):
+    with pytest.raises(ValueError, match="other"), ErrorPath(Path("/mine")):
         raise ValueError("other")
 
 

@@ -29,11 +29,11 @@ def test_any_text_is_a_number_or_none(id: str) -> None:
 
 
 def test_rows_are_told_apart_by_their_ids_and_without_them_by_their_bytes() -> None:
-    one, other = Row("7", raw=b'{"a":1}'), Row("7", raw=b'{"a":2}')
+    one, other = Row("7", line=b'{"a":1}'), Row("7", line=b'{"a":2}')
     assert key_of(one) == key_of(other) == "7"
-    nameless = [Row(raw=b'{"a":1}'), Row(raw=b'{"a":2}'), Row(raw=b"")]
+    nameless = [Row(line=b'{"a":1}'), Row(line=b'{"a":2}'), Row(line=b"")]
     assert len({key_of(row) for row in nameless}) == 3
-    assert key_of(Row(raw=b'{"a":1}')) == key_of(nameless[0])
+    assert key_of(Row(line=b'{"a":1}')) == key_of(nameless[0])
     assert number(key_of(nameless[0])) is None
 
 

@@ -27,7 +27,7 @@ def test_a_recheck_goes_on_where_it_was_until_it_is_done(journal: Journal) -> No
 
 def test_changed_messages_wait_with_their_newest_bytes_until_they_are_applied(journal: Journal) -> None:
     def row(id: str, text: str) -> Row:
-        return Row(id, raw=json.dumps({"id": id, "text": text}).encode())
+        return Row(id, line=json.dumps({"id": id, "text": text}).encode())
 
     journal.change([row("7", "old"), row("m-1", "x")])
     journal.change([row("7", "new"), row("9", "y")])

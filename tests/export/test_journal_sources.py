@@ -2,6 +2,7 @@
 
 from itertools import pairwise
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
@@ -94,24 +95,19 @@ def test_a_place_is_kept_whatever_the_service_calls_it(journal: Journal) -> None
         assert journal.intervals(count)[0].position in ((("id", text),), ())
 
 
-def test_intervals_are_made_anew(journal: Journal) -> None:
-    journal.cover(1, 0, 9, ())
-    journal.cover(2, 0, 9, ())
-    spans = [Interval(1, 3), Interval(7, 9, (("id", "9"),))]
-    journal.replace_intervals(1, spans)
-    assert (journal.intervals(1), journal.intervals(2)) == (spans, [Interval(1, 9)])
-    journal.replace_intervals(1, [])
-    assert journal.intervals(1) == []
-
-
-@some
+@settings(some, max_examples=25)
 @given(st.lists(st.tuples(st.integers(-2, 9), st.integers(-2, 9)), max_size=5), st.integers(0, 9))
 def test_rows_that_a_hand_has_edited_are_read_as_the_ids_that_they_name(
     rows: list[tuple[int, int]], after: int
 ) -> None:
-    journal = Journal(MEMORY)
     spans = [Interval(*row) for row in dict(rows).items()]
-    journal.replace_intervals(1, spans)
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "journal"
+        Journal(path).close()
+        by_hand(
+            path, *(f"INSERT INTO covered VALUES(1, {first}, {last}, '[]')" for first, last, _ in spans), ""
+        )
+        journal = Journal(path)
     model = {each for span in spans for each in range(span.first, span.last + 1)}
     for last in (after, after + 3):
         journal.cover(1, after, last, ())

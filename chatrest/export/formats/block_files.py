@@ -6,11 +6,10 @@ is opened again. Each block has the SHA-256 of its bytes as they are on the disk
 
 import hashlib
 from collections.abc import Iterable, Iterator
-from operator import attrgetter
 from pathlib import Path
 from typing import Final, final
 
-from ...core.rows import Row, row_of
+from ...core.rows import Row, lines_of, row_of
 from ...errors import ChatRestError
 from ..journal import Block, DataFile, FileState, Role
 from ..message_ids import PageIds, ids_of, times
@@ -20,14 +19,8 @@ from .data_files import commit_in_place, free_name, location
 
 LARGEST: Final = 1 << 30
 """Bytes from which on a file is whole, and the next one is begun."""
-_RAW: Final = attrgetter("raw")
 _MAX_KNOWN: Final = 4096
 """Files of which the size is kept in memory."""
-
-
-def lines_of(rows: Iterable[Row]) -> bytes:
-    """Return the rows' records, a line each."""
-    return b"\n".join([*map(_RAW, rows), b""])
 
 
 def rows_of(lines: bytes) -> list[Row]:
@@ -81,6 +74,7 @@ class BlockFiles:
         self._waiting: dict[str, list[bytes]] = {}
         """By partition key, the bytes that are to be written behind the committed end of its file."""
         self._ends: dict[str, int] = {}
+        self._blocks: list[Block] = []
 
     def add(
         self, partition_key: str, stem: str, source: int, rows: list[Row], ids: PageIds | None = None
@@ -96,7 +90,7 @@ class BlockFiles:
         start = self._ends.get(partition_key, file.size)
         packed = self.compression.pack(lines_of(rows))
         ids = ids or ids_of(rows)
-        self._workspace.journal.add_blocks([block_of(file.number, start, packed, source, rows, ids)])
+        self._blocks.append(block_of(file.number, start, packed, source, rows, ids))
         self._note_others(file.number, source, ids)
         self._waiting.setdefault(partition_key, []).append(packed)
         self._ends[partition_key] = start + len(packed)
@@ -112,9 +106,11 @@ class BlockFiles:
             size = self._ends[partition_key]
             grown[partition_key] = file = file._replace(size=size, state=self._state_behind(file, size))
             self._workspace.journal.keep_file(file)
+        self._workspace.journal.add_blocks(self._blocks)
         self._open.update(grown)
         self._waiting.clear()
         self._ends.clear()
+        self._blocks.clear()
 
     def rollback(self) -> None:
         """Forget what was taken, and perhaps written, and not committed."""
@@ -124,6 +120,7 @@ class BlockFiles:
                 self._workspace.files.cut(self._target(file), file.size)
         self._waiting.clear()
         self._ends.clear()
+        self._blocks.clear()
         self._open.clear()
 
     def put_in_place(self) -> None:

@@ -19,7 +19,8 @@ class Compression(NamedTuple):
     """One kind of compression."""
 
     suffix: str
-    pack: Callable[[bytes], bytes]
+    pack: Callable[[Any], bytes]
+    """Of bytes, or of a bytearray."""
     unpack: Callable[[bytes], bytes]
     """Of one block, or of several in a row."""
 
@@ -28,7 +29,7 @@ def compression(compress: Compress) -> Compression:
     """Return the compression of that name; `RequestInvalidError` where what it needs is not installed."""
     match compress:
         case "none":
-            return Compression("", bytes, bytes)
+            return Compression("", _same, _same)
         case "gzip":
             return Compression(".gz", _gzip, gzip.decompress)
         case "zstd":
@@ -36,7 +37,11 @@ def compression(compress: Compress) -> Compression:
             return Compression(".zst", zstd.compress, zstd.decompress)
 
 
-def _gzip(data: bytes) -> bytes:
+def _same(data: Any) -> Any:
+    return data
+
+
+def _gzip(data: bytes | bytearray) -> bytes:
     return gzip.compress(data, _GZIP_LEVEL, mtime=0)
 
 

@@ -7,7 +7,7 @@ older version goes to the history. Small files of one partition are merged in th
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final, final
 
-from ...core.rows import Row
+from ...core.rows import Row, lines_of
 from ..file_names import STEM, partition_folder, partition_rows
 from ..id_set import IdSet
 from ..journal import Block, DataFile
@@ -15,7 +15,7 @@ from ..message_ids import PageIds, ids_of
 from ..ownership import Source
 from ..plan import Plan
 from ..workspace import LAST, StoredRow, Workspace
-from .block_files import LARGEST, BlockFiles, block_of, lines_of
+from .block_files import LARGEST, BlockFiles, block_of
 from .compression import compression
 from .data_files import commit_in_place, small_groups, sweep_spool, take_blocks
 from .history import History

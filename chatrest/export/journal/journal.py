@@ -13,10 +13,9 @@ from ..disk import check_in_place
 from ..id_set import IdSet
 from ..message_ids import number
 from ..ownership import Source
-from ..sql_in import sql_in
 from .reader import JournalReader, position_of
 from .records import Block, DataFile, Role, State
-from .schema import open_for_writing
+from .schema import open_for_writing, sql_in
 
 
 @final
@@ -96,21 +95,14 @@ class Journal(JournalReader):
             return
         intervals = [Interval(first, end, position_of(text, end)) for first, end, text in rows]
         self._db.execute("DELETE FROM covered WHERE source = ? AND first <= ? AND last >= ?", near)
-        self._add_intervals(source, merge([*intervals, Interval(after + 1, last, position)]))
-
-    def replace_intervals(self, source: int, intervals: Iterable[Interval]) -> None:
-        """Replace the intervals of a source."""
-        self._db.execute("DELETE FROM covered WHERE source = ?", (source,))
-        self._add_intervals(source, intervals)
+        merged = merge([*intervals, Interval(after + 1, last, position)])
+        values = [(source, each.first, each.last, json.dumps(each.position)) for each in merged]
+        self._db.executemany("INSERT OR REPLACE INTO covered VALUES(?, ?, ?, ?)", values)
 
     def forget_coverage(self) -> None:
         """Note that no list was read: each is read again, as for a wider window."""
         self._db.execute("DELETE FROM covered")
         self._db.execute("UPDATE sources SET proven = 0")
-
-    def _add_intervals(self, source: int, intervals: Iterable[Interval]) -> None:
-        rows = [(source, each.first, each.last, json.dumps(each.position)) for each in intervals]
-        self._db.executemany("INSERT OR REPLACE INTO covered VALUES(?, ?, ?, ?)", rows)
 
     def see(self, source: int, ids: IdSet) -> None:
         """Note ids that the list of a source has shown."""

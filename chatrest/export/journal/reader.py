@@ -17,9 +17,8 @@ from ...core.rows import Row, row_of
 from ..id_set import IdSet
 from ..message_ids import number
 from ..ownership import Source
-from ..sql_in import sql_in
 from .records import Block, Count, DataFile, DeletedId, OtherId, Recheck, Role, SourceState, State
-from .schema import FACTS, FAULTS, UnreadableError, check_integrity, fault_of, open_for_reading
+from .schema import FACTS, FAULTS, UnreadableError, check_integrity, fault_of, open_for_reading, sql_in
 
 T = TypeVar("T")
 

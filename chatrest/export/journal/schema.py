@@ -7,7 +7,7 @@
 | covered   | per source the intervals of ids that were read, each with the position that follows       |
 | files     | the files, and how much of each is committed: what is behind that is torn                 |
 | blocks    | per file, one after the other: the rows of one source, their ids, the hash of their bytes |
-| seen      | per source the ids that its list has shown, a row a page, merged when a run ends          |
+| seen      | per source the ids that its list has shown, a row a batch, merged when a run ends         |
 | other_ids | ids that are no numbers of 64 bits: the sources that saw them, the file they are in       |
 | rechecks  | sources that are read again, and how far that has come                                    |
 | shown     | the ids that the service shows while it is read again                                     |
@@ -20,11 +20,12 @@ in the journal is on the disk; what is on the disk and not in the journal never 
 
 import shutil
 import sqlite3
-from collections.abc import Mapping
-from contextlib import closing
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import closing, contextmanager
+from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Final
+from typing import Any, Final
 
 from ...errors import ChatRestError, RequestInvalidError
 
@@ -74,6 +75,8 @@ _SURROUNDINGS: Final = frozenset({
 })  # fmt: skip
 """Errors of the system around a database, and not of what is in it."""
 _IN_USE: Final = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+_VALUES: Final = 500
+"""Values of one query: every SQLite takes so many."""
 FAULTS: Final = (sqlite3.Error, UnicodeDecodeError)
 """What sqlite3 raises; the second where SQLite's own message repeats damaged bytes."""
 
@@ -92,27 +95,37 @@ def open_for_writing(path: Path, begin: Mapping[str, str]) -> sqlite3.Connection
     Raises `InUseError` where another process or archive has it, `UnreadableError` where it is damaged,
     `RequestInvalidError` where it is no journal, or of another version, and OSError where the disk fails.
     """
-    db: sqlite3.Connection | None = None
-    try:
+    with _faults(path):
         # The writer is a thread, one at a time.
         db = sqlite3.connect(path, timeout=0, isolation_level=None, check_same_thread=False)
-        db.execute("PRAGMA locking_mode=EXCLUSIVE")
-        is_new = _is_new(db, path)
-        if not is_new:
-            check_integrity(db, path)  # before anything is written, the settings included
-        db.executescript(SETTINGS)
-        if is_new:
-            _make(db, begin)
-        db.executescript("BEGIN EXCLUSIVE; COMMIT")
-    except FAULTS as error:
-        if db is not None:
-            db.close()
-        raise fault_of(path, error) from None
-    except BaseException:
-        if db is not None:
-            db.close()
-        raise
+        with _closed_on_error(db):
+            db.execute("PRAGMA locking_mode=EXCLUSIVE")
+            is_new = _is_new(db, path)
+            if not is_new:
+                check_integrity(db, path)  # before anything is written, the settings included
+            db.executescript(SETTINGS)
+            if is_new:
+                _make(db, begin)
+            db.executescript("BEGIN EXCLUSIVE; COMMIT")
     return db
+
+
+@contextmanager
+def _faults(path: Path) -> Iterator[None]:
+    """Raise the errors of SQLite as those that say whose fault it is."""
+    try:
+        yield
+    except FAULTS as error:
+        raise fault_of(path, error) from None
+
+
+@contextmanager
+def _closed_on_error(db: sqlite3.Connection) -> Iterator[None]:
+    try:
+        yield
+    except BaseException:
+        db.close()
+        raise
 
 
 def open_for_reading(path: Path) -> sqlite3.Connection:
@@ -123,28 +136,21 @@ def open_for_reading(path: Path) -> sqlite3.Connection:
     as SQLite would make an index of the log beside it.
     """
     log = path.with_name(f"{path.name}-wal")
-    db: sqlite3.Connection | None = None
-    try:
-        if log.exists():
-            _check_unlocked(path)
-            with TemporaryDirectory(prefix="chatrest-") as folder:
-                copy = Path(shutil.copy(path, folder))
-                shutil.copy(log, folder)
-                db = sqlite3.connect(copy, timeout=0)
-                is_new = _is_new(db, path)  # its files are open from here on, and need no names
-        else:
-            db = sqlite3.connect(f"{path.absolute().as_uri()}?immutable=1", uri=True, timeout=0)
-            is_new = _is_new(db, path)
-        if is_new:
+    with _faults(path):
+        if not log.exists():
+            return _with_tables(sqlite3.connect(f"{path.absolute().as_uri()}?immutable=1", uri=True), path)
+        _check_unlocked(path)
+        with TemporaryDirectory(prefix="chatrest-") as folder:
+            copy = Path(shutil.copy(path, folder))
+            shutil.copy(log, folder)
+            return _with_tables(sqlite3.connect(copy), path)  # its files are open then, and need no names
+
+
+def _with_tables(db: sqlite3.Connection, path: Path) -> sqlite3.Connection:
+    """Return a connection; `UnreadableError` where nothing is in its file."""
+    with _closed_on_error(db):
+        if _is_new(db, path):
             raise UnreadableError(f"{path}: it is empty, and no export's journal")
-    except FAULTS as error:
-        if db is not None:
-            db.close()
-        raise fault_of(path, error) from None
-    except BaseException:
-        if db is not None:
-            db.close()
-        raise
     return db
 
 
@@ -157,6 +163,16 @@ def _check_unlocked(path: Path) -> None:
         except sqlite3.Error as error:
             if "locked" in str(error):
                 raise
+
+
+def sql_in(db: sqlite3.Connection, sql: str, values: Iterable[str | int]) -> Iterator[Any]:
+    """Yield the rows of a query that ends in `IN`, for any number of values.
+
+    They are values of their own, as in SQLite's JSON a text ends at a NUL.
+    """
+    rest = iter(values)
+    while batch := list(islice(rest, _VALUES)):
+        yield from db.execute(f"{sql} ({','.join('?' * len(batch))})", batch)
 
 
 def check_integrity(db: sqlite3.Connection, path: Path) -> None:

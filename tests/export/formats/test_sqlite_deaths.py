@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from chatrest.export import Plan, export
-from chatrest.export.formats import sqlite_file
+from chatrest.export.formats import sqlite
 from tests.databases import PLAN, asked
 from tests.dying import Fate, dies
 from tests.exporting import (
@@ -47,7 +47,7 @@ def dying_database(monkeypatch: pytest.MonkeyPatch, fate: Fate) -> None:
     def connect(*asked: Any, **named: Any) -> Any:
         return _Dying(sqlite3.connect(*asked, **named), fate)
 
-    monkeypatch.setattr(sqlite_file, "sqlite3", SimpleNamespace(**own | {"connect": connect}))
+    monkeypatch.setattr(sqlite, "sqlite3", SimpleNamespace(**own | {"connect": connect}))
 
 
 @pytest.mark.usefixtures("small_pages", "fast_disk", "tidy")

@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from chatrest.export.formats import sqlite_file
+from chatrest.export.formats import sqlite
 from tests.databases import Export, some
 
 
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sqlite_file, "WAIT", 0.05)
+    monkeypatch.setattr(sqlite, "WAIT", 0.05)
 
 
 @contextmanager

@@ -65,7 +65,7 @@ def test_a_record_by_itself_is_kept_as_on_its_page(opened: Export, tmp_path: Pat
 
 def test_what_is_no_json_at_all_is_kept(opened: Export) -> None:
     for raw in (b"no JSON", b'{"id":', b"", b"1,2", b"\xff"):
-        opened.commit([Row(raw=raw)])
+        opened.commit([Row(line=raw)])
         assert opened.ask("SELECT CAST(raw AS BLOB), text FROM messages ORDER BY place DESC")[0] == (
             raw,
             None,
