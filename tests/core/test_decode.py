@@ -19,6 +19,7 @@ from chatrest.models.message import (
     UnknownMessage,
 )
 from chatrest.models.meta import Pagination, Position
+from tests.cases import loop_over
 from tests.core.documented import (
     CALL_MESSAGE,
     CUSTOM,
@@ -162,7 +163,7 @@ def test_attachment_sizes_of_digits_are_coerced_and_the_message_stays_a_media_me
     assert message.data.attachments[0].size == 12  # type: ignore[index,union-attr]
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("record", "reason"),
     [
         (None, "not an object"),

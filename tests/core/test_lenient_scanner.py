@@ -9,6 +9,7 @@ from hypothesis import given, settings, strategies as st
 
 from chatrest.core.lenient import TooDeep, bytes_of, elements, members, read_record, text_of, whole
 from chatrest.errors import ReplyUnreadableError
+from tests.cases import loop_over
 
 few_examples = settings(max_examples=120, deadline=None, database=None)
 values = st.recursive(
@@ -104,7 +105,7 @@ BROKEN = [
 ]
 
 
-@pytest.mark.parametrize("body", BROKEN)
+@loop_over("body", BROKEN)
 def test_what_is_no_json_object_is_unreadable(body: bytes) -> None:
     with pytest.raises(ReplyUnreadableError):
         envelope(body)

@@ -12,6 +12,7 @@ from chatrest.errors import ReplyUnreadableError
 from chatrest.models.meta import Position
 from chatrest.resources.agents import Agents
 from chatrest.resources.messages import Messages
+from tests.cases import loop_over
 from tests.core.documented import CALL_MESSAGE, GOOD, PAGE, TEXT, body, few_examples
 from tests.sending import Sender
 
@@ -117,7 +118,7 @@ def test_what_messages_refuses_is_refused(served: bytes) -> None:
 # ── members ──
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("changes", "name", "value"),
     [({"id": 77}, "id", "77"), ({"id": 10**30}, "id", str(10**30)), ({"id": True}, "id", ""),
      ({"id": None}, "id", ""), ({"id": ["1"]}, "id", ""), ({"sender": 5}, "sender", ""),
