@@ -166,7 +166,7 @@ def deep_values(draw: st.DrawFn) -> bytes:
     return (before * depth + json.dumps(value) + after * depth).encode("utf-8", "surrogatepass")
 
 
-@few_examples
+@settings(few_examples, max_examples=60)
 @given(st.lists(deep_values(), max_size=4), st.sampled_from([b"", b" ", b"\n\t"]))
 def test_records_are_told_apart_however_deep_they_are(parts: list[bytes], space: bytes) -> None:
     array = b"[" + space + (space + b"," + space).join(parts) + space + b"]"
