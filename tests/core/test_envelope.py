@@ -200,7 +200,7 @@ values = st.recursive(
 )
 
 
-@settings(few_examples, max_examples=300)
+@settings(few_examples, max_examples=150)
 @given(st.lists(values, max_size=4), values, values)
 def test_any_json_is_a_page_with_every_record_or_unreadable(
     records: list[Any], meta: Any, cursor: Any

@@ -59,7 +59,7 @@ def test_a_page_is_read_as_the_few_members_and_the_exact_bytes() -> None:
     assert (row.sent_at, row.uid) == (1700000000, "")
 
 
-@settings(few_examples, max_examples=250)
+@settings(few_examples, max_examples=150)
 @given(
     st.lists(records(), max_size=4), st.sampled_from(BREAKS), st.booleans(), st.sampled_from(["", "\ufeff"])
 )

@@ -399,7 +399,7 @@ def outcome(*arguments: Any) -> Step[Item] | str:
         return str(error)
 
 
-@settings(many, max_examples=400)
+@settings(many, max_examples=200)
 @given(arguments=nearly_ordinary())
 def test_an_ordinary_page_is_taken_as_by_all_rules(arguments: tuple[Any, ...]) -> None:
     quick = outcome(*arguments)

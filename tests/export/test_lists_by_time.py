@@ -31,8 +31,7 @@ def shuffled(count: int, near: int) -> list[Record]:
 
 
 @pytest.mark.parametrize("sources", PLANS, ids=str)
-@pytest.mark.parametrize("near", [3, 60, 1000])
-@pytest.mark.parametrize("workers", [1, 4])
+@pytest.mark.parametrize(("near", "workers"), [(3, 4), (60, 1), (60, 4), (1000, 1)])
 async def test_all_of_it_is_exported(
     sources: dict[str, Any], near: int, workers: int, tmp_path: Path
 ) -> None:
