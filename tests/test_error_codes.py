@@ -16,6 +16,7 @@ from chatrest.errors import (
     ServerError,
     api_error_class,
 )
+from tests.cases import loop_over
 
 # The codes of the service's error guide, in its order.
 DOCUMENTED = """
@@ -74,8 +75,8 @@ STATUSES = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("code", STATUSES)
-@pytest.mark.parametrize("status", [200, 400, 404, 417, 500])
+@loop_over("code", STATUSES)
+@loop_over("status", [200, 400, 404, 417, 500])
 def test_a_known_code_determines_the_class_for_any_status(code: str, status: int) -> None:
     assert api_error_class(status, code) is api_error_class(STATUSES[code], None)
 

@@ -31,6 +31,7 @@ from chatrest.errors import (
     TransportError,
     api_error_class,
 )
+from tests.cases import loop_over
 
 CLASSES = [getattr(errors, name) for name in errors.__all__ if isinstance(getattr(errors, name), type)]
 PARENTS: dict[type[Exception], tuple[type[BaseException], ...]] = {
@@ -55,7 +56,7 @@ PARENTS: dict[type[Exception], tuple[type[BaseException], ...]] = {
 }
 
 
-@pytest.mark.parametrize(("kind", "parents"), PARENTS.items(), ids=lambda each: getattr(each, "__name__", ""))
+@loop_over(("kind", "parents"), PARENTS.items())
 def test_the_base_classes_of_every_error(
     kind: type[Exception], parents: tuple[type[BaseException], ...]
 ) -> None:
@@ -71,8 +72,8 @@ def test_every_error_is_in_the_tree_and_a_public_name() -> None:
         assert kind.__doc__
 
 
-@pytest.mark.parametrize("kind", CLASSES, ids=lambda kind: kind.__name__)
-@pytest.mark.parametrize("again", [copy.copy, copy.deepcopy, lambda e: pickle.loads(pickle.dumps(e))])
+@loop_over("kind", CLASSES)
+@loop_over("again", [copy.copy, copy.deepcopy, lambda e: pickle.loads(pickle.dumps(e))])
 def test_every_error_survives_pickle_and_copy(kind: type[ChatRestError], again: Any) -> None:
     error = kind("what happened")
     error.add_note("said later")
@@ -105,7 +106,7 @@ def test_a_deadline_error_survives_pickle_with_its_attributes(kind: type[Deadlin
     assert str(twin) == "text"
 
 
-@pytest.mark.parametrize("kind", CLASSES, ids=lambda kind: kind.__name__)
+@loop_over("kind", CLASSES)
 def test_every_error_names_its_operation(kind: type[ChatRestError]) -> None:
     error = kind("text")
     assert error.operation == ""
@@ -128,8 +129,8 @@ STATUSES = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("status", "kind"), STATUSES.items())
-@pytest.mark.parametrize("code", [None, "ERR_OF_NO_KNOWN_KIND"])
+@loop_over(("status", "kind"), STATUSES.items())
+@loop_over("code", [None, "ERR_OF_NO_KNOWN_KIND"])
 def test_the_status_determines_the_class_without_a_known_code(
     status: int, kind: type[ApiError], code: str | None
 ) -> None:

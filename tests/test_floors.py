@@ -2,6 +2,7 @@
 
 import ast
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Final
 
@@ -9,6 +10,7 @@ import pytest
 
 import chatrest
 from chatrest.resources import COLLECTIONS
+from tests.cases import loop_over
 
 ROOT: Final = Path(chatrest.__file__).parent
 GROUND: Final = ("errors", "secrets", "times", "models", "queries", "core")
@@ -62,8 +64,13 @@ def first_name(module: str) -> str:
 # ── imports ──
 
 
-def imports(module: str, file: Path) -> Iterator[str]:
+@cache
+def imports(module: str, file: Path) -> frozenset[str]:
     """The modules that a file imports, anywhere in it but under `if TYPE_CHECKING:`."""
+    return frozenset(_imports(module, file))
+
+
+def _imports(module: str, file: Path) -> Iterator[str]:
     package = module if file.name == "__init__.py" else module.rpartition(".")[0]
     for node in executed(ast.parse(file.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
@@ -148,7 +155,7 @@ def _shortest(edges: Mapping[str, Iterable[str]], start: str) -> list[str] | Non
 # ── the package ──
 
 
-@pytest.mark.parametrize("module", MODULES)
+@loop_over("module", MODULES)
 def test_a_file_imports_from_its_own_floor_and_below(module: str) -> None:
     floor = FLOORS[first_name(module)]
     for name in imports(module, MODULES[module]):
@@ -157,13 +164,13 @@ def test_a_file_imports_from_its_own_floor_and_below(module: str) -> None:
         assert FLOORS[first_name(name)] <= floor, f"{module} imports {name}, which is above it"
 
 
-@pytest.mark.parametrize("module", [module for module in MODULES if first_name(module) in GROUND])
+@loop_over("module", [module for module in MODULES if first_name(module) in GROUND])
 def test_the_ground_floor_imports_no_clock_random_socket_or_loop(module: str) -> None:
     wrong = {name.split(".")[0] for name in imports(module, MODULES[module])} & NOT_ON_THE_GROUND
     assert not wrong, f"{module} imports {', '.join(sorted(wrong))} on the ground floor"
 
 
-@pytest.mark.parametrize("module", [module for module in MODULES if FLOORS[first_name(module)] < 3])
+@loop_over("module", [module for module in MODULES if FLOORS[first_name(module)] < 3])
 def test_only_the_transport_imports_aiohttp(module: str) -> None:
     wrong = {name.split(".")[0] for name in imports(module, MODULES[module])} & NETWORK
     assert not wrong or module == "chatrest.network.transport", f"{module} imports {', '.join(sorted(wrong))}"

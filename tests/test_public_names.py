@@ -9,6 +9,7 @@ import msgspec
 import pytest
 
 import chatrest
+from tests.cases import loop_over
 
 CONTRACT = [
     "App", "AsyncSession", "AsyncManagement", "Cursor", "Page", "Walk", "MessageQuery", "UserQuery",
@@ -40,14 +41,14 @@ def fresh(code: str) -> str:
     return done.stdout.strip()
 
 
-@pytest.mark.parametrize("name", CONTRACT)
+@loop_over("name", CONTRACT)
 def test_every_name_of_the_contract_exists(name: str) -> None:
     assert getattr(chatrest, name).__class__
     assert name in chatrest.__all__
     assert name in dir(chatrest)
 
 
-@pytest.mark.parametrize("name", TREE)
+@loop_over("name", TREE)
 def test_the_tree_of_errors_is_that_of_the_contract(name: str) -> None:
     assert " ".join(base.__name__ for base in getattr(chatrest, name).__bases__) == TREE[name]
 

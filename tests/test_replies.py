@@ -20,6 +20,7 @@ from chatrest import (
     RetryPolicy,
     ServerError,
 )
+from tests.cases import loop_over
 from tests.faulty import Faulty, reply
 
 pytestmark = pytest.mark.usefixtures("tidy")
@@ -49,7 +50,7 @@ BODIES: dict[str, bytes] = {
 }
 
 
-@pytest.mark.parametrize("status", CLASSES)
+@loop_over("status", CLASSES)
 async def test_a_status_with_the_services_own_body(status: int) -> None:
     record = {
         "message": "the message", "devMessage": "for developers", "source": "chat-api",
@@ -72,8 +73,8 @@ async def test_a_status_with_the_services_own_body(status: int) -> None:
         assert str(error).startswith(f"GET /users/…: {status} ERR_SOMETHING: the message")
 
 
-@pytest.mark.parametrize("body", BODIES.values(), ids=BODIES)
-@pytest.mark.parametrize("status", [400, 404, 429, 500])
+@loop_over("body", BODIES.values())
+@loop_over("status", [400, 404, 429, 500])
 async def test_a_status_with_any_other_body(status: int, body: bytes) -> None:
     async with Faulty(reply(body, status)) as server, server.session(retry=ONCE) as session:
         with pytest.raises(CLASSES[status]) as caught:

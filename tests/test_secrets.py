@@ -31,6 +31,7 @@ from chatrest.secrets import (
     shown,
 )
 from chatrest.walk import Page
+from tests.cases import loop_over
 
 SECRET = "s3cr3t-Value"
 NESTED = {
@@ -100,10 +101,8 @@ HOLDERS = {
 }
 
 
-@pytest.mark.parametrize(
-    "show", [repr, str, "{}".format, "{!r}".format, "%s".__mod__, pretty_repr], ids=range(6)
-)
-@pytest.mark.parametrize("holder", HOLDERS)
+@loop_over("show", [repr, str, "{}".format, "{!r}".format, "%s".__mod__, pretty_repr])
+@loop_over("holder", HOLDERS)
 def test_no_representation_of_a_record_shows_its_credentials(holder: str, show: object) -> None:
     value = HOLDERS[holder]()
     assert SECRET not in show((value,))  # type: ignore[operator]
@@ -119,7 +118,7 @@ def test_hidden_credentials_are_readable_attributes() -> None:
     assert repr(ApiTool(slug="s", headers=None)) == "ApiTool(slug='s', headers=None)"
 
 
-@pytest.mark.parametrize(
+@loop_over(
     "name",
     [
         "apikey",
@@ -220,7 +219,7 @@ def test_json_is_scrubbed_by_name_and_by_value() -> None:
 ODD = "k3y\"w/<i>&\\t'h%25+marks=="
 
 
-@pytest.mark.parametrize(
+@loop_over(
     "spelt",
     [
         ODD,
@@ -278,7 +277,7 @@ def test_the_complete_value_of_a_credential_name_is_removed(text: str) -> None:
     assert scrub(scrubbed, []) == scrubbed
 
 
-@pytest.mark.parametrize("name", sorted(_CREDENTIALS))
+@loop_over("name", sorted(_CREDENTIALS))
 def test_a_text_is_scrubbed_of_the_names_that_a_repr_hides(name: str) -> None:
     for spelt in (
         name,

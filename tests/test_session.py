@@ -24,6 +24,7 @@ from chatrest import (
     Timeouts,
 )
 from chatrest.emulator import Emulator
+from tests.cases import loop_over
 from tests.faulty import KEY, Faulty, hang, reply
 
 pytestmark = pytest.mark.usefixtures("tidy")
@@ -131,7 +132,7 @@ HOSTILE = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("uid", HOSTILE)
+@loop_over("uid", HOSTILE)
 async def test_any_uid_is_one_segment(uid: str) -> None:
     async with Faulty(EMPTY) as server, server.session() as session:
         await session.messages.list_user(uid).collect()
@@ -143,9 +144,7 @@ async def test_any_uid_is_one_segment(uid: str) -> None:
     assert not set(segment) & set("?#; ")
 
 
-@pytest.mark.parametrize(
-    "uid", ["", ".", "..", "a\x00", "a\nb", "a\r\nX: y", "\x7f", "\x85", "\ud800", None, 7, b"bob"]
-)
+@loop_over("uid", ["", ".", "..", "a\x00", "a\nb", "a\r\nX: y", "\x7f", "\x85", "\ud800", None, 7, b"bob"])
 async def test_a_uid_that_cannot_be_a_segment_is_an_error(uid: Any) -> None:
     async with Faulty(EMPTY) as server, server.session() as session:
         with pytest.raises(RequestInvalidError, match="uid"):
@@ -183,7 +182,7 @@ BAD_ACTING_USERS = [
 ]
 
 
-@pytest.mark.parametrize("uid", BAD_ACTING_USERS)
+@loop_over("uid", BAD_ACTING_USERS)
 async def test_an_acting_user_that_a_header_cannot_hold_is_refused(uid: Any) -> None:
     async with Faulty(EMPTY) as server, server.session() as session:
         for make in (

@@ -9,6 +9,7 @@ from msgspec import UNSET
 
 from chatrest import RequestInvalidError, to_datetime
 from chatrest.times import parse_timestamp, to_seconds
+from tests.cases import loop_over
 
 # ── from the service ──
 
@@ -96,7 +97,7 @@ def test_seconds_come_back_as_they_were(seconds: int) -> None:
 BERLIN = timezone(timedelta(hours=1))
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("text", "stamp", "end"),
     [
         ("1970-01-02", 86_400, 172_799),
@@ -132,7 +133,7 @@ def test_a_text_without_a_zone_is_in_the_one_that_is_assumed_or_refused() -> Non
         parse_timestamp("since", "1970-01-01T02:00")
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("value", "words"),
     [
         ("20260101", "allowed is '2026-01-01' for the date, or '@20260101' for the timestamp"),

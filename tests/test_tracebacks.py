@@ -45,6 +45,7 @@ from chatrest import (
 )
 from chatrest.core.decode import read_json
 from chatrest.core.endpoint import Endpoint
+from tests.cases import loop_over
 from tests.faulty import KEY, Faulty, Peer, Step, chain, cut, deaf, hang, no_wait, reply, reset
 
 pytestmark = pytest.mark.usefixtures("tidy")
@@ -122,7 +123,7 @@ def options(**other: Any) -> dict[str, Any]:
     return usual | other
 
 
-@pytest.mark.parametrize("call", CALLS)
+@loop_over("call", CALLS)
 @pytest.mark.parametrize("step", STEPS)
 async def test_no_error_of_a_call_leads_to_a_key(
     step: str, call: str, caplog: pytest.LogCaptureFixture
@@ -165,8 +166,8 @@ PROVIDER_CALLS: dict[str, Callable[[AsyncSession], Awaitable[Any]]] = {
 }
 
 
-@pytest.mark.parametrize("call", PROVIDER_CALLS)
-@pytest.mark.parametrize("step", STEPS)
+@loop_over("call", PROVIDER_CALLS)
+@loop_over("step", STEPS)
 async def test_no_error_leads_to_a_providers_secret(step: str, call: str) -> None:
     async with Faulty(STEPS[step]) as server, server.session(**options()) as session:
         with pytest.raises(ChatRestError) as caught:
@@ -175,7 +176,7 @@ async def test_no_error_leads_to_a_providers_secret(step: str, call: str) -> Non
     assert PROVIDER not in text, text[max(0, text.index(PROVIDER) - 300) :][:400]
 
 
-@pytest.mark.parametrize("step", STEPS)
+@loop_over("step", STEPS)
 async def test_no_error_of_a_form_leads_to_its_file(step: str) -> None:
     terms = NewKeywordList(category="word", file=File(f"word,{PROVIDER}".encode()))
     async with Faulty(STEPS[step]) as server, server.session(**options()) as session:
@@ -185,7 +186,7 @@ async def test_no_error_of_a_form_leads_to_its_file(step: str) -> None:
     assert PROVIDER not in everything(caught.value)
 
 
-@pytest.mark.parametrize("step", STEPS)
+@loop_over("step", STEPS)
 async def test_no_error_leads_to_the_password_of_a_webhook(step: str) -> None:
     hook = NewWebhook(id="w", name="W", webhook_url="https://h.example", password=PROVIDER)
     async with Faulty(STEPS[step]) as server:
@@ -197,7 +198,7 @@ async def test_no_error_leads_to_the_password_of_a_webhook(step: str) -> None:
     assert PROVIDER not in everything(caught.value)
 
 
-@pytest.mark.parametrize("step", STEPS)
+@loop_over("step", STEPS)
 async def test_no_error_of_a_management_call_leads_to_a_key(step: str) -> None:
     async with Faulty(STEPS[step]) as server:
         account = AsyncManagement(server.url, key=KEY, secret=MANAGEMENT[1], sleep=no_wait, **options())
@@ -321,7 +322,7 @@ WRONG: dict[str, Callable[[], Any]] = {
 APP = App("app-1", KEY, base_url=BASE)
 
 
-@pytest.mark.parametrize("name", WRONG)
+@loop_over("name", WRONG)
 def test_an_argument_that_is_refused_is_not_repeated(name: str) -> None:
     with pytest.raises(RequestInvalidError) as caught:
         WRONG[name]()

@@ -12,6 +12,7 @@ from hypothesis import assume, example, given, strategies as st
 from chatrest.core.cursor import Cursor
 from chatrest.core.decode import Listing
 from chatrest.errors import CursorError, RequestInvalidError, ServerError
+from tests.cases import loop_over
 from tests.walking import (
     Item,
     Service,
@@ -294,8 +295,8 @@ def test_limit_gives_the_next_few_and_no_more(
     assert all_of(rest) == whole[taken + count :][:more]
 
 
-@pytest.mark.parametrize("habits", [{}, {"text": True}, {"dialect": "pages"}, {"pagination": True}], ids=str)
-@pytest.mark.parametrize(("taken", "count"), [(1, 1), (3, 1), (3, 2), (3, 3), (4, 2), (5, 3)])
+@loop_over("habits", [{}, {"text": True}, {"dialect": "pages"}, {"pagination": True}])
+@loop_over(("taken", "count"), [(1, 1), (3, 1), (3, 2), (3, 3), (4, 2), (5, 3)])
 def test_limit_goes_on_from_the_midst_of_a_page(habits: dict[str, Any], taken: int, count: int) -> None:
     service = Service(tuple(range(1, 10)), **habits)
     whole = all_of(service.walk(100))

@@ -14,6 +14,7 @@ from chatrest.core.paging import BY_PAGE
 from chatrest.errors import ChatRestError, CursorError
 from chatrest.models.meta import Meta, Pagination, Position
 from chatrest.walk import Page, Walk
+from tests.cases import loop_over
 from tests.walking import Item, Service, all_of, few, first, items_of, rules_for, run, tokens_of, walk_over
 
 # ── ends (design, decision 4) ──
@@ -58,8 +59,8 @@ def test_a_page_below_the_largest_that_has_no_position_is_the_last(meta: Meta) -
     assert len(script.requests) == 1
 
 
-@pytest.mark.parametrize("meta", NOWHERE)
-@pytest.mark.parametrize("way", ["append", "prepend"])
+@loop_over("meta", NOWHERE)
+@loop_over("way", ["append", "prepend"])
 def test_a_page_that_may_be_full_and_has_no_position_is_gone_on_from_by_its_last_id(
     meta: Meta, way: Any
 ) -> None:
@@ -271,13 +272,13 @@ class Circle:
         return walk_over(self.fetch, start, rules_for(1))
 
 
-lengths = pytest.mark.parametrize("length", [1, 2, 3, 7])
-kinds = pytest.mark.parametrize("kind", ["number", "text", "time"])
+lengths = loop_over("length", [1, 2, 3, 7])
+kinds = loop_over("kind", ["number", "text", "time"])
 
 
 @lengths
 @kinds
-@pytest.mark.parametrize("before", [0, 1, 4])
+@loop_over("before", [0, 1, 4])
 def test_cursors_that_go_round_are_an_error_after_their_items(length: int, kind: str, before: int) -> None:
     circle = Circle(length, before, kind=kind)
     ids: list[str] = []
@@ -297,7 +298,7 @@ def test_cursors_that_go_round_over_empty_pages_are_an_error(length: int, kind: 
 
 @lengths
 @kinds
-@pytest.mark.parametrize("empty", [False, True])
+@loop_over("empty", [False, True])
 def test_a_resumed_walk_finds_the_circle_too(length: int, kind: str, empty: bool) -> None:
     circle = Circle(length, before=3, kind=kind, empty=empty)
     tokens: list[str] = []

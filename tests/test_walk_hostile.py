@@ -12,6 +12,7 @@ from chatrest.core.paging import BY_ID, BY_NEXT, BY_PAGE, BY_UPDATED, LargestPag
 from chatrest.errors import CursorError
 from chatrest.models.meta import Meta, Pagination, Position
 from chatrest.walk import Walk, WalkSource
+from tests.cases import loop_over
 from tests.walking import Item, all_of, few, items_of, rules_for, run, tokens_of, walk_over
 
 # ── caps that nobody tells about ──
@@ -189,9 +190,9 @@ class Forgetful:
         return Listing(items, Meta(cursor=Position("append", ids[-1] if ids else place)), b"{}")
 
 
-@pytest.mark.parametrize("meta", LOST.values(), ids=LOST.keys())
-@pytest.mark.parametrize("always", [False, True])
-@pytest.mark.parametrize("direction", ["append", None])
+@loop_over("meta", LOST.values())
+@loop_over("always", [False, True])
+@loop_over("direction", ["append", None])
 def test_a_full_page_that_lost_its_position_is_gone_on_from_by_its_last_id(
     meta: Meta, always: bool, direction: Any
 ) -> None:

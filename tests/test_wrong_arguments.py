@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from chatrest import App, AsyncManagement, AsyncSession, RequestInvalidError, RetryPolicy, Timeouts
+from tests.cases import loop_over
 from tests.faulty import KEY, Faulty, reply
 
 APP = App("app-1", KEY, "eu", service_domain="chat.example.com")
@@ -26,10 +27,8 @@ WRONG_TYPE = WrongType()
 
 
 def each(table: dict[str, tuple[Any, ...]]) -> Any:
-    """A parameter set for every value of every name."""
-    pairs = [(name, value) for name, values in table.items() for value in values]
-    ids = [f"{name}={value!r}"[:40] for name, value in pairs]
-    return pytest.mark.parametrize(("name", "value"), pairs, ids=ids)
+    """Run a test for every value of every name."""
+    return loop_over(("name", "value"), [(name, value) for name, values in table.items() for value in values])
 
 
 def refused(name: str) -> Any:

@@ -20,6 +20,7 @@ from chatrest.models.member import AddedMember
 from chatrest.models.outcome import Outcomes
 from chatrest.models.user import User
 from chatrest.resources import OPERATIONS
+from tests.cases import loop_over
 
 from .conftest import SECRETS, EmulatorThread, Proxy, error_line, rows
 
@@ -269,7 +270,7 @@ def test_the_list_has_every_operation_on_a_line() -> None:
     assert lines == [(name, each.method, each.path) for name, each in OPERATIONS.items()]
 
 
-@pytest.mark.parametrize("name", OPERATIONS)
+@loop_over("name", OPERATIONS)
 def test_the_help_of_an_operation_names_its_parameters(name: str) -> None:
     result = CliRunner().invoke(root, ["call", name, "--help"])
     assert result.exit_code == 0

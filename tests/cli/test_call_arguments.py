@@ -15,6 +15,7 @@ from chatrest.core.endpoint import Call, Endpoint
 from chatrest.queries.checked import Body, Filter, Flag, Json, Ordinal, Stamp, Text, Texts
 from chatrest.queries.files import Upload
 from chatrest.resources import OPERATIONS
+from tests.cases import loop_over
 
 Ratio = Annotated[float, Meta(ge=0, description="a number from 0")]
 Level = Annotated[Literal[1, 2], Meta(description="1 or 2")]
@@ -95,8 +96,8 @@ def test_a_name_of_the_filter_and_the_body_needs_its_place() -> None:
     assert (made.query.mode, made.body.mode) == ("x", "y")
 
 
-@pytest.mark.parametrize("key", ["sentAt[from]", "sent_at_from", "query.sentAt[from]"])
-@pytest.mark.parametrize(
+@loop_over("key", ["sentAt[from]", "sent_at_from", "query.sentAt[from]"])
+@loop_over(
     ("text", "seconds"),
     [
         ("1600000000", 1600000000),
@@ -110,7 +111,7 @@ def test_a_time_is_a_number_or_a_date(key: str, text: str, seconds: int) -> None
     assert call(*REQUIRED, f"{key}={text}").query.sent_at_from == seconds
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("text", "member", "value"),
     [
         ("isOpen=true", "is_open", True),
@@ -232,7 +233,7 @@ def test_a_long_value_is_not_repeated_in_full() -> None:
     assert len(str(caught.value)) < 200
 
 
-@pytest.mark.parametrize("name", OPERATIONS)
+@loop_over("name", OPERATIONS)
 def test_every_parameter_of_the_table_has_a_name_of_its_own(name: str) -> None:
     endpoint, parameters = OPERATIONS[name], Parameters(OPERATIONS[name])
     assert len({parameter.name for parameter in parameters.all}) == len(parameters.all)

@@ -13,6 +13,7 @@ from chatrest.cli import export as command_module
 from chatrest.cli.export import FORMATS, NOT_A_FILTER, WORKERS, export
 from chatrest.cli.filters import FilterOption
 from chatrest.export import Plan, plan as plans, worker_pool
+from tests.cases import loop_over
 from tests.commands import Run
 
 from .conftest import error_line
@@ -45,7 +46,7 @@ def test_the_choices_are_those_of_a_plan() -> None:
     assert worker_pool.WORKERS == WORKERS
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("args", "plan"),
     [
         ([], None),

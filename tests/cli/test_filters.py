@@ -8,6 +8,7 @@ from chatrest.cli.filters import MEANINGS, FilterOption, query_of
 from chatrest.cli.lists import apps, messages, users
 from chatrest.cli.time_options import TimeOption
 from chatrest.queries.checked import Filter
+from tests.cases import loop_over
 
 COMMANDS = {chatrest.MessageQuery: messages, chatrest.UserQuery: users, chatrest.AppQuery: apps}
 CHOICES = {"affix": "prepend", "attachment_types": "image", "search_in": "uid", "status": "offline"}
@@ -24,7 +25,7 @@ def test_the_27_parameters_of_the_specification_are_options() -> None:
     assert sum(isinstance(param, FilterOption) for param in messages.params) == 27
 
 
-@pytest.mark.parametrize(("kind", "field"), CASES, ids=lambda value: getattr(value, "__name__", value))
+@loop_over(("kind", "field"), CASES)
 def test_an_option_reaches_its_field(kind: type[Filter], field: str) -> None:
     option = _option(kind, field)
     name = option.opts[0]
@@ -34,7 +35,7 @@ def test_an_option_reaches_its_field(kind: type[Filter], field: str) -> None:
     assert query_of(kind, _parsed(kind, args)) == kind(**{field: expected})
 
 
-@pytest.mark.parametrize(("kind", "field"), CASES, ids=lambda value: getattr(value, "__name__", value))
+@loop_over(("kind", "field"), CASES)
 def test_an_option_can_be_negated_or_repeated(kind: type[Filter], field: str) -> None:
     option = _option(kind, field)
     if option.is_flag:

@@ -5,12 +5,14 @@ import os
 import re
 import shlex
 import signal
+import socket
+import struct
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from http.client import HTTPConnection
 from pathlib import Path
-from threading import Event
+from threading import Event, enumerate as enumerate_threads
 from urllib.parse import urlsplit
 
 import pytest
@@ -57,6 +59,31 @@ def test_a_full_disk_is_one_error_line(service: EmulatorThread, args: tuple[str,
     assert done.returncode == 1
     assert done.stderr.splitlines()[-1].startswith(b"chatrest: No space left on device")
     assert b"Traceback" not in done.stderr
+
+
+def test_a_client_that_leaves_a_proxy_puts_nothing_into_the_output_of_a_later_test(
+    proxy: MakeProxy, capsys: pytest.CaptureFixture[str]
+) -> None:
+    release, requested = Event(), Event()
+
+    def answer(number: int, _: str) -> tuple[int, bytes]:
+        requested.set()
+        release.wait()
+        return 200, b"{}"
+
+    with proxy(answer) as url:
+        before = set(enumerate_threads())
+        with socket.create_connection(("127.0.0.1", urlsplit(url).port or 0)) as client:
+            client.sendall(b"GET /users HTTP/1.1\r\nHost: test\r\n\r\n")
+            assert requested.wait(PATIENCE)
+            client.setsockopt(
+                socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0)
+            )  # ends with a reset
+        [thread] = set(enumerate_threads()) - before
+        release.set()
+        thread.join(PATIENCE)
+    assert not thread.is_alive()
+    assert capsys.readouterr().err == ""
 
 
 @pytest.fixture

@@ -11,6 +11,7 @@ from click.testing import CliRunner, Result
 
 import chatrest
 from chatrest.cli.root import command_error, root
+from tests.cases import loop_over
 
 from .conftest import error_line
 
@@ -33,7 +34,7 @@ def test_the_commands() -> None:
     assert sorted(root.commands) == COMMANDS
 
 
-@pytest.mark.parametrize("name", COMMANDS)
+@loop_over("name", COMMANDS)
 def test_the_help_of_a_command_has_examples_and_all_options(name: str) -> None:
     result = CliRunner().invoke(root, [name, "-h"])
     assert result.exit_code == 0, result.output

@@ -13,6 +13,7 @@ from chatrest.core.paging import BY_ID, BY_PAGE
 from chatrest.core.walk_state import Memory
 from chatrest.errors import CursorError
 from chatrest.models.meta import Meta, Position
+from tests.cases import loop_over
 from tests.walking import Item, few, rules_for
 
 START = Cursor("q")
@@ -41,7 +42,7 @@ def at(last: str | None, direction: Any = "append", **more: Any) -> Cursor:
 # ── the direction ──
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("meta", "ids", "direction", "is_stated"),
     [
         ({"cursor": Position("prepend", 1)}, (1, 2), "prepend", True),

@@ -14,6 +14,7 @@ from chatrest.core.cursor import Cursor, beginning, fingerprint, resumed
 from chatrest.core.cursor_key import CursorKey
 from chatrest.core.paging import BY_ID, BY_NEXT, BY_PAGE, Paging
 from chatrest.errors import CursorError
+from tests.cases import loop_over
 
 few = settings(max_examples=80, deadline=None, database=None)
 texts = st.text(st.characters(codec=None, categories=None), max_size=12)
@@ -172,7 +173,7 @@ def begun(**asked: str) -> Cursor:
     return beginning(CURSOR.query, tuple(asked.items()), BY_ID)
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("token", "start"),
     [
         # a filter

@@ -19,6 +19,7 @@ from chatrest.models.message import (
     UnknownMessage,
 )
 from chatrest.models.meta import Pagination, Position
+from tests.cases import loop_over
 from tests.core.documented import (
     CALL_MESSAGE,
     CUSTOM,
@@ -162,7 +163,7 @@ def test_attachment_sizes_of_digits_are_coerced_and_the_message_stays_a_media_me
     assert message.data.attachments[0].size == 12  # type: ignore[index,union-attr]
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("record", "reason"),
     [
         (None, "not an object"),
@@ -254,7 +255,7 @@ def test_of_a_name_that_comes_twice_the_last_stands_either_way() -> None:
     assert PAGE(b'{"data":[' + twice + b",null]}").items[:1] == fast == PAGE(body([TEXT])).items
 
 
-@settings(few_examples, max_examples=250)
+@settings(few_examples, max_examples=150)
 @given(st.lists(mutants() | json_values.map(lambda v: json.dumps(v).encode()), min_size=1, max_size=3))
 def test_no_record_ever_fails_its_page_or_changes_its_place(records: list[bytes]) -> None:
     good = json.dumps(MEDIA).encode()

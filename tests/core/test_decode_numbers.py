@@ -118,7 +118,7 @@ records = st.fixed_dictionaries(
 )
 
 
-@settings(few_examples, max_examples=200)
+@settings(few_examples, max_examples=120)
 @given(st.lists(records, max_size=4))
 def test_decoded_at_once_or_record_by_record_the_page_is_the_same(changes: list[dict[str, Any]]) -> None:
     served = [{**TEXT, "type": "file", **change} for change in changes]

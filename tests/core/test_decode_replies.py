@@ -16,6 +16,7 @@ from chatrest.models.member import AddedMember
 from chatrest.models.message import Message, UnknownMessage
 from chatrest.models.meta import Current, Pagination, Position
 from chatrest.models.user import AuthToken, User
+from tests.cases import loop_over
 from tests.core.documented import (
     GOOD,
     KINDS,
@@ -29,7 +30,7 @@ from tests.core.documented import (
 # ── the envelope ──
 
 
-@pytest.mark.parametrize(
+@loop_over(
     "served",
     [
         b"",
@@ -211,7 +212,7 @@ def test_a_member_called_data_that_the_record_has_itself_is_no_wrapper() -> None
     assert bare(AddedMember)(b'{"success":true,"data":{"id":"5"}}') == AddedMember(True, data={"id": "5"})
 
 
-@pytest.mark.parametrize(
+@loop_over(
     "served",
     [b"", b"5", b"null", b"[]", b"[1,2]", b"{}", b'{"name":"Bob"}', b'{"data":[]}', b'{"data":"x"}',
      b"<html>", b'{"uid":{}}', b'{"error":{"code":"X"}}'],

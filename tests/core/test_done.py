@@ -16,6 +16,7 @@ from chatrest.core.order import Affix
 from chatrest.core.paging import BY_ID, BY_PAGE
 from chatrest.errors import CursorError
 from chatrest.models.meta import Meta, Position
+from tests.cases import loop_over
 from tests.walking import Item, Service, few, first, run, services, sizes, tokens_of, walk_over
 
 directions = st.sampled_from(["append", "prepend"])
@@ -107,7 +108,7 @@ def test_the_intervals_are_signed() -> None:
         resumed(structs.replace(signed, done=(Interval(9, 13),)), START, BY_ID, key)
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("made", "fault"),
     [
         (cursor("append", Interval(5, 9), Interval(8, 12)), "overlap"),

@@ -8,6 +8,7 @@ from hypothesis import given, settings, strategies as st
 
 from chatrest.core.endpoint import Call, Endpoint, any_path, check_acting_user, is_mapping, segment
 from chatrest.errors import RequestInvalidError
+from tests.cases import loop_over
 
 GET: Endpoint[Any] = Endpoint(
     name="groups.get", method="GET", path="/groups/{guid}/members/{uid}", reply=bytes
@@ -53,9 +54,7 @@ def test_any_text_is_one_segment_that_reads_back_as_it_was(uid: str) -> None:
     assert quoted not in (".", "..")
 
 
-@pytest.mark.parametrize(
-    "uid", ["", ".", "..", "a\nb", "\x00", "\x7f", "a\x85", None, 5, b"bob", ["bob"], "\ud800"]
-)
+@loop_over("uid", ["", ".", "..", "a\nb", "\x00", "\x7f", "a\x85", None, 5, b"bob", ["bob"], "\ud800"])
 def test_what_is_no_segment_is_refused(uid: object) -> None:
     with pytest.raises(RequestInvalidError, match=r"^uid = "):
         segment("uid", uid)
@@ -81,7 +80,7 @@ def test_a_path_parameter_that_is_missing_or_superfluous_is_an_error(path: Any, 
         GET(**path)
 
 
-@pytest.mark.parametrize(
+@loop_over(
     "template",
     ["", "/", "users", "/users/", "//users", "/users/{uid", "/users/uid}", "/users/{}", "/users/{u id}",
      "/users/x{uid}", "/users?x", "/users/..", "/users/{uid}/{uid}", "/users/{0}", "/users\n"],
@@ -138,7 +137,7 @@ def test_no_acting_user_is_none() -> None:
     assert check_acting_user(None) is None
 
 
-@pytest.mark.parametrize(
+@loop_over(
     "uid",
     [
         "",
@@ -182,7 +181,7 @@ def test_a_path_by_hand_is_quoted_where_it_has_to_be(path: str, quoted: str) -> 
     assert any_path(quoted) == quoted
 
 
-@pytest.mark.parametrize(
+@loop_over(
     "path",
     [
         "",
@@ -235,7 +234,7 @@ def test_a_query_by_hand_is_a_mapping_with_text_keys() -> None:
     assert not is_mapping("a")
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("path", "words"),
     [
         ("/..%2f..%2fx", "segments"),

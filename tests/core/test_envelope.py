@@ -13,6 +13,7 @@ from chatrest.core.rows import rows
 from chatrest.errors import ReplyUnreadableError
 from chatrest.models.meta import Current, Meta, Pagination, Position
 from chatrest.models.user import User
+from tests.cases import loop_over
 from tests.core.documented import PAGE, TEXT, body, few_examples
 
 USERS = many(User)
@@ -31,7 +32,7 @@ def listings(meta: Any, **more: Any) -> list[Listing[Any]]:
 # ── positions that can be read ──
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("served", "position"),
     [
         ({"id": 5, "affix": "append"}, Position("append", 5)),
@@ -97,7 +98,7 @@ UNREADABLE = [
 ]
 
 
-@pytest.mark.parametrize(("served", "fault"), UNREADABLE)
+@loop_over(("served", "fault"), UNREADABLE)
 def test_a_position_that_cannot_be_read_is_a_fault_and_the_items_arrive(served: Any, fault: str) -> None:
     for name in ("cursor", "next"):
         for page in listings({name: served}):
@@ -111,7 +112,7 @@ def test_a_position_that_cannot_be_read_is_a_fault_and_the_items_arrive(served: 
     assert [item.id for item in page.items] == ["1002"]
 
 
-@pytest.mark.parametrize("served", [served for served, _ in UNREADABLE])
+@loop_over("served", [served for served, _ in UNREADABLE])
 def test_the_way_back_is_never_a_fault(served: Any) -> None:
     for page in listings({"previous": served, "cursor": {"id": 5}}):
         assert page.position_fault is None
@@ -136,8 +137,8 @@ def test_a_fault_never_repeats_a_value() -> None:
 # ── meta ──
 
 
-@pytest.mark.parametrize("meta", ["x", "", 5, 0, True, False, 1.5, [1], [{}]])
-@pytest.mark.parametrize("records", [[], {}, [TEXT]])
+@loop_over("meta", ["x", "", 5, 0, True, False, 1.5, [1], [{}]])
+@loop_over("records", [[], {}, [TEXT]])
 def test_a_meta_that_is_no_object_is_unreadable_whatever_the_data(meta: Any, records: Any) -> None:
     served = json.dumps({"data": records, "meta": meta}).encode()
     for read in READERS:
@@ -199,7 +200,7 @@ values = st.recursive(
 )
 
 
-@settings(few_examples, max_examples=300)
+@settings(few_examples, max_examples=150)
 @given(st.lists(values, max_size=4), values, values)
 def test_any_json_is_a_page_with_every_record_or_unreadable(
     records: list[Any], meta: Any, cursor: Any

@@ -20,6 +20,7 @@ from chatrest.errors import (
     RateLimitError,
     ServerError,
 )
+from tests.cases import loop_over
 
 examples = settings(max_examples=120, deadline=None, database=None)
 KEY = "0123456789abcdef0123456789abcdef01234567"
@@ -68,7 +69,7 @@ def test_no_key_in_the_texts_of_details() -> None:
     assert str(error).endswith("b: \ufffd)")
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("status", "body", "kind", "code", "message"),
     [
         (
@@ -235,8 +236,8 @@ def zone(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Ite
     time.tzset()
 
 
-@pytest.mark.parametrize("name", ["Retry-After", "retry-after", "RETRY-AFTER"])
-@pytest.mark.parametrize(("value", "seconds"), [("0", 0), ("30", 30), (" 7 ", 7), ("1.5", 1.5), ("007", 7)])
+@loop_over("name", ["Retry-After", "retry-after", "RETRY-AFTER"])
+@loop_over(("value", "seconds"), [("0", 0), ("30", 30), (" 7 ", 7), ("1.5", 1.5), ("007", 7)])
 def test_seconds_are_taken_as_they_are(name: str, value: str, seconds: float) -> None:
     assert retry_after({name: value}, NOW) == seconds
 
@@ -283,7 +284,7 @@ NONSENSE = [
 ]
 
 
-@pytest.mark.parametrize("value", NONSENSE)
+@loop_over("value", NONSENSE)
 def test_nonsense_is_no_time(value: str) -> None:
     assert retry_after({"Retry-After": value}, NOW) is None or "9999" in value
     assert retry_after({"X-RateLimit-Reset": value}, NOW) is None
@@ -321,7 +322,7 @@ def test_a_reply_tells_the_limit_and_what_is_left_in_either_spelling(names: tupl
     assert signal(429, {names[1]: "0", "Retry-After": "5"}, NOW).retry_after == 5
 
 
-@pytest.mark.parametrize("value", NONSENSE)
+@loop_over("value", NONSENSE)
 def test_a_limit_that_is_nonsense_is_not_heard(value: str) -> None:
     heard = signal(200, {"X-Rate-Limit": value, "X-Rate-Limit-Remaining": value}, NOW)
     assert (heard.limit, heard.remaining) == (None, None)
@@ -336,8 +337,8 @@ def test_a_reply_that_tells_no_limit_gives_the_one_signal() -> None:
 # ── hostile bodies ──
 
 
-@pytest.mark.parametrize("depth", [49, 60, 600, 900, 1100, 100_000])
-@pytest.mark.parametrize(("opening", "closing"), [(b"[", b"]"), (b'{"a":', b"}")])
+@loop_over("depth", [49, 60, 600, 900, 1100, 100_000])
+@loop_over(("opening", "closing"), [(b"[", b"]"), (b'{"a":', b"}")])
 def test_a_body_nested_however_deep_becomes_an_error(depth: int, opening: bytes, closing: bytes) -> None:
     nested = opening * depth + b"1" + closing * depth
     for body in (nested, b'{"error":{"code":"X","message":"m","details":' + nested + b"}}"):

@@ -10,6 +10,7 @@ from hypothesis import given, settings, strategies as st
 
 from chatrest.core.hosts import App, check_key, check_url, is_loopback
 from chatrest.errors import RequestInvalidError
+from tests.cases import loop_over
 
 DOMAIN = "chat.example.com"
 
@@ -70,7 +71,7 @@ def test_a_text_as_long_as_a_key_in_the_place_of_the_region_is_not_repeated() ->
         App("a", "us", "0123456789abcdef")
 
 
-@pytest.mark.parametrize(
+@loop_over(
     "app_id", ["", "a.b", "-a", "a-", "a_b", "a" * 64, "a b", "ä", "a/b", "a@b", "a\n", "a#", None, 5, "a:1"]
 )
 def test_an_app_id_that_is_not_one_dns_label_is_refused(app_id: object) -> None:
@@ -83,9 +84,7 @@ def test_an_app_id_of_one_dns_label_is_taken(app_id: str) -> None:
     assert App(app_id, "k", service_domain=DOMAIN).chat_url.startswith(f"https://{app_id}.api-us.")
 
 
-@pytest.mark.parametrize(
-    "key", ["", " ", "k ", "k\n", "k\r\nx: y", "k\x00", "ké", None, 5, b"k", "a b", "\x7f"]
-)
+@loop_over("key", ["", " ", "k ", "k\n", "k\r\nx: y", "k\x00", "ké", None, 5, b"k", "a b", "\x7f"])
 def test_a_key_that_cannot_stand_in_a_header_is_refused_and_not_repeated(key: object) -> None:
     with pytest.raises(RequestInvalidError) as caught:
         App("a", key, service_domain=DOMAIN)  # type: ignore[arg-type]
@@ -93,7 +92,7 @@ def test_a_key_that_cannot_stand_in_a_header_is_refused_and_not_repeated(key: ob
     assert not key or len(str(key)) < 4 or str(key) not in str(caught.value)
 
 
-@pytest.mark.parametrize(
+@loop_over(
     "domain",
     [
         "",
@@ -122,7 +121,7 @@ def test_an_app_without_an_address_says_so_when_asked_for_it() -> None:
         _ = App("a", "k").chat_url
 
 
-@pytest.mark.parametrize(
+@loop_over(
     "url",
     [
         "",

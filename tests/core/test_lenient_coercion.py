@@ -10,6 +10,7 @@ from msgspec import UNSET, Struct, UnsetType, convert, to_builtins
 from chatrest.core.lenient import CoercionError, Coercions, coerced, shape
 from chatrest.models.message import CallMessage, CustomMessage, TextMessage
 from chatrest.models.record import Record
+from tests.cases import loop_over
 
 Maybe = UnsetType | None
 
@@ -36,7 +37,7 @@ def coercion(value: Any, kind: Any) -> tuple[Any, list[str]]:
     return coerced(value, shape(kind), "x", notes), notes
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("served", "kind", "becomes"),
     [
         (5, str, "5"), (-5, str, "-5"), (10**30, str, str(10**30)),
@@ -54,7 +55,7 @@ def test_what_can_be_coerced_without_loss_is_coerced_and_noted(served: Any, kind
     assert notes[0].startswith("x: expected ")
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("served", "kind"),
     [
         (1.5, str),
@@ -207,7 +208,7 @@ class Shelf(Struct):
     moment: datetime | Maybe = UNSET
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("served", "becomes", "notes"),
     [
         ({"counts": {"a": "1", "b": 2}}, Shelf(counts={"a": 1, "b": 2}), 1),

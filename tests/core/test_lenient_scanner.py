@@ -9,6 +9,7 @@ from hypothesis import given, settings, strategies as st
 
 from chatrest.core.lenient import TooDeep, bytes_of, elements, members, read_record, text_of, whole
 from chatrest.errors import ReplyUnreadableError
+from tests.cases import loop_over
 
 few_examples = settings(max_examples=120, deadline=None, database=None)
 values = st.recursive(
@@ -104,7 +105,7 @@ BROKEN = [
 ]
 
 
-@pytest.mark.parametrize("body", BROKEN)
+@loop_over("body", BROKEN)
 def test_what_is_no_json_object_is_unreadable(body: bytes) -> None:
     with pytest.raises(ReplyUnreadableError):
         envelope(body)
@@ -165,7 +166,7 @@ def deep_values(draw: st.DrawFn) -> bytes:
     return (before * depth + json.dumps(value) + after * depth).encode("utf-8", "surrogatepass")
 
 
-@few_examples
+@settings(few_examples, max_examples=60)
 @given(st.lists(deep_values(), max_size=4), st.sampled_from([b"", b" ", b"\n\t"]))
 def test_records_are_told_apart_however_deep_they_are(parts: list[bytes], space: bytes) -> None:
     array = b"[" + space + (space + b"," + space).join(parts) + space + b"]"

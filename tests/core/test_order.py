@@ -17,12 +17,13 @@ from chatrest.core.order import (
     split,
     without_seen,
 )
+from tests.cases import loop_over
 from tests.walking import few
 
 directions = st.sampled_from(["append", "prepend"])
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("ids", "numbers"),
     [([], []), (["1", "20"], [1, 20]), (["007"], [7]), (["1", ""], None), ([""], None), (["1", "a"], None),
      (["-1"], None), (["1.0"], None), (["٣"], None), (["²"], None), (["1_0"], None), ([" 1"], None),

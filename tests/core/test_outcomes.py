@@ -12,6 +12,7 @@ from chatrest.core.decode import ACK, Ack, each
 from chatrest.errors import ApiError, ReplyUnreadableError
 from chatrest.models.member import AddedMember
 from chatrest.models.user import User
+from tests.cases import loop_over
 from tests.core.documented import few_examples
 
 ADDED = each(AddedMember)
@@ -26,7 +27,7 @@ def outcomes(data: Any) -> dict[str, bool]:
 # ── one acknowledgement ──
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("served", "ack"),
     [
         ({"data": {"success": True, "message": "done"}}, Ack(True, "done")),
@@ -49,7 +50,7 @@ def test_an_acknowledgement_is_read_in_data_or_at_the_root(served: Any, ack: Ack
     assert type(ACK(json.dumps(served).encode()).success) is bool
 
 
-@pytest.mark.parametrize(
+@loop_over(
     "served",
     [
         b'{"data":"done"}', b'{"data":[]}', b'{"data":[{"success":true}]}', b'{"data":null}', b'{"data":5}',
@@ -72,7 +73,7 @@ def test_an_envelope_says_what_it_holds() -> None:
 # ── an outcome per item ──
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("data", "expected"),
     [
         ({"bob": YES, "carol": NO}, {"bob": True, "carol": False}),
@@ -125,7 +126,7 @@ def test_every_form_gives_an_outcome_by_key(data: Any, expected: dict[str, bool]
     assert outcomes(data) == expected
 
 
-@pytest.mark.parametrize(
+@loop_over(
     "data",
     [
         {}, [], None, "done", 5, True, {"success": True}, {"success": True, "message": "done"}, {"guid": "g"},

@@ -42,9 +42,13 @@ TIGHT_LIMITS: Final[dict[str, Callable[[], Limit]]] = {
 
 
 def shares(limit: Limit, retry_after: RetryAfter, latency: float = 0.002) -> tuple[float, float]:
-    """Return the share of a limit that is used, and the share of refused requests, from 60 s to 240 s."""
-    simulation = Simulation(limit, retry_after, latency=latency).add().run(240)
-    return sum(simulation.accepted(60, 240)) / (180 * limit.rate), simulation.refused_share(60, 240)
+    """Return the share of a limit that is used, and the share of refused requests, from 60 s on.
+
+    Limits of many requests a second are learnt sooner and cost more of the test's time: they end at 150 s.
+    """
+    end = 150 if limit.rate > 50 else 240
+    simulation = Simulation(limit, retry_after, latency=latency).add().run(end)
+    return sum(simulation.accepted(60, end)) / ((end - 60) * limit.rate), simulation.refused_share(60, end)
 
 
 @pytest.mark.parametrize("retry_after", RETRY_AFTER)

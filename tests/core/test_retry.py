@@ -31,6 +31,7 @@ from chatrest.errors import (
     ServerError,
     TransportError,
 )
+from tests.cases import loop_over
 
 AGAIN, RAISED = True, False
 
@@ -70,10 +71,9 @@ TABLE: list[tuple[ChatRestError, bool, bool]] = [
     (DeadlineExceededError("x"), RAISED, RAISED),
     (CursorError("x"), RAISED, RAISED),
 ]  # fmt: skip
-IDS = [f"{type(error).__name__} {getattr(error, 'status', '')}" for error, _, _ in TABLE]
 
 
-@pytest.mark.parametrize(("error", "repeatable", "never"), TABLE, ids=IDS)
+@loop_over(("error", "repeatable", "never"), TABLE)
 def test_the_table(error: ChatRestError, repeatable: bool, never: bool) -> None:
     for replay, again in (("safe", repeatable), ("idempotent", repeatable), ("never", never)):
         assert may_repeat(error, replay) == again  # type: ignore[arg-type]
@@ -254,15 +254,15 @@ def test_every_wait_is_within_its_bounds(
         assert error.retry_after <= seconds <= policy.longest_server_wait + 1
 
 
-@pytest.mark.parametrize("name", ["attempts", "limited"])
-@pytest.mark.parametrize("value", [0, -1, 1001, 2.0, True, None, "3"])
+@loop_over("name", ["attempts", "limited"])
+@loop_over("value", [0, -1, 1001, 2.0, True, None, "3"])
 def test_a_count_that_is_none_is_refused(name: str, value: Any) -> None:
     with pytest.raises(RequestInvalidError, match=rf"retry\.{name} = .*allowed is a whole number"):
         RetryPolicy(**{name: value})
 
 
-@pytest.mark.parametrize("name", ["first_wait", "longest_wait", "longest_server_wait", "unnamed_limit_wait"])
-@pytest.mark.parametrize("value", [0, -1.0, float("inf"), float("nan"), True, None, "3"])
+@loop_over("name", ["first_wait", "longest_wait", "longest_server_wait", "unnamed_limit_wait"])
+@loop_over("value", [0, -1.0, float("inf"), float("nan"), True, None, "3"])
 def test_a_wait_that_is_no_number_of_seconds_is_refused(name: str, value: Any) -> None:
     with pytest.raises(RequestInvalidError, match=rf"retry\.{name} = "):
         RetryPolicy(**{name: value})

@@ -15,6 +15,7 @@ from chatrest.core.step import Step, step
 from chatrest.core.walk_state import Memory, Rules
 from chatrest.errors import CursorError
 from chatrest.models.meta import Meta, Pagination, Position
+from tests.cases import loop_over
 from tests.walking import Item, few, many, rules_for
 
 BY_IDS = rules_for(2)
@@ -120,9 +121,9 @@ def test_a_page_below_the_largest_that_leads_nowhere_ends() -> None:
     assert onward(at(id="5"), page(7, pagination=more), largest=2) == {"affix": "append", "id": "7"}
 
 
-@pytest.mark.parametrize("current", [1, 2, 3])
-@pytest.mark.parametrize("largest", [0, 1, 2])
-@pytest.mark.parametrize("ids", [(7,), (7, 8)])
+@loop_over("current", [1, 2, 3])
+@loop_over("largest", [0, 1, 2])
+@loop_over("ids", [(7,), (7, 8)])
 def test_a_short_page_that_says_it_is_the_last_ends_below_the_largest(
     ids: tuple[int, ...], largest: int, current: int
 ) -> None:
@@ -398,7 +399,7 @@ def outcome(*arguments: Any) -> Step[Item] | str:
         return str(error)
 
 
-@settings(many, max_examples=400)
+@settings(many, max_examples=200)
 @given(arguments=nearly_ordinary())
 def test_an_ordinary_page_is_taken_as_by_all_rules(arguments: tuple[Any, ...]) -> None:
     quick = outcome(*arguments)

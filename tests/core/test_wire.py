@@ -13,6 +13,7 @@ from chatrest.core.endpoint import Call, Endpoint
 from chatrest.core.hosts import App
 from chatrest.core.wire import Headers, Request, check_headers, json_body, request, with_headers
 from chatrest.errors import RequestInvalidError
+from tests.cases import loop_over
 
 APP = App("a", "k3y", service_domain="chat.example.com")
 LIST: Endpoint[Any] = Endpoint("x.list", "GET", "/users/{uid}/messages", bytes)
@@ -113,7 +114,7 @@ def test_headers_that_chatrest_writes_itself_are_refused(name: str) -> None:
         check_headers({name: "x"})
 
 
-@pytest.mark.parametrize(
+@loop_over(
     "headers",
     [
         {"": "x"},

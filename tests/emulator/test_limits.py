@@ -13,6 +13,7 @@ from hypothesis import given, strategies as st
 from chatrest.emulator import Emulator, RateLimit
 from chatrest.emulator.limits import Kind, LimitCounter, Limiter, Verdict, limit_headers
 from chatrest.errors import RequestInvalidError
+from tests.cases import loop_over
 
 STEPS = st.lists(st.one_of(st.just(0.0), st.floats(0, 3), st.floats(0, 150)), min_size=1, max_size=300)
 LIMITS = st.integers(1, 12)
@@ -128,7 +129,7 @@ def test_headers_in_both_spellings() -> None:
     assert limit_headers(Verdict(False, 1, 0, 0.0), "retry-after", 1.0) == {"Retry-After": "1"}
 
 
-@pytest.mark.parametrize(
+@loop_over(
     "wrong",
     [
         {"kind": "other"}, {"per_window": 0}, {"per_window": 1.5}, {"per_window": True}, {"window": 0},

@@ -19,6 +19,7 @@ from yarl import URL
 from chatrest.core.hosts import App
 from chatrest.emulator import Emulator
 from chatrest.errors import RequestInvalidError
+from tests.cases import loop_over
 from tests.emulator.service.test_list_request import MINE
 from tests.emulator.store.test_directory import AWKWARD
 
@@ -189,7 +190,7 @@ async def test_a_port_that_is_in_use_leaves_nothing_open(tmp_path: Path) -> None
         assert emulator.store.ids() == [1]
 
 
-@pytest.mark.parametrize(
+@loop_over(
     "wrong",
     [
         {"users": -1}, {"users": 1.5}, {"users": True}, {"users": 1, "messages": 1}, {"messages": "9"},

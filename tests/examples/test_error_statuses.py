@@ -11,6 +11,7 @@ from chatrest import (
     errors,
 )
 from chatrest.examples.error_statuses import answer_error
+from tests.cases import loop_over
 
 CLASSES = [getattr(errors, name) for name in errors.__all__ if name.endswith("Error")]
 NOT_OF_A_REQUEST = (ChatRestError, errors.ExportIncompleteError)
@@ -18,7 +19,7 @@ NOT_OF_A_REQUEST = (ChatRestError, errors.ExportIncompleteError)
 SECRET = "the text of the error: k3y"
 
 
-@pytest.mark.parametrize("kind", [kind for kind in CLASSES if kind not in NOT_OF_A_REQUEST])
+@loop_over("kind", [kind for kind in CLASSES if kind not in NOT_OF_A_REQUEST])
 def test_every_error_has_an_answer_of_its_own_that_shows_nothing_of_it(kind: type[ChatRestError]) -> None:
     answer = answer_error(kind(SECRET))
     assert answer.body != answer_error(ChatRestError()).body

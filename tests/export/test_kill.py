@@ -14,7 +14,7 @@ from chatrest.emulator.weather import Latency
 from chatrest.export import export
 from tests.exporting import assert_whole, on_one_line, raws_of
 
-pytestmark = pytest.mark.usefixtures("tidy")
+pytestmark = pytest.mark.usefixtures("tidy", "fast_ramp")
 
 USERS = 60
 MESSAGES = 6_000
@@ -22,10 +22,11 @@ KILLS = 4
 EXPORTS = """
 import asyncio, sys
 from chatrest import App, AsyncSession
+from chatrest.core import pacer
 from chatrest.export import backlog, export
 from chatrest.resources import listing
 
-listing.LARGEST_PAGE, backlog.MOST = 40, 3
+listing.LARGEST_PAGE, backlog.MOST, pacer.FIRST_RATE = 40, 3, 1000.0
 
 async def main(url, key, out):
     async with AsyncSession(App("emulated", key, base_url=url)) as session:

@@ -46,7 +46,7 @@ async def test_two_exports_into_one_folder(tmp_path: Path) -> None:
 @pytest.mark.parametrize("count", [2, 4])
 async def test_of_exports_that_begin_at_once_one_wins(count: int, tmp_path: Path) -> None:
     async with served(60) as service:
-        for attempt in range(10):
+        for attempt in range(5):
             out = tmp_path / str(attempt)
             outcomes = await asyncio.gather(
                 *(export(service.session, out, Plan(**MIXED)) for _ in range(count)), return_exceptions=True

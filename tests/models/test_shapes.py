@@ -28,6 +28,7 @@ from chatrest.models.reaction import Reaction
 from chatrest.models.role import Feature, Permission, PermissionMap, Role
 from chatrest.models.sent_message import SentMessage
 from chatrest.models.user import AuthToken, DeactivatedUsers, ReactivatedUsers, User
+from tests.cases import loop_over
 
 USER: dict[str, Any] = {
     "uid": "u",
@@ -239,12 +240,11 @@ SHAPES: list[tuple[type[Any], dict[str, Any], set[str]]] = [
     (DeactivatedUsers, {"deactivatedUids": ["u"]}, {"deactivatedUids"}),
     (ReactivatedUsers, {"nonDeactivatedUids": ["u"]}, {"nonDeactivatedUids"}),
 ]
-NAMES = [f"{kind.__name__} {len(served)}" for kind, served, _ in SHAPES]
 
 
-@pytest.mark.parametrize(("kind", "served", "_"), SHAPES, ids=NAMES)
+@loop_over(("kind", "served", "required"), SHAPES)
 def test_a_record_reads_and_writes_every_json_name(
-    kind: type[Any], served: dict[str, Any], _: set[str]
+    kind: type[Any], served: dict[str, Any], required: set[str]
 ) -> None:
     record = msgspec.convert(served, kind)
     back = json.loads(msgspec.json.encode(record))
@@ -258,7 +258,7 @@ def _same(back: Any, served: Any) -> bool:
     return bool(back == served)
 
 
-@pytest.mark.parametrize(("kind", "served", "required"), SHAPES, ids=NAMES)
+@loop_over(("kind", "served", "required"), SHAPES)
 def test_a_record_needs_only_its_required_members(
     kind: type[Any], served: dict[str, Any], required: set[str]
 ) -> None:
@@ -268,8 +268,8 @@ def test_a_record_needs_only_its_required_members(
             msgspec.convert({each: value for each, value in served.items() if each != name}, kind)
 
 
-@pytest.mark.parametrize(("kind", "served", "_"), SHAPES, ids=NAMES)
-def test_unknown_members_are_ignored(kind: type[Any], served: dict[str, Any], _: set[str]) -> None:
+@loop_over(("kind", "served", "required"), SHAPES)
+def test_unknown_members_are_ignored(kind: type[Any], served: dict[str, Any], required: set[str]) -> None:
     assert msgspec.convert({**served, "from the future": 1}, kind) == msgspec.convert(served, kind)
 
 

@@ -132,11 +132,11 @@ def test_the_memory_of_many_thousands_of_apps_is_bounded() -> None:
     gc.collect()
     tracemalloc.start()
     try:
-        for number in range(20_000):
+        for number in range(8_000):
             call_app(pool, clock, f"app-{number}", Signal(False, limit=1e6, remaining=1e6))
             clock.now += 0.001
         gc.collect()
-        assert tracemalloc.get_traced_memory()[0] < 1_000_000  # 50 bytes an app
+        assert tracemalloc.get_traced_memory()[0] < 750_000  # 580,000 for those kept
     finally:
         tracemalloc.stop()
     assert len(apps_of(pool)) == KEPT

@@ -15,6 +15,7 @@ from chatrest import (
     RetryPolicy,
 )
 from chatrest.network.pool_state import PoolState
+from tests.cases import loop_over
 from tests.faulty import KEY, Faulty, Peer, Step, deaf, hang, reply, reset, until
 
 pytestmark = pytest.mark.usefixtures("tidy")
@@ -192,8 +193,8 @@ async def half_a_chunk(peer: Peer) -> None:
     await hang(peer)
 
 
-@pytest.mark.parametrize("turns", [0, 1, 5, 20])
-@pytest.mark.parametrize("step", [hang, half_a_head, half_a_body, half_a_chunk])
+@loop_over("turns", [0, 1, 5, 20])
+@loop_over("step", [hang, half_a_head, half_a_body, half_a_chunk])
 async def test_a_cancel_while_a_reply_is_awaited(step: Step, turns: int) -> None:
     async with Faulty(step) as server, server.session(concurrency=1) as session:
         task = asyncio.create_task(session.request("GET", "/a"))
@@ -285,7 +286,7 @@ async def in_pieces(peer: Peer) -> None:
             await asyncio.sleep(0)
 
 
-@pytest.mark.parametrize("turns", range(30))
+@loop_over("turns", range(30))
 async def test_a_cancel_after_any_number_of_loop_iterations(turns: int) -> None:
     async with Faulty(reply(b"", 503), in_pieces) as server, server.session(concurrency=2) as session:
         tasks = [asyncio.create_task(session.request("GET", f"/{n}")) for n in range(4)]

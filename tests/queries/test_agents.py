@@ -25,6 +25,7 @@ from chatrest.queries.external_agents import (
     NewExternalAgent,
     NewExternalTool,
 )
+from tests.cases import loop_over
 
 TOOL: dict[str, Any] = {
     "slug": "s", "name": "S", "description": "d", "endpoint": "https://h/{{path}}", "method": "GET"
@@ -34,7 +35,7 @@ VARIABLE: dict[str, Any] = {"name": "v", "source_type": "constant", "constant_va
 UPLOAD: dict[str, Any] = {"file_name": "f", "mime_type": "m", "file_size": 1}
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("make", "name"),
     [
         (lambda: NewAgent(name=""), "name"),

@@ -17,6 +17,7 @@ from chatrest.queries.groups import GroupQuery
 from chatrest.queries.messages import MessageQuery, ThreadQuery
 from chatrest.queries.pages import PageQuery
 from chatrest.queries.users import UserQuery
+from tests.cases import loop_over
 
 FLAG = ([True, False], [1, 0, "true", "yes", [True]])
 TEXT = (["x", "a b&c=d", "漢"], ["", 1, b"x", ["x"], True])
@@ -163,8 +164,8 @@ def test_the_table_has_every_field_and_its_name_in_the_query(
     assert wire_names == {name: wire for name, (wire, _) in table.items()}
 
 
-@pytest.mark.parametrize(("kind", "name", "wire", "value"), VALID)
-@pytest.mark.parametrize("arrays", ARRAYS)
+@loop_over(("kind", "name", "wire", "value"), VALID)
+@loop_over("arrays", ARRAYS)
 def test_a_valid_value_is_sent_with_its_name_in_the_query(
     kind: type[Filter], name: str, wire: str, value: Any, arrays: Any
 ) -> None:
@@ -181,7 +182,7 @@ def test_a_valid_value_is_sent_with_its_name_in_the_query(
         assert pairs == [(key, each) for each in getattr(query, name)]
 
 
-@pytest.mark.parametrize(("kind", "name", "value"), INVALID)
+@loop_over(("kind", "name", "value"), INVALID)
 def test_the_error_for_an_invalid_value_names_the_field_and_the_allowed_values(
     kind: type[Filter], name: str, value: Any
 ) -> None:

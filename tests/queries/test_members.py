@@ -9,6 +9,7 @@ from chatrest.core.encode import query_pairs
 from chatrest.core.wire import json_body
 from chatrest.errors import RequestInvalidError
 from chatrest.queries.members import MemberQuery, NewMembers, NewScope
+from tests.cases import loop_over
 
 
 @pytest.mark.parametrize(
@@ -52,8 +53,8 @@ def test_nobody_at_all_is_refused(given: Any) -> None:
         NewMembers(**given)
 
 
-@pytest.mark.parametrize("name", ["admins", "moderators", "participants", "users_to_ban"])
-@pytest.mark.parametrize("uids", ["bob", [], [""], ["a,b"], ["a\n"], [None], 5])
+@loop_over("name", ["admins", "moderators", "participants", "users_to_ban"])
+@loop_over("uids", ["bob", [], [""], ["a,b"], ["a\n"], [None], 5])
 def test_wrong_uids_are_refused_by_their_field(name: str, uids: Any) -> None:
     with pytest.raises(RequestInvalidError, match=f"^{name} = .*: allowed is a list of uids"):
         NewMembers(**{name: uids})

@@ -11,6 +11,7 @@ from chatrest.core.encode import query_pairs
 from chatrest.core.wire import json_body
 from chatrest.errors import RequestInvalidError
 from chatrest.queries.messages import MessageQuery, NewMessage
+from tests.cases import loop_over
 
 # ── what is sent ──
 
@@ -62,7 +63,7 @@ def test_a_member_that_is_needed_cannot_be_unset(name: str) -> None:
 GOOD: dict[str, Any] = {"receiver": "bob", "type": "text", "data": {"text": "t"}}
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("name", "value"),
     [
         *[("receiver", value) for value in ("", None, 5, b"bob", ["bob"], "bob\n", "b\x00ob")],
@@ -96,8 +97,8 @@ def test_a_receiver_that_cannot_be_sent_is_refused() -> None:
 NOON = datetime(2026, 1, 2, 12, tzinfo=UTC)
 
 
-@pytest.mark.parametrize("name", ["from_timestamp", "to_timestamp"])
-@pytest.mark.parametrize(
+@loop_over("name", ["from_timestamp", "to_timestamp"])
+@loop_over(
     ("moment", "seconds"),
     [
         (0, 0),

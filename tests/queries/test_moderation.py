@@ -20,6 +20,7 @@ from chatrest.queries.moderation import (
     RuleCondition,
     RuleFilter,
 )
+from tests.cases import loop_over
 
 FILTER: dict[str, Any] = {
     "type": "sender", "entity": "user", "operand": "uid", "operator": "not equals", "value": "bob"
@@ -55,7 +56,7 @@ def test_a_filter_of_messages_names_receivers_as_the_service_does() -> None:
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("make", "name"),
     [
         (lambda: RuleFilter(**{**FILTER, "type": "group"}), "type"),

@@ -16,6 +16,7 @@ from chatrest.queries.new_messages import (
     NewMessage,
     NewThreadMessage,
 )
+from tests.cases import loop_over
 
 TEXT: dict[str, Any] = {"type": "text", "data": {"text": "t"}}
 KINDS = (NewMessage, NewBotMessage, NewThreadMessage)
@@ -37,8 +38,8 @@ def test_several_receivers_take_the_place_of_one(kind: Any, several: Any) -> Non
     }  # fmt: skip
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("several", [{}, {"uids": []}, {"uid": ["a"]}, ["a"], {"uids": ["a,b"]}, 5])
+@loop_over("kind", KINDS)
+@loop_over("several", [{}, {"uids": []}, {"uid": ["a"]}, ["a"], {"uids": ["a,b"]}, 5])
 def test_receivers_that_are_none_are_refused(kind: Any, several: Any) -> None:
     with pytest.raises(RequestInvalidError, match=r"^multiple_receivers = .*: allowed is MultipleReceivers"):
         kind(multiple_receivers=several, **TEXT)

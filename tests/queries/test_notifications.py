@@ -29,6 +29,7 @@ from chatrest.queries.notifications import (
     PushTokenQuery,
     UserFilter,
 )
+from tests.cases import loop_over
 
 SECRET = "s3cr3t-5f7a"
 
@@ -99,7 +100,7 @@ def test_no_repr_shows_a_providers_secret(body: Any) -> None:
     assert SECRET.encode() in json_body(body)
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("make", "name"),
     [
         (lambda: UserFilter(uid=""), "uid"),

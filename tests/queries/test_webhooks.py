@@ -7,6 +7,7 @@ import pytest
 from chatrest.core.encode import filter_values
 from chatrest.errors import RequestInvalidError
 from chatrest.queries.webhooks import NewWebhook, TriggerIds, WebhookChanges, WebhookVersion
+from tests.cases import loop_over
 
 HOOK = {"id": "w1", "name": "First", "webhook_url": "https://example.com/hook"}
 
@@ -22,7 +23,7 @@ def test_an_address_is_https_or_loopback(url: str) -> None:
     assert NewWebhook(**HOOK | {"webhook_url": url}).webhook_url == url
 
 
-@pytest.mark.parametrize(
+@loop_over(
     "url",
     [
         "", "example.com", "http://example.com", "ftp://example.com", "https://", "https://user:pass@example.com",

@@ -48,6 +48,7 @@ from chatrest.queries.external_agents import (
 from chatrest.resources import OPERATIONS
 from chatrest.resources.agents import Agents
 from chatrest.walk import Walk
+from tests.cases import loop_over
 from tests.sending import Sender
 
 DONE = b'{"success":true}'
@@ -389,7 +390,7 @@ def test_every_operation_is_called_here() -> None:
     assert CALLS.keys() == {name.partition(".")[2] for name in OPERATIONS if name.startswith("agents.")}
 
 
-@pytest.mark.parametrize("name", CALLS)
+@loop_over("name", CALLS)
 async def test_what_is_sent(name: str) -> None:
     ask, reply, expected = CALLS[name]
     sender = Sender(reply)

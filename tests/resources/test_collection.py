@@ -18,6 +18,7 @@ from chatrest.queries.checked import Body, Filter, Size, Text
 from chatrest.resources import OPERATIONS
 from chatrest.resources.collection import Collection, Start
 from chatrest.walk import Walk
+from tests.cases import loop_over
 from tests.sending import Sender
 from tests.small_service import SmallService
 
@@ -167,7 +168,7 @@ DOORS: dict[str, Any] = {
     "calls": AsyncSession(APP),
     "management": AsyncManagement("http://127.0.0.1:9", key="k" * 20, secret="s" * 20),
 }
-operations = pytest.mark.parametrize("endpoint", OPERATIONS.values(), ids=OPERATIONS.keys())
+operations = loop_over("endpoint", OPERATIONS.values())
 
 
 def arguments_of(endpoint: Endpoint[Any]) -> dict[str, inspect.Parameter]:

@@ -9,6 +9,7 @@ from chatrest.models.conversation import Conversation
 from chatrest.models.outcome import Ack
 from chatrest.queries.conversations import ConversationPin, ConversationQuery
 from chatrest.resources.conversations import Conversations
+from tests.cases import loop_over
 from tests.resources.operation_calls import MESSAGE, Operation, Sent, answering, sent
 from tests.sending import Sender
 
@@ -63,7 +64,7 @@ OPERATIONS = twins() | {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", OPERATIONS)
+@loop_over("name", OPERATIONS)
 async def test_an_operation_sends_its_request_and_gives_its_record(name: str) -> None:
     operation = OPERATIONS[name]
     sender = answering(operation.reply)
@@ -75,7 +76,7 @@ async def test_an_operation_sends_its_request_and_gives_its_record(name: str) ->
         assert result.to_dict() == CONVERSATION
 
 
-@pytest.mark.parametrize("name", OPERATIONS)
+@loop_over("name", OPERATIONS)
 async def test_an_acting_user_is_needed(name: str) -> None:
     sender = answering(OPERATIONS[name].reply)
     with pytest.raises(RequestInvalidError, match="acts as a user: give on_behalf_of"):
@@ -177,7 +178,7 @@ async def test_the_apps_pins_are_replaced_as_a_whole() -> None:
     assert sent(sender).body == {"pinnedConversations": []}
 
 
-@pytest.mark.parametrize(
+@loop_over(
     "ask",
     [
         lambda c: c.get_user(".."),

@@ -10,6 +10,7 @@ from chatrest import App, AsyncManagement, AsyncSession
 from chatrest.resources import COLLECTIONS, OPERATIONS
 from chatrest.resources.collection import Collection
 from chatrest.resources.lazy import collection, collection_class
+from tests.cases import loop_over
 
 APP = App("app-1", "k" * 20, base_url="http://127.0.0.1:9")
 LOADED = (
@@ -52,7 +53,7 @@ def test_every_collection_of_the_table_is_an_attribute_of_a_session_or_of_the_ma
     assert sorted(names) == list(COLLECTIONS)
 
 
-@pytest.mark.parametrize("name", COLLECTIONS)
+@loop_over("name", COLLECTIONS)
 def test_the_class_of_a_collection_has_its_name_in_camel_case(name: str) -> None:
     kind = collection_class(name)
     assert issubclass(kind, Collection)

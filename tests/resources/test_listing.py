@@ -19,6 +19,7 @@ from chatrest.models.user import User
 from chatrest.queries.messages import MessageQuery
 from chatrest.resources.listing import walk
 from chatrest.walk import Walk
+from tests.cases import loop_over
 from tests.sending import Sender
 
 
@@ -54,8 +55,8 @@ FOREIGN: dict[str, tuple[Sender, Call[Any]]] = {
 }
 
 
-@pytest.mark.parametrize("difference", FOREIGN)
-@pytest.mark.parametrize("as_token", [True, False])
+@loop_over("difference", FOREIGN)
+@loop_over("as_token", [True, False])
 def test_a_cursor_of_another_query_is_refused_before_anything_is_sent(
     difference: str, as_token: bool
 ) -> None:

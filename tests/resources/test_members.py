@@ -11,6 +11,7 @@ from chatrest.models.outcome import Ack
 from chatrest.queries.members import MemberQuery, NewMembers
 from chatrest.queries.users import UserQuery
 from chatrest.resources.members import CHANGE_SCOPE, Members
+from tests.cases import loop_over
 from tests.sending import Sender
 
 ACK = b'{"data":{"success":true,"message":"gone"}}'
@@ -78,7 +79,7 @@ async def test_a_kick_is_acknowledged(user: str | None) -> None:
     assert sender.call.acting_user == user
 
 
-@pytest.mark.parametrize(
+@loop_over(
     "ask",
     [
         lambda members: members.list("..").collect(),

@@ -10,6 +10,7 @@ from chatrest.models.outcome import Ack
 from chatrest.queries.messages import MessageChanges, MessageQuery, ThreadQuery
 from chatrest.queries.new_messages import NewBotMessage, NewMessage, NewThreadMessage
 from chatrest.resources.messages import Messages
+from tests.cases import loop_over
 from tests.resources.operation_calls import MESSAGE, Operation, Sent, answering, sent
 from tests.sending import Sender
 
@@ -81,7 +82,7 @@ REQUIRED = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("name", OPERATIONS)
+@loop_over("name", OPERATIONS)
 async def test_an_operation_sends_its_request_and_gives_its_record(name: str) -> None:
     operation = OPERATIONS[name]
     sender = answering(operation.reply, acting_user="eve")
@@ -94,14 +95,14 @@ async def test_an_operation_sends_its_request_and_gives_its_record(name: str) ->
         assert result.to_dict() == MESSAGE
 
 
-@pytest.mark.parametrize("name", ACTING)
+@loop_over("name", ACTING)
 async def test_an_acting_user_of_the_call_goes_with_it(name: str) -> None:
     sender = answering(OPERATIONS[name].reply)
     await OPERATIONS[name].call(Messages(sender), on_behalf_of="ann")
     assert sender.call.acting_user == "ann"
 
 
-@pytest.mark.parametrize("name", ACTING)
+@loop_over("name", ACTING)
 async def test_an_acting_user_that_is_needed_and_missing_is_refused(name: str) -> None:
     sender = answering(OPERATIONS[name].reply)
     if name in REQUIRED:
@@ -113,7 +114,7 @@ async def test_an_acting_user_that_is_needed_and_missing_is_refused(name: str) -
         assert sender.call.acting_user is None
 
 
-@pytest.mark.parametrize(
+@loop_over(
     "ask",
     [
         lambda m: m.get(".."),

@@ -13,6 +13,7 @@ from chatrest.models.meta import Meta, Pagination, Position
 from chatrest.queries.messages import MessageQuery, NewMessage
 from chatrest.queries.users import UserQuery
 from chatrest.resources.messages import SEND, Messages
+from tests.cases import loop_over
 from tests.sending import Sender
 
 
@@ -67,8 +68,8 @@ async def test_each_list_goes_on_from_its_token_and_refuses_those_of_the_others(
                 ask_other(Messages(Sender()), cursor=str(walk.cursor))
 
 
-@pytest.mark.parametrize("name", LISTS)
-@pytest.mark.parametrize(
+@loop_over("name", LISTS)
+@loop_over(
     "bad", [{"query": UserQuery()}, {"query": {"limit": 5}}, {"on_behalf_of": " eve"}, {"on_behalf_of": ""}]
 )
 def test_each_list_refuses_a_wrong_argument_before_anything_is_sent(name: str, bad: Any) -> None:
@@ -84,8 +85,8 @@ def test_an_id_that_is_no_path_segment_is_refused(uid: Any) -> None:
             ask(uid)
 
 
-@pytest.mark.parametrize("name", LISTS)
-@pytest.mark.parametrize(("of_view", "of_call"), [(None, None), ("eve", None), (None, "eve")])
+@loop_over("name", LISTS)
+@loop_over(("of_view", "of_call"), [(None, None), ("eve", None), (None, "eve")])
 async def test_the_size_has_its_own_name_with_an_acting_user(name: str, of_view: Any, of_call: Any) -> None:
     """Specification, Endpoints: `limit` works alongside the `onBehalfOf` header."""
     ask, _, with_user, without = LISTS[name]

@@ -10,6 +10,7 @@ from chatrest.models.message import TextMessage
 from chatrest.models.outcome import Ack
 from chatrest.queries.moderation import ModerationQuery, NewFlag, NewModeratedMessage, NewReason, NewRule
 from chatrest.resources.moderation import Moderation
+from tests.cases import loop_over
 from tests.sending import Sender
 
 RULE = b"""{"id":"r","name":"R","description":"d","enabled":true,"active":true,"revisionId":"r-1",
@@ -97,7 +98,7 @@ CALLS: list[tuple[Any, bytes, str]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("ask", "reply", "expected"), CALLS, ids=[each[2].split(" {")[0] for each in CALLS])
+@loop_over(("ask", "reply", "expected"), CALLS)
 async def test_what_is_sent(ask: Any, reply: bytes, expected: str) -> None:
     sender = Sender(reply)
     result = await ask(Moderation(sender))

@@ -32,6 +32,7 @@ from chatrest.queries.notifications import (
 )
 from chatrest.resources import OPERATIONS
 from chatrest.resources.notifications import Notifications
+from tests.cases import loop_over
 from tests.sending import Sender
 
 DONE = b'{"data":{"success":true}}'
@@ -263,7 +264,7 @@ def test_every_operation_but_the_log_is_called_here() -> None:
     assert CALLS.keys() == names - {"list_logs"}
 
 
-@pytest.mark.parametrize("name", CALLS)
+@loop_over("name", CALLS)
 async def test_what_is_sent(name: str) -> None:
     ask, reply, expected = CALLS[name]
     sender = Sender(reply)

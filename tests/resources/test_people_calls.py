@@ -21,6 +21,7 @@ from chatrest.queries.users import NewUser, UserChanges, UserQuery
 from chatrest.resources import OPERATIONS
 from chatrest.resources.api_keys import ApiKeys
 from chatrest.resources.lazy import collection_class
+from tests.cases import loop_over
 from tests.sending import Sender
 
 ACK = b'{"data":{"success":true,"message":"done"}}'
@@ -162,7 +163,7 @@ async def call(name: str, *replies: bytes) -> tuple[Any, Sender]:
     return await CALLS[name][0](collection_class(name.partition(".")[0])(sender)), sender
 
 
-@pytest.mark.parametrize("name", CALLS)
+@loop_over("name", CALLS)
 async def test_what_an_operation_sends(name: str) -> None:
     _, reply, line, body = CALLS[name]
     _, sender = await call(name, reply)
@@ -346,7 +347,7 @@ WRONG: list[tuple[str, Ask]] = [
 ]
 
 
-@pytest.mark.parametrize(("name", "ask"), WRONG)
+@loop_over(("name", "ask"), WRONG)
 async def test_a_wrong_value_is_refused_before_anything_is_sent(name: str, ask: Ask) -> None:
     sender = Sender(ACK)
     with pytest.raises(RequestInvalidError, match=f"^{name} = .*: allowed is ") as caught:

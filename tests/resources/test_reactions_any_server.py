@@ -4,10 +4,9 @@ import itertools
 import json
 from typing import Any, NamedTuple
 
-import pytest
-
 from chatrest.core.encode import query_pairs
 from chatrest.resources.messages import Messages
+from tests.cases import loop_over
 from tests.sending import Sender
 
 CAP = 20
@@ -66,7 +65,7 @@ def page(habits: Habits, total: int, affix: str, start: str | None) -> dict[str,
     return {"data": records, "meta": {"next": position}}
 
 
-@pytest.mark.parametrize("habits", HABITS, ids=str)
+@loop_over("habits", HABITS)
 async def test_every_reaction_comes_once(habits: Habits) -> None:
     for total in (0, 1, CAP - 1, CAP, CAP + 1, 45):
         walk = Messages(Sender(server(habits, total))).list_reactions("5")

@@ -8,6 +8,7 @@ from hypothesis import given, settings, strategies as st
 
 from chatrest.core.intervals import LAST, Gap
 from chatrest.walks.piece_queue import LEAST_PAGES, Piece, PieceQueue, cut, divide, piece_of
+from tests.cases import loop_over
 
 many = settings(max_examples=150, deadline=None, database=None)
 NAMED = (("affix", "append"), ("id", "9"))
@@ -106,7 +107,7 @@ async def test_a_cancelled_reader_takes_no_piece_with_it(is_before: bool) -> Non
     assert not queue.is_wanting
 
 
-@pytest.mark.parametrize("seed", range(15))
+@loop_over("seed", range(15))
 async def test_readers_that_divide_and_yield_at_random_cover_every_rank_once(seed: int) -> None:
     dice, ranks = random.Random(seed), list[int]()
     pieces = [piece(number * 1000, number * 1000 + dice.randrange(1, 1000)) for number in range(4)]

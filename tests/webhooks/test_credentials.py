@@ -8,6 +8,7 @@ from multidict import CIMultiDict
 
 from chatrest import RequestInvalidError
 from chatrest.webhooks import authorized, credentials
+from tests.cases import loop_over
 from tests.webhooks.receiving import PASSWORD, USERNAME, basic
 
 PRINTABLE = st.text(st.characters(codec="utf-8", categories=["L", "N", "P", "S"]), min_size=1)
@@ -33,7 +34,7 @@ def test_the_right_credentials_pass(headers: Any) -> None:
     assert passes(headers) is True
 
 
-@pytest.mark.parametrize(
+@loop_over(
     "headers",
     [
         {},

