@@ -18,7 +18,7 @@ from msgspec import Raw, Struct, structs
 from ..errors import AuthenticationError, ChatRestError, ExportIncompleteError, RequestInvalidError
 from ..queries.messages import MessageQuery
 from . import streams
-from .environment import session
+from .environment import headers, session
 from .export_apps import Modes, apps_options, export_apps
 from .exporting.format import FileTotals, estimate_lines, summary_lines
 from .exporting.tables_option import TablesOption
@@ -101,6 +101,10 @@ _FAILURES_SHOWN: Final = 20
     help="Number of sources that are read at the same time.",
 )  # fmt: skip
 @click.option(
+    "--dask", metavar="ADDRESS",
+    help="Read with the workers of a Dask cluster: tcp://HOST:PORT, tls://HOST:PORT, or local:N.",
+)  # fmt: skip
+@click.option(
     "--dry-run",
     is_flag=True,
     help="Write nothing; estimate messages, requests and time, as ranges if need be.",
@@ -116,6 +120,7 @@ def export(
     max_attachment: int | None,
     recheck: int | None,
     workers: int,
+    dask: str | None,
     dry_run: bool,
     as_json: bool,
     quiet: bool,
@@ -142,6 +147,7 @@ def export(
       chatrest export lake --format parquet --until 2026-10-31
       chatrest export backup --with users,groups,members --attachments
       chatrest export backup --dry-run       estimate the size and the time
+      chatrest export backup --dask local:4  read with four processes
       chatrest export backups --apps apps.toml   each app of a file, a folder each
 
     \b
@@ -164,10 +170,14 @@ def export(
     files = _attachments(attachments, max_attachment)
     options = {"tables": tables, "attachments": files, "recheck": recheck, "workers": workers}
     if apps is not None:
+        if dask is not None:
+            raise click.UsageError("--apps does not go with --dask")
         modes = Modes(at_once=apps_at_once, dry_run=dry_run, as_json=as_json, quiet=quiet)
         export_apps(out, apps, plan, options, modes)
         return
     if dry_run:
+        if dask is not None:
+            raise click.UsageError("--dry-run reads too little for --dask")
         _estimate(folder, plan, recheck=recheck, workers=workers, as_json=as_json)
         return
     from ..export import Progress
@@ -178,7 +188,7 @@ def export(
     monitor = Monitor(progress)
     with _resume_hint(folder, progress):
         with display_of(out, quiet=quiet) as display:
-            report = run(_run(folder, plan, progress, monitor, display, options))
+            report = run(_run(folder, plan, progress, monitor, display, options, dask))
         _print_report(report, progress, folder, monitor.elapsed, as_json=as_json)
 
 
@@ -210,12 +220,21 @@ async def _run(
     monitor: "Monitor",
     display: "Display",
     options: dict[str, Any],
+    dask: str | None,
 ) -> "Report":
     from ..export import export as run_export
     from .exporting.watch import live_display
 
     async with session(progress.heard) as chat, live_display(monitor, display, chat):
-        return await run_export(chat, out, plan, progress=progress, **options)
+        if dask is None:
+            return await run_export(chat, out, plan, progress=progress, **options)
+        from ..distributed.cluster import connect
+        from ..distributed.credentials import Credentials
+        from ..distributed.start import export_with
+
+        credentials = Credentials(chat.app, headers())
+        async with connect(dask, quiet=True) as client:
+            return await export_with(client, chat, credentials, out, plan, progress=progress, **options)
 
 
 def _estimate(out: Path, plan: "Plan | None", *, recheck: int | None, workers: int, as_json: bool) -> None:

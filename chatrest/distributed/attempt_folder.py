@@ -6,6 +6,8 @@ that nobody else has, and is on the disk, with its name, when `put` returns.
 
 import os
 import shutil
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Final, Protocol, final
 
@@ -14,6 +16,13 @@ from ..export.file_names import SPOOL, path_inside
 
 JOB_PREFIX: Final = "job-"
 ATTEMPT_PREFIX: Final = "attempt-"
+_COPIES: Final = 8
+"""Files that are copied at the same time."""
+_CHUNK: Final = 1 << 20
+
+
+class JobEndedError(Exception):
+    """The file of the job is not there any more: nobody waits for what a worker has read."""
 
 
 class AttemptPlace(Protocol):
@@ -22,11 +31,11 @@ class AttemptPlace(Protocol):
     def read_job(self, name: str) -> bytes:
         """Return the content of a job's file; FileNotFoundError where it is not there, or not any more."""
 
-    def put(self, file: Path, name: str) -> None:
-        """Take over a file under a name of its own; it survives a loss of power then."""
+    def put(self, job: str, files: Sequence[tuple[Path, str]]) -> None:
+        """Take files over, each under a name of its own; they survive a loss of power then.
 
-    def settle(self) -> None:
-        """Let the names of all files that were put survive a loss of power."""
+        Raises `JobEndedError` where the job has ended, and OSError.
+        """
 
 
 @final
@@ -53,20 +62,23 @@ class AttemptFolder:
         """Remove a job's file: workers that still read for it end, and leave nothing."""
         self._disk.remove(self._path(name))
 
-    def put(self, file: Path, name: str) -> None:
-        """Copy a file; OSError where the disk fails, or the export's folder is not there."""
+    def put(self, job: str, files: Sequence[tuple[Path, str]]) -> None:
+        """Copy files, several at a time, as each waits for the disk."""
+        if not self._path(job).exists():
+            raise JobEndedError(job)
+        if files:
+            with ThreadPoolExecutor(_COPIES) as pool:
+                for _ in pool.map(lambda each: self._copy(*each), files):
+                    pass
+            sync_folder(self._disk, path_inside(self._out, SPOOL))
+
+    def _copy(self, file: Path, name: str) -> None:
         path = self._path(name)
-        path.parent.mkdir(exist_ok=True)
         with file.open("rb") as source, path.open("xb") as target:
-            shutil.copyfileobj(source, target, 1 << 20)
+            shutil.copyfileobj(source, target, _CHUNK)
             target.flush()
             with named(path):
                 self._disk.sync(target.fileno())
-
-    def settle(self) -> None:
-        """Sync the folder."""
-        if (spool := path_inside(self._out, SPOOL)).is_dir():
-            sync_folder(self._disk, spool)
 
     def remove(self, names: list[str]) -> None:
         """Remove the files of an attempt that is not adopted."""

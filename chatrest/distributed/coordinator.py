@@ -151,6 +151,6 @@ class Coordinator:
             progress.covered += ids
         progress.done = len(pool.ended)
         progress.received += result.received
-        progress.requests += result.requests
+        progress.requests += result.sent
         progress.limited += result.limited
-        self.requests += result.requests
+        self.requests += result.sent

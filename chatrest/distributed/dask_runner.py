@@ -25,6 +25,7 @@ from distributed import Client, KilledWorker
 from .attempt_folder import AttemptFolder
 from .coordinator import ClusterError, ShardLostError
 from .credentials import Credentials, is_private, refusal
+from .rate_coordinator import RateCoordinator
 from .shard import Shard, ShardResult, decode_result, encode
 from .worker import ExportPlugin, give_credentials, run_shard
 
@@ -42,9 +43,10 @@ class DaskRunner:
     """A job on a Dask cluster; used with `async with`."""
 
     def __init__(
-        self, client: Client, credentials: Credentials, out: Path, plugin: str,
+        self, client: Client, credentials: Credentials, out: Path, plugin: str, rate: RateCoordinator,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:  # fmt: skip
+        self._rate = rate
         self._client = client
         self._credentials = credentials
         self._folder = AttemptFolder(out)
@@ -55,11 +57,16 @@ class DaskRunner:
 
     async def __aenter__(self) -> "DaskRunner":
         await self._call(self._client.register_plugin(self._plugin, name=self._plugin.name))
+        await self._rate.__aenter__()
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        with suppress(ClusterError):
-            await self._call(self._client.unregister_worker_plugin(self._plugin.name))
+        try:
+            with suppress(ClusterError):
+                self._check_connection()
+                await self._call(self._client.unregister_worker_plugin(self._plugin.name))
+        finally:
+            await self._rate.__aexit__(None, None, None)
 
     async def slots(self) -> int:
         """Return the number of the workers' threads; waits for a worker where there is none."""

@@ -5,7 +5,7 @@ scheduler keeps of it holds a uid. Names, plan and rule of placement are in the 
 from a file of the export's folder.
 """
 
-from importlib.metadata import version
+import sys
 from typing import Final, Literal, TypeAlias, final
 
 import msgspec
@@ -81,8 +81,11 @@ class ShardResult(Struct, frozen=True, array_like=True):
     """What is adopted; None where the shard failed as a whole."""
     sources: list[SourceResult] = []
     requests: int = 0
+    """Calls of this shard."""
+    sent: int = 0
+    """Requests of the worker since its last result, those that were made again included."""
     limited: int = 0
-    """Requests that were answered 429."""
+    """Those among them that were answered 429."""
     received: int = 0
     """Bytes of the pages that came."""
     failure: FailureKind | None = None
@@ -102,8 +105,6 @@ class Job(Struct, frozen=True, kw_only=True):
     """The plan without the names of its sources."""
     sources: list[tuple[int, str]]
     """The number and the key of each source of the plan, in the order of the rule of placement."""
-    requests_per_second: float | None = None
-    """The share of one worker in the app's rate limit; None where it is to be found out."""
 
 
 @final
@@ -119,7 +120,7 @@ class OpenJob:
 
 def installed_version() -> str:
     """Return the version of chatrest that this process runs."""
-    return version("chatrest")
+    return str(vars(sys.modules[__name__.partition(".")[0]])["__version__"])
 
 
 _JOB: Final = msgspec.msgpack.Decoder(Job)

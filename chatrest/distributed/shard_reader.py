@@ -55,6 +55,7 @@ async def read_shard(
             Archive.close,
         )
         with archive:
+            archive.journal.forgo_durability()
             reading = ShardReading(shard, job, archive, sender)
             await reading.read()
             return await in_thread(lambda: reading.result(place))
@@ -95,12 +96,15 @@ class ShardReading:
         self._archive.finish()
         others = list(self._archive.journal.other_ids())
         proven = {known.number: known.proven for known in self._archive.journal.sources()}
-        files = [
-            self._put(file, place, count, others)
-            for count, file in enumerate(self._archive.journal.files("part"))
-            if file.size
-        ]
-        place.settle()
+        parts = [file for file in self._archive.journal.files("part") if file.size]
+        files = [self._file(file, count, others) for count, file in enumerate(parts)]
+        place.put(
+            self._shard.job,
+            [
+                (self._archive.workspace.path(part), file.name)
+                for part, file in zip(parts, files, strict=True)
+            ],
+        )
         sources = [
             self._source(number, job, proven[job.number], others) for number, job in self._jobs.items()
         ]
@@ -114,14 +118,12 @@ class ShardReading:
 
     # ── files ──
 
-    def _put(self, file: DataFile, place: AttemptPlace, count: int, others: list[OtherId]) -> AttemptFile:
-        path = self._archive.workspace.path(file)
-        suffix = path.name[path.name.index(".", len(STEM)) :]
-        name = attempt_name(self._shard.id, count, suffix)
-        place.put(path, name)
+    def _file(self, file: DataFile, count: int, others: list[OtherId]) -> AttemptFile:
+        name = file.name.rpartition("/")[2]
+        suffix = name[name.index(".", len(STEM)) :]
         journal = self._archive.journal
         return AttemptFile(
-            name=name,
+            name=attempt_name(self._shard.id, count, suffix),
             suffix=suffix,
             partition_key=file.partition_key,
             size=file.size,

@@ -2,13 +2,15 @@
 
 import hashlib
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import AbstractAsyncContextManager
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, final
 
 from ..core.arguments import hides_arguments
 from ..core.hosts import App
+from ..core.pacer import Pace
 from ..errors import RequestInvalidError
 from ..export.dataset.attachments import AttachmentOptions
 from ..export.dataset.tables import Table
@@ -23,9 +25,10 @@ from ..export.worker_pool import WORKERS
 from ..session import AsyncSession
 from .attempt_folder import JOB_PREFIX, AttemptFolder
 from .cluster import check_client
-from .coordinator import Coordinator
+from .coordinator import Coordinator, ShardRunner
 from .credentials import Credentials
 from .dask_runner import DaskRunner
+from .rate_coordinator import RateCoordinator
 from .shard import Budget, Job, encode, installed_version, plan_of_files
 
 if TYPE_CHECKING:
@@ -49,6 +52,7 @@ async def export(
     recheck: int | None = None,
     workers: int = WORKERS,
     progress: Progress | None = None,
+    pace: Pace | None = None,
 ) -> Report:
     """Export the messages of `plan` into the folder `out`, with the workers of a Dask cluster.
 
@@ -60,14 +64,17 @@ async def export(
     The workers take the app's credentials from their own environment (`CHATREST_APP_ID` and so on). Where
     they have none, they are sent once, if the connection is encrypted or does not leave this machine.
 
+    `pace` is the rate of all workers together, as that of an `AsyncSession`; None finds the limit.
+
     Raises `ClusterError` where the scheduler goes away, or the workers cannot do their part; what was adopted
     by then stays, and the next run goes on from there. A worker that dies changes nothing.
     """
     client = check_client(client)
-    async with AsyncSession(app, telemetry=() if progress is None else progress.heard) as session:
+    listeners = () if progress is None else progress.heard
+    async with AsyncSession(app, pace=pace, telemetry=listeners) as session:
         return await export_with(
             client, session, Credentials(app, {}), out, plan, tables=tables, attachments=attachments,
-            recheck=recheck, workers=workers, progress=progress,
+            recheck=recheck, workers=workers, progress=progress, pace=pace,
         )  # fmt: skip
 
 
@@ -79,6 +86,7 @@ async def export_with(
     plan: Plan | None = None,
     *,
     budget: Budget | None = None,
+    pace: Pace | None = None,
     tables: Sequence[Table] = (),
     attachments: bool | AttachmentOptions = False,
     recheck: int | None = None,
@@ -88,7 +96,13 @@ async def export_with(
     """Export as `export` does, with a session that is open, and with a budget for each shard."""
     if plan is not None and plan.format == "sqlite":
         raise RequestInvalidError(_SQLITE)
-    ahead = ClusterWalk(client, credentials, local_path(out), budget)
+    folder = local_path(out).resolve()
+
+    def open_runner(job: str) -> DaskRunner:
+        rate = RateCoordinator(client, credentials.app.app_id, pace, job)
+        return DaskRunner(client, credentials, folder, plugin_name(folder), rate)
+
+    ahead = ClusterWalk(open_runner, session.app.app_id, folder, budget)
     return await run_export(
         session, out, plan, tables=tables, attachments=attachments, recheck=recheck, workers=workers,
         progress=progress, ahead=ahead,
@@ -97,28 +111,31 @@ async def export_with(
 
 @final
 class ClusterWalk:
-    """Reads the lists of a run with the workers of a cluster, before the run reads what is left."""
+    """Reads the lists of a run with workers, before the run reads what is left."""
 
     def __init__(
-        self, client: "Client", credentials: Credentials, out: Path, budget: Budget | None = None
+        self,
+        open_runner: Callable[[str], AbstractAsyncContextManager[ShardRunner]],
+        app_id: str,
+        out: Path,
+        budget: Budget | None = None,
     ) -> None:
-        self._client = client
-        self._credentials = credentials
-        self._out = out.resolve()
+        self._open_runner = open_runner
+        self._app_id = app_id
+        self._out = out
         self._budget = budget
         self.requests: int = 0
 
     async def __call__(self, walk: OpenWalk, /) -> None:
         """Read what workers can read of it."""
-        plan = walk.archive.plan
-        if plan.format == "sqlite":
+        if walk.archive.plan.format == "sqlite":
             raise RequestInvalidError(_SQLITE)
         if not any(map(walk.gaps, walk.sources.known)):
             return
         folder, name = AttemptFolder(self._out, walk.archive.disk), f"{JOB_PREFIX}{os.urandom(8).hex()}"
         await in_thread(lambda: folder.write_job(name, encode(self._job(walk))))
         try:
-            async with DaskRunner(self._client, self._credentials, self._out, self._plugin_name) as runner:
+            async with self._open_runner(name) as runner:
                 coordinator = Coordinator(walk, runner, name, self._budget)
                 try:
                     await coordinator.read()
@@ -130,12 +147,12 @@ class ClusterWalk:
     def _job(self, walk: OpenWalk) -> Job:
         return Job(
             version=installed_version(),
-            app_id=self._credentials.app.app_id,
+            app_id=self._app_id,
             plan=plan_of_files(walk.archive.plan).encoded(),
             sources=[(known.number, known.source.key) for known in walk.sources.known],
         )
 
-    @property
-    def _plugin_name(self) -> str:
-        """The same for each run of a folder, so that what a killed one has left is replaced."""
-        return f"chatrest-{hashlib.sha256(os.fsencode(self._out)).hexdigest()[:16]}"
+
+def plugin_name(out: Path) -> str:
+    """Return the name of a folder's plugin, the same in each run: what a killed one has left is replaced."""
+    return f"chatrest-{hashlib.sha256(os.fsencode(out)).hexdigest()[:16]}"

@@ -12,14 +12,16 @@ from pathlib import Path
 from typing import Any, Final, final
 
 from distributed import Worker, WorkerPlugin, get_worker
+from msgspec import structs
 
 from ..errors import AuthenticationError, ChatRestError, RequestInvalidError
+from ..export.progress import Progress
 from ..session import AsyncSession
-from .attempt_folder import AttemptFolder
+from .attempt_folder import AttemptFolder, JobEndedError
 from .credentials import Credentials, environment_credentials
+from .rate_session import open_session
 from .shard import FailureKind, OpenJob, ShardResult, decode_job, decode_shard, encode, installed_version
 from .shard_reader import read_shard
-from .worker_session import open_session
 
 _LONGEST_REASON: Final = 1_000
 """Characters of an error that travel."""
@@ -44,6 +46,9 @@ class ExportPlugin(WorkerPlugin):
         self._opened: tuple[str, OpenJob, AsyncSession] | None = None
         self._stack = AsyncExitStack()
         self._lock: asyncio.Lock | None = None
+        self._counts = Progress()
+        self._reported = (0, 0)
+        self._readings: set[asyncio.Task[ShardResult]] = set()
 
     def __getstate__(self) -> dict[str, str]:
         return {"name": self.name, "out": self.out}
@@ -52,7 +57,10 @@ class ExportPlugin(WorkerPlugin):
         self.__init__(**state)
 
     async def teardown(self, worker: Worker) -> None:
-        """Close the session."""
+        """End the shards that are read, of which nobody takes the results any more; close the session."""
+        for reading in self._readings:
+            reading.cancel()
+        await asyncio.gather(*self._readings, return_exceptions=True)
         await self._stack.aclose()
         self._opened = None
 
@@ -69,10 +77,22 @@ class ExportPlugin(WorkerPlugin):
                 await self._open(shard.job)
         assert self._opened is not None
         _, job, session = self._opened
+        reading = asyncio.create_task(read_shard(shard, job, session, AttemptFolder(Path(self.out))))
+        self._readings.add(reading)
+        reading.add_done_callback(self._readings.discard)
         try:
-            return await read_shard(shard, job, session, AttemptFolder(Path(self.out)))
+            result = await reading
+        except asyncio.CancelledError:
+            if not reading.cancelled():
+                raise  # this task itself is to end
+            raise ShardFailure("no_job", shard.job) from None
         except AuthenticationError as error:
             raise ShardFailure("key_refused", str(error)) from None
+        except JobEndedError as error:
+            raise ShardFailure("no_job", str(error)) from None
+        total, before = (self._counts.requests, self._counts.limited), self._reported
+        self._reported = total
+        return structs.replace(result, sent=total[0] - before[0], limited=total[1] - before[1])
 
     async def _open(self, name: str) -> None:
         """Read the job's file, and open a session for it in the place of an older job's."""
@@ -91,8 +111,9 @@ class ExportPlugin(WorkerPlugin):
         if credentials is None:
             raise ShardFailure("credentials", "")
         opened = await asyncio.to_thread(OpenJob, job)
+        self._counts, self._reported = Progress(), (0, 0)
         session = await self._stack.enter_async_context(
-            open_session(credentials, name, job.requests_per_second)
+            open_session(credentials.app, name, headers=credentials.headers, telemetry=self._counts.heard)
         )
         self._opened = name, opened, session
 

@@ -33,6 +33,10 @@ class Journal(JournalReader):
         if self._status is not None:
             check_in_place(self.path, self._status)
 
+    def forgo_durability(self) -> None:
+        """Do not wait for the disk from now on: for an export that a loss of power may take as a whole."""
+        self._db.execute("PRAGMA synchronous=OFF")
+
     @contextmanager
     def transaction(self) -> Iterator[None]:
         """All of what is written inside, or nothing; commits at its end."""

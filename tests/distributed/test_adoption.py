@@ -1,0 +1,148 @@
+"""Attempts are adopted in any order, twice, overlapping, and with crashes between: the sum is the same."""
+
+import shutil
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from random import Random
+from tempfile import TemporaryDirectory
+from typing import Any, NamedTuple
+
+import pytest
+from hypothesis import HealthCheck, given, settings, strategies as st
+
+from chatrest.core.intervals import Gap, merge
+from chatrest.distributed.attempt_folder import AttemptFolder
+from chatrest.distributed.shard import Budget, Job, OpenJob, Shard, ShardSource, plan_of_files
+from chatrest.distributed.shard_reader import read_shard
+from chatrest.export import Plan
+from chatrest.export.adoption import Attempt, AttemptLostError, adopt
+from chatrest.export.archive import Archive
+from chatrest.export.id_set import IdSet
+from tests.dying import DyingDisk, Fate, ProcessDeath
+from tests.exporting import fast_disk as fast_disk, raws_of, served, small_pages as small_pages
+
+pytestmark = pytest.mark.usefixtures("small_pages", "fast_disk")
+
+PLANS: dict[str, dict[str, Any]] = {
+    "ndjson": {"compress": "gzip", "partition": "month"},
+    "parquet": {"format": "parquet", "partition": "source"},
+}
+
+
+class Attempts(NamedTuple):
+    """Attempts at the lists of two users, who have seen messages that nobody claims."""
+
+    plan: Plan
+    attempts: list[Attempt]
+    folder: Path
+    """Their files."""
+    rows: list[Counter[bytes]]
+    """The records of each."""
+
+
+@pytest.fixture(params=PLANS)
+async def attempts(
+    request: pytest.FixtureRequest, tmp_path: Path, small_pages: None, fast_disk: None
+) -> Attempts:
+    plan = Plan(users=("ann", "bob"), **PLANS[request.param])
+    place = AttemptFolder(tmp_path)
+    place.write_job("job-1", b"")
+    dice = Random(5)
+    async with served(160) as service:
+        job = OpenJob(
+            Job(
+                version="1", app_id=service.session.app.app_id, plan=plan_of_files(plan).encoded(),
+                sources=[(number, source.key) for number, source in enumerate(plan.sources, 1)],
+            )
+        )  # fmt: skip
+        made = []
+        for number in range(7):
+            gaps = [Gap(0, 160)] if number < 2 else [Gap(low := dice.randrange(120), low + 40)]
+            owners = [1, 2] if number % 3 == 0 else [1 + number % 2]
+            sources = [ShardSource(owner, gaps) for owner in owners]
+            shard = Shard(number, "job-1", 160, sources, Budget(40, 60.0), 2)
+            made.append((await read_shard(shard, job, service.session, place)).attempt)
+    attempts = [attempt for attempt in made if attempt is not None]
+    return Attempts(plan, attempts, tmp_path / "spool", [rows_of(plan, each, tmp_path) for each in attempts])
+
+
+def rows_of(plan: Plan, attempt: Attempt, folder: Path) -> Counter[bytes]:
+    """Return the records of an attempt: those of an export that holds nothing else."""
+    with TemporaryDirectory() as alone:
+        with opened(Path(alone), plan) as archive:
+            lay_out(attempt, folder / "spool", Path(alone))
+            adopt(archive, attempt)
+        return Counter(raws_of(Path(alone)))
+
+
+def opened(out: Path, plan: Plan, **options: Any) -> Archive:
+    archive = Archive(out, plan, app_id="emulated", **options)
+    with archive.journal.transaction():
+        archive.journal.add_sources(plan.sources)
+    return archive
+
+
+def lay_out(attempt: Attempt, folder: Path, out: Path) -> None:
+    """Put the files of an attempt where a worker leaves them."""
+    (out / "spool").mkdir(exist_ok=True)
+    for file in attempt.files:
+        shutil.copy(folder / file.name, out / "spool")
+
+
+@pytest.fixture
+def folders() -> Iterator[Iterator[Path]]:
+    with TemporaryDirectory() as folder:
+        yield (Path(folder, str(number)) for number in range(1_000_000))
+
+
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data())
+def test_any_order_twice_and_with_crashes(
+    attempts: Attempts, folders: Iterator[Path], data: st.DataObject
+) -> None:
+    order = data.draw(st.lists(st.sampled_from(range(len(attempts.attempts))), min_size=1, max_size=6))
+    crashes = data.draw(st.lists(st.integers(1, 30), max_size=3))
+    out = next(folders)
+    out.mkdir()
+    done = set[int]()
+    while done != set(order):
+        fate = Fate(out, crashes.pop() if crashes else 1_000_000)
+        try:
+            with opened(out, attempts.plan, disk=DyingDisk(fate)) as archive:
+                for number in order:
+                    lay_out(attempts.attempts[number], attempts.folder, out)
+                    is_again = number in done
+                    written = adopt(archive, attempts.attempts[number]).written
+                    assert not (is_again and written)
+                    done.add(number)
+                archive.finish()
+        except ProcessDeath:
+            done = set()  # it is not known how far it has come, so all are adopted again
+            fate.rise()
+            out.mkdir(exist_ok=True)
+    expected = Counter(raw for number in order for raw in attempts.rows[number])
+    assert Counter(raws_of(out)) == Counter(set(expected))
+    assert not list((out / "spool").glob("*"))
+    with opened(out, attempts.plan) as archive:
+        for number in (1, 2):
+            own = [each for at in order for each in attempts.attempts[at].sources if each.number == number]
+            seen = IdSet.union(IdSet.from_bytes(each.seen) for each in own if each.seen)
+            assert archive.journal.seen(number) == seen
+            covered = merge(interval for each in own for interval in each.intervals)
+            assert [each[:2] for each in archive.journal.intervals(number)] == [each[:2] for each in covered]
+
+
+def test_an_attempt_whose_files_are_gone_is_lost_as_a_whole(attempts: Attempts, tmp_path: Path) -> None:
+    out, attempt = tmp_path / "out", attempts.attempts[0]
+    last = out / "spool" / attempt.files[-1].name
+    with opened(out, attempts.plan) as archive:
+        lay_out(attempt, attempts.folder, out)
+        last.write_bytes(last.read_bytes()[:-1])
+        with pytest.raises(AttemptLostError, match=r"attempt-0-.* is not there, or not as it was written"):
+            adopt(archive, attempt)
+        assert not archive.sink.written_ids()
+        assert not archive.journal.all_seen()
+        assert not archive.journal.intervals(1)
+        lay_out(attempt, attempts.folder, out)
+        assert adopt(archive, attempt).written == attempts.rows[0].total()
