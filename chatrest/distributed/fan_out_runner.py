@@ -32,7 +32,7 @@ _END_SECONDS: Final = 10.0
 _LOST: Final[tuple[ItemEnd, Any]] = ("lost", None)
 
 
-class ClusterGone(BaseException):
+class ClusterFailure(BaseException):
     """The cluster is gone: no item of it has an outcome any more."""
 
     def __init__(self, error: ClusterError) -> None:
@@ -69,7 +69,7 @@ class ItemRunner:
         try:
             return await self._run(item)
         except ClusterError as error:
-            raise ClusterGone(error) from None
+            raise ClusterFailure(error) from None
 
     async def _run(self, item: Any) -> Any:
         for _ in range(_MOST_RUNS if self._rerun else 1):
