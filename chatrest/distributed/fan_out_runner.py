@@ -90,9 +90,9 @@ class ItemRunner:
         """Run an item in the process of a token; return its end, and its value or error."""
         self._workers.check_connection()
         key = f"{self.name}-{next(self._numbers)}"
-        future = self._client.submit(
-            run_item, self.name, token, item, key=key, workers=[address], allow_other_workers=True, pure=False
-        )
+        # No other worker may take it: an item that was moved could not be told from one that had begun.
+        options = {"key": key, "workers": [address], "pure": False}
+        future = self._client.submit(run_item, self.name, token, item, **options)
         done = asyncio.ensure_future(_result(future))
         try:
             while not (await asyncio.wait({done}, timeout=REFRESH_SECONDS))[0]:
