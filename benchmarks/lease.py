@@ -16,17 +16,18 @@ from typing import Final, NamedTuple, get_args
 
 from chatrest.emulator import RateLimit
 
-from .comparison import Comparison, Goal
 from .lease_simulation import Cluster, Delay, RetryAfter, prompt
 from .measure import count, table, title
 
 WORKERS: Final = (1, 4, 16)
 SETTLED: Final = 60
-SECONDS: Final = 240
+"""Seconds in which the rate is learnt."""
+SECONDS: Final = 180
+"""After that."""
 SEEDS: Final = 3
-_MOST_LOST: Final = 0.95
-"""The least use by 16 workers, as a share of that by one machine."""
 _HOURS: Final = 3600.0
+_DRAWN: Final = 120
+"""Numbers of readers that are drawn for a worker."""
 
 
 def _limit(kind: str, requests: int, window: float, burst: int | None = None) -> RateLimit:
@@ -43,6 +44,9 @@ LIMITS: Final = {
     "sliding 400 in 5 s": _limit("sliding", 400, 5),
     "sliding 1200 in 60 s": _limit("sliding", 1200, 60),
 }
+
+
+_SCENE_LIMITS: Final = ("bucket 100 in 1 s, burst 20", "fixed 500 in 10 s")
 
 
 class Use(NamedTuple):
@@ -86,8 +90,8 @@ def in_turn(cluster: Cluster, workers: int) -> None:
 def at_random(cluster: Cluster, workers: int) -> None:
     """0 to 40 readers on each worker, drawn anew every 2 s; always 5 on one of them."""
     for place in range(workers):
-        drawn = [Random(f"{place}/{number}").choice((0, 0, 1, 5, 40)) for number in range(SECONDS)]
-        cluster.add(lambda now, own=place, drawn=drawn: max(5 * (own == 0), drawn[int(now / 2)]))  # type: ignore[misc]
+        drawn = [Random(f"{place}/{number}").choice((0, 0, 1, 5, 40)) for number in range(_DRAWN)]
+        cluster.add(lambda now, own=place, drawn=drawn: max(5 * (own == 0), drawn[int(now / 2) % _DRAWN]))  # type: ignore[misc]
 
 
 def dying(cluster: Cluster, workers: int) -> None:
@@ -117,62 +121,51 @@ SCENES: Final[dict[str, tuple[Setup, Delay]]] = {
 }
 
 
+class Span(NamedTuple):
+    """Seconds of virtual time, and runs."""
+
+    settle: int = SETTLED
+    counted: int = SECONDS
+    seeds: int = SEEDS
+
+
 def measure(
     limit: RateLimit,
     retry_after: RetryAfter,
     workers: int,
     setup: Setup = equal,
     delay: Delay = prompt,
-    seeds: int = SEEDS,
+    span: Span = Span(),  # noqa: B008, a frozen value
 ) -> Use:
     """Return the median use of a limit over several seeds."""
     uses = []
-    for seed in range(1, seeds + 1):
+    for seed in range(1, span.seeds + 1):
         cluster = Cluster(limit.limiter(), retry_after, seed=seed, message_delay=delay)
         setup(cluster, workers)
-        cluster.run(SECONDS)
-        accepted, refused = sum(cluster.accepted(SETTLED, SECONDS)), cluster.refused(SETTLED, SECONDS)
-        allowed = limit.per_window / limit.window * (SECONDS - SETTLED)
+        begin, end = span.settle, span.settle + span.counted
+        cluster.run(end)
+        accepted, refused = sum(cluster.accepted(begin, end)), cluster.refused(begin, end)
+        allowed = limit.per_window / limit.window * span.counted
         uses.append(Use(accepted / allowed, refused / max(1, accepted + refused)))
     return Use(median(use.used for use in uses), median(use.refused for use in uses))
 
 
-def compare(short: bool) -> list[Comparison]:
-    """Return the use by 16 workers of each limit, beside that of one machine."""
-    comparisons = []
-    for name, limit in LIMITS.items():
-        own = measure(limit, "exact", 16, seeds=1 if short else SEEDS)
-        machine = measure(limit, "exact", 1, alone, seeds=1 if short else SEEDS)
-        comparisons.append(
-            Comparison(
-                case=f"16 workers at one leased rate: {name}",
-                against="one machine",
-                unit="% of the limit",
-                ours=own.used * 100,
-                other=machine.used * 100,
-                ratio=own.used / machine.used,
-                goal=Goal(_MOST_LOST, is_least=True),
-            )
-        )
-    return comparisons
-
-
-def _equal_table(names: Sequence[str], seeds: int) -> str:
+def _equal_table(names: Sequence[str], span: Span) -> str:
     rows = []
     for name in names:
         for retry_after in get_args(RetryAfter):
-            uses = [measure(LIMITS[name], retry_after, 1, alone, seeds=seeds)]
-            uses += [measure(LIMITS[name], retry_after, workers, seeds=seeds) for workers in WORKERS]
+            uses = [measure(LIMITS[name], retry_after, 1, alone, span=span)]
+            uses += [measure(LIMITS[name], retry_after, workers, span=span) for workers in WORKERS]
             rows.append((name, retry_after, *map(str, uses)))
     heads = ("limit", "Retry-After", "one machine", *(f"{workers} leased" for workers in WORKERS))
     return table(heads, rows)
 
 
-def _scenes_table(names: Sequence[str], seeds: int) -> str:
+def _scenes_table(names: Sequence[str], span: Span) -> str:
     rows = []
     for scene, (setup, delay) in SCENES.items():
         for name in names:
-            uses = [measure(LIMITS[name], "exact", workers, setup, delay, seeds) for workers in WORKERS[1:]]
+            uses = [measure(LIMITS[name], "exact", workers, setup, delay, span) for workers in WORKERS[1:]]
             rows.append((scene, name, *map(str, uses)))
     return table(("demand", "limit", *(f"{workers} workers" for workers in WORKERS[1:])), rows)
 
@@ -182,11 +175,14 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser = ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--seeds", type=count, default=SEEDS, help=f"runs of each row ({SEEDS})")
     parser.add_argument("--limits", nargs="+", choices=tuple(LIMITS), default=tuple(LIMITS))
+    parser.add_argument("--settle", type=count, default=SETTLED, help=f"seconds before counting ({SETTLED})")
+    parser.add_argument("--seconds", type=count, default=SECONDS, help=f"seconds counted ({SECONDS})")
     args = parser.parse_args(argv)
+    span = Span(args.settle, args.seconds, args.seeds)
     print(title("The use of a limit, and the share of 429", "simulated in virtual time"))
-    print(_equal_table(args.limits, args.seeds))
+    print(_equal_table(args.limits, span))
     print("\nUneven and changing demand; the 429 names the exact time\n")
-    print(_scenes_table([name for name in args.limits if "bucket 100" in name or "500" in name], args.seeds))
+    print(_scenes_table([name for name in args.limits if name in _SCENE_LIMITS], span))
 
 
 if __name__ == "__main__":

@@ -26,7 +26,6 @@ NAMES: Final = (
     "overhead",
     "export",
     "pace",
-    "lease",
     "memory",
     "import_time",
 )
