@@ -93,7 +93,7 @@ async def test_workers_killed_in_a_loop_and_what_the_scheduler_keeps(
             progress = Progress()
 
             async def kill() -> None:
-                for _ in range(3):
+                for _ in range(2):
                     before = progress.received
                     while progress.received == before:  # noqa: ASYNC110
                         await asyncio.sleep(0.01)  # other processes are waited for

@@ -72,7 +72,7 @@ async def test_it_is_what_one_machine_exports(tmp_path: Path, options: dict[str,
             assert not list((out / "spool").glob("*"))
 
 
-@pytest.mark.parametrize(("format", "step"), [("ndjson", 4), ("parquet", 31)])
+@pytest.mark.parametrize(("format", "step"), [("ndjson", 6), ("parquet", 43)])
 async def test_the_coordinator_may_be_killed_at_any_instant(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, format: str, step: int
 ) -> None:
