@@ -93,7 +93,7 @@ async def test_the_coordinator_may_be_killed_at_any_instant(
             kept.add(report.messages - report.written)
             assert_whole(fate.out, service.expected())
             assert verify(fate.out).ok
-    assert len(kept) > 2, "what was adopted before the kill is not read again"
+    assert len(kept) > 1, "what was adopted before the kill is not read again"
 
 
 class StubbornCluster(HomeCluster):
