@@ -53,7 +53,7 @@ class DaskRunner:
         self._plugin = ExportPlugin(plugin, str(out))
         self._clock = clock
         self._slots = (0, float("-inf"))
-        self._run_id = os.urandom(4).hex()
+        self._run_id = f"r{os.urandom(4).hex()}"
 
     async def __aenter__(self) -> "DaskRunner":
         await self._call(self._client.register_plugin(self._plugin, name=self._plugin.name))
@@ -90,7 +90,7 @@ class DaskRunner:
             if result.failure != "credentials":
                 break
             await self._send_credentials(result.worker)
-        if result.failure not in (None, "error"):
+        if result.failure not in (None, "error", "ended"):
             raise ClusterError(self._words(result))
         return result
 

@@ -16,10 +16,12 @@ from ..export.adoption import Attempt
 from ..export.ownership import OwnershipRules, Source
 from ..export.plan import Plan
 
-FailureKind: TypeAlias = Literal["credentials", "other_app", "key_refused", "no_job", "version", "error"]
+FailureKind: TypeAlias = Literal[
+    "credentials", "other_app", "key_refused", "no_job", "version", "ended", "error"
+]
 """credentials: the worker has none; other_app: those that it has are of another app; key_refused: the service
-refuses its key; no_job: it does not see the job's file; version: it runs another version of chatrest; error:
-anything else, such as a disk that is full."""
+refuses its key; no_job: it does not see the job's file; version: it runs another version of chatrest; ended:
+the worker, or the job, ends; error: anything else, such as a disk that is full."""
 
 
 @final

@@ -85,11 +85,11 @@ class ExportPlugin(WorkerPlugin):
         except asyncio.CancelledError:
             if not reading.cancelled():
                 raise  # this task itself is to end
-            raise ShardFailure("no_job", shard.job) from None
+            raise ShardFailure("ended", "it ends") from None
         except AuthenticationError as error:
             raise ShardFailure("key_refused", str(error)) from None
         except JobEndedError as error:
-            raise ShardFailure("no_job", str(error)) from None
+            raise ShardFailure("ended", str(error)) from None
         total, before = (self._counts.requests, self._counts.limited), self._reported
         self._reported = total
         return structs.replace(result, sent=total[0] - before[0], limited=total[1] - before[1])
@@ -124,7 +124,7 @@ async def run_shard(plugin_name: str, shard: bytes) -> bytes:
     plugin: Any = worker.plugins.get(plugin_name)
     try:
         if plugin is None:  # the job has ended
-            raise ShardFailure("no_job", plugin_name)
+            raise ShardFailure("ended", plugin_name)
         result = await plugin.read(shard)
     except ShardFailure as failure:
         result = _failed(number, worker.address, failure.kind, str(failure))

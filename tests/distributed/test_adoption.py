@@ -96,7 +96,7 @@ def folders() -> Iterator[Iterator[Path]]:
         yield (Path(folder, str(number)) for number in range(1_000_000))
 
 
-@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_any_order_twice_and_with_crashes(
     attempts: Attempts, folders: Iterator[Path], data: st.DataObject

@@ -17,7 +17,7 @@ import pytest
 from click.testing import CliRunner
 from distributed import Client, LocalCluster
 
-from chatrest import App, AsyncSession
+from chatrest import App, AsyncSession, Pace
 from chatrest.cli.root import root
 from chatrest.distributed import ClusterError
 from chatrest.distributed.attempt_folder import AttemptFolder
@@ -34,6 +34,7 @@ from tests.exporting import assert_whole, on_one_line, raws_of
 
 USERS, MESSAGES = 40, 6_000
 SMALL = Budget(requests=10, seconds=20.0)
+FAST = Pace(rate=60_000)
 OPTIONS: dict[str, Any] = {
     "threads_per_worker": 1, "dashboard_address": "127.0.0.1:0", "memory_limit": 0,
     "silence_logs": logging.CRITICAL,
@@ -92,7 +93,7 @@ async def test_workers_killed_in_a_loop_and_what_the_scheduler_keeps(
             progress = Progress()
 
             async def kill() -> None:
-                for _ in range(3):
+                for _ in range(2):
                     before = progress.received
                     while progress.received == before:  # noqa: ASYNC110
                         await asyncio.sleep(0.01)  # other processes are waited for
@@ -103,7 +104,7 @@ async def test_workers_killed_in_a_loop_and_what_the_scheduler_keeps(
             killer = asyncio.create_task(kill())
             report = await export_with(
                 client, session, Credentials(emulator.app, {"X-Tenant": "t3nant-s3cret"}), out, plan,
-                budget=SMALL, progress=progress,
+                budget=SMALL, pace=FAST, progress=progress,
             )  # fmt: skip
             killer.cancel()
             await asyncio.gather(killer, return_exceptions=True)
@@ -128,7 +129,9 @@ async def test_a_scheduler_that_goes_away_is_an_error_and_the_next_run_goes_on(
             credentials = Credentials(emulator.app, {})
             other = await LocalCluster(**(OPTIONS | IN_THIS_PROCESS))
             async with connect(other.scheduler_address) as client:
-                work = export_with(client, session, credentials, out, plan, budget=SMALL, progress=progress)
+                work = export_with(
+                    client, session, credentials, out, plan, budget=SMALL, pace=FAST, progress=progress
+                )
                 run = asyncio.create_task(work)
                 while not progress.written:  # noqa: ASYNC110
                     await asyncio.sleep(0.01)
@@ -138,7 +141,7 @@ async def test_a_scheduler_that_goes_away_is_an_error_and_the_next_run_goes_on(
             written = progress.written
             assert 0 < written < MESSAGES
             async with client_of(cluster) as client:
-                report = await export_with(client, session, credentials, out)
+                report = await export_with(client, session, credentials, out, pace=FAST)
             assert report.written == MESSAGES - written
         assert_all_of(emulator, out)
 

@@ -72,7 +72,7 @@ async def test_it_is_what_one_machine_exports(tmp_path: Path, options: dict[str,
             assert not list((out / "spool").glob("*"))
 
 
-@pytest.mark.parametrize(("format", "step"), [("ndjson", 4), ("parquet", 31)])
+@pytest.mark.parametrize(("format", "step"), [("ndjson", 6), ("parquet", 43)])
 async def test_the_coordinator_may_be_killed_at_any_instant(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, format: str, step: int
 ) -> None:
@@ -93,7 +93,7 @@ async def test_the_coordinator_may_be_killed_at_any_instant(
             kept.add(report.messages - report.written)
             assert_whole(fate.out, service.expected())
             assert verify(fate.out).ok
-    assert len(kept) > 2, "what was adopted before the kill is not read again"
+    assert len(kept) > 1, "what was adopted before the kill is not read again"
 
 
 class StubbornCluster(HomeCluster):
