@@ -1,0 +1,4 @@
+"""Object stores: files in S3, GCS or Azure, one writer at a time, and versions that appear as a whole.
+
+Needs the extra `cloud` (obstore), which is imported when a store is opened.
+"""
