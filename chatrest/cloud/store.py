@@ -131,7 +131,7 @@ class ObjectStore:
         try:
             if self._folder is not None:
                 return await self._call("replace", name, lambda: self._replace_local(name, data, etag))
-            return await self._put(name, data, {"e_tag": etag})
+            return await self._put(name, data, {self._tag_key: etag})
         except ConditionUnsupportedError:
             raise
         except ObjectStoreError as error:
@@ -149,7 +149,7 @@ class ObjectStore:
         async def read() -> StoredObject:
             result = await self._obstore.get_async(self._client, name)
             data = bytes(await result.bytes_async())
-            return StoredObject(_info(name, result.meta, result.attributes), data)
+            return StoredObject(self._info(name, result.meta, result.attributes), data)
 
         return await self._call("read", name, read)
 
@@ -161,7 +161,7 @@ class ObjectStore:
         check_name(name)
         options: dict[str, Any] = {"range": (start, start + size)}
         if etag is not None:
-            options["if_match"] = etag
+            options["version" if self._tag_key == "version" else "if_match"] = etag
 
         async def read() -> bytes:
             result = await self._obstore.get_async(self._client, name, options=options)
@@ -175,7 +175,7 @@ class ObjectStore:
 
         async def read() -> ObjectInfo:
             result = await self._obstore.get_async(self._client, name, options={"head": True})
-            return _info(name, result.meta, result.attributes)
+            return self._info(name, result.meta, result.attributes)
 
         return await self._call("read", name, read)
 
@@ -194,7 +194,7 @@ class ObjectStore:
         stream = self._obstore.list(self._client, prefix or None, chunk_size=1000)
         while chunk := await self._call("list", prefix, lambda: _next_chunk(stream)):
             for meta in chunk:
-                yield _info(meta["path"], meta, {})
+                yield self._info(meta["path"], meta, {})
 
     # ── files ──
 
@@ -261,7 +261,7 @@ class ObjectStore:
         result = await self._call(
             "write", name, lambda: put(self._client, name, data, mode=mode, use_multipart=False)
         )
-        etag: str | None = result["e_tag"]
+        etag: str | None = result[self._tag_key]
         return etag
 
     async def _replace_local(self, name: str, data: bytes, etag: str) -> str | None:
@@ -303,6 +303,15 @@ class ObjectStore:
             failure = store_error(error, action, self._target(name))
         raise failure
 
+    @property
+    def _tag_key(self) -> str:
+        """The member of obstore's results that a conditional write compares; for `gs`, the version."""
+        return "version" if self._address is not None and self._address.scheme == "gs" else "e_tag"
+
+    def _info(self, name: str, meta: Any, attributes: Any) -> ObjectInfo:
+        etag, sha256 = meta[self._tag_key], attributes.get("sha256")
+        return ObjectInfo(name, meta["size"], etag, meta["last_modified"], sha256)
+
     def _target(self, name: str) -> str:
         return f"{self.address.rstrip('/')}/{name}" if self._address else f"{self.address}{name}"
 
@@ -320,7 +329,3 @@ async def _next_chunk(stream: Any) -> Any:
         return await anext(stream)
     except StopAsyncIteration:
         return []
-
-
-def _info(name: str, meta: Any, attributes: Any) -> ObjectInfo:
-    return ObjectInfo(name, meta["size"], meta["e_tag"], meta["last_modified"], attributes.get("sha256"))
