@@ -42,8 +42,9 @@ class FileSource:
     `stop()`: obstore then aborts the upload, and nothing of it becomes visible.
     """
 
-    def __init__(self, path: Path, sha256: str) -> None:
+    def __init__(self, path: Path, sha256: str, block_size: int = _BLOCK) -> None:
         self._path = path
+        self._block_size = block_size
         self._expected = sha256
         self._digest = hashlib.sha256()
         self._stopped = asyncio.Event()
@@ -67,7 +68,7 @@ class FileSource:
             )
 
     def _read(self, file: IO[bytes]) -> bytes:
-        block = file.read(_BLOCK)
+        block = file.read(self._block_size)
         self._digest.update(block)
         return block
 
@@ -90,7 +91,7 @@ async def upload(
     if sha256 is None:
         sha256 = await _read_file(path, lambda: file_sha256(path))
     options: dict[str, Any] = {"attributes": {"sha256": sha256}} if records_hash else {}
-    source = FileSource(path, sha256)
+    source = FileSource(path, sha256, min(part_size, _BLOCK))
     if size <= part_size:
         data = b"".join([block async for block in source.blocks()])
         put = obstore.put_async

@@ -1,5 +1,7 @@
 """An HTTP proxy on loopback in front of an object store, which can answer or cut requests instead of it."""
 
+import asyncio
+import io
 from collections.abc import Callable
 from typing import Final, NamedTuple, Self, final
 
@@ -20,6 +22,15 @@ class SeenRequest(NamedTuple):
 
 
 @final
+class HeldRequests:
+    """Requests that wait in the proxy."""
+
+    def __init__(self) -> None:
+        self.reached = asyncio.Event()
+        self.release = asyncio.Event()
+
+
+@final
 class FaultProxy:
     """Forward requests to `target`, but apply the first fault that matches.
 
@@ -31,9 +42,12 @@ class FaultProxy:
         self.requests: list[SeenRequest] = []
         self.ignores_conditions = False
         """If True, the headers of conditional writes are removed before the store sees them."""
+        self.truncates = False
+        """If True, the body of each PUT loses its last bytes before the store sees it."""
         self.url = ""
         self._target = target
         self._faults: list[tuple[Callable[[SeenRequest], bool], str, int]] = []
+        self._holds: list[tuple[Callable[[SeenRequest], bool], HeldRequests]] = []
         self._runner: web.AppRunner | None = None
         self._client: aiohttp.ClientSession | None = None
 
@@ -45,6 +59,12 @@ class FaultProxy:
         applies the request, and the reply is a 500), `short` (half of the reply is sent).
         """
         self._faults.append((matches, kind, times))
+
+    def hold(self, matches: Callable[[SeenRequest], bool], times: int = 1) -> HeldRequests:
+        """Hold the next `times` matching requests back until the caller releases them."""
+        held = HeldRequests()
+        self._holds += [(matches, held)] * times
+        return held
 
     async def __aenter__(self) -> Self:
         self._client = aiohttp.ClientSession(auto_decompress=False)
@@ -71,6 +91,12 @@ class FaultProxy:
             any(name in request.headers for name in CONDITIONS),
         )
         self.requests.append(seen)
+        for hold in self._holds:
+            if hold[0](seen):
+                self._holds.remove(hold)
+                hold[1].reached.set()
+                await hold[1].release.wait()
+                break
         kind = self._fault(seen)
         if kind == "cut":
             await request.content.read(1000)
@@ -78,6 +104,8 @@ class FaultProxy:
         body = await request.read()
         if kind.isdecimal():
             return web.Response(status=int(kind), text=ERROR_BODY)
+        if self.truncates and request.method == "PUT":
+            body = body[:3]
         response = await self._forward(request, body)
         if kind == "lost":
             return self._disconnect(request)
@@ -103,7 +131,11 @@ class FaultProxy:
             if name not in dropped and name not in HOP_BY_HOP
         }
         async with self._client.request(
-            request.method, self._target + request.raw_path, headers=headers, data=body, allow_redirects=False
+            request.method,
+            self._target + request.raw_path,
+            headers=headers,
+            data=io.BytesIO(body),
+            allow_redirects=False,
         ) as reply:
             content = await reply.read()
             names = {name: value for name, value in reply.headers.items() if name not in HOP_BY_HOP}
