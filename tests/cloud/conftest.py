@@ -3,7 +3,7 @@
 import http.client
 import logging
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from itertools import count
 from pathlib import Path
 from typing import Final
@@ -11,6 +11,7 @@ from typing import Final
 import pytest
 
 from chatrest.cloud.store import ObjectStore
+from tests.cloud.fault_proxy import FaultProxy
 from tests.cloud.s3_settings import KEY_ID, LIMITS, PART_SIZE, SECRET
 
 _BUCKETS: Final = count(1)
@@ -27,10 +28,11 @@ def s3_server() -> Iterator[str]:
         logging.getLogger("werkzeug").disabled = True
         server = ThreadedMotoServer("127.0.0.1", port=0, verbose=False)
         server.start()
-    # Real servers take no parts below 5 MiB; small ones make the tests fast.
-    pytest.MonkeyPatch().setattr(models, "S3_UPLOAD_PART_MIN_SIZE", 1)
     host, port = server.get_host_and_port()
-    yield f"http://{host}:{port}"
+    with pytest.MonkeyPatch.context() as patch:
+        # Real servers take no parts below 5 MiB; small ones make the tests fast.
+        patch.setattr(models, "S3_UPLOAD_PART_MIN_SIZE", 1)
+        yield f"http://{host}:{port}"
     server.stop()
 
 
@@ -73,3 +75,17 @@ def s3_store(s3_server: str, bucket: str, s3_environment: Callable[[str], None])
     """An empty store on the S3 server."""
     s3_environment(s3_server)
     return ObjectStore.open(f"s3://{bucket}/some/prefix", limits=LIMITS, part_size=PART_SIZE)
+
+
+@pytest.fixture
+async def proxy(s3_server: str) -> AsyncIterator[FaultProxy]:
+    """A connection to the S3 server on which faults can be made."""
+    async with FaultProxy(s3_server) as proxy:
+        yield proxy
+
+
+@pytest.fixture
+def proxied_store(proxy: FaultProxy, bucket: str, s3_environment: Callable[[str], None]) -> ObjectStore:
+    """An empty store behind `proxy`."""
+    s3_environment(proxy.url)
+    return ObjectStore.open(f"s3://{bucket}/prefix", limits=LIMITS, part_size=PART_SIZE)

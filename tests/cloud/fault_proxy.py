@@ -60,6 +60,10 @@ class FaultProxy:
         """
         self._faults.append((matches, kind, times))
 
+    def clear(self) -> None:
+        """Remove all faults."""
+        self._faults.clear()
+
     def hold(self, matches: Callable[[SeenRequest], bool], times: int = 1) -> HeldRequests:
         """Hold the next `times` matching requests back until the caller releases them."""
         held = HeldRequests()

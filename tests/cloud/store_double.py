@@ -28,7 +28,8 @@ class StoreClock:
 
     def info(self, info: ObjectInfo) -> ObjectInfo:
         """Return the facts of an object with the time of its write by this clock."""
-        return structs.replace(info, modified=datetime.fromtimestamp(self.writes[info.name], UTC))
+        seconds = self.writes.get(info.name, self.seconds)  # a write that has not returned yet is new
+        return structs.replace(info, modified=datetime.fromtimestamp(seconds, UTC))
 
 
 @final

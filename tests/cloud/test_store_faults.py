@@ -4,7 +4,7 @@ import asyncio
 import hashlib
 import logging
 import traceback
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
@@ -19,7 +19,7 @@ from chatrest.cloud.store_errors import (
     ObjectStoreError,
 )
 from tests.cloud.fault_proxy import FaultProxy, SeenRequest
-from tests.cloud.s3_settings import KEY_ID, LIMITS, PART_SIZE, SECRET
+from tests.cloud.s3_settings import KEY_ID, LIMITS, SECRET
 
 LARGE = bytes(range(256)) * (11 << 6)  # 176 KiB: eleven parts
 ALWAYS = 1000
@@ -42,15 +42,8 @@ def completes(request: SeenRequest) -> bool:
 
 
 @pytest.fixture
-async def proxy(s3_server: str) -> AsyncIterator[FaultProxy]:
-    async with FaultProxy(s3_server) as proxy:
-        yield proxy
-
-
-@pytest.fixture
-def store(proxy: FaultProxy, bucket: str, s3_environment: Callable[[str], None]) -> ObjectStore:
-    s3_environment(proxy.url)
-    return ObjectStore.open(f"s3://{bucket}/prefix", limits=LIMITS, part_size=PART_SIZE)
+def store(proxied_store: ObjectStore) -> ObjectStore:
+    return proxied_store
 
 
 async def names(store: ObjectStore) -> list[str]:
