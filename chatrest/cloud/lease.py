@@ -18,7 +18,7 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from secrets import token_hex
 from types import TracebackType
-from typing import Final, Self, TypeAlias, final
+from typing import Final, NamedTuple, Self, TypeAlias, final
 
 from msgspec import structs
 
@@ -48,6 +48,21 @@ _CONTENDERS: Final = 3
 """Attempts while other writers take or give back the lease at the same moment."""
 
 
+class _Timing(NamedTuple):
+    """The time of a writer, and the chance that spreads its renewals."""
+
+    clock: Clock
+    sleep: Sleep
+    dice: Dice
+
+
+class _CurrentRecord(NamedTuple):
+    """The record that this writer wrote last, and its e-tag; None before the first."""
+
+    record: LeaseRecord
+    etag: str | None
+
+
 @final
 class Lease:
     """The right to write to a store, held in `async with Lease(store) as lease:`.
@@ -73,26 +88,25 @@ class Lease:
         if not _SHORTEST <= seconds <= LONGEST:
             raise RequestInvalidError(f"seconds = {seconds!r}: allowed is {_SHORTEST} to {LONGEST}")
         self._store = store
-        self._record = LeaseRecord(owner or token_hex(16), 1, 0, seconds)
-        self._etag: str | None = None
-        self._timing = clock, sleep, dice
+        self._current = _CurrentRecord(LeaseRecord(owner or token_hex(16), 1, 0, seconds), None)
+        self._timing = _Timing(clock, sleep, dice)
         self._conditions: WriteConditions | None = None
         self._confirmed = clock()
         self._loss = ""
-        self._renewal: tuple[asyncio.Lock, asyncio.Task[None] | None] = asyncio.Lock(), None
+        self._lock = asyncio.Lock()
+        self._task: asyncio.Task[None] | None = None
 
     async def __aenter__(self) -> Self:
         await self._acquire()
-        self._renewal = self._renewal[0], asyncio.create_task(self._keep(), name="chatrest lease")
+        self._task = asyncio.create_task(self._keep(), name="chatrest lease")
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        task = self._renewal[1]
-        if task is not None:
-            task.cancel()
-            await asyncio.wait({task})
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.wait({self._task})
         if not self._loss:
             with suppress(ObjectStoreError):
                 await self._write(structs.replace(self._record, released=True))
@@ -120,7 +134,7 @@ class Lease:
 
     def check(self) -> None:
         """Raise `LeaseLostError` if the lease has passed to another writer, or has run out. Sends nothing."""
-        held = self._timing[0]() - self._confirmed
+        held = self._timing.clock() - self._confirmed
         if not self._loss and held >= self._record.seconds:
             raise self._lost(f"has run out, as it could not be renewed for {held:.0f} s")
         if self._loss:
@@ -132,9 +146,9 @@ class Lease:
         Raises `LeaseLostError` if it is another writer's, and `ObjectStoreError` if the store fails, in which
         case the lease is held as long as `check()` says so.
         """
-        async with self._renewal[0]:
+        async with self._lock:
             self.check()
-            sent = self._timing[0]()
+            sent = self._timing.clock()
             record = structs.replace(self._record, renewal=self._record.renewal + 1)
             try:
                 await self._write(record)
@@ -153,19 +167,21 @@ class Lease:
         raise LeaseHeldError(f"other writers took the lease {self._target} at the same moment")
 
     async def _take(self, conditions: WriteConditions) -> None:
-        sent = self._timing[0]()
+        sent = self._timing.clock()
+        record = self._record
         try:
             stored = await self._store.get(LEASE)
         except ObjectNotFoundError:
-            self._etag = None
+            etag = None
         else:
             current = decode_lease(stored.data)
             left = seconds_left(current, stored.info.modified, conditions.now)
             if left:
                 raise self._held(left)
-            self._etag = stored.info.etag
-            self._record = structs.replace(self._record, generation=current.generation + 1)
-        await self._write(self._record)
+            etag = stored.info.etag
+            record = structs.replace(record, generation=current.generation + 1)
+        self._current = _CurrentRecord(record, etag)
+        await self._write(record)
         self._confirmed = sent
 
     def _held(self, left: float) -> LeaseHeldError:
@@ -178,10 +194,9 @@ class Lease:
     # ── keeping it ──
 
     async def _keep(self) -> None:
-        _, sleep, dice = self._timing
         interval = self._record.seconds / _RENEWALS
         while not self._loss:
-            await sleep(interval * (0.8 + 0.2 * dice()))
+            await self._timing.sleep(interval * (0.8 + 0.2 * self._timing.dice()))
             with suppress(ObjectStoreError):  # check() counts the time since the last success
                 await self.confirm()
 
@@ -191,11 +206,11 @@ class Lease:
         if not self.is_exclusive:
             await self._refuse_other_owner()
             etag = await self._store.put(LEASE, data)
-        elif self._etag is None:
+        elif self._current.etag is None:
             etag = await self._store.put_new(LEASE, data)
         else:
-            etag = await self._store.replace(LEASE, data, self._etag)
-        self._etag, self._record = etag, record
+            etag = await self._store.replace(LEASE, data, self._current.etag)
+        self._current = _CurrentRecord(record, etag)
 
     async def _refuse_other_owner(self) -> None:
         """Notice another writer as far as that is possible without conditions."""
@@ -216,7 +231,7 @@ class Lease:
         current = decode_lease(stored.data)
         if (current.owner, current.generation) != (self._record.owner, self._record.generation):
             raise self._lost()
-        self._etag = stored.info.etag
+        self._current = _CurrentRecord(self._record, stored.info.etag)
 
     async def _write_or_lose(self, record: LeaseRecord) -> None:
         try:
@@ -228,6 +243,10 @@ class Lease:
         """Record that the lease is lost, and return the error for it."""
         self._loss = self._loss or loss
         return LeaseLostError(f"the lease {self._target} {self._loss}")
+
+    @property
+    def _record(self) -> LeaseRecord:
+        return self._current.record
 
     @property
     def _target(self) -> str:

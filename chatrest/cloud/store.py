@@ -203,12 +203,14 @@ class ObjectStore:
 
         `sha256` is the file's hash if it is known, else it is computed first. At most some parts are in
         memory. A file with another hash than that, an error, or a cancellation ends the upload, and nothing
-        is visible. Afterwards size and hash are read back; a difference is an `ObjectStoreError`.
+        is visible. Afterwards size and recorded hash are read back (from a folder, the content); a
+        difference is an `ObjectStoreError`. The bytes of each request are checked by the store itself, as its
+        signature covers them.
         """
         check_name(name)
-        records_hash = self._folder is None
-        sha256, size = await upload(
-            self._obstore, self._client, name, path, sha256, self._part_size, records_hash, self._call
+        put, known, records_hash = self._put_function(name), sha256, self._folder is None
+        sha256, size = await self._call(
+            "write", name, lambda: upload(put, path, known, self._part_size, records_hash=records_hash)
         )
         if self._folder is not None:
             await asyncio.to_thread(local_files.sync_file, self._path(name))
@@ -225,7 +227,7 @@ class ObjectStore:
         """Write an object to a file, which appears whole and synced, or not at all; return its facts.
 
         The hash is checked against `sha256`, or else against the one recorded by `put_file`. Raises
-        `ObjectChangedError` if the object changes meanwhile.
+        `ObjectChangedError` if the object changes meanwhile, and OSError if the file cannot be written.
         """
         info = await self.head(name)
         await download(self, info, path, sha256 or info.sha256, self._part_size)
@@ -256,11 +258,17 @@ class ObjectStore:
             return (await self.head(name)).etag
         raise failure
 
+    def _put_function(self, name: str) -> Callable[..., Awaitable[Any]]:
+        """Return obstore's `put` for an object; a closure, as the repr of obstore's client may fail."""
+
+        async def put(data: Any, **options: Any) -> Any:
+            return await self._obstore.put_async(self._client, name, data, **options)
+
+        return put
+
     async def _put(self, name: str, data: bytes, mode: Any = "overwrite") -> str | None:
-        put = self._obstore.put_async
-        result = await self._call(
-            "write", name, lambda: put(self._client, name, data, mode=mode, use_multipart=False)
-        )
+        put = self._put_function(name)
+        result = await self._call("write", name, lambda: put(data, mode=mode, use_multipart=False))
         etag: str | None = result[self._tag_key]
         return etag
 
