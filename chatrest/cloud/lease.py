@@ -109,7 +109,7 @@ class Lease:
             await asyncio.wait({self._task})
         if not self._loss:
             with suppress(ObjectStoreError):
-                await self._write(structs.replace(self._record, released=True))
+                await self._write_own(structs.replace(self._record, released=True))
             self._loss = "was given back"
 
     @property
@@ -150,11 +150,7 @@ class Lease:
             self.check()
             sent = self._timing.clock()
             record = structs.replace(self._record, renewal=self._record.renewal + 1)
-            try:
-                await self._write(record)
-            except (ObjectChangedError, ObjectExistsError):
-                await self._adopt()
-                await self._write_or_lose(record)
+            await self._write_own(record)
             self._confirmed = sent
 
     # ── taking it ──
@@ -233,7 +229,12 @@ class Lease:
             raise self._lost()
         self._current = _CurrentRecord(self._record, stored.info.etag)
 
-    async def _write_or_lose(self, record: LeaseRecord) -> None:
+    async def _write_own(self, record: LeaseRecord) -> None:
+        """Write a record in the place of our own last one; `LeaseLostError` if that is not there."""
+        try:
+            return await self._write(record)
+        except (ObjectChangedError, ObjectExistsError):
+            await self._adopt()
         try:
             await self._write(structs.replace(record, renewal=record.renewal + 1))
         except (ObjectChangedError, ObjectExistsError):

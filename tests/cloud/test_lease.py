@@ -160,6 +160,14 @@ async def test_a_renewal_whose_reply_was_lost_is_recognised_as_our_own() -> None
         lease.check()
 
 
+async def test_a_lease_is_given_back_after_a_renewal_whose_reply_was_lost() -> None:
+    store = StoreDouble()
+    async with lease_of(store, WriterTime()):
+        record = await record_in(store)
+        await store.put(LEASE, LeaseRecord(record.owner, record.generation, 99, 60.0).encoded())
+    assert (await record_in(store)).released
+
+
 # ── losing it ──
 
 
