@@ -6,9 +6,9 @@ The rules are in `publication_plan`.
 """
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Coroutine, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Final, final
+from typing import Any, Final, final
 
 from msgspec import Struct, structs
 
@@ -32,8 +32,10 @@ from .publication_plan import (
     unreferenced,
 )
 from .store_errors import ObjectChangedError, ObjectExistsError, ObjectNotFoundError, ObjectStoreError
-from .transfer import file_sha256
+from .transfer import PART_SIZE, file_sha256
 
+_SMALL_FILES_AT_ONCE: Final = 8
+"""Files of up to one part, each in memory; a larger one is sent alone, its parts at the same time."""
 _READINGS: Final = 5
 """Versions that may replace each other while one is fetched."""
 
@@ -74,11 +76,36 @@ async def publish(store: Operations, files: Mapping[str, Path], lease: Lease) ->
 
 async def _publish_new(writer: "_Publisher", plan: PublicationPlan, files: Mapping[str, Path]) -> int:
     await writer.write_worklist(plan.worklist)
-    sent = 0
-    for file in plan.send:
-        sent += await writer.send(file, files[file.name], may_exist=file.stored_as in plan.leftovers)
+    small = [file for file in plan.send if file.size <= PART_SIZE]
+    large = [file for file in plan.send if file.size > PART_SIZE]
+
+    async def send(remaining: Iterator[PublishedFile]) -> int:
+        """Send what other workers have not taken; return the number of files."""
+        return sum(
+            [
+                await writer.send(file, files[file.name], may_exist=file.stored_as in plan.leftovers)
+                for file in remaining
+            ]
+        )
+
+    sent = await send(iter(large))
+    remaining = iter(small)
+    workers = [send(remaining) for _ in range(min(_SMALL_FILES_AT_ONCE, len(small)))]
+    sent += sum(await _run_all(workers))
     await writer.write_manifest(plan.manifest)
     return sent
+
+
+async def _run_all(workers: Iterable[Coroutine[Any, Any, int]]) -> list[int]:
+    """Run workers at the same time; return their results, or end the others after the first error."""
+    tasks = [asyncio.create_task(worker) for worker in workers]
+    try:
+        return await asyncio.gather(*tasks)
+    finally:
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            await asyncio.wait(tasks)
 
 
 async def read_version(store: Operations) -> Manifest:

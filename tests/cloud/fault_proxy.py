@@ -27,6 +27,7 @@ class HeldRequests:
 
     def __init__(self) -> None:
         self.reached = asyncio.Event()
+        self.all_reached = asyncio.Event()
         self.release = asyncio.Event()
 
 
@@ -99,6 +100,8 @@ class FaultProxy:
             if hold[0](seen):
                 self._holds.remove(hold)
                 hold[1].reached.set()
+                if hold not in self._holds:
+                    hold[1].all_reached.set()
                 await hold[1].release.wait()
                 break
         kind = self._fault(seen)

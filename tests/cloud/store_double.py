@@ -37,8 +37,8 @@ class StoreDouble:
     """Operations on a store in memory, which are counted.
 
     At the operation number `crash_at` (from 1) a `CrashError` is raised, after the store has applied it if
-    `crash_is_late`. A double made from another is another process at the same store. `names` has the names of
-    the operations.
+    `crash_is_late`. A double made from another is another process at the same store. `names` has the
+    operations that were begun, `applied` those that the store has applied.
     """
 
     address = "memory://"
@@ -47,6 +47,7 @@ class StoreDouble:
         self.inner = ObjectStore.in_memory() if other is None else other.inner
         self.clock = StoreClock() if other is None else other.clock
         self.names: list[str] = []
+        self.applied: list[str] = []
         self._crash_at = crash_at
         self._crash_is_late = crash_is_late
 
@@ -94,6 +95,7 @@ class StoreDouble:
             effect.close()  # type: ignore[attr-defined]
             raise CrashError
         result = await effect
+        self.applied.append(f"{operation} {name}")
         if is_crash:
             self.clock.writes.setdefault(name, self.clock.seconds)
             raise CrashError

@@ -154,3 +154,27 @@ async def test_a_connection_that_ends_leaves_a_whole_version_and_the_next_comple
 async def steal_lease(store: ObjectStore) -> None:
     """Remove the lease of a writer that could not give it back."""
     await store.delete(LEASE)
+
+
+async def test_small_files_are_sent_at_the_same_time(
+    proxied_store: ObjectStore, proxy: FaultProxy, tmp_path: Path
+) -> None:
+    files = {f"month={number}/a": f"{number}".encode() for number in range(12)}
+    held = proxy.hold(lambda request: request.method == "PUT" and "/month=" in request.path, 8)
+    task = asyncio.create_task(publish_files(proxied_store, files, tmp_path))
+    await held.all_reached.wait()
+    held.release.set()
+    assert (await task).sent == 12
+    assert await visible(proxied_store, tmp_path / "target") == files
+
+
+async def test_an_error_of_one_file_ends_the_others(
+    proxied_store: ObjectStore, proxy: FaultProxy, tmp_path: Path
+) -> None:
+    files = {f"month={number}/a": f"{number}".encode() for number in range(12)}
+    proxy.add("403", lambda request: request.method == "PUT" and "/month=5" in request.path)
+    with pytest.raises(ObjectStoreError, match=r"month=5/a-1-.*: the store answered 403"):
+        await publish_files(proxied_store, files, tmp_path)
+    assert await visible(proxied_store, tmp_path / "target") == {}
+    assert (await publish_files(proxied_store, files, tmp_path)).present > 0
+    assert await visible(proxied_store, tmp_path / "target") == files
