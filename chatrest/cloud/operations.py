@@ -1,6 +1,5 @@
 """The operations of an object store that a lease and a publication need, and their values."""
 
-from collections.abc import AsyncIterator
 from datetime import datetime
 from pathlib import Path
 from typing import Protocol, final
@@ -61,9 +60,6 @@ class Operations(Protocol):
 
     async def stored_sha256(self, name: str) -> str:
         """Return the hash of an object's content."""
-
-    def list(self, prefix: str = "") -> AsyncIterator[ObjectInfo]:
-        """Iterate over the objects of a folder."""
 
     async def delete(self, name: str) -> None:
         """Delete an object."""

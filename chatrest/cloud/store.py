@@ -208,9 +208,9 @@ class ObjectStore:
         signature covers them.
         """
         check_name(name)
-        put, known, records_hash = self._put_function(name), sha256, self._folder is None
+        put, known_hash, records_hash = self._put_function(name), sha256, self._folder is None
         sha256, size = await self._call(
-            "write", name, lambda: upload(put, path, known, self._part_size, records_hash=records_hash)
+            "write", name, lambda: upload(put, path, known_hash, self._part_size, records_hash=records_hash)
         )
         if self._folder is not None:
             await asyncio.to_thread(local_files.sync_file, self._path(name))

@@ -12,7 +12,7 @@ CONDITIONS: Final = ("If-Match", "If-None-Match")
 HOP_BY_HOP: Final = ("Connection", "Transfer-Encoding", "Keep-Alive", "Content-Length", "Content-Encoding")
 
 
-class SeenRequest(NamedTuple):
+class ProxiedRequest(NamedTuple):
     """A request that reached the proxy."""
 
     method: str
@@ -40,19 +40,19 @@ class FaultProxy:
     """
 
     def __init__(self, target: str) -> None:
-        self.requests: list[SeenRequest] = []
+        self.requests: list[ProxiedRequest] = []
         self.ignores_conditions = False
         """If True, the headers of conditional writes are removed before the store sees them."""
         self.truncates = False
         """If True, the body of each PUT loses its last bytes before the store sees it."""
         self.url = ""
         self._target = target
-        self._faults: list[tuple[Callable[[SeenRequest], bool], str, int]] = []
-        self._holds: list[tuple[Callable[[SeenRequest], bool], HeldRequests]] = []
+        self._faults: list[tuple[Callable[[ProxiedRequest], bool], str, int]] = []
+        self._holds: list[tuple[Callable[[ProxiedRequest], bool], HeldRequests]] = []
         self._runner: web.AppRunner | None = None
         self._client: aiohttp.ClientSession | None = None
 
-    def add(self, kind: str, matches: Callable[[SeenRequest], bool], times: int = 1) -> None:
+    def add(self, kind: str, matches: Callable[[ProxiedRequest], bool], times: int = 1) -> None:
         """Add a fault.
 
         `kind` is a status (`500`), `cut` (the connection ends after a part of the body was read), `lost`
@@ -65,7 +65,7 @@ class FaultProxy:
         """Remove all faults."""
         self._faults.clear()
 
-    def hold(self, matches: Callable[[SeenRequest], bool], times: int = 1) -> HeldRequests:
+    def hold(self, matches: Callable[[ProxiedRequest], bool], times: int = 1) -> HeldRequests:
         """Hold the next `times` matching requests back until the caller releases them."""
         held = HeldRequests()
         self._holds += [(matches, held)] * times
@@ -89,22 +89,22 @@ class FaultProxy:
         await self._runner.cleanup()
 
     async def _handle(self, request: web.Request) -> web.StreamResponse:
-        seen = SeenRequest(
+        record = ProxiedRequest(
             request.method,
             request.path,
             request.query_string,
             any(name in request.headers for name in CONDITIONS),
         )
-        self.requests.append(seen)
+        self.requests.append(record)
         for hold in self._holds:
-            if hold[0](seen):
+            if hold[0](record):
                 self._holds.remove(hold)
                 hold[1].reached.set()
                 if hold not in self._holds:
                     hold[1].all_reached.set()
                 await hold[1].release.wait()
                 break
-        kind = self._fault(seen)
+        kind = self._fault(record)
         if kind == "cut":
             await request.content.read(1000)
             return self._disconnect(request)
@@ -122,7 +122,7 @@ class FaultProxy:
             return await self._send_half(request, response)
         return response
 
-    def _fault(self, request: SeenRequest) -> str:
+    def _fault(self, request: ProxiedRequest) -> str:
         for index, (matches, kind, times) in enumerate(self._faults):
             if times and matches(request):
                 self._faults[index] = (matches, kind, times - 1)

@@ -129,7 +129,7 @@ async def test_a_lease_is_renewed_while_it_is_held() -> None:
 
 
 async def test_a_lease_that_cannot_be_renewed_runs_out_before_it_can_be_taken_over() -> None:
-    store, time = Unreachable(StoreDouble()), WriterTime()
+    store, time = UnreachableStore(StoreDouble()), WriterTime()
     async with lease_of(store, time) as lease:
         store.is_down = True
         await time.advance(59)
@@ -140,7 +140,7 @@ async def test_a_lease_that_cannot_be_renewed_runs_out_before_it_can_be_taken_ov
 
 
 async def test_a_passing_failure_of_a_renewal_loses_nothing() -> None:
-    store, time = Unreachable(StoreDouble()), WriterTime()
+    store, time = UnreachableStore(StoreDouble()), WriterTime()
     async with lease_of(store, time) as lease:
         store.is_down = True
         await time.advance(30)
@@ -228,7 +228,7 @@ async def test_a_lease_that_was_deleted_is_lost() -> None:
 )
 async def test_a_store_without_conditions_is_used_with_a_warning(refuses: bool, words: str) -> None:
     inner = StoreDouble()
-    store, time = Unconditional(inner, refuses), WriterTime()
+    store, time = UnconditionalStore(inner, refuses), WriterTime()
     async with lease_of(store, time) as lease:
         assert not lease.is_exclusive
         assert lease.warning == (
@@ -246,13 +246,13 @@ async def test_a_store_without_conditions_is_used_with_a_warning(refuses: bool, 
 
 
 async def test_a_store_that_cannot_be_written_is_an_error() -> None:
-    store = Unreachable(StoreDouble())
+    store = UnreachableStore(StoreDouble())
     store.is_down = True
     with pytest.raises(ObjectStoreError, match="the store is down"):
         await lease_of(store, WriterTime()).__aenter__()
 
 
-class Unreachable:
+class UnreachableStore:
     """A store that fails while it `is_down`."""
 
     address = StoreDouble.address
@@ -270,7 +270,7 @@ class Unreachable:
         raise ObjectStoreError("the store is down")
 
 
-class Unconditional:
+class UnconditionalStore:
     """A store that refuses or ignores the conditions of writes."""
 
     def __init__(self, store: StoreDouble, refuses: bool) -> None:

@@ -158,9 +158,9 @@ def test_crashes_one_after_the_other_never_show_a_mixture(
                 candidates = [files]
             except CrashError:
                 candidates.append(files)
-            seen = await visible(store, folder)
-            assert seen in candidates
-            candidates = [seen]
+            version = await visible(store, folder)
+            assert version in candidates
+            candidates = [version]
         await publish_files(store, last, folder)
         assert await visible(store, folder) == last
         assert await stored_names(store) == (await read_version(store)).stored_names
@@ -200,7 +200,7 @@ async def test_a_manifest_that_another_writer_replaced_is_not_replaced(tmp_path:
     await publish_files(store, OLD, tmp_path)
     (tmp_path / "late").write_bytes(b"late")
 
-    class Interfering:
+    class InterferingStore:
         """A store at which another writer publishes while a file is sent."""
 
         def __getattr__(self, name: str) -> object:
@@ -214,7 +214,7 @@ async def test_a_manifest_that_another_writer_replaced_is_not_replaced(tmp_path:
     (tmp_path / "other").mkdir()
     async with lease_of(StoreDouble(store)) as lease:
         with pytest.raises((LeaseLostError, ObjectChangedError)):
-            await publish(Interfering(), {"late": tmp_path / "late"}, lease)  # type: ignore[arg-type]
+            await publish(InterferingStore(), {"late": tmp_path / "late"}, lease)  # type: ignore[arg-type]
     assert await visible(store, tmp_path) == NEW
 
 
@@ -225,7 +225,7 @@ async def test_a_reader_whose_version_is_replaced_meanwhile_fetches_the_new_one(
     store = StoreDouble()
     await publish_files(store, OLD, tmp_path)
 
-    class Interfering:
+    class InterferingStore:
         """A store at which another version is published before the first file is read."""
 
         is_done = False
@@ -240,7 +240,7 @@ async def test_a_reader_whose_version_is_replaced_meanwhile_fetches_the_new_one(
             return await store.download(name, path, sha256=sha256)
 
     target = tmp_path / "target"
-    manifest = await fetch_version(Interfering(), target)  # type: ignore[arg-type]
+    manifest = await fetch_version(InterferingStore(), target)  # type: ignore[arg-type]
     assert {file.name: (target / file.name).read_bytes() for file in manifest.files} == NEW
 
 

@@ -15,7 +15,7 @@ from chatrest.cloud.publication import PublicationStats, fetch_version, publish
 from chatrest.cloud.publication_plan import RESERVED
 from chatrest.cloud.store import ObjectStore
 from chatrest.cloud.store_errors import LeaseHeldError, LeaseLostError, ObjectStoreError
-from tests.cloud.fault_proxy import FaultProxy, SeenRequest
+from tests.cloud.fault_proxy import FaultProxy, ProxiedRequest
 
 ALWAYS = 1000
 OLD = {"a.ndjson": b"old", "x/b": b"same", "c": b"gone later"}
@@ -27,7 +27,7 @@ def lease_of(store: Operations) -> Lease:
     return Lease(store, sleep=lambda _: asyncio.Event().wait())
 
 
-def is_conditional_write(request: SeenRequest) -> bool:
+def is_conditional_write(request: ProxiedRequest) -> bool:
     return request.method == "PUT" and request.conditional
 
 
@@ -116,7 +116,7 @@ async def test_a_publication_over_a_bad_connection_is_whole(
     for kind in ("500", "500 applied", "lost"):
         numbers = [0]
 
-        def every_third(_: SeenRequest, numbers: list[int] = numbers) -> bool:
+        def every_third(_: ProxiedRequest, numbers: list[int] = numbers) -> bool:
             numbers[0] += 1
             return numbers[0] % 3 == 0
 

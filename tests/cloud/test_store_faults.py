@@ -18,26 +18,26 @@ from chatrest.cloud.store_errors import (
     ObjectNotFoundError,
     ObjectStoreError,
 )
-from tests.cloud.fault_proxy import FaultProxy, SeenRequest
+from tests.cloud.fault_proxy import FaultProxy, ProxiedRequest
 from tests.cloud.s3_settings import KEY_ID, LIMITS, SECRET
 
 LARGE = bytes(range(256)) * (11 << 6)  # 176 KiB: eleven parts
 ALWAYS = 1000
 
 
-def writes(request: SeenRequest) -> bool:
+def writes(request: ProxiedRequest) -> bool:
     return request.method == "PUT"
 
 
-def reads(request: SeenRequest) -> bool:
+def reads(request: ProxiedRequest) -> bool:
     return request.method == "GET"
 
 
-def is_part(request: SeenRequest) -> bool:
+def is_part(request: ProxiedRequest) -> bool:
     return "partNumber=2" in request.query
 
 
-def completes(request: SeenRequest) -> bool:
+def completes(request: ProxiedRequest) -> bool:
     return request.method == "POST" and request.query.startswith("uploadId=")
 
 
@@ -171,7 +171,11 @@ async def test_no_error_or_log_holds_a_credential(
     ],
 )  # fmt: skip
 async def test_a_passing_fault_of_an_upload_is_not_noticed(
-    store: ObjectStore, proxy: FaultProxy, tmp_path: Path, kind: str, matches: Callable[[SeenRequest], bool]
+    store: ObjectStore,
+    proxy: FaultProxy,
+    tmp_path: Path,
+    kind: str,
+    matches: Callable[[ProxiedRequest], bool],
 ) -> None:
     (tmp_path / "file").write_bytes(LARGE)
     proxy.add(kind, matches)
@@ -182,7 +186,7 @@ async def test_a_passing_fault_of_an_upload_is_not_noticed(
 
 @pytest.mark.parametrize("matches", [is_part, completes])
 async def test_an_upload_that_fails_is_aborted_and_leaves_no_object(
-    store: ObjectStore, proxy: FaultProxy, tmp_path: Path, matches: Callable[[SeenRequest], bool]
+    store: ObjectStore, proxy: FaultProxy, tmp_path: Path, matches: Callable[[ProxiedRequest], bool]
 ) -> None:
     (tmp_path / "file").write_bytes(LARGE)
     proxy.add("500", matches, ALWAYS)
