@@ -96,14 +96,7 @@ class FaultProxy:
             any(name in request.headers for name in CONDITIONS),
         )
         self.requests.append(record)
-        for hold in self._holds:
-            if hold[0](record):
-                self._holds.remove(hold)
-                hold[1].reached.set()
-                if hold not in self._holds:
-                    hold[1].all_reached.set()
-                await hold[1].release.wait()
-                break
+        await self._wait_for_release(record)
         kind = self._fault(record)
         if kind == "cut":
             await request.content.read(1000)
@@ -121,6 +114,17 @@ class FaultProxy:
         if kind == "short":
             return await self._send_half(request, response)
         return response
+
+    async def _wait_for_release(self, request: ProxiedRequest) -> None:
+        for hold in self._holds:
+            matches, held = hold
+            if matches(request):
+                self._holds.remove(hold)
+                held.reached.set()
+                if hold not in self._holds:
+                    held.all_reached.set()
+                await held.release.wait()
+                return
 
     def _fault(self, request: ProxiedRequest) -> str:
         for index, (matches, kind, times) in enumerate(self._faults):

