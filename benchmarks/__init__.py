@@ -1,20 +1,24 @@
 """Benchmarks: the cost of chatrest as ratios, measured side by side in one run.
 
-    pip install "chatrest[bench]"
+    pip install "chatrest[compare]"     # or [bench], without the comparison with dlt
+    python -m benchmarks                # all but `waits`, in short: a table, a plot and the README's block
     python -m benchmarks.decode         # decoding a page into typed messages, against other decoders
     python -m benchmarks.walk           # a typed walk over loopback HTTP, against hand-written clients
     python -m benchmarks.ahead          # a walk that is read ahead, against one without, in wall and CPU time
-    python -m benchmarks.export         # an export, against receiving only, against dlt, and its memory
+    python -m benchmarks.export         # an export, against receiving only, and against dlt
     python -m benchmarks.overhead       # a call with all features, against hand-written aiohttp
     python -m benchmarks.fan_out        # a page for each of many users, against a hand-written semaphore loop
+    python -m benchmarks.memory         # the memory of each use, in a process of its own
     python -m benchmarks.import_time    # `import chatrest`, against `import aiohttp`
     python -m benchmarks.pace           # the use of rate limits of every kind, in virtual time
     python -m benchmarks.waits          # fairness between lanes, bulkheads of regions and apps, in real time
 
-`--help` shows the sizes. `pace` runs in virtual time: its figures do not depend on the machine, and it takes
-about a minute and a half, as does `export`, whose comparison with dlt needs the extra `chatrest[compare]`.
-`waits` and a part of `ahead` measure wall clock time. All others measure CPU time of the measured process: a
-busy machine changes the seconds, but hardly the ratios. The contestants run in random order in every round.
-The tables show medians over the rounds; a ratio is the median of the ratios of each round, so a machine that
-slows down during a run favours no contestant.
+`--help` shows the sizes, and `--short` takes those of the common table. `registry` has the names of that
+table: each is a module with `compare(short) -> list[Comparison]`, mostly that of a `measure.Benchmark`.
+
+`pace` runs in virtual time: its figures do not depend on the machine. `waits` and a part of `ahead` measure
+wall clock time. All others measure CPU time or memory of the measured process: a busy machine changes the
+seconds, but hardly the ratios. The contestants run in random order in every round. The tables show medians
+over the rounds; a ratio is the median of the ratios of each round, so a machine that slows down during a run
+favours no contestant.
 """

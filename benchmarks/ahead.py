@@ -1,6 +1,6 @@
 """A walk that is read ahead, against the same walk without: wall clock time and CPU time.
 
-Two tables. Wall time: every reply of the service takes a while, and the consumer works as long on each page,
+Wall time: every reply of the service takes a while, and the consumer works as long on each page,
 waiting for something else: without `ahead` the two add up. The emulator runs in the same process, and takes
 the same CPU time for every row. CPU time: a walk on loopback over a server in another process, whose consumer
 does nothing: the cost of the task that reads ahead.
@@ -8,16 +8,17 @@ does nothing: the cost of the task that reads ahead.
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Mapping, Sequence
+from argparse import Namespace
+from collections.abc import AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from statistics import median
 from typing import Any, Final, TypeAlias
 
 from chatrest import App, AsyncSession, MessageQuery, Walk
 from chatrest.emulator import Emulator
 from chatrest.emulator.weather import Latency
 
-from .measure import Times, arguments, count, ratio, table, title, turns
+from .comparison import Comparison, Goal
+from .measure import Benchmark, Size, Times, compare_times, turns
 from .pages import UID
 from .server import ServerProcess
 
@@ -26,6 +27,7 @@ Contestant: TypeAlias = int
 
 WITHOUT: Final = "without"
 CONTESTANTS: Final[Mapping[str, Contestant]] = {WITHOUT: 0, "ahead(pages=1)": 1, "ahead(pages=2)": 2}
+DEFAULT: Final = "ahead(pages=2)"
 GOAL: Final = 0.6
 """The largest allowed ratio of wall time to that of the walk without."""
 PAGE: Final = 100
@@ -85,45 +87,50 @@ async def measure_cpu(app: App, rounds: int, messages: int) -> dict[int, Times]:
     return dict(times)
 
 
-def _wall_rows(times: Times, pages: int) -> list[tuple[str, ...]]:
+def measure(sizes: Namespace) -> list[Comparison]:
+    """Return the comparisons in wall time, then those in CPU time."""
+    latency = sizes.latency / 1000
+    wall = asyncio.run(measure_wall(sizes.rounds, sizes.pages, latency))
+    with ServerProcess(sizes.messages) as server:
+        cpu = asyncio.run(measure_cpu(server.app, sizes.rounds, sizes.messages))
+    case = f"{{}}: replies after {sizes.latency} ms, as long on each page"
+    rows = _compare(wall, case, "wall ms a page", 1e3 / sizes.pages, Goal(GOAL))
+    for size, times in cpu.items():
+        rows += _compare(times, f"{{}}, pages of {size}", "CPU µs a message", 1e6 / sizes.messages)
+    return rows
+
+
+def _compare(times: Times, case: str, unit: str, scale: float, goal: Goal | None = None) -> list[Comparison]:
     return [
-        (
+        compare_times(
+            times,
             name,
-            f"{median(seconds) * 1000 / pages:.1f}",
-            f"{ratio(times, name, WITHOUT):.2f}",
-            f"<= {GOAL:.2f}" if name != WITHOUT else "",
+            WITHOUT,
+            case=case.format(name),
+            against="the walk without",
+            unit=unit,
+            scale=scale,
+            goal=goal,
+            is_headline=goal is not None and name == DEFAULT,
         )
-        for name, seconds in times.items()
+        for name in times
+        if name != WITHOUT
     ]
 
 
-def _cpu_rows(size: int, times: Times, messages: int) -> list[tuple[str, ...]]:
-    return [
-        (name, str(size), f"{median(spent) * 1e6 / messages:.2f}", f"{ratio(times, name, WITHOUT):.2f}")
-        for name, spent in times.items()
-    ]
-
-
-def main(argv: Sequence[str] | None = None) -> None:
-    """Print the tables."""
-    parser = arguments(__doc__, rounds=5)
-    parser.add_argument("--pages", type=count, default=20, help="pages of the walk in wall time (20)")
-    parser.add_argument("--latency", type=count, default=50, help="milliseconds until a reply (50)")
-    parser.add_argument("--messages", type=count, default=20_000, help="of the walk in CPU time (20000)")
-    args = parser.parse_args(argv)
-    wall = asyncio.run(measure_wall(args.rounds, args.pages, args.latency / 1000))
-    words = f"{args.pages} pages of {PAGE} messages, with {args.latency} ms of work on each"
-    method = f"Wall clock ms per page, replies after {args.latency} ms, medians of {args.rounds} rounds"
-    print(title(f"A walk over {words}", method, "aiohttp", "msgspec"))
-    heads = ("walk", "ms per page", "ratio to without", "goal")
-    print(table(heads, _wall_rows(wall, args.pages)))
-    with ServerProcess(args.messages) as server:
-        cpu = asyncio.run(measure_cpu(server.app, args.rounds, args.messages))
-    method = f"CPU seconds of the client per million messages, medians of {args.rounds} rounds"
-    print(f"\nA walk over {args.messages} messages on loopback, without work\n{method}\n")
-    heads = ("walk", "page size", "CPU s per million", "ratio to without")
-    print(table(heads, (row for size in SIZES for row in _cpu_rows(size, cpu[size], args.messages))))
-
+BENCHMARK: Final = Benchmark(
+    "A walk over {pages} pages with {latency} ms of work on each, and over {messages} messages without",
+    "Wall time with work, CPU time of the client without, medians of {rounds} rounds",
+    {
+        "rounds": Size("counted rounds", 5, 5),
+        "pages": Size("pages of the walk in wall time", 20, 10),
+        "latency": Size("milliseconds until a reply", 50, 50),
+        "messages": Size("messages of the walk in CPU time", 20_000, 10_000),
+    },
+    ("aiohttp", "msgspec"),
+    measure,
+)
+compare, main = BENCHMARK.compare, BENCHMARK.main
 
 if __name__ == "__main__":
     main()

@@ -126,9 +126,12 @@ async def httpx_pydantic(app: App) -> AsyncIterator[Walk]:
 
 
 CHATREST: Final = "chatrest"
+BY_HAND: Final = "aiohttp + msgspec by hand"
+STREAMS: Final = "raw streams + msgspec"
+HTTPX: Final = "httpx + pydantic"
 CLIENTS: Final[dict[str, Client]] = {
     CHATREST: chatrest,
-    "(a) aiohttp + msgspec by hand": aiohttp_msgspec,
-    "(b) raw streams + msgspec": streams_msgspec,
-    "(c) httpx + pydantic": httpx_pydantic,
+    BY_HAND: aiohttp_msgspec,
+    STREAMS: streams_msgspec,
+    HTTPX: httpx_pydantic,
 }

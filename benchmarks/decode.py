@@ -1,13 +1,13 @@
 """Decoding a page into typed messages: chatrest against other decoders, and against itself on odd pages.
 
 The emulator makes two pages: one with all kinds of messages, and one with calls only, which nest deepest.
-Each is also decoded with numbers for ids, typed and as rows, and with a record that fits no type; the ratios
-of these are to the time of chatrest for the same page as documented.
+Each is also decoded with numbers for ids, typed and as rows, and with a record that fits no type; these are
+compared with the time of chatrest for the same page as documented.
 """
 
 import json
+from argparse import Namespace
 from collections.abc import Callable, Mapping, Sequence
-from statistics import median
 from time import process_time
 from typing import Any, Final, TypeAlias
 
@@ -18,7 +18,8 @@ from chatrest.core.rows import rows
 from chatrest.models.message import Message
 
 from . import hand, pages, pydantic_models
-from .measure import Times, arguments, count, ratio, table, title, turns
+from .comparison import Comparison, Goal
+from .measure import Benchmark, Size, Times, compare_times, turns
 
 Decode: TypeAlias = Callable[[bytes], Sequence[Any]]
 
@@ -30,6 +31,11 @@ ODD_PAGES: Final[Mapping[str, tuple[str, Callable[[bytes], bytes]]]] = {
     "chatrest, record by record": (BASE, pages.with_unknown_record),
 }
 """Odd pages: the contestant that each is compared with, and the function that makes the page."""
+ODD_GOALS: Final = dict.fromkeys(list(ODD_PAGES)[:2], Goal(1.5))
+"""The largest allowed ratios for pages with numbers for ids."""
+MIXED: Final = "all kinds"
+HEADLINES: Final = ("msgspec, untagged structs", "pydantic models")
+_UNIT: Final = "CPU µs a message"
 _PASSES: Final = 5  # decodes in one measurement
 
 
@@ -73,42 +79,48 @@ def _measure(decode: Decode, page: bytes, messages: int) -> float:
     return spent
 
 
-def _rows(page_name: str, times: Times, messages: int) -> list[tuple[str, ...]]:
-    each = {name: median(spent) * 1e6 / (_PASSES * messages) for name, spent in times.items()}
+def _compare(page: str, times: Times, messages: int) -> list[Comparison]:
     bases = {name: base for name, (base, _) in ODD_PAGES.items()}
-    return [
-        (name, page_name, f"{cost:.2f}", f"{ratio(times, name, bases.get(name, BASE)):.2f}")
-        for name, cost in each.items()
-    ]
+    scale = 1e6 / (_PASSES * messages)
+    against_others = [
+        compare_times(
+            times, BASE, name, case=f"a page of {page}", against=name, unit=_UNIT, scale=scale,
+            is_headline=name in HEADLINES and page == MIXED,
+        )
+        for name in times
+        if name != BASE and name not in bases
+    ]  # fmt: skip
+    against_itself = [
+        compare_times(
+            times, name, base, case=f"a page of {page}: {name}", against=f"{base}, as documented",
+            unit=_UNIT, scale=scale, goal=ODD_GOALS.get(name),
+        )
+        for name, base in bases.items()
+    ]  # fmt: skip
+    return against_others + against_itself
 
 
-def main(argv: Sequence[str] | None = None) -> None:
-    """Print the table."""
-    parser = arguments(__doc__, rounds=15)
-    parser.add_argument("--messages", type=count, default=1000, help="messages on a page (1000)")
-    args = parser.parse_args(argv)
-    size = args.messages
+def measure(sizes: Namespace) -> list[Comparison]:
+    """Return the comparisons for both pages."""
+    size = sizes.messages
     served: Mapping[str, tuple[bytes, Any]] = {
-        "mixed": (pages.mixed(size), hand.FlatPage),
+        MIXED: (pages.mixed(size), hand.FlatPage),
         "calls": (pages.calls(size), hand.CallPage),
     }
-    table_rows: list[tuple[str, ...]] = []
-    for page_name, (page, plain) in served.items():
-        table_rows += _rows(page_name, measure_all(page, plain, args.rounds, size), size)
-    sizes = ", ".join(
-        f"{page_name} {len(page) // size} bytes a message" for page_name, (page, _) in served.items()
-    )
-    print(
-        title(
-            f"Decoding a page of {size} messages ({sizes})",
-            f"CPU time per message, medians of {args.rounds} rounds; ratios are to {BASE}, "
-            "of the odd pages to the same page as documented",
-            "msgspec",
-            "pydantic",
-        )
-    )
-    print(table(("decoder", "page", "µs a message", "ratio"), table_rows))
+    comparisons: list[Comparison] = []
+    for name, (page, plain) in served.items():
+        comparisons += _compare(name, measure_all(page, plain, sizes.rounds, size), size)
+    return comparisons
 
+
+BENCHMARK: Final = Benchmark(
+    "Decoding a page of {messages} messages",
+    "CPU time per message, medians of {rounds} rounds",
+    {"rounds": Size("counted rounds", 15, 15), "messages": Size("messages on a page", 1000, 1000)},
+    ("msgspec", "pydantic"),
+    measure,
+)
+compare, main = BENCHMARK.compare, BENCHMARK.main
 
 if __name__ == "__main__":
     main()

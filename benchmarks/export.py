@@ -1,6 +1,6 @@
-"""The cost of an export: against receiving the same bytes, against dlt, and in memory.
+"""The cost of an export: against receiving the same bytes, and against dlt. Its memory is in `memory`.
 
-Three tables; the server is a separate process in each. The CPU time is that of the exporter's process with
+The server is a separate process. The CPU time is that of the exporter's process with
 all its threads, from before to after the export, without imports.
 
 Receiving: chatrest's NDJSON export, with its hashes, its journal and all files synced to disk, against
@@ -13,10 +13,8 @@ lists, and for splitting a list) count for it. The highest published rate limit 
 requests a minute, so an export of that many pages per CPU minute uses one core.
 
 dlt: messages per CPU second of complete exports to local files with gzip replies, against dlt's `rest_api`
-source (`benchmarks.dlt_job`) with its default settings and with its cheapest ones; the goal is for the
+source (`benchmarks.dlt_job`) with its default settings and with its cheapest ones; the goals are for the
 latter.
-
-Memory: the largest resident size of a process that exports, and of one that exports ten times as much.
 """
 
 import asyncio
@@ -24,17 +22,17 @@ import json
 import os
 import subprocess
 import sys
+from argparse import Namespace
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from functools import partial
 from hashlib import sha256
 from importlib.util import find_spec
 from itertools import chain
 from pathlib import Path
-from resource import RUSAGE_SELF, getrusage
 from statistics import median
 from tempfile import TemporaryDirectory, TemporaryFile
 from time import process_time
-from typing import Any, Final, Literal, NamedTuple, TypeAlias
+from typing import Final, Literal, NamedTuple, TypeAlias
 
 import aiohttp
 import msgspec
@@ -43,7 +41,8 @@ from chatrest import App, AsyncSession, Pace
 from chatrest.export import Plan, export
 
 from . import hand
-from .measure import Times, arguments, count, ratio, table, title, turns
+from .comparison import Comparison, Goal
+from .measure import Benchmark, Size, Times, compare_times, ratio, turns
 from .pages import UID
 from .server import KEY, ServerProcess
 
@@ -56,11 +55,13 @@ RECEIVED: Final = "aiohttp by hand, received and dropped"
 WRITTEN: Final = "aiohttp by hand, written as hashed lines"
 MOST_TIMES: Final = 2.0
 """The largest allowed ratio of an export to receiving."""
-LEAST_TIMES: Final = 15.0
-"""The smallest allowed ratio of chatrest's messages per CPU second to dlt's."""
-MOST_GROWTH: Final = 1.1
-"""The largest allowed ratio of memory for ten times the messages."""
-WITHOUT_DLT: Final = "no comparison with dlt, which is not installed: pip install 'chatrest[compare]'"
+MOST_TIMES_WRITTEN: Final = 1.5
+"""The largest allowed ratio of an export to receiving, hashing and writing."""
+LEAST_TIMES: Final = {OURS: 20.0, PARQUET: 10.0}
+"""The smallest allowed ratios of messages per CPU second to those of dlt with its cheapest settings."""
+WITHOUT_DLT: Final = Comparison(
+    case="an export", against="dlt", failure="dlt is not installed: pip install 'chatrest[compare]'"
+)
 DLT: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = {
     OURS: {
         "dlt, JSONL": ("--format", "jsonl"),
@@ -75,8 +76,6 @@ DLT: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = {
 
 _PAGE: Final = msgspec.json.Decoder(hand.TaggedPage)
 _SYNC_EVERY: Final = 32 << 20  # bytes
-_MEMORY_TIMES: Final = 10
-_EXPORT_PROCESS: Final = (sys.executable, "-c", "from benchmarks.export import export_once; export_once()")
 
 Format: TypeAlias = Literal["ndjson", "parquet"]
 Measurement: TypeAlias = Callable[[], Awaitable[float]]
@@ -220,43 +219,22 @@ def _cases(single: ServerProcess, many: ServerProcess, messages: int, users: int
     yield Case(f"{users} users", "gzip", many.packed, uids, messages)
 
 
-def _receiving_rows(result: ReceivingResult) -> Iterator[tuple[str, ...]]:
-    for name, spent in result.times.items():
-        each = median(spent) / result.pages
-        yield (
+def compare_receiving(result: ReceivingResult) -> list[Comparison]:
+    """Return the comparison with each hand-written client, per page."""
+    return [
+        compare_times(
+            result.times,
+            OURS,
             name,
-            result.case.plan,
-            result.case.replies,
-            str(result.pages),
-            f"{each * 1e3:.2f}",
-            f"{60 / each:,.0f}",
-            "" if name == OURS else f"{ratio(result.times, OURS, name):.2f}",
-            f"<= {MOST_TIMES}" if name == RECEIVED else "",
+            case=f"an export of {result.case.plan}, {result.case.replies} replies",
+            against=name,
+            unit="CPU ms a page of 1000",
+            scale=1e3 / result.pages,
+            goal=Goal(goal),
+            is_headline=len(result.case.uids) == 1,
         )
-
-
-def _print_receiving(messages: int, users: int, rounds: int) -> None:
-    with ServerProcess(messages) as single, ServerProcess(messages, users=users) as many:
-        results = asyncio.run(against_receiving(list(_cases(single, many, messages, users)), rounds))
-    print(
-        title(
-            f"Exporting {messages} messages, against only receiving them",
-            f"CPU time of the client's process, medians of {rounds} rounds; pages are of up to {SIZE}",
-            "aiohttp",
-            "msgspec",
-        )
-    )
-    heads = (
-        "client",
-        "plan",
-        "replies",
-        "pages",
-        "CPU ms per page",
-        "pages per CPU minute",
-        "chatrest to it",
-        "goal",
-    )
-    print(table(heads, (row for result in results for row in _receiving_rows(result))))
+        for name, goal in ((RECEIVED, MOST_TIMES), (WRITTEN, MOST_TIMES_WRITTEN))
+    ]
 
 
 # ── against dlt ──
@@ -274,102 +252,52 @@ async def against_dlt(case: Case, rounds: int) -> Times:
         return await _measure(contestants, rounds)
 
 
-def _dlt_rows(times: Times, messages: int) -> Iterator[tuple[str, ...]]:
-    for ours, variants in DLT.items():
-        yield (ours, *_speed(times[ours], messages), "", "")
-        for name, variant in variants.items():
-            goal = f">= {LEAST_TIMES:.0f}" if "--least" in variant else ""
-            yield (name, *_speed(times[name], messages), f"{ratio(times, name, ours):.1f}", goal)
-
-
-def _speed(spent: Sequence[float], messages: int) -> tuple[str, str]:
-    each = median(spent) / messages
-    return f"{each * 1e6:.1f}", f"{1 / each:,.0f}"
-
-
-def _print_dlt(messages: int, rounds: int) -> None:
-    with ServerProcess(messages) as server:
-        case = Case("one user", "gzip", server.packed, [UID], messages)
-        times = asyncio.run(against_dlt(case, rounds))
-    print(
-        title(
-            f"Exporting {messages} messages of one user to local files, against dlt; replies are gzip",
-            f"CPU time of the run, medians of {rounds} rounds; ratios are of messages per CPU second",
-            "dlt",
-            "pyarrow",
+def compare_dlt(times: Times, messages: int) -> list[Comparison]:
+    """Return the comparison with each variant of dlt, in messages per CPU second."""
+    return [
+        Comparison(
+            case=f"an export by {ours}",
+            against=name,
+            unit="messages a CPU s",
+            ours=messages / median(times[ours]),
+            other=messages / median(times[name]),
+            ratio=ratio(times, name, ours),
+            goal=Goal(LEAST_TIMES[ours], is_least=True) if "--least" in variant else None,
+            is_headline="--least" in variant,
         )
-    )
-    heads = ("exporter", "µs per message", "messages per CPU s", "chatrest to it", "goal")
-    print(table(heads, _dlt_rows(times, messages)))
-
-
-# ── memory ──
-
-
-def peak(messages: int) -> float:
-    """Return the largest resident size in MB of a process that exports `messages` messages."""
-    with ServerProcess(messages, endless=True) as server, TemporaryDirectory() as folder:
-        command = (*_EXPORT_PROCESS, server.app.chat_url, folder, str(messages))
-        return float(subprocess.run(command, check=True, stdout=subprocess.PIPE, timeout=36_000).stdout)
-
-
-def export_once() -> None:
-    """Export in this process as its arguments say, and print its largest resident size in MB."""
-    url, folder, messages = sys.argv[1:]
-    case = Case("one user", "plain", App("benchmark", KEY, base_url=url), [UID], int(messages))
-    asyncio.run(_export_once(case, folder))
-    print(resident())
-
-
-async def _export_once(case: Case, folder: str) -> None:
-    async with AsyncSession(case.app, pace=_PACE) as session:
-        report = await export(session, Path(folder) / "out", Plan(users=case.uids))
-    assert report.complete, report
-    assert report.messages == case.messages
-
-
-def resident() -> float:
-    """Return the largest resident size of this process so far, in MB."""
-    status = Path("/proc/self/status")
-    if status.exists():  # getrusage may return the size of the parent process
-        words = status.read_text().partition("VmHWM:")[2].split()
-        return int(words[0]) / 1e3
-    return getrusage(RUSAGE_SELF).ru_maxrss / (1e6 if sys.platform == "darwin" else 1e3)
-
-
-def _print_memory(messages: int) -> None:
-    sizes = (max(1, messages // _MEMORY_TIMES), messages)
-    peaks = {size: peak(size) for size in sizes}
-    few, many = peaks.values()
-    print(title("Memory of an export", "The largest resident size of the process", "aiohttp", "msgspec"))
-    rows = [
-        (f"{sizes[0]:,} messages", f"{few:.1f}", "", ""),
-        (f"{sizes[1]:,} messages", f"{many:.1f}", f"{many / few:.2f}", f"<= {MOST_GROWTH}"),
+        for ours, variants in DLT.items()
+        for name, variant in variants.items()
     ]
-    print(table(("exported", "peak MB", "ratio", "goal"), rows))
 
 
-def main(argv: Sequence[str] | None = None) -> None:
-    """Print the tables."""
-    parser = arguments(__doc__, rounds=9)
-    sizes: Mapping[str, tuple[int, str]] = {
-        "messages": (30_000, "messages of an export"),
-        "users": (50, "users of the plan with many"),
-        "dlt-rounds": (3, "counted rounds against dlt"),
-        "memory-messages": (2_000_000, "messages, 900 bytes each, of the export whose memory is measured"),
-    }
-    for name, (default, description) in sizes.items():
-        parser.add_argument(f"--{name}", type=count, default=default, help=f"{description} ({default})")
-    args: Any = parser.parse_args(argv)
-    _print_receiving(args.messages, args.users, args.rounds)
-    print()
-    if has_dlt():
-        _print_dlt(args.messages, args.dlt_rounds)
-    else:
-        print(WITHOUT_DLT)
-    print()
-    _print_memory(args.memory_messages)
+# ── the comparisons ──
 
+
+def measure(sizes: Namespace) -> list[Comparison]:
+    """Return the comparisons with receiving, then those with dlt."""
+    messages, users = sizes.messages, sizes.users
+    with ServerProcess(messages) as single, ServerProcess(messages, users=users) as many:
+        results = asyncio.run(against_receiving(list(_cases(single, many, messages, users)), sizes.rounds))
+        rows = [row for result in results for row in compare_receiving(result)]
+        if not has_dlt():
+            return [*rows, WITHOUT_DLT]
+        case = Case("one user", "gzip", single.packed, [UID], messages)
+        return rows + compare_dlt(asyncio.run(against_dlt(case, sizes.dlt_rounds)), messages)
+
+
+BENCHMARK: Final = Benchmark(
+    f"Exporting {{messages}} messages, in pages of up to {SIZE}",
+    "CPU time of the exporter's process, medians of {rounds} rounds, against dlt of {dlt_rounds}",
+    {
+        "rounds": Size("counted rounds", 9, 3),
+        "messages": Size("messages of an export", 30_000, 15_000),
+        "users": Size("users of the plan with many", 50, 30),
+        "dlt_rounds": Size("counted rounds against dlt", 3, 1),
+    },
+    ("aiohttp", "msgspec"),
+    measure,
+)
+compare, main = BENCHMARK.compare, BENCHMARK.main
 
 if __name__ == "__main__":
     main()

@@ -5,23 +5,21 @@ The hand-written client is aiohttp and msgspec with a semaphore and `asyncio.gat
 decoder created once, a check of the status, and no retries, no rate limit and no error handling. Its tasks
 and results are all in memory at once, those of `fan_out` are not.
 
-A second table shows the memory of a fan-out over items from an asynchronous generator, whose worker sends
-nothing: its largest size after a tenth of the items and after all. A third one shows what an app that hangs
-does to the items of the others.
+The last comparison shows how an app that hangs delays the items of the others, in virtual time. The memory of
+a fan-out is in `memory`.
 """
 
 import asyncio
-import gc
-import tracemalloc
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from argparse import Namespace
+from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
-from statistics import median
 from time import process_time
-from typing import Any, Final, TypeAlias
+from typing import Final, TypeAlias
 
 from chatrest import App, AsyncSession
 
-from .measure import Times, arguments, count, ratio, table, title, turns
+from .comparison import Comparison, Goal
+from .measure import Benchmark, Size, Times, compare_times, turns
 from .overhead import BARE, LATENCY, OURS, PlainClient, run_server
 from .virtual_time import run
 
@@ -106,46 +104,22 @@ async def measure_cpu(app: App, rounds: int, users: int, at_once: int) -> Times:
     return times
 
 
-def cpu_rows(times: Times) -> list[tuple[str, ...]]:
-    """Return the rows of the first table."""
+def _compare_cpu(times: Times, case: str) -> list[Comparison]:
     return [
-        (
+        compare_times(
+            times,
             name,
-            f"{median(spent) * 1e6:.1f}",
-            "" if name == BARE else f"{ratio(times, name, BARE):.2f}",
-            f"<= {MOST_TIMES}" if name in (OURS, ORDERED) else "",
+            BARE,
+            case=f"{name}: {case}",
+            against=f"{BARE} with a semaphore and gather",
+            unit="CPU µs an item",
+            scale=1e6,
+            goal=Goal(MOST_TIMES) if name in (OURS, ORDERED) else None,
+            is_headline=name == OURS,
         )
-        for name, spent in times.items()
+        for name in times
+        if name != BARE
     ]
-
-
-# ── memory ──
-
-
-async def measure_memory(items: int) -> tuple[int, int]:
-    """Return the largest traced size after a tenth of the items and after all, in bytes."""
-
-    async def numbers() -> AsyncIterator[int]:
-        for number in range(items):
-            yield number
-
-    async def work(number: int) -> int:
-        await asyncio.sleep(0)
-        return number
-
-    app = App("benchmark", "benchmark-key", base_url="http://127.0.0.1:1/v3")
-    early = received = 0
-    tracemalloc.start()
-    try:
-        async with AsyncSession(app).fan_out(numbers(), work, concurrency=1000) as outcomes:
-            async for _ in outcomes:
-                received += 1
-                if received == max(1, items // 10):
-                    early = tracemalloc.get_traced_memory()[1]
-        assert received == items
-        return early, tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
 
 
 # ── an app that hangs ──
@@ -172,31 +146,39 @@ async def measure_hanging(users: int, at_once: int, *, grouped: bool) -> float:
     return loop.time()
 
 
-def main(argv: Sequence[str] | None = None) -> None:
-    """Print the tables."""
-    parser = arguments(__doc__, rounds=5)
-    parser.add_argument("--users", type=count, default=10_000, help="users, a page each (10000)")
-    parser.add_argument("--at-once", type=count, default=1000, help="users at once (1000)")
-    parser.add_argument("--items", type=count, default=1_000_000, help="items for the memory (1000000)")
-    args = parser.parse_args(argv)
-    with run_server() as app:
-        times = asyncio.run(measure_cpu(app, args.rounds, args.users, args.at_once))
-    subject = f"A page for each of {args.users} users, {args.at_once} at once, {LATENCY * 1e3:.0f} ms late"
-    method = f"CPU time of the client per user, medians of {args.rounds} rounds"
-    print(title(subject, method, "aiohttp", "msgspec"))
-    print(table(("client", "µs per user", "ratio", "goal"), cpu_rows(times)))
-    print()
-    gc.collect()
-    early, late = asyncio.run(measure_memory(args.items))
-    sizes = [(f"{args.items // 10:,}", f"{early / 1e6:.2f}"), (f"{args.items:,}", f"{late / 1e6:.2f}")]
-    print(table(("items", "largest size, MB"), sizes))
-    print()
-    rows: list[tuple[Any, ...]] = []
-    for name, grouped in (("without group=", False), ("group=app", True)):
-        seconds = run(measure_hanging(5000, 100, grouped=grouped))
-        rows.append((name, f"{seconds:,.1f}"))
-    print(table(("5000 users of three apps, one hangs", "seconds until the others are done"), rows))
+def _compare_hanging(users: int) -> Comparison:
+    with_group, without = (run(measure_hanging(users, 100, grouped=grouped)) for grouped in (True, False))
+    return Comparison(
+        case=f"{users} users of three apps, one of which hangs, with `group=`",
+        against="without `group=`",
+        unit="virtual s until the others are done",
+        ours=with_group,
+        other=without,
+        ratio=with_group / without,
+    )
 
+
+def measure(sizes: Namespace) -> list[Comparison]:
+    """Return the comparisons in CPU time, then that with an app that hangs."""
+    with run_server() as app:
+        times = asyncio.run(measure_cpu(app, sizes.rounds, sizes.users, sizes.at_once))
+    case = f"a page each for {sizes.users:,} users, {sizes.at_once} at once, {LATENCY * 1e3:.0f} ms late"
+    return [*_compare_cpu(times, case), _compare_hanging(sizes.hanging)]
+
+
+BENCHMARK: Final = Benchmark(
+    "A page for each of {users} users, {at_once} at once",
+    "CPU time of the client per user, medians of {rounds} rounds",
+    {
+        "rounds": Size("counted rounds", 5, 5),
+        "users": Size("users, a page each", 10_000, 10_000),
+        "at_once": Size("users at once", 1000, 1000),
+        "hanging": Size("users of three apps, one of which hangs", 5000, 5000),
+    },
+    ("aiohttp", "msgspec"),
+    measure,
+)
+compare, main = BENCHMARK.compare, BENCHMARK.main
 
 if __name__ == "__main__":
     main()

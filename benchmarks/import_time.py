@@ -5,11 +5,11 @@ Measured in the interpreter from before to after the import, without the start o
 
 import subprocess
 import sys
-from collections.abc import Sequence
-from statistics import median
+from argparse import Namespace
 from typing import Final
 
-from .measure import arguments, ratio, table, title, turns
+from .comparison import Comparison, Goal
+from .measure import Benchmark, Size, compare_times, turns
 
 STATEMENTS: Final = (
     "import chatrest",
@@ -17,6 +17,8 @@ STATEMENTS: Final = (
     "from chatrest import AsyncSession",
     "import aiohttp",
 )
+GOALS: Final = {STATEMENTS[0]: Goal(0.33)}
+"""The largest allowed ratios to importing aiohttp."""
 _BASE: Final = STATEMENTS[-1]
 _PROGRAM: Final = "import time; began = time.process_time(); {}; print(time.process_time() - began)"
 
@@ -27,29 +29,38 @@ def import_seconds(statement: str) -> float:
     return float(subprocess.run(command, check=True, capture_output=True, timeout=60).stdout)
 
 
-def main(argv: Sequence[str] | None = None) -> None:
-    """Print the table."""
-    args = arguments(__doc__, rounds=21).parse_args(argv)
+def measure(sizes: Namespace) -> list[Comparison]:
+    """Return the comparison of every statement with `import aiohttp`."""
     times: dict[str, list[float]] = {statement: [] for statement in STATEMENTS}
-    for statement, counts in turns(STATEMENTS, args.rounds):
+    for statement, counts in turns(STATEMENTS, sizes.rounds):
         spent = import_seconds(statement)
         if counts:
             times[statement].append(spent)
-    print(
-        title(
-            "Importing, with compiled bytecode",
-            f"CPU time in a fresh interpreter, medians of {args.rounds} rounds",
-            "chatrest",
-            "msgspec",
-            "aiohttp",
+    return [
+        compare_times(
+            times,
+            name,
+            _BASE,
+            case=f"`{name}`",
+            against=f"`{_BASE}`",
+            unit="CPU ms",
+            scale=1e3,
+            goal=GOALS.get(name),
+            is_headline=name in GOALS,
         )
-    )
-    rows = (
-        (name, f"{median(spent) * 1e3:.1f}", f"{ratio(times, name, _BASE):.3f}")
-        for name, spent in times.items()
-    )
-    print(table(("statement", "ms", "ratio"), rows))
+        for name in STATEMENTS
+        if name != _BASE
+    ]
 
+
+BENCHMARK: Final = Benchmark(
+    "Importing, with compiled bytecode",
+    "CPU time in a fresh interpreter, medians of {rounds} rounds",
+    {"rounds": Size("counted rounds", 21, 9)},
+    ("chatrest", "msgspec", "aiohttp"),
+    measure,
+)
+compare, main = BENCHMARK.compare, BENCHMARK.main
 
 if __name__ == "__main__":
     main()

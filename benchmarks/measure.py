@@ -1,16 +1,73 @@
-"""Rounds, medians and tables for all benchmarks."""
+"""Rounds, medians and tables for all benchmarks, and the command that each of them is."""
 
 import gc
 import platform
-from argparse import ArgumentParser, ArgumentTypeError
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from importlib.metadata import version
 from random import Random
 from statistics import median
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias, final
+
+from .comparison import HEADS, Comparison, Goal, cells
 
 Times: TypeAlias = Mapping[str, Sequence[float]]
 """CPU seconds of every contestant, one number per round."""
+
+
+class Size(NamedTuple):
+    """An argument of a benchmark: its description, its default, and its value in the short mode."""
+
+    description: str
+    full: int
+    short: int
+
+
+@final
+class Benchmark:
+    """A benchmark as a value: what it measures, in which sizes, and the function that does.
+
+    `subject` and `method` stand above the table, with the sizes in braces; `packages` are those whose
+    versions matter. `measure` takes the sizes as the attributes of a namespace.
+    """
+
+    def __init__(
+        self,
+        subject: str,
+        method: str,
+        sizes: Mapping[str, Size],
+        packages: Sequence[str],
+        measure: Callable[[Namespace], list[Comparison]],
+    ) -> None:
+        self._subject = subject
+        self._method = method
+        self._sizes = sizes
+        self._packages = packages
+        self._measure = measure
+
+    def compare(self, short: bool) -> list[Comparison]:
+        """Return the results, in the short sizes or in the full ones."""
+        return self._measure(self._parse(["--short"] if short else []))
+
+    def main(self, argv: Sequence[str] | None = None) -> None:
+        """Measure in the sizes that the command line says, and print a table."""
+        sizes = self._parse(argv)
+        comparisons = self._measure(sizes)
+        subject, method = (text.format(**vars(sizes)) for text in (self._subject, self._method))
+        print(title(subject, method, *self._packages))
+        print(table(HEADS, map(cells, comparisons)))
+
+    def _parse(self, argv: Sequence[str] | None) -> Namespace:
+        parser = ArgumentParser(description=self._subject.replace("{", "").replace("}", ""))
+        parser.add_argument("--short", action="store_true", help="the sizes of `python -m benchmarks`")
+        for name, size in self._sizes.items():
+            description = f"{size.description} ({size.full}; short: {size.short})"
+            parser.add_argument(f"--{name.replace('_', '-')}", type=count, help=description)
+        sizes = parser.parse_args(argv)
+        for name, size in self._sizes.items():
+            if getattr(sizes, name) is None:
+                setattr(sizes, name, size.short if sizes.short else size.full)
+        return sizes
 
 
 def arguments(doc: str | None, rounds: int) -> ArgumentParser:
@@ -50,6 +107,33 @@ def ratio(times: Times, name: str, base: str) -> float:
     """Return the time of `name` divided by that of `base`: the median of the ratios of each round."""
     return median(
         seconds / base_seconds for seconds, base_seconds in zip(times[name], times[base], strict=True)
+    )
+
+
+def compare_times(
+    times: Times,
+    ours: str,
+    other: str,
+    *,
+    case: str,
+    against: str,
+    unit: str,
+    scale: float,
+    goal: Goal | None = None,
+    is_headline: bool = False,
+) -> Comparison:
+    """Return the comparison of two contestants; `scale` makes `unit` of their seconds."""
+    rounds = zip(times[ours], times[other], strict=True)
+    return Comparison(
+        case=case,
+        against=against,
+        unit=unit,
+        ours=median(times[ours]) * scale,
+        other=median(times[other]) * scale,
+        ratio=ratio(times, ours, other),
+        difference=median(seconds - other_seconds for seconds, other_seconds in rounds) * scale,
+        goal=goal,
+        is_headline=is_headline,
     )
 
 

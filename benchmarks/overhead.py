@@ -8,9 +8,9 @@ and no error handling. All clients get the same bytes in every round.
 import asyncio
 import subprocess
 import sys
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from argparse import Namespace
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import AsyncExitStack, contextmanager
-from statistics import median
 from time import process_time
 from typing import Any, Final, NamedTuple, Protocol, Self, TypeAlias
 
@@ -21,7 +21,8 @@ from chatrest import App, AsyncSession, NewMessage
 from chatrest.telemetry import Listener
 
 from . import hand, pages
-from .measure import Times, arguments, count, ratio, table, title, turns
+from .comparison import Comparison, Goal
+from .measure import Benchmark, Size, Times, compare_times, turns
 
 LATENCY: Final = 0.02
 """Seconds that the server waits before it replies to `/late`."""
@@ -234,13 +235,13 @@ class Case(NamedTuple):
 
     name: str
     call: Callable[[Client], MakeCall]
-    goal: str
+    goal: Goal
     at_once: bool = False
 
 
 def cases(at_once: int) -> list[Case]:
     """Return the measured calls, with `at_once` concurrent calls in the last one."""
-    call, walk = f"<= +{MOST_ADDED:.0f} µs", f"<= +{MOST_ADDED_BY_WALK:.0f} µs"
+    call, walk = Goal(MOST_ADDED, "difference"), Goal(MOST_ADDED_BY_WALK, "difference")
     return [
         Case("session.request(…)", lambda client: client.request, call),
         Case("messages.list_user(…).limit(1).collect()", lambda client: client.page, walk),
@@ -248,7 +249,7 @@ def cases(at_once: int) -> list[Case]:
         Case(
             f"session.request(…), {at_once} at once, {LATENCY * 1e3:.0f} ms late",
             lambda client: client.late,
-            f"<= {MOST_TIMES} x",
+            Goal(MOST_TIMES),
             True,
         ),
     ]
@@ -288,44 +289,43 @@ async def measure_all(app: App, rounds: int, calls: int, at_once: int) -> dict[C
     return times
 
 
-def _added(times: Times, name: str) -> float:
-    """Return µs per call above plain aiohttp: the median of the differences of each round."""
-    return median(seconds - plain for seconds, plain in zip(times[name], times[BARE], strict=True)) * 1e6
-
-
-def _rows(case: Case, times: Times) -> list[tuple[str, ...]]:
+def _compare(case: Case, times: Times) -> list[Comparison]:
     return [
-        (
-            case.name,
+        compare_times(
+            times,
             name,
-            f"{median(spent) * 1e6:.1f}",
-            "" if name == BARE else f"{_added(times, name):+.1f}",
-            "" if name == BARE else f"{ratio(times, name, BARE):.2f}",
-            case.goal if name == OURS else "",
+            BARE,
+            case=f"{case.name}{name.removeprefix(OURS)}",
+            against=f"{BARE} by hand",
+            unit="CPU µs a call",
+            scale=1e6,
+            goal=case.goal if name == OURS else None,
+            is_headline=name == OURS,
         )
-        for name, spent in times.items()
+        for name in times
+        if name != BARE
     ]
 
 
-def main(argv: Sequence[str] | None = None) -> None:
-    """Print the table."""
-    parser = arguments(__doc__, rounds=15)
-    parser.add_argument("--calls", type=count, default=500, help="calls one after another, per round (500)")
-    parser.add_argument("--at-once", type=count, default=1000, help="calls at once, per round (1000)")
-    args = parser.parse_args(argv)
+def measure(sizes: Namespace) -> list[Comparison]:
+    """Return the comparisons of all calls, with and without a listener."""
     with run_server() as app:
-        results = asyncio.run(measure_all(app, args.rounds, args.calls, args.at_once))
-    print(
-        title(
-            f"A call with all features, above hand-written {BARE}",
-            f"CPU time of the client per call, medians of {args.rounds} rounds of {args.calls} calls",
-            "aiohttp",
-            "msgspec",
-        )
-    )
-    heads = ("call", "client", "µs per call", "above plain", "ratio", "goal")
-    print(table(heads, (row for case, times in results.items() for row in _rows(case, times))))
+        results = asyncio.run(measure_all(app, sizes.rounds, sizes.calls, sizes.at_once))
+    return [row for case, times in results.items() for row in _compare(case, times)]
 
+
+BENCHMARK: Final = Benchmark(
+    "A call with all features, above hand-written aiohttp + msgspec",
+    "CPU time of the client per call, medians of {rounds} rounds of {calls} calls",
+    {
+        "rounds": Size("counted rounds", 15, 15),
+        "calls": Size("calls one after another, per round", 500, 500),
+        "at_once": Size("calls at once, per round", 1000, 1000),
+    },
+    ("aiohttp", "msgspec"),
+    measure,
+)
+compare, main = BENCHMARK.compare, BENCHMARK.main
 
 if __name__ == "__main__":
     main()

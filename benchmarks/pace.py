@@ -14,8 +14,10 @@ All times are virtual: neither computing nor loopback takes any, see `virtual_ti
 import asyncio
 from argparse import ArgumentParser, ArgumentTypeError
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from contextlib import AsyncExitStack
 from itertools import pairwise
+from multiprocessing import get_context
 from random import Random
 from typing import Final, Literal, NamedTuple, TypeAlias
 
@@ -26,6 +28,7 @@ from chatrest.emulator import Emulator, RateLimit
 from chatrest.emulator.limits import Spelling
 from chatrest.emulator.weather import First, Latency, Status
 
+from .comparison import Comparison, Goal
 from .measure import count, table, title
 from .virtual_time import run
 
@@ -45,6 +48,10 @@ SPELLINGS: Final[Mapping[Announcement, Spelling]] = {
     "Retry-After": "retry-after",
     "nothing": "none",
 }
+TASKS: Final = 40
+SETTLED: Final = 60
+"""Seconds until counting begins, where the results of all benchmarks are compared."""
+FULL_SECONDS: Final = 300
 EPOCH: Final = 1_700_000_040
 """The emulator's time at the start: the beginning of a minute, at which windows begin."""
 _USER: Final = "/users/user-01"
@@ -278,16 +285,99 @@ def _limits_table(rows: Sequence[Row], announced: Sequence[Announcement], tasks:
     return f"{table(heads, cells)}\n\n{good} of {len(results)} reach every goal"
 
 
+def _stray_times(retry_after: str | None) -> list[float]:
+    """Return the seconds until each of `STRAY_CALLS` came back, in the slowest session."""
+    times = [run(measure_stray(retry_after, seed)) for seed in range(STRAY_SEEDS)]
+    return [max(each[number - 1] for each in times) for number in STRAY_CALLS]
+
+
 def _stray_table() -> str:
     rows = []
     for name, retry_after, goal in (
         ("no Retry-After", None, f"<= {STRAY_SECONDS}"),
         ("Retry-After: 60", "60", ""),
     ):
-        times = [run(measure_stray(retry_after, seed)) for seed in range(STRAY_SEEDS)]
-        slowest = [max(each[number - 1] for each in times) for number in STRAY_CALLS]
+        slowest = _stray_times(retry_after)
         rows.append((name, *(f"{seconds:.1f}" for seconds in slowest), goal))
     return table(("the stray 429 has", *(f"call {number}, s" for number in STRAY_CALLS), "goal"), rows)
+
+
+# ── the comparisons ──
+
+
+def compare(short: bool) -> list[Comparison]:
+    """Return the comparisons of the use of all limits, after `SETTLED` seconds."""
+    counted = {row: row.span.counted if short else FULL_SECONDS for row in ROWS}
+    rows = [row._replace(span=Span(SETTLED, seconds)) for row, seconds in counted.items()]
+    results = _measure_limits([(row, each) for each in SPELLINGS for row in rows])
+    by_announcement = {each: {row.name: results[row, each] for row in rows} for each in SPELLINGS}
+    worst = [row for each, used in by_announcement.items() for row in summarise(used, each)]
+    return [_count_good(list(results.values())), *worst, _compare_stray()]
+
+
+def _measure_limits(pairs: Sequence[tuple[Row, Announcement]]) -> dict[tuple[Row, Announcement], Result]:
+    """Return the use of limits, measured on all cores: in virtual time none of them slows another one."""
+    with ProcessPoolExecutor(mp_context=get_context("spawn")) as pool:
+        return dict(zip(pairs, pool.map(_measure_pair, pairs), strict=True))
+
+
+def _measure_pair(pair: tuple[Row, Announcement]) -> Result:
+    return run(measure_limit(*pair, TASKS))
+
+
+def _count_good(results: Sequence[Result]) -> Comparison:
+    good = sum(result.is_good for result in results)
+    return Comparison(
+        case=f"rate limits used to {LEAST_USED:.0%}, with at most {MOST_REFUSED:.0%} of calls answered 429",
+        against=f"all {len(results)} limits",
+        unit="limits",
+        ours=good,
+        other=len(results),
+        ratio=good / len(results),
+        goal=Goal(1.0, is_least=True),
+        is_headline=True,
+    )
+
+
+def summarise(results: Mapping[str, Result], announced: Announcement) -> list[Comparison]:
+    """Return the worst use, share of refused calls, and division among sessions of all limits."""
+    used = min(results, key=lambda name: results[name].used)
+    refused = max(results, key=lambda name: results[name].refused)
+    shared = min(results, key=lambda name: results[name].least_of_most)
+    announcement = f"announced by {announced}"
+    return [
+        _share(f"least use of a limit {announcement}: {used}", "the limit", results[used].used,
+               Goal(LEAST_USED, is_least=True)),
+        _share(f"most calls answered 429, limit {announcement}: {refused}", "all calls",
+               results[refused].refused, Goal(MOST_REFUSED)),
+        _share(f"calls of a session, limit {announcement}: {shared}", "the session with the most",
+               results[shared].least_of_most, Goal(LEAST_OF_MOST, is_least=True)),
+    ]  # fmt: skip
+
+
+def _share(case: str, against: str, share: float, goal: Goal) -> Comparison:
+    return Comparison(
+        case=case,
+        against=against,
+        unit="%",
+        ours=share * 100,
+        other=100.0,
+        ratio=share,
+        goal=goal,
+    )
+
+
+def _compare_stray() -> Comparison:
+    stray, calm = (max(_stray_times(after)) for after in (None, "60"))
+    return Comparison(
+        case=f"{max(STRAY_CALLS)} calls, the first answered by a stray 429",
+        against="the same, with Retry-After: 60",
+        unit="virtual s",
+        ours=stray,
+        other=calm,
+        ratio=stray / calm,
+        goal=Goal(STRAY_SECONDS, "ours"),
+    )
 
 
 def main(argv: Sequence[str] | None = None) -> None:
@@ -307,7 +397,7 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 def _parser() -> ArgumentParser:
     parser = ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--tasks", type=count, default=40, help="tasks that call without pause (40)")
+    parser.add_argument("--tasks", type=count, default=TASKS, help="tasks that call without pause (40)")
     parser.add_argument("--settle", type=count, help="seconds before counting (20; windows of 60 s: 60)")
     parser.add_argument(
         "--seconds", type=count, help="seconds counted (40; windows of 60 s: 60; changes: 80)"

@@ -1,7 +1,12 @@
 """The benchmarks run in a small size and print their tables; no time is asserted."""
 
 import gzip
+import subprocess
+import sys
 import urllib.request
+from argparse import Namespace
+from collections.abc import Iterator
+from contextlib import nullcontext
 
 import aiohttp
 import msgspec
@@ -17,13 +22,15 @@ from benchmarks import (
     fan_out,
     import_time,
     measure,
+    memory,
+    memory_uses,
     overhead,
     pace,
     pages,
     waits,
     walk,
 )
-from benchmarks.clients import CLIENTS
+from benchmarks.clients import CHATREST, CLIENTS
 from benchmarks.server import KEY, ComposedList, ServerProcess
 from benchmarks.virtual_time import run
 from chatrest import App, AsyncSession
@@ -32,83 +39,140 @@ from chatrest.emulator import RateLimit
 from chatrest.emulator.service.request import Request
 from chatrest.models.message import CallMessage, Message
 
+MESSAGES = 250
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[ServerProcess]:
+    """A server of `MESSAGES` messages of one user; its start takes half a second."""
+    with ServerProcess(MESSAGES) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def replies() -> Iterator[App]:
+    """The app of a server with fixed replies."""
+    with overhead.run_server() as app:
+        yield app
+
+
+def rows_of(output: str, *, against: str = "") -> list[str]:
+    """Return the lines of a table below its heads, of those with this text."""
+    return [line for line in output.partition("\n---")[2].splitlines()[1:] if against in line]
+
 
 def test_decode_prints_a_row_for_every_decoder_and_page(capsys: pytest.CaptureFixture[str]) -> None:
     decode.main(["--rounds", "1", "--messages", "20"])
     output = capsys.readouterr().out
-    assert output.startswith("Decoding a page of 20 messages (mixed ")
-    assert "CPython" in output
-    rows = [line.split() for line in output.splitlines()]
-    assert [sum(page in row[-3:-2] for row in rows) for page in ("mixed", "calls")] == [10, 10]
-    assert all(output.count(f"\n{name} ") >= 2 for name in (decode.ROWS, *decode.ODD_PAGES))
+    assert output.startswith("Decoding a page of 20 messages\nCPython")
+    assert "medians of 1 rounds" in output
+    rows = rows_of(output)
+    assert [sum(row.startswith(f"a page of {page}") for row in rows) for page in (decode.MIXED, "calls")] == [
+        9,
+        9,
+    ]
+    assert all(output.count(f": {name}  ") == 2 for name in decode.ODD_PAGES)
+    assert sum("≤ 1.5" in row for row in rows) == 2 * len(decode.ODD_GOALS)
 
 
-def test_walk_prints_a_row_for_every_client_and_size(capsys: pytest.CaptureFixture[str]) -> None:
+def test_walk_prints_a_row_for_every_other_client_and_size(capsys: pytest.CaptureFixture[str]) -> None:
     walk.main(["--rounds", "1", "--messages", "250"])
     output = capsys.readouterr().out
     assert output.startswith("A typed walk over 250 messages on loopback")
-    assert all(output.count(f"\n{client} ") == len(walk.GOALS) for client in CLIENTS)
-    assert all(output.count(f" {goal}\n") == 1 for goal in ("<= 1.10", "<= 1.05"))
+    others = [client for client in CLIENTS if client != CHATREST]
+    assert all(output.count(f"  {client}  ") == len(walk.GOALS) for client in others)
+    assert [output.count(goal) for goal in ("≤ 1.1 ", "≤ 1.05", "≤ 1.4", "≤ 0.14")] == [1, 1, 2, 2]
 
 
-def test_ahead_prints_its_tables(capsys: pytest.CaptureFixture[str]) -> None:
-    ahead.main(["--rounds=1", "--pages=3", "--latency=1", "--messages=250"])
+def test_ahead_prints_its_table(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, server: ServerProcess
+) -> None:
+    monkeypatch.setattr(ahead, "ServerProcess", lambda _: nullcontext(server))
+    ahead.main(["--rounds=1", "--pages=3", "--latency=1", f"--messages={MESSAGES}"])
     output = capsys.readouterr().out
-    assert output.startswith("A walk over 3 pages of 100 messages, with 1 ms of work on each")
-    assert all(output.count(f"\n{name} ") == 1 + len(ahead.SIZES) for name in ahead.CONTESTANTS)
-    assert output.count(" <= 0.60\n") == 2
+    assert output.startswith("A walk over 3 pages with 1 ms of work on each, and over 250 messages without")
+    contestants = [name for name in ahead.CONTESTANTS if name != ahead.WITHOUT]
+    assert all(output.count(f"\n{name}") == 1 + len(ahead.SIZES) for name in contestants)
+    assert sum("≤ 0.6 " in row for row in rows_of(output)) == len(contestants)
 
 
-async def test_a_walk_ahead_without_all_messages_is_an_error() -> None:
-    with ServerProcess(20) as server:
-        async with AsyncSession(server.app) as session:
-            for contestant in ahead.CONTESTANTS.values():
-                await ahead._consume(session, contestant, 7, 20, 0)
-                with pytest.raises(AssertionError, match="20 messages, 21 expected"):
-                    await ahead._consume(session, contestant, 7, 21, 0)
+async def test_a_walk_ahead_without_all_messages_is_an_error(server: ServerProcess) -> None:
+    async with AsyncSession(server.app) as session:
+        for contestant in ahead.CONTESTANTS.values():
+            await ahead._consume(session, contestant, 70, MESSAGES, 0)
+            with pytest.raises(AssertionError, match="250 messages, 251 expected"):
+                await ahead._consume(session, contestant, 70, MESSAGES + 1, 0)
 
 
-def test_import_time_prints_a_row_for_every_statement(capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_import_is_measured_in_an_interpreter_of_its_own() -> None:
+    assert import_time.import_seconds("import sys") >= 0
+    with pytest.raises(subprocess.CalledProcessError):
+        import_time.import_seconds("import nothing_of_this_name")
+
+
+def test_import_time_compares_every_statement_with_aiohttp(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(import_time, "import_seconds", lambda statement: len(statement) / 1000)
     import_time.main(["--rounds", "1"])
-    output = capsys.readouterr().out
-    assert all(f"\n{statement} " in output for statement in import_time.STATEMENTS)
+    rows = rows_of(capsys.readouterr().out)
+    assert [row.split("`")[1] for row in rows] == list(import_time.STATEMENTS[:-1])
+    assert [row.split()[-6:] for row in rows[:1]] == [["15", "14", "1.07", "≤", "0.33", "NO"]]
 
 
-def test_overhead_prints_a_row_for_every_call_and_client(capsys: pytest.CaptureFixture[str]) -> None:
+def test_overhead_prints_a_row_for_every_call_and_client(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, replies: App
+) -> None:
+    monkeypatch.setattr(overhead, "run_server", lambda: nullcontext(replies))
     overhead.main(["--rounds", "1", "--calls", "3", "--at-once", "5"])
     output = capsys.readouterr().out
     assert output.startswith("A call with all features")
-    assert all(output.count(f"\n{case.name} ") == 3 for case in overhead.cases(5))
-    goals = {" <= +25 µs\n": 2, " <= +45 µs\n": 1, " <= 1.2 x\n": 1}
+    names = [name for case in overhead.cases(5) for name in (case.name, f"{case.name}, with a listener")]
+    assert all(output.count(f"\n{name}  ") == 1 for name in names)
+    goals = {"difference ≤ 25 ": 2, "difference ≤ 45 ": 1, "  ≤ 1.2 ": 1}
     assert {goal: output.count(goal) for goal in goals} == goals
 
 
-def test_fan_out_prints_its_tables(capsys: pytest.CaptureFixture[str]) -> None:
-    fan_out.main(["--rounds=1", "--users=20", "--at-once=5", "--items=1000"])
+def test_fan_out_prints_its_table(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, replies: App
+) -> None:
+    monkeypatch.setattr(fan_out, "run_server", lambda: nullcontext(replies))
+    fan_out.main(["--rounds=1", "--users=20", "--at-once=5", "--hanging=600"])
     output = capsys.readouterr().out
     assert output.startswith("A page for each of 20 users, 5 at once")
-    names = (fan_out.BARE, fan_out.OURS, fan_out.ORDERED, fan_out.ONE_BY_HAND)
-    assert all(output.count(f"\n{name}  ") == 1 for name in names)
-    assert output.count(f" <= {fan_out.MOST_TIMES}\n") == 2
-    rows = [line.split("  ") for line in output.splitlines()]
-    hanging = {row[0]: float(row[-1].replace(",", "")) for row in rows if "group=" in row[0]}
-    assert hanging["group=app"] < 1 < fan_out.HANGING < hanging["without group="]
+    names = (fan_out.OURS, fan_out.ORDERED, fan_out.ONE_BY_HAND)
+    assert all(output.count(f"\n{name}: ") == 1 for name in names)
+    assert output.count(f" ≤ {fan_out.MOST_TIMES} ") == 2
 
 
-SMALL = ["--rounds=1", "--dlt-rounds=1", "--messages=1500", "--users=3", "--memory-messages=3000"]
+def test_an_app_that_hangs_delays_the_others_only_without_a_group() -> None:
+    comparison = fan_out._compare_hanging(600)
+    assert comparison.ours is not None
+    assert comparison.other is not None
+    assert comparison.ours < 1 < fan_out.HANGING < comparison.other
 
 
-def test_export_prints_its_tables(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+# ── the export ──
+
+
+def test_export_prints_its_table(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, server: ServerProcess
 ) -> None:
     monkeypatch.setattr(export, "has_dlt", lambda: False)
-    export.main(SMALL)
+    servers = {1: server, 3: ServerProcess(MESSAGES, users=3)}
+    monkeypatch.setattr(export, "ServerProcess", lambda _, users=1: nullcontext(servers[users]))
+    with servers[3]:
+        export.main(["--rounds=1", "--dlt-rounds=1", f"--messages={MESSAGES}", "--users=3"])
     output = capsys.readouterr().out
-    assert output.startswith("Exporting 1500 messages, against only receiving them")
-    assert all(output.count(f"\n{name} ") == 4 for name in (export.OURS, export.RECEIVED, export.WRITTEN))
-    assert [output.count(f" {text} ") for text in ("one user", "3 users", "plain", "gzip")] == [6] * 4
-    assert f"\n{export.WITHOUT_DLT}\n" in output
-    assert all(f"\n{messages} messages " in output for messages in ("300", "3,000"))
+    assert output.startswith("Exporting 250 messages, in pages of up to 1000")
+    cases = [
+        f"an export of {plan}, {replies} replies"
+        for plan in ("one user", "3 users")
+        for replies in ("plain", "gzip")
+    ]
+    assert all(output.count(f"\n{case}  ") == 2 for case in cases)
+    assert [output.count(f"  {name}  ") for name in (export.RECEIVED, export.WRITTEN)] == [4, 4]
+    assert rows_of(output, against="dlt")[0].split("not measured: ")[1].startswith("dlt is not installed")
 
 
 @pytest.mark.skipif(not export.has_dlt(), reason="needs the extra `compare`")
@@ -119,37 +183,37 @@ def test_dlt_writes_every_message() -> None:
             assert all(export.measure_dlt(case, variant) > 0 for variant in variants.values())
 
 
-def test_the_table_against_dlt_compares_equal_formats() -> None:
+def test_the_comparison_with_dlt_is_of_equal_formats() -> None:
     names = [name for ours, variants in export.DLT.items() for name in (ours, *variants)]
     times = {name: [float(index + 1)] for index, name in enumerate(names)}
-    rows = list(export._dlt_rows(times, 2))
-    assert [row[0] for row in rows] == names
-    assert [row[2:] for row in rows[:3]] == [("2", "", ""), ("1", "2.0", ""), ("1", "3.0", ">= 15")]
-    assert [row[3] for row in rows[3:]] == ["", "1.2", "1.5"]
+    rows = export.compare_dlt(times, 2)
+    assert [(row.case.partition("by ")[2], row.against) for row in rows] == [
+        (ours, name) for ours, variants in export.DLT.items() for name in variants
+    ]
+    assert [(row.ours, row.other, row.ratio) for row in rows[:2]] == [(2, 1, 2), (2, 2 / 3, 3)]
+    assert [row.is_met for row in rows] == [None, False, None, False]
 
 
-async def test_an_export_without_all_messages_is_an_error() -> None:
-    with ServerProcess(20) as server:
-        async with AsyncSession(server.app) as session:
-            case = export.Case("one user", "plain", server.app, [pages.UID], 20)
-            assert await export.measure_export(session, case) > 0
-            with pytest.raises(AssertionError, match="20 messages, 21 expected"):
-                await export.measure_export(session, case._replace(messages=21))
-        async with aiohttp.ClientSession(headers={"apikey": KEY}) as bare:
-            addresses, size = await export.list_pages(bare, case)
-            assert len(addresses) == 1
-            with pytest.raises(AssertionError, match=f"{size} bytes, {size + 1} expected"):
-                await export.measure_receiving(bare, addresses, size + 1)
+async def test_an_export_without_all_messages_is_an_error(server: ServerProcess) -> None:
+    async with AsyncSession(server.app) as session:
+        case = export.Case("one user", "plain", server.app, [pages.UID], MESSAGES)
+        assert await export.measure_export(session, case) > 0
+        with pytest.raises(AssertionError, match="250 messages, 251 expected"):
+            await export.measure_export(session, case._replace(messages=MESSAGES + 1))
+    async with aiohttp.ClientSession(headers={"apikey": KEY}) as bare:
+        addresses, size = await export.list_pages(bare, case)
+        assert len(addresses) == 1
+        with pytest.raises(AssertionError, match=f"{size} bytes, {size + 1} expected"):
+            await export.measure_receiving(bare, addresses, size + 1)
 
 
-def test_the_server_sends_gzip_to_clients_that_accept_it() -> None:
-    with ServerProcess(20) as server:
-        plain, coding = fetch(server.app, "identity")
-        assert coding is None
-        assert fetch(server.app, "gzip") == fetch(server.packed, "identity") == (plain, None)
-        packed, coding = fetch(server.packed, "deflate, gzip")
-        assert coding == "gzip"
-        assert gzip.decompress(packed) == plain
+def test_the_server_sends_gzip_to_clients_that_accept_it(server: ServerProcess) -> None:
+    plain, coding = fetch(server.app, "identity")
+    assert coding is None
+    assert fetch(server.app, "gzip") == fetch(server.packed, "identity") == (plain, None)
+    packed, coding = fetch(server.packed, "deflate, gzip")
+    assert coding == "gzip"
+    assert gzip.decompress(packed) == plain
 
 
 def fetch(app: App, accepted: str) -> tuple[bytes, str | None]:
@@ -173,13 +237,73 @@ def test_a_composed_list_has_an_end() -> None:
     assert [item.id for item in many(Message)(newest).items] == ["250"]
 
 
-async def test_both_clients_get_the_same_records() -> None:
-    with overhead.run_server() as app:
-        async with overhead.PlainClient(app) as plain, overhead.ChatrestClient(app, 2) as client:
-            for call in ("request", "late"):
-                assert await getattr(plain, call)() == await getattr(client, call)()
-            assert [item.id for item in await plain.page()] == [item.id for item in await client.page()]
-            assert (await plain.send()).id == (await client.send()).id
+async def test_both_clients_get_the_same_records(replies: App) -> None:
+    async with overhead.PlainClient(replies) as plain, overhead.ChatrestClient(replies, 2) as client:
+        for call in ("request", "late"):
+            assert await getattr(plain, call)() == await getattr(client, call)()
+        assert [item.id for item in await plain.page()] == [item.id for item in await client.page()]
+        assert (await plain.send()).id == (await client.send()).id
+
+
+# ── memory ──
+
+
+@pytest.mark.parametrize("name", [name for name in memory_uses.USES if "walk" not in name])
+async def test_a_use_makes_its_calls(name: str, replies: App) -> None:
+    assert await memory_uses.USES[name](replies.chat_url, 3) is None
+
+
+@pytest.mark.parametrize("name", ["walk", "walk_ahead", "walk_by_hand"])
+async def test_a_measured_walk_has_all_messages(
+    name: str, server: ServerProcess, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(memory_uses, "PAGE", 50)
+    await memory_uses.USES[name](server.app.chat_url, MESSAGES)
+    with pytest.raises(AssertionError, match="250 messages, 251 expected"):
+        await memory_uses.USES[name](server.app.chat_url, MESSAGES + 1)
+
+
+def test_the_uses_by_hand_do_not_load_chatrest(replies: App) -> None:
+    program = "import sys; from benchmarks.memory_uses import main; main(); print('chatrest' in sys.modules)"
+    command = (sys.executable, "-c", program, "idle_by_hand", replies.chat_url, "1")
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    size, is_loaded = done.stdout.split()
+    assert float(size) > 1
+    assert is_loaded == "False"
+
+
+def test_the_command_s_export_is_measured_and_counted(server: ServerProcess) -> None:
+    with pytest.raises(AssertionError, match="250 messages, 251 expected"):
+        memory.export_peak(server.app, "ndjson", MESSAGES + 1)
+
+
+def test_every_use_is_compared_and_every_process_runs_in_every_round(replies: App) -> None:
+    sizes = Namespace(messages=10, walk_messages=10, items=10, at_once=1, apps=1)
+    contestants = memory.processes(memory.Services(replies, replies, replies), sizes)
+    used = {name.removesuffix(memory.TENTH) for name in contestants}
+    assert used == {*memory_uses.USES, *memory.IMPORTS, *memory.FORMATS, "calls of one app"}
+    peaks = memory.measure_all({name: lambda: 7.0 for name in contestants}, 2)
+    assert {tuple(values) for values in peaks.values()} == {(7.0, 7.0)}
+
+
+def test_the_comparisons_of_memory_name_measured_processes(replies: App) -> None:
+    sizes = Namespace(messages=10, walk_messages=10, items=10, at_once=1, apps=1)
+    contestants = memory.processes(memory.Services(replies, replies, replies), sizes)
+    peaks = memory.add_growth({name: [9.0 if name.endswith(memory.TENTH) else 10.0] for name in contestants})
+    growth = memory.compare_growth(peaks, sizes)
+    assert [row.is_met for row in growth] == [False] * 4 + [True]
+
+
+def test_what_a_use_adds_is_above_the_idle_process_of_its_kind() -> None:
+    peaks = {
+        "idle": [10.0, 20.0],
+        "idle_by_hand": [1.0, 2.0],
+        "walk": [13.0, 24.0],
+        "walk_by_hand": [2.0, 5.0],
+    }
+    added = memory.add_growth(peaks)
+    assert added["+ walk"] == [3.0, 4.0]
+    assert added["+ walk_by_hand"] == [1.0, 3.0]
 
 
 BRIEF = ["--settle=1", "--seconds=1", "--tasks=3"]
@@ -210,6 +334,23 @@ def test_pace_prints_only_the_chosen_rows(capsys: pytest.CaptureFixture[str]) ->
     assert "sliding 10 in 1 s" in capsys.readouterr().err
 
 
+def test_the_worst_of_all_limits_are_compared() -> None:
+    good = pace.Result(0.97, 0.0, 1.0, 0, (5, 4))
+    results = {
+        "a": good,
+        "b": good._replace(used=0.5),
+        "c": good._replace(refused=0.03),
+        "d": good._replace(accepted=(1, 9)),
+    }
+    rows = pace.summarise(results, "headers")
+    assert [row.case.rpartition(": ")[2] for row in rows] == ["b", "c", "d"]
+    assert [row.ratio for row in rows] == [0.5, 0.03, 1 / 9]
+    assert [row.is_met for row in rows] == [False, False, False]
+    assert all(row.is_met for row in pace.summarise({"a": good}, "nothing"))
+    count = pace._count_good(list(results.values()))
+    assert (count.ours, count.other, count.is_met) == (1, 4, False)
+
+
 def test_the_use_of_a_limit_is_what_the_emulator_allowed() -> None:
     row = pace.Row(
         "10/s, then 30/s", RateLimit(kind="bucket", per_window=10, window=1), span=pace.Span(5, 20)
@@ -224,7 +365,7 @@ def test_the_use_of_a_limit_is_what_the_emulator_allowed() -> None:
 
 
 def test_waits_prints_its_tables(capsys: pytest.CaptureFixture[str]) -> None:
-    waits.main(["--rounds=1", "--waiting=30", "--hanging=110", "--seconds=1", "--calls=2"])
+    waits.main(["--rounds=1", "--waiting=30", "--hanging=110", "--seconds=1", "--calls=2"], run)
     output = capsys.readouterr().out
     assert [output.count(f"  {lane} ") for lane in ("interactive", "       bulk")] == [2, 2]
     names = ("a region", "1 app", *(f"{number} apps" for number in waits.HANGING_APPS[1:]))

@@ -110,6 +110,8 @@ class Checked(Struct, frozen=True, kw_only=True, rename="camel"):
 
     def __post_init__(self) -> None:
         for name, (rule, is_optional) in _rules(type(self)).items():
+            if is_optional and getattr(self, name) is UNSET:
+                continue  # as most fields of most bodies: this is the way of each message that is sent
             # No frame of the error holds the value: it may be a credential.
             if fault := _check_field(self, name, rule, is_optional=is_optional):
                 raise RequestInvalidError(fault)

@@ -4,6 +4,7 @@ Endpoints).
 
 import builtins
 from collections.abc import Awaitable, Callable, Sequence
+from copy import copy
 from functools import partial
 from typing import Any, Final, TypeVar, final
 from uuid import uuid4
@@ -314,7 +315,8 @@ class Messages(Collection):
     def _with_muid(self, message: B) -> B:
         """Return the message with a `muid`, if its operation has one."""
         if isinstance(message, TrackedMessage) and message.muid is UNSET:
-            return structs.replace(message, muid=self._new_muid())
+            message = copy(message)  # `structs.replace` would check every field again, for 16 microseconds
+            structs.force_setattr(message, "muid", self._new_muid())
         return message
 
     async def get(self, message_id: str, *, on_behalf_of: str | None = None) -> Message:
