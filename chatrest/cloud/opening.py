@@ -75,9 +75,25 @@ def client_of(address: StoreAddress, limits: RequestLimits) -> "Client":
 
     if address.scheme == "file":
         return _local_client(address)
-    options: dict[str, Any] = {
+    options = _client_options(address.scheme, limits)
+    classes: dict[str, Any] = {"s3": store.S3Store, "gs": store.GCSStore, "az": store.AzureStore}
+    try:
+        client: Client = classes[address.scheme](address.bucket, prefix=address.prefix or None, **options)
+    except Exception:  # its text may repeat a credential
+        client = None  # type: ignore[assignment]
+    if client is None:
+        raise RequestInvalidError(
+            f"{address}: the credentials or the endpoint in the environment variables are missing or wrong; "
+            f"they are read from {_VARIABLES[address.scheme]}"
+        )
+    return client
+
+
+def _client_options(scheme: Scheme, limits: RequestLimits) -> dict[str, Any]:
+    """Return the arguments of obstore's stores for their HTTP client and its repetitions."""
+    return {
         "client_options": {
-            "allow_http": _names_http(address.scheme),
+            "allow_http": _names_http(scheme),
             "timeout": timedelta(seconds=limits.timeout),
             "connect_timeout": timedelta(seconds=limits.connect),
         },
@@ -91,17 +107,6 @@ def client_of(address: StoreAddress, limits: RequestLimits) -> "Client":
             },
         },
     }
-    classes: dict[str, Any] = {"s3": store.S3Store, "gs": store.GCSStore, "az": store.AzureStore}
-    try:
-        client: Client = classes[address.scheme](address.bucket, prefix=address.prefix or None, **options)
-    except Exception:  # its text may repeat a credential
-        client = None  # type: ignore[assignment]
-    if client is None:
-        raise RequestInvalidError(
-            f"{address}: the credentials or the endpoint in the environment variables are missing or wrong; "
-            f"they are read from {_VARIABLES[address.scheme]}"
-        )
-    return client
 
 
 def _local_client(address: StoreAddress) -> "Client":
