@@ -6,9 +6,9 @@ The rules are in `publication_plan`.
 """
 
 import asyncio
-from collections.abc import Coroutine, Iterable, Iterator, Mapping
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, Final, final
+from typing import Any, Final, TypeAlias, final
 
 from msgspec import Struct, structs
 
@@ -39,6 +39,9 @@ _SMALL_FILES_AT_ONCE: Final = 8
 _READINGS: Final = 5
 """Versions that may replace each other while one is fetched."""
 
+OnFile: TypeAlias = Callable[[PublishedFile], object]
+"""Called after a file was sent or downloaded."""
+
 
 @final
 class PublicationStats(Struct, frozen=True):
@@ -54,8 +57,10 @@ class PublicationStats(Struct, frozen=True):
     """Objects that were deleted."""
 
 
-async def publish(store: Operations, files: Mapping[str, Path], lease: Lease) -> PublicationStats:
-    """Make `files`, by their names, the version that readers see.
+async def publish(
+    store: Operations, files: Mapping[str, Path], lease: Lease, *, on_file: OnFile = lambda _: None
+) -> PublicationStats:
+    """Make `files`, by their names, the version that readers see; call `on_file` for each that was sent.
 
     The lease is checked before each write, and confirmed before the manifest is replaced. Raises
     `LeaseLostError` or, if another writer replaced the manifest, `ObjectChangedError`; readers then see the
@@ -64,7 +69,7 @@ async def publish(store: Operations, files: Mapping[str, Path], lease: Lease) ->
     check_names(files)
     local = [await asyncio.to_thread(_local_file, name, path) for name, path in sorted(files.items())]
     lease.check()
-    writer = _Publisher(store, lease)
+    writer = _Publisher(store, lease, on_file)
     current = await writer.read_manifest()
     plan = plan_publication(local, current, await writer.read_worklist())
     sent = 0
@@ -117,8 +122,17 @@ async def read_version(store: Operations) -> Manifest:
     return decode_manifest(stored.data, _target(store, MANIFEST))
 
 
-async def fetch_version(store: Operations, folder: Path) -> Manifest:
+async def fetch_version(
+    store: Operations,
+    folder: Path,
+    *,
+    is_present: Callable[[PublishedFile], bool] = lambda _: False,
+    on_file: OnFile = lambda _: None,
+) -> Manifest:
     """Download the files of the current version into `folder`, each whole and checked; return the version.
+
+    A file for which `is_present`, called in a thread, returns True is left out: the caller has it elsewhere.
+    `on_file` is called for each file that was downloaded.
 
     If a new version replaces it meanwhile, begins again with that. A file that is in the folder with the
     right hash is not read again. Other files of the folder are left alone. Raises `ObjectStoreError` if a
@@ -128,7 +142,9 @@ async def fetch_version(store: Operations, folder: Path) -> Manifest:
     for _ in range(_READINGS):
         try:
             for file in manifest.files:
-                await _fetch(store, file, folder / file.name)
+                if await asyncio.to_thread(_is_needed, file, folder / file.name, is_present):
+                    await store.download(file.stored_as, folder / file.name, sha256=file.sha256)
+                    on_file(file)
             return manifest
         except ObjectNotFoundError as error:
             failure = error
@@ -139,18 +155,14 @@ async def fetch_version(store: Operations, folder: Path) -> Manifest:
     raise failure
 
 
-async def _fetch(store: Operations, file: PublishedFile, path: Path) -> None:
-    if not await asyncio.to_thread(_is_same, file, path):
-        await store.download(file.stored_as, path, sha256=file.sha256)
-
-
 @final
 class _Publisher:
     """The writes of one publication, each on the condition that no other writer came between."""
 
-    def __init__(self, store: Operations, lease: Lease) -> None:
+    def __init__(self, store: Operations, lease: Lease, on_file: OnFile) -> None:
         self._store = store
         self._lease = lease
+        self._on_file = on_file
         self._worklist = Worklist()
         self._etags: dict[str, str | None] = {}
         """Of the manifest and the worklist, as they were read or written last; without an entry, absent."""
@@ -181,6 +193,7 @@ class _Publisher:
         if may_exist and await self._is_stored(file):
             return False
         await self._store.put_file(file.stored_as, path, sha256=file.sha256)
+        self._on_file(file)
         return True
 
     async def write_manifest(self, manifest: Manifest) -> None:
@@ -233,7 +246,12 @@ class _Publisher:
         raise ObjectChangedError(f"another writer has published to {_target(self._store, name)} meanwhile")
 
 
-def _is_same(file: PublishedFile, path: Path) -> bool:
+def _is_needed(file: PublishedFile, path: Path, is_present: Callable[[PublishedFile], bool]) -> bool:
+    return not is_same(file, path) and not is_present(file)
+
+
+def is_same(file: PublishedFile, path: Path) -> bool:
+    """Return True if the file at `path` has the size and the hash of a published one; reads all of it."""
     return path.is_file() and path.stat().st_size == file.size and file_sha256(path) == file.sha256
 
 

@@ -15,6 +15,7 @@ from .dataset.attachments import AttachmentOptions
 from .dry_run.estimate import Estimate, estimate
 from .plan import Plan
 from .progress import Progress
+from .publishing import FetchedVersion, PublishResult, fetch, publish
 from .reading import read, read_raw
 from .report import AttachmentCounts, Failure, Report
 from .run_log import RunEntry, runs
@@ -23,6 +24,7 @@ from .verify.verify import verify
 from .verify.verify_result import Problem, VerifyResult
 
 __all__ = [
-    "AttachmentCounts", "AttachmentOptions", "Estimate", "Failure", "Plan", "Problem", "Progress", "Report",
-    "RunEntry", "VerifyResult", "compact", "estimate", "export", "read", "read_raw", "runs", "verify",
+    "AttachmentCounts", "AttachmentOptions", "Estimate", "Failure", "FetchedVersion", "Plan", "Problem", "Progress",
+    "PublishResult", "Report", "RunEntry", "VerifyResult", "compact", "estimate", "export", "fetch", "publish",
+    "read", "read_raw", "runs", "verify",
 ]  # fmt: skip

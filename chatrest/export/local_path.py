@@ -26,6 +26,7 @@ def local_path(out: object) -> Path:
     check(isinstance(path, str) and path != "" and "\0" not in path, "out", out, "the path of a folder")
     if match := _SCHEME.match(path):
         raise RequestInvalidError(
-            f"out = {shown(path)}: {match[1]}:// is not supported; allowed is the path of a local folder"
+            f"out = {shown(path)}: {match[1]}:// is not supported; allowed is the path of a local folder: "
+            "`chatrest publish` puts an export into an object store, and `chatrest fetch` gets it from there"
         )
     return Path(path)
