@@ -24,7 +24,7 @@ from .verify.verify import verify
 from .verify.verify_result import Problem, VerifyResult
 
 __all__ = [
-    "AttachmentCounts", "AttachmentOptions", "Estimate", "Failure", "FetchedVersion", "Plan", "Problem", "Progress",
-    "PublishResult", "Report", "RunEntry", "VerifyResult", "compact", "estimate", "export", "fetch", "publish",
-    "read", "read_raw", "runs", "verify",
+    "AttachmentCounts", "AttachmentOptions", "Estimate", "Failure", "FetchedVersion", "Plan", "Problem",
+    "Progress", "PublishResult", "Report", "RunEntry", "VerifyResult", "compact", "estimate", "export",
+    "fetch", "publish", "read", "read_raw", "runs", "verify",
 ]  # fmt: skip

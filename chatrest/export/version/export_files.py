@@ -24,9 +24,10 @@ def check_is_export(folder: Path) -> None:
     """Refuse a folder without a manifest or journal with `RequestInvalidError`."""
     if not (folder / MANIFEST).is_file():
         raise RequestInvalidError(f"folder '{folder}' is not an export: it has no {MANIFEST}")
-    if not (folder / JOURNAL).is_file():
+    journal = folder / JOURNAL
+    if not journal.is_file() or not journal.stat().st_size:
         raise RequestInvalidError(
-            f"the export in folder '{folder}' has no {JOURNAL}, and cannot be continued without it: restore "
+            f"the export in folder '{folder}' has no {JOURNAL}, or an empty one, and cannot be continued without it: restore "
             f"{JOURNAL} and {MANIFEST} from one backup, or export into another folder"
         )
 

@@ -38,7 +38,7 @@ class _Copy(NamedTuple):
     """The state of the folder before."""
 
     generation: str
-    """Of an older copy; an empty text for an empty folder, or an update that was interrupted."""
+    """Of an older copy, or of the version of an update that was interrupted; an empty text for no copy."""
     names: list[str]
     """The files that are the export's."""
 
@@ -69,8 +69,11 @@ async def fetch_folder(store: Operations, folder: Path, *, progress: Progress) -
         names = [file.name for file in version.files]
         if missing := _NEEDED - {*names}:
             raise ChatRestError(f"{store.address} holds something else than an export: no {min(missing)}")
-        _check_lineage(folder, store.address, copy, _fetched_lineage(folder))
-        removed = await in_thread(partial(_take_places, folder, copy, names, stack))
+        lineage = _fetched_lineage(folder)
+        _check_lineage(folder, store.address, copy, lineage)
+        update = await in_thread(partial(begin_update, folder, lineage.newest, copy.names, names))
+        stack.close()  # the journal is removed, and is let go of before another one takes its place
+        removed = await in_thread(partial(finish_update, folder, update, names))
     return _result(store, version, fetched, removed)
 
 
@@ -96,7 +99,7 @@ def _examine(folder: Path, stack: ExitStack) -> _Copy:
     if not names:
         return _Copy("", [])
     if (update := interrupted_update(folder)) is not None:
-        return _Copy("", update.names)
+        return _Copy(update.generation, update.names)
     if MANIFEST not in names and JOURNAL not in names:
         raise RequestInvalidError(
             f"folder '{folder}' holds something else than an export, such as {min(names)}, and is not "
@@ -142,10 +145,3 @@ def _fetched_lineage(folder: Path) -> Lineage:
         if path.is_file():
             return decode_lineage(path.read_bytes(), path)
     raise ChatRestError(f"{folder / LINEAGE} was removed meanwhile")
-
-
-def _take_places(folder: Path, copy: _Copy, names: list[str], stack: ExitStack) -> int:
-    """Put what was downloaded in its place; return how many files were removed."""
-    update = begin_update(folder, copy.names, names)
-    stack.close()
-    return finish_update(folder, update, names)

@@ -35,6 +35,8 @@ _LAST: Final = (MANIFEST, JOURNAL)
 class Update(Struct, frozen=True):
     """The content of `update.json`."""
 
+    generation: str
+    """Of the version."""
     names: list[str]
     """Of the files of the older copy and of the version."""
 
@@ -55,10 +57,10 @@ def interrupted_update(folder: Path) -> Update | None:
         raise ChatRestError(f"{path} is damaged: fetch into another folder") from None
 
 
-def begin_update(folder: Path, former: Iterable[str], names: Iterable[str]) -> Update:
+def begin_update(folder: Path, generation: str, former: Iterable[str], names: Iterable[str]) -> Update:
     """Write which files the update is about, and remove the journal: the folder is no export from here on."""
     disk = Disk()
-    update = Update(sorted({*former, *names}))
+    update = Update(generation, sorted({*former, *names}))
     put(disk, staging(folder) / _UPDATE, msgspec.json.encode(update))
     for name in (JOURNAL, f"{JOURNAL}-wal", f"{JOURNAL}-shm"):
         disk.remove(folder / name)
