@@ -17,7 +17,7 @@ from .running import run
 if TYPE_CHECKING:
     from msgspec import Struct
 
-    from ..export.publishing import FetchedVersion, PublishResult, VersionFile
+    from ..export.version.results import FetchedVersion, PublishResult, VersionFile
 
 OnFile: TypeAlias = "Callable[[VersionFile], None]"
 T = TypeVar("T")

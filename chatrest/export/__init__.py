@@ -15,13 +15,14 @@ from .dataset.attachments import AttachmentOptions
 from .dry_run.estimate import Estimate, estimate
 from .plan import Plan
 from .progress import Progress
-from .publishing import FetchedVersion, PublishResult, fetch, publish
+from .publishing import fetch, publish
 from .reading import read, read_raw
 from .report import AttachmentCounts, Failure, Report
 from .run_log import RunEntry, runs
 from .start import export
 from .verify.verify import verify
 from .verify.verify_result import Problem, VerifyResult
+from .version.results import FetchedVersion, PublishResult
 
 __all__ = [
     "AttachmentCounts", "AttachmentOptions", "Estimate", "Failure", "FetchedVersion", "Plan", "Problem",

@@ -27,8 +27,9 @@ def check_is_export(folder: Path) -> None:
     journal = folder / JOURNAL
     if not journal.is_file() or not journal.stat().st_size:
         raise RequestInvalidError(
-            f"the export in folder '{folder}' has no {JOURNAL}, or an empty one, and cannot be continued without it: restore "
-            f"{JOURNAL} and {MANIFEST} from one backup, or export into another folder"
+            f"the export in folder '{folder}' has no {JOURNAL}, or an empty one, and cannot be "
+            f"continued without it: restore {JOURNAL} and {MANIFEST} from one backup, or export into another "
+            "folder"
         )
 
 

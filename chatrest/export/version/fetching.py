@@ -16,7 +16,6 @@ from ..file_names import path_inside
 from ..in_thread import in_thread
 from ..journal.schema import NAME as JOURNAL
 from ..manifest import NAME as MANIFEST
-from ..publishing import FetchedVersion, Progress, VersionFile
 from .export_files import attachment_journal, check_is_export, check_manifest, data_files
 from .folder_lock import locked_journal
 from .folder_update import (
@@ -28,6 +27,7 @@ from .folder_update import (
     staging,
 )
 from .lineage import NAME as LINEAGE, Lineage, decode_lineage
+from .results import FetchedVersion, Progress, VersionFile
 from .sending import read_published_lineage
 
 _NEEDED: Final = frozenset({MANIFEST, JOURNAL, LINEAGE})

@@ -14,7 +14,6 @@ from ...errors import ChatRestError, RequestInvalidError
 from ..in_thread import in_thread
 from ..journal.schema import NAME as JOURNAL
 from ..manifest import Manifest
-from ..publishing import Progress, PublishResult, VersionFile
 from .export_files import (
     attachment_journal,
     check_complete,
@@ -25,6 +24,7 @@ from .export_files import (
 )
 from .folder_lock import LockedJournal, copy_database, locked_journal
 from .lineage import NAME as LINEAGE, Lineage, decode_lineage, read_lineage, write_lineage
+from .results import Progress, PublishResult, VersionFile
 
 
 async def publish_folder(

@@ -12,10 +12,11 @@ import pytest
 
 from chatrest import AsyncSession
 from chatrest.cloud.lease import Lease
+from chatrest.cloud.store_errors import ConditionUnsupportedError
 from chatrest.emulator import Emulator
 from chatrest.export import Plan, export, verify
-from chatrest.export.publishing import PublishResult
 from chatrest.export.version.fetching import fetch_folder
+from chatrest.export.version.results import PublishResult
 from chatrest.export.version.sending import publish_folder
 from tests.cloud.store_double import CrashError, StoreDouble
 
@@ -126,6 +127,20 @@ async def test_a_fetch_that_ends_while_files_take_their_places(
         if is_done:
             break
     assert calls > 6
+
+
+async def test_a_store_that_refuses_conditions_is_named_in_the_result(
+    copies: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = StoreDouble()
+
+    async def refuse(name: str, data: bytes) -> str:
+        raise ConditionUnsupportedError(f"could not write {name}: the store does not offer this")
+
+    monkeypatch.setattr(store, "put_new", refuse)
+    result = await published(store, copies[0])
+    assert result.warning.startswith("memory:// refuses conditional writes: it cannot be promised that only")
+    assert result.sent == result.files
 
 
 def dying_after(patch: pytest.MonkeyPatch, calls: int) -> Callable[[], int]:

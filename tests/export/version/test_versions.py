@@ -3,6 +3,7 @@
 import asyncio
 import json
 import sqlite3
+import sys
 from pathlib import Path
 
 import pytest
@@ -164,3 +165,14 @@ def test_the_commands(tmp_path: Path) -> None:
         CliRunner().invoke(root, ["fetch", address, str(tmp_path)]), 2
     )
     assert "chatrest publish" in error_line(CliRunner().invoke(root, ["export", "s3://bucket/chat"]), 2)
+
+
+@pytest.mark.parametrize(
+    "args", [["publish", "out", "s3://bucket/chat"], ["fetch", "s3://bucket/chat", "out"]]
+)
+def test_without_the_extra_one_sentence_says_what_to_install(
+    args: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "obstore", None)
+    line = error_line(CliRunner().invoke(root, args), 2)
+    assert line == "chatrest: object stores need the extra: pip install 'chatrest[cloud]'"
