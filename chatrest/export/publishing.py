@@ -27,9 +27,11 @@ async def publish(
     """
     from ..cloud.lease import Lease
     from ..cloud.store import ObjectStore
+    from .version.export_files import check_apart
     from .version.sending import publish_folder
 
     folder = local_path(out)
+    check_apart(folder, address)
     store = ObjectStore.open(address)
     return await publish_folder(
         store, Lease(store), folder, allow_incomplete=allow_incomplete, progress=progress or (lambda _: None)
@@ -50,8 +52,9 @@ async def fetch(
     where the disk does.
     """
     from ..cloud.store import ObjectStore
+    from .version.export_files import check_apart
     from .version.fetching import fetch_folder
 
-    return await fetch_folder(
-        ObjectStore.open(address), local_path(out), progress=progress or (lambda _: None)
-    )
+    folder = local_path(out)
+    check_apart(folder, address)
+    return await fetch_folder(ObjectStore.open(address), folder, progress=progress or (lambda _: None))

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
+from ...cloud.address import parse_address
 from ...errors import ChatRestError, RequestInvalidError
 from ..dataset.attachment_journal import NAME as ATTACHMENT_JOURNAL
 from ..dataset.table_check import find_table
@@ -18,6 +19,16 @@ from ..run_log import NAME as RUNS
 _REASONS_SHOWN: Final = 3
 _FILES: Final = "files"
 """The folder of the attachments themselves, in that of the attachments."""
+
+
+def check_apart(folder: Path, address: str) -> None:
+    """Refuse with `RequestInvalidError` a store in the export's folder, or the folder in the store."""
+    parts = parse_address(address)
+    out, store = folder.resolve(), Path(parts.prefix).resolve()
+    if parts.scheme == "file" and (out.is_relative_to(store) or store.is_relative_to(out)):
+        raise RequestInvalidError(
+            f"address = '{parts}' and out = '{folder}': one folder is in the other; choose another address"
+        )
 
 
 def check_is_export(folder: Path) -> None:

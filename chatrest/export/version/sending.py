@@ -1,7 +1,7 @@
 """The publication of an export: its files at rest, sent under the lease of the store."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -32,7 +32,8 @@ async def publish_folder(
 ) -> PublishResult:
     """Publish the export in `folder`; described at `chatrest.export.publish`."""
     check_is_export(folder)
-    with locked_journal(folder) as journal:
+    with ExitStack() as stack:
+        journal = await in_thread(partial(stack.enter_context, locked_journal(folder)))
         manifest = await in_thread(partial(check_manifest, folder, journal.reader))
         check_complete(folder, manifest, allow_incomplete=allow_incomplete)
         check_sizes(folder, manifest)

@@ -175,4 +175,4 @@ def test_without_the_extra_one_sentence_says_what_to_install(
 ) -> None:
     monkeypatch.setitem(sys.modules, "obstore", None)
     line = error_line(CliRunner().invoke(root, args), 2)
-    assert line == "chatrest: object stores need the extra: pip install 'chatrest[cloud]'"
+    assert line == "object stores need the extra: pip install 'chatrest[cloud]'"
