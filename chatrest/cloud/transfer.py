@@ -55,7 +55,7 @@ class FileSource:
 
     async def blocks(self) -> AsyncIterator[bytes]:
         """Iterate over the blocks, once."""
-        with await _read_file(self._path, lambda: self._path.open("rb")) as file:
+        with _opened(self._path) as file:
             while block := await _read_file(self._path, lambda: self._read(file)):
                 if self._stopped.is_set():
                     raise ObjectStoreError("the upload was cancelled")
@@ -126,7 +126,7 @@ async def download(
     await asyncio.to_thread(path.parent.mkdir, parents=True, exist_ok=True)
     try:
         digest = hashlib.sha256()
-        with await asyncio.to_thread(temporary.open, "xb") as file:
+        with temporary.open("xb") as file:  # not in a thread: a cancel would lose the open file
             for start in range(0, info.size, part_size):
                 part = await store.get_range(info.name, start, part_size, etag=info.etag)
                 await asyncio.to_thread(_write_part, file, digest, part)
@@ -145,7 +145,19 @@ async def _read_file(path: Path, read: Callable[[], T]) -> T:
     try:
         return await asyncio.to_thread(read)
     except OSError as error:
-        raise ObjectStoreError(f"could not read the file {path}: {error.strerror or error}") from None
+        raise _unreadable(path, error) from None
+
+
+def _opened(path: Path) -> IO[bytes]:
+    """Return an open file; not in a thread, as a cancel would lose it."""
+    try:
+        return path.open("rb")
+    except OSError as error:
+        raise _unreadable(path, error) from None
+
+
+def _unreadable(path: Path, error: OSError) -> ObjectStoreError:
+    return ObjectStoreError(f"could not read the file {path}: {error.strerror or error}")
 
 
 def file_sha256(path: Path) -> str:

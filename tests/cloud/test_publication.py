@@ -142,8 +142,8 @@ contents = st.dictionaries(
 )
 
 
-@settings(max_examples=8)
-@given(st.lists(st.tuples(contents, st.integers(0, 14), st.booleans()), min_size=1, max_size=5), contents)
+@settings(max_examples=6)
+@given(st.lists(st.tuples(contents, st.integers(0, 14), st.booleans()), min_size=1, max_size=4), contents)
 def test_crashes_one_after_the_other_never_show_a_mixture(
     history: list[tuple[Files, int, bool]], last: Files
 ) -> None:

@@ -80,7 +80,7 @@ async def test_folders_that_are_refused(tmp_path: Path) -> None:
     with pytest.raises(RequestInvalidError, match="holds no published export"):
         await fetch(address, tmp_path / "new")
     with pytest.raises(RequestInvalidError, match="is not an export: it has no manifest"):
-        await publish(tmp_path, address)
+        await publish(tmp_path / "none", address)
     async with Emulator(users=4, messages=40) as emulator:
         await exported(out, emulator, format="ndjson")
     await publish(out, address)
@@ -161,9 +161,13 @@ def test_the_commands(tmp_path: Path) -> None:
         "address": address, "version": 1, "files": 5, "fetched": 5, "fetched_bytes": 0, "removed": 0,
     }  # fmt: skip
     assert CliRunner().invoke(root, ["fetch", address, str(tmp_path / "new"), "-q"]).output == ""
-    assert "holds something else" in error_line(
-        CliRunner().invoke(root, ["fetch", address, str(tmp_path)]), 2
-    )
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "notes").touch()
+    refused = CliRunner().invoke(root, ["fetch", address, str(tmp_path / "mine")])
+    assert "holds something else" in error_line(refused, 2)
+    refused = CliRunner().invoke(root, ["publish", str(out), f"file://{out}/store"])
+    assert "is in the other" in error_line(refused, 2)
+    assert not (out / "store").exists()
     assert "chatrest publish" in error_line(CliRunner().invoke(root, ["export", "s3://bucket/chat"]), 2)
 
 
