@@ -4,6 +4,7 @@ import asyncio
 import json
 import sqlite3
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -127,6 +128,25 @@ async def test_an_export_that_is_not_complete_needs_consent(tmp_path: Path) -> N
         await publish(out, address, allow_incomplete=True)
         await fetch(address, tmp_path / "copy")
     assert contents(tmp_path / "copy") == contents(out)
+
+
+async def test_attachments_and_their_journal_go_along(tmp_path: Path) -> None:
+    out, copy, address = tmp_path / "out", tmp_path / "copy", f"file://{tmp_path}/store"
+    async with Emulator(users=4, messages=40) as emulator:
+        await exported(out, emulator, format="ndjson")
+    name = f"attachments/files/ab/ab{'0' * 62}.jpg"
+    (out / name).parent.mkdir(parents=True)
+    (out / name).write_bytes(b"picture")
+    (out / "attachments" / "partial-1").write_bytes(b"pict")
+    with closing(sqlite3.connect(out / "attachments" / "journal.sqlite")) as journal:
+        journal.executescript("CREATE TABLE links(url); INSERT INTO links VALUES('https://a.invalid/1')")
+    await publish(out, address)
+    assert (await publish(out, address)).sent == 0
+    await fetch(address, copy)
+    assert (copy / name).read_bytes() == b"picture"
+    assert not (copy / "attachments" / "partial-1").exists()
+    with closing(sqlite3.connect(copy / "attachments" / "journal.sqlite")) as journal:
+        assert journal.execute("SELECT url FROM links").fetchall() == [("https://a.invalid/1",)]
 
 
 async def test_a_damaged_object_is_found(tmp_path: Path) -> None:
