@@ -62,7 +62,7 @@ def messages(folder: Path) -> int:
 
 async def test_a_publication_that_ends_at_any_operation(tmp_path: Path, copies: tuple[Path, Path]) -> None:
     older, newer = copies
-    for number in count(1, 5):
+    for number in count(1, 3):
         store = StoreDouble()
         await published(store, older)
         dying = StoreDouble(store, crash_at=number, crash_is_late=number % 2 == 0)
@@ -111,7 +111,7 @@ async def test_a_fetch_that_ends_while_files_take_their_places(
     older, newer = copies
     store = StoreDouble()
     await published(store, newer)
-    for calls in count(1, 2):
+    for calls in count(1):
         folder = shutil.copytree(older, tmp_path / "copy")
         with monkeypatch.context() as patch:
             remaining = dying_after(patch, calls)
