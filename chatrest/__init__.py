@@ -289,7 +289,7 @@ if TYPE_CHECKING:
     from .walk import Page as Page, Walk as Walk
     from .walks.ordered_merge import Merge as Merge, merge as merge
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 _HOMES = {
     "core.breaker": "HostState",

@@ -194,3 +194,17 @@ def _two_meanings(number: int, day: str) -> str:
         f"it may be a date or the timestamp of {to_datetime(number):%Y-%m-%d}: "
         f"allowed is '{day}' for the date, or '@{number}' for the timestamp"
     )
+
+
+def timestamp_words(timestamp: int) -> str:
+    """Return a timestamp as a date where it is the first or last second of one (UTC), else as a moment."""
+    try:
+        moment = to_datetime(timestamp) if timestamp >= SMALLEST_PLAIN else None
+    except RequestInvalidError:  # beyond the year 9999
+        moment = None
+    if moment is None:
+        return str(timestamp)
+    clock = f"{moment:%H:%M:%S.%f}"
+    if clock.startswith(("00:00:00.000000", "23:59:59.")):
+        return f"{moment:%Y-%m-%d}"
+    return moment.isoformat().replace("+00:00", "Z")

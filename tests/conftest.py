@@ -1,7 +1,8 @@
-"""Fixtures of all tests: a fixed aioresponses, and a check for tasks that a test leaves behind."""
+"""Fixtures of all tests: a fixed aioresponses, no syncs, and a check for tasks that a test leaves behind."""
 
 import asyncio
 import gc
+import os
 from collections.abc import AsyncIterator, Iterator
 from unittest.mock import Mock
 
@@ -10,12 +11,28 @@ from aiohttp import ClientResponse
 from aioresponses import aioresponses, core as aioresponses_core
 from hypothesis import settings
 
+from chatrest.export.formats import sqlite_file
+from chatrest.export.journal import schema
+
 # The suite runs the same examples every time, so that it fails for a change and not by chance, and half of
 # the usual number, so that it stays below three minutes; a test that needs more says so. No deadline, as
 # machines are shared. `pytest --hypothesis-profile=explore` looks for new examples.
 settings.register_profile("suite", max_examples=50, deadline=None, derandomize=True, database=None)
 settings.register_profile("explore", max_examples=400, deadline=None, print_blob=True)
 settings.load_profile("suite")
+
+# Processes that tests start keep the bytecode of the package: each start would compile all of it.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def no_syncs() -> Iterator[None]:
+    """Turn off syncs of files and databases: without a real power failure they only cost time."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "fsync", lambda file: None)
+        patch.setattr(schema, "SETTINGS", schema.SETTINGS.replace("=FULL", "=OFF"))
+        patch.setattr(sqlite_file, "_SETTINGS", sqlite_file._SETTINGS.replace("=EXTRA", "=OFF"))
+        yield
 
 
 class _Response(ClientResponse):

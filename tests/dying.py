@@ -27,9 +27,12 @@ class ProcessDeath(BaseException):
 class Fate:
     """A crash at call number `at` of the disk or the journal.
 
+    A call that changes no file has no number: a crash there leaves the folder as one at the next call does.
     At that moment the folder is copied to `grave`, so that cleanup, such as closing and rollback, does not
     change the files that the next process finds. All later calls raise `ProcessDeath`.
     """
+
+    UNNUMBERED: tuple[str, ...] = ("sync", "BEGIN IMMEDIATE")
 
     def __init__(self, out: Path, at: int, *, seed: int = 0) -> None:
         self.out, self.at = out, at
@@ -42,8 +45,10 @@ class Fate:
     def step(self, name: str, last_words: Callable[[], object] | None = None) -> None:
         if self.dead:
             raise ProcessDeath
-        self.count += 1
         self.asked.append(name)
+        if name in self.UNNUMBERED:
+            return
+        self.count += 1
         if self.count == self.at:
             self.dead = True
             if last_words is not None:
@@ -96,6 +101,8 @@ class ForgetfulFate(Fate):
     In every other case names and sizes are kept, as on some file systems, and bytes not synced are zeros. The
     files of SQLite stay as they are: with `synchronous=FULL` a commit is on the disk.
     """
+
+    UNNUMBERED = ("BEGIN IMMEDIATE",)
 
     def __init__(self, out: Path, at: int, *, seed: int = 0) -> None:
         super().__init__(out, at, seed=seed)

@@ -1,7 +1,10 @@
 """Shared parts of the tests of export runs: a plan of many sources, plain messages, and a hook."""
 
+import asyncio
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from typing import Any
 
 from chatrest.emulator.service.request import Request
@@ -32,3 +35,14 @@ class Meanwhile(Change, frozen=True):
     def changed(self, reply: Outgoing, request: Request, number: int) -> Outgoing:
         self.act()
         return reply
+
+
+@contextmanager
+def one_thread() -> Iterator[Callable[[], object]]:
+    """Give the event loop a single thread, and return a function that waits until it has nothing to do.
+
+    From then on a run stands still until the loop goes on: its folder can be copied as a kill would leave it.
+    """
+    with ThreadPoolExecutor(1) as thread:
+        asyncio.get_running_loop().set_default_executor(thread)
+        yield lambda: thread.submit(int).result()

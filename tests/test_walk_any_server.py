@@ -123,7 +123,7 @@ class Server:
         return len(self.ids) <= self.largest.count
 
     def can_be_walked(self, direction: str | None) -> bool:
-        """Whether any request of the specification gives more than the first page, for all that is said."""
+        """Return whether any request of the specification gives more than the first page."""
         if self.is_one_page:
             return True
         if self.paging.order == "service":

@@ -73,7 +73,7 @@ def views(session: AsyncSession) -> None:
 
 
 async def mistakes(session: AsyncSession, management: AsyncManagement) -> None:
-    """What is wrong is an error before it runs."""
+    """A mistake is an error before it runs."""
     UserQuery(search_kye="al")  # type: ignore[call-arg]
     UserQuery(per_page="10")  # type: ignore[arg-type]
     MessageQuery(affix="after")  # type: ignore[arg-type]

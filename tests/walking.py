@@ -65,7 +65,7 @@ class Service:
 
     @property
     def loose(self) -> bool:
-        """Whether the walk can't compare ids, and keeps the service's order."""
+        """True if the walk can't compare ids, and keeps the service's order."""
         return self.text or self.dialect == "pages"
 
     def shown(self, number: int) -> str:

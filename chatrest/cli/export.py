@@ -122,9 +122,12 @@ def export(
     """Export messages to files in the folder OUT, exactly as the service sends them.
 
     If it is interrupted, run `chatrest export OUT` to continue; run later, the same command adds what is new.
-    Later runs need no other options. They can name other sources, or a wider window, which are added; format
-    and filters are set by the first run. Each message is stored once, in the first matching source: groups,
-    then pairs, then users in the listed order. A user's file is therefore not all of that user's messages.
+    Later runs need no other options. A run that names sources reads these, as do the runs after it; what was
+    exported of others is kept, and nothing new is read of them. The window can become wider. Format,
+    partition and filters are set by the first run.
+
+    Each message is stored once, in the first matching source: groups, then pairs, then users in the listed
+    order. A user's file is therefore not all of that user's messages.
 
     \b
     Examples:
@@ -240,6 +243,8 @@ def _resume_hint(out: Path, progress: "Progress") -> Iterator[None]:
 
 
 def _advice(error: BaseException, out: Path, progress: "Progress") -> str:
+    from ..export.journal import UnreadableError
+
     is_open = progress.phase != "beginning"  # before that, the plan is not on disk yet
     command = (
         f"continue with: {invocation()} export {shlex.quote(str(out))}"
@@ -249,8 +254,12 @@ def _advice(error: BaseException, out: Path, progress: "Progress") -> str:
     match error:
         case RequestInvalidError():
             return "wait until it ends, then run this command again" if "writing here" in str(error) else ""
+        case UnreadableError():
+            return f"{invocation()} verify {shlex.quote(str(out))} says what can safely be done"
         case AuthenticationError():
             return f"no exported message is lost; set CHATREST_API_KEY to a valid key and {command}"
+        case UnreadableError():
+            return f"`{invocation()} verify {shlex.quote(str(out))}` says what can safely be done"
         case OSError(errno=errno.ENOSPC | errno.EDQUOT) if not isinstance(error, ChatRestError):
             return f"free some space and {command}"
         case OSError() if not is_open:

@@ -52,7 +52,8 @@ class AgeOption(_ParamType):
         match = _AGE.fullmatch(value)
         if match is None or not int(match[1]):
             self.fail(
-                f"{value!r} is not an age: give a whole number from 1 with s, m, h, d or w, such as 7d",
+                f"{value!r} is not an age: give a whole number from 1 to 999,999,999 with s, m, h, d or w, "
+                "such as 7d",
                 param,
                 ctx,
             )

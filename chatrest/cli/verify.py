@@ -11,6 +11,7 @@ from msgspec import structs
 
 from ..errors import ChatRestError
 from . import streams
+from .exporting.format import plural
 
 if TYPE_CHECKING:
     from ..export import VerifyResult
@@ -72,7 +73,7 @@ def _bar(*, quiet: bool) -> Iterator[Progress]:
 def _failure_text(out: Path, result: "VerifyResult") -> str:
     more = result.count - PROBLEMS_SHOWN
     hidden = f", of which {more:,} are not shown" if more > 0 else ""
-    problems = "1 problem" if result.count == 1 else f"{result.count:,} problems{hidden}"
+    problems = f"{plural(result.count, 'problem')}{hidden}"
     return f"{out} is damaged or not complete: {problems}; {result.messages:,} messages are undamaged"
 
 
@@ -80,5 +81,5 @@ def _summary(result: "VerifyResult") -> Iterator[str]:
     id_range = f", ids {result.first} to {result.last}" if result.first is not None else ""
     yield f"{result.messages:,} messages{id_range}"
     end = "" if result.until is None else f" up to id {result.until}"
-    files = "1 file" if result.files == 1 else f"{result.files:,} files"
-    yield f"{files}, {result.bytes:,} bytes, {result.hashes:,} hashes: all correct, and complete{end}"
+    files, checksums = plural(result.files, "file"), plural(result.hashes, "checksum")
+    yield f"{files}, {result.bytes:,} bytes, {checksums}: all correct, and complete{end}"

@@ -37,9 +37,13 @@ class Gap(NamedTuple):
 
 
 def number_of(text: str) -> int | None:
-    """Return an id as a number; None where it is none that fits into 64 bits with the id after it."""
-    if text.isdecimal() and text.isascii() and len(text) <= _LONGEST and (number := int(text)) < LAST:
-        return number
+    """Return an id as a number from 1; None where it is none that fits into 64 bits with the id after it.
+
+    One that begins with a 0 is a text: 07 is not 7, and nothing is covered below 1.
+    """
+    if text.isdecimal() and text[0] != "0" and text.isascii() and len(text) <= _LONGEST:
+        number = int(text)
+        return number if number < LAST else None
     return None
 
 

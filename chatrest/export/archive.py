@@ -26,7 +26,7 @@ from .file_names import DATABASE
 from .id_set import IdSet
 from .journal import DeletedId, Journal
 from .message_ids import PageIds, ids_of, key_of, number
-from .opening import begin_generation, check_folder, claim_folder, keep_newer_files
+from .opening import FolderLock, begin_generation, check_folder, claim_folder, keep_newer_files
 from .ownership import Source
 from .plan import Plan
 from .plan_difference import growth_fault
@@ -110,7 +110,12 @@ class Archive:
         check_installed(plan or Plan())
         claim_folder(folder, self.disk)
         begin = {"app": app_id, "plan": (plan or Plan()).encoded().decode()}
-        self.journal: Journal = Journal(folder / journals.NAME, begin)
+        self._folder_lock = FolderLock(folder)
+        try:
+            self.journal: Journal = Journal(folder / journals.NAME, begin)
+        except BaseException:
+            self._folder_lock.release()
+            raise
         self._files = OpenFiles(self.disk)
         try:
             manifest = check_folder(folder, self.journal)
@@ -126,6 +131,7 @@ class Archive:
         except BaseException:
             self._files.close()
             self.journal.close()
+            self._folder_lock.release()
             raise
 
     def __enter__(self) -> Self:
@@ -146,6 +152,7 @@ class Archive:
             self._files.close()
             self.forget_index()
             self.journal.close()
+            self._folder_lock.release()
 
     # ── writing ──
 
@@ -178,7 +185,7 @@ class Archive:
             return self.journal.all_seen() - self._written - self._lost
 
     def has_seen_newest(self, source: int, ids: IdSet, *, is_whole: bool) -> bool:
-        """Whether the newest ids of a source's list have been seen, so that nothing in it is new.
+        """Return whether the newest ids of a source's list have been seen, so that nothing in it is new.
 
         Where they are not the whole list, they must not be all that was seen, either: a service that cannot
         go backwards shows the oldest ones.
@@ -188,6 +195,11 @@ class Archive:
         is_end = bool(ids) and ids.last == seen.last and ids <= seen
         is_dense = seen.count(ids.first, ids.last) == len(ids)
         return is_end and is_dense and (is_whole or len(seen) > len(ids))
+
+    def unseen(self, source: int, ids: IdSet) -> IdSet:
+        """Return the ids among these that the list of a source has not shown."""
+        with self._lock:
+            return ids - self.journal.seen(source)
 
     def missing_keys(self) -> dict[int, set[str]]:
         """Return the ids that are no numbers, and missing, by the sources that have seen them."""
@@ -415,7 +427,9 @@ def agreed(folder: Path, kept: Mapping[str, str | None], plan: Plan | None, app_
     if app is None or encoded is None:
         raise RequestInvalidError(f"{folder / journals.NAME} tells no plan: it is no export's journal")
     if app != app_id:
-        raise RequestInvalidError(f"{folder} holds an export of the app {app!r}, and not of {app_id!r}")
+        raise RequestInvalidError(
+            f"folder '{folder}' holds an export of the app {app!r}, and not of {app_id!r}: choose another"
+        )
     stored = Plan.parse(encoded)
     continued = stored if plan is None else stored.continued(plan)
     old, new = growth_fault(stored, continued)

@@ -36,7 +36,7 @@ class Backlog:
 
     @property
     def is_full(self) -> bool:
-        """Whether the walks wait for the disk."""
+        """True if the walks wait for the disk."""
         return self._held >= self._room
 
     @asynccontextmanager
@@ -82,15 +82,15 @@ class Backlog:
         async with self._changed:
             while not self._pages and not self._closed:
                 await self._changed.wait()
-            found = self.rest()
+            batch = self.rest()
             self._changed.notify_all()
-            return found
+            return batch
 
     def rest(self) -> list[FetchedPage]:
-        """What waits now, up to the size of a batch."""
-        found = [self._pages.popleft() for _ in range(min(MOST, len(self._pages)))]
-        self._held -= sum(page.bytes for page in found)
-        return found
+        """Return the pages that wait now, up to the size of a batch."""
+        batch = [self._pages.popleft() for _ in range(min(MOST, len(self._pages)))]
+        self._held -= sum(page.bytes for page in batch)
+        return batch
 
     def open(self) -> None:
         """Expect pages."""

@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncIterator
 
-from ..errors import BadRequestError, ChatRestError, NotFoundError, PermissionDeniedError
+from ..errors import BadRequestError, ChatRestError, CursorError, NotFoundError, PermissionDeniedError
 from ..models.message import Message
 from ..queries.messages import MessageQuery
 from ..queries.users import UserQuery
@@ -10,6 +10,8 @@ from ..session import AsyncSession
 from .file_names import MILLISECONDS
 from .ownership import Source
 
+GOES_BACKWARDS = "goes_backwards"
+"""In the journal's meta: the app's own list was seen to begin with its newest message where asked for it."""
 _ASKED = 3
 """Users whose lists are looked into where the app's own list is empty."""
 
@@ -22,6 +24,20 @@ async def newest(session: AsyncSession) -> Message | None:
     except (NotFoundError, PermissionDeniedError, BadRequestError):
         return None  # a key, or a service, without the app's own list
     return messages[0] if messages else None
+
+
+async def goes_backwards(session: AsyncSession, newest: Message) -> bool:
+    """Return True where the app's own list shows no message behind `newest`: one or two requests.
+
+    A service that does not heed `affix=prepend` shows old messages as the newest ones. One that does not heed
+    `id` either shows the beginning of the list here, which proves nothing.
+    """
+    query = MessageQuery(affix="append", id=newest.id)
+    try:
+        messages = await session.messages.list(query=query).limit(1).collect()
+    except (NotFoundError, PermissionDeniedError, BadRequestError, CursorError):
+        return False
+    return all(message.id == newest.id for message in messages)
 
 
 async def users(session: AsyncSession) -> AsyncIterator[Source]:

@@ -52,7 +52,7 @@ class Probe(NamedTuple):
 
     @property
     def is_whole(self) -> bool:
-        """Whether these are all messages of the list."""
+        """True if these are all messages of the list."""
         return len(self.rows) < PROBED
 
 
@@ -83,14 +83,16 @@ class ListReader:
         """
         job, covered, tries = piece.of, piece.after, 0
         is_resumed = job.purpose == "walk" and piece.is_open and (piece.is_guess or piece.position)
-        is_known = is_resumed and await self._is_known(job)
+        is_known = is_resumed and await self._is_known(job, covered)
         while not is_known:
             before, is_from_start = covered, not (piece.position or piece.is_guess)
             covered = await self._read_pages(piece, queue)
             if covered >= min(piece.until, job.until):
                 break
-            newest = (await self._probe(job)).ids.numbers.last
+            probe = await self._probe(job)
+            newest = probe.ids.numbers.last
             if newest <= covered:
+                await self._see_late(job, ids_of(self._divider.window.within(probe.rows)), covered)
                 break
             tries = tries + 1 if covered == before else 0
             if tries >= _TRIES:
@@ -197,18 +199,29 @@ class ListReader:
 
     # ── what there is ──
 
-    async def _is_known(self, job: Job) -> bool:
-        """Whether the newest messages of a list have all been seen, so that nothing in it is new."""
+    async def _is_known(self, job: Job, covered: int) -> bool:
+        """Return whether the newest messages of a list have all been seen, so that nothing in it is new."""
         try:
             probe = await self._probe(job)
         except BadRequestError:  # the pages decide
             return False
         ids = ids_of(self._divider.window.within(probe.rows))
+        await self._see_late(job, PageIds(ids.numbers, {}), covered)
         if ids.others:
             return False
         return await in_thread(
             lambda: self._archive.has_seen_newest(job.number, ids.numbers, is_whole=probe.is_whole)
         )
+
+    async def _see_late(self, job: Job, ids: PageIds, covered: int) -> None:
+        """Note the ids of a probe that are covered, and were not seen: they came late, and are missing."""
+        late = ids.numbers.between(1, covered)
+        if job.purpose != "walk" or not (late or ids.others):
+            return
+        late = await in_thread(lambda: self._archive.unseen(job.number, late))
+        if late or ids.others:
+            page = structs.replace(self._divider.page(job, []), seen=PageIds(late, ids.others))
+            await self._backlog.put(page)
 
     async def _probe(self, job: Job) -> Probe:
         """Ask for the newest messages of a list: one request."""

@@ -32,9 +32,9 @@ def number(id: str) -> int | None:
         and id[0] != "0"
         and id.isascii()
         and len(id) <= _LONGEST
-        and (found := int(id)) < _TOO_HIGH
+        and (value := int(id)) < _TOO_HIGH
     ):
-        return found
+        return value
     return None
 
 

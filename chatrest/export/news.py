@@ -12,6 +12,7 @@ own list (GET /messages) shows all of it at once. It is believed only where it p
 | lacks a message that the own list of a source shows       | every source is asked                      |
 | shows a group's message that no source claims             | every source is asked, if there are users: |
 |                                                           | a member's list may have it                |
+| was believed in the last six runs                         | every source is asked                      |
 | agrees with the own lists of all sources that were asked  | the ends of the other sources are proven   |
 
 The sources that are asked are drawn by lot: one that it shows something of, one that writes a message to a
@@ -47,6 +48,11 @@ from .worker_pool import WorkerPool
 
 LEAST_SOURCES: Final = 8
 """With fewer sources, each of them is asked."""
+MOST_RUNS: Final = 6
+"""Runs in a row that believe the app's own list; the next one asks every source: a message that the list
+hides, of a source that the lot did not fall on, is found by then."""
+_RUNS: Final = "runs_by_app_list"
+"""The journal's note of how many there were."""
 _BATCH: Final = 1000
 """Sources whose proof is noted at once."""
 _ENDS: Final = attrgetter("sender", "receiver", "receiver_type")
@@ -67,6 +73,8 @@ class News:
         self._eligible: dict[Source, SourceState] = {}
         self._claims = NewClaims(sources.rules)
         self._sampled: dict[Source, SourceState] = {}
+        self.asks_all = False
+        """True once `read` has found that it is time to ask every source."""
 
     async def read(self) -> bool:
         """Read what is new; return True where the ends of the sources are proven by it.
@@ -74,8 +82,17 @@ class News:
         Where they are not, nothing is lost: each source has to be asked then, and what was written stays.
         """
         self._eligible = {known.source: known for known in self._candidates()}
-        if len(self._eligible) < LEAST_SOURCES:
-            return False
+        runs = int(self._archive.journal[_RUNS] or 0)
+        self.asks_all = runs >= MOST_RUNS
+        is_proven = (
+            not self.asks_all and len(self._eligible) >= LEAST_SOURCES and await self._is_proven_by_list()
+        )
+        if is_proven or runs:
+            with self._archive.journal.transaction():
+                self._archive.journal[_RUNS] = str(runs + 1 if is_proven else 0)
+        return is_proven
+
+    async def _is_proven_by_list(self) -> bool:
         after = max(known.proven for known in self._eligible.values())
         if after < self._until and not await self._read_list(after):
             return False

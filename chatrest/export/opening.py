@@ -21,12 +21,13 @@ in between; any other is of another time.
 """
 
 import errno
+import fcntl
 import os
 import re
 import secrets
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Final, Literal, TypeAlias
+from typing import Final, Literal, TypeAlias, final
 
 from ..errors import ChatRestError, RequestInvalidError
 from . import manifest as manifests
@@ -34,7 +35,7 @@ from .disk import Disk, copy_aside, set_aside, sync_folder
 from .file_names import DAMAGED, DATABASE, MESSAGES, SPOOL, path_inside
 from .journal.journal import Journal
 from .journal.reader import JournalReader
-from .journal.schema import GENERATION, NAME as JOURNAL, PREVIOUS_GENERATION
+from .journal.schema import GENERATION, NAME as JOURNAL, PREVIOUS_GENERATION, InUseError
 from .manifest import Manifest
 from .workspace import Workspace
 
@@ -52,6 +53,29 @@ _MOVE: Final = "move the file out of the folder, keep it, and what was in it is 
 _FOREIGN: Final = "it is damaged, or made to overwrite files elsewhere; nothing was changed: do not use it"
 
 
+@final
+class FolderLock:
+    """The right to write into a folder: for one archive at a time, of this process or of another one.
+
+    SQLite's own lock is not enough: of exports that open the journal at the same instant each can keep the
+    others out, so that none goes on. Raises `InUseError` where another one has it.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            fcntl.flock(self._folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(self._folder)
+            raise InUseError(f"{folder / JOURNAL}: another export is writing here") from None
+        except OSError:
+            pass  # a file system without such locks: SQLite's own is left
+
+    def release(self) -> None:
+        """Give it back."""
+        os.close(self._folder)
+
+
 def claim_folder(folder: Path, disk: Disk | None = None) -> None:
     """Make the folder, or check that an export can go there; called before its journal is opened.
 
@@ -59,7 +83,7 @@ def claim_folder(folder: Path, disk: Disk | None = None) -> None:
     cannot be continued, and PermissionError where it cannot be written to.
     """
     if folder.exists() and not folder.is_dir():
-        raise RequestInvalidError(f"{folder} is no folder: choose another")
+        raise RequestInvalidError(f"'{folder}' is no folder: choose another path")
     if not folder.exists():
         folder.mkdir(parents=True, exist_ok=True)  # another export may begin at the same moment
         sync_folder(disk or Disk(), folder.parent)

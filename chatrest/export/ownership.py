@@ -71,7 +71,7 @@ class Source(Struct, frozen=True):
 
 
 class Ownership(IntEnum):
-    """What a source does with a message."""
+    """The part of a source in a message."""
 
     OWN = 0
     """It writes it."""
@@ -111,7 +111,7 @@ class OwnershipRules:
 
 @final
 class SourceOwnership:
-    """What one source does with each message."""
+    """The part of one source in each message."""
 
     def __init__(self, rules: OwnershipRules, source: Source) -> None:
         self._rules = rules
@@ -120,7 +120,7 @@ class SourceOwnership:
 
     @property
     def owns_all(self) -> bool:
-        """Whether it writes every message that it shows."""
+        """True if it writes every message that it shows."""
         return self._source.kind == "everything"
 
     def __call__(self, row: Row) -> Ownership:

@@ -13,7 +13,7 @@ from ..core.encode import filter_values
 from ..core.endpoint import check_acting_user, segment
 from ..errors import RequestInvalidError
 from ..queries.messages import MessageQuery
-from ..times import Time as AnyTime, parse_timestamp
+from ..times import Time as AnyTime, parse_timestamp, timestamp_words
 from .ownership import Source, pair_of
 
 T = TypeVar("T")
@@ -220,7 +220,8 @@ def _timestamp(name: str, value: object, *, end: bool = False) -> int | None:
 def _check_window(since: int | None, until: int | None) -> None:
     if since is not None and until is not None and until < since:
         raise RequestInvalidError(
-            f"until = {until}: the window ends before it begins; allowed is since ({since}) or later"
+            f"until = {timestamp_words(until)}: the window ends before it begins; "
+            f"allowed is since ({timestamp_words(since)}) or later"
         )
 
 

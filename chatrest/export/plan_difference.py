@@ -5,15 +5,12 @@ from typing import Any, Final, NamedTuple
 
 from msgspec import UNSET, structs
 
-from ..errors import RequestInvalidError
 from ..secrets import shown
-from ..times import to_datetime
+from ..times import timestamp_words
 from .plan import DEFAULTS, SOURCES, Plan
 
 _SHOWN: Final = 5
 """Names of a list that are written out."""
-_FIRST_DATE: Final = 100_000_000
-"""A smaller number (before March 1973) was not made of a date."""
 
 
 class Setting(NamedTuple):
@@ -45,25 +42,11 @@ def growth_fault(stored: Plan, plan: Plan) -> tuple[str, str]:
 
 
 def is_within(stored: Plan, plan: Plan) -> bool:
-    """Whether the window of `plan` has all times of the window of `stored`."""
+    """Return whether the window of `plan` has all times of the window of `stored`."""
     (since, until), (new_since, new_until) = stored.window, plan.window
     return (new_since or 0) <= (since or 0) and (
         new_until is None or (until is not None and new_until >= until)
     )
-
-
-def timestamp_words(timestamp: int) -> str:
-    """Return a timestamp as a date where it is the first or last second of one (UTC), else as a moment."""
-    try:
-        moment = to_datetime(timestamp) if timestamp >= _FIRST_DATE else None
-    except RequestInvalidError:  # beyond the year 9999
-        moment = None
-    if moment is None:
-        return str(timestamp)
-    clock = f"{moment:%H:%M:%S.%f}"
-    if clock.startswith(("00:00:00.000000", "23:59:59.")):
-        return f"{moment:%Y-%m-%d}"
-    return moment.isoformat().replace("+00:00", "Z")
 
 
 def _settings(plan: Plan) -> Iterator[tuple[str, Setting]]:

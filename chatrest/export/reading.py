@@ -22,13 +22,14 @@ from ..core.lenient import Coercions
 from ..errors import ChatRestError, ReplyUnreadableError, RequestInvalidError
 from ..models.message import Message
 from ..secrets import shown
-from ..times import Time, parse_timestamp, to_seconds
+from ..times import Time, parse_timestamp, timestamp_words, to_seconds
 from . import manifest as manifests
 from .file_names import DATABASE, MESSAGES, SPOOL, path_inside, source_name
 from .formats.compression import compression
 from .journal import NAME as JOURNAL, Block, DataFile, InUseError, JournalReader
 from .local_path import local_path
 from .manifest import Manifest
+from .opening import relation_of
 from .ownership import Source
 from .plan import Compress, Plan
 from .stored_records import TimeWindow, block_lines, damaged, database_rows, lines, parquet_rows
@@ -110,7 +111,8 @@ def _records(
     window = TimeWindow(_second("since", since, end=False), _second("until", until, end=True))
     if window.since is not None and window.until is not None and window.until < window.since:
         raise RequestInvalidError(
-            f"until = {shown(until)}: the window ends before it begins; allowed is since ({since}) or later"
+            f"until = {timestamp_words(window.until)}: the window ends before it begins; "
+            f"allowed is since ({timestamp_words(window.since)}) or later"
         )
     export = _opened(local_path(out))
     sources = None if source is None else frozenset(_named_sources(source, export))
@@ -169,7 +171,7 @@ def _opened(folder: Path) -> _Export:
     manifest: Manifest | None = None
     fault: ChatRestError | None = None
     try:
-        manifest = manifests.find(folder)
+        manifest = manifests.find(folder) if folder.is_dir() else None
     except RequestInvalidError:  # of another version
         raise
     except ChatRestError as error:
@@ -194,8 +196,8 @@ def _opened(folder: Path) -> _Export:
 
 def _of_journal(folder: Path, manifest: Manifest | None) -> _Export:
     with JournalReader.open(folder / JOURNAL) as journal:
-        if manifest is not None and manifest.finished and journal["generation"] != manifest.generation:
-            return _of_manifest(folder, manifest)  # it is older than the files, or another export's
+        if manifest is not None and manifest.finished and not _is_current(journal, manifest):
+            return _of_manifest(folder, manifest)
         files = [
             _File(_location(folder, file), file.name, file.size, file.number)
             for file in journal.files()
@@ -205,6 +207,20 @@ def _of_journal(folder: Path, manifest: Manifest | None) -> _Export:
         if Plan.parse(journal["plan"] or "").format == "sqlite":
             files = _database(folder)
         return _Export(folder, files, sources, has_journal=True)
+
+
+def _is_current(journal: JournalReader, manifest: Manifest) -> bool:
+    """Return True if a journal has the files of a finished manifest; one of another time or export has not.
+
+    A run that has begun, and failed before it changed anything, gives the journal another generation.
+    """
+    match relation_of(journal, manifest):
+        case "same":
+            return True
+        case "begun":
+            return journal.facts() == manifest.journal_facts
+        case _:
+            return False
 
 
 def _location(folder: Path, file: DataFile) -> Path:

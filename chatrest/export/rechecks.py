@@ -29,15 +29,19 @@ from .worker_pool import WorkerPool
 class Rechecks:
     """The rechecks of a run, and those that an earlier one has left."""
 
-    def __init__(self, archive: Archive, pool: WorkerPool, sources: SourceList) -> None:
+    def __init__(self, archive: Archive, pool: WorkerPool, sources: SourceList, seconds: int | None) -> None:
+        """`seconds` is the time before the newest message that is read again; None for no new recheck."""
+        self._seconds = seconds
         self._archive = archive
         self._journal = archive.journal
         self._pool = pool
         self._sources = sources
 
-    def begin(self, newest: Message | None, seconds: int, now: float) -> None:
-        """Note what is to be read again: so many seconds before the newest message, up to what is covered."""
-        since = ago(int(now) if newest is None else newest.sent_at, seconds)
+    def begin(self, newest: Message | None, now: float) -> None:
+        """Note what is to be read again, if anything: up to what is covered by now."""
+        if self._seconds is None:
+            return
+        since = ago(int(now) if newest is None else newest.sent_at, self._seconds)
         with self._journal.transaction():
             for known in self._sources.known:
                 if intervals := self._journal.intervals(known.number):

@@ -64,7 +64,8 @@ class Report(Struct, kw_only=True):
     failed: list[Failure] = []
     """Sources that could not be read to their end. The next run continues with them."""
     deleted_users: list[str] = []
-    """Users that the service listed in an earlier run and does not have any more; their messages are kept."""
+    """Users that the service listed and does not have any more, or that are switched off, so that it does not
+    show their lists; the messages that earlier runs have read are kept."""
     tables: dict[str, int] = {}
     """The rows of each table beside the messages, such as `users`."""
     attachments: AttachmentCounts | None = None

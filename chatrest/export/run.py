@@ -16,9 +16,10 @@ from collections.abc import Callable, Iterator
 from typing import Final, final
 
 from ..core.intervals import LAST, Gap, gaps
+from ..models.message import Message
 from ..session import AsyncSession
 from .archive import Archive
-from .discovery import newest, user_with_messages
+from .discovery import GOES_BACKWARDS, goes_backwards, newest, user_with_messages
 from .in_thread import in_thread
 from .jobs import Job, JobPiece
 from .journal import SourceState
@@ -52,24 +53,25 @@ class Run:
         self._session = session.with_options(priority="bulk")
         self._archive = archive
         self._progress = progress
-        self._recheck = recheck
         self._now = now
         self._sources = SourceList(self._session, archive, progress)
         self._pool = WorkerPool(self._session, archive, self._sources.rules, progress, workers)
-        self._rechecks = Rechecks(archive, self._pool, self._sources)
+        self._rechecks = Rechecks(archive, self._pool, self._sources, recheck)
         self._until = LAST
+        self._has_checked_end = False
 
     async def result(self) -> Report:
         """Run to the end; return what has come of it. However it ends, what was committed stays."""
         self._progress.phase = "asking what there is"
-        last = await newest(self._session)
+        last = await self._newest()
         self._until = (number(last.id) if last else None) or LAST
         await self._sources.learn(set())
-        if self._recheck is not None:
-            self._rechecks.begin(last, self._recheck, self._now())
+        self._rechecks.begin(last, self._now())
         self._progress.phase = "asking what is new"
-        if await News(self._session, self._archive, self._sources, self._pool, self._until).read():
+        news = News(self._session, self._archive, self._sources, self._pool, self._until)
+        if await news.read():
             self._sources.refresh()
+        self._asks_all = news.asks_all
         self._progress.phase = "walking"
         await self._walk()
         self._progress.phase = "reading again"  # after what is new: a message must not come by two ways
@@ -79,6 +81,14 @@ class Run:
         self._progress.phase = "finishing"
         amended = await in_thread(self._archive.finish)
         return await self._report(amended, is_whole=is_whole)
+
+    async def _newest(self) -> Message | None:
+        """Return the app's newest message; None where it is not known: the export has an open end then."""
+        last, journal = await newest(self._session), self._archive.journal
+        if last is None or journal[GOES_BACKWARDS]:
+            return last
+        self._has_checked_end = await goes_backwards(self._session, last)
+        return last if self._has_checked_end else None
 
     # ── what is to be read ──
 
@@ -110,7 +120,7 @@ class Run:
         is_proven = known.number in self._pool.ended
         if known.by_time:  # ids do not tell what is new in it, so each run reads all of it
             return [] if is_proven else [Gap(0, self._until)]
-        is_proven = is_proven or known.proven >= self._until
+        is_proven = is_proven or (known.proven >= self._until and not self._asks_all)
         left = gaps(self._archive.journal.intervals(known.number), self._until)
         return [gap for gap in left if gap.until < self._until or not is_proven]
 
@@ -132,6 +142,8 @@ class Run:
             for known in journal.sources():
                 if known in self._sources.known or known.number in pool.failed:
                     self._note(known, report)
+            if self._has_checked_end and report.messages > 1:  # of one, the oldest is the newest
+                journal[GOES_BACKWARDS] = "yes"
         report.kept = self._sources.kept
         report.sources = len(self._sources.known) - len(report.deleted_users)
         if not is_read:
@@ -149,14 +161,18 @@ class Run:
             journal.set_state(known.number, "open")
         elif self._sources.is_deleted(known, error):
             journal.set_state(known.number, "deleted_user", str(error))
-            report.deleted_users.append(str(known.source))
+            # Of a name that the service never listed nothing is kept.
+            if journal.seen(known.number) or self._sources.lists(known):
+                report.deleted_users.append(str(known.source))
         else:
             journal.set_state(known.number, "failed", str(error))
             report.failed.append(Failure(str(known.source), str(error)))
 
     async def _empty_fault(self, report: Report) -> str | None:
-        """Return the reason why an export of the app's own list that holds nothing is not whole."""
+        """Return the reason why an export that holds nothing is not whole: the app has messages."""
         plan = self._archive.plan
+        if plan.all_users and self._until != LAST and not self._archive.journal.sources():
+            return "the service lists no users, although the app has messages"
         if not plan.everything or report.messages or report.failed:
             return None
         uid = await user_with_messages(self._session, plan.query)

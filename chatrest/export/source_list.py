@@ -1,6 +1,6 @@
 """The sources of a run: those that the plan names, and the users that the service lists."""
 
-from typing import final
+from typing import Final, final
 
 from ..errors import ChatRestError, CursorError, NotFoundError
 from ..session import AsyncSession
@@ -9,6 +9,8 @@ from .discovery import users
 from .journal import SourceState
 from .ownership import OwnershipRules, Source
 from .progress import Progress
+
+_NO_USER: Final = "ERR_UID_NOT_FOUND"
 
 
 @final
@@ -73,8 +75,19 @@ class SourceList:
         """Sources that earlier runs have read, and that the plan does not ask for any more."""
         return [str(each.source) for each in self._archive.journal.sources() if not each.asked]
 
+    def lists(self, known: SourceState) -> bool:
+        """Return whether the plan or the service names a source in this run."""
+        return known.source in self._listed
+
     def is_deleted(self, known: SourceState, error: ChatRestError | None) -> bool:
-        """Whether a source is a user that was deleted: not listed any more, and not to be read."""
+        """Return whether a source is a user that was deleted or switched off: its list cannot be read.
+
+        A user that is switched off may still be listed; then the service has to say that it is the user that
+        it does not have (error codes: "no such user or switched off"), and not only that there is no list.
+        """
         if known.state == "deleted_user":
             return True
-        return isinstance(error, NotFoundError) and known.source not in self._listed
+        if not isinstance(error, NotFoundError):
+            return False
+        is_named = known.source in self._archive.plan.sources
+        return known.source not in self._listed or (not is_named and error.code == _NO_USER)

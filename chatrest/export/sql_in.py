@@ -12,5 +12,5 @@ _MOST: Final = 500
 def sql_in(db: sqlite3.Connection, sql: str, values: Iterable[str | int]) -> Iterator[Any]:
     """The rows of a query that ends in `IN`, for any number of values."""
     rest = iter(values)
-    while some := list(islice(rest, _MOST)):
-        yield from db.execute(f"{sql} ({','.join('?' * len(some))})", some)
+    while batch := list(islice(rest, _MOST)):
+        yield from db.execute(f"{sql} ({','.join('?' * len(batch))})", batch)

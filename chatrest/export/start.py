@@ -129,7 +129,7 @@ async def _run(run: Run, archive: Archive, started: int) -> Report:
     except Exception as error:
         if changed.is_set():
             with suppress(OSError):  # a disk that is full is told of by the first error
-                write_unfinished(archive, started, str(error))
+                write_unfinished(archive, started, _reason(error))
         raise
 
 
@@ -140,11 +140,18 @@ def _logged_failure(archive: Archive, report: Report, end: Callable[[], tuple[in
         yield
     except Exception as error:
         report.finished, report.requests = end()
-        report.reasons.append(str(error) or type(error).__name__)
+        report.reasons.append(_reason(error))
         with suppress(OSError, ChatRestError):  # the first error says more
             report.messages = sum(archive.sink.counts().values())
             append_run(archive.disk, archive.folder, report)
         raise
+
+
+def _reason(error: Exception) -> str:
+    """Return an error as a reason for the manifest and the log of runs."""
+    if isinstance(error, OSError) and error.strerror:
+        return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
+    return str(error) or type(error).__name__
 
 
 def _sent(session: AsyncSession) -> int:

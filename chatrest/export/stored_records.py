@@ -98,6 +98,8 @@ def block_lines(
 
 
 def _chunks(path: Path, size: int | None) -> Iterator[bytes]:
+    if size is not None and size < 0:
+        raise damaged(path, f"its size is {size:,}")
     with path.open("rb") as file:
         rest = size
         while rest is None or rest:

@@ -41,7 +41,7 @@ _SCHEMA: Final = (
 
 
 class FileState(NamedTuple):
-    """How far a file is settled."""
+    """The part of a file that is settled."""
 
     settled: Position
     """The end of the last line whose outcome is known."""

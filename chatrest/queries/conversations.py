@@ -89,7 +89,7 @@ class ConversationChanges(Body, frozen=True, kw_only=True, rename="camel"):
 
 @final
 class UserReset(Body, frozen=True, kw_only=True, rename="camel"):
-    """How a conversation with a user is reset: `preserve_order` keeps its place in the list.
+    """The reset of a conversation with a user: `preserve_order` keeps its place in the list.
 
     `conversation_with` is the uid of the path.
     """
@@ -101,7 +101,7 @@ class UserReset(Body, frozen=True, kw_only=True, rename="camel"):
 
 @final
 class GroupReset(Body, frozen=True, kw_only=True, rename="camel"):
-    """How a conversation with a group is reset: `preserve_order` keeps its place in the list."""
+    """The reset of a conversation with a group: `preserve_order` keeps its place in the list."""
 
     preserve_order: Flag | UnsetType = UNSET
 

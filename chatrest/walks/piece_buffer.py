@@ -34,7 +34,7 @@ class NotSplittableError(Exception):
 
 @final
 class PieceOutput(Generic[T]):
-    """What was read of one piece, and not yet taken."""
+    """The pages of one piece that were read, and not yet taken."""
 
     __slots__ = (
         "covered", "error", "expected", "first_rank", "is_cut_known", "is_finished", "pages", "piece",

@@ -53,6 +53,17 @@ def test_the_next_run_adds_new_messages_without_repeating_the_plan(tmp_path: Pat
     assert ids_of(Path(out)) == list(range(1, 42))
 
 
+def test_the_summary_names_the_sources_that_are_no_longer_asked_for(command: Run, out: Path) -> None:
+    named = [word for each in range(1, 8) for word in ("--user", f"user-{each:02}")]
+    assert "kept" not in summary_of(command("export", str(out), *named, "--quiet"))
+    summary = summary_of(command("export", str(out), "--user", "user-01", "--quiet"))
+    assert summary["sources"] == "1"
+    assert summary["kept"] == (
+        "user user-02, user user-03, user user-04, user user-05, user user-06 and 1 more; "
+        "no longer asked for, not read by this run"
+    )
+
+
 @pytest.mark.parametrize("args", [["--quiet"], []])
 def test_progress_without_a_terminal_is_plain_lines_and_quiet_prints_none(
     command: Run, proxy: MakeProxy, out: Path, args: list[str]

@@ -55,6 +55,13 @@ def test_the_error_for_a_wrong_key_says_how_to_continue(command: Run, out: Path)
     assert command("export", str(out), "--quiet").exit_code == 0
 
 
+def test_a_damaged_journal_is_not_to_be_tried_again(command: Run, out: Path) -> None:
+    assert command("export", str(out), "--user", "user-01", "--quiet").exit_code == 0
+    (out / "journal.sqlite").write_bytes(b"garbage" * 1000)
+    line = error_line(command("export", str(out), "--quiet"))
+    assert line.endswith(f"; /of/a/venv/bin/chatrest verify {out} says what can safely be done")
+
+
 def test_a_full_disk_is_one_line(command: Run, out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def write(*_: object) -> int:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
@@ -89,3 +96,28 @@ def test_a_folder_that_cannot_be_created(command: Run, tmp_path: Path) -> None:
     assert "is no folder" in error_line(command("export", str(tmp_path / "file")), 2)
     line = error_line(command("export", str(tmp_path / "file" / "deeper"), "--quiet"), 1)
     assert "continue" not in line
+
+
+def test_a_damaged_journal_is_no_reason_to_run_the_same_command_again(command: Run, out: Path) -> None:
+    assert command("export", str(out), "--user", "user-01", "--quiet").exit_code == 0
+    journal = out / "journal.sqlite"
+    journal.write_bytes(b"\0" * 4096 + journal.read_bytes()[4096:])
+    line = error_line(command("export", str(out), "--quiet"))
+    assert line.endswith("says what can safely be done")
+    assert f"verify {out} " in line
+
+
+def test_a_file_in_place_of_the_folder_is_no_export(command: Run, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    for name in ("verify", "cat", "compact"):
+        assert "is not an export: it has no manifest.json" in error_line(
+            command(name, str(tmp_path / "file")), 2
+        )
+
+
+def test_a_window_that_ends_before_it_begins_is_named_by_dates(command: Run, out: Path) -> None:
+    assert command("export", str(out), "--user", "user-01", "--quiet").exit_code == 0
+    for name in ("export", "cat"):
+        line = error_line(command(name, str(out), "--since", "2026-02-01", "--until", "2026-01-01"), 2)
+        assert "until = 2026-01-01: " in line
+        assert "allowed is since (2026-02-01) or later" in line

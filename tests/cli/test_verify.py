@@ -52,7 +52,7 @@ def test_a_correct_export(out: Path) -> None:
     first, second = result.stdout.splitlines()
     assert first == "60 messages, ids 1 to 60"
     assert second.startswith("4 files, ")
-    assert second.endswith(" hashes: all correct, and complete up to id 60")
+    assert second.endswith(" checksums: all correct, and complete up to id 60")
 
 
 def test_the_result_as_json_is_one_object_for_success_and_failure(out: Path) -> None:

@@ -100,7 +100,7 @@ def test_the_last_gap_begins_after_the_last_interval() -> None:
 
 @pytest.mark.parametrize(
     ("text", "number"),
-    [("7", 7), ("007", 7), (str(LAST - 1), LAST - 1), (str(LAST), None), ("9" * 5000, None),
+    [("7", 7), ("007", None), (str(LAST - 1), LAST - 1), (str(LAST), None), ("9" * 5000, None),
      ("", None), ("m-7", None), ("-7", None), ("٣", None)],
 )  # fmt: skip
 def test_an_id_is_a_number_that_fits_into_64_bits(text: str, number: int | None) -> None:

@@ -78,7 +78,7 @@ def test_rows_reads_what_messages_reads_with_the_same_ids_and_the_records_bytes(
 @few_examples
 @given(st.lists(records(), max_size=3))
 def test_a_row_reads_its_own_bytes_as_its_page_read_them(served: list[bytes]) -> None:
-    """What was written is read again: a record with another id would be taken for a new one."""
+    """A row that was written is read again: a record with another id would be taken for a new one."""
     page = rows(b'{"data":[' + b",".join(served) + b"]}")
     for row in page.items:
         row.raw = bytes(row.raw)

@@ -46,7 +46,7 @@ def taken(
 def onward(
     cursor: Cursor, listing: Listing[Item], rules: Rules = BY_IDS, largest: int = 0, **memory: Any
 ) -> dict[str, str] | str | None:
-    """Where the walk goes on; "error", or None at the end."""
+    """Return the position where the walk goes on; "error", or None at the end."""
     result = taken(cursor, listing, rules, largest, **memory)
     if result.error is not None:
         assert result.next is None

@@ -1,6 +1,8 @@
 """`compact`: small files of daily runs become large ones, and the export stays whole at every step."""
 
 import shutil
+import sqlite3
+from contextlib import closing
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -8,10 +10,11 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from chatrest import AsyncSession, RequestInvalidError
+from chatrest import AsyncSession, AuthenticationError, ChatRestError, RequestInvalidError
 from chatrest.cli.root import root
 from chatrest.emulator import Emulator
-from chatrest.export import Plan, compact, export, verify
+from chatrest.emulator.weather import Status
+from chatrest.export import Plan, compact, export, read_raw, verify
 from tests.dying import ProcessDeath
 from tests.sinks import Failing, files, full, ids
 
@@ -110,3 +113,32 @@ async def test_a_database_is_one_file_already(tmp_path: Path) -> None:
     await daily_runs(tmp_path, 1, format="sqlite")
     assert compact(tmp_path) == 0
     assert verify(tmp_path).ok
+
+
+async def test_a_merge_with_nothing_to_do_leaves_the_sources_of_the_messages_readable(tmp_path: Path) -> None:
+    await daily_runs(tmp_path, 1, format="ndjson", partition="month")
+    before = list(read_raw(tmp_path, source="user user-01"))
+    assert before
+    assert compact(tmp_path) == 0
+    assert list(read_raw(tmp_path, source="user user-01")) == before
+
+
+async def test_a_run_with_a_refused_key_leaves_the_sources_of_the_messages_readable(tmp_path: Path) -> None:
+    async with Emulator(users=4, messages=40) as emulator, AsyncSession(emulator.app) as session:
+        await export(session, tmp_path, Plan(format="ndjson", partition="month"))
+        before = list(read_raw(tmp_path, source="user user-01"))
+        emulator.weather.add(Status(401))
+        with pytest.raises(AuthenticationError):
+            await export(session, tmp_path)
+    assert before
+    assert list(read_raw(tmp_path, source="user user-01")) == before
+
+
+async def test_a_journal_that_a_stopped_run_has_changed_is_not_read_for_sources(tmp_path: Path) -> None:
+    await daily_runs(tmp_path, 1, format="ndjson", partition="month")
+    assert compact(tmp_path) == 0  # it gives the journal a generation that the manifest does not have
+    with closing(sqlite3.connect(tmp_path / "journal.sqlite")) as database, database:
+        database.execute("DELETE FROM blocks")
+    with pytest.raises(ChatRestError, match="tells which source wrote"):
+        read_raw(tmp_path, source="user user-01")
+    assert len(list(read_raw(tmp_path))) == 43

@@ -23,7 +23,7 @@ from chatrest.export.file_names import (
 )
 from chatrest.export.ownership import Source, pair_of
 
-some = settings(max_examples=200, deadline=None, database=None)
+some = settings(max_examples=100, deadline=None, database=None)
 texts = st.text(st.characters(codec=None, categories=None), max_size=60)
 """Of any characters at all: surrogates, slashes, control characters."""
 moments = st.integers(0, 2 * 10**9)

@@ -1,6 +1,7 @@
 """What the journal knows of files: their blocks, and how many rows of which source they have."""
 
 import sqlite3
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -91,4 +92,33 @@ def test_a_damaged_set_of_ids_is_an_error_that_names_the_journal(path: Path, ids
     journal = Journal(path)
     with pytest.raises(UnreadableError, match=str(path)):
         journal.all_seen()
+    journal.close()
+
+
+@pytest.mark.parametrize(
+    ("change", "read"),
+    [
+        ("UPDATE files SET size = -1", Journal.files),
+        ("UPDATE blocks SET size = -1", lambda journal: journal.blocks(1)),
+        ("UPDATE blocks SET rows = -1", lambda journal: journal.blocks(1)),
+        ("UPDATE sources SET proven = -1", Journal.sources),
+    ],
+)
+def test_a_count_that_is_negative_is_damage(
+    change: str, read: Callable[[Journal], object], path: Path
+) -> None:
+    Journal(path).close()
+    by_hand(path, "INSERT INTO files VALUES(1, 'messages/messages.ndjson', '', 'part', 5, 'open', NULL)")
+    by_hand(path, 'INSERT INTO sources(key) VALUES(\'["user", "ann"]\')')
+    by_hand(
+        path,
+        f"INSERT INTO blocks VALUES(1, 0, 5, 1, 1, 1, 1, 1, 1, x'00', x'{IdSet([1]).to_bytes().hex()}', 0)",
+    )
+    journal = Journal(path)
+    read(journal)
+    journal.close()
+    by_hand(path, change)
+    journal = Journal(path)
+    with pytest.raises(UnreadableError, match=str(path)):
+        read(journal)
     journal.close()

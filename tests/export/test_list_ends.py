@@ -128,8 +128,9 @@ async def test_nothing_new_costs_a_request_and_one_a_source_where_the_app_has_mo
         assert len(service.requests) == (2 if plan.users else 3), service.requests
 
 
-async def test_a_service_that_cannot_go_backwards_is_read_to_its_end(tmp_path: Path) -> None:
-    """What it shows as the newest messages are the oldest ones: they prove nothing."""
+@plans
+async def test_a_service_that_cannot_go_backwards_is_read_to_its_end(plan: Plan, tmp_path: Path) -> None:
+    """The messages that it shows as the newest are the oldest ones: they prove nothing."""
     service = SmallService(talk(COUNT))
     original = service._page
 
@@ -138,12 +139,57 @@ async def test_a_service_that_cannot_go_backwards_is_read_to_its_end(tmp_path: P
 
     service._page = forwards  # type: ignore[method-assign]
     async with service.session() as session:
-        report = await export(session, tmp_path / "out", Plan(users=["ann"]))
-        assert ids_of(tmp_path / "out") == ALL[: len(ids_of(tmp_path / "out"))]
+        report = await export(session, tmp_path / "out", plan)
+        assert (report.complete, report.until) == (True, None)
+        assert ids_of(tmp_path / "out") == ALL
         service.records += talk(50, first=COUNT + 1)
-        for _ in range(2):
-            report = await export(session, tmp_path / "out")
-        assert report.failed == []
+        report = await export(session, tmp_path / "out")
+    assert (report.complete, report.written) == (True, 50)
+
+
+@plans
+async def test_old_messages_that_are_shown_as_the_newest_ones_are_no_end(plan: Plan, tmp_path: Path) -> None:
+    service = SmallService(talk(1))
+    service.spoil = lambda request, reply: (
+        reply if request.query.get("affix") == "append" else {"data": service.records[:3]}
+    )
+    async with service.session() as session:
+        assert (await export(session, tmp_path / "out", plan)).complete
+        service.records += talk(COUNT - 1, first=2)
+        assert (await export(session, tmp_path / "out")).complete
+    assert ids_of(tmp_path / "out") == ALL
+
+
+@pytest.mark.parametrize("uneven", ["0", "007", "00"])
+async def test_an_id_that_begins_with_0_is_no_number(uneven: str, tmp_path: Path) -> None:
+    service = SmallService(talk(3))
+    service.records.insert(0, talk(1)[0] | {"id": uneven})
+    service._page = (  # type: ignore[method-assign]
+        lambda records, query, size: {"data": [] if "id" in query else records, "meta": one_page(records)}
+    )
+    async with service.session() as session:
+        report = await export(session, tmp_path / "out", Plan(users=["ann"]))
+    assert report.complete
+    assert set(ids_of(tmp_path / "out")) == {uneven, "1", "2", "3"}
+
+
+# ── late ──
+
+
+@plans
+async def test_a_message_that_comes_late_with_a_lower_id_is_read_where_the_probe_shows_it(
+    plan: Plan, tmp_path: Path
+) -> None:
+    service = SmallService(talk(COUNT))
+    [late] = [record for record in service.records if record["id"] == "195"]
+    service.records.remove(late)
+    async with service.session() as session:
+        assert (await export(session, tmp_path / "out", plan)).messages == COUNT - 1
+        service.records = sorted(
+            [*service.records, late, *talk(2, first=COUNT + 1)], key=lambda each: int(each["id"])
+        )
+        report = await export(session, tmp_path / "out")
+    assert (report.complete, report.written) == (True, 3)
 
 
 # ── users ──
@@ -184,6 +230,19 @@ async def test_an_empty_list_of_the_app_beside_lists_of_users_is_not_whole(tmp_p
         assert not report.complete
         assert "list of messages is empty, although the list of user ann is not" in report.reasons[0]
         service.spoil = lambda _, reply: reply
+        assert (await export(session, tmp_path / "out")).complete
+    assert ids_of(tmp_path / "out") == ALL
+
+
+async def test_a_list_of_users_that_is_empty_beside_messages_is_not_whole(tmp_path: Path) -> None:
+    service = SmallService(talk(COUNT), users=[])
+    async with service.session() as session:
+        report = await export(session, tmp_path / "out", Plan(all_users=True))
+        assert (report.complete, report.reasons) == (
+            False,
+            ["the service lists no users, although the app has messages"],
+        )
+        service.users = ["ann"]
         assert (await export(session, tmp_path / "out")).complete
     assert ids_of(tmp_path / "out") == ALL
 

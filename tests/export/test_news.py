@@ -11,6 +11,7 @@ from chatrest.emulator.store import Store
 from chatrest.emulator.weather import Status
 from chatrest.emulator.weather.faults import Change, Outgoing
 from chatrest.export import Plan, Report, export
+from chatrest.export.news import MOST_RUNS
 from tests.exporting import Served, assert_whole, fast_disk as fast_disk, served
 from tests.runs import to_user
 
@@ -95,6 +96,16 @@ async def test_night_after_night(tmp_path: Path) -> None:
             assert report.written == 6
             assert report.requests <= 14
         assert_whole(tmp_path / "out", service.expected())
+
+
+async def test_every_seventh_run_asks_each_source(tmp_path: Path) -> None:
+    async with served(fill_in=fill_users) as service:
+        await export(service.session, tmp_path / "out")
+        reports = [await export(service.session, tmp_path / "out") for _ in range(MOST_RUNS + 2)]
+        requests = [report.requests for report in reports]
+        assert all(report.complete for report in reports)
+        assert all(count <= 6 for count in [*requests[:MOST_RUNS], requests[-1]])
+        assert requests[MOST_RUNS] >= USERS
 
 
 class Hidden(Change, frozen=True):
@@ -194,7 +205,7 @@ async def test_groups_of_the_plan_have_their_messages_from_the_apps_list(tmp_pat
 
 
 async def test_many_new_messages_are_asked_of_each_source(tmp_path: Path) -> None:
-    """Where the app's own list is longer than the lists of the sources are many."""
+    """The app's own list has more pages than there are sources."""
     async with served(fill_in=fill_users) as service:
         plan = Plan(users=[f"user-{number:03}" for number in range(8)])
         await export(service.session, tmp_path / "out", plan)

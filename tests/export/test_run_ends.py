@@ -12,7 +12,7 @@ import pytest
 
 from chatrest.emulator.weather import First, Status
 from chatrest.errors import AuthenticationError
-from chatrest.export import Plan, backlog, export
+from chatrest.export import Plan, backlog, export, runs
 from chatrest.export.disk import Disk
 from chatrest.export.journal import schema
 from tests.exporting import (
@@ -95,6 +95,27 @@ class FullDisk(Disk):
         if self.writes < 0:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         return super().write(file, at, data)
+
+
+class BriefFailure(Disk):
+    """Full for one write, and then not any more."""
+
+    is_full = True
+
+    def write(self, file: int, position: int, data: bytes) -> int:
+        if self.is_full:
+            self.is_full = False
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        return super().write(file, position, data)
+
+
+async def test_the_log_tells_a_full_disk_in_words(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    async with served(20) as service:
+        with pytest.raises(OSError, match="No space left") as caught:
+            await export(service.session, out, Plan(**MIXED), disk=BriefFailure())
+    [entry] = runs(out)
+    assert entry.reasons == [f"{caught.value.filename}: No space left on device"]
 
 
 @pytest.mark.parametrize("writes", [0, 1, 4, 9])

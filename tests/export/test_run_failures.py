@@ -1,11 +1,14 @@
 """Sources that fail, and lists that lack messages: told of, and made up for where others show them."""
 
+import json
 from pathlib import Path
 
 import pytest
 
 from chatrest.core.retry import RetryPolicy
+from chatrest.emulator.service.request import Request
 from chatrest.emulator.weather import First, Status
+from chatrest.emulator.weather.faults import Change, Outgoing
 from chatrest.export import Plan, export
 from tests.exporting import (
     assert_holds,
@@ -48,6 +51,44 @@ async def test_unknown_users_and_groups_are_told_of_and_the_rest_goes_on(tmp_pat
         report = await export(service.session, tmp_path / "out")
         assert report.complete
         assert assert_proven(tmp_path / "out").complete
+
+
+class NoSuchUser(Change, frozen=True):
+    """The service says of a user that it lists that there is no such user."""
+
+    code: str
+
+    def changed(self, reply: Outgoing, request: Request, number: int) -> Outgoing:
+        return Outgoing(
+            404, json.dumps({"error": {"code": self.code, "message": ""}}).encode(), reply.headers
+        )
+
+
+async def test_a_user_that_is_listed_and_switched_off_does_not_keep_an_export_from_being_complete(
+    tmp_path: Path,
+) -> None:
+    async with served(60) as service:
+        service.emulator.weather.add(NoSuchUser(code="ERR_UID_NOT_FOUND", route="/users/eve/messages"))
+        for _ in range(2):
+            report = await export(service.session, tmp_path / "out", Plan(all_users=True))
+            assert (report.complete, report.deleted_users) == (True, ["user eve"])
+        assert_whole(tmp_path / "out", service.expected())
+        service.emulator.weather.clear()
+        service.store.add_message("eve", "ann", "back again")
+        assert (await export(service.session, tmp_path / "out")).complete
+        assert_whole(tmp_path / "out", service.expected())
+
+
+@pytest.mark.parametrize(
+    ("code", "plan"),
+    [("ERR_NO_ROUTE", Plan(all_users=True)), ("ERR_UID_NOT_FOUND", Plan(users=["eve"]))],
+)
+async def test_another_list_that_is_not_there_is_a_failure(code: str, plan: Plan, tmp_path: Path) -> None:
+    async with served(60) as service:
+        service.emulator.weather.add(NoSuchUser(code=code, route="/users/eve/messages"))
+        report = await export(service.session, tmp_path / "out", plan)
+        assert [failure.source for failure in report.failed] == ["user eve"]
+        assert not report.complete
 
 
 @pytest.mark.parametrize("status", [403, 404, 500, 400])

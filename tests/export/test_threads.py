@@ -15,7 +15,7 @@ pytestmark = pytest.mark.usefixtures("tidy")
 
 
 class Gate:
-    """Where a thread waits until it is let through."""
+    """A door where a thread waits until it is let through."""
 
     def __init__(self) -> None:
         self._reached, self._open = threading.Event(), threading.Event()

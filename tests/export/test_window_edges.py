@@ -41,19 +41,18 @@ def nothing_heeded(record: Record, since: int | None, until: int | None) -> bool
 
 HABITS = [exclusive, inclusive, without_end, end_with_a_beginning, nothing_heeded]
 PLANS: list[dict[str, Any]] = [{"everything": True}, {"all_users": True}, {"pairs": [("ann", "bob")]}]
+WINDOWS: list[tuple[dict[str, int], int, int]] = [
+    ({"since": START + 40, "until": START + 80}, 40, 80),
+    ({"since": START + 40}, 40, 120),
+    ({"until": START + 80}, 1, 80),
+    ({"since": START + 40, "until": START + 40}, 40, 40),
+]
+CASES = [*((PLANS[0], *window) for window in WINDOWS), *((plan, *WINDOWS[0]) for plan in PLANS[1:])]
+"""All windows with the list of all messages, and the one with two ends with the other lists."""
 
 
 @pytest.mark.parametrize("habit", HABITS)
-@pytest.mark.parametrize("sources", PLANS, ids=lambda plan: next(iter(plan)))
-@pytest.mark.parametrize(
-    ("window", "first", "last"),
-    [
-        ({"since": START + 40}, 40, 120),
-        ({"until": START + 80}, 1, 80),
-        ({"since": START + 40, "until": START + 80}, 40, 80),
-        ({"since": START + 40, "until": START + 40}, 40, 40),
-    ],
-)
+@pytest.mark.parametrize(("sources", "window", "first", "last"), CASES)
 async def test_an_export_holds_both_ends_of_its_window_whatever_the_service_makes_of_them(
     habit: Any, sources: dict[str, Any], window: dict[str, int], first: int, last: int, tmp_path: Path
 ) -> None:

@@ -13,11 +13,11 @@ from chatrest.importing import run
 from tests.faulty import no_wait
 from tests.importing.conftest import Write, message, muids, user
 
-USERS = 600
-MESSAGES = 3000
-KILLS = 8
-REFUSED_USERS = range(7, USERS, 150)
-REFUSED_MESSAGES = range(11, MESSAGES, 700)
+USERS = 300
+MESSAGES = 1500
+KILLS = 5
+REFUSED_USERS = range(7, USERS, 75)
+REFUSED_MESSAGES = range(11, MESSAGES, 350)
 IMPORTS = """
 import asyncio, sys
 from chatrest import App, AsyncSession
@@ -73,5 +73,5 @@ async def test_killed_at_random_instants(tmp_path: Path, write: Write) -> None:
 
 
 def requests(emulator: Emulator) -> int:
-    """How many requests have come so far."""
+    """Return how many requests have come so far."""
     return emulator.weather.struck["latency"]

@@ -24,7 +24,7 @@ class Sent(NamedTuple):
 
 
 class Operation(NamedTuple):
-    """How an operation is called, and its request."""
+    """A call of an operation, and its request."""
 
     call: Callable[..., Any]
     sent: Sent

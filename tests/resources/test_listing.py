@@ -141,7 +141,7 @@ async def test_a_walk_begins_where_its_query_says() -> None:
 
 
 async def test_a_comma_in_a_filter_is_no_error_of_the_walk() -> None:
-    """Where the deployment reads repeated keys, it is sent as such; the session's own encoding judges."""
+    """If the deployment reads repeated keys, it is sent as such; the session's own encoding judges."""
     send = Sender(EMPTY)
     await made(send, LIST(uid="bob", query=MessageQuery(tags=("a,b",)))).collect()
     assert send.asked("repeat")["tags"] == "a,b"

@@ -14,7 +14,7 @@ CAP = 20
 
 
 class Habits(NamedTuple):
-    """How a server pages reactions."""
+    """The way in which a server pages reactions."""
 
     dialect: str
     """`id`, or `cursorField` as compatible servers write it."""

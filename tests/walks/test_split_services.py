@@ -215,7 +215,7 @@ def anew(server: Server, seed: int) -> Server:
     return fresh
 
 
-@settings(many, max_examples=200)
+@settings(many, max_examples=100)
 @given(
     servers_by_id | in_service_order,
     st.sampled_from(["append", "prepend", None]),

@@ -124,7 +124,7 @@ async def test_a_list_by_time_comes_as_without(affix: Any) -> None:
             assert await texts(session, affix=affix) == expected
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(3))
 async def test_in_a_storm_every_message_comes_once(emulator: Emulator, seed: int) -> None:
     for fault in storm(seed):
         emulator.weather.add(fault)
@@ -142,7 +142,7 @@ async def test_in_a_storm_every_message_comes_once(emulator: Emulator, seed: int
 
 
 @pytest.mark.parametrize("loss", ["no-meta", "no-cursor", "empty-page", "cursor-without-id"])
-@pytest.mark.parametrize("number", [0, 1, 2, 5, 9])
+@pytest.mark.parametrize("number", [0, 1, 5])
 async def test_a_reply_that_lost_its_position_loses_nothing(
     emulator: Emulator, loss: Any, number: int
 ) -> None:
@@ -151,7 +151,7 @@ async def test_a_reply_that_lost_its_position_loses_nothing(
         assert await texts(session) == WHOLE
 
 
-@pytest.mark.parametrize("number", [0, 1, 2, 5, 9])
+@pytest.mark.parametrize("number", [0, 1, 5])
 async def test_an_empty_page_in_the_midst_is_no_end(emulator: Emulator, number: int) -> None:
     emulator.weather.add(EmptyPage(lossless=True, when=First(1, after=number)))
     async with AsyncSession(emulator.app) as session:

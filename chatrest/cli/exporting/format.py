@@ -17,6 +17,8 @@ _HOUR: Final = 3600
 _DAY: Final = 86_400
 _NAMES_SHOWN: Final = 20
 """The largest number of names in one line."""
+_KEPT_SHOWN: Final = 5
+"""Of the sources that are kept: there may be thousands, in every run."""
 
 
 class FileTotals(Struct, frozen=True):
@@ -111,6 +113,10 @@ def summary_lines(
         )
     failed = f", {len(report.failed):,} of them failed" if report.failed else ""
     yield _row("sources", f"{report.sources:,}{failed}")
+    if report.kept:
+        yield _row(
+            "kept", f"{name_list(report.kept, _KEPT_SHOWN)}; no longer asked for, not read by this run"
+        )
     if report.deleted_users:
         yield _row("users", f"deleted: {name_list(report.deleted_users)}; their messages stay in the export")
     if report.tables:
@@ -138,10 +144,10 @@ def attachments_line(counts: "AttachmentCounts") -> str:
     return ", ".join([f"{counts.stored:,}, {counts.fetched:,} of them new ({size(counts.bytes)})", *parts])
 
 
-def name_list(names: list[str]) -> str:
-    """The first names of `names`, and the number of the others."""
-    more = f" and {len(names) - _NAMES_SHOWN:,} more" if len(names) > _NAMES_SHOWN else ""
-    return f"{', '.join(names[:_NAMES_SHOWN])}{more}"
+def name_list(names: list[str], most: int = _NAMES_SHOWN) -> str:
+    """The first `most` names of `names`, and the number of the others."""
+    more = f" and {len(names) - most:,} more" if len(names) > most else ""
+    return f"{', '.join(names[:most])}{more}"
 
 
 # ── an estimate ──
@@ -197,7 +203,7 @@ def _limit(estimate: "Estimate") -> str:
 
 
 def _basis(estimate: "Estimate") -> str:
-    """What the figures are made of, and what may be wrong with them."""
+    """Return the basis of the figures, and the reasons why they may be wrong."""
     if not estimate.sampled:
         return "there is nothing left to read"
     parts = [f"{estimate.sampled:,} of {plural(estimate.sources - estimate.whole, 'source')} sampled"]

@@ -18,7 +18,7 @@ import threading
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Final, Literal, NamedTuple, TypeAlias, final
+from typing import Any, Final, Literal, NamedTuple, TypeAlias, final, get_args
 
 from ...errors import ChatRestError
 from ..id_set import IdSet
@@ -170,8 +170,13 @@ class AttachmentJournal:
             self._db.execute("INSERT INTO searched VALUES(?)", (ids.to_bytes(),))
 
     def counts(self) -> dict[str, int]:
-        """Return the count of links by their state."""
-        return dict(self._rows("SELECT state, count(*) FROM attachments GROUP BY state"))
+        """Return the count of links by their state; `ChatRestError` for a state that none of ours is."""
+        counts = dict(self._rows("SELECT state, count(*) FROM attachments GROUP BY state"))
+        if wrong := counts.keys() - get_args(State):
+            raise ChatRestError(
+                f"{self._path} is damaged: a link of it has the state {min(map(repr, wrong))}"
+            )
+        return counts
 
     def records(self) -> Iterator[dict[str, Any]]:
         """Yield all links as records of the table `attachments`, by message and position."""

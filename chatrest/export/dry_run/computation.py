@@ -65,15 +65,17 @@ class Computation:
         of_app: Sample | None,
         *,
         has_news: bool = False,
+        has_checked_end: bool = False,
     ) -> None:
         self.tasks, self.samples, self.sources = tasks, samples, len(sources)
         self._seen, self._until, self._of_app = seen, until, of_app
         self._has_news = has_news
+        self._has_checked_end = has_checked_end
         self._rules = OwnershipRules(sources)
 
     @cached_property
     def known(self) -> Counter[Knowledge]:
-        """How many sources are known in which way, those that were not sampled like the others."""
+        """The count of sources by how they are known, those that were not sampled like the others."""
         known: Counter[Knowledge] = Counter()
         for alike, count in self._kinds:
             of_kind = Counter(sample.known for sample in alike if not sample.error)
@@ -229,8 +231,9 @@ class Computation:
         return max((sample.page_rows for sample in self.samples), default=0) or LARGEST_PAGE
 
     def _besides(self, plan: Plan) -> int:
-        """Requests for the newest message, and for the users, who are listed after the messages once more."""
-        return 1 + self._listing(plan) * (2 if self.tasks else 1)
+        """Requests for the newest message, in a first run for what is behind it, and twice for the users."""
+        newest = 1 if self._has_checked_end else 3
+        return newest + self._listing(plan) * (2 if self.tasks else 1)
 
     def _listing(self, plan: Plan) -> int:
         return ceil(self.sources / LARGEST_PAGE) + 1 if plan.all_users else 0

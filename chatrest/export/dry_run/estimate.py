@@ -77,7 +77,7 @@ class Estimate(Struct, frozen=True, kw_only=True):
 
     @property
     def known(self) -> Knowledge:
-        """How `messages` is known of the sources that were asked, by the least certain of them."""
+        """The way in which `messages` is known: that of the least certain of the sources that were asked."""
         return AT_LEAST if self.bounded else REPORTED if self.reported else COUNTED
 
     @property
@@ -118,7 +118,10 @@ async def estimate(
     samples = await survey.samples(tasks)
     of_app = await survey.of_app() if plan.all_users and len(samples) < len(tasks) else None
     seen, has_news = before.seen or IdSet(), before.has_news
-    figures = Computation(tasks, samples, sources, seen, until, of_app, has_news=has_news)
+    has_checked_end = before.goes_backwards or newest is None
+    figures = Computation(
+        tasks, samples, sources, seen, until, of_app, has_news=has_news, has_checked_end=has_checked_end
+    )
     return _estimate(figures, plan, whole, workers, session, _sent(session) - sent)
 
 

@@ -7,6 +7,7 @@ from typing import NamedTuple
 from ...core.intervals import Gap, gaps
 from ...queries.messages import MessageQuery
 from ..archive import agreed
+from ..discovery import GOES_BACKWARDS
 from ..id_set import IdSet
 from ..journal import NAME as JOURNAL, JournalReader
 from ..news import LEAST_SOURCES
@@ -32,6 +33,8 @@ class StoredCoverage(NamedTuple):
     """The sources that the next run reads, too."""
     seen: IdSet | None = None
     """The ids that any of them has shown."""
+    goes_backwards: bool = False
+    """True where the app's own list is known to heed the direction, and the next run does not check that."""
     has_news: bool = False
     """True where the next run asks the app's own list for what is new, and few of the sources (`news`)."""
 
@@ -68,4 +71,5 @@ def read_coverage(folder: Path, plan: Plan | None, app_id: str, until: int) -> S
         is_plain = continued.query == MessageQuery() and continued.window[1] is None and not is_wider
         end = max(proven, default=0)
         has_news = is_plain and not continued.everything and end > 0 and proven[end] >= LEAST_SOURCES
-        return StoredCoverage(continued, sources, journal.all_seen(), has_news)
+        is_checked = journal[GOES_BACKWARDS] is not None
+        return StoredCoverage(continued, sources, journal.all_seen(), is_checked, has_news)

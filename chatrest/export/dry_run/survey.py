@@ -40,7 +40,7 @@ _DENSER: Final = 20
 
 
 class Task(NamedTuple):
-    """What is to be read of a source."""
+    """The part of a source that is to be read."""
 
     source: Source
     gaps: tuple[Gap, ...]
@@ -49,12 +49,12 @@ class Task(NamedTuple):
 
     @property
     def kind(self) -> tuple[str, bool]:
-        """What tasks that are alike have in common: the source's kind, and whether it is a recheck."""
+        """The common features of tasks that are alike: the source's kind, and whether it is a recheck."""
         return self.source.kind, self.since is not None
 
     @property
     def ids(self) -> int | None:
-        """How many ids there are to read: no more messages can be left. None where no end is known."""
+        """The count of ids to read: no more messages can be left. None where no end is known."""
         return None if self.gaps[-1].until == LAST else sum(gap.until - gap.after for gap in self.gaps)
 
     def holds(self, row: Row) -> bool:
@@ -102,7 +102,7 @@ class Sample(NamedTuple):
 
     @property
     def likely(self) -> float:
-        """How many messages are left if an uncounted list goes on as densely as it begins."""
+        """The count of messages that are left if an uncounted list goes on as densely as it begins."""
         if self.known != AT_LEAST or not self.most or not self.page_rows:
             return self.left
         density = self.page_rows / max(self.page_rows, self.last_id - self.first_id + 1)
@@ -110,7 +110,7 @@ class Sample(NamedTuple):
 
     @property
     def most(self) -> int | None:
-        """How many messages may be left at most; None where nothing bounds it."""
+        """The count of messages that may be left at most; None where nothing bounds it."""
         if self.known != AT_LEAST or self.task.ids is None:
             return self.left if self.known != AT_LEAST else None
         return self.left + sum(max(0, gap.until - max(gap.after, self.last_id)) for gap in self.task.gaps)

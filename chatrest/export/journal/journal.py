@@ -134,8 +134,8 @@ class Journal(JournalReader):
                 self._merge_rows(source, merged)
 
     def _merge_rows(self, source: int, rows: list[int]) -> None:
-        found = sql_in(self._db, "SELECT ids FROM seen WHERE number IN", rows)
-        ids = IdSet.union(each for (each,) in self._typed(found, tuple[IdSet]))
+        merged = sql_in(self._db, "SELECT ids FROM seen WHERE number IN", rows)
+        ids = IdSet.union(each for (each,) in self._typed(merged, tuple[IdSet]))
         self._db.executemany("DELETE FROM seen WHERE number = ?", [(row,) for row in rows])
         self.see(source, ids)
 

@@ -18,7 +18,7 @@ from ..id_set import IdSet
 from ..message_ids import number
 from ..ownership import Source
 from ..sql_in import sql_in
-from .records import Block, DataFile, DeletedId, OtherId, Recheck, Role, SourceState, State
+from .records import Block, Count, DataFile, DeletedId, OtherId, Recheck, Role, SourceState, State
 from .schema import FACTS, FAULTS, UnreadableError, check_integrity, fault_of, open_for_reading
 
 T = TypeVar("T")
@@ -81,7 +81,7 @@ class JournalReader:
     def sources(self) -> list[SourceState]:
         """All sources, in the order of their numbers."""
         sql = "SELECT number, key, state, error, by_time, proven, asked FROM sources ORDER BY number"
-        rows = list(self._rows(sql, tuple[int, str, State, str | None, bool, int, bool]))
+        rows = list(self._rows(sql, tuple[int, str, State, str | None, bool, Count, bool]))
         try:
             return [SourceState(number, Source.parse(key), *rest) for number, key, *rest in rows]  # type: ignore[arg-type]
         except _DAMAGE as error:
@@ -147,7 +147,7 @@ class JournalReader:
         return self._first(sql, DataFile, partition_key, role)
 
     def has_file(self, name: str) -> bool:
-        """Whether a file has this name, in capitals or not: some systems do not tell them apart."""
+        """Return whether a file has this name, in capitals or not: some systems do not tell them apart."""
         return self._first("SELECT 1 FROM files WHERE name = ?", tuple[int], name) is not None
 
     def blocks(self, file: int) -> list[Block]:
@@ -155,7 +155,7 @@ class JournalReader:
         return list(self._rows("SELECT * FROM blocks WHERE file = ? ORDER BY start", Block, file))
 
     def rows(self, roles: Iterable[Role]) -> dict[int, int]:
-        """How many rows each source has in the blocks of files; 0 is for those of no source."""
+        """Return the count of rows of each source in the blocks of files; 0 is for those of no source."""
         sql = """SELECT source, sum(rows) FROM blocks JOIN files ON number = file
             WHERE role IN (SELECT value FROM json_each(?)) GROUP BY source"""
         return dict(self._rows(sql, tuple[int, int], msgspec.json.encode(list(roles)).decode()))
@@ -176,7 +176,7 @@ class JournalReader:
         return {key: row_of(raw) for key, raw in self._typed(rows, tuple[str, bytes])}
 
     def has_changed(self, first: int, last: int) -> bool:
-        """Whether a message with an id from `first` to `last` has changed, or one without a number for it."""
+        """Return whether a message has changed whose id lies from `first` to `last`, or is no number."""
         sql = "SELECT 1 FROM changed WHERE number BETWEEN ? AND ? OR number IS NULL LIMIT 1"
         return self._first(sql, tuple[int], first, last) is not None
 
@@ -186,7 +186,7 @@ class JournalReader:
             yield row_of(raw)
 
     def deleted(self, *, missing: bool = False) -> list[DeletedId]:
-        """What the service does not show any more: kept in the export, or with `missing` not in it either."""
+        """Return the ids that the service does not show any more; with `missing` those not on disk either."""
         sql = "SELECT id, source, noticed, missing FROM deleted WHERE missing = ?"
         return sorted(self._rows(sql, DeletedId, int(missing)), key=_order)
 

@@ -1,11 +1,15 @@
 """The records of the journal: a file, a block of it, a source, what is to be read again."""
 
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Annotated, Literal, NamedTuple, TypeAlias
+
+import msgspec
 
 from ...core.endpoint import Pairs
 from ..id_set import IdSet
 from ..ownership import Source
 
+Count: TypeAlias = Annotated[int, msgspec.Meta(ge=0)]
+"""Of bytes, of rows, or an id: one that is negative is damage."""
 State: TypeAlias = Literal["open", "failed", "deleted_user"]
 """open: read, or to be read; failed: the service refused it; deleted_user: it is not listed any more."""
 Role: TypeAlias = Literal["part", "spool", "history"]
@@ -38,7 +42,7 @@ class DataFile(NamedTuple):
     partition_key: str
     """The content of the file: a source's key, a month, a day."""
     role: Role
-    size: int
+    size: Count
     """How many of its bytes are committed."""
     state: FileState
     digest: bytes | None
@@ -49,10 +53,10 @@ class Block(NamedTuple):
     """Rows of one source, one after the other in one file."""
 
     file: int
-    start: int
-    size: int
+    start: Count
+    size: Count
     source: int
-    rows: int
+    rows: Count
     first: int
     last: int
     since: int
@@ -85,7 +89,7 @@ class Recheck(NamedTuple):
 
     @property
     def is_done(self) -> bool:
-        """Whether it was read again to its end."""
+        """True if it was read again to its end."""
         return self.after >= self.until
 
 

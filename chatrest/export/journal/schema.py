@@ -161,9 +161,9 @@ def _check_unlocked(path: Path) -> None:
 
 def check_integrity(db: sqlite3.Connection, path: Path) -> None:
     """Raise `UnreadableError` where SQLite finds the journal to be damaged; reads all of it."""
-    [found] = db.execute("PRAGMA integrity_check(1)").fetchone()
-    if found != "ok":
-        raise UnreadableError(f"{path} is damaged: {found}")
+    [result] = db.execute("PRAGMA integrity_check(1)").fetchone()
+    if result != "ok":
+        raise UnreadableError(f"{path} is damaged: {result}")
 
 
 def fault_of(path: Path, error: Exception) -> ChatRestError | OSError:
@@ -179,7 +179,7 @@ def fault_of(path: Path, error: Exception) -> ChatRestError | OSError:
 
 
 def _is_new(db: sqlite3.Connection, path: Path) -> bool:
-    """Whether nothing is in it; raises where it is of another version, before anything of it is touched."""
+    """Return whether nothing is in it; raises where it is of another version, before it is touched."""
     [version] = db.execute("PRAGMA user_version").fetchone()
     [tables] = db.execute("SELECT count(*) FROM sqlite_master").fetchone()
     if version == 1 and tables:

@@ -65,7 +65,7 @@ class ReadIds:
 
     @property
     def text_count(self) -> int:
-        """How many ids were read that are no numbers."""
+        """The count of ids that are no numbers."""
         return len(self._hashes)
 
     def _repetitions(self, here: _FileIds, texts: dict[int, str]) -> Iterable[Repetition]:

@@ -55,7 +55,9 @@ def verify(out: str | PathLike[str], *, progress: Progress | None = None) -> Ver
     """
     folder = Path(out)
     if not any((folder / name).is_file() for name in (MANIFEST, JOURNAL)):
-        raise RequestInvalidError(f"folder '{folder}' is not an export: it has no {MANIFEST} and no journal")
+        raise RequestInvalidError(
+            f"folder '{folder}' is not an export: it has no {MANIFEST} and no {JOURNAL}"
+        )
     with ExitStack() as stack:
         check = _Check(folder)
         check.open(stack)

@@ -3,8 +3,9 @@
 import gzip
 import hashlib
 import json
+import sqlite3
 from collections.abc import AsyncIterator
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -361,13 +362,26 @@ async def test_a_damaged_journal_is_told(
         await attach(session, out)
 
 
+async def test_a_link_of_an_unknown_state_is_damage(
+    session: AsyncSession, emulator: Emulator, files: FileServer, out: Path
+) -> None:
+    files.files = {"/1": b"1"}
+    send(emulator, *map(files.url, files.files))
+    await attach(session, out)
+    with closing(sqlite3.connect(out / "attachments" / "journal.sqlite")) as db, db:
+        db.execute("PRAGMA ignore_check_constraints=ON")
+        db.execute("UPDATE attachments SET state = x'73'")
+    with pytest.raises(ChatRestError, match=r"journal\.sqlite is damaged"):
+        await export(session, out)
+
+
 async def test_flipped_bits_of_the_journal_are_told_or_harmless(
     session: AsyncSession, emulator: Emulator, files: FileServer, out: Path
 ) -> None:
     files.files = {f"/{n}": b"%d" % n for n in range(5)}
     send(emulator, *map(files.url, files.files))
     await attach(session, out)
-    path, dice = out / "attachments" / "journal.sqlite", Random()
+    path, dice = out / "attachments" / "journal.sqlite", Random(7)
     whole = path.read_bytes()
     for _ in range(5):
         damaged = bytearray(whole)

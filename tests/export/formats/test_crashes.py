@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from tests.sinks import (
-    FORMATS,
     OCTOBER,
     Export,
     crashed,
@@ -20,6 +19,17 @@ from tests.sinks import (
     stored,
 )
 
+FORMATS = pytest.mark.parametrize(
+    "plan",
+    [
+        {"format": "ndjson"},
+        {"format": "ndjson", "compress": "gzip", "partition": "day"},
+        {"format": "parquet", "partition": "none"},
+        {"format": "parquet", "partition": "day"},
+    ],
+    ids=lambda plan: "-".join(plan.values()),
+)
+"""Lines that are appended as they are or compressed, and row groups: each in one partition and in many."""
 SUFFIXES = {".ndjson", ".gz", ".zst", ".parquet"}
 
 

@@ -87,7 +87,7 @@ STEPS = st.lists(
 
 
 class Model:
-    """What the file ought to hold."""
+    """Return the rows that the file ought to hold."""
 
     def __init__(self) -> None:
         self.newest: dict[str, bytes] = {}
