@@ -31,7 +31,6 @@ from .export import export
 from .importing import import_
 from .invocation import NAME, version
 from .lists import apps, messages, users
-from .publishing import fetch, publish
 from .verify import verify
 from .writing import send, token
 
@@ -184,8 +183,6 @@ for _command in (
     verify,
     cat,
     compact,
-    publish,
-    fetch,
     completion,
 ):
     root.add_command(_command)

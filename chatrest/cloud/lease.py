@@ -8,6 +8,7 @@ Its rules:
 - The holder counts from the moment before it sent its last successful renewal, by its own steady clock: it
   stops before the lease can pass on, even if it cannot reach the store.
 - A holder whose conditional write is refused, because the record is another writer's, has lost the lease.
+  One that could not renew it in time may not write until `confirm()` succeeds: nobody has taken it over then.
 - It is given back by a record that says so. Nothing is deleted, as a deletion has no condition.
 """
 
@@ -75,15 +76,18 @@ class Lease:
         self,
         store: Operations,
         *,
-        seconds: float = 60.0,
+        seconds: float = 30.0,
         owner: str | None = None,
+        on_wait: Callable[[float], object] | None = None,
         clock: Clock = time.monotonic,
         sleep: Sleep = asyncio.sleep,
         dice: Dice = random.random,
     ) -> None:
         """`seconds` (5 to 3600) is the time after which a crashed writer's lease can be taken over.
 
-        `owner` is an id that no other writer has, else a random one. `dice` spreads the renewals.
+        `owner` is an id that no other living writer has, else a random one: a lease that this owner has left
+        behind is taken over at once. With `on_wait`, which is called with the seconds, another writer's lease
+        is waited for once: it ends if that writer was killed. `dice` spreads the renewals.
         """
         if not _SHORTEST <= seconds <= LONGEST:
             raise RequestInvalidError(f"seconds = {seconds!r}: allowed is {_SHORTEST} to {LONGEST}")
@@ -92,12 +96,20 @@ class Lease:
         self._timing = _Timing(clock, sleep, dice)
         self._conditions: WriteConditions | None = None
         self._confirmed = clock()
+        self._on_wait = on_wait
         self._loss = ""
         self._lock = asyncio.Lock()
         self._task: asyncio.Task[None] | None = None
 
     async def __aenter__(self) -> Self:
-        await self._acquire()
+        try:
+            await self._acquire()
+        except LeaseHeldError as error:
+            if self._on_wait is None:
+                raise
+            self._on_wait(error.seconds)
+            await self._timing.sleep(error.seconds)
+            await self._acquire()
         self._task = asyncio.create_task(self._keep(), name="chatrest lease")
         return self
 
@@ -132,22 +144,30 @@ class Lease:
         """The number of this holder; that of each successor is higher."""
         return self._record.generation
 
+    @property
+    def is_lost(self) -> bool:
+        """True if the lease has passed to another writer, or was given back."""
+        return bool(self._loss)
+
     def check(self) -> None:
         """Raise `LeaseLostError` if the lease has passed to another writer, or has run out. Sends nothing."""
         held = self._timing.clock() - self._confirmed
-        if not self._loss and held >= self._record.seconds:
-            raise self._lost(f"has run out, as it could not be renewed for {held:.0f} s")
         if self._loss:
             raise self._lost()
+        if held >= self._record.seconds:
+            raise LeaseLostError(
+                f"the lease {self._target} has run out, as it could not be renewed for {held:.0f} s"
+            )
 
     async def confirm(self) -> None:
-        """Renew the lease now.
+        """Renew the lease now, also one that has run out and that nobody has taken over.
 
         Raises `LeaseLostError` if it is another writer's, and `ObjectStoreError` if the store fails, in which
         case the lease is held as long as `check()` says so.
         """
         async with self._lock:
-            self.check()
+            if self._loss:
+                raise self._lost()
             sent = self._timing.clock()
             record = structs.replace(self._record, renewal=self._record.renewal + 1)
             await self._write_own(record)
@@ -172,7 +192,7 @@ class Lease:
         else:
             current = decode_lease(stored.data)
             left = seconds_left(current, stored.info.modified, conditions.now)
-            if left:
+            if left and current.owner != record.owner:
                 raise self._held(left)
             etag = stored.info.etag
             record = structs.replace(record, generation=current.generation + 1)

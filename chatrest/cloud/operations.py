@@ -1,5 +1,6 @@
 """The operations of an object store that a lease and a publication need, and their values."""
 
+from collections.abc import AsyncIterator
 from datetime import datetime
 from pathlib import Path
 from typing import Protocol, final
@@ -46,8 +47,16 @@ class Operations(Protocol):
     async def replace(self, name: str, data: bytes, etag: str) -> str | None:
         """Replace an object that is still the one with this e-tag."""
 
-    async def put_file(self, name: str, path: Path, *, sha256: str | None = None) -> ObjectInfo:
+    async def put_file(
+        self, name: str, path: Path, *, sha256: str | None = None, size: int | None = None
+    ) -> ObjectInfo:
         """Write a file."""
+
+    async def copy(self, name: str, target: str) -> None:
+        """Copy an object within the store."""
+
+    def list(self, prefix: str = "") -> AsyncIterator[ObjectInfo]:
+        """Iterate over the objects in a folder and below."""
 
     async def get(self, name: str) -> StoredObject:
         """Read an object."""

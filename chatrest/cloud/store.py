@@ -187,6 +187,15 @@ class ObjectStore:
         except ObjectNotFoundError:
             return
 
+    async def copy(self, name: str, target: str) -> None:
+        """Copy an object to another name, within the store and without its bytes coming here.
+
+        What was at `target` is replaced in one step. Raises `ObjectNotFoundError` if there is no such object.
+        """
+        check_name(name)
+        check_name(target, "target")
+        await self._call("copy", name, lambda: self._obstore.copy_async(self._client, name, target))
+
     async def list(self, prefix: str = "") -> AsyncIterator[ObjectInfo]:
         """Iterate over the objects in the folder `prefix` and below, in any order; over all without it."""
         if prefix := prefix.rstrip("/"):
@@ -198,19 +207,24 @@ class ObjectStore:
 
     # ── files ──
 
-    async def put_file(self, name: str, path: Path, *, sha256: str | None = None) -> ObjectInfo:
+    async def put_file(
+        self, name: str, path: Path, *, sha256: str | None = None, size: int | None = None
+    ) -> ObjectInfo:
         """Write a file as an object that appears whole or not at all; return its facts.
 
-        `sha256` is the file's hash if it is known, else it is computed first. At most some parts are in
-        memory. A file with another hash than that, an error, or a cancellation ends the upload, and nothing
-        is visible. Afterwards size and recorded hash are read back (from a folder, the content); a
-        difference is an `ObjectStoreError`. The bytes of each request are checked by the store itself, as its
-        signature covers them.
+        `sha256` is the file's hash if it is known, else it is computed first. With `size`, both are about the
+        first so many bytes of a file that may grow meanwhile. At most some parts are in memory. A file with
+        another hash than that, an error, or a cancellation ends the upload, and nothing is visible.
+        Afterwards size and recorded hash are read back (from a folder, the content); a difference is an
+        `ObjectStoreError`. The bytes of each request are checked by the store itself, as its signature covers
+        them.
         """
         check_name(name)
-        put, known_hash, records_hash = self._put_function(name), sha256, self._folder is None
+        put, known, records_hash = self._put_function(name), (sha256, size), self._folder is None
         sha256, size = await self._call(
-            "write", name, lambda: upload(put, path, known_hash, self._part_size, records_hash=records_hash)
+            "write",
+            name,
+            lambda: upload(put, path, known[0], self._part_size, records_hash=records_hash, size=known[1]),
         )
         if self._folder is not None:
             await asyncio.to_thread(local_files.sync_file, self._path(name))
@@ -223,14 +237,17 @@ class ObjectStore:
             )
         return info
 
-    async def download(self, name: str, path: Path, *, sha256: str | None = None) -> ObjectInfo:
+    async def download(
+        self, name: str, path: Path, *, sha256: str | None = None, is_checked: bool = True
+    ) -> ObjectInfo:
         """Write an object to a file, which appears whole and synced, or not at all; return its facts.
 
-        The hash is checked against `sha256`, or else against the one recorded by `put_file`. Raises
-        `ObjectChangedError` if the object changes meanwhile, and OSError if the file cannot be written.
+        The hash is checked against `sha256`, or else against the one recorded by `put_file`, unless
+        `is_checked` is False. Raises `ObjectChangedError` if the object changes meanwhile, and OSError if the
+        file cannot be written.
         """
         info = await self.head(name)
-        await download(self, info, path, sha256 or info.sha256, self._part_size)
+        await download(self, info, path, (sha256 or info.sha256) if is_checked else None, self._part_size)
         return info
 
     async def stored_sha256(self, name: str) -> str:

@@ -42,8 +42,10 @@ class FileSource:
     `stop()`: obstore then aborts the upload, and nothing of it becomes visible.
     """
 
-    def __init__(self, path: Path, sha256: str, block_size: int = _BLOCK) -> None:
+    def __init__(self, path: Path, sha256: str, size: int, block_size: int = _BLOCK) -> None:
+        """`size` is the number of bytes that are handed out: what is behind them is not read."""
         self._path = path
+        self._left = size
         self._block_size = block_size
         self._expected = sha256
         self._digest = hashlib.sha256()
@@ -68,23 +70,26 @@ class FileSource:
             )
 
     def _read(self, file: IO[bytes]) -> bytes:
-        block = file.read(self._block_size)
+        block = file.read(min(self._block_size, self._left))
+        self._left -= len(block)
         self._digest.update(block)
         return block
 
 
 async def upload(
-    put: Put, path: Path, sha256: str | None, part_size: int, *, records_hash: bool
+    put: Put, path: Path, sha256: str | None, part_size: int, *, records_hash: bool, size: int | None = None
 ) -> tuple[str, int]:
     """Write a file to the object that `put` writes; return its hash and size.
 
     A file of up to one part is sent in one request. `records_hash` says if the store keeps attributes.
+    Only the first `size` bytes are sent if it is given.
     """
-    size = (await _read_file(path, path.stat)).st_size
+    if size is None:
+        size = (await _read_file(path, path.stat)).st_size
     if sha256 is None:
-        sha256 = await _read_file(path, lambda: file_sha256(path))
+        sha256 = await _read_file(path, lambda: file_sha256(path, size))
     options: dict[str, Any] = {"attributes": {"sha256": sha256}} if records_hash else {}
-    source = FileSource(path, sha256, min(part_size, _BLOCK))
+    source = FileSource(path, sha256, size, min(part_size, _BLOCK))
     if size <= part_size:
         data = b"".join([block async for block in source.blocks()])
         await put(data, use_multipart=False, **options)
@@ -160,10 +165,16 @@ def _unreadable(path: Path, error: OSError) -> ObjectStoreError:
     return ObjectStoreError(f"could not read the file {path}: {error.strerror or error}")
 
 
-def file_sha256(path: Path) -> str:
-    """Return the hash of a file's content; at most a block of it is in memory."""
+def file_sha256(path: Path, size: int | None = None) -> str:
+    """Return the hash of a file's content, or of its first `size` bytes; at most a block is in memory."""
     with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+        if size is None:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+        digest = hashlib.sha256()
+        while size and (block := file.read(min(size, _BLOCK))):
+            digest.update(block)
+            size -= len(block)
+        return digest.hexdigest()
 
 
 def _write_part(file: IO[bytes], digest: Any, part: bytes) -> None:

@@ -10,22 +10,19 @@ for message in read("out", since="2026-11-01"):
 ```
 """
 
-from .compaction import compact
 from .dataset.attachments import AttachmentOptions
 from .dry_run.estimate import Estimate, estimate
+from .entry_points import compact, export
 from .plan import Plan
 from .progress import Progress
-from .publishing import fetch, publish
 from .reading import read, read_raw
 from .report import AttachmentCounts, Failure, Report
 from .run_log import RunEntry, runs
-from .start import export
 from .verify.verify import verify
 from .verify.verify_result import Problem, VerifyResult
-from .version.results import FetchedVersion, PublishResult
 
 __all__ = [
-    "AttachmentCounts", "AttachmentOptions", "Estimate", "Failure", "FetchedVersion", "Plan", "Problem",
-    "Progress", "PublishResult", "Report", "RunEntry", "VerifyResult", "compact", "estimate", "export",
-    "fetch", "publish", "read", "read_raw", "runs", "verify",
+    "AttachmentCounts", "AttachmentOptions", "Estimate", "Failure", "Plan", "Problem", "Progress",
+    "Report", "RunEntry", "VerifyResult", "compact", "estimate", "export", "read", "read_raw", "runs",
+    "verify",
 ]  # fmt: skip

@@ -12,6 +12,7 @@ Hashes are not checked: `verify` does that.
 
 import json
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
 from difflib import get_close_matches
 from os import PathLike
 from pathlib import Path
@@ -25,9 +26,9 @@ from ..secrets import shown
 from ..times import Time, parse_timestamp, timestamp_words, to_seconds
 from . import manifest as manifests
 from .file_names import DATABASE, MESSAGES, SPOOL, path_inside, source_name
+from .folder_view import FolderView, open_view
 from .formats.compression import compression
 from .journal import NAME as JOURNAL, Block, DataFile, InUseError, JournalReader
-from .local_path import local_path
 from .manifest import Manifest
 from .opening import relation_of
 from .ownership import Source
@@ -48,7 +49,10 @@ def read(
     until: Time | None = None,
     source: Sources | None = None,
 ) -> Iterator[Message]:
-    """Return an iterator over the messages of the export in the folder `out`, typed as a walk gives them.
+    """Return an iterator over the messages of the export in `out`, typed as a walk gives them.
+
+    `out` is a folder, or the address of an object store such as `s3://bucket/prefix`: its files are then
+    downloaded one after the other, without those of other times and sources, and removed when they are read.
 
     - `since`, `until`: messages sent in that time, both included, in the forms that a `Plan` takes. Messages
       that tell no time are always given. Blocks and row groups of other times are not read.
@@ -114,12 +118,15 @@ def _records(
             f"until = {timestamp_words(window.until)}: the window ends before it begins; "
             f"allowed is since ({timestamp_words(window.since)}) or later"
         )
-    export = _opened(local_path(out))
-    sources = None if source is None else frozenset(_named_sources(source, export))
-    if sources is not None and not export.has_journal:
-        for file in export.files:
-            _folder_of_source(file)
-    return _batches(export, window, sources)
+    with ExitStack() as stack:
+        view = stack.enter_context(open_view(out))
+        export = _opened(view)
+        sources = None if source is None else frozenset(_named_sources(source, export))
+        if sources is not None and not export.has_journal:
+            for file in export.files:
+                _folder_of_source(file)
+        stack.pop_all()
+    return _batches(view, export, window, sources)
 
 
 def _second(name: str, time: Time | None, *, end: bool) -> int | None:
@@ -166,8 +173,9 @@ class _Export(NamedTuple):
     """True where the journal tells the blocks of the files."""
 
 
-def _opened(folder: Path) -> _Export:
+def _opened(view: FolderView) -> _Export:
     """Return what there is to read. Raises `RequestInvalidError` where it is not an export."""
+    folder = view.folder
     manifest: Manifest | None = None
     fault: ChatRestError | None = None
     try:
@@ -179,25 +187,26 @@ def _opened(folder: Path) -> _Export:
     path = folder / JOURNAL
     try:
         if path.exists() and path.stat().st_size:
-            return _of_journal(folder, manifest)
+            return _of_journal(view, manifest)
         if manifest is None:
             raise fault or RequestInvalidError(
                 f"folder '{folder}' is not an export: it has no {manifests.NAME} and no {JOURNAL}"
             )
         fault = ChatRestError(f"{path} is lost, and the last run did not come to its end")
     except InUseError:
-        return _on_disk(folder, manifest)
+        return _on_disk(view, manifest)
     except ChatRestError as error:
         fault = error
     if manifest is None or manifest.finished is None:  # it does not say what is committed
         raise fault
-    return _of_manifest(folder, manifest)
+    return _of_manifest(view, manifest)
 
 
-def _of_journal(folder: Path, manifest: Manifest | None) -> _Export:
+def _of_journal(view: FolderView, manifest: Manifest | None) -> _Export:
+    folder = view.folder
     with JournalReader.open(folder / JOURNAL) as journal:
         if manifest is not None and manifest.finished and not _is_current(journal, manifest):
-            return _of_manifest(folder, manifest)
+            return _of_manifest(view, manifest)
         files = [
             _File(_location(folder, file), file.name, file.size, file.number)
             for file in journal.files()
@@ -205,7 +214,7 @@ def _of_journal(folder: Path, manifest: Manifest | None) -> _Export:
         ]
         sources = [each.source for each in journal.sources()]
         if Plan.parse(journal["plan"] or "").format == "sqlite":
-            files = _database(folder)
+            files = _database(view)
         return _Export(folder, files, sources, has_journal=True)
 
 
@@ -229,28 +238,30 @@ def _location(folder: Path, file: DataFile) -> Path:
     return new if file.state == "replacing" and new.exists() else path_inside(folder, file.name)
 
 
-def _of_manifest(folder: Path, manifest: Manifest) -> _Export:
+def _of_manifest(view: FolderView, manifest: Manifest) -> _Export:
+    folder = view.folder
     files = [
         _File(path_inside(folder, entry.name), entry.name, entry.bytes)
         for entry in manifest.files
         if entry.role != "history"
     ]
     if Plan.parse(bytes(manifest.plan)).format == "sqlite":
-        files = _database(folder)
+        files = _database(view)
     return _Export(folder, files, _sources_of(manifest))
 
 
-def _on_disk(folder: Path, manifest: Manifest | None) -> _Export:
+def _on_disk(view: FolderView, manifest: Manifest | None) -> _Export:
     """Return the files that are in place while a run goes on: its journal cannot be asked."""
+    folder = view.folder
     paths = sorted(path for path in (folder / MESSAGES).rglob("*") if path.name.endswith(_SUFFIXES))
     names = [path.relative_to(folder).as_posix() for path in paths]
     files = [_File(path_inside(folder, name), name) for name in names]
-    return _Export(folder, [*files, *_database(folder)], [] if manifest is None else _sources_of(manifest))
+    return _Export(folder, [*files, *_database(view)], [] if manifest is None else _sources_of(manifest))
 
 
-def _database(folder: Path) -> list[_File]:
-    path = path_inside(folder, DATABASE)
-    return [_File(path, DATABASE)] if path.exists() else []
+def _database(view: FolderView) -> list[_File]:
+    path = path_inside(view.folder, DATABASE)
+    return [_File(path, DATABASE)] if view.has(DATABASE) else []
 
 
 def _sources_of(manifest: Manifest) -> list[Source]:
@@ -261,12 +272,25 @@ def _sources_of(manifest: Manifest) -> list[Source]:
 
 
 def _batches(
-    export: _Export, window: TimeWindow, sources: frozenset[Source] | None
+    view: FolderView, export: _Export, window: TimeWindow, sources: frozenset[Source] | None
 ) -> Iterator[tuple[Path, list[bytes]]]:
-    for file in export.files:
-        for raws in _of_file(export, file, window, sources):
-            if raws := window.within(raws):
-                yield file.path, raws
+    with view:
+        for file in export.files:
+            if view.is_remote and not _may_hold_rows(export, file, window, sources):
+                continue
+            with view.file(file.name):
+                for raws in _of_file(export, file, window, sources):
+                    if raws := window.within(raws):
+                        yield file.path, raws
+
+
+def _may_hold_rows(
+    export: _Export, file: _File, window: TimeWindow, sources: frozenset[Source] | None
+) -> bool:
+    """Return False for a file that need not be downloaded, as the journal tells."""
+    if (sources is None and window == TimeWindow()) or (blocks := _blocks(export, file)) is None:
+        return True
+    return any(_is_chosen(block, source, window, sources) for block, source in blocks)
 
 
 def _of_file(
@@ -283,12 +307,14 @@ def _of_file(
         if sources is not None and _folder_of_source(file) not in set(map(source_name, sources)):
             return iter(())
         return lines(file.path, file.name, file.size)
-    chosen = [
-        block
-        for block, source in blocks
-        if window.may_hold_rows_of(block) and (sources is None or source in sources)
-    ]
+    chosen = [block for block, source in blocks if _is_chosen(block, source, window, sources)]
     return block_lines(file.path, chosen, _unpack_of(file))
+
+
+def _is_chosen(
+    block: Block, source: Source | None, window: TimeWindow, sources: frozenset[Source] | None
+) -> bool:
+    return window.may_hold_rows_of(block) and (sources is None or source in sources)
 
 
 def _blocks(export: _Export, file: _File) -> list[tuple[Block, Source | None]] | None:

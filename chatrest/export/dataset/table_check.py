@@ -1,9 +1,10 @@
 """The check of an export's tables against its manifest; nothing is changed."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeAlias
 
 import msgspec
 from msgspec import Struct
@@ -27,23 +28,32 @@ class _Attachment(Struct):
     sha256: str = ""
 
 
-def check_tables(folder: Path, manifest: Manifest, remedy: str = "") -> Iterator[Problem]:
+FileOpener: TypeAlias = Callable[[str], AbstractContextManager[None]]
+"""Has a file of the export in the folder within the block."""
+
+
+def check_tables(
+    folder: Path, manifest: Manifest, remedy: str = "", present: FileOpener = lambda _: nullcontext()
+) -> Iterator[Problem]:
     """Yield a problem for each table that is missing, or not as the manifest says.
 
     Reads every file once. A run that was killed between its two last steps has left the table under the name
-    with `.new`, which is right. `remedy` is the way to have a table written anew.
+    with `.new`, which is right. `remedy` is the way to have a table written anew, `present` that to have a
+    file in the folder while it is checked.
     """
     for entry in manifest.tables:
-        try:
-            problem = _problem(folder, entry, remedy)
-        except ChatRestError as error:
-            problem = Problem("manifest", entry.table, str(error))
-        except OSError as error:
-            problem = Problem("damaged", entry.file, f"it cannot be read ({error.strerror or error})", remedy)
-        if problem is not None:
-            yield problem
-        elif entry.table == ATTACHMENTS:
-            yield from _check_attachments(folder, entry, remedy)
+        with present(entry.file):
+            try:
+                problem = _problem(folder, entry, remedy)
+            except ChatRestError as error:
+                problem = Problem("manifest", entry.table, str(error))
+            except OSError as error:
+                text = f"it cannot be read ({error.strerror or error})"
+                problem = Problem("damaged", entry.file, text, remedy)
+            if problem is not None:
+                yield problem
+            elif entry.table == ATTACHMENTS:
+                yield from _check_attachments(folder, entry, remedy, present)
 
 
 def find_table(folder: Path, entry: TableEntry) -> Path | None:
@@ -71,7 +81,9 @@ def _is_entry(path: Path, entry: TableEntry) -> bool:
     return is_of_size and file_hash(path) == entry.sha256
 
 
-def _check_attachments(folder: Path, entry: TableEntry, remedy: str) -> Iterator[Problem]:
+def _check_attachments(
+    folder: Path, entry: TableEntry, remedy: str, present: FileOpener
+) -> Iterator[Problem]:
     """Yield a problem for each file of the table `attachments` that is not as its row says."""
     table, checked = find_table(folder, entry), set[str]()
     for raw in read_table(table, ATTACHMENTS) if table is not None else ():
@@ -83,7 +95,9 @@ def _check_attachments(folder: Path, entry: TableEntry, remedy: str) -> Iterator
         name = f"{ATTACHMENTS}/{row.file}"
         if not _FILE.fullmatch(row.file) or any(each.is_symlink() for each in (path, path.parent)):
             yield Problem("manifest", name, "it is not the file of an attachment, or leads elsewhere")
-        elif not path.is_file():
-            yield Problem("missing", name, "it is not there", remedy)
-        elif path.stat().st_size != row.bytes or file_hash(path) != row.sha256:
-            yield Problem("damaged", name, "its size or checksum is not that of its row", remedy)
+        else:
+            with present(name):
+                if not path.is_file():
+                    yield Problem("missing", name, "it is not there", remedy)
+                elif path.stat().st_size != row.bytes or file_hash(path) != row.sha256:
+                    yield Problem("damaged", name, "its size or checksum is not that of its row", remedy)

@@ -15,8 +15,8 @@ from msgspec import Struct
 from ...core.arguments import check, check_count
 from ...resources.messages import LIST
 from ...session import AsyncSession
+from ..folder_view import open_view
 from ..id_set import IdSet
-from ..local_path import local_path
 from ..plan import Plan
 from ..report import Failure
 from ..worker_pool import WORKERS
@@ -102,12 +102,14 @@ async def estimate(
     """
     check(plan is None or isinstance(plan, Plan), "plan", plan, "a Plan, or None")
     check_count("workers", workers)
-    folder = None if out is None else local_path(out)
     sent = _sent(session)
+    if out is not None:
+        view = await asyncio.to_thread(open_view, out, may_be_new=True)
     newest, until = await newest_message(session)
     before = StoredCoverage()
-    if folder is not None:
-        before = await asyncio.to_thread(read_coverage, folder, plan, session.app.app_id, until)
+    if out is not None:
+        with view:
+            before = await asyncio.to_thread(read_coverage, view.folder, plan, session.app.app_id, until)
     plan = before.plan or plan or Plan()
     survey = Survey(session, plan, until)
     sources = await survey.sources(before.sources)

@@ -25,6 +25,7 @@ from typing import TypeAlias, final
 from ...errors import ChatRestError, RequestInvalidError
 from ..dataset.table_check import check_tables
 from ..file_names import MESSAGES
+from ..folder_view import FolderView, open_view
 from ..journal.reader import JournalReader
 from ..journal.schema import NAME as JOURNAL, InUseError, UnreadableError
 from ..manifest import NAME as MANIFEST, FileEntry, Manifest, file_entries, parse
@@ -43,25 +44,33 @@ Progress: TypeAlias = Callable[[int, int], object]
 
 
 def verify(out: str | PathLike[str], *, progress: Progress | None = None) -> VerifyResult:
-    """Check the export in the folder `out`: every file, checksum and record, and that no message is missing
-    or stored twice.
+    """Check the export in the folder or object store `out`: every file, checksum and record, and that no
+    message is missing or stored twice.
 
     Reads all files and changes none; needs neither network nor credentials. `progress` is called with the
     number of bytes that were read so far, and of all bytes. Returns a result: `ok` is True where every check
     held and the export is complete, and `problems` says what is wrong, where, and what can safely be done.
 
+    The files of an object store (`s3://bucket/prefix`) are downloaded one after the other, and removed when
+    they are checked.
+
     Raises `RequestInvalidError` where the folder is not an export, is one of version 1, or where its format
-    needs an extra that is not installed.
+    needs an extra that is not installed, and `ObjectStoreError` where a store fails.
     """
-    folder = Path(out)
+    with open_view(out) as view:
+        return _verify(view, progress or (lambda *_: None))
+
+
+def _verify(view: FolderView, progress: Progress) -> VerifyResult:
+    folder = view.folder
     if not any((folder / name).is_file() for name in (MANIFEST, JOURNAL)):
         raise RequestInvalidError(
             f"folder '{folder}' is not an export: it has no {MANIFEST} and no {JOURNAL}"
         )
     with ExitStack() as stack:
-        check = _Check(folder)
+        check = _Check(view)
         check.open(stack)
-        check.run(progress or (lambda *_: None))
+        check.run(progress)
         return check.result
 
 
@@ -69,16 +78,20 @@ def verify(out: str | PathLike[str], *, progress: Progress | None = None) -> Ver
 class _Check:
     """The check of one folder."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, view: FolderView) -> None:
         self.result = VerifyResult()
-        self._folder = folder
+        self._view = view
         self._ids = ReadIds()
         self._content: bytes | None = None
         self._manifest: Manifest | None = None
         self._journal: JournalReader | None = None
         self._is_finished = False
         """The manifest is that of a finished run, and no run has changed anything since."""
-        self._remedies = Remedies(folder, can_continue=False)
+        self._remedies = Remedies(view.folder, can_continue=False)
+
+    @property
+    def _folder(self) -> Path:
+        return self._view.folder
 
     # ── opening ──
 
@@ -163,7 +176,7 @@ class _Check:
         manifest = self._manifest
         if manifest is not None:
             self._add_reasons(manifest)
-            for problem in check_tables(self._folder, manifest, self._remedies.run):
+            for problem in check_tables(self._folder, manifest, self._remedies.run, self._view.file):
                 self.result.add(problem)
         if manifest is not None and self._is_finished:
             for problem in contradictions(manifest, self._remedies):
@@ -209,7 +222,8 @@ class _Check:
         blocks = BlockIndex(self._journal)
         check = FileCheck(self._folder, self._ids, blocks, self._remedies, self.result, step)
         for entry in entries:
-            check.check(entry, may_be_longer=not self._is_finished)
+            with self._view.file(entry.name):
+                check.check(entry, may_be_longer=not self._is_finished)
 
     def _entries(self) -> list[FileEntry]:
         """Return the files that there ought to be."""
@@ -235,6 +249,14 @@ class _Check:
                 self.result.add(Problem("unknown", name, text, self._remedies.database_log))
             elif path.parent != self._folder or DATA_FILE.search(name):
                 text = f"it is no part of this export: {MANIFEST} does not have it"
+                self.result.add(Problem("unknown", name, text, self._remedies.unknown_file))
+
+        for name, is_leftover in self._view.unknown():
+            text = "the manifest of the store does not have it"
+            if is_leftover:
+                text += ": a publication is under way, or was killed; the next one removes it"
+                self.result.note(Problem("unknown", name, text))
+            else:
                 self.result.add(Problem("unknown", name, text, self._remedies.unknown_file))
 
     def _compare(self, manifest: Manifest) -> None:
