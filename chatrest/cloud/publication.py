@@ -1,7 +1,8 @@
 """Versions of a set of files in a store: a reader sees one version whole, and never parts of two.
 
-A publication sends the new files, then replaces the manifest by a conditional write, then deletes what the
-manifest does not refer to. After a crash at any point the next one goes on: what was sent is not sent again.
+A publication notes what it will do, sends the new files, then replaces the manifest by a conditional write,
+then deletes what the manifest does not refer to any more. After a crash at any point the next one goes on:
+what was sent is not sent again.
 The rules are in `publication_plan`.
 """
 
@@ -11,6 +12,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, Final, TypeAlias, TypeVar, final
 
+import msgspec
 from msgspec import Struct
 
 from .lease import Lease
@@ -18,6 +20,7 @@ from .operations import Operations, StoredObject
 from .publication_plan import (
     EMPTY,
     MANIFEST,
+    WORKLIST,
     LocalFile,
     PublicationPlan,
     PublishedFile,
@@ -25,6 +28,7 @@ from .publication_plan import (
     decode_version,
     plan_publication,
     unreferenced,
+    worklist,
 )
 from .store_errors import ObjectChangedError, ObjectExistsError, ObjectNotFoundError, ObjectStoreError
 from .transfer import PART_SIZE, file_sha256
@@ -73,15 +77,15 @@ class Publisher:
         self._on_version = on_version
         self._current: tuple[Version, str | None] | None = None
         """The version that readers see, and the e-tag of its manifest; None while that is not known."""
-        self._objects: dict[str, int] = {}
-        """The objects of the store, with their sizes in bytes, as far as they are known."""
+        self._leftovers: set[str] = set()
+        """Objects that may be in the store, and that the manifest may not refer to."""
 
     async def current(self) -> Version:
-        """Return the version that readers see; reads it, and lists the store's objects, at the first call."""
+        """Return the version that readers see; reads it at the first call, and after a failure."""
         if self._current is None:
             stored = await _stored_manifest(self._store)
             version = EMPTY if stored is None else decode_version(stored.data, _manifest_of(self._store))
-            self._objects = {info.name: info.size async for info in self._store.list()}
+            self._leftovers.update(await self._read_worklist())
             self._current = version, None if stored is None else stored.info.etag
         return self._current[0]
 
@@ -102,13 +106,19 @@ class Publisher:
         await self._lease.confirm()
         version = await self.current()
         plan = plan_publication(files, version, kept=kept, complete=complete, about=about)
-        sent = await self._send(plan)
+        names = worklist(plan, version, self._leftovers)
+        if {*names} != self._leftovers:
+            self._lease.check()
+            await self._store.put(WORKLIST, msgspec.json.encode(names))
+        may_exist = frozenset(self._leftovers)
+        self._leftovers.update(names)
+        sent = await self._send(plan, may_exist)
         if not plan.is_current:
             await self._write_manifest(plan.version)
         deleted = await self._delete_unreferenced(plan.version)
         return PublicationStats(plan.version, sent, len(plan.version.files) - sent, deleted)
 
-    async def _send(self, plan: PublicationPlan) -> int:
+    async def _send(self, plan: PublicationPlan, may_exist: frozenset[str]) -> int:
         """Send the files that are not in the store; return their number."""
         sent = 0
 
@@ -116,10 +126,9 @@ class Publisher:
             nonlocal sent
             entry, file = item
             self._lease.check()
-            if await self._is_stored(entry):
+            if entry.stored_as in may_exist and await self._is_stored(entry):
                 return
             await self._store.put_file(entry.stored_as, file.path, sha256=file.sha256, size=file.size)
-            self._objects[entry.stored_as] = entry.size
             self._on_file(entry)
             sent += 1
 
@@ -128,10 +137,22 @@ class Publisher:
 
     async def _is_stored(self, file: PublishedFile) -> bool:
         """Return True for an object that an interrupted publication has sent, of the same bytes."""
-        if self._objects.get(file.stored_as) != file.size:
+        try:
+            info = await self._store.head(file.stored_as)
+        except ObjectNotFoundError:
             return False
-        info = await self._store.head(file.stored_as)
+        if info.size != file.size:
+            return False
         return (info.sha256 or await self._store.stored_sha256(file.stored_as)) == file.sha256
+
+    async def _read_worklist(self) -> list[str]:
+        try:
+            return msgspec.json.decode((await self._store.get(WORKLIST)).data, type=list[str])
+        except ObjectNotFoundError:
+            return []
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            pass
+        raise ObjectStoreError(f"{self._store.address.rstrip('/')}/{WORKLIST} is damaged: remove it")
 
     async def _write_manifest(self, version: Version) -> None:
         """Let readers see a version whose files are all stored."""
@@ -157,14 +178,15 @@ class Publisher:
 
     async def _delete_unreferenced(self, version: Version) -> int:
         """Delete what the manifest, now in place, does not refer to; return the number of objects."""
-        names = unreferenced(version, self._objects)
+        names = unreferenced(version, self._leftovers)
 
         async def delete(name: str) -> None:
             self._lease.check()
             await self._store.delete(name)
-            self._objects.pop(name, None)
+            self._leftovers.discard(name)
 
         await _for_each(names, delete)
+        self._leftovers -= version.stored_names
         return len(names)
 
 

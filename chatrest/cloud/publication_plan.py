@@ -1,11 +1,14 @@
 """The manifest of a published version, and the plan of the next one: what to send, what to delete. Pure.
 
-`manifest.json` has the files of the version that readers see. The rules that keep a version whole:
+`manifest.json` has the files of the version that readers see, `publishing.json` the objects of a publication
+that may have ended before its manifest, or before its deletions. The rules that keep a version whole:
 - The name of an object holds the number of its version and the beginning of its hash, so that a name is never
   used for other bytes; its folder and suffixes stay, for readers of the dataset.
 - A version that is being sent has a number above that of the manifest. A writer deletes objects of numbers
   up to that of the manifest that it has written, so even one that lost its lease unawares deletes nothing of
   its successor's.
+- An object is in `publishing.json` before it is sent, or before the manifest ceases to refer to it: so
+  whatever a crash leaves is known, and no other object is ever deleted.
 """
 
 import hashlib
@@ -22,7 +25,8 @@ from .address import check_name
 from .store_errors import ObjectStoreError
 
 MANIFEST: Final = "manifest.json"
-RESERVED: Final = frozenset({MANIFEST, "writer.json"})
+WORKLIST: Final = "publishing.json"
+RESERVED: Final = frozenset({MANIFEST, WORKLIST, "writer.json"})
 """The objects that are no files of a version."""
 FORMAT: Final = 1
 _HASH_DIGITS: Final = 16
@@ -127,10 +131,16 @@ def plan_publication(
     return PublicationPlan(current if is_current else version, send, is_current)
 
 
-def unreferenced(version: Version, stored: Iterable[str]) -> list[str]:
-    """Return the objects among `stored` that publications wrote and that no reader needs any more.
+def worklist(plan: PublicationPlan, former: Version, leftovers: Iterable[str]) -> list[str]:
+    """Return the objects that the publication of `plan` may send, and those it supersedes."""
+    new = {entry.stored_as for entry, _ in plan.send}
+    return sorted(new | {*leftovers} | (former.stored_names - plan.version.stored_names))
 
-    `version` is the current one. Objects of other programs, and of publications after it, are left alone.
+
+def unreferenced(version: Version, stored: Iterable[str]) -> list[str]:
+    """Return the objects among `stored` that no reader needs any more.
+
+    `version` is the current one; objects of publications after it are left alone.
     """
     names = version.stored_names
     numbered = ((name, _NUMBER.search(name)) for name in stored if name not in names)

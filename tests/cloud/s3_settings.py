@@ -6,6 +6,6 @@ from chatrest.cloud.opening import RequestLimits
 
 SECRET: Final = "SECRETEXAMPLESECRETEXAMPLE"
 KEY_ID: Final = "AKIDEXAMPLEKEYID"
-LIMITS: Final = RequestLimits(retries=2, total=10.0, timeout=5.0, first_wait=0.001)
+LIMITS: Final = RequestLimits(retries=2, total=120.0, timeout=60.0, first_wait=0.001)
 PART_SIZE: Final = 16 << 10
 """Bytes."""

@@ -60,9 +60,14 @@ class StoreDouble:
     async def replace(self, name: str, data: bytes, etag: str) -> str | None:
         return await self._write("replace", name, self.inner.replace(name, data, etag))
 
-    async def put_file(self, name: str, path: Path, *, sha256: str | None = None) -> ObjectInfo:
-        info = await self._write("put_file", name, self.inner.put_file(name, path, sha256=sha256))
-        return self.clock.info(info)
+    async def put_file(
+        self, name: str, path: Path, *, sha256: str | None = None, size: int | None = None
+    ) -> ObjectInfo:
+        effect = self.inner.put_file(name, path, sha256=sha256, size=size)
+        return self.clock.info(await self._write("put_file", name, effect))
+
+    async def copy(self, name: str, target: str) -> None:
+        await self._write("copy", target, self.inner.copy(name, target))
 
     async def get(self, name: str) -> StoredObject:
         stored = await self._apply("get", name, self.inner.get(name))

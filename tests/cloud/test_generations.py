@@ -1,17 +1,15 @@
 """A `gs://` store, whose conditional writes compare generations."""
 
-import asyncio
 import json
 from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 
-from chatrest.cloud.lease import Lease
-from chatrest.cloud.publication import fetch_version, publish
 from chatrest.cloud.store import ObjectStore
 from chatrest.cloud.store_errors import ObjectChangedError, ObjectExistsError, ObjectStoreError
 from tests.cloud.generation_server import GenerationServer
+from tests.cloud.publishing import lease_of, publish_files, visible
 from tests.cloud.s3_settings import LIMITS, PART_SIZE
 
 
@@ -46,10 +44,7 @@ async def test_a_range_of_another_generation_is_refused(store: ObjectStore) -> N
 
 
 async def test_a_version_is_published_under_an_exclusive_lease(store: ObjectStore, tmp_path: Path) -> None:
-    (tmp_path / "file").write_bytes(b"content")
-    async with Lease(store, sleep=lambda _: asyncio.Event().wait()) as lease:
+    async with lease_of(store) as lease:
         assert lease.is_exclusive
-        await lease.confirm()
-        await publish(store, {"x/a": tmp_path / "file"}, lease)
-    await fetch_version(store, tmp_path / "target")
-    assert (tmp_path / "target" / "x" / "a").read_bytes() == b"content"
+    await publish_files(store, {"x/a": b"content"}, tmp_path)
+    assert await visible(store, tmp_path) == {"x/a": b"content"}

@@ -137,6 +137,9 @@ async def test_a_lease_that_cannot_be_renewed_runs_out_before_it_can_be_taken_ov
         await time.advance(1)
         with pytest.raises(LeaseLostError, match="has run out, as it could not be renewed for 60 s"):
             lease.check()
+        store.is_down = False
+        await lease.confirm()  # nobody has taken it over
+        lease.check()
 
 
 async def test_a_passing_failure_of_a_renewal_loses_nothing() -> None:
@@ -166,6 +169,32 @@ async def test_a_lease_is_given_back_after_a_renewal_whose_reply_was_lost() -> N
         record = await record_in(store)
         await store.put(LEASE, LeaseRecord(record.owner, record.generation, 99, 60.0).encoded())
     assert (await record_in(store)).released
+
+
+@pytest.fixture
+async def abandoned() -> StoreDouble:
+    """A store whose writer `killed` holds the lease, and renews it no more."""
+    store = StoreDouble()
+    await store.put(LEASE, LeaseRecord("killed", 1, 0, 60.0).encoded())
+    return store
+
+
+async def test_the_lease_of_a_writer_that_was_killed_is_waited_for(abandoned: StoreDouble) -> None:
+    waits: list[float] = []
+
+    async def sleep(seconds: float) -> None:
+        if waits != [seconds]:
+            await asyncio.Event().wait()  # the time until the next renewal
+        abandoned.clock.seconds += seconds
+
+    async with Lease(StoreDouble(abandoned), on_wait=waits.append, sleep=sleep) as lease:
+        assert lease.generation == 2
+    assert waits == [61.0]
+
+
+async def test_a_writer_takes_the_lease_that_it_left_behind_itself_at_once(abandoned: StoreDouble) -> None:
+    async with Lease(StoreDouble(abandoned), owner="killed", sleep=WriterTime().sleep) as lease:
+        assert lease.generation == 2
 
 
 # ── losing it ──

@@ -2,47 +2,26 @@
 
 import asyncio
 import warnings
-from collections.abc import Mapping
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
-from chatrest.cloud.lease import LEASE, Lease
+from chatrest.cloud.lease import LEASE
 from chatrest.cloud.lease_record import decode_lease
-from chatrest.cloud.operations import Operations
-from chatrest.cloud.publication import PublicationStats, fetch_version, publish
 from chatrest.cloud.publication_plan import RESERVED
 from chatrest.cloud.store import ObjectStore
 from chatrest.cloud.store_errors import LeaseHeldError, LeaseLostError, ObjectStoreError
 from tests.cloud.fault_proxy import FaultProxy, ProxiedRequest
+from tests.cloud.publishing import lease_of, publish_files, visible
 
 ALWAYS = 1000
 OLD = {"a.ndjson": b"old", "x/b": b"same", "c": b"gone later"}
 NEW = {"a.ndjson": b"new " * 10_000, "x/b": b"same"}
 
 
-def lease_of(store: Operations) -> Lease:
-    """A lease that is never renewed by itself."""
-    return Lease(store, sleep=lambda _: asyncio.Event().wait())
-
-
 def is_conditional_write(request: ProxiedRequest) -> bool:
     return request.method == "PUT" and request.conditional
-
-
-async def publish_files(store: ObjectStore, files: Mapping[str, bytes], folder: Path) -> PublicationStats:
-    paths = {}
-    for number, (name, data) in enumerate(files.items()):
-        paths[name] = folder / f"file-{number}"
-        paths[name].write_bytes(data)
-    async with lease_of(store) as lease:
-        return await publish(store, paths, lease)
-
-
-async def visible(store: ObjectStore, folder: Path) -> Mapping[str, bytes]:
-    manifest = await fetch_version(store, folder)
-    return {file.name: (folder / file.name).read_bytes() for file in manifest.files}
 
 
 def let_time_pass(bucket: str, name: str, seconds: float) -> None:
@@ -63,7 +42,7 @@ async def test_a_lease_on_a_server_is_exclusive_and_is_taken_over_after_its_end(
 ) -> None:
     async with lease_of(s3_store) as old:
         assert old.is_exclusive
-        with pytest.raises(LeaseHeldError, match=r"it ends in 6\d s unless it is renewed"):
+        with pytest.raises(LeaseHeldError, match=r"it ends in 3\d s unless it is renewed"):
             await lease_of(s3_store).__aenter__()
         let_time_pass(bucket, f"some/prefix/{LEASE}", 62)
         async with lease_of(s3_store) as successor:
@@ -104,7 +83,7 @@ async def test_a_server_without_conditional_writes_is_recognised_and_used(
             await lease_of(proxied_store).__aenter__()
     for files in (OLD, NEW):
         await publish_files(proxied_store, files, tmp_path)
-        assert await visible(proxied_store, tmp_path / "target") == files
+        assert await visible(proxied_store, tmp_path) == files
 
 
 # ── publications ──
@@ -129,7 +108,7 @@ async def test_a_publication_over_a_bad_connection_is_whole(
         for files in (OLD, NEW):
             await publish_files(proxied_store, files, tmp_path)
         proxy.clear()
-        assert await visible(proxied_store, tmp_path / "target") == NEW
+        assert await visible(proxied_store, tmp_path) == NEW
     names = {info.name async for info in proxied_store.list()} - RESERVED
     assert len(names) == len(NEW)
 
@@ -146,12 +125,12 @@ async def test_a_connection_that_ends_leaves_a_whole_version_and_the_next_comple
     proxy.clear()
     answered = proxy.requests[first : first + number - 1]
     is_published = any(
-        request.method == "PUT" and request.path.endswith("/published.json") for request in answered
+        request.method == "PUT" and request.path.endswith("/manifest.json") for request in answered
     )
-    assert await visible(proxied_store, tmp_path / "target") == (NEW if is_published else OLD)
+    assert await visible(proxied_store, tmp_path) == (NEW if is_published else OLD)
     await steal_lease(proxied_store)
     await publish_files(proxied_store, NEW, tmp_path)
-    assert await visible(proxied_store, tmp_path / "target") == NEW
+    assert await visible(proxied_store, tmp_path) == NEW
     names = {info.name async for info in proxied_store.list()} - RESERVED
     assert len([name for name in names if not name.startswith("writer-probe")]) == len(NEW)
 
@@ -170,7 +149,7 @@ async def test_small_files_are_sent_at_the_same_time(
     await held.all_reached.wait()
     held.release.set()
     assert (await task).sent == 12
-    assert await visible(proxied_store, tmp_path / "target") == files
+    assert await visible(proxied_store, tmp_path) == files
 
 
 async def test_an_error_of_one_file_ends_the_others(
@@ -180,6 +159,6 @@ async def test_an_error_of_one_file_ends_the_others(
     proxy.add("403", lambda request: request.method == "PUT" and "/month=5" in request.path)
     with pytest.raises(ObjectStoreError, match=r"month=5/a-1-.*: the store answered 403"):
         await publish_files(proxied_store, files, tmp_path)
-    assert await visible(proxied_store, tmp_path / "target") == {}
+    assert await visible(proxied_store, tmp_path) == {}
     assert (await publish_files(proxied_store, files, tmp_path)).present > 0
-    assert await visible(proxied_store, tmp_path / "target") == files
+    assert await visible(proxied_store, tmp_path) == files

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from chatrest.cloud.opening import RequestLimits
 from chatrest.cloud.store import ObjectStore
 from chatrest.cloud.store_errors import (
     ConditionUnsupportedError,
@@ -266,19 +265,6 @@ async def test_an_object_that_changes_while_it_is_read_is_noticed(
     with pytest.raises(ObjectChangedError):
         await task
     assert not (tmp_path / "back").exists()
-
-
-async def test_an_attempt_that_takes_too_long_is_repeated(
-    store: ObjectStore, proxy: FaultProxy, bucket: str
-) -> None:
-    hasty = ObjectStore.open(
-        f"s3://{bucket}/prefix", limits=RequestLimits(retries=1, timeout=0.05, first_wait=0.001)
-    )
-    await hasty.put("a", b"content")
-    held = proxy.hold(reads)
-    assert (await hasty.get("a")).data == b"content"
-    held.release.set()
-    assert sum(map(reads, proxy.requests)) == 2
 
 
 # ── conditions ──
