@@ -77,15 +77,24 @@ class Publisher:
         self._on_version = on_version
         self._current: tuple[Version, str | None] | None = None
         """The version that readers see, and the e-tag of its manifest; None while that is not known."""
+        self._damaged: set[str] = set()
+        """Objects of the version that are missing in the store, or have another size."""
         self._leftovers: set[str] = set()
         """Objects that may be in the store, and that the manifest may not refer to."""
 
     async def current(self) -> Version:
-        """Return the version that readers see; reads it at the first call, and after a failure."""
+        """Return the version that readers see; reads it at the first call, and after a failure.
+
+        Its objects are then listed, so that the next publication sends those anew that are missing.
+        """
         if self._current is None:
             stored = await _stored_manifest(self._store)
             version = EMPTY if stored is None else decode_version(stored.data, _manifest_of(self._store))
             self._leftovers.update(await self._read_worklist())
+            sizes = {info.name: info.size async for info in self._store.list()}
+            self._damaged = {
+                file.stored_as for file in version.files if sizes.get(file.stored_as) != file.size
+            }
             self._current = version, None if stored is None else stored.info.etag
         return self._current[0]
 
@@ -105,7 +114,9 @@ class Publisher:
         """
         await self._lease.confirm()
         version = await self.current()
-        plan = plan_publication(files, version, kept=kept, complete=complete, about=about)
+        plan = plan_publication(
+            files, version, kept=kept, damaged=self._damaged, complete=complete, about=about
+        )
         names = worklist(plan, version, self._leftovers)
         if {*names} != self._leftovers:
             self._lease.check()
@@ -173,6 +184,7 @@ class Publisher:
             pass
         else:
             self._current = version, etag
+            self._damaged -= version.stored_names
             return
         raise ObjectChangedError(f"another writer has replaced {_manifest_of(self._store)} meanwhile")
 

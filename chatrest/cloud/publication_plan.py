@@ -13,7 +13,7 @@ that may have ended before its manifest, or before its deletions. The rules that
 
 import hashlib
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from pathlib import Path, PurePosixPath
 from typing import Final, final
 
@@ -108,16 +108,19 @@ def plan_publication(
     current: Version,
     *,
     kept: Iterable[str] = (),
+    damaged: Container[str] = (),
     complete: bool = True,
     about: Mapping[str, int | str | bool | None] | None = None,
 ) -> PublicationPlan:
     """Return the plan that makes `files` the next version after `current`.
 
-    A file that is unchanged keeps its object; those that are `kept`, by name, are taken over from `current`.
+    A file that is unchanged keeps its object, unless that is `damaged`; those that are `kept`, by name, are
+    taken over from `current`.
     """
     number = current.number + 1
     known = {file.name: file for file in current.files}
     entries = {name: known[name] for name in kept if name in known}
+    known = {name: file for name, file in known.items() if file.stored_as not in damaged}
     send: list[tuple[PublishedFile, LocalFile]] = []
     for file in files:
         entry = known.get(file.name)

@@ -27,12 +27,13 @@ class WriteConditions(Struct, frozen=True):
 async def probe_conditions(store: Operations, owner: str) -> WriteConditions:
     """Create an object of one's own twice, and replace it twice with the same e-tag.
 
-    Both second attempts must be refused. Sends up to six requests and leaves nothing; `owner` is part of the
+    Both second attempts must be refused. Sends up to seven requests and leaves nothing; `owner` is part of the
     object's name. Raises `ObjectStoreError` if the store cannot be written at all.
     """
     name = f"writer-probe-{owner}"
     deviation = ""
     etag = None
+    await store.delete(name)  # the same owner may have been killed here before
     try:
         etag = await store.put_new(name, b"1")
     except ConditionUnsupportedError:

@@ -13,6 +13,8 @@ class FolderView(Protocol):
     """A folder with the manifest, journal and log of an export, and its other files one at a time."""
 
     folder: Path
+    name: str
+    """The folder's path, or the address of the store."""
     is_remote: bool
     """True where a file costs a download."""
 
@@ -40,6 +42,7 @@ class LocalView:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+        self.name = str(folder)
 
     def __enter__(self) -> Self:
         return self

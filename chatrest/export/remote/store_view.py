@@ -37,6 +37,7 @@ class StoreView:
 
     def __init__(self, address: str, *, may_be_new: bool = False) -> None:
         self._store = ObjectStore.open(address)
+        self.name = self._store.address
         self.folder = Path(mkdtemp(prefix="chatrest-"))
         self._end = weakref.finalize(self, shutil.rmtree, self.folder, ignore_errors=True)
         self._version = wait_for(self._fetch_first())

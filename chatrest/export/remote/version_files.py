@@ -22,6 +22,7 @@ from ..journal.journal import Journal
 from ..journal.schema import FAULTS, NAME as JOURNAL, fault_of
 from ..manifest import NAME as MANIFEST, Manifest, TableEntry, parse
 from ..opening import file_path
+from ..plan import Plan
 from ..run_log import NAME as RUNS
 from .file_hashes import FileHashes
 
@@ -49,13 +50,16 @@ class Stage(NamedTuple):
 def stage_running(folder: Path, journal: Journal, staging: Path) -> Stage | None:
     """Return the files of a run that is writing, called while it commits nothing; `staging` is empty.
 
-    None where nothing has changed yet, or where the run has ended. The files are links in `staging`, which is
+    None where nothing has changed yet, where the run has ended, and for a database, which is whole only when
+    it is closed. The files are links in `staging`, which is
     on the same disk. Files that the run does not write are not among them. Raises OSError where the disk has
     no links.
     """
-    stage = _stage(folder, journal, staging)
-    if stage.manifest.finished is not None or stage.manifest.generation != journal["generation"]:
+    manifest = parse((folder / MANIFEST).read_bytes(), folder / MANIFEST)
+    has_begun = manifest.finished is None and manifest.generation == journal["generation"]
+    if not has_begun or Plan.parse(bytes(manifest.plan)).format == "sqlite":
         return None
+    stage = _stage(folder, journal, staging)
     files = []
     for number, file in enumerate(stage.files):
         if file.path.parent != staging:

@@ -87,7 +87,7 @@ class _Check:
         self._journal: JournalReader | None = None
         self._is_finished = False
         """The manifest is that of a finished run, and no run has changed anything since."""
-        self._remedies = Remedies(view.folder, can_continue=False)
+        self._remedies = Remedies(view.name, can_continue=False)
 
     @property
     def _folder(self) -> Path:
@@ -108,7 +108,7 @@ class _Check:
             self.result.note(Problem("journal", JOURNAL, text))
         except (UnreadableError, OSError) as error:
             self._drop_journal(error)
-        self._remedies = Remedies(self._folder, can_continue=can_continue)
+        self._remedies = Remedies(self._view.name, can_continue=can_continue)
         if fault:
             self.result.add(Problem("manifest", MANIFEST, fault, self._remedies.manifest))
 
@@ -157,14 +157,14 @@ class _Check:
         if relation == "begun" and self._is_finished and not has_same_facts:
             self._is_finished = False
             text = "a run has begun since it was written, and did not end"
-            remedies = Remedies(self._folder, can_continue=True)
+            remedies = Remedies(self._view.name, can_continue=True)
             self.result.add(Problem("incomplete", MANIFEST, text, remedies.run))
         return has_same_facts or not self._is_finished
 
     def _drop_journal(self, fault: object) -> None:
         self._journal = None
         text = str(fault).removeprefix(f"{self._folder / JOURNAL}").removeprefix(":").strip()
-        remedy = Remedies(self._folder, can_continue=False).restore
+        remedy = Remedies(self._view.name, can_continue=False).restore
         self.result.add(Problem("journal", JOURNAL, text, remedy))
 
     # ── checking ──
