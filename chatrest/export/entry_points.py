@@ -122,11 +122,14 @@ def compact(
 def journal_root(out: object, journal: str | PathLike[str] | None) -> Path | None:
     """Return the folder of the working copy of an export in an object store; None for one in a folder.
 
-    Raises `RequestInvalidError` for a wrong address, and for a `journal` beside a folder.
+    Raises `RequestInvalidError` for a wrong address, without the extra `cloud`, and for a `journal` beside a
+    folder.
     """
     if isinstance(out, str) and is_address(out):
+        from ..cloud.opening import import_obstore
         from .remote.working_folder import default_root
 
+        import_obstore()
         root = default_root(out)
         return root if journal is None else local_path(journal, "journal")
     check(journal is None, "journal", journal, "None, as out is a folder, which has its own journal")

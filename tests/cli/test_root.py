@@ -15,8 +15,8 @@ from chatrest.cli.root import command_error, root
 from .conftest import error_line
 
 COMMANDS = [
-    "apps", "call", "cat", "compact", "completion", "demo", "emulator", "export", "fetch", "import",
-    "messages", "publish", "send", "token",
+    "apps", "call", "cat", "compact", "completion", "demo", "emulator", "export", "import", "messages",
+    "send", "token",
     "users", "verify",
 ]  # fmt: skip
 
