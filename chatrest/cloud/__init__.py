@@ -5,8 +5,8 @@ Needs the extra `cloud` (obstore), which is imported when a store is opened.
 ```python
 store = ObjectStore.open("s3://bucket/prefix")
 async with Lease(store) as lease:
-    await publish(store, {"messages/a.ndjson": Path("out/a.ndjson")}, lease)
-await fetch_version(store, Path("copy"))
+    await Publisher(store, lease).publish([LocalFile("messages/a.ndjson", path, size, sha256)])
+await fetch_version(store, await read_version(store), Path("copy"))
 ```
 
 - `address`, `store_errors`: addresses without credentials, and errors of one line.

@@ -61,7 +61,9 @@ class Operations(Protocol):
     async def get(self, name: str) -> StoredObject:
         """Read an object."""
 
-    async def download(self, name: str, path: Path, *, sha256: str | None = None) -> ObjectInfo:
+    async def download(
+        self, name: str, path: Path, *, sha256: str | None = None, size: int | None = None
+    ) -> None:
         """Write an object to a file."""
 
     async def head(self, name: str) -> ObjectInfo:

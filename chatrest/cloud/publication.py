@@ -221,7 +221,7 @@ async def fetch_version(
     async def fetch(file: PublishedFile) -> None:
         path = folder / file.name
         if not await asyncio.to_thread(is_same, file, path):
-            await store.download(file.stored_as, path, sha256=file.sha256)
+            await store.download(file.stored_as, path, sha256=file.sha256, size=file.size)
             on_file(file)
 
     for _ in range(_READINGS):

@@ -238,25 +238,35 @@ class ObjectStore:
         return info
 
     async def download(
-        self, name: str, path: Path, *, sha256: str | None = None, is_checked: bool = True
-    ) -> ObjectInfo:
-        """Write an object to a file, which appears whole and synced, or not at all; return its facts.
+        self, name: str, path: Path, *, sha256: str | None = None, size: int | None = None
+    ) -> None:
+        """Write an object to a file, which appears whole and synced, or not at all.
 
-        The hash is checked against `sha256`, or else against the one recorded by `put_file`, unless
-        `is_checked` is False. Raises `ObjectChangedError` if the object changes meanwhile, and OSError if the
-        file cannot be written.
+        The hash is checked against `sha256`, or else against the one recorded by `put_file`. `size` is the
+        object's, if it is known: one of a single part then costs one request, and nothing is checked without
+        `sha256`. Raises `ObjectChangedError` if the object changes meanwhile, and OSError if the file cannot
+        be written.
         """
+        if size is not None and size <= self._part_size:
+            await download(self._single_part(name), name, path, sha256)
+            return
         info = await self.head(name)
-        await download(self, info, path, (sha256 or info.sha256) if is_checked else None, self._part_size)
-        return info
+        expected = sha256 if size is not None else sha256 or info.sha256
+        await download(self._parts(info), name, path, expected)
 
     async def stored_sha256(self, name: str) -> str:
         """Read an object and return the hash of its content; at most one part is in memory."""
-        info = await self.head(name)
         digest = hashlib.sha256()
-        for start in range(0, info.size, self._part_size):
-            digest.update(await self.get_range(name, start, self._part_size, etag=info.etag))
+        async for part in self._parts(await self.head(name)):
+            digest.update(part)
         return digest.hexdigest()
+
+    async def _parts(self, info: ObjectInfo) -> AsyncIterator[bytes]:
+        for start in range(0, info.size, self._part_size):
+            yield await self.get_range(info.name, start, self._part_size, etag=info.etag)
+
+    async def _single_part(self, name: str) -> AsyncIterator[bytes]:
+        yield (await self.get(name)).data
 
     # ── requests ──
 

@@ -5,10 +5,9 @@ import hashlib
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 from secrets import token_hex
-from typing import IO, Any, Final, Protocol, TypeAlias, TypeVar, final
+from typing import IO, Any, Final, TypeAlias, TypeVar, final
 
 from . import local_files
-from .operations import ObjectInfo
 from .store_errors import ObjectStoreError
 
 T = TypeVar("T")
@@ -25,13 +24,6 @@ _ABORT_SECONDS: Final = 10.0
 
 Put: TypeAlias = Callable[..., Awaitable[Any]]
 """Writes its argument, bytes or an iterator of blocks, to an object, with the options of obstore's `put`."""
-
-
-class RangeReader(Protocol):
-    """A store that is read in ranges."""
-
-    async def get_range(self, name: str, start: int, size: int, *, etag: str | None = None) -> bytes:
-        """Read a range of an object."""
 
 
 @final
@@ -123,22 +115,17 @@ async def _send_parts(put: Put, source: FileSource, options: dict[str, Any]) -> 
         raise
 
 
-async def download(
-    store: RangeReader, info: ObjectInfo, path: Path, sha256: str | None, part_size: int
-) -> None:
-    """Write the object `info` to `path`: to a temporary file that is synced, checked and renamed."""
+async def download(parts: AsyncIterator[bytes], name: str, path: Path, sha256: str | None) -> None:
+    """Write an object's parts to `path`: to a temporary file that is synced, checked and renamed."""
     temporary = path.with_name(f".{path.name}.{token_hex(8)}.part")
     await asyncio.to_thread(path.parent.mkdir, parents=True, exist_ok=True)
     try:
         digest = hashlib.sha256()
         with temporary.open("xb") as file:  # not in a thread: a cancel would lose the open file
-            for start in range(0, info.size, part_size):
-                part = await store.get_range(info.name, start, part_size, etag=info.etag)
+            async for part in parts:
                 await asyncio.to_thread(_write_part, file, digest, part)
         if sha256 is not None and digest.hexdigest() != sha256:
-            raise ObjectStoreError(
-                f"{info.name} is damaged: its SHA-256 is {digest.hexdigest()}, not {sha256}"
-            )
+            raise ObjectStoreError(f"{name} is damaged: its SHA-256 is {digest.hexdigest()}, not {sha256}")
         await asyncio.to_thread(_rename, temporary, path)
     except BaseException:
         temporary.unlink(missing_ok=True)

@@ -27,8 +27,8 @@ class WriteConditions(Struct, frozen=True):
 async def probe_conditions(store: Operations, owner: str) -> WriteConditions:
     """Create an object of one's own twice, and replace it twice with the same e-tag.
 
-    Both second attempts must be refused. Sends up to seven requests and leaves nothing; `owner` is part of the
-    object's name. Raises `ObjectStoreError` if the store cannot be written at all.
+    Both second attempts must be refused. Sends up to seven requests and leaves nothing; `owner` is part of
+    the object's name. Raises `ObjectStoreError` if the store cannot be written at all.
     """
     name = f"writer-probe-{owner}"
     deviation = ""

@@ -1,6 +1,6 @@
 """An export for its readers, in a folder or at the address of an object store."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Protocol, Self, final
@@ -23,6 +23,9 @@ class FolderView(Protocol):
 
     def __exit__(self, *_: object) -> None:
         """Remove what is on the local disk for readers alone; twice is fine."""
+
+    def expect(self, names: Iterable[str]) -> None:
+        """Note the files that will be asked for, in their order, so that they can be fetched ahead."""
 
     def file(self, name: str) -> AbstractContextManager[None]:
         """Have a file in the folder within the block; without effect for one that does not exist."""
@@ -49,6 +52,9 @@ class LocalView:
 
     def __exit__(self, *_: object) -> None:
         """Leave all as it is."""
+
+    def expect(self, names: Iterable[str]) -> None:
+        """Do nothing: the files are there."""
 
     @contextmanager
     def file(self, name: str) -> Iterator[None]:

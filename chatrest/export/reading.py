@@ -275,9 +275,11 @@ def _batches(
     view: FolderView, export: _Export, window: TimeWindow, sources: frozenset[Source] | None
 ) -> Iterator[tuple[Path, list[bytes]]]:
     with view:
-        for file in export.files:
-            if view.is_remote and not _may_hold_rows(export, file, window, sources):
-                continue
+        files = export.files
+        if view.is_remote:
+            files = [file for file in files if _may_hold_rows(export, file, window, sources)]
+            view.expect(file.name for file in files)
+        for file in files:
             with view.file(file.name):
                 for raws in _of_file(export, file, window, sources):
                     if raws := window.within(raws):

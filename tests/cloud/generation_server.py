@@ -7,7 +7,7 @@ from aiohttp import web
 
 @final
 class GenerationServer:
-    """Objects with generations, as Google's stores have; it knows only reading and writing whole objects."""
+    """Objects with generations, as Google's stores have; it knows no folders when it lists."""
 
     def __init__(self) -> None:
         self.url = ""
@@ -38,7 +38,17 @@ class GenerationServer:
         self._objects[request.path] = stored
         return web.Response(headers=self._headers(stored))
 
+    def _list(self) -> web.Response:
+        entries = "".join(
+            f"<Contents><Key>{path.split('/', 2)[2]}</Key><Size>{len(stored[1])}</Size><ETag>same</ETag>"
+            "<LastModified>2026-11-22T03:00:00.000Z</LastModified></Contents>"
+            for path, stored in self._objects.items()
+        )
+        return web.Response(text=f"<ListBucketResult>{entries}</ListBucketResult>")
+
     async def _get(self, request: web.Request) -> web.Response:
+        if "list-type" in request.query:
+            return self._list()
         if request.path not in self._objects:
             return web.Response(status=404)
         stored = self._objects[request.path]

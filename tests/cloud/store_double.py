@@ -74,10 +74,9 @@ class StoreDouble:
         return structs.replace(stored, info=self.clock.info(stored.info))
 
     async def download(
-        self, name: str, path: Path, *, sha256: str | None = None, is_checked: bool = True
-    ) -> ObjectInfo:
-        effect = self.inner.download(name, path, sha256=sha256, is_checked=is_checked)
-        return await self._apply("download", name, effect)
+        self, name: str, path: Path, *, sha256: str | None = None, size: int | None = None
+    ) -> None:
+        await self._apply("download", name, self.inner.download(name, path, sha256=sha256, size=size))
 
     async def head(self, name: str) -> ObjectInfo:
         return self.clock.info(await self._apply("head", name, self.inner.head(name)))

@@ -221,6 +221,7 @@ class _Check:
 
         blocks = BlockIndex(self._journal)
         check = FileCheck(self._folder, self._ids, blocks, self._remedies, self.result, step)
+        self._view.expect(entry.name for entry in entries)
         for entry in entries:
             with self._view.file(entry.name):
                 check.check(entry, may_be_longer=not self._is_finished)

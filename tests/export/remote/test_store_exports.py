@@ -58,7 +58,9 @@ async def test_files_are_merged_where_they_are(tmp_path: Path) -> None:
         assert ids(address) == sorted(emulator.store.ids())
 
 
-async def test_readers_have_one_data_file_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_readers_have_few_data_files_at_a_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     address, temporary = f"file://{tmp_path}/store", tmp_path / "temporary"
     temporary.mkdir()
     monkeypatch.setattr("tempfile.tempdir", str(temporary))
@@ -68,14 +70,14 @@ async def test_readers_have_one_data_file_at_a_time(tmp_path: Path, monkeypatch:
         nonlocal most
         most = max(most, len(list(temporary.rglob("messages*.ndjson"))))
 
-    async with Emulator(users=4, messages=40) as emulator:
+    async with Emulator(users=30, messages=300) as emulator:
         await exported(address, tmp_path / "a", emulator, Plan(format="ndjson"))
         one = next(iter(emulator.store.ids(participant="user-01")))
-    assert len(list((tmp_path / "store" / "messages").rglob("*.ndjson"))) > 2
+    assert len(list((tmp_path / "store" / "messages").rglob("*.ndjson"))) > 20
     assert verify(address, progress=count).ok
     for raw in read_raw(address):
         count(raw)
-    assert most == 1
+    assert 1 <= most <= 9
     chosen = read(address, source="user user-01")
     assert one in {int(next(chosen).id), *(int(message.id) for message in chosen)}
     unfinished = read(address)
