@@ -27,15 +27,14 @@ class WriteConditions(Struct, frozen=True):
 async def probe_conditions(store: Operations, owner: str) -> WriteConditions:
     """Create an object of one's own twice, and replace it twice with the same e-tag.
 
-    Both second attempts must be refused. Sends up to seven requests and leaves nothing; `owner` is part of
+    Both second attempts must be refused. Sends up to eight requests and leaves nothing; `owner` is part of
     the object's name. Raises `ObjectStoreError` if the store cannot be written at all.
     """
     name = f"writer-probe-{owner}"
     deviation = ""
     etag = None
-    await store.delete(name)  # the same owner may have been killed here before
     try:
-        etag = await store.put_new(name, b"1")
+        etag = await _create(store, name)
     except ConditionUnsupportedError:
         deviation = "refuses conditional writes"
         await store.put(name, b"1")
@@ -44,6 +43,14 @@ async def probe_conditions(store: Operations, owner: str) -> WriteConditions:
         deviation = "gives no e-tags" if etag is None else await _deviation(store, name, etag)
     await store.delete(name)
     return WriteConditions(deviation, now)
+
+
+async def _create(store: Operations, name: str) -> str | None:
+    try:
+        return await store.put_new(name, b"1")
+    except ObjectExistsError:  # the same owner was killed here before
+        await store.delete(name)
+    return await store.put_new(name, b"1")
 
 
 async def _deviation(store: Operations, name: str, etag: str) -> str:

@@ -58,9 +58,7 @@ async def test_files_are_merged_where_they_are(tmp_path: Path) -> None:
         assert ids(address) == sorted(emulator.store.ids())
 
 
-async def test_readers_have_few_data_files_at_a_time(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_readers_have_few_data_files_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     address, temporary = f"file://{tmp_path}/store", tmp_path / "temporary"
     temporary.mkdir()
     monkeypatch.setattr("tempfile.tempdir", str(temporary))
