@@ -213,8 +213,9 @@ class Lease:
         interval = self._record.seconds / _RENEWALS
         while not self._loss:
             await self._timing.sleep(interval * (0.8 + 0.2 * self._timing.dice()))
-            with suppress(ObjectStoreError):  # check() counts the time since the last success
-                await self.confirm()
+            with suppress(ObjectStoreError, TimeoutError):  # check() counts the time since the last success
+                async with asyncio.timeout(interval):  # a request that hangs is not waited for
+                    await self.confirm()
 
     async def _write(self, record: LeaseRecord) -> None:
         """Write a record on the condition that the last one is still there, if the store keeps conditions."""

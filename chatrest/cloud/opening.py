@@ -37,10 +37,10 @@ class RequestLimits(Struct, frozen=True, kw_only=True):
     """
 
     retries: int = 5
-    total: float = 120.0
+    total: float = 600.0
     """Seconds from the first attempt, after which no other begins."""
-    timeout: float = 60.0
-    """Seconds of one attempt, its body included."""
+    timeout: float = 180.0
+    """Seconds of one attempt, its body included: for some MiB over a slow connection."""
     connect: float = 10.0
     """Seconds to make a connection."""
     first_wait: float = 0.2

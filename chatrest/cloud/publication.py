@@ -31,12 +31,14 @@ from .publication_plan import (
     worklist,
 )
 from .store_errors import ObjectChangedError, ObjectExistsError, ObjectNotFoundError, ObjectStoreError
-from .transfer import PART_SIZE, file_sha256
+from .transfer import file_sha256
 
 T = TypeVar("T")
 
 _AT_ONCE: Final = 8
-"""Files of up to one part, each in memory; a larger one is transferred alone, its parts at the same time."""
+"""Small files, each in memory; a larger one is transferred alone, its parts at the same time."""
+_SMALL: Final = 2 << 20
+"""Bytes: eight of them, or four parts, also get through a slow connection in the time of a request."""
 _READINGS: Final = 5
 """Versions that may replace each other while one is fetched."""
 
@@ -247,9 +249,9 @@ async def _for_each(
 ) -> None:
     """Do the work for each item, for small ones at the same time; the first error ends the others."""
     for item in items:
-        if size(item) > PART_SIZE:
+        if size(item) > _SMALL:
             await work(item)
-    rest = iter([item for item in items if size(item) <= PART_SIZE])
+    rest = iter([item for item in items if size(item) <= _SMALL])
 
     async def work_on(remaining: Iterator[T]) -> None:
         for item in remaining:

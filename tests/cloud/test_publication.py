@@ -170,22 +170,25 @@ async def test_a_writer_that_lost_its_lease_changes_nothing_that_readers_see(tmp
 
 
 class InterferingStore:
-    """A store at which another writer publishes `NEW` at the first call of an operation."""
+    """A store at which another writer publishes `NEW` before the first call of an operation."""
 
     def __init__(self, store: StoreDouble, operation: str, folder: Path) -> None:
         self._store = store
         self._operation = operation
         self._folder = folder
+        self._task: asyncio.Task[PublicationStats] | None = None
 
     def __getattr__(self, name: str) -> object:
         function = getattr(self._store, name)
         if name != self._operation:
             return function
-        self._operation = ""
 
         async def interfere(*args: object, **options: object) -> object:
-            self._store.clock.seconds += 1000
-            await publish_files(StoreDouble(self._store), NEW, self._folder)
+            if self._task is None:
+                self._store.clock.seconds += 1000
+                work = publish_files(StoreDouble(self._store), NEW, self._folder)
+                self._task = asyncio.create_task(work)
+            await self._task
             return await function(*args, **options)
 
         return interfere

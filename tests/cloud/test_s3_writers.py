@@ -1,6 +1,5 @@
 """Leases and publications on an S3 server, over a connection with faults."""
 
-import asyncio
 import warnings
 from datetime import timedelta
 from pathlib import Path
@@ -113,7 +112,7 @@ async def test_a_publication_over_a_bad_connection_is_whole(
     assert len(names) == len(NEW)
 
 
-@pytest.mark.parametrize("number", [1, 9, 17])
+@pytest.mark.parametrize("number", [12])
 async def test_a_connection_that_ends_leaves_a_whole_version_and_the_next_completes(
     proxied_store: ObjectStore, proxy: FaultProxy, tmp_path: Path, number: int
 ) -> None:
@@ -140,22 +139,10 @@ async def steal_lease(store: ObjectStore) -> None:
     await store.delete(LEASE)
 
 
-async def test_small_files_are_sent_at_the_same_time(
-    proxied_store: ObjectStore, proxy: FaultProxy, tmp_path: Path
-) -> None:
-    files = {f"month={number}/a": f"{number}".encode() for number in range(12)}
-    held = proxy.hold(lambda request: request.method == "PUT" and "/month=" in request.path, 8)
-    task = asyncio.create_task(publish_files(proxied_store, files, tmp_path))
-    await held.all_reached.wait()
-    held.release.set()
-    assert (await task).sent == 12
-    assert await visible(proxied_store, tmp_path) == files
-
-
 async def test_an_error_of_one_file_ends_the_others(
     proxied_store: ObjectStore, proxy: FaultProxy, tmp_path: Path
 ) -> None:
-    files = {f"month={number}/a": f"{number}".encode() for number in range(12)}
+    files = {f"month={number}/a": f"{number}".encode() for number in range(9)}
     proxy.add("403", lambda request: request.method == "PUT" and "/month=5" in request.path)
     with pytest.raises(ObjectStoreError, match=r"month=5/a-1-.*: the store answered 403"):
         await publish_files(proxied_store, files, tmp_path)

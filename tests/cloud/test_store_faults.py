@@ -165,8 +165,7 @@ async def test_no_error_or_log_holds_a_credential(
 @pytest.mark.parametrize(
     ("kind", "matches"),
     [
-        ("500", is_part), ("lost", is_part), ("cut", is_part),
-        ("500", completes), ("500 applied", completes), ("lost", completes),
+        ("500", is_part), ("cut", is_part), ("500 applied", completes), ("lost", completes),
     ],
 )  # fmt: skip
 async def test_a_passing_fault_of_an_upload_is_not_noticed(

@@ -77,6 +77,13 @@ async def test_a_publication_that_ends_at_any_operation(
         if len(dying.names) < number:
             break
     assert number > 15
+    for number in (8, 10, 12):  # the fetch of another machine, which goes on where it was killed
+        at(StoreDouble(store, crash_at=number))
+        with pytest.raises(CrashError):
+            await published(tmp_path / "other")
+    at(StoreDouble(store))
+    await published(tmp_path / "other")
+    assert messages() == verify(tmp_path / "other" / "export").messages == 41
 
 
 async def run(session: AsyncSession, root: Path, plan: Plan, sleep: Sleep) -> Report:
@@ -90,7 +97,7 @@ async def test_another_machine_goes_on_with_what_a_killed_run_has_published(
 ) -> None:
     store, plan = StoreDouble(), Plan(format=format, partition="month", all_users=True)
     at(store)
-    async with Emulator(users=10, messages=3000) as emulator, AsyncSession(emulator.app) as session:
+    async with Emulator(users=10, messages=800) as emulator, AsyncSession(emulator.app) as session:
 
         async def publish_three_times(_: float) -> None:
             await asyncio.sleep(0)
@@ -106,7 +113,7 @@ async def test_another_machine_goes_on_with_what_a_killed_run_has_published(
         kept = len(list(read(ADDRESS)))
         assert kept > 0
         report = await export(session, ADDRESS, plan, journal=tmp_path / "b")
-        assert (report.complete, report.written) == (True, 3000 - kept)
+        assert (report.complete, report.written) == (True, 800 - kept)
         assert sorted(int(message.id) for message in read(ADDRESS)) == sorted(emulator.store.ids())
         report = await export(session, ADDRESS, plan, journal=tmp_path / "a")
         assert report.warnings == [] or "another machine has gone on" in report.warnings[0]
