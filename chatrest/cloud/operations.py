@@ -62,7 +62,13 @@ class Operations(Protocol):
         """Read an object."""
 
     async def download(
-        self, name: str, path: Path, *, sha256: str | None = None, size: int | None = None
+        self,
+        name: str,
+        path: Path,
+        *,
+        sha256: str | None = None,
+        size: int | None = None,
+        is_durable: bool = True,
     ) -> None:
         """Write an object to a file."""
 

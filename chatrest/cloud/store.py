@@ -238,21 +238,27 @@ class ObjectStore:
         return info
 
     async def download(
-        self, name: str, path: Path, *, sha256: str | None = None, size: int | None = None
+        self,
+        name: str,
+        path: Path,
+        *,
+        sha256: str | None = None,
+        size: int | None = None,
+        is_durable: bool = True,
     ) -> None:
-        """Write an object to a file, which appears whole and synced, or not at all.
+        """Write an object to a file, which appears whole or not at all.
 
         The hash is checked against `sha256`, or else against the one recorded by `put_file`. `size` is the
         object's, if it is known: one of a single part then costs one request, and nothing is checked without
-        `sha256`. Raises `ObjectChangedError` if the object changes meanwhile, and OSError if the file cannot
-        be written.
+        `sha256`. The file survives a loss of power if it `is_durable`. Raises `ObjectChangedError` if the
+        object changes meanwhile, and OSError if the file cannot be written.
         """
         if size is not None and size <= self._part_size:
-            await download(self._single_part(name), name, path, sha256)
+            await download(self._single_part(name), name, path, sha256, is_durable=is_durable)
             return
         info = await self.head(name)
         expected = sha256 if size is not None else sha256 or info.sha256
-        await download(self._parts(info), name, path, expected)
+        await download(self._parts(info), name, path, expected, is_durable=is_durable)
 
     async def stored_sha256(self, name: str) -> str:
         """Read an object and return the hash of its content; at most one part is in memory."""

@@ -115,8 +115,10 @@ async def _send_parts(put: Put, source: FileSource, options: dict[str, Any]) -> 
         raise
 
 
-async def download(parts: AsyncIterator[bytes], name: str, path: Path, sha256: str | None) -> None:
-    """Write an object's parts to `path`: to a temporary file that is synced, checked and renamed."""
+async def download(
+    parts: AsyncIterator[bytes], name: str, path: Path, sha256: str | None, *, is_durable: bool
+) -> None:
+    """Write an object's parts to `path`: to a temporary file that is checked, synced and renamed."""
     temporary = path.with_name(f".{path.name}.{token_hex(8)}.part")
     await asyncio.to_thread(path.parent.mkdir, parents=True, exist_ok=True)
     try:
@@ -126,7 +128,7 @@ async def download(parts: AsyncIterator[bytes], name: str, path: Path, sha256: s
                 await asyncio.to_thread(_write_part, file, digest, part)
         if sha256 is not None and digest.hexdigest() != sha256:
             raise ObjectStoreError(f"{name} is damaged: its SHA-256 is {digest.hexdigest()}, not {sha256}")
-        await asyncio.to_thread(_rename, temporary, path)
+        await asyncio.to_thread(_rename if is_durable else Path.replace, temporary, path)
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TypeVar, final
+from typing import Any, TypeVar, final
 
 from msgspec import structs
 
@@ -73,10 +73,8 @@ class StoreDouble:
         stored = await self._apply("get", name, self.inner.get(name))
         return structs.replace(stored, info=self.clock.info(stored.info))
 
-    async def download(
-        self, name: str, path: Path, *, sha256: str | None = None, size: int | None = None
-    ) -> None:
-        await self._apply("download", name, self.inner.download(name, path, sha256=sha256, size=size))
+    async def download(self, name: str, path: Path, **options: Any) -> None:
+        await self._apply("download", name, self.inner.download(name, path, **options))
 
     async def head(self, name: str) -> ObjectInfo:
         return self.clock.info(await self._apply("head", name, self.inner.head(name)))

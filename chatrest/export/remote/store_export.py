@@ -50,7 +50,7 @@ class StoreExport:
         self._lease = lease
         self._sleep = sleep
         self.kept: Path | None = None
-        """The copy with a run that was never published, which another machine's work has replaced."""
+        """The former copy, if it may hold messages that the store's version lacks."""
 
     @property
     def warnings(self) -> list[str]:
@@ -58,8 +58,8 @@ class StoreExport:
         texts = [self._lease.warning] if self._lease.warning else []
         if self.kept is not None:
             texts.append(
-                f"another machine has gone on with this export: the copy in '{self.kept}' holds a run that "
-                "was not published; remove it if its messages are in the export now"
+                f"another machine has gone on with this export: the former copy in '{self.kept}' may hold "
+                "messages that the store lacks, of a run that was not published; keep it, or remove it"
             )
         return texts
 

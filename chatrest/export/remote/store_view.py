@@ -137,7 +137,7 @@ class StoreView:
         if file.size > space:
             text = f"{file.name} of {self.name} needs {file.size:,} bytes, and {space:,} are free"
             raise OSError(errno.ENOSPC, text, str(self.folder))
-        await self._store.download(file.stored_as, path, size=file.size)
+        await self._store.download(file.stored_as, path, size=file.size, is_durable=False)
 
 
 def _wait_for_file(view: weakref.ref[StoreView], file: PublishedFile) -> None:

@@ -26,6 +26,8 @@ from ...cloud.address import parse_address
 from ...cloud.publication_plan import PublishedFile, Version
 from ...errors import ChatRestError, RequestInvalidError
 from ..disk import Disk, make_folder, sync_folder
+from ..journal.reader import JournalReader
+from ..journal.schema import NAME as JOURNAL
 from ..manifest import find, put
 from ..opening import FolderLock
 from .file_hashes import FileHashes
@@ -119,7 +121,8 @@ class WorkingFolder:
     def finish_fetch(self, version: Version) -> Path | None:
         """Put the fetched files in the place of the copy.
 
-        Returns the new path of the copy if it holds a run that was never published, else None: it is removed.
+        Returns the new path of the copy if it may hold messages that the version lacks, of a run that was
+        never published, else None: it is removed.
         """
         names = {file.name for file in version.files}
         for path in [path for path in self._next.rglob("*") if path.is_file()]:
@@ -127,7 +130,8 @@ class WorkingFolder:
                 path.unlink()  # of another version, whose download was interrupted
         kept = None
         if self.folder.exists():
-            kept = None if self._is_published() else self._free_name()
+            if not self._is_published() and not (version.complete and self._is_part_of_next()):
+                kept = self._free_name()
             self.folder.rename(kept or self._old)
         self.note_next(version)
         self._next.rename(self.folder)
@@ -142,6 +146,18 @@ class WorkingFolder:
         except ChatRestError:
             return False
         return manifest is not None and manifest.generation == self._state.generation
+
+    def _is_part_of_next(self) -> bool:
+        """Return True if all ids that the copy has seen are among those of the complete version."""
+        try:
+            with (
+                JournalReader.open(self.folder / JOURNAL) as copy,
+                JournalReader.open(self._next / JOURNAL) as new,
+            ):
+                others = {each.key for each in copy.other_ids()} - {each.key for each in new.other_ids()}
+                return not others and copy.all_seen() <= new.all_seen()
+        except (ChatRestError, OSError):
+            return False
 
     def _link(self, file: PublishedFile) -> None:
         """Link a file of the copy to where it is fetched, if it is the same."""

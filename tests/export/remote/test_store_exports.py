@@ -141,3 +141,23 @@ async def test_a_local_export_goes_into_a_store(tmp_path: Path) -> None:
         await export(session, root / "export", Plan(format="ndjson"))
         assert (await exported(address, root, emulator)).written == 0
         assert ids(address) == sorted(emulator.store.ids())
+
+
+async def test_a_copy_with_messages_that_the_store_lacks_is_kept(tmp_path: Path) -> None:
+    address, copy = f"file://{tmp_path}/store", tmp_path / "a" / "export"
+    async with Emulator(users=4, messages=40) as emulator, AsyncSession(emulator.app) as session:
+        for root in ("a", "b"):
+            await exported(address, tmp_path / root, emulator, Plan(format="ndjson"))
+        emulator.store.add_message("user-01", "user-02", "first")
+        await export(session, copy)  # it is not published
+        await exported(address, tmp_path / "b", emulator)
+        assert (await exported(address, tmp_path / "a", emulator)).warnings == []
+        emulator.store.add_message("user-01", "user-02", "second")
+        await exported(address, tmp_path / "b", emulator)
+        emulator.store.add_message("user-01", "user-02", "third")
+        await export(session, copy)
+        [warning] = (await exported(address, tmp_path / "a", emulator)).warnings
+        assert ids(address) == sorted(emulator.store.ids())
+    kept = tmp_path / "a" / "export.kept-1"
+    assert f"the former copy in '{kept}' may hold messages" in warning
+    assert len(list(read(kept))) == 43
