@@ -11,6 +11,7 @@ from aiohttp import ClientResponse
 from aioresponses import aioresponses, core as aioresponses_core
 from hypothesis import settings
 
+from chatrest.core import pacer
 from chatrest.export.formats import sqlite_file
 from chatrest.export.journal import schema
 
@@ -33,6 +34,15 @@ def no_syncs() -> Iterator[None]:
         patch.setattr(schema, "SETTINGS", schema.SETTINGS.replace("=FULL", "=OFF"))
         patch.setattr(sqlite_file, "_SETTINGS", sqlite_file._SETTINGS.replace("=EXTRA", "=OFF"))
         yield
+
+
+@pytest.fixture
+def fast_ramp(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Begin bulk ramps at the documented rates, so that sessions with a real clock do not wait for slots.
+
+    `tests/core/test_pacer.py` tests the ramp itself.
+    """
+    monkeypatch.setattr(pacer, "FIRST_RATE", max(pacer.DOCUMENTED_RATES.values()))
 
 
 class _Response(ClientResponse):

@@ -5,6 +5,7 @@ open. A walk awaits nothing but its fetch, so the tests drive it by hand: no loo
 """
 
 import random
+from bisect import bisect_left, bisect_right
 from collections.abc import Coroutine
 from dataclasses import dataclass, field
 from operator import attrgetter
@@ -23,7 +24,7 @@ T = TypeVar("T")
 few = settings(
     max_examples=40, deadline=None, database=None, suppress_health_check=[HealthCheck.filter_too_much]
 )
-many = settings(few, max_examples=150)
+many = settings(few, max_examples=100)
 
 
 @dataclass(frozen=True)
@@ -89,16 +90,17 @@ class Service:
 
     def marked(self, asked: dict[str, str]) -> Listing[Item]:
         way, size = asked.get("affix", self.way), int(asked.get(self.name, self.default))
-        onward = sorted(self.ids, key=abs, reverse=way == "prepend")
-        at = self.number(asked["id"]) if "id" in asked else None
-        rest = [each for each in onward if at is None or self.is_on(abs(each), at, way)]
+        rest = sorted(self.ids, key=abs)
+        if "id" in asked:
+            skips_equal = (way == "append") != self.inclusive
+            border = (bisect_right if skips_equal else bisect_left)(rest, self.number(asked["id"]), key=abs)
+            rest = rest[border:] if way == "append" else rest[:border]
+        if way == "prepend":
+            rest.reverse()
         scanned, more = rest[:size], len(rest) > size
         ids = self.ordered([each for each in scanned if each > 0])
         items = [Item(self.shown(each)) for each in ids]
         return Listing(items, self.meta(asked, way, size, scanned, more=more), b"{}")
-
-    def is_on(self, number: int, at: int, way: str) -> bool:
-        return (number > at if way == "append" else number < at) or (self.inclusive and number == at)
 
     def meta(self, asked: dict[str, str], way: str, size: int, scanned: list[int], *, more: bool) -> Meta:
         numbers = Pagination(0, len([each for each in scanned if each > 0]), size, 1, 2 if more else 1)

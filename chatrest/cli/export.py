@@ -13,14 +13,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 import msgspec
-from msgspec import Raw, Struct, structs
+from msgspec import Raw, structs
 
 from ..errors import AuthenticationError, ChatRestError, ExportIncompleteError, RequestInvalidError
 from ..queries.messages import MessageQuery
 from . import streams
 from .environment import session
 from .exporting.format import FileTotals, estimate_lines, summary_lines
-from .exporting.tables_option import TablesOption
 from .filters import ListCommand, filter_options, query_of
 from .invocation import invocation
 from .running import run
@@ -29,13 +28,12 @@ from .time_options import AgeOption, TimeOption
 if TYPE_CHECKING:
     from ..export import AttachmentOptions, Plan, Progress, Report
     from ..export.dataset.tables import Table
-    from .exporting.snapshot import Monitor
-    from .exporting.watch import Display
 
 # Copies of the plan's constants: importing them would slow the help text down. A test compares them.
 FORMATS: Final = ("ndjson", "parquet", "sqlite")
 COMPRESS: Final = ("none", "gzip", "zstd")
 PARTITIONS: Final = ("none", "source", "month", "day")
+TABLES: Final = ("users", "groups", "members", "conversations")
 NOT_A_FILTER: Final = (
     "affix", "id", "count", "limit", "per_page", "my_mentions_only", "mentions_with_blocked_info",
     "from_timestamp", "to_timestamp", "hide_messages_from_blocked_users", "receiver_type", "hide_deleted",
@@ -46,6 +44,15 @@ NOT_A_FILTER: Final = (
 WORKERS: Final = 32
 _MOST_WORKERS: Final = 90  # as many calls as a session runs at a time for bulk work
 _FAILURES_SHOWN: Final = 20
+
+
+def _tables(ctx: click.Context, param: click.Parameter, value: str | None) -> tuple[str, ...]:
+    """Return the names in a list with commas; raise `click.BadParameter` for one that is no table."""
+    names = () if value is None else tuple(name.strip() for name in value.split(","))
+    for name in names:
+        if name not in TABLES:
+            raise click.BadParameter(f"{name!r} is not a table: allowed are {', '.join(TABLES)}")
+    return names
 
 
 @click.command(cls=ListCommand, short_help="Export messages to files; continues after an interruption.")
@@ -82,10 +89,10 @@ _FAILURES_SHOWN: Final = 20
 )
 @click.option(
     "--partition", type=click.Choice(PARTITIONS),
-    help="Files for all, or per source, month or day (UTC).  [default: source; month for parquet]",
+    help="Files for all, or per source, month or day (UTC).  [default: source; parquet month, sqlite none]",
 )  # fmt: skip
 @click.option(
-    "--with", "tables", type=TablesOption(), metavar="TABLES", default=(),
+    "--with", "tables", callback=_tables, metavar="TABLES",
     help="Also tables: any of users,groups,members,conversations. Later runs write them anew.",
 )  # fmt: skip
 @click.option(
@@ -171,21 +178,31 @@ def export(
     if dry_run:
         _estimate(out, plan, recheck=recheck, workers=workers, as_json=as_json)
         return
-    from ..export import Progress
+    from ..export import Progress, export
+    from .exporting.display import display_of, live_display
     from .exporting.snapshot import Monitor
-    from .exporting.watch import display_of
 
     progress = Progress()
     monitor = Monitor(progress)
-    files = _attachments(attachments, max_attachment)
-    options = {"tables": tables, "attachments": files, "recheck": recheck, "workers": workers}
+    limits = _attachments(attachments, max_attachment)
+    options: dict[str, Any] = {
+        "tables": tables,
+        "attachments": limits,
+        "recheck": recheck,
+        "workers": workers,
+    }
+
+    async def work() -> "Report":
+        async with session(progress.heard) as chat, live_display(monitor, display, chat):
+            return await export(chat, out, plan, journal=root, progress=progress, **options)
+
     if root is not None and not quiet:
         streams.warn(f"the local copy of {out} is in {root}")
     with _resume_hint(out, progress):
         with display_of(out, quiet=quiet) as display:
-            report = run(_run(out, plan, progress, monitor, display, options | {"journal": root}))
-        folder = Path(out) if root is None else root / "export"
-        _print_report(report, progress, out, _files(folder), monitor.elapsed, as_json=as_json)
+            report = run(work())
+        files = _files(Path(out) if root is None else root / "export")
+        _print_report(report, progress, out, files, monitor.elapsed, as_json=as_json)
 
 
 def _attachments(asked: bool, max_megabytes: int | None) -> "AttachmentOptions | bool":
@@ -207,21 +224,6 @@ def _plan_of(given: dict[str, Any]) -> "Plan | None":
     options = {name.rstrip("_"): value for name, value in given.items() if not name.startswith("filter_")}
     named = {name: value for name, value in options.items() if value not in (None, (), False)}
     return Plan(query=query, **named) if named or query != MessageQuery() else None
-
-
-async def _run(
-    out: str,
-    plan: "Plan | None",
-    progress: "Progress",
-    monitor: "Monitor",
-    display: "Display",
-    options: dict[str, Any],
-) -> "Report":
-    from ..export import export as run_export
-    from .exporting.watch import live_display
-
-    async with session(progress.heard) as chat, live_display(monitor, display, chat):
-        return await run_export(chat, out, plan, progress=progress, **options)
 
 
 def _estimate(out: str, plan: "Plan | None", *, recheck: int | None, workers: int, as_json: bool) -> None:
@@ -248,10 +250,10 @@ def _resume_hint(out: str, progress: "Progress") -> Iterator[None]:
     """Add to an error of the block a note that says how to continue the export."""
     try:
         yield
-    except ExportIncompleteError:
-        raise
     except BaseException as error:
-        cause = _first_error(error)
+        from ..export.worker_pool import first_error
+
+        cause = first_error(error)
         if advice := _advice(cause, out, progress):
             cause.add_note(advice)
         raise
@@ -261,42 +263,22 @@ def _advice(error: BaseException, out: str, progress: "Progress") -> str:
     from ..export.journal import UnreadableError
 
     is_open = not progress.phase.startswith(("beginning", "waiting", "fetching"))  # the plan is on disk
-    command = (
-        f"continue with: {invocation()} export {shlex.quote(out)}"
-        if is_open
-        else "run the same command again"
-    )
+    again = "run the same command again"
+    command = f"continue with: {invocation()} export {shlex.quote(out)}" if is_open else again
     match error:
+        case ExportIncompleteError():
+            return again
         case RequestInvalidError():
             return "wait until it ends, then run this command again" if "writing here" in str(error) else ""
         case UnreadableError():
             return f"{invocation()} verify {shlex.quote(out)} says what can safely be done"
         case AuthenticationError():
             return f"no exported message is lost; set CHATREST_API_KEY to a valid key and {command}"
-        case UnreadableError():
-            return f"`{invocation()} verify {shlex.quote(out)}` says what can safely be done"
         case OSError(errno=errno.ENOSPC | errno.EDQUOT) if not isinstance(error, ChatRestError):
             return f"free some space and {command}"
         case OSError() if not is_open:
             return ""
     return command
-
-
-def _first_error(error: BaseException) -> BaseException:
-    while isinstance(error, BaseExceptionGroup):
-        error = error.exceptions[0]
-    return error
-
-
-class _ManifestFile(Struct):
-    bytes: int
-
-
-class _Manifest(Struct):
-    """The members of the manifest that the summary needs."""
-
-    plan: Raw
-    files: list[_ManifestFile]
 
 
 def _print_report(
@@ -314,27 +296,17 @@ def _print_report(
         streams.warn(warning)
     for failure in report.failed[:_FAILURES_SHOWN]:
         streams.warn(f"{failure.source}: {failure.error}")
-    if len(report.failed) > _FAILURES_SHOWN:
-        streams.warn(
-            f"and {len(report.failed) - _FAILURES_SHOWN:,} more failed sources: see "
-            f"{out.rstrip('/')}/manifest.json"
-        )
-    try:
-        report.check()
-    except ExportIncompleteError as error:
-        error.add_note("run the same command again")
-        raise
+    if (more := len(report.failed) - _FAILURES_SHOWN) > 0:
+        streams.warn(f"and {more:,} more failed sources: see {out.rstrip('/')}/manifest.json")
+    report.check()
 
 
 def _files(out: Path) -> FileTotals:
     from ..export import Plan, manifest
 
-    contents = msgspec.json.decode((out / manifest.NAME).read_bytes(), type=_Manifest)
-    return FileTotals(
-        Plan.parse(bytes(contents.plan)).format,
-        len(contents.files),
-        sum(file.bytes for file in contents.files),
-    )
+    contents = manifest.read(out / manifest.NAME)
+    sizes = [file.bytes for file in contents.files]
+    return FileTotals(Plan.parse(bytes(contents.plan)).format, len(sizes), sum(sizes))
 
 
 def _write_json(members: dict[str, Any]) -> None:

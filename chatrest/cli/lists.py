@@ -1,7 +1,8 @@
 """`messages`, `users`, `apps`: print lists, one JSON line per record."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, Final
 
 import click
@@ -10,7 +11,7 @@ import msgspec
 from ..core.cursor import Cursor
 from ..core.lenient import whole
 from ..core.rows import AsRows
-from ..errors import ChatRestError
+from ..errors import ChatRestError, CursorError
 from ..queries.apps import AppQuery
 from ..queries.messages import MessageQuery
 from ..queries.users import UserQuery
@@ -33,7 +34,18 @@ cursor_option: Final = click.option(
     metavar="TOKEN",
     help="Continue where an earlier run stopped, with the token that it printed. Use the same filters.",
 )
+_EVERY: Final = 10.0
+"""Seconds between two requests for new messages, where --every is not given."""
 _EARLY_ENDS: Final = (ChatRestError, OSError, KeyboardInterrupt, asyncio.CancelledError)
+
+
+@contextmanager
+def _wrong_cursor() -> Iterator[None]:
+    """Turn a token of --cursor that is damaged, or of another query, into wrong usage."""
+    try:
+        yield
+    except CursorError as error:
+        raise click.BadParameter(str(error), param_hint="'--cursor'") from None
 
 
 class ListPrinter:
@@ -90,9 +102,8 @@ class ListPrinter:
     "--every",
     type=click.FloatRange(min=0, min_open=True),
     metavar="SECONDS",
-    default=10.0,
-    show_default=True,
-    help="With --follow: ask for new messages at least so often, and up to 8 times as often while some come.",
+    help="With --follow: ask for new messages at least so often, and up to 8 times as often while some "
+    "come.  [default: 10]",
 )
 @click.option(
     "--jobs",
@@ -109,7 +120,7 @@ def messages(
     limit: int | None,
     cursor: str | None,
     follow: bool,
-    every: float,
+    every: float | None,
     jobs: int,
     **given: Any,
 ) -> None:
@@ -128,6 +139,8 @@ def messages(
       chatrest messages bob --search-key invoice --has-attachments | jq .data.text
       chatrest messages bob --follow --from-timestamp 1767225600
     """
+    if every is not None and not follow:
+        raise click.UsageError("--every needs --follow: without it the command ends with the list")
     if follow and jobs > 1:
         raise click.UsageError("--jobs cannot be used with --follow: new messages come one after another")
     if follow and given["filter_affix"] is None:
@@ -137,12 +150,13 @@ def messages(
         query = query_of(MessageQuery, given)
         async with session() as chat:
             lists = Messages(AsRows(chat.sender))
-            walk = lists.list_user(uid, on_behalf_of=on_behalf_of, query=query, cursor=cursor)
+            with _wrong_cursor():
+                walk = lists.list_user(uid, on_behalf_of=on_behalf_of, query=query, cursor=cursor)
             if not follow:
                 await (printer.write(walk, limit) if jobs == 1 else printer.write_split(walk, limit, jobs))
                 return
             async with until_reader_leaves():
-                await printer.write(walk, limit, every)
+                await printer.write(walk, limit, _EVERY if every is None else every)
 
     ListPrinter("messages").run(work)
 
@@ -164,7 +178,9 @@ def users(limit: int | None, cursor: str | None, **given: Any) -> None:
     async def work(printer: ListPrinter) -> None:
         query = query_of(UserQuery, given)
         async with session() as chat:
-            await printer.write(Users(AsRows(chat.sender)).list(query, cursor=cursor), limit)
+            with _wrong_cursor():
+                walk = Users(AsRows(chat.sender)).list(query, cursor=cursor)
+            await printer.write(walk, limit)
 
     ListPrinter("users").run(work)
 
@@ -186,7 +202,9 @@ def apps(limit: int | None, cursor: str | None, **given: Any) -> None:
     async def work(printer: ListPrinter) -> None:
         query = query_of(AppQuery, given)
         async with management() as account:
-            await printer.write(Apps(AsRows(account.sender)).list(query, cursor=cursor), limit)
+            with _wrong_cursor():
+                walk = Apps(AsRows(account.sender)).list(query, cursor=cursor)
+            await printer.write(walk, limit)
 
     ListPrinter("apps", convert=_without_keys).run(work)
 

@@ -5,8 +5,10 @@ page at less than half of the cost. A record that does not have its documented t
 `Messages(AsRows(session.sender)).list()` walks rows; so do the other collections.
 """
 
-from collections.abc import Awaitable, Callable, Collection
+import re
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from functools import partial
+from itertools import count
 from operator import attrgetter
 from typing import Annotated, Any, Final, TypeVar, final
 
@@ -35,7 +37,26 @@ _ONE_LINE: Final = bytes.maketrans(b"\r\n", b"  ")
 
 
 @final
-class Row(Struct, OfId, gc=False, rename="camel"):
+class PageLines:
+    """The records of a page as they were served, a line each."""
+
+    __slots__ = ("_records", "data", "places")
+
+    def __init__(self, data: bytes, rows: int) -> None:
+        self.data = data
+        first = next(_page_numbers) << 32
+        self.places = range(first, first + rows)
+        """The places of its records: no two pages have one in common."""
+        self._records: list[bytes] = []
+
+    def record(self, place: int) -> bytes:
+        """Return the record at a place; the first call divides the page."""
+        self._records = self._records or self.data.split(b"\n")
+        return self._records[place - self.places.start]
+
+
+@final
+class Row(Struct, OfId, gc=False, eq=False, rename="camel"):
     """One record. Members that are absent, or not of their type, are empty."""
 
     id: Id = ""
@@ -45,9 +66,18 @@ class Row(Struct, OfId, gc=False, rename="camel"):
     receiver: str = ""
     receiver_type: str = ""
     sent_at: Annotated[int, msgspec.Meta(ge=_LOW, le=_HIGH)] = UNKNOWN
-    raw: bytes | Raw = msgspec.field(default=b"", name="//raw")
-    """The record's bytes, on one line: line breaks between its members are spaces. The service has no member
-    of this name."""
+    line: bytes | Raw = msgspec.field(default=b"", name="//line")
+    """The record's bytes, or the `PageLines` that they are in. The service has no member of this name."""
+    place: int = msgspec.field(default=0, name="//place")
+
+    @property
+    def raw(self) -> bytes:
+        """The record's bytes, on one line: line breaks between its members are spaces."""
+        line: Any = self.line
+        return line.record(self.place) if type(line) is PageLines else bytes(line)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Row) and _VALUES(self) == _VALUES(other)
 
 
 class _Page(Struct, gc=False):
@@ -58,6 +88,11 @@ class _Page(Struct, gc=False):
 
 _PAGE: Final = msgspec.json.Decoder(_Page)
 _ROW: Final = msgspec.json.Decoder(Row)
+_VALUES: Final = attrgetter("id", "uid", "sender", "receiver", "receiver_type", "sent_at", "raw")
+_PLACE: Final = attrgetter("place")
+_page_numbers: Final = count()
+_OPENING: Final = b'{"data":['
+_BORDER: Final = re.compile(rb'\},\{"id":')
 _LOOSE: Any = int | str
 _LOOSE_ROW: Final[msgspec.json.Decoder[Row]] = msgspec.json.Decoder(Row[_LOOSE])  # type: ignore[misc]
 
@@ -69,19 +104,58 @@ def rows(body: bytes, /, reply: "Many[Any] | None" = None) -> Listing[Row]:
     the place of a list, and knows the list's other forms.
     """
     coercions = Coercions()
-    try:
-        page = _PAGE.decode(body)
-    except REFUSED:
-        return _leniently(body, coercions, reply)
-    items = _rows_of(page.data, coercions)
-    raws: list[Raw] | list[bytes] = page.data
-    if b"\n" in body or b"\r" in body:
-        raws = [bytes(raw).translate(_ONE_LINE) for raw in page.data]
-    for item, raw in zip(items, raws, strict=True):
-        item.raw = raw
+    if (read := _read_at_once(body)) is not None:
+        page, items = read
+    else:
+        try:
+            page = _PAGE.decode(body)
+        except REFUSED:
+            return _leniently(body, coercions, reply)
+        items = _rows_of(page.data, coercions)
+        raws: list[Raw] | list[bytes] = page.data
+        if b"\n" in body or b"\r" in body:
+            raws = [bytes(raw).translate(_ONE_LINE) for raw in page.data]
+        for item, raw in zip(items, raws, strict=True):
+            item.line = raw
     meta = NO_META if page.meta is None else page.meta
     fault = position_fault(meta, page.cursor, body)
     return Listing(items, meta, body, coercions.lines(), page.cursor, fault)
+
+
+def _read_at_once(body: bytes) -> tuple[_Page, list[Row]] | None:
+    """Return the envelope and the rows of a page of the usual form, read once; None for any other page.
+
+    The page is divided where `},{"id":` stands, which may be inside of a record, too. But then its first half
+    is no JSON; and where a record begins with another member, a comma is left between two records. So the
+    page was divided rightly if each line, and the envelope without records, is JSON by itself.
+    """
+    end = body.rfind(b"}]") + 1
+    if not end or not body.startswith(_OPENING) or b"\n" in body or b"\r" in body:
+        return None
+    parts = _BORDER.split(memoryview(body)[len(_OPENING) : end])
+    parts[-1] += b"\n"
+    data = b'}\n{"id":'.join(parts)
+    try:
+        page = _PAGE.decode(_OPENING + b"0" + body[end:])
+        items = _ROW.decode_lines(data)
+    except REFUSED:
+        return None
+    if len(items) != len(parts) or list(map(bytes, page.data)) != [b"0"]:
+        return None  # two records in a line, or another `data` behind the first one
+    lines: Any = PageLines(data, len(items))
+    for item, place in zip(items, lines.places, strict=True):
+        item.line = lines
+        item.place = place
+    return page, items
+
+
+def lines_of(rows: Sequence[Row]) -> bytes:
+    """Return the rows' records, a line each; without a copy where they are all of a page, in its order."""
+    lines: Any = rows[0].line if rows else None
+    if type(lines) is PageLines and list(map(_PLACE, rows)) == list(lines.places):
+        data: bytes = lines.data
+        return data
+    return b"\n".join([*(row.raw for row in rows), b""])
 
 
 @final
@@ -112,7 +186,7 @@ def row_identity(reply: object) -> Callable[[Row], str]:
 
     def identify(row: Row) -> str:
         try:
-            [record] = kind.held([bytes(row.raw)], Coercions())
+            [record] = kind.held([row.raw], Coercions())
         except (RecordError, ReplyUnreadableError):
             return ""
         return str(getattr(record, name))
@@ -126,7 +200,7 @@ def row_of(raw: bytes, members: Any = None) -> Row:
         row = _ROW.decode(raw)
     except REFUSED:
         row = _of_members(_read(raw) if members is None else members, [])
-    row.raw = raw
+    row.line = raw
     return row
 
 
@@ -135,7 +209,7 @@ def _leniently(body: bytes, coercions: Coercions, reply: Many[Any] | None) -> Li
     envelope = read_envelope(body if reply is None else reply.enveloped(body), is_record, coercions)
     items = _rows_of(envelope.records, coercions)
     for item, raw in zip(items, envelope.records, strict=True):
-        item.raw = raw.translate(_ONE_LINE)
+        item.line = raw.translate(_ONE_LINE)
     return Listing(items, envelope.meta, body, coercions.lines(), envelope.cursor, envelope.position_fault)
 
 
@@ -203,7 +277,7 @@ def _of_members(record: Any, notes: list[str]) -> Row:
 
 
 _IDS: Final = ("id", "uid")
-_FIELDS: Final = tuple(field for field in structs.fields(Row) if field.name != "raw")
+_FIELDS: Final = tuple(field for field in structs.fields(Row) if field.name not in ("line", "place"))
 
 
 def _text(value: str) -> str:

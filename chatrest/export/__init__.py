@@ -14,9 +14,8 @@ from .dataset.attachments import AttachmentOptions
 from .dry_run.estimate import Estimate, estimate
 from .entry_points import compact, export
 from .plan import Plan
-from .progress import Progress
 from .reading import read, read_raw
-from .report import AttachmentCounts, Failure, Report
+from .report import AttachmentCounts, Failure, Progress, Report
 from .run_log import RunEntry, runs
 from .verify.verify import verify
 from .verify.verify_result import Problem, VerifyResult

@@ -28,8 +28,7 @@ from .journal import DeletedId, Journal
 from .message_ids import PageIds, ids_of, key_of, number
 from .opening import FolderLock, begin_generation, check_folder, claim_folder, keep_newer_files
 from .ownership import Source
-from .plan import Plan
-from .plan_difference import growth_fault
+from .plan import Plan, growth_fault
 from .sink import Sink, check_installed, sink_of
 from .stored_index import StoredIndex
 from .workspace import Workspace
@@ -202,6 +201,11 @@ class Archive:
         """Return the ids among these that the list of a source has not shown."""
         with self._lock:
             return ids - self.journal.seen(source)
+
+    def unseen_keys(self, source: int, keys: set[str]) -> set[str]:
+        """Return the ids that are no numbers, among these, and that the list of a source has not shown."""
+        with self._lock:
+            return keys - self.journal.other_ids_seen(source, keys)
 
     def missing_keys(self) -> dict[int, set[str]]:
         """Return the ids that are no numbers, and missing, by the sources that have seen them."""

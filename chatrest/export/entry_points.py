@@ -16,9 +16,8 @@ from .disk import Disk
 from .in_thread import in_thread
 from .local_path import local_path
 from .plan import Plan
-from .progress import Progress
-from .report import Report
-from .start import export_folder
+from .report import Progress, Report
+from .run import export_folder
 from .worker_pool import WORKERS
 
 

@@ -23,7 +23,7 @@ except ImportError:
 
 _SUM: Final = 4
 """Bytes of the checksum before a serialised set."""
-_ABOVE_ALL: Final = 1 << 63
+_ABOVE_ALL: Final = (1 << 64) - 1
 """No id is as high."""
 
 

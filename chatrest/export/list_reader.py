@@ -5,18 +5,20 @@
 | page of messages up to the id n        | covers the ids up to n, and no further            |
 | page that passes the end of the piece  | covers the ids up to there                        |
 | end of the list                        | asks for its newest messages (the probe)          |
-| … and the probe shows no higher id     | the end is proven                                 |
-| … and the probe shows a higher id      | goes on behind the last one; `CursorError` where  |
-|                                        | that brings nothing                               |
+| … and the probe shows no higher id,    | the end is proven                                 |
+|   and no other id that was not seen    |                                                   |
+| … and the probe shows such an id       | goes on behind the last one, and then from the    |
+|                                        | start; `CursorError` where that brings nothing    |
 
+Ids that are no numbers, and all ids of a list that goes by time, have no order: they were seen, or were not.
 A source that earlier runs have read is probed first: where its newest messages have all been seen, nothing is
 new, for one request.
 """
 
 from contextlib import aclosing
-from typing import Final, NamedTuple, final
+from typing import Final, final
 
-from msgspec import structs
+from msgspec import Struct, field, structs
 
 from ..core.endpoint import Pairs
 from ..core.intervals import LAST
@@ -28,32 +30,43 @@ from ..walks.piece_queue import PieceQueue, cut
 from ..walks.piece_reader import PieceReader
 from .archive import Archive
 from .backlog import Backlog
+from .file_names import MILLISECONDS, seconds
 from .id_set import IdSet
 from .in_thread import in_thread
 from .jobs import Job, JobPiece
 from .message_ids import PageIds, ids_of, number
 from .ownership import OwnershipRules
 from .page_partition import PageDivider, Window, last_id
-from .progress import Progress
+from .report import Progress
 
 LEAST_PAGES: Final = 16
 """Pages that have to be left of a list for it to be divided: a cut costs about a page that is read twice."""
 PROBED: Final = 10
-"""Messages of a probe."""
+"""Messages of a probe: the newest ones of a list. Fewer are all that it has."""
 _TRIES: Final = 2
 """How often a list is gone on with behind an id, and brings nothing, before that is an error."""
 
 
-class Probe(NamedTuple):
-    """The newest messages of a list."""
+@final
+class Shown(Struct, eq=False):
+    """The ids that a list has shown to its reader."""
 
-    rows: list[Row]
-    ids: PageIds
+    covered: int
+    """The id up to which all was shown; 0 for a list that goes by time."""
+    numbers: IdSet = field(default_factory=IdSet)
+    """The ids of a list that goes by time."""
+    keys: set[str] = field(default_factory=set)
+    """The ids that are no numbers."""
 
     @property
-    def is_whole(self) -> bool:
-        """True if these are all messages of the list."""
-        return len(self.rows) < PROBED
+    def last(self) -> int:
+        """The highest id."""
+        return max(self.covered, self.numbers.last)
+
+    @property
+    def count(self) -> int:
+        """A number that grows with each id."""
+        return self.covered + len(self.numbers) + len(self.keys)
 
 
 @final
@@ -73,66 +86,59 @@ class ListReader:
         self._divider = PageDivider(Window(*archive.plan.window), rules)
         self._backlog = backlog
         self._progress = progress
+        self.window: Window = self._divider.window
+        """The times to ask the service for, in its unit."""
         self.ended: set[int] = set()
         """Sources whose end was proven in this run."""
 
     async def read(self, piece: JobPiece, queue: PieceQueue[Job]) -> None:
-        """Read a piece; halves of it are given away while the queue wants work.
+        """Read a piece to its end; halves of it are given away while the queue wants work.
 
         Raises `PositionRefusedError`, `NotOrderedByIdError`, and the errors of a walk.
         """
-        job, covered, tries = piece.of, piece.after, 0
-        is_resumed = job.purpose == "walk" and piece.is_open and (piece.is_guess or piece.position)
-        is_known = is_resumed and await self._is_known(job, covered)
+        job, shown, tries = piece.of, Shown(0 if piece.of.by_time else piece.after), 0
+        is_known = await self._is_known(piece)
         while not is_known:
-            before, is_from_start = covered, not (piece.position or piece.is_guess)
-            covered = await self._read_pages(piece, queue)
-            if covered >= min(piece.until, job.until):
+            begin, count, was_from_start = shown.covered, shown.count, not (piece.position or piece.is_guess)
+            if job.by_time:
+                await self._read_all(piece, shown)
+            else:
+                await self._read_pages(piece, queue, shown)
+            if shown.covered >= min(piece.until, job.until):
                 break
-            probe = await self._probe(job)
-            newest = probe.ids.numbers.last
-            if newest <= covered:
-                await self._see_late(job, ids_of(self._divider.window.within(probe.rows)), covered)
+            unseen = await self._unseen(piece, shown)
+            if not unseen:
                 break
-            tries = tries + 1 if covered == before else 0
+            tries = tries + 1 if shown.count == count else 0
             if tries >= _TRIES:
                 raise CursorError(
-                    f"the list of {job.source} ends behind the id {covered}, but its newest message has the "
-                    f"id {newest}"
+                    f"the list of {job.source} ends behind the id {shown.last}, but its newest message has "
+                    f"the id {unseen[0]}"
                 )
-            piece.after, piece.position = covered, ()
-            piece.is_guess = bool(covered) and not (is_from_start and before)
-        await self._end(piece, covered)
-
-    async def read_by_time(self, piece: JobPiece) -> None:
-        """Read all of a list that goes by time. Only at its end is it known that no lower id comes."""
-        job, seen, others, tries = piece.of, IdSet(), set[str](), 0
-        walk = job.source.list(self._messages, structs.replace(self._query(job), affix="append"))
-        while True:
-            before = len(seen) + len(others)
-            async with aclosing(walk.pages()) as pages:
-                async for page in pages:
-                    ids = ids_of(page.items)
-                    seen.update(ids.numbers)
-                    others.update(ids.others)
-                    await self._put(piece, sorted(page.items, key=_by_id), 0, 0, (), len(page.raw))
-            newest = (await self._probe(job)).ids
-            if newest.numbers <= seen and others.issuperset(newest.others):
-                break
-            tries = tries + 1 if len(seen) + len(others) == before else 0
-            if tries >= _TRIES:
-                raise CursorError(
-                    f"the list of {job.source}, which goes by time, ends without the message "
-                    f"{(newest.numbers - seen).last}, which is among its newest ones"
-                )
-        piece.after = 0
-        await self._end(piece, seen.last)
+            # An id that is no number, and came late, may stand anywhere in a list.
+            is_from_start = (was_from_start and begin) or (tries and number(unseen[0]) is None)
+            piece.after, piece.position = shown.covered, ()
+            piece.is_guess = shown.covered > 0 and not is_from_start
+        await self._end(piece, shown)
 
     # ── pages ──
 
-    async def _read_pages(self, piece: JobPiece, queue: PieceQueue[Job]) -> int:
-        """Read a piece until it or its list ends; return the id up to which it is covered then."""
-        job, covered, position = piece.of, piece.after, piece.position
+    async def _read_all(self, piece: JobPiece, shown: "Shown") -> None:
+        """Read all of a list that goes by time.
+
+        Only at the end is it known that no lower id comes, and so no page covers anything.
+        """
+        walk = piece.of.source.list(self._messages, structs.replace(self._query(piece.of), affix="append"))
+        async with aclosing(walk.pages()) as pages:
+            async for page in pages:
+                ids = ids_of(page.items)
+                shown.numbers.update(ids.numbers)
+                shown.keys.update(ids.others)
+                await self._put(piece, sorted(page.items, key=_by_id), 0, 0, (), len(page.raw))
+
+    async def _read_pages(self, piece: JobPiece, queue: PieceQueue[Job], shown: "Shown") -> None:
+        """Read a piece until it or its list ends."""
+        job, position = piece.of, piece.position
         reader: PieceReader[Row] = PieceReader(job.source.list(self._messages, self._query(job)))
         async with self._backlog.fetching() as fetching, aclosing(reader.pages(piece)) as parts:
             async for part in parts:
@@ -143,14 +149,14 @@ class ListReader:
                     rows, last = [row for row in rows if (number(row.id) or 0) <= until], until
                 elif part.position:
                     position = part.position
-                last = max(covered, last)
-                await self._put(piece, rows, covered, last, position, len(part.page.raw))
-                ids_a_page, covered = last - covered, last
-                if covered >= until:
+                covered, last = shown.covered, max(shown.covered, last)
+                ids = await self._put(piece, rows, covered, last, position, len(part.page.raw))
+                shown.covered = last
+                shown.keys.update(ids.others)
+                if last >= until:
                     break
-                await self._share(piece, covered, ids_a_page, queue)
+                await self._share(piece, last, last - covered, queue)
                 await fetching.next_page()
-        return covered
 
     async def _share(self, piece: JobPiece, covered: int, ids_a_page: int, queue: PieceQueue[Job]) -> None:
         """Give the upper half of the rest away where somebody is idle and there is much of it."""
@@ -158,7 +164,7 @@ class ListReader:
         if not queue.is_wanting or not piece.may_be_cut or job.until == LAST:
             return
         if not job.newest:  # the frozen end is the app's, and may be far above
-            job.newest = (await self._probe(job)).ids.numbers.last
+            job.newest = ids_of(await self._probe(job)).numbers.last
         left = min(piece.until, job.until, job.newest) - covered
         if left >= max(2, LEAST_PAGES * ids_a_page):
             piece.until = min(piece.until, job.until)
@@ -166,7 +172,8 @@ class ListReader:
 
     async def _put(
         self, piece: JobPiece, rows: list[Row], after: int, last: int, position: Pairs, size: int
-    ) -> None:
+    ) -> PageIds:
+        """Hand a page on; return the ids of its rows."""
         job, progress = piece.of, self._progress
         progress.waits_for_disk = self._backlog.is_full
         page = self._divider.page(job, rows)
@@ -177,67 +184,96 @@ class ListReader:
         if job.until != LAST:
             progress.covered += last - after
             active.share = last / job.until
+        return page.seen
 
-    async def _end(self, piece: JobPiece, covered: int) -> None:
+    async def _end(self, piece: JobPiece, shown: "Shown") -> None:
         """Note the end of a piece; that of a list is proven."""
-        job = piece.of
-        page, is_top = self._divider.page(job, []), piece.until >= job.until
-        if job.purpose != "walk" or not is_top:
-            last = piece.until  # there is nothing up to there
-        else:
-            last = covered
+        job, last, proven = piece.of, shown.last, 0
+        if job.until != LAST:
+            self._progress.covered += max(0, min(piece.until, job.until) - last)
+        if job.purpose == "walk" and piece.until >= job.until:
             self.ended.add(job.number)
             self._progress.done = len(self.ended)
-            page = structs.replace(page, proven=covered if job.until == LAST else job.until)
-        if job.until != LAST:
-            self._progress.covered += max(0, min(piece.until, job.until) - covered)
+            proven = last if job.until == LAST else job.until
+        else:
+            last = piece.until  # there is nothing up to there
+        page = self._divider.page(job, [])
         await self._backlog.put(
-            structs.replace(
-                page, after=piece.after if job.by_time else covered, last=last, position=piece.position
-            )
+            structs.replace(page, after=shown.covered, last=last, position=piece.position, proven=proven)
         )
 
     # ── what there is ──
 
-    async def _is_known(self, job: Job, covered: int) -> bool:
-        """Return whether the newest messages of a list have all been seen, so that nothing in it is new."""
+    async def _is_known(self, piece: JobPiece) -> bool:
+        """Return whether a list has nothing new: earlier runs have read it, and seen its newest messages."""
+        job = piece.of
+        is_resumed = job.purpose == "walk" and piece.is_open and (piece.is_guess or piece.position)
+        if job.by_time or not is_resumed:
+            return False
         try:
-            probe = await self._probe(job)
+            rows = await self._probe(job)
         except BadRequestError:  # the pages decide
             return False
-        ids = ids_of(self._divider.window.within(probe.rows))
-        await self._see_late(job, PageIds(ids.numbers, {}), covered)
-        if ids.others:
+        ids = ids_of(self._divider.window.within(rows))
+        await self._see_late(job, ids.numbers, piece.after)
+        if await self._never_seen(job, {*ids.others}):
             return False
+        is_whole = len(rows) < PROBED
         return await in_thread(
-            lambda: self._archive.has_seen_newest(job.number, ids.numbers, is_whole=probe.is_whole)
+            lambda: self._archive.has_seen_newest(job.number, ids.numbers, is_whole=is_whole)
         )
 
-    async def _see_late(self, job: Job, ids: PageIds, covered: int) -> None:
-        """Note the ids of a probe that are covered, and were not seen: they came late, and are missing."""
-        late = ids.numbers.between(1, covered)
-        if job.purpose != "walk" or not (late or ids.others):
-            return
-        late = await in_thread(lambda: self._archive.unseen(job.number, late))
-        if late or ids.others:
-            page = structs.replace(self._divider.page(job, []), seen=PageIds(late, ids.others))
-            await self._backlog.put(page)
+    async def _unseen(self, piece: JobPiece, shown: "Shown") -> list[str]:
+        """Ask for the newest messages of a list; return the ids that it should have shown, but has not."""
+        job, rows = piece.of, await self._probe(piece.of)
+        ids, ids_within = ids_of(rows), ids_of(self._divider.window.within(rows))
+        if job.by_time:
+            return [*map(str, ids.numbers - shown.numbers), *(ids.others.keys() - shown.keys)]
+        if ids.numbers.last > shown.covered:
+            return [str(ids.numbers.last)]
+        keys = ids_within.others.keys() - shown.keys if piece.until >= job.until else set[str]()
+        if keys := await self._never_seen(job, keys):  # of a part of a list others may have seen them
+            return list(keys)
+        await self._see_late(job, ids_within.numbers, shown.covered)
+        return []
 
-    async def _probe(self, job: Job) -> Probe:
+    async def _never_seen(self, job: Job, keys: set[str]) -> set[str]:
+        """Return the ids that are no numbers, and that no run has seen in the list."""
+        return await in_thread(lambda: self._archive.unseen_keys(job.number, keys)) if keys else keys
+
+    async def _see_late(self, job: Job, ids: IdSet, covered: int) -> None:
+        """Note the ids of a probe that are covered, and were not seen: they came late, and are missing."""
+        late = ids.between(1, covered)
+        if job.purpose == "walk" and (
+            late := await in_thread(lambda: self._archive.unseen(job.number, late))
+        ):
+            await self._backlog.put(structs.replace(self._divider.page(job, []), seen=PageIds(late, {})))
+
+    async def _probe(self, job: Job) -> list[Row]:
         """Ask for the newest messages of a list: one request."""
         query = structs.replace(self._query(job), affix="prepend")
         async with aclosing(job.source.list(self._messages, query).limit(PROBED).pages()) as pages:
             page = await anext(pages, None)
-        rows = [] if page is None else page.items
-        return Probe(rows, ids_of(rows))
+        return [] if page is None else page.items
 
     def _query(self, job: Job) -> MessageQuery:
         """Return the plan's filter, with the times to ask for."""
         query = self._archive.plan.query
         if job.purpose == "confirm":  # whatever the service makes of times
             return query
-        since, until = self._divider.window.asked(job.since if job.purpose == "recheck" else None)
+        since, until = self.window.asked(job.since if job.purpose == "recheck" else None)
         return structs.replace(query, from_timestamp=since, to_timestamp=until)
+
+
+def in_unit_of(window: Window, timestamp: int) -> Window:
+    """Return a window in the unit of a timestamp, seconds or milliseconds: no shorter than it is."""
+    if timestamp < MILLISECONDS:
+        return Window(*(time and seconds(time) for time in window))
+    rest = (0, 999)  # of the last second all milliseconds
+    return Window(*(
+        time if time is None or time >= MILLISECONDS else time * 1000 + more
+        for time, more in zip(window, rest, strict=True)
+    ))  # fmt: skip
 
 
 def _by_id(row: Row) -> int:

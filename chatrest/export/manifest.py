@@ -12,9 +12,9 @@ export complete only where every source was read to the frozen end and no messag
 
 import hashlib
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, final
+from typing import TYPE_CHECKING, Any, Final, final
 
 import msgspec
 from msgspec import Raw, Struct, structs
@@ -23,6 +23,7 @@ from ..errors import ChatRestError, RequestInvalidError
 from .disk import Disk, named, sync_folder
 from .journal.reader import JournalReader
 from .journal.records import Block, DataFile, SourceState
+from .plan import Plan
 from .report import Report
 
 if TYPE_CHECKING:
@@ -94,27 +95,27 @@ class Manifest(Struct, kw_only=True):
     version: int = VERSION
     generation: str
     """The same text as in the journal's meta."""
-    journal_facts: str
+    journal_facts: str = ""
     """SHA-256 of the journal's rows when the run ended; empty while a run is under way."""
-    complete: bool
-    reasons: list[str]
+    complete: bool = False
+    reasons: list[str] = []
     """The reasons why it is not complete."""
     app_id: str
     plan: Raw
     fingerprint: str
     started: int
     """The start of the newest run, in epoch seconds."""
-    finished: int | None
+    finished: int | None = None
     """The end of the newest run; None while it is under way, or where it was killed."""
-    until: str | None
+    until: str | None = None
     """The newest id when the run began: the export has no later ones."""
-    messages: int
-    deleted: list[str]
+    messages: int = 0
+    deleted: list[str] = []
     """Ids that are in the export, and that the service does not show any more."""
-    missing: list[str]
+    missing: list[str] = []
     """Ids that a source has shown, that are not in the export, and that the service does not show now."""
-    sources: list[SourceEntry]
-    files: list[FileEntry]
+    sources: list[SourceEntry] = []
+    files: list[FileEntry] = []
     tables: list[TableEntry] = []
     """Those that were asked for, each as it was last read as a whole."""
     checksum: str = ""
@@ -170,12 +171,23 @@ def find(folder: Path) -> Manifest | None:
         return None
 
 
+def find_undamaged(folder: Path) -> Manifest | None:
+    """Return the manifest of `folder`; None also where it is damaged, and so vouches for nothing.
+
+    Raises `RequestInvalidError` where it is of another version.
+    """
+    try:
+        return find(folder)
+    except RequestInvalidError:
+        raise
+    except ChatRestError:
+        return None
+
+
 def tables_of(folder: Path) -> list[TableEntry]:
     """Return the tables that the folder's manifest vouches for; none where it cannot be read."""
-    try:
-        return read(folder / NAME).tables
-    except (ChatRestError, OSError):
-        return []
+    manifest = find_undamaged(folder)
+    return [] if manifest is None else manifest.tables
 
 
 # ── writing ──
@@ -186,55 +198,37 @@ def write_finished(archive: "Archive", report: Report, tables: list[TableEntry] 
 
     Without `tables` the manifest keeps those that it has.
     """
-    journal = archive.journal
-    manifest = _begun(archive, report.started)
-    manifest.reasons = [*report.reasons, *(f"{each.source}: {each.error}" for each in report.failed)]
-    manifest.complete = report.complete
-    manifest.finished = report.finished
-    manifest.until = None if report.until is None else str(report.until)
-    manifest.deleted = [each.id for each in journal.deleted()]
-    manifest.missing = [each.id for each in journal.deleted(missing=True)]
-    counts = archive.sink.counts()
-    manifest.sources = [source_entry(journal, each, counts.get(each.number, 0)) for each in journal.sources()]
-    manifest.files = list(file_entries(journal))
-    manifest.messages = report.messages
-    if tables is not None:
-        manifest.tables = tables
-    manifest.journal_facts = journal.facts()
-    _put(archive, manifest)
+    begun = _begun(archive, report.started)
+    manifest = structs.replace(
+        begun,
+        reasons=[*report.reasons, *(f"{each.source}: {each.error}" for each in report.failed)],
+        complete=report.complete,
+        finished=report.finished,
+        until=None if report.until is None else str(report.until),
+        messages=report.messages,
+        tables=begun.tables if tables is None else tables,
+        **journal_claims(archive.journal, archive.sink.counts()),
+    )
+    put(archive.disk, archive.folder / NAME, encode(manifest))
 
 
 def write_unfinished(archive: "Archive", started: int, reason: str) -> None:
     """Write that the export is not whole; the entries of the last manifest are kept."""
     manifest = _begun(archive, started)
-    try:
-        last = find(archive.folder)
-    except ChatRestError:  # damaged: what it vouched for is not known
-        last = None
-    if last is not None:
-        names = ("until", "messages", "deleted", "missing", "sources", "files")
-        manifest = structs.replace(manifest, **{name: getattr(last, name) for name in names})
     manifest.reasons = [reason]
-    _put(archive, manifest)
+    if (last := find_undamaged(archive.folder)) is not None:
+        for name in ("until", "messages", "deleted", "missing", "sources", "files"):
+            setattr(manifest, name, getattr(last, name))
+    put(archive.disk, archive.folder / NAME, encode(manifest))
 
 
 def _begun(archive: "Archive", started: int) -> Manifest:
     return Manifest(
         generation=archive.journal["generation"] or "",
-        journal_facts="",
-        complete=False,
-        reasons=[],
         app_id=archive.journal["app"] or "",
         plan=Raw(archive.plan.encoded()),
         fingerprint=archive.plan.fingerprint,
         started=started,
-        finished=None,
-        until=None,
-        messages=0,
-        deleted=[],
-        missing=[],
-        sources=[],
-        files=[],
         tables=tables_of(archive.folder),
     )
 
@@ -242,8 +236,24 @@ def _begun(archive: "Archive", started: int) -> Manifest:
 # ── from the journal's rows ──
 
 
-def source_entry(journal: JournalReader, source: SourceState, messages: int) -> SourceEntry:
-    """Return the entry of a source that wrote so many messages."""
+def journal_claims(journal: JournalReader, counts: Mapping[int, int]) -> dict[str, Any]:
+    """Return the members of a finished run's manifest that follow from its journal, by name.
+
+    `counts` are the messages that each source wrote, by its number. `verify` compares with it what a manifest
+    says.
+    """
+    return {
+        "app_id": journal["app"] or "",
+        "fingerprint": Plan.parse(journal["plan"] or "").fingerprint,
+        "deleted": [each.id for each in journal.deleted()],
+        "missing": [each.id for each in journal.deleted(missing=True)],
+        "sources": [_source_entry(journal, each, counts.get(each.number, 0)) for each in journal.sources()],
+        "files": list(file_entries(journal)),
+        "journal_facts": journal.facts(),
+    }
+
+
+def _source_entry(journal: JournalReader, source: SourceState, messages: int) -> SourceEntry:
     return SourceEntry(
         source=[source.source.kind, *source.source.names],
         state=source.state,
@@ -259,11 +269,10 @@ def file_entries(journal: JournalReader) -> Iterator[FileEntry]:
     """Yield the entries of all files that are not empty."""
     for file in journal.files():
         if file.size:
-            yield file_entry(file, journal.blocks(file.number))
+            yield _file_entry(file, journal.blocks(file.number))
 
 
-def file_entry(file: DataFile, blocks: list[Block]) -> FileEntry:
-    """Return the entry of a file with these blocks."""
+def _file_entry(file: DataFile, blocks: list[Block]) -> FileEntry:
     ids = [edge for block in blocks for edge in (block.first, block.last) if edge]
     digest, entries = file.digest, list[tuple[int, int, str]]()
     if digest is None:
@@ -281,9 +290,6 @@ def file_entry(file: DataFile, blocks: list[Block]) -> FileEntry:
     )
 
 
-# ── on the disk ──
-
-
 def encode(manifest: Manifest) -> bytes:
     """Return the content of the file, with its checksum."""
     blank = _formatted(structs.replace(manifest, checksum=""))
@@ -292,10 +298,6 @@ def encode(manifest: Manifest) -> bytes:
 
 def _formatted(manifest: Manifest) -> bytes:
     return msgspec.json.format(msgspec.json.encode(manifest), indent=1) + b"\n"
-
-
-def _put(archive: "Archive", manifest: Manifest) -> None:
-    put(archive.disk, archive.folder / NAME, encode(manifest))
 
 
 def put(disk: Disk, path: Path, data: bytes) -> None:

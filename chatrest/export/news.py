@@ -16,16 +16,16 @@ own list (GET /messages) shows all of it at once. It is believed only where it p
 | agrees with the own lists of all sources that were asked  | the ends of the other sources are proven   |
 
 The sources that are asked are drawn by lot: one that it shows something of, one that writes a message to a
-group, and one that it shows nothing of. Rows are written as they come; that sources have seen them is noted
-only at the end.
+group, and one that it shows nothing of.
+
+What it shows is noted as seen by the app's own list, which becomes a source of the journal, and not as seen
+by the sources that claim it: their lists may lack it, and may have more. So nothing of them is covered by it
+either, and a run that asks them reads all that they show since they were asked the last time.
 """
 
-from collections.abc import Iterable
 from contextlib import aclosing
 from operator import attrgetter
 from typing import Final, final
-
-from msgspec import structs
 
 from ..core.intervals import LAST, Gap, gaps
 from ..core.rows import AsRows, Row
@@ -35,14 +35,12 @@ from ..resources.messages import Messages
 from ..session import AsyncSession
 from ..walks.piece_queue import Piece
 from ..walks.piece_reader import NotOrderedByIdError, PieceReader, PositionRefusedError
-from .archive import Archive, FetchedPage
 from .id_set import IdSet
-from .in_thread import in_thread
 from .jobs import Job
-from .journal import SourceState
-from .message_ids import PageIds, ids_of
-from .ownership import OwnershipRules, Source
-from .page_partition import Window
+from .journal import JournalReader, SourceState
+from .message_ids import ids_of
+from .ownership import Source
+from .page_partition import PageDivider, Window
 from .source_list import SourceList
 from .worker_pool import WorkerPool
 
@@ -51,84 +49,81 @@ LEAST_SOURCES: Final = 8
 MOST_RUNS: Final = 6
 """Runs in a row that believe the app's own list; the next one asks every source: a message that the list
 hides, of a source that the lot did not fall on, is found by then."""
-_RUNS: Final = "runs_by_app_list"
-"""The journal's note of how many there were."""
-_BATCH: Final = 1000
-"""Sources whose proof is noted at once."""
+RUNS: Final = "runs_by_app_list"
+"""In the journal's meta: how many runs have believed it since every source was asked."""
 _ENDS: Final = attrgetter("sender", "receiver", "receiver_type")
+
+
+def runs_by_app_list(journal: JournalReader) -> int:
+    """Return how many runs have believed the app's own list since every source was asked."""
+    return int(journal[RUNS] or 0)
 
 
 @final
 class News:
-    """The messages that are new since the last run, as the app's own list shows them."""
+    """The messages that are new since the last run, up to the id `until`, as the app's list shows them."""
 
-    def __init__(
-        self, session: AsyncSession, archive: Archive, sources: SourceList, pool: WorkerPool, until: int
-    ) -> None:
+    def __init__(self, session: AsyncSession, pool: WorkerPool, sources: SourceList, until: int) -> None:
         self._session = session
-        self._archive = archive
-        self._sources = sources
         self._pool = pool
+        self._sources = sources
         self._until = until
-        self._eligible: dict[Source, SourceState] = {}
-        self._claims = NewClaims(sources.rules)
+        self._eligible = {known.source: known for known in self._candidates()}
         self._sampled: dict[Source, SourceState] = {}
-        self.asks_all = False
-        """True once `read` has found that it is time to ask every source."""
+        self._claims: dict[Source, IdSet] = {}
+        """The ids that the own lists of sources should show, by the rule of ownership."""
+        self._senders: set[Source] = set()
+        """Sources that write a message to a group."""
+
+    @property
+    def is_worthwhile(self) -> bool:
+        """True where the last run has read so many sources to the same end that it saves requests."""
+        return len(self._eligible) >= LEAST_SOURCES
 
     async def read(self) -> bool:
         """Read what is new; return True where the ends of the sources are proven by it.
 
         Where they are not, nothing is lost: each source has to be asked then, and what was written stays.
         """
-        self._eligible = {known.source: known for known in self._candidates()}
-        runs = int(self._archive.journal[_RUNS] or 0)
-        self.asks_all = runs >= MOST_RUNS
-        is_proven = (
-            not self.asks_all and len(self._eligible) >= LEAST_SOURCES and await self._is_proven_by_list()
-        )
-        if is_proven or runs:
-            with self._archive.journal.transaction():
-                self._archive.journal[_RUNS] = str(runs + 1 if is_proven else 0)
-        return is_proven
-
-    async def _is_proven_by_list(self) -> bool:
         after = max(known.proven for known in self._eligible.values())
         if after < self._until and not await self._read_list(after):
             return False
-        if not await self._sample(self._drawn(self._eligible.keys() - self._claims.ids.keys())):
+        if not await self._sample(self._eligible.keys() - self._claims.keys()):
             return False
-        return await in_thread(lambda: self._prove(after))
+        return self._prove(after)
 
     def _candidates(self) -> list[SourceState]:
         """Return the sources whose end was proven by the last run, and that have no gaps below it."""
-        plan = self._archive.plan
+        plan, known_sources = self._pool.archive.plan, self._sources.known
         if plan.everything or plan.query != MessageQuery() or plan.window[1] is not None:
             return []  # the app's own list may take filters in a way of its own
-        end = max((known.proven for known in self._sources.known), default=0)
+        end = max((known.proven for known in known_sources), default=0)
         return [
             known
-            for known in self._sources.known
+            for known in known_sources
             if known.proven == end > 0 and known.state == "open" and not known.by_time
             if self._until != LAST and len(self._gaps(known)) == 1
         ]
 
     def _gaps(self, known: SourceState) -> list[Gap]:
-        return gaps(self._archive.journal.intervals(known.number), max(self._until, known.proven + 1))
+        intervals = self._pool.archive.journal.intervals(known.number)
+        return gaps(intervals, max(self._until, known.proven + 1))
 
     # ── the app's own list ──
 
     async def _read_list(self, after: int) -> bool:
         """Read the app's own list behind an id; return True where it reaches the frozen end."""
+        app_list = self._sources.add_app_list()
+        job = Job(number=app_list.number, source=app_list.source, purpose="missing")
         piece = Piece(of=None, after=after, until=self._until, is_guess=True, may_be_cut=False)
         messages = Messages(AsRows(self._session.sender))
-        reader: PieceReader[Row] = PieceReader(Source("everything").list(messages, MessageQuery()))
+        reader: PieceReader[Row] = PieceReader(job.source.list(messages, MessageQuery()))
         pages_left = len(self._eligible) // 2
         try:
             async with aclosing(reader.pages(piece)) as parts:
                 async for part in parts:
                     pages_left -= 1
-                    if part.page is None or pages_left < 0 or not await self._take(part.items):
+                    if part.page is None or pages_left < 0 or not await self._take(job, part.items):
                         return False
                     if part.items and part.items[-1].id == str(self._until):
                         return True
@@ -139,97 +134,56 @@ class News:
                 raise
         return False
 
-    async def _take(self, rows: list[Row]) -> bool:
+    async def _take(self, job: Job, rows: list[Row]) -> bool:
         """Write the rows of a page; return False where it cannot be told which of them the export holds."""
-        rows = Window(*self._archive.plan.window).within(rows)
+        divider = PageDivider(Window(*self._pool.archive.plan.window), self._pool.rules)
+        rows = divider.window.within(rows)
         if ids_of(rows).others:
             return False
-        by_owner = self._claims.add(rows)
-        if self._claims.has_unclaimed and any(known.source.kind == "user" for known in self._sources.known):
-            return False
-        for group in (self._claims.ids.keys(), self._claims.senders):
-            if not self._sampled.keys() & group and not await self._sample(self._drawn(group)):
+        by_claimant: dict[Source, list[Row]] = {}
+        claimed = []
+        for row in rows:
+            if claimants := self._pool.rules.claimants(*_ENDS(row)):
+                claimed.append(row)
+                self._senders.update(claimants[:1] if row.receiver_type != "user" else ())
+            elif row.receiver_type != "user" and self._has_users:
                 return False
-        numbers = {known.source: known.number for known in self._sources.known}
-        await self._pool.commit([_page(numbers[owner], owner, own) for owner, own in by_owner.items()])
+            for source in claimants:
+                by_claimant.setdefault(source, []).append(row)
+        for source, own in by_claimant.items():
+            self._claims.setdefault(source, IdSet()).update(ids_of(own).numbers)
+        for group in ({*self._claims}, self._senders):
+            if not self._sampled.keys() & group and not await self._sample(group):
+                return False
+        await self._pool.commit([divider.page(job, claimed)])
         return True
+
+    @property
+    def _has_users(self) -> bool:
+        return any(known.source.kind == "user" for known in self._sources.known)
 
     # ── the proof ──
 
-    def _drawn(self, sources: Iterable[Source]) -> list[Source]:
-        """Draw a source by lot, of those that are eligible and not asked yet."""
-        left = sorted(self._eligible.keys() & set(sources) - self._sampled.keys(), key=str)
-        return [left[int(self._session.sender.dice() * len(left))]] if left else []
-
-    async def _sample(self, sources: list[Source]) -> bool:
-        """Read the own lists of sources; return True where their ends are proven."""
-        states = [self._eligible[source] for source in sources]
-        self._sampled.update(zip(sources, states, strict=True))
-        await self._pool.read(
-            self._pool.piece(
-                Job(number=known.number, source=known.source, until=self._until), self._gaps(known)[0]
-            )
-            for known in states
-        )
-        return all(known.number in self._pool.ended for known in states)
+    async def _sample(self, sources: set[Source]) -> bool:
+        """Read the own list of one of these sources, drawn by lot; return True where its end is proven."""
+        left = sorted(self._eligible.keys() & sources - self._sampled.keys(), key=str)
+        if not left:
+            return True
+        source = left[int(self._session.sender.dice() * len(left))]
+        known = self._sampled[source] = self._eligible[source]
+        job = Job(number=known.number, source=source, until=self._until)
+        await self._pool.read([self._pool.piece(job, self._gaps(known)[0])])
+        return known.number in self._pool.ended
 
     def _prove(self, after: int) -> bool:
-        """Note what the other sources have seen, and that their ends are proven; False where it is not so."""
-        journal = self._archive.journal
+        """Note that the ends of all sources are proven; False where one has seen other ids than it should."""
+        journal = self._pool.archive.journal
         for source, known in self._sampled.items():
             own = journal.seen(known.number).between(after + 1, self._until)
-            if own != self._claims.ids.get(source, IdSet()):
+            if own != self._claims.get(source, IdSet()):
                 return False
-        pages = [
-            structs.replace(
-                _page(known.number, source, []),
-                seen=PageIds(ids, {}),
-                after=self._gaps(known)[0].after,
-                last=ids.last,
-                proven=self._until,
-            )
-            for source, known in self._eligible.items()
-            if source not in self._sampled
-            for ids in [self._claims.ids.get(source, IdSet())]
-        ]
-        for start in range(0, len(pages), _BATCH):
-            self._archive.commit(pages[start : start + _BATCH])
+        with journal.transaction():
+            journal[RUNS] = str(runs_by_app_list(journal) + 1)
+            for known in self._eligible.values():
+                journal.prove(known.number, self._until)
         return True
-
-
-@final
-class NewClaims:
-    """The ids that the own lists of sources should show, by the rule of ownership."""
-
-    def __init__(self, rules: OwnershipRules) -> None:
-        self._rules = rules
-        self.ids: dict[Source, IdSet] = {}
-        self.senders: set[Source] = set()
-        """Sources that write a message to a group."""
-        self.has_unclaimed = False
-        """True once a group's message came that no source claims."""
-
-    def add(self, rows: list[Row]) -> dict[Source, list[Row]]:
-        """Add the rows of a page; return those that a source claims, by the one that writes them."""
-        by_owner: dict[Source, list[Row]] = {}
-        by_claimant: dict[Source, list[Row]] = {}
-        for row in rows:
-            claimants = self._rules.claimants(*_ENDS(row))
-            if claimants:
-                by_owner.setdefault(claimants[0], []).append(row)
-            if row.receiver_type != "user":
-                self.has_unclaimed = self.has_unclaimed or not claimants
-                self.senders.update(claimants[:1])
-            for source in claimants:
-                by_claimant.setdefault(source, []).append(row)
-        for source, claimed in by_claimant.items():
-            self.ids.setdefault(source, IdSet()).update(ids_of(claimed).numbers)
-        return by_owner
-
-
-def _page(number: int, source: Source, rows: list[Row]) -> FetchedPage:
-    """Return a page with the rows that a source writes; it covers nothing."""
-    nothing = PageIds(IdSet(), {})
-    return FetchedPage(
-        number=number, source=source, after=0, last=0, seen=nothing, rows=rows, ids=ids_of(rows)
-    )

@@ -17,7 +17,7 @@ with them, and what the newer files hold is kept in the folder `damaged`.
 A generation is a number and a random text. Each opening for writing gives the journal the next one, and keeps
 the one before as `previous_generation`; the manifest takes it over when the run begins to change the export,
 and when it ends. So a journal whose previous generation is the manifest's belongs to a run that was killed
-in between; any other is of another time.
+in between; any other is of another time. `verify` and reading back ask the same question, `mismatch`.
 """
 
 import errno
@@ -27,29 +27,23 @@ import re
 import secrets
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Final, Literal, TypeAlias, final
+from typing import Final, final
 
-from ..errors import ChatRestError, RequestInvalidError
-from . import manifest as manifests
+from ..errors import RequestInvalidError
 from .disk import Disk, copy_aside, set_aside, sync_folder
 from .file_names import DAMAGED, DATABASE, MESSAGES, SPOOL, path_inside
 from .journal.journal import Journal
 from .journal.reader import JournalReader
 from .journal.schema import GENERATION, NAME as JOURNAL, PREVIOUS_GENERATION, InUseError
-from .manifest import Manifest
+from .manifest import NAME as MANIFEST, Manifest, find_undamaged
 from .workspace import Workspace
-
-Relation: TypeAlias = Literal["same", "begun", "other"]
-"""Of a journal to a manifest. same: of one generation; begun: a run has begun since the manifest was written;
-other: of another time, or of another export."""
 
 DATA_FILE: Final = re.compile(r"\.(?:ndjson|jsonl|parquet|sqlite|spool)(?:\.gz|\.zst)?\Z")
 """The names of files that may be an export's."""
 _LONGEST_NAME: Final = 255
 """Characters of a name that file systems take."""
-_OWN_FILES: Final = (JOURNAL, manifests.NAME, "runs.jsonl")
-_BACKUP: Final = f"restore {JOURNAL} and {manifests.NAME} from one backup, or export into another folder"
-_MOVE: Final = "move the file out of the folder, keep it, and what was in it is read again"
+_OWN_FILES: Final = (JOURNAL, MANIFEST, "runs.jsonl")
+_BACKUP: Final = f"restore {JOURNAL} and {MANIFEST} from one backup, or export into another folder"
 _FOREIGN: Final = "it is damaged, or made to overwrite files elsewhere; nothing was changed: do not use it"
 
 
@@ -79,20 +73,29 @@ class FolderLock:
 def claim_folder(folder: Path, disk: Disk | None = None) -> None:
     """Make the folder, or check that an export can go there; called before its journal is opened.
 
-    Raises `RequestInvalidError` for a folder that holds something else than an export, or an export that
-    cannot be continued, and PermissionError where it cannot be written to.
+    Raises what `check_place` raises, and PermissionError where the folder cannot be written to.
     """
-    if folder.exists() and not folder.is_dir():
-        raise RequestInvalidError(f"'{folder}' is no folder: choose another path")
+    check_place(folder)
     if not folder.exists():
         folder.mkdir(parents=True, exist_ok=True)  # another export may begin at the same moment
         sync_folder(disk or Disk(), folder.parent)
     if not os.access(folder, os.W_OK | os.X_OK):
         raise PermissionError(errno.EACCES, "it cannot be written to", str(folder))
+
+
+def check_place(folder: Path) -> None:
+    """Refuse with `RequestInvalidError` a folder that holds something else than an export, or one that has
+    lost its journal; changes nothing.
+    """
+    if not folder.exists():
+        return
+    if not folder.is_dir():
+        raise RequestInvalidError(f"'{folder}' is no folder: choose another path")
     check_links(folder)
     if _size(folder / JOURNAL):
         return
-    if _readable_manifest(folder) is not None or (folder / manifests.NAME).exists():
+    find_undamaged(folder)  # one of version 1 is refused with what to do
+    if (folder / MANIFEST).exists():
         raise RequestInvalidError(
             f"folder '{folder}' is an export whose {JOURNAL} is lost or empty: it can be verified and read, "
             f"but not continued; nothing was changed: {_BACKUP}"
@@ -111,17 +114,20 @@ def check_folder(folder: Path, journal: JournalReader) -> Manifest | None:
     Raises `RequestInvalidError` with what is wrong, and what is safe to do. `ChatRestError` of a damaged
     journal is raised as it is.
     """
-    manifest = _readable_manifest(folder)
+    manifest = find_undamaged(folder)
     names = [file.name for file in journal.files()]
     names += [entry.name for entry in manifest.files] if manifest is not None else []
     for name in names:
         file_path(folder, name)
     check_links(folder)
-    if manifest is not None and (difference := _difference(folder, journal, manifest)):
-        raise RequestInvalidError(f"{difference}; nothing was changed: {_BACKUP}")
     if manifest is None:
-        _refuse_unknown_files(folder, journal)
+        _refuse_newer_files(folder, journal)
+    elif fault := mismatch(journal, manifest):
+        raise RequestInvalidError(f"{folder / JOURNAL} {fault}; nothing was changed: {_BACKUP}")
     return manifest
+
+
+# ── the journal beside the manifest ──
 
 
 def begin_generation(journal: Journal, manifest: Manifest | None) -> None:
@@ -134,25 +140,35 @@ def begin_generation(journal: Journal, manifest: Manifest | None) -> None:
         journal[GENERATION] = f"{_number(generation) + 1}-{secrets.token_hex(8)}"
 
 
-def relation_of(journal: JournalReader, manifest: Manifest) -> Relation:
-    """Return how a journal relates to a manifest, by their generations."""
-    if journal[GENERATION] == manifest.generation:
-        return "same"
-    has_begun = manifest.generation != "" and journal[PREVIOUS_GENERATION] == manifest.generation
-    return "begun" if has_begun else "other"
+def mismatch(journal: JournalReader, manifest: Manifest) -> str:
+    """Return in words why a journal is not that of a manifest; an empty text where it is.
 
-
-def _readable_manifest(folder: Path) -> Manifest | None:
-    """Return the manifest; None where there is none, or where it is damaged and vouches for nothing.
-
-    Raises `RequestInvalidError` where it is of another version.
+    The journal of a run that has begun since is the manifest's as well; `has_begun` tells it.
     """
-    try:
-        return manifests.find(folder)
-    except RequestInvalidError:
-        raise
-    except ChatRestError:
-        return None
+    generation = journal[GENERATION]
+    has_same = generation == manifest.generation
+    if not has_same and (not manifest.generation or journal[PREVIOUS_GENERATION] != manifest.generation):
+        if _number(generation) < _number(manifest.generation):
+            return f"is older than {MANIFEST}: files that are newer than the journal would be cut"
+        return f"does not belong to {MANIFEST}: it is of another time, or of another export"
+    if manifest.app_id != journal["app"]:
+        return f"is of the app {journal['app']!r}, and {MANIFEST} of {manifest.app_id!r}"
+    if has_same and manifest.finished is not None and journal.facts() != manifest.journal_facts:
+        return f"is not as the last run left it: its rows are not those of the hash in {MANIFEST}"
+    return ""
+
+
+def has_begun(journal: JournalReader, manifest: Manifest) -> bool:
+    """Return True if a run has changed the journal since its manifest was written, and not the manifest.
+
+    A run that has begun, and failed before it changed anything, gives the journal another generation only.
+    """
+    return journal[GENERATION] != manifest.generation and journal.facts() != manifest.journal_facts
+
+
+def _number(generation: str | None) -> int:
+    number = (generation or "").partition("-")[0]
+    return int(number) if number.isdecimal() and len(number) < 19 else 0
 
 
 # ── paths ──
@@ -173,21 +189,20 @@ def file_path(folder: Path, name: str) -> Path:
 
 
 def check_links(folder: Path) -> None:
-    """Refuse with `RequestInvalidError` a symbolic link that leads out of the folder."""
-    for path in _links(folder):
-        if not _is_within(path, folder):
+    """Refuse with `RequestInvalidError` a symbolic link that leads out of the folder.
+
+    Looks at the folder itself and below its folders of messages.
+    """
+    paths = list(folder.iterdir())
+    for name in (MESSAGES, SPOOL, DAMAGED):
+        for parent, folders, files in os.walk(folder / name):
+            paths += [Path(parent, each) for each in (*folders, *files)]
+    for path in paths:
+        if path.is_symlink() and not _is_within(path, folder):
             raise RequestInvalidError(
                 f"{path} is a symbolic link that leads out of '{folder}'; nothing was changed: replace it by "
                 "what it leads to"
             )
-
-
-def _links(folder: Path) -> Iterator[Path]:
-    """Yield the symbolic links in the folder itself and below its folders of messages."""
-    yield from (path for path in folder.iterdir() if path.is_symlink())
-    for name in (MESSAGES, SPOOL, DAMAGED):
-        for parent, folders, files in os.walk(folder / name):
-            yield from (path for each in [*folders, *files] if (path := Path(parent, each)).is_symlink())
 
 
 def _is_within(path: Path, folder: Path) -> bool:
@@ -195,26 +210,6 @@ def _is_within(path: Path, folder: Path) -> bool:
         return path.resolve().is_relative_to(folder.resolve())
     except (OSError, RuntimeError):  # links in a circle
         return False
-
-
-# ── the journal beside the manifest ──
-
-
-def _difference(folder: Path, journal: JournalReader, manifest: Manifest) -> str:
-    """Return in words why a journal is not that of a manifest; an empty text where it is."""
-    path = folder / JOURNAL
-    if manifest.app_id != journal["app"]:
-        return f"{path} is of the app {journal['app']!r}, and {manifests.NAME} of {manifest.app_id!r}"
-    relation = relation_of(journal, manifest)
-    if relation == "other" and _number(journal[GENERATION]) < _number(manifest.generation):
-        return f"{path} is older than {manifests.NAME}: files that are newer than the journal would be cut"
-    if relation == "other":
-        return f"{path} does not belong to {manifests.NAME}: it is of another time, or of another export"
-    if relation == "same" and manifest.finished is not None and journal.facts() != manifest.journal_facts:
-        return (
-            f"{path} is not as the last run left it: its rows are not those of the hash in {manifests.NAME}"
-        )
-    return ""
 
 
 # ── files that are newer than the journal ──
@@ -237,7 +232,7 @@ def keep_newer_files(workspace: Workspace, manifest: Manifest | None) -> None:
         set_aside(disk, folder, name)
 
 
-def _refuse_unknown_files(folder: Path, journal: JournalReader) -> None:
+def _refuse_newer_files(folder: Path, journal: JournalReader) -> None:
     """Refuse a folder without a manifest, and with files that the journal does not know, or knows less of.
 
     A database is not among them: it is made when an export is opened, and keeps rows that are newer.
@@ -246,22 +241,19 @@ def _refuse_unknown_files(folder: Path, journal: JournalReader) -> None:
     names = [file.name for file in files if _size(folder / file.name) > file.size]
     if names := [*names, *_unknown_files(folder, journal)]:
         raise RequestInvalidError(
-            f"{folder / names[0]} is newer than {folder / JOURNAL}, and {manifests.NAME} is lost or damaged; "
-            f"nothing was changed: {_BACKUP}; or {_MOVE}"
+            f"{folder / names[0]} is newer than {folder / JOURNAL}, and {MANIFEST} is lost or damaged; "
+            f"nothing was changed: {_BACKUP}; or move the file out of the folder, keep it, and what was in "
+            "it is read again"
         )
 
 
-def _unknown_files(folder: Path, journal: JournalReader) -> list[str]:
-    """Return the names of data files in the folder of messages that the journal does not have."""
+def _unknown_files(folder: Path, journal: JournalReader) -> Iterator[str]:
+    """Yield the names of data files in the folder of messages that the journal does not have."""
     known = {file.name.casefold() for file in journal.files()}
-    paths = (path for path in sorted((folder / MESSAGES).rglob("*")) if path.is_file() and _size(path))
-    names = (path.relative_to(folder).as_posix() for path in paths)
-    return [name for name in names if name.casefold() not in known and DATA_FILE.search(name)]
-
-
-def _number(generation: str | None) -> int:
-    number = (generation or "").partition("-")[0]
-    return int(number) if number.isdecimal() and len(number) < 19 else 0
+    for path in sorted((folder / MESSAGES).rglob("*")):
+        name = path.relative_to(folder).as_posix()
+        if name.casefold() not in known and DATA_FILE.search(name) and _size(path):
+            yield name
 
 
 def _size(path: Path) -> int:

@@ -18,7 +18,7 @@ that saw it.
 import json
 from collections.abc import Iterable
 from enum import IntEnum
-from typing import Any, Final, Literal, TypeAlias, final
+from typing import Any, Final, Literal, NamedTuple, TypeAlias, final
 
 import msgspec
 from msgspec import Struct
@@ -87,41 +87,54 @@ class OwnershipRules:
 
     def __init__(self, sources: Iterable[Source] = ()) -> None:
         self._ranks: dict[Source, tuple[int, int]] = {}
+        self._claimants: dict[tuple[str, str, str], list[Source]] = {}
         for source in sources:
             self.add(source)
 
     def add(self, source: Source) -> None:
         """Add a source; among users, those that were added before go first."""
-        self._ranks.setdefault(source, (_ORDER[source.kind], len(self._ranks)))
+        if source not in self._ranks:
+            self._ranks[source] = (_ORDER[source.kind], len(self._ranks))
+            self._claimants.clear()
+
+    def are_of(self, source: Source) -> bool:
+        """Return True if there is no other source."""
+        return self._ranks.keys() == {source}
 
     def of(self, source: Source) -> "SourceOwnership":
         """Return the rule of one source."""
         return SourceOwnership(self, source)
 
     def claimants(self, sender: str, receiver: str, receiver_type: str) -> "list[Source]":
-        """The sources that claim a message, the one that writes it first."""
-        candidates = [Source("everything"), Source("user", (sender,))]
+        """Return the sources that claim a message, the one that writes it first; not to be changed."""
+        names = (sender, receiver, receiver_type)
+        claimants = self._claimants.get(names)
+        if claimants is None:
+            if len(self._claimants) >= _KEPT:
+                self._claimants.clear()
+            claimants = self._claimants[names] = sorted(self._candidates(*names), key=self._ranks.__getitem__)
+        return claimants
+
+    def _candidates(self, sender: str, receiver: str, receiver_type: str) -> "set[Source]":
+        candidates = {Source("everything"), Source("user", (sender,))}
         if receiver_type == "group":
-            candidates.append(Source("group", (receiver,)))
+            candidates.add(Source("group", (receiver,)))
         elif receiver_type == "user":
-            candidates += [pair_of(sender, receiver), Source("user", (receiver,))]
-        known = {source for source in candidates if source in self._ranks}
-        return sorted(known, key=self._ranks.__getitem__)
+            candidates |= {pair_of(sender, receiver), Source("user", (receiver,))}
+        return candidates & self._ranks.keys()
 
 
 @final
-class SourceOwnership:
+class SourceOwnership(NamedTuple):
     """The part of one source in each message."""
 
-    def __init__(self, rules: OwnershipRules, source: Source) -> None:
-        self._rules = rules
-        self._source = source
-        self._known: dict[tuple[str, str, str], Ownership] = {}
+    rules: OwnershipRules
+    source: Source
 
     @property
     def owns_all(self) -> bool:
         """True if it writes every message that it shows."""
-        return self._source.kind == "everything"
+        return self.source.kind == "everything" or self.rules.are_of(self.source)
 
     def __call__(self, row: Row) -> Ownership:
         """Return what the source does with a row."""
@@ -129,22 +142,10 @@ class SourceOwnership:
 
     def of(self, names: tuple[str, str, str]) -> Ownership:
         """Return what the source does with a message of this sender, receiver and type of receiver."""
-        if self.owns_all:
-            return Ownership.OWN
-        ownership = self._known.get(names)
-        if ownership is None:
-            if len(self._known) >= _KEPT:
-                self._known.clear()
-            ownership = self._known[names] = self._decide(names)
-        return ownership
-
-    def _decide(self, names: tuple[str, str, str]) -> Ownership:
-        claimants = self._rules.claimants(*names)
+        claimants = self.rules.claimants(*names)
         if not claimants:
             return Ownership.UNCLAIMED
-        if claimants[0] != self._source:
-            return Ownership.FOREIGN
-        return Ownership.OWN
+        return Ownership.OWN if claimants[0] == self.source else Ownership.FOREIGN
 
 
 def pair_of(one: str, other: str) -> Source:

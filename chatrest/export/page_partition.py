@@ -5,7 +5,7 @@ from typing import Final, NamedTuple, final
 
 from ..core.rows import UNKNOWN, Row
 from .archive import FetchedPage
-from .file_names import MILLISECONDS
+from .file_names import MILLISECONDS, seconds
 from .jobs import Job
 from .message_ids import ids_of, number
 from .ownership import Ownership, OwnershipRules, Source, SourceOwnership
@@ -33,12 +33,29 @@ class Window(NamedTuple):
         return Window(low, None if self.until is None else self.until + _second(self.until))
 
     def within(self, rows: list[Row]) -> list[Row]:
-        """Return the rows that were sent in it; those that tell no time are kept."""
-        if self.since is None and self.until is None:
+        """Return the rows that were sent in it; those that tell no time are kept.
+
+        Window and rows may be in seconds or milliseconds; a second has all its milliseconds.
+        """
+        since, until = self
+        if since is None and until is None:
             return rows
-        low = float("-inf") if self.since is None else self.since
-        high = float("inf") if self.until is None else self.until
-        return [row for row in rows if row.sent_at == UNKNOWN or low <= row.sent_at <= high]
+        low, low_ms = float("-inf"), float("-inf")
+        high, high_ms = float("inf"), float("inf")
+        if since is not None:
+            low, low_ms = seconds(since), since if since >= MILLISECONDS else since * 1000
+        if until is not None:
+            high, high_ms = seconds(until), until if until >= MILLISECONDS else until * 1000 + 999
+        return [
+            row
+            for row in rows
+            if (
+                low_ms <= sent_at <= high_ms
+                if (sent_at := row.sent_at) >= MILLISECONDS
+                else low <= sent_at <= high
+            )
+            or sent_at == UNKNOWN
+        ]
 
 
 def _second(timestamp: int) -> int:

@@ -1,7 +1,10 @@
-"""The plan of an export: what it holds, and how it is written. Checked when made, kept in the journal."""
+"""The plan of an export: what it holds, how it is written, and how it may change.
+
+A plan is checked when it is made, and kept in the journal.
+"""
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, TypeVar, cast, final
 
@@ -13,6 +16,7 @@ from ..core.encode import filter_values
 from ..core.endpoint import check_acting_user, segment
 from ..errors import RequestInvalidError
 from ..queries.messages import MessageQuery
+from ..secrets import shown
 from ..times import Time as AnyTime, parse_timestamp, timestamp_words
 from .ownership import Source, pair_of
 
@@ -35,7 +39,7 @@ else:
 FORMATS: Final = ("ndjson", "parquet", "sqlite")
 COMPRESS: Final = ("none", "gzip", "zstd")
 PARTITIONS: Final = ("none", "source", "month", "day")
-DEFAULTS: Final = {"ndjson": ("none", "source"), "parquet": ("zstd", "month"), "sqlite": ("none", "source")}
+DEFAULTS: Final = {"ndjson": ("none", "source"), "parquet": ("zstd", "month"), "sqlite": ("none", "none")}
 """By format: how its files are compressed, and what each of them holds."""
 _NOT_GIVEN: Final[Any] = UNSET
 """The default of a field that names sources: an empty list is nobody, and no list at all is everybody."""
@@ -60,6 +64,8 @@ _NOT_A_FILTER: Final = {
 
 SOURCES: Final = frozenset({"users", "pairs", "groups", "all_users", "everything"})
 """The fields that name sources."""
+_SHOWN: Final = 5
+"""Names of a list that are written out."""
 
 
 @final
@@ -102,17 +108,23 @@ class Plan(Struct, frozen=True, kw_only=True, dict=True, forbid_unknown_fields=T
         self._set("format", "ndjson" if self.format is _NOT_GIVEN else self.format)
         given = [getattr(self, name) for name in ("users", "pairs", "groups", "all_users")]
         is_everybody = all(value is UNSET for value in given) and self.everything is not True
-        self._set("users", _unique(_uid("users", uid) for uid in _list("users", self.users)))
-        self._set("groups", _unique(_guid(guid) for guid in _list("groups", self.groups)))
-        self._set("pairs", _unique(_pair(pair) for pair in _list("pairs", self.pairs)))
+        self._set("users", _each("users", self.users, _name))
+        self._set("groups", _each("groups", self.groups, _name))
+        self._set("pairs", _each("pairs", self.pairs, _pair))
         check(isinstance(self.everything, bool), "everything", self.everything, "True or False")
         self._set("all_users", is_everybody if given[-1] is UNSET else given[-1])
         check(isinstance(self.all_users, bool), "all_users", self.all_users, "True or False")
         if self.everything and (self.users or self.pairs or self.groups or self.all_users):
             raise RequestInvalidError("everything = True: it holds all the others; allowed is it alone")
-        self._set("since", _timestamp("since", self.since))
-        self._set("until", _timestamp("until", self.until, end=True))
-        _check_window(*self.window)
+        for name in ("since", "until"):
+            if (time := getattr(self, name)) is not None:
+                self._set(name, parse_timestamp(name, time, end=name == "until"))
+        since, until = self.window
+        if since is not None and until is not None and until < since:
+            raise RequestInvalidError(
+                f"until = {timestamp_words(until)}: the window ends before it begins; "
+                f"allowed is since ({timestamp_words(since)}) or later"
+            )
         _check_query(self.query)
         self._check_files()
 
@@ -129,7 +141,8 @@ class Plan(Struct, frozen=True, kw_only=True, dict=True, forbid_unknown_fields=T
         for name, value, allowed in (("compress", compress, COMPRESS), ("partition", partition, PARTITIONS)):
             given = getattr(self, name)
             check(given is None or given in allowed, name, given, f"{', '.join(allowed)}, or None")
-            if self.format == "sqlite" and given not in (None, value):
+            is_former = name == "partition" and given == "source"  # the default in folders of version 0.2.0
+            if self.format == "sqlite" and given not in (None, value) and not is_former:
                 raise RequestInvalidError(
                     f"{name} = {given!r}: a database is one file, and allowed is {value!r}"
                 )
@@ -144,6 +157,8 @@ class Plan(Struct, frozen=True, kw_only=True, dict=True, forbid_unknown_fields=T
         names = given - {"sources"} | (SOURCES if "sources" in given else set())
         if "format" in given and plan.format != self.format:
             names |= {"compress", "partition"}
+        elif self.format == "sqlite":
+            names -= {"partition"}
         return structs.replace(self, **{name: getattr(plan, name) for name in names})
 
     @property
@@ -178,51 +193,28 @@ class Plan(Struct, frozen=True, kw_only=True, dict=True, forbid_unknown_fields=T
             raise RequestInvalidError(f"this is not the JSON of a plan: {error}") from None
 
 
-def _list(name: str, value: object) -> list[Any]:
+def _each(name: str, value: Any, checked: Callable[[str, Any], T]) -> tuple[T, ...]:
+    """Return the elements of a list that a caller gives, each checked, and once."""
     if value is UNSET:
-        return []
-    fits = isinstance(value, Sequence) and not isinstance(value, str | bytes)
-    check(fits, name, value, "a list")
-    assert isinstance(value, Sequence)
-    return [tuple(each) if isinstance(each, list) else each for each in value]
+        return ()
+    check(isinstance(value, Sequence) and not isinstance(value, str | bytes), name, value, "a list")
+    elements = [tuple(each) if isinstance(each, list) else each for each in value]
+    return tuple(dict.fromkeys(checked(name, each) for each in elements))
 
 
-def _unique(checked: Iterable[T]) -> tuple[T, ...]:
-    return tuple(dict.fromkeys(checked))
+def _name(name: str, value: str) -> str:
+    segment(name, value)
+    return value
 
 
-def _uid(name: str, uid: object) -> str:
-    segment(name, uid)
-    assert isinstance(uid, str)
-    return uid
-
-
-def _guid(guid: object) -> str:
-    return _uid("groups", guid)
-
-
-def _pair(pair: object) -> tuple[str, str]:
+def _pair(name: str, pair: Any) -> tuple[str, str]:
     fits = isinstance(pair, tuple) and len(pair) == 2 and pair[0] != pair[1]
-    check(fits, "pairs", pair, "two different uids")
-    assert isinstance(pair, tuple)
+    check(fits, name, pair, "two different uids")
     for uid in pair:  # each of them may have to stand in the path and in the header
-        segment("pairs", uid)
-        check_acting_user(uid, "pairs")
+        segment(name, uid)
+        check_acting_user(uid, name)
     one, other = sorted(pair)
     return one, other
-
-
-def _timestamp(name: str, value: object, *, end: bool = False) -> int | None:
-    """Return the timestamp of a time; of a date that is an end its last second."""
-    return None if value is None else parse_timestamp(name, value, end=end)
-
-
-def _check_window(since: int | None, until: int | None) -> None:
-    if since is not None and until is not None and until < since:
-        raise RequestInvalidError(
-            f"until = {timestamp_words(until)}: the window ends before it begins; "
-            f"allowed is since ({timestamp_words(since)}) or later"
-        )
 
 
 def _check_query(query: object) -> None:
@@ -230,3 +222,63 @@ def _check_query(query: object) -> None:
     for name, reason in _NOT_A_FILTER.items():
         if (value := getattr(query, name)) is not None:
             raise RequestInvalidError(f"query.{name} = {value!r}: not allowed in a plan, {reason}")
+
+
+# ── two plans ──
+
+
+def difference(plan: Plan, other: Plan) -> tuple[str, str]:
+    """Return the settings in which two plans differ: as the first has them, and as the other has them.
+
+    Such as `("since=2020-01-01", "no since")`; two empty texts where the plans are equal.
+    """
+    mine, others = _settings(plan), _settings(other)
+    names = [name for name in sorted({**mine, **others}) if mine.get(name) != others.get(name)]
+    return _joined(mine, names), _joined(others, names)
+
+
+def growth_fault(stored: Plan, plan: Plan) -> tuple[str, str]:
+    """Return the settings for which an export by `stored` cannot be continued by `plan`, in both's words.
+
+    Two empty texts where it can. Sources may differ, and the window may become wider; format, compression,
+    partition and filters stay as they are.
+    """
+    sources = {name: getattr(stored, name) for name in SOURCES}
+    window = dict(zip(("since", "until"), stored.window, strict=True)) if is_within(stored, plan) else {}
+    return difference(stored, structs.replace(plan, **sources, **window))
+
+
+def is_within(stored: Plan, plan: Plan) -> bool:
+    """Return whether the window of `plan` has all times of the window of `stored`."""
+    (since, until), (new_since, new_until) = stored.window, plan.window
+    return (new_since or 0) <= (since or 0) and (
+        new_until is None or (until is not None and new_until >= until)
+    )
+
+
+def _settings(plan: Plan) -> dict[str, Any]:
+    """Return the settings of a plan that are not their defaults; the format always."""
+    defaults = dict(zip(("compress", "partition"), DEFAULTS[plan.format], strict=True))
+    values = {name: value for name, value in structs.asdict(plan).items() if value not in ((), None)}
+    values = {name: value for name, value in values.items() if value is not False}
+    filters = structs.asdict(values.pop("query"))
+    values |= {f"query.{name}": value for name, value in filters.items() if value not in (None, UNSET)}
+    return {name: value for name, value in values.items() if value != defaults.get(name)}
+
+
+def _words(name: str, value: Any) -> str:
+    """Return a setting as its user would type it."""
+    if name in ("since", "until"):
+        return timestamp_words(value)
+    if name.startswith("query."):
+        return shown(value)
+    if isinstance(value, tuple):
+        names = ["+".join(each) if isinstance(each, tuple) else each for each in value]
+        more = f" and {len(names) - _SHOWN:,} more" if len(names) > _SHOWN else ""
+        return f"{', '.join(names[:_SHOWN])}{more}"
+    return str(value)
+
+
+def _joined(settings: Mapping[str, Any], names: Sequence[str]) -> str:
+    parts = [f"{name}={_words(name, settings[name])}" if name in settings else f"no {name}" for name in names]
+    return " and ".join(filter(None, [", ".join(parts[:-1]), *parts[-1:]]))

@@ -11,7 +11,7 @@ Hashes are not checked: `verify` does that.
 """
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from difflib import get_close_matches
 from os import PathLike
@@ -24,16 +24,24 @@ from ..errors import ChatRestError, ReplyUnreadableError, RequestInvalidError
 from ..models.message import Message
 from ..secrets import shown
 from ..times import Time, parse_timestamp, timestamp_words, to_seconds
-from . import manifest as manifests
 from .file_names import DATABASE, MESSAGES, SPOOL, path_inside, source_name
 from .folder_view import FolderView, open_view
-from .formats.compression import compression
+from .formats.compression import Compression, compression
 from .journal import NAME as JOURNAL, Block, DataFile, InUseError, JournalReader
-from .manifest import Manifest
-from .opening import relation_of
+from .manifest import NAME as MANIFEST, Manifest, find
+from .opening import has_begun, mismatch
 from .ownership import Source
-from .plan import Compress, Plan
-from .stored_records import TimeWindow, block_lines, damaged, database_rows, lines, parquet_rows
+from .plan import Plan
+from .stored_records import (
+    ALL_TIMES,
+    TimeWindow,
+    block_lines,
+    compress_of,
+    damaged,
+    database_rows,
+    lines,
+    parquet_batches,
+)
 
 Sources: TypeAlias = str | Sequence[str]
 NEW: Final = ".new"
@@ -52,7 +60,7 @@ def read(
     """Return an iterator over the messages of the export in `out`, typed as a walk gives them.
 
     `out` is a folder, or the address of an object store such as `s3://bucket/prefix`: its files are then
-    downloaded one after the other, without those of other times and sources, and removed when they are read.
+    downloaded, a few ahead, without those of other times and sources, and removed when they are read.
 
     - `since`, `until`: messages sent in that time, both included, in the forms that a `Plan` takes. Messages
       that tell no time are always given. Blocks and row groups of other times are not read.
@@ -177,9 +185,11 @@ def _opened(view: FolderView) -> _Export:
     """Return what there is to read. Raises `RequestInvalidError` where it is not an export."""
     folder = view.folder
     manifest: Manifest | None = None
-    fault: ChatRestError | None = None
+    fault: ChatRestError = RequestInvalidError(
+        f"folder '{folder}' is not an export: it has no {MANIFEST} and no {JOURNAL}"
+    )
     try:
-        manifest = manifests.find(folder) if folder.is_dir() else None
+        manifest = find(folder) if folder.is_dir() else None
     except RequestInvalidError:  # of another version
         raise
     except ChatRestError as error:
@@ -187,12 +197,12 @@ def _opened(view: FolderView) -> _Export:
     path = folder / JOURNAL
     try:
         if path.exists() and path.stat().st_size:
-            return _of_journal(view, manifest)
-        if manifest is None:
-            raise fault or RequestInvalidError(
-                f"folder '{folder}' is not an export: it has no {manifests.NAME} and no {JOURNAL}"
-            )
-        fault = ChatRestError(f"{path} is lost, and the last run did not come to its end")
+            with JournalReader.open(path) as journal:
+                is_older = mismatch(journal, manifest) or has_begun(journal, manifest) if manifest else ""
+                if not manifest or not manifest.finished or not is_older:
+                    return _of_journal(view, journal)
+        elif manifest is not None:
+            fault = ChatRestError(f"{path} is lost, and the last run did not come to its end")
     except InUseError:
         return _on_disk(view, manifest)
     except ChatRestError as error:
@@ -202,34 +212,16 @@ def _opened(view: FolderView) -> _Export:
     return _of_manifest(view, manifest)
 
 
-def _of_journal(view: FolderView, manifest: Manifest | None) -> _Export:
+def _of_journal(view: FolderView, journal: JournalReader) -> _Export:
     folder = view.folder
-    with JournalReader.open(folder / JOURNAL) as journal:
-        if manifest is not None and manifest.finished and not _is_current(journal, manifest):
-            return _of_manifest(view, manifest)
-        files = [
-            _File(_location(folder, file), file.name, file.size, file.number)
-            for file in journal.files()
-            if file.role != "history" and file.size
-        ]
-        sources = [each.source for each in journal.sources()]
-        if Plan.parse(journal["plan"] or "").format == "sqlite":
-            files = _database(view)
-        return _Export(folder, files, sources, has_journal=True)
-
-
-def _is_current(journal: JournalReader, manifest: Manifest) -> bool:
-    """Return True if a journal has the files of a finished manifest; one of another time or export has not.
-
-    A run that has begun, and failed before it changed anything, gives the journal another generation.
-    """
-    match relation_of(journal, manifest):
-        case "same":
-            return True
-        case "begun":
-            return journal.facts() == manifest.journal_facts
-        case _:
-            return False
+    files = [
+        _File(_location(folder, file), file.name, file.size, file.number)
+        for file in journal.files()
+        if file.role != "history" and file.size
+    ]
+    if Plan.parse(journal["plan"] or "").format == "sqlite":
+        files = _database(view)
+    return _Export(folder, files, [each.source for each in journal.sources()], has_journal=True)
 
 
 def _location(folder: Path, file: DataFile) -> Path:
@@ -290,7 +282,7 @@ def _may_hold_rows(
     export: _Export, file: _File, window: TimeWindow, sources: frozenset[Source] | None
 ) -> bool:
     """Return False for a file that need not be downloaded, as the journal tells."""
-    if (sources is None and window == TimeWindow()) or (blocks := _blocks(export, file)) is None:
+    if (sources is None and window == ALL_TIMES) or (blocks := _blocks(export, file)) is None:
         return True
     return any(_is_chosen(block, source, window, sources) for block, source in blocks)
 
@@ -302,21 +294,31 @@ def _of_file(
         keys = None if sources is None else json.dumps([source.key for source in sources])
         return database_rows(file.path, window, keys)
     if file.name.endswith(".parquet"):
-        return parquet_rows(file.path, window, None if sources is None else frozenset(map(str, sources)))
-    is_chosen = sources is not None or window != TimeWindow()
+        return _parquet_rows(file.path, window, sources)
+    is_chosen = sources is not None or window != ALL_TIMES
     blocks = _blocks(export, file) if is_chosen or file.name.startswith(f"{SPOOL}/") else None
     if blocks is None:
         if sources is not None and _folder_of_source(file) not in set(map(source_name, sources)):
             return iter(())
         return lines(file.path, file.name, file.size)
     chosen = [block for block, source in blocks if _is_chosen(block, source, window, sources)]
-    return block_lines(file.path, chosen, _unpack_of(file))
+    return block_lines(file.path, chosen, _compression_of(file).unpack)
+
+
+def _parquet_rows(path: Path, window: TimeWindow, sources: frozenset[Source] | None) -> Iterator[list[bytes]]:
+    if sources is None:
+        yield from (raws for raws, _ in parquet_batches(path, (), window))
+        return
+    chosen = frozenset(map(str, sources))
+    for raws, [names] in parquet_batches(path, ["source_name"], window):
+        yield [raw for raw, name in zip(raws, names, strict=True) if name in chosen]
 
 
 def _is_chosen(
     block: Block, source: Source | None, window: TimeWindow, sources: frozenset[Source] | None
 ) -> bool:
-    return window.may_hold_rows_of(block) and (sources is None or source in sources)
+    is_in_window = block.other or window.holds(block.since, block.until)
+    return bool(is_in_window) and (sources is None or source in sources)
 
 
 def _blocks(export: _Export, file: _File) -> list[tuple[Block, Source | None]] | None:
@@ -347,10 +349,9 @@ def _folder_of_source(file: _File) -> str | None:
     return folder.removeprefix(prefix)
 
 
-def _unpack_of(file: _File) -> Callable[[bytes], bytes]:
+def _compression_of(file: _File) -> Compression:
     if file.name.startswith(f"{SPOOL}/"):
         from .formats.parquet_files import compression_of
 
-        return compression_of("zstd").unpack
-    names: dict[str, Compress] = {".gz": "gzip", ".zst": "zstd"}
-    return compression(names.get(Path(file.name).suffix, "none")).unpack
+        return compression_of("zstd")
+    return compression(compress_of(file.name))

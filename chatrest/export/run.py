@@ -11,29 +11,92 @@ newest id → sources → pieces of lists → archive.commit → … until no ga
   middle of a list may be told that there is no such position.
 """
 
+import sqlite3
+import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractAsyncContextManager, contextmanager, nullcontext, suppress
+from pathlib import Path
 from typing import Final, final
 
+from ..core.arguments import check, check_count
 from ..core.intervals import LAST, Gap, gaps
+from ..errors import ChatRestError, RequestInvalidError
 from ..models.message import Message
 from ..session import AsyncSession
 from .archive import Archive
-from .discovery import GOES_BACKWARDS, goes_backwards, newest, user_with_messages
+from .dataset.attachments import AttachmentOptions
+from .dataset.dataset import Dataset
+from .dataset.tables import Table, check_tables
+from .disk import Disk
 from .in_thread import in_thread
-from .jobs import Job, JobPiece
+from .jobs import Job
 from .journal import SourceState
+from .manifest import write_finished, write_unfinished
 from .message_ids import number
-from .missing import MissingMessages
-from .news import News
-from .progress import Progress
-from .rechecks import Rechecks
-from .report import Failure, Report
-from .source_list import SourceList
+from .news import MOST_RUNS, RUNS, News, runs_by_app_list
+from .ownership import OwnershipRules
+from .plan import Plan
+from .report import Failure, Progress, Report
+from .rereads import Rereads
+from .run_log import append_run
+from .source_list import GOES_BACKWARDS, SourceList, ago, goes_backwards, newest, user_with_messages
 from .worker_pool import WORKERS, WorkerPool
 
 ROUNDS: Final = 4
 """How often gaps are looked for."""
+
+
+async def export_folder(
+    session: AsyncSession,
+    folder: Path,
+    plan: Plan | None = None,
+    *,
+    tables: Sequence[Table] = (),
+    attachments: bool | AttachmentOptions = False,
+    recheck: int | None = None,
+    workers: int = WORKERS,
+    progress: Progress | None = None,
+    disk: Disk | None = None,
+    now: Callable[[], float] = time.time,
+    alongside: Callable[[Archive], AbstractAsyncContextManager[None]] = lambda _: nullcontext(),
+) -> Report:
+    """Export into a folder; described at `chatrest.export.export`.
+
+    `alongside` is entered with the open archive while the run reads messages.
+    """
+    limits = AttachmentOptions() if attachments is True else attachments or None
+    _check_arguments(session, plan, limits, recheck, workers)
+    tables = check_tables(tables)
+    shown, started, sent = progress or Progress(), int(now()), _sent(session)
+    try:
+        archive = await in_thread(
+            lambda: Archive(folder, plan, app_id=session.app.app_id, disk=disk), Archive.close
+        )
+        with archive:
+            run = Run(session, archive, shown, workers=workers, recheck=recheck, now=now)
+            dataset = await in_thread(
+                lambda: Dataset(archive, tables, limits, rechecks=recheck is not None, now=now)
+            )
+
+            def end() -> tuple[int, int]:
+                return int(now()), _sent(session) - sent
+
+            with _logged_failure(archive, Report(started=started), end):
+                async with alongside(archive):
+                    report = await _run(run, archive, started)
+                report.started = started
+
+                def save() -> None:
+                    report.finished, report.requests = end()
+                    write_finished(archive, report, dataset.entries)
+
+                await dataset.add(session, report, shown, save)
+            await in_thread(lambda: append_run(archive.disk, archive.folder, report))
+    except sqlite3.Error as error:  # a disk that is full says it this way, too
+        raise OSError(f"{folder}: {error}") from error
+    shown.phase = "done"
+    return report
 
 
 @final
@@ -51,40 +114,54 @@ class Run:
         now: Callable[[], float] = time.time,
     ) -> None:
         self._session = session.with_options(priority="bulk")
-        self._archive = archive
-        self._progress = progress
         self._now = now
-        self._sources = SourceList(self._session, archive, progress)
-        self._pool = WorkerPool(self._session, archive, self._sources.rules, progress, workers)
-        self._rechecks = Rechecks(archive, self._pool, self._sources, recheck)
+        self._recheck = recheck
+        self._pool = WorkerPool(self._session, archive, OwnershipRules(), progress, workers)
+        self._sources = SourceList(self._session, self._pool)
         self._until = LAST
         self._has_checked_end = False
+        self._asks_all = False
 
     async def result(self) -> Report:
         """Run to the end; return what has come of it. However it ends, what was committed stays."""
-        self._progress.phase = "asking what there is"
+        archive, progress = self._pool.archive, self._pool.progress
+        rereads = Rereads(self._pool, self._sources, int(self._now()))
+        progress.phase = "asking what there is"
         last = await self._newest()
         self._until = (number(last.id) if last else None) or LAST
-        await self._sources.learn(set())
-        self._rechecks.begin(last, self._now())
-        self._progress.phase = "asking what is new"
-        news = News(self._session, self._archive, self._sources, self._pool, self._until)
-        if await news.read():
+        await self._sources.learn()
+        if self._recheck is not None:
+            rereads.begin_recheck(ago(last.sent_at if last else int(self._now()), self._recheck))
+        progress.phase = "asking what is new"
+        news = News(self._session, self._pool, self._sources, self._until)
+        if news.is_worthwhile:
+            # A recheck asks each source in any case, and needs what their own lists have shown.
+            is_due = self._recheck is not None or runs_by_app_list(archive.journal) >= MOST_RUNS
+            self._asks_all = is_due or not await news.read()
             self._sources.refresh()
-        self._asks_all = news.asks_all
-        self._progress.phase = "walking"
+        progress.phase = "walking"
         await self._walk()
-        self._progress.phase = "reading again"  # after what is new: a message must not come by two ways
-        self._progress.deleted = await self._rechecks.read(int(self._now()))
-        self._progress.phase = "checking that nothing is missing"
-        is_whole = await MissingMessages(self._archive, self._pool, self._sources).read(int(self._now()))
-        self._progress.phase = "finishing"
-        amended = await in_thread(self._archive.finish)
-        return await self._report(amended, is_whole=is_whole)
+        progress.phase = "reading again"  # after what is new: a message must not come by two ways
+        progress.deleted = await rereads.recheck()
+        progress.phase = "checking that nothing is missing"
+        is_whole = await rereads.read_missing()
+        progress.phase = "finishing"
+        amended = await in_thread(archive.finish)
+        unread = [*filter(self._gaps, self._sources.known), *rereads.unread()]
+        report = self._report(amended)
+        if any(known.number not in self._pool.failed for known in unread):
+            report.reasons.append("some sources are not read to their end; run it again")
+        if not is_whole:
+            report.reasons.append("some messages could not be read from any source that has shown them")
+        report.reasons += filter(None, [self._sources.fault, await self._empty_fault(report)])
+        report.complete = not report.failed and not report.reasons
+        return report
 
     async def _newest(self) -> Message | None:
         """Return the app's newest message; None where it is not known: the export has an open end then."""
-        last, journal = await newest(self._session), self._archive.journal
+        last, journal = await newest(self._session), self._pool.archive.journal
+        if last is not None and last.sent_at:
+            self._pool.ask_in_unit_of(last.sent_at)
         if last is None or journal[GOES_BACKWARDS]:
             return last
         self._has_checked_end = await goes_backwards(self._session, last)
@@ -94,24 +171,19 @@ class Run:
 
     async def _walk(self) -> None:
         for count in range(ROUNDS):
-            pieces = list(self._pieces(is_last=count == ROUNDS - 1))
+            pieces = [
+                self._pool.piece(self._job(known), gap, from_start=count == ROUNDS - 1)
+                for known in self._sources.known
+                for gap in self._gaps(known)
+            ]
             if not pieces:
                 break
-            await self._pool.read(pieces)
-            await self._sources.learn(self._pool.by_time)
+            # Those between intervals first.
+            await self._pool.read(sorted(pieces, key=lambda piece: piece.is_open))
+            await self._sources.learn()
 
-    def _pieces(self, *, is_last: bool) -> Iterator[JobPiece]:
-        """The gaps of the sources, those between intervals first."""
-        ends: list[JobPiece] = []
-        for known in self._sources.known:
-            job = Job(number=known.number, source=known.source, until=self._until, by_time=known.by_time)
-            for gap in self._gaps(known):
-                piece = self._pool.piece(job, gap, from_start=is_last)
-                if piece.is_open:
-                    ends.append(piece)
-                else:
-                    yield piece
-        yield from ends
+    def _job(self, known: SourceState) -> Job:
+        return Job(number=known.number, source=known.source, until=self._until, by_time=known.by_time)
 
     def _gaps(self, known: SourceState) -> list[Gap]:
         """Return the ids of a source that are to be read; behind its last one where the end is not proven."""
@@ -121,45 +193,39 @@ class Run:
         if known.by_time:  # ids do not tell what is new in it, so each run reads all of it
             return [] if is_proven else [Gap(0, self._until)]
         is_proven = is_proven or (known.proven >= self._until and not self._asks_all)
-        left = gaps(self._archive.journal.intervals(known.number), self._until)
+        left = gaps(self._pool.archive.journal.intervals(known.number), self._until)
         return [gap for gap in left if gap.until < self._until or not is_proven]
 
     # ── what has come of it ──
 
-    async def _report(self, amended: int, *, is_whole: bool) -> Report:
-        pool, journal = self._pool, self._archive.journal
+    def _report(self, amended: int) -> Report:
+        """Note what has become of each source, and return the counts; `amended` messages were replaced."""
+        pool, archive = self._pool, self._pool.archive
         report = Report(
             until=None if self._until == LAST else self._until,
             written=pool.stats.written,
-            changed=pool.stats.changed if self._archive.sink.upserts else amended,
-            deleted=self._progress.deleted,
-            missing=len(journal.deleted(missing=True)),
-            messages=sum(self._archive.sink.counts().values()),
+            changed=pool.stats.changed if archive.sink.upserts else amended,
+            deleted=pool.progress.deleted,
+            missing=len(archive.journal.deleted(missing=True)),
+            messages=sum(archive.sink.counts().values()),
+            kept=self._sources.kept,
         )
-        unread = [*filter(self._gaps, self._sources.known), *self._rechecks.unread()]
-        is_read = all(known.number in pool.failed for known in unread)
-        with journal.transaction():
-            for known in journal.sources():
+        with archive.journal.transaction():
+            for known in archive.journal.sources():
                 if known in self._sources.known or known.number in pool.failed:
                     self._note(known, report)
             if self._has_checked_end and report.messages > 1:  # of one, the oldest is the newest
-                journal[GOES_BACKWARDS] = "yes"
-        report.kept = self._sources.kept
+                archive.journal[GOES_BACKWARDS] = "yes"
+            if self._asks_all and not any(map(self._gaps, self._sources.known)):
+                archive.journal[RUNS] = "0"
         report.sources = len(self._sources.known) - len(report.deleted_users)
-        if not is_read:
-            report.reasons.append("some sources are not read to their end; run it again")
-        if not is_whole:
-            report.reasons.append("some messages could not be read from any source that has shown them")
-        report.reasons += filter(None, [self._sources.fault, await self._empty_fault(report)])
-        report.complete = not report.failed and not report.reasons
         return report
 
     def _note(self, known: SourceState, report: Report) -> None:
-        """Note what has become of a source."""
-        error, journal = self._pool.failed.get(known.number), self._archive.journal
+        error, journal = self._pool.failed.get(known.number), self._pool.archive.journal
         if error is None:
             journal.set_state(known.number, "open")
-        elif self._sources.is_deleted(known, error):
+        elif self._sources.is_deleted(known):
             journal.set_state(known.number, "deleted_user", str(error))
             # Of a name that the service never listed nothing is kept.
             if journal.seen(known.number) or self._sources.lists(known):
@@ -170,10 +236,72 @@ class Run:
 
     async def _empty_fault(self, report: Report) -> str | None:
         """Return the reason why an export that holds nothing is not whole: the app has messages."""
-        plan = self._archive.plan
-        if plan.all_users and self._until != LAST and not self._archive.journal.sources():
+        plan = self._pool.archive.plan
+        if plan.all_users and self._until != LAST and not self._pool.archive.journal.sources():
             return "the service lists no users, although the app has messages"
         if not plan.everything or report.messages or report.failed:
             return None
         uid = await user_with_messages(self._session, plan.query)
         return uid and f"the app's own list of messages is empty, although the list of user {uid} is not"
+
+
+# ── around a run ──
+
+
+def _check_arguments(
+    session: AsyncSession, plan: object, limits: object, recheck: object, workers: object
+) -> None:
+    """Refuse wrong arguments of `export` with `RequestInvalidError`, before anything is written."""
+    check(plan is None or isinstance(plan, Plan), "plan", plan, "a Plan, or None")
+    check_count("workers", workers)
+    fits = limits is None or isinstance(limits, AttachmentOptions)
+    check(fits, "attachments", limits, "True, False or AttachmentOptions")
+    if session.sender.acting_user is not None:
+        raise RequestInvalidError(
+            f"session = {session!r}: allowed is one that acts as nobody; as a user it sees other lists"
+        )
+    fits = recheck is None or (type(recheck) is int and recheck > 0)
+    check(fits, "recheck", recheck, "a whole number of seconds from 1, or None")
+
+
+async def _run(run: Run, archive: Archive, started: int) -> Report:
+    """The run; from its first page to its end, the manifest says that the export is not whole."""
+    changed = threading.Event()
+
+    def change() -> None:
+        write_unfinished(archive, started, "it is being written, or was interrupted")
+        changed.set()
+
+    archive.before_change = change
+    try:
+        return await run.result()
+    except Exception as error:
+        if changed.is_set():
+            with suppress(OSError):  # a disk that is full is told of by the first error
+                write_unfinished(archive, started, _reason(error))
+        raise
+
+
+@contextmanager
+def _logged_failure(archive: Archive, report: Report, end: Callable[[], tuple[int, int]]) -> Iterator[None]:
+    """Log a run that fails inside of the block; `end` gives the time, and the number of requests by then."""
+    try:
+        yield
+    except Exception as error:
+        report.finished, report.requests = end()
+        report.reasons.append(_reason(error))
+        with suppress(OSError, ChatRestError):  # the first error says more
+            report.messages = sum(archive.sink.counts().values())
+            append_run(archive.disk, archive.folder, report)
+        raise
+
+
+def _reason(error: Exception) -> str:
+    """Return an error as a reason for the manifest and the log of runs."""
+    if isinstance(error, OSError) and error.strerror:
+        return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
+    return str(error) or type(error).__name__
+
+
+def _sent(session: AsyncSession) -> int:
+    return sum(pool.sent for pool in session.pools.values())

@@ -1,71 +1,89 @@
-"""The sources of a run: those that the plan names, and the users that the service lists."""
+"""The sources of a run: those that the plan names, and the users that the service lists.
 
+Beside them stand the other requests of an export that read no source: the app's newest message, and a check
+of an empty list.
+"""
+
+from collections.abc import AsyncIterator
 from typing import Final, final
 
-from ..errors import ChatRestError, CursorError, NotFoundError
+from ..errors import BadRequestError, ChatRestError, CursorError, NotFoundError, PermissionDeniedError
+from ..models.message import Message
+from ..queries.messages import MessageQuery
+from ..queries.users import UserQuery
 from ..session import AsyncSession
-from .archive import Archive
-from .discovery import users
+from .file_names import MILLISECONDS
 from .journal import SourceState
-from .ownership import OwnershipRules, Source
-from .progress import Progress
+from .ownership import Source
+from .worker_pool import WorkerPool
 
+GOES_BACKWARDS: Final = "goes_backwards"
+"""In the journal's meta: the app's own list was seen to begin with its newest message where asked for it."""
+_NO_LIST: Final = (NotFoundError, PermissionDeniedError, BadRequestError)
+"""The errors of a key, or a service, without the app's own list."""
+_EVERYBODY: Final = UserQuery(with_deactivated=True)
+_ASKED: Final = 3
+"""Users whose lists are looked into where the app's own list is empty."""
 _NO_USER: Final = "ERR_UID_NOT_FOUND"
 
 
 @final
 class SourceList:
-    """The sources of a run, as the journal knows them."""
+    """The sources of a run, as the journal knows them, and as `pool` could read them."""
 
-    def __init__(self, session: AsyncSession, archive: Archive, progress: Progress) -> None:
+    def __init__(self, session: AsyncSession, pool: WorkerPool) -> None:
         self._session = session
-        self._archive = archive
-        self._progress = progress
+        self._pool = pool
+        self._journal = pool.archive.journal
+        self._plan = pool.archive.plan
         self._listed: set[Source] = set()
-        self.rules: OwnershipRules = OwnershipRules()
         self.known: list[SourceState] = []
         """Those that are read: what the plan asks for, without users that were deleted."""
         self.fault: str | None = None
         """The reason why the users are not known to be all, if that is so."""
 
-    async def learn(self, by_time: set[int]) -> None:
-        """Note the sources of the plan, and ask for the users where all of them are wanted.
-
-        `by_time` are the numbers of sources that were seen to go by time: later runs have to know.
-        """
-        plan, journal = self._archive.plan, self._archive.journal
-        self._listed = set(plan.sources)
-        if plan.all_users:
+    async def learn(self) -> None:
+        """Note the sources of the plan, and ask for the users where all of them are wanted."""
+        self._listed = set(self._plan.sources)
+        if self._plan.all_users:
             await self._list_users()
         returned = [
             known.number
-            for known in journal.sources()
+            for known in self._journal.sources()
             if known.state == "deleted_user" and known.source in self._listed
         ]
-        with journal.transaction():
-            # In an order that is the same whichever page a user was on.
-            journal.add_sources([*plan.sources, *sorted(self._listed, key=str)])
-            users = (known.source for known in journal.sources() if known.source.kind == "user")
-            journal.set_asked([*plan.sources, *(users if plan.all_users else ())])
-            for number in by_time:
-                journal.set_by_time(number)
-        self._archive.look_again(returned)
-        self.refresh()
+        # In an order that is the same whichever page a user was on.
+        self._add([*self._plan.sources, *sorted(self._listed, key=str)])
+        self._pool.archive.look_again(returned)
+
+    def add_app_list(self) -> SourceState:
+        """Return the app's own list as a source, which the plan need not ask for."""
+        app_list = Source("everything")
+        self._add([app_list])
+        return next(known for known in self._journal.sources() if known.source == app_list)
 
     def refresh(self) -> None:
         """Read the states of the sources from the journal again."""
-        journal = self._archive.journal
-        self.known = [each for each in journal.sources() if each.asked and each.state != "deleted_user"]
+        self.known = [each for each in self._journal.sources() if each.asked and each.state != "deleted_user"]
         for each in self.known:
-            self.rules.add(each.source)
-        self._progress.sources = len(self.known)
+            self._pool.rules.add(each.source)
+        self._pool.progress.sources = len(self.known)
+
+    def _add(self, sources: list[Source]) -> None:
+        with self._journal.transaction():
+            self._journal.add_sources(sources)
+            users = (known.source for known in self._journal.sources() if known.source.kind == "user")
+            self._journal.set_asked([*self._plan.sources, *(users if self._plan.all_users else ())])
+            for number in self._pool.by_time:
+                self._journal.set_by_time(number)
+        self.refresh()
 
     async def _list_users(self) -> None:
         self.fault = None
         try:
             async for source in users(self._session):
                 self._listed.add(source)
-                self._progress.sources = len(self._listed)
+                self._pool.progress.sources = len(self._listed)
         except CursorError as error:
             # What was listed is read; whether there are more users cannot be told.
             self.fault = f"the list of users could not be read to its end: {error}"
@@ -73,13 +91,14 @@ class SourceList:
     @property
     def kept(self) -> list[str]:
         """Sources that earlier runs have read, and that the plan does not ask for any more."""
-        return [str(each.source) for each in self._archive.journal.sources() if not each.asked]
+        unasked = [each for each in self._journal.sources() if not each.asked]
+        return [str(each.source) for each in unasked if each.proven or not is_app_list(each)]
 
     def lists(self, known: SourceState) -> bool:
         """Return whether the plan or the service names a source in this run."""
         return known.source in self._listed
 
-    def is_deleted(self, known: SourceState, error: ChatRestError | None) -> bool:
+    def is_deleted(self, known: SourceState) -> bool:
         """Return whether a source is a user that was deleted or switched off: its list cannot be read.
 
         A user that is switched off may still be listed; then the service has to say that it is the user that
@@ -87,7 +106,63 @@ class SourceList:
         """
         if known.state == "deleted_user":
             return True
+        error = self._pool.failed.get(known.number)
         if not isinstance(error, NotFoundError):
             return False
-        is_named = known.source in self._archive.plan.sources
+        is_named = known.source in self._plan.sources
         return known.source not in self._listed or (not is_named and error.code == _NO_USER)
+
+    def is_refused(self, known: SourceState) -> bool:
+        """Return whether a source could not be read, although it is there: a later run may read it."""
+        return known.number in self._pool.failed and not self.is_deleted(known)
+
+
+def is_app_list(known: SourceState) -> bool:
+    """Return whether a source is the app's own list, which is read beside those that the plan asks for."""
+    return known.source.kind == "everything" and not known.asked
+
+
+async def newest(session: AsyncSession) -> Message | None:
+    """Return the newest message of the app: one request. None where the service does not tell."""
+    walk = session.messages.list(query=MessageQuery(affix="prepend")).limit(1)
+    try:
+        messages = await walk.collect()
+    except _NO_LIST:
+        return None
+    return messages[0] if messages else None
+
+
+async def goes_backwards(session: AsyncSession, newest: Message) -> bool:
+    """Return True where the app's own list shows no message behind `newest`: one or two requests.
+
+    A service that does not heed `affix=prepend` shows old messages as the newest ones. One that does not heed
+    `id` either shows the beginning of the list here, which proves nothing.
+    """
+    query = MessageQuery(affix="append", id=newest.id)
+    try:
+        messages = await session.messages.list(query=query).limit(1).collect()
+    except (*_NO_LIST, CursorError):
+        return False
+    return all(message.id == newest.id for message in messages)
+
+
+async def users(session: AsyncSession) -> AsyncIterator[Source]:
+    """Every user of the app as a source, those that are switched off, too."""
+    async for user in session.users.list(_EVERYBODY).thorough():
+        yield Source("user", (user.uid,))
+
+
+async def user_with_messages(session: AsyncSession, query: MessageQuery) -> str | None:
+    """Return one of the app's first users whose list has a message: a few requests; None where none has."""
+    try:
+        async for user in session.users.list(_EVERYBODY).limit(_ASKED):
+            if await session.messages.list_user(user.uid, query=query).limit(1).collect():
+                return user.uid
+    except ChatRestError:
+        return None  # this is a hint, and not what the export is about
+    return None
+
+
+def ago(end: int, seconds: int) -> int:
+    """Return the timestamp so many seconds before another one, in its unit."""
+    return max(0, end - seconds * (1000 if end >= MILLISECONDS else 1))

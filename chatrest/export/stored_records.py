@@ -1,4 +1,4 @@
-"""The records of an export's data files, as they were served, from any format.
+"""The records of data files, as they were served, from any format: the one reader of files that others share.
 
 Each function yields lists of records: a block of a file, or some thousand rows. Memory is needed for one of
 them. Nothing is changed, and no lock is taken that a run would wait for.
@@ -7,52 +7,51 @@ them. Nothing is changed, and no lock is taken that a run would wait for.
 import sqlite3
 import sys
 import zlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from functools import partial
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any, Final, NamedTuple
 
 from ..core.rows import UNKNOWN, row_of
 from ..errors import ChatRestError, RequestInvalidError
 from .file_names import MILLISECONDS, seconds
+from .formats.compression import compression
 from .journal import Block
+from .plan import Compress
 
 _CHUNK: Final = 1 << 16
 _ROWS: Final = 5_000
 _GZIP: Final = 31
 """zlib's number for gzip with the largest window."""
+_ZSTD: Final = "compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd"
+"""The module, which is loaded only where it is needed."""
+_HIGH: Final = (1 << 63) - 1
 
 
 class TimeWindow(NamedTuple):
-    """Times in epoch seconds, both included; None is no limit."""
+    """Times in epoch seconds, both included; None is no limit. It compares milliseconds, too."""
 
     since: int | None = None
     until: int | None = None
 
-    def holds(self, timestamp: int) -> bool:
-        """Return True for a time in the window, whichever its unit, and for an unknown one."""
-        if timestamp == UNKNOWN:
+    def holds(self, first: int, last: int) -> bool:
+        """Return True if a time from `first` to `last` may be in the window; UNKNOWN may."""
+        if UNKNOWN in (first, last) or first < MILLISECONDS <= last:  # times in two units have no order
             return True
-        moment = seconds(timestamp)
-        return not (
-            (self.since is not None and moment < self.since)
-            or (self.until is not None and moment > self.until)
-        )
+        ends_before = self.since is not None and seconds(last) < self.since
+        begins_after = self.until is not None and seconds(first) > self.until
+        return not (ends_before or begins_after)
 
     def within(self, raws: list[bytes]) -> list[bytes]:
         """Return the records that were sent in the window; those that tell no time are among them."""
-        if self.since is None and self.until is None:
+        if self == ALL_TIMES:
             return raws
-        return [raw for raw in raws if self.holds(row_of(raw).sent_at)]
+        times = ((raw, row_of(raw).sent_at) for raw in raws)
+        return [raw for raw, time in times if self.holds(time, time)]
 
-    def may_hold_rows_of(self, block: Block) -> bool:
-        """Return False for a block whose rows were all sent at other times."""
-        if block.other or block.since < MILLISECONDS <= block.until:  # times in two units have no order
-            return True
-        ends_before = self.since is not None and seconds(block.until) < self.since
-        begins_after = self.until is not None and seconds(block.since) > self.until
-        return not (ends_before or begins_after)
+
+ALL_TIMES: Final = TimeWindow()
 
 
 def damaged(path: Path, reason: object) -> ChatRestError:
@@ -63,6 +62,12 @@ def damaged(path: Path, reason: object) -> ChatRestError:
 # ── lines ──
 
 
+def compress_of(name: str) -> Compress:
+    """Return the compression of a file of lines, by the end of its name."""
+    compressed: dict[str, Compress] = {".gz": "gzip", ".zst": "zstd"}
+    return compressed.get(PurePath(name).suffix, "none")
+
+
 def lines(path: Path, name: str, size: int | None) -> Iterator[list[bytes]]:
     """Yield the lines in the first `size` bytes of a file, compressed as the end of its `name` says.
 
@@ -70,7 +75,7 @@ def lines(path: Path, name: str, size: int | None) -> Iterator[list[bytes]]:
     shorter than `size`, or damaged.
     """
     rest = b""
-    for data in _unpacked(path, name, size):
+    for data in _unpacked(path, compress_of(name), size):
         *whole, rest = (rest + data).split(b"\n")
         if whole:
             yield whole
@@ -91,78 +96,56 @@ def block_lines(
             except pack_errors() as error:
                 raise damaged(path, error) from None
             if len(records) != block.rows:
-                raise damaged(
-                    path, f"{len(records):,} lines, and not {block.rows:,}, are at byte {block.start:,}"
-                )
+                reason = f"{len(records):,} lines, and not {block.rows:,}, are at byte {block.start:,}"
+                raise damaged(path, reason)
             yield records
 
 
-def _chunks(path: Path, size: int | None) -> Iterator[bytes]:
-    if size is not None and size < 0:
-        raise damaged(path, f"its size is {size:,}")
-    with path.open("rb") as file:
-        rest = size
-        while rest is None or rest:
-            chunk = file.read(_CHUNK if rest is None else min(rest, _CHUNK))
-            if not chunk:
-                break
-            rest = None if rest is None else rest - len(chunk)
-            yield chunk
-    if rest:
-        raise damaged(path, f"it has {rest:,} bytes less than were written")
-
-
-def _unpacked(path: Path, name: str, size: int | None) -> Iterator[bytes]:
-    """Return the content of a file: its compressed members follow one another."""
-    make: Callable[[], Any]
-    if name.endswith(".gz"):
-        make = partial(zlib.decompressobj, _GZIP)
-    elif name.endswith(".zst"):
-        make = _zstd().ZstdDecompressor
-    else:
+def _unpacked(path: Path, compress: Compress, size: int | None) -> Iterator[bytes]:
+    """Yield the content of a file, whose compressed members follow one another."""
+    if compress == "none":
         yield from _chunks(path, size)
         return
+    compression(compress)  # loads what it needs
+    make: Callable[[], Any] = partial(zlib.decompressobj, _GZIP)
+    if compress == "zstd":
+        make = sys.modules[_ZSTD].ZstdDecompressor
     member = make()
-    for chunk in _chunks(path, size):
-        data = chunk
+    for data in _chunks(path, size):
         while data:
             try:
-                content = member.decompress(data)
+                yield member.decompress(data)
             except pack_errors() as error:
                 raise damaged(path, error) from None
-            yield content
             data = member.unused_data if member.eof else b""
             member = make() if member.eof else member
 
 
-def _zstd() -> Any:
-    try:
-        if sys.version_info >= (3, 14):
-            from compression import zstd
-        else:
-            from backports import zstd
-    except ImportError:
-        raise RequestInvalidError(
-            "these files are compressed with zstd: to read them needs the extra: pip install 'chatrest[zstd]'"
-        ) from None
-    return zstd
+def _chunks(path: Path, size: int | None) -> Iterator[bytes]:
+    left = sys.maxsize if size is None else size
+    with path.open("rb") as file:
+        while left > 0 and (chunk := file.read(min(left, _CHUNK))):
+            left -= len(chunk)
+            yield chunk
+    if size is not None and left:
+        raise damaged(path, f"it has {left:,} bytes less than were written")
 
 
 def pack_errors() -> tuple[type[Exception], ...]:
     """Return the errors of damaged content, that of zstd only where it is loaded."""
-    name = "compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd"
-    zstd = (sys.modules[name].ZstdError,) if name in sys.modules else ()
+    zstd = (sys.modules[_ZSTD].ZstdError,) if _ZSTD in sys.modules else ()
     return (zlib.error, OSError, EOFError, ValueError, *zstd)
 
 
 # ── Parquet ──
 
 
-def parquet_rows(path: Path, window: TimeWindow, sources: frozenset[str] | None) -> Iterator[list[bytes]]:
-    """Yield the records of a Parquet file; row groups of other times are not read.
+def parquet_batches(
+    path: Path, columns: Sequence[str] = (), window: TimeWindow = ALL_TIMES
+) -> Iterator[tuple[list[bytes], list[list[Any]]]]:
+    """Yield the records of a Parquet file with the values of further columns; not row groups of other times.
 
-    `sources` are values of the column `source_name`; None is any. Raises `RequestInvalidError` where pyarrow
-    is not installed.
+    Raises `RequestInvalidError` where pyarrow is not installed, and `ChatRestError` for a damaged file.
     """
     try:
         import pyarrow as pa  # type: ignore[import-untyped]
@@ -173,17 +156,13 @@ def parquet_rows(path: Path, window: TimeWindow, sources: frozenset[str] | None)
         raise RequestInvalidError(
             "these are Parquet files: to read them needs the extra: pip install 'chatrest[parquet]'"
         ) from None
-    columns = ["raw", "raw_bytes", *(["source_name"] if sources is not None else [])]
+    names = ["raw", "raw_bytes", *columns]
     try:
         with pq.ParquetFile(path, pre_buffer=False) as file:
             groups = [each for each in range(file.num_row_groups) if _may_hold(file, each, window)]
-            batches = file.iter_batches(_ROWS, row_groups=groups, columns=columns, use_threads=False)
+            batches = file.iter_batches(_ROWS, row_groups=groups, columns=names, use_threads=False)
             for batch in batches if groups else ():
-                raws: list[bytes] = raws_of(batch)
-                if sources is not None:
-                    names = batch["source_name"].to_pylist()
-                    raws = [raw for raw, name in zip(raws, names, strict=True) if name in sources]
-                yield raws
+                yield raws_of(batch), [batch[name].to_pylist() for name in columns]
     except (pa.ArrowException, KeyError) as error:
         raise damaged(path, error) from None
     except OSError as error:
@@ -198,11 +177,8 @@ def _may_hold(file: Any, group: int, window: TimeWindow) -> bool:
     statistics = file.metadata.row_group(group).column(column).statistics if column >= 0 else None
     if statistics is None or not statistics.has_min_max or statistics.null_count != 0:
         return True
-    first, last = int(statistics.min.timestamp()), int(statistics.max.timestamp())
-    return not (
-        (window.since is not None and last < window.since)
-        or (window.until is not None and first > window.until)
-    )
+    first, last = (int(time.timestamp()) for time in (statistics.min, statistics.max))
+    return window.holds(first, last)
 
 
 # ── a database ──
@@ -214,45 +190,38 @@ WHERE {times} AND ({by}, place) > (:edge, :place) AND ({sources}) ORDER BY {by},
 _OF_SOURCES: Final = (
     "source IN (SELECT number FROM sources WHERE source IN (SELECT value FROM json_each(:keys)))"
 )
-_HIGH: Final = (1 << 63) - 1
-_LOW: Final = -_HIGH
 
 
-class _Range(NamedTuple):
-    """Rows of a table, in the order of a column that has an index."""
-
-    by: str
-    times: str
-    low: int = _LOW
-    high: int = _HIGH
-
-
-def database_rows(path: Path, window: TimeWindow, keys: str | None) -> Iterator[list[bytes]]:
+def database_rows(
+    path: Path, window: TimeWindow = ALL_TIMES, keys: str | None = None
+) -> Iterator[list[bytes]]:
     """Yield the records of a database; `keys` are the keys of sources as a JSON array, None is any.
 
     It is opened for each batch anew, so that no reader keeps a run from finishing it.
     """
-    for rows in _ranges(window):
-        sql = _SELECT.format(by=rows.by, times=rows.times, sources="TRUE" if keys is None else _OF_SOURCES)
-        values: dict[str, Any] = {"low": rows.low, "high": rows.high, "keys": keys, "rows": _ROWS}
-        edge, place = _LOW, _LOW
-        while batch := _selected(path, sql, {**values, "edge": edge, "place": place}):
+    sources = "TRUE" if keys is None else _OF_SOURCES
+    for by, low, high in _ranges(window):
+        times = f"{by} BETWEEN :low AND :high" if by == "sent_at" else "sent_at IS NULL"
+        sql = _SELECT.format(by=by, times="TRUE" if window == ALL_TIMES else times, sources=sources)
+        edge = place = -_HIGH
+        while batch := _selected(path, sql, {
+            "low": low, "high": high, "keys": keys, "rows": _ROWS, "edge": edge, "place": place,
+        }):  # fmt: skip
             yield [bytes(raw or b"") for _, _, raw in batch]
             edge, place, _ = batch[-1]
 
 
-def _ranges(window: TimeWindow) -> Iterator[_Range]:
-    """Return the ranges that hold the rows of a window: times are in seconds or milliseconds."""
-    if window.since is None and window.until is None:
-        yield _Range("place", "TRUE")
-        return
-    since, until = window.since or 0, _HIGH // 1000 - 1 if window.until is None else window.until
-    between = "sent_at BETWEEN :low AND :high"
-    yield _Range(
-        "sent_at", between, since if window.since is not None else _LOW, min(until, MILLISECONDS - 1)
-    )
-    yield _Range("sent_at", between, max(since * 1000, MILLISECONDS), until * 1000 + 999)
-    yield _Range("place", "sent_at IS NULL")
+def _ranges(window: TimeWindow) -> Iterator[tuple[str, int, int]]:
+    """Return the columns with an index, and their values, of the rows of a window.
+
+    Times are in seconds or milliseconds; a row without one is in every window.
+    """
+    if window != ALL_TIMES:
+        since = -_HIGH if window.since is None else window.since
+        until = _HIGH // 1000 - 1 if window.until is None else window.until
+        yield "sent_at", since, min(until, MILLISECONDS - 1)
+        yield "sent_at", max(since * 1000, MILLISECONDS), until * 1000 + 999
+    yield "place", 0, 0
 
 
 def _selected(path: Path, sql: str, values: dict[str, Any]) -> list[tuple[int, int, bytes | None]]:

@@ -1,12 +1,18 @@
-"""Reads pieces of lists: several workers fetch, one writer commits.
+"""Reads pieces of lists into an archive: several workers fetch, one writer commits.
 
 Pages of one piece are committed in the order in which they came. Whatever ends the walks, a cancel too, what
-has been fetched by then is committed first.
+has been fetched by then is committed first. A pool asks for nothing but the lists that it is given:
+
+```python
+pool = WorkerPool(session, archive, OwnershipRules([source]))
+await pool.read([pool.piece(Job(number=1, source=source, until=9000), Gap(4000, 5000))])
+pool.failed  # by the source's number in the archive's journal
+```
 """
 
 import asyncio
 from collections.abc import Iterable
-from typing import Any, Final, final
+from typing import Final, final
 
 from msgspec import structs
 
@@ -21,9 +27,9 @@ from .archive import Archive, CommitStats, FetchedPage
 from .backlog import Backlog
 from .in_thread import in_thread
 from .jobs import Job, JobPiece
-from .list_reader import ListReader
+from .list_reader import ListReader, in_unit_of
 from .ownership import OwnershipRules
-from .progress import Active, Progress
+from .report import Active, Progress
 
 WORKERS: Final = 32
 
@@ -37,15 +43,16 @@ class WorkerPool:
         session: AsyncSession,
         archive: Archive,
         rules: OwnershipRules,
-        progress: Progress,
-        workers: int,
+        progress: Progress | None = None,
+        workers: int = WORKERS,
     ):
-        self._archive = archive
+        self.archive = archive
+        self.rules = rules
+        self.progress = progress or Progress()
+        self._workers = workers
         self._backlog = Backlog()
         messages = Messages(AsRows(session.sender))
-        self._reader = ListReader(messages, archive, rules, self._backlog, progress)
-        self._progress = progress
-        self._workers = workers
+        self._reader = ListReader(messages, archive, rules, self._backlog, self.progress)
         self.stats: CommitStats = CommitStats()
         self.failed: dict[int, ChatRestError] = {}
         """The errors of sources that could not be read, by their number."""
@@ -72,7 +79,7 @@ class WorkerPool:
                         workers.create_task(self._work(queue))
                 await self._backlog.close()
         except BaseExceptionGroup as errors:
-            first = _first(errors)
+            first = first_error(errors)
         else:
             return
         raise first  # outside: what else failed at the same time says no more
@@ -97,11 +104,11 @@ class WorkerPool:
         `from_start`: what lies before the gap is read, too, where the service named no position for it, or
         none that leads on.
         """
-        refused = self.refused | self.uncut if from_start else self.refused
-        is_named = bool(gap.position) and job.number not in refused
-        from_start = from_start or job.number in self.uncut | self.refused
+        cannot_enter = job.number in self.uncut | self.refused
+        is_named = bool(gap.position) and job.number not in self.refused and not (from_start and cannot_enter)
+        from_start = from_start or cannot_enter
         if job.until != LAST:
-            self._progress.ids += min(gap.until, job.until) - gap.after
+            self.progress.ids += min(gap.until, job.until) - gap.after
         return Piece(
             of=job,
             after=gap.after,
@@ -111,27 +118,28 @@ class WorkerPool:
             may_be_cut=not from_start,
         )
 
+    def ask_in_unit_of(self, timestamp: int) -> None:
+        """Ask for the times of the plan's window in the unit of a timestamp of the service."""
+        self._reader.window = in_unit_of(self._reader.window, timestamp)
+
     # ── reading ──
 
     async def _work(self, queue: PieceQueue[Job]) -> None:
         while (piece := await queue.take()) is not None:
-            self._progress.jobs = len(queue)
-            self._progress.active[id(piece)] = Active(str(piece.of.source))
+            self.progress.jobs = len(queue)
+            self.progress.active[id(piece)] = Active(str(piece.of.source))
             try:
                 if piece.of.number not in self.failed:
                     await self._read(piece, queue)
             finally:
-                del self._progress.active[id(piece)]
-                self._progress.failed = len(self.failed)
+                del self.progress.active[id(piece)]
+                self.progress.failed = len(self.failed)
                 queue.done()
 
     async def _read(self, piece: JobPiece, queue: PieceQueue[Job]) -> None:
         job = piece.of
         try:
-            if job.by_time:
-                await self._reader.read_by_time(piece)
-            else:
-                await self._reader.read(piece, queue)
+            await self._reader.read(piece, queue)
         except AuthenticationError:
             raise  # no other source would fare better
         except NotOrderedByIdError:
@@ -158,16 +166,17 @@ class WorkerPool:
         # Taken out of the batch one by one: they need no memory while files are converted after the commit.
         batch.reverse()
         pages = (batch.pop() for _ in range(len(batch)))
-        await in_thread(lambda: self._count(self._archive.commit(pages)))
+        await in_thread(lambda: self._count(self.archive.commit(pages)))
 
     def _count(self, stats: CommitStats) -> None:
-        for name in ("written", "changed"):
-            setattr(self.stats, name, getattr(self.stats, name) + getattr(stats, name))
-            setattr(self._progress, name, getattr(self._progress, name) + getattr(stats, name))
+        self.stats.written += stats.written
+        self.stats.changed += stats.changed
+        self.progress.written += stats.written
+        self.progress.changed += stats.changed
 
 
-def _first(errors: BaseExceptionGroup[Any]) -> BaseException:
-    error: BaseException = errors
+def first_error(error: BaseException) -> BaseException:
+    """Return an error, or the first one of a group."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     return error

@@ -16,8 +16,8 @@ from secrets import token_urlsafe
 from typing import Final, NamedTuple, final
 
 from ..errors import ChatRestError, RequestInvalidError
-from ..export.dataset.table_check import find_table
-from ..export.dataset.table_reading import read_table
+from ..export.dataset.snapshot import find_table
+from ..export.dataset.tables import read_table
 from ..export.file_names import path_inside
 from ..export.manifest import NAME as MANIFEST, Manifest, read
 from ..export.reading import read_raw

@@ -144,6 +144,11 @@ def proxy(service: EmulatorThread) -> Callable[[Callable[[int, str], tuple[int, 
 
 
 @pytest.fixture(autouse=True)
+def no_waits(fast_ramp: None) -> None:
+    """Let no command wait for the slots of a ramp."""
+
+
+@pytest.fixture(autouse=True)
 def clean_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     """Remove the variables of the developer's own shell."""
     for name in ("APP_ID", "API_KEY", "REGION", "SERVICE_DOMAIN", "BASE_URL", "HEADERS"):

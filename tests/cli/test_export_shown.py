@@ -7,11 +7,11 @@ import pytest
 from rich.console import Console
 
 from chatrest.cli import streams
+from chatrest.cli.exporting.display import LOG_INTERVAL, LineDisplay, display_of
 from chatrest.cli.exporting.format import about, duration, progress_line, rounded
-from chatrest.cli.exporting.log import LOG_INTERVAL, LogDisplay
 from chatrest.cli.exporting.snapshot import Snapshot
 from chatrest.cli.exporting.terminal import rendered
-from chatrest.export.progress import Active
+from chatrest.export.report import Active, Progress
 
 
 @pytest.mark.parametrize(
@@ -54,14 +54,20 @@ def test_an_estimated_number(number: int, text: str) -> None:
 
 
 def snapshot(**changes: Any) -> Snapshot:
-    known: dict[str, Any] = {
-        "phase": "walking", "messages": 1_234_567, "rate": 12_345.6, "received": 345_600_000,
-        "requests": 2345, "limited": 3, "sources": 200, "done": 123, "failed": 2,
-        "changed": 0, "deleted": 0, "elapsed": 192.0,
-        "share": 0.63, "left": 250.0, "waits": "waits for the service's rate limit",
-        "active": tuple(Active(f"user user-{each:03}", each / 40, each * 1000) for each in range(32)),
+    progress = Progress()
+    counts: dict[str, Any] = {
+        "written": 1_234_567, "received": 345_600_000, "requests": 2345, "limited": 3, "sources": 200,
+        "done": 123, "failed": 2,
+        "active": {each: Active(f"user user-{each:03}", each / 40, each * 1000) for each in range(32)},
     }  # fmt: skip
-    return Snapshot(**known | changes)
+    known: dict[str, Any] = {
+        "phase": "walking", "rate": 12_345.6, "elapsed": 192.0, "share": 0.63, "left": 250.0,
+        "waits": "waits for the service's rate limit",
+    }  # fmt: skip
+    known |= {name: value for name, value in changes.items() if name in known}
+    for name, value in (counts | changes).items():
+        setattr(progress, name, value)
+    return Snapshot(progress=progress, **known)
 
 
 def lines_of(snapshot: Snapshot, width: int = 80, out: str = "out") -> list[str]:
@@ -86,10 +92,10 @@ def test_the_lines_fit_into_80_columns() -> None:
 @pytest.mark.parametrize(
     "changes",
     [
-        {"share": None, "left": None, "waits": None, "limited": 0, "sources": 0, "active": ()},
-        {"messages": 10**12, "received": 10**15, "requests": 10**9, "limited": 10**8, "rate": 1e6},
+        {"share": None, "left": None, "waits": None, "limited": 0, "sources": 0, "active": {}},
+        {"written": 10**12, "received": 10**15, "requests": 10**9, "limited": 10**8, "rate": 1e6},
         {"waits": "the service does not answer: " + "x" * 200},
-        {"active": (Active("user \x1b[31m" + "名" * 100, 1.0, 10**9),)},
+        {"active": {0: Active("user \x1b[31m" + "名" * 100, 1.0, 10**9)}},
         {"left": 1e7, "elapsed": 1e7},
     ],
 )
@@ -97,7 +103,7 @@ def test_the_lines_fit_into_80_columns() -> None:
 def test_no_line_wraps_and_their_number_is_constant(changes: dict[str, Any], width: int) -> None:
     current = snapshot(**changes)
     lines = lines_of(current, width, "a/very/long/path/" * 9)
-    assert len(lines) == 5 + min(8, len(current.active)) + (len(current.active) > 8)
+    assert len(lines) == 5 + min(8, len(current.progress.active)) + (len(current.progress.active) > 8)
     assert all(len(line) <= width for line in lines)
     assert "\x1b" not in "".join(lines)
 
@@ -110,10 +116,9 @@ def test_the_progress_as_one_line() -> None:
     assert progress_line(snapshot(received=0, waits=None)) == "walking: 3:12"
 
 
-def test_the_log_has_a_line_for_each_phase_and_every_ten_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_plain_lines_are_one_for_each_phase_and_every_ten_seconds() -> None:
     lines: list[str] = []
-    monkeypatch.setattr(streams, "warn", lines.append)
-    with LogDisplay() as log:
+    with LineDisplay(lines.append) as log:
         for elapsed, phase in (
             (0.0, "beginning"),
             (0.1, "walking"),
@@ -124,3 +129,20 @@ def test_the_log_has_a_line_for_each_phase_and_every_ten_seconds(monkeypatch: py
         ):
             log.show(snapshot(elapsed=elapsed, phase=phase))
     assert [line.partition(":")[0] for line in lines] == ["walking", "walking", "finishing"]
+
+
+@pytest.mark.parametrize(
+    ("is_terminal", "quiet", "lines"), [(True, False, 1), (True, True, 0), (False, False, 0)]
+)
+def test_a_terminal_without_a_cursor_has_plain_lines_and_a_pipe_has_none(
+    is_terminal: bool,
+    quiet: bool,
+    lines: int,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr(streams, "is_terminal", lambda name: is_terminal)
+    monkeypatch.setenv("TERM", "dumb")
+    with display_of("out", quiet=quiet) as display:
+        display.show(snapshot())
+    assert len(capsys.readouterr().err.splitlines()) == lines

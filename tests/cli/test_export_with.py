@@ -3,14 +3,15 @@
 import json
 from pathlib import Path
 
-import click
 import pytest
 
+from chatrest.cli.export import TABLES
 from chatrest.cli.exporting.format import attachments_line
-from chatrest.cli.exporting.tables_option import TABLES, TablesOption
 from chatrest.export import AttachmentCounts
 from chatrest.export.dataset.tables import TABLES as OF_THE_PACKAGE
 from tests.commands import Run, summary_of
+
+from .conftest import error_line
 
 pytestmark = pytest.mark.usefixtures("called")
 
@@ -19,10 +20,10 @@ def test_the_names_are_those_of_the_package() -> None:
     assert TABLES == OF_THE_PACKAGE
 
 
-def test_names_are_taken_with_commas_between_them() -> None:
-    assert TablesOption().convert("users, groups", None, None) == ("users", "groups")
-    with pytest.raises(click.BadParameter, match="'user' is not a table: allowed are users, groups"):
-        TablesOption().convert("groups,user", None, None)
+def test_a_name_of_no_table_is_refused(command: Run, out: Path) -> None:
+    line = error_line(command("export", str(out), "--with", "groups,user"), 2)
+    assert "'user' is not a table: allowed are users, groups" in line
+    assert not out.exists()
 
 
 def test_tables_are_in_the_folder_and_in_the_summary(command: Run, out: Path) -> None:

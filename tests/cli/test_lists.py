@@ -115,10 +115,12 @@ def test_odd_records_are_printed_as_they_are(fresh: EmulatorThread) -> None:
         (("messages", "bob", "--tags", "a,b"), 2, "comma"),
         (("messages", "bob", "--from-timestamp", "@5", "--to-timestamp", "@2"), 2, "to_timestamp = 2"),
         (("messages", "bob", "--from-timestamp", "20260101"), 2, "'2026-01-01' for the date"),
-        (("messages", "bob", "--cursor", "AAAA"), 1, "cursor token is damaged"),
-        (("messages", "bob", "--cursor", ""), 1, "cursor token is damaged"),
-        (("messages", "bob", "--cursor", "\x1b[2J☃"), 1, "cursor token is damaged"),
-        (("messages", "bob", "--cursor", SECRETS[0]), 1, "cursor token is damaged"),
+        (("messages", "bob", "--every", "5"), 2, "--every needs --follow"),
+        (("users", "--cursor", "AAAA"), 2, "cursor token is damaged"),
+        (("messages", "bob", "--cursor", "AAAA"), 2, "cursor token is damaged"),
+        (("messages", "bob", "--cursor", ""), 2, "cursor token is damaged"),
+        (("messages", "bob", "--cursor", "\x1b[2J☃"), 2, "cursor token is damaged"),
+        (("messages", "bob", "--cursor", SECRETS[0]), 2, "cursor token is damaged"),
         (
             ("users", "--search-key", SECRETS[0], "--search-in", "uid", "--tags", f"{SECRETS[0]},x"),
             2,
@@ -141,7 +143,7 @@ def test_a_cursor_of_another_query_is_an_error_before_any_request(command: Run, 
     paths: list[str] = []
     with proxy(lambda _, path: paths.append(path)) as url:
         other = command("messages", "user-03", "--cursor", token, CHATREST_BASE_URL=url)
-    assert "another query" in error_line(other)
+    assert "another query" in error_line(other, 2)
     assert paths == []
 
 

@@ -176,8 +176,8 @@ def test_ctrl_c_ends_the_check(out: Path) -> None:
     code = (
         "import sys, time\n"
         "from chatrest.cli import main\n"
-        "from chatrest.export.verify import file_readers\n"
-        "file_readers.lines = lambda data: (print('begun', flush=True), time.sleep(60))\n"
+        "from chatrest.export.verify import file_check\n"
+        "file_check.block_batch = lambda *_: (print('begun', flush=True), time.sleep(60))\n"
         "main()"
     )
     command = [sys.executable, "-c", code, "verify", str(out)]

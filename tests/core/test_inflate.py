@@ -188,20 +188,20 @@ def test_an_unknown_encoding_is_refused_and_the_known_ones_are_named(encoding: s
 # ── bombs ──
 
 
-@pytest.mark.parametrize("room", [0, 1, 1000, 5 * MIB])
 @pytest.mark.parametrize(
     ("encoding", "pack"), [("gzip", gzip.compress), ("deflate", zlib.compress), ("deflate", raw)]
 )
-def test_a_bomb_is_unpacked_to_its_cap_and_one_step(encoding: str, pack: Pack, room: int) -> None:
-    bomb = pack(bytes(100 * MIB))
-    tracemalloc.start()
-    try:
-        pieces = Inflate(encoding).feed(bomb, room)
-        peak = tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
-    assert room < sum(map(len, pieces)) <= room + MIB
-    assert peak <= room + 4 * MIB
+def test_a_bomb_is_unpacked_to_its_cap_and_one_step(encoding: str, pack: Pack) -> None:
+    bomb = pack(bytes(32 * MIB))
+    for room in (0, 1, 1000, 5 * MIB):
+        tracemalloc.start()
+        try:
+            pieces = Inflate(encoding).feed(bomb, room)
+            peak = tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+        assert room < sum(map(len, pieces)) <= room + MIB, room
+        assert peak <= room + 4 * MIB, room
 
 
 def test_a_bomb_of_many_members_is_no_exception() -> None:

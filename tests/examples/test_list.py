@@ -9,6 +9,8 @@ import pytest
 
 from chatrest import examples
 
+pytestmark = pytest.mark.usefixtures("fast_ramp")
+
 ROOT = Path(__file__).parents[2]
 FOLDER = Path(examples.__path__[0])
 PROGRAMS = sorted(file.stem for file in FOLDER.glob("*.py") if "__main__" in file.read_text(encoding="utf-8"))

@@ -11,6 +11,8 @@ from chatrest.export import Plan, runs
 from tests.cli.conftest import EmulatorThread
 from tests.stored import DAY, START, StoredExport, record
 
+pytestmark = pytest.mark.usefixtures("fast_ramp")
+
 
 def test_two_nights_of_an_emulated_app_are_reported(capsys: pytest.CaptureFixture[str]) -> None:
     main([])

@@ -18,6 +18,8 @@ from chatrest.export import Plan, compact, export, read_raw, verify
 from tests.dying import ProcessDeath
 from tests.sinks import Failing, files, full, ids
 
+pytestmark = pytest.mark.usefixtures("fast_ramp")
+
 
 def data_files(folder: Path) -> list[str]:
     return [name for name in files(folder) if name.startswith("messages/")]

@@ -77,7 +77,7 @@ async def test_killed_in_any_shape_of_files(
     plan = Plan(**MIXED, **files)
     async with served(75) as service:
         expected = service.expected()
-        for at in instants(3, 7):
+        for at in instants(1 + 2 * FORMATS.index(files), 11):
             fate = Fate(tmp_path / str(at), at)
             if await dies(service.session, fate, plan, monkeypatch) is not None:
                 break
@@ -120,7 +120,7 @@ async def test_a_loss_of_power_at_any_instant(tmp_path: Path, monkeypatch: pytes
     plan = Plan(**MIXED)
     async with served(75) as service:
         expected = service.expected()
-        for at in instants(1, 3):
+        for at in instants(1, 4):
             fate = ForgetfulFate(tmp_path / str(at), at)
             if await dies(service.session, fate, plan, monkeypatch, workers=2) is not None:
                 break
@@ -167,7 +167,7 @@ async def test_killed_while_it_reads_what_is_new(
         before = await first_export(service, tmp_path / "first", plan)
         service.store.add_records(records(60, first=1000))
         expected = service.expected()
-        for at in instants(1 + power, 3):
+        for at in instants(1 + 2 * power, 4):
             out = tmp_path / str(at)
             shutil.copytree(tmp_path / "first", out)
             fate = ForgetfulFate(out, at) if power else Fate(out, at)
@@ -191,7 +191,7 @@ async def test_killed_while_edited_messages_take_their_places(
             edit(service.store, number, "edited")
         expected = service.expected()
         hide(service.store, [20])
-        for at in instants(1 + power, 3):
+        for at in instants(1 + power + 2 * FORMATS[:4:3].index(files), 5):
             out = tmp_path / str(at)
             shutil.copytree(tmp_path / "first", out)
             fate = ForgetfulFate(out, at) if power else Fate(out, at)
@@ -217,7 +217,7 @@ async def test_a_death_in_a_recheck_needs_no_second_one(
             edit(service.store, number, "edited")
         expected = service.expected()
         newest: list[bool] = []
-        for at in instants(2, 3):
+        for at in instants(2, 4):
             out = tmp_path / str(at)
             shutil.copytree(tmp_path / "first", out)
             fate = Fate(out, at)

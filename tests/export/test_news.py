@@ -10,9 +10,18 @@ from chatrest.emulator.service.request import Request
 from chatrest.emulator.store import Store
 from chatrest.emulator.weather import Status
 from chatrest.emulator.weather.faults import Change, Outgoing
-from chatrest.export import Plan, Report, export
+from chatrest.export import Plan, Report, export, verify
 from chatrest.export.news import MOST_RUNS
-from tests.exporting import Served, assert_whole, fast_disk as fast_disk, served
+from tests.exporting import (
+    Served,
+    assert_whole,
+    edit,
+    fast_disk as fast_disk,
+    hide,
+    part_of,
+    raws_of,
+    served,
+)
 from tests.runs import to_user
 
 pytestmark = pytest.mark.usefixtures("fast_disk", "tidy")
@@ -135,6 +144,49 @@ async def test_a_list_that_lacks_messages_of_the_sources_asked_is_not_believed(
         assert report.complete
         assert asked >= USERS
         assert_whole(tmp_path / "out", service.expected())
+
+
+async def test_what_the_list_hides_below_newer_messages_is_read_when_each_source_is_asked(
+    tmp_path: Path,
+) -> None:
+    async with served(fill_in=fill_users) as service:
+        await export(service.session, tmp_path / "out")
+        service.store.add_records(to_user("user-010", "user-011", number) for number in range(9_000, 9_020))
+        service.store.add_records(NEW)  # the lot falls to one of these
+        service.emulator.weather.add(Hidden(ids=frozenset(["9003"]), route="messages.list"))
+        reports = [await export(service.session, tmp_path / "out") for _ in range(MOST_RUNS + 1)]
+        assert [report.written for report in reports] == [22, *[0] * (MOST_RUNS - 1), 1]
+        assert_whole(tmp_path / "out", service.expected())
+
+
+async def test_what_only_the_apps_list_shows_is_neither_lost_nor_deleted(tmp_path: Path) -> None:
+    """It is read again from that list where its file is lost, and deleted once that list lacks it, too."""
+    async with served(fill_in=fill_users) as service:
+        await export(service.session, tmp_path / "out")
+        service.store.add_records(NEW)
+        hide(service.store, [10_001], "u:user-001", "u:user-002")
+        assert (await export(service.session, tmp_path / "out")).written == 3
+        part_of(tmp_path / "out", "user-001/").unlink()
+        report = await export(service.session, tmp_path / "out")
+        assert (report.complete, report.missing, report.messages) == (True, 0, USERS + 3)
+        assert verify(tmp_path / "out").ok
+        report = await export(service.session, tmp_path / "out", recheck=10**9)
+        assert (report.complete, report.deleted, report.messages) == (True, 0, USERS + 3)
+        hide(service.store, [10_001, 10_002])
+        report = await export(service.session, tmp_path / "out", recheck=10**9)
+        assert (report.complete, report.deleted, report.messages) == (True, 2, USERS + 3)
+
+
+async def test_a_recheck_finds_edits_of_what_came_from_the_apps_list(tmp_path: Path) -> None:
+    async with served(fill_in=fill_users) as service:
+        await export(service.session, tmp_path / "out")
+        service.store.add_records(NEW)
+        await export(service.session, tmp_path / "out")
+        new = edit(service.store, 10_001, "edited")
+        hide(service.store, [10_002])
+        report = await export(service.session, tmp_path / "out", recheck=10**9)
+        assert (report.complete, report.changed, report.deleted) == (True, 1, 1)
+        assert new in raws_of(tmp_path / "out")
 
 
 @pytest.mark.parametrize("status", [403, 404])

@@ -1,5 +1,6 @@
 """The rows of a page that are written: against lists that are filtered by hand."""
 
+import pytest
 from hypothesis import given, settings, strategies as st
 
 from chatrest.core.rows import UNKNOWN, Row
@@ -9,6 +10,7 @@ from chatrest.export.message_ids import number
 from chatrest.export.ownership import Ownership, OwnershipRules, Source
 from chatrest.export.page_partition import PageDivider, Window, last_id, partition_page
 
+START = 1_600_000_000
 some = settings(max_examples=100, deadline=None, database=None)
 ALICE, BOB, GROUP = (Source(kind, (name,)) for kind, name in [("user", "a"), ("user", "b"), ("group", "g")])  # type: ignore[arg-type]
 RULES = OwnershipRules([ALICE, BOB, GROUP])
@@ -40,6 +42,18 @@ def test_a_window_holds_both_its_ends_and_what_tells_no_time(
         return row.sent_at == UNKNOWN or (after and (until is None or row.sent_at <= until))
 
     assert Window(since, until).within(rows) == [row for row in rows if is_within(row)]
+
+
+@pytest.mark.parametrize("unit", [1, 1000])
+@pytest.mark.parametrize("service", [1, 1000])
+def test_a_window_and_a_service_may_have_two_units(unit: int, service: int) -> None:
+    rows = [Row(str(second), sent_at=(START + second) * service) for second in range(6)]
+    window = Window((START + 2) * unit, (START + 4) * unit)
+    assert [row.id for row in window.within(rows)] == ["2", "3", "4"]
+    assert [row.id for row in Window(window.since).within(rows)] == ["2", "3", "4", "5"]
+    assert [row.id for row in Window(None, window.until).within(rows)] == ["0", "1", "2", "3", "4"]
+    last = Row("late", sent_at=(START + 4) * 1000 + 999)
+    assert bool(window.within([last])) == (unit == 1)
 
 
 @some

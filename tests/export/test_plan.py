@@ -119,7 +119,7 @@ def test_with_no_source_named_it_is_all_users() -> None:
 
 @pytest.mark.parametrize(
     ("format", "compress", "partition"),
-    [("ndjson", "none", "source"), ("parquet", "zstd", "month"), ("sqlite", "none", "source")],
+    [("ndjson", "none", "source"), ("parquet", "zstd", "month"), ("sqlite", "none", "none")],
 )
 def test_each_format_has_its_own_defaults(format: Any, compress: str, partition: str) -> None:
     plan = Plan(format=format)
@@ -176,7 +176,7 @@ def test_a_pair_is_two_different_uids_that_can_stand_in_a_header(value: Any) -> 
         ({"compress": "xz"}, "compress = 'xz': allowed is none, gzip, zstd, or None"),
         ({"partition": "week"}, "partition = 'week': allowed is none, source, month, day, or None"),
         ({"format": "sqlite", "compress": "gzip"}, "compress = 'gzip': .*allowed is 'none'"),
-        ({"format": "sqlite", "partition": "month"}, "partition = 'month': .*allowed is 'source'"),
+        ({"format": "sqlite", "partition": "month"}, "partition = 'month': .*allowed is 'none'"),
         ({"query": None}, "query = None: allowed is a MessageQuery"),
         ({"query": {"type": "text"}}, "query = .*allowed is a MessageQuery"),
     ],
@@ -272,3 +272,10 @@ def test_what_is_no_path_is_refused(out: object) -> None:
 @pytest.mark.parametrize("out", ["out", "./s3:/out", "C:/out", "/a/b:c", "a-b"])
 def test_a_path_of_this_machine_is_kept_as_it_is(out: str) -> None:
     assert local_path(out) == Path(out)
+
+
+@pytest.mark.parametrize("given", [{}, {"format": "sqlite"}, {"format": "sqlite", "partition": "none"}])
+def test_a_database_that_was_kept_as_partitioned_by_source_goes_on(given: dict[str, Any]) -> None:
+    kept = Plan.parse(Plan(format="sqlite").encoded().replace(b'"partition":"none"', b'"partition":"source"'))
+    assert kept.partition == "source"
+    assert kept.continued(Plan(**given)) == kept

@@ -21,15 +21,6 @@ def attempt(**told: Any) -> Attempt:
     return Attempt(**{**plain, **told})
 
 
-def test_a_run_that_has_not_begun_has_counted_nothing() -> None:
-    progress = Progress()
-    counted = {name: value for name, value in vars(progress).items() if type(value) is int}
-    assert counted
-    assert set(counted.values()) == {0}
-    assert (progress.phase, progress.trouble, progress.active) == ("beginning", None, {})
-    assert progress.active is not Progress().active
-
-
 def test_requests_repeats_and_refusals_are_counted_each_by_itself() -> None:
     progress = Progress()
     progress.heard(attempt())

@@ -7,7 +7,7 @@ import pytest
 
 from chatrest import MessageQuery
 from chatrest.export import Plan
-from chatrest.export.plan_difference import difference
+from chatrest.export.plan import difference
 from chatrest.times import timestamp_words
 
 

@@ -29,6 +29,7 @@ FORMATS: list[dict[str, Any]] = [
     {"partition": "day"},
     {"format": "sqlite"},
 ]
+APP_LIST = Source("everything")
 FAST = "PRAGMA journal_mode=WAL; PRAGMA synchronous=OFF;"
 PLANS: list[dict[str, Any]] = [
     {"all_users": True},
@@ -65,6 +66,9 @@ class World:
             lists[source] = {key_of(row): row for row in rows}
             self.shown.setdefault(source, {}).update(lists[source])
         return lists
+
+    def all_shown(self, source: Source) -> set[str]:
+        return self.app if source == APP_LIST else set(self.shown.get(source, ()))
 
     def sources(self) -> list[Source]:
         users = [Source("user", (uid,)) for uid in self.users] if self.plan.all_users else []
@@ -106,15 +110,12 @@ class World:
                 self.write(self.dice.randrange(12))
 
 
-async def check(world: World, report: Report, lists: dict[Source, dict[str, Row]], *, is_exact: bool) -> None:
-    """Compare the folder and the journal's sets with what the lists have shown.
-
-    `is_exact` is False where the app's own list tells what sources should show, by the rule of ownership.
-    """
+async def check(world: World, report: Report, lists: dict[Source, dict[str, Row]]) -> None:
+    """Compare the folder and the journal's sets with what the lists have shown, the app's own list, too."""
     stored = Counter(key_of(Row(str(json.loads(raw)["id"]))) for raw in raws_of(world.out))
     assert not stored or max(stored.values()) == 1
     ever = {key for rows in world.shown.values() for key in rows}
-    assert stored.keys() <= (ever if is_exact else ever | world.app)
+    assert stored.keys() <= ever | world.app
     if report.complete:
         now = {key for rows in lists.values() for key in rows}
         assert now <= stored.keys(), f"{sorted(now - stored.keys())} are missing"
@@ -124,11 +125,13 @@ async def check(world: World, report: Report, lists: dict[Source, dict[str, Row]
         if world.plan.format != "sqlite":
             assert journal.ids_in_blocks() == in_files.numbers
         assert journal.other_ids_written(in_files.others) == set(in_files.others)
+        by_app = journal.seen(journal.source_of(APP_LIST.key))
+        assert in_files.numbers <= journal.all_seen()
         for known in journal.sources():
-            seen, rows = journal.seen(known.number), world.shown.get(known.source, {})
-            assert seen <= ids_of(list(rows.values())).numbers or not is_exact
+            seen = journal.seen(known.number)
+            assert seen <= ids_of([Row(key) for key in world.all_shown(known.source)]).numbers
             if report.complete and known.source in lists:
-                assert ids_of(list(lists[known.source].values())).numbers <= seen
+                assert ids_of([Row(key) for key in lists[known.source]]).numbers <= seen | by_app
 
 
 @pytest.mark.parametrize("with_news", [False, True])
@@ -146,12 +149,10 @@ def test_what_the_service_showed_is_on_disk_each_once(
             "chatrest.export.journal.schema.SETTINGS", "PRAGMA journal_mode=WAL;PRAGMA synchronous=OFF;"
         )
         world = (Plan(**sources, **shape), Random(seed), Path(folder) / "out")
-        asyncio.run(live(*world, runs, patch, is_exact=not with_news))
+        asyncio.run(live(*world, runs, patch))
 
 
-async def live(
-    plan: Plan, dice: Random, out: Path, runs: int, patch: pytest.MonkeyPatch, *, is_exact: bool
-) -> None:
+async def live(plan: Plan, dice: Random, out: Path, runs: int, patch: pytest.MonkeyPatch) -> None:
     async with served() as service:
         world = World(service, plan, dice, out)
         world.write(dice.randrange(40))
@@ -161,11 +162,11 @@ async def live(
             if dice.random() < 0.6:
                 await dies(service.session, Fate(out, dice.randrange(1, 120)), plan, patch, recheck=recheck)
             report = await export(service.session, out, plan, recheck=recheck)
-            await check(world, report, lists, is_exact=is_exact)
+            await check(world, report, lists)
             world.happen()
         lists = await world.look()
         report = await export(service.session, out, plan)
         assert report.complete or report.missing, report
         report = await export(service.session, out, plan)
         assert report.complete, report
-        await check(world, report, lists, is_exact=is_exact)
+        await check(world, report, lists)

@@ -178,3 +178,18 @@ def test_a_service_is_asked_for_a_second_more_at_both_ends(
     window: Window, recheck_since: int | None, expected: tuple[int | None, int | None]
 ) -> None:
     assert window.asked(recheck_since) == expected
+
+
+@pytest.mark.parametrize(("unit", "service_unit"), [(1, 1000), (1000, 1)])
+async def test_a_window_in_another_unit_than_the_services_has_all_of_its_messages(
+    unit: int, service_unit: int, tmp_path: Path
+) -> None:
+    service = SmallService(
+        record | {"sentAt": record["sentAt"] * service_unit} for record in talk(60, seconds=10)
+    )
+    service.window = lambda record, since, until: (since or 0) <= record["sentAt"] <= (until or 10**15)
+    window = {"since": (START + 200) * unit, "until": (START + 400) * unit}
+    async with service.session() as session:
+        report = await export(session, tmp_path / "out", Plan(users=["ann"], **window))
+    assert report.complete
+    assert ids_of(tmp_path / "out") == [str(number) for number in range(20, 41)]

@@ -238,7 +238,7 @@ def test_no_more_than_count_at_once_while_calls_are_answered(count: int, lane: P
             await asyncio.sleep(MOMENT / 2)
             places.release(share, lane)
 
-        await asyncio.gather(*(call(number % apps) for number in range(2 * count + 2000)))
+        await asyncio.gather(*(call(number % apps) for number in range(2 * count + max(apps, 200))))
         assert most == (count if lane == "interactive" else count - count // 10)
         assert len(served) == apps
         assert places.active == places.waiting == 0
@@ -260,7 +260,7 @@ def test_apps_that_hang_delay_another_app_by_a_moment_at_most(
         places, loop = PrioritySemaphore(count), asyncio.get_running_loop()
         stuck_lane, lane = lanes
         shares = [places.share(f"hanging {app}") for app in range(hanging)]
-        stuck = spawn(*(places.acquire(share, stuck_lane) for share in shares for _ in range(3 * count)))
+        stuck = spawn(*(places.acquire(share, stuck_lane) for share in shares for _ in range(count + 10)))
         await asyncio.sleep(1.0)
         healthy = places.share("healthy")
         for most_seconds in (MOMENT + 0.001, 0.0, 0.0):

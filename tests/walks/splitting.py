@@ -70,6 +70,5 @@ def ids(pairs: list[tuple[str, str]]) -> list[str]:
 
 def plain(walk: Walk[Any], token: str | None = None) -> list[str]:
     """The ids of the walk, read one page after another, from a token on."""
-    pairs: list[tuple[str, str]] = []
-    asyncio.run(read(walk if token is None else walk.at(Cursor.parse(token)), pairs))
-    return ids(pairs)
+    items = walk if token is None else walk.at(Cursor.parse(token))
+    return [item.id for item in asyncio.run(items.collect())]

@@ -76,15 +76,16 @@ def rounded(number: float) -> str:
 
 
 def progress_line(snapshot: "Snapshot") -> str:
-    """One line of the log."""
-    if not snapshot.received:
+    """The progress as one plain line."""
+    progress = snapshot.progress
+    if not progress.received:
         return f"{snapshot.phase}: {snapshot.waits or duration(snapshot.elapsed)}"
     parts = [
-        f"{snapshot.messages:,} messages at {snapshot.rate:,.0f}/s",
-        size(snapshot.received),
-        f"{snapshot.requests:,} requests" + (f" ({snapshot.limited:,} × 429)" if snapshot.limited else ""),
-        *([f"{snapshot.done:,} of {plural(snapshot.sources, 'source')}"] if snapshot.sources else []),
-        *([f"{snapshot.failed:,} failed"] if snapshot.failed else []),
+        f"{progress.written:,} messages at {snapshot.rate:,.0f}/s",
+        size(progress.received),
+        f"{progress.requests:,} requests" + (f" ({progress.limited:,} × 429)" if progress.limited else ""),
+        *([f"{progress.done:,} of {plural(progress.sources, 'source')}"] if progress.sources else []),
+        *([f"{progress.failed:,} failed"] if progress.failed else []),
         *([f"{snapshot.share:.0%}"] if snapshot.share is not None else []),
         *([f"{about(snapshot.left)} left"] if snapshot.left is not None else []),
         duration(snapshot.elapsed),

@@ -12,7 +12,7 @@ from typing import Final, NamedTuple, final
 
 from msgspec import Struct
 
-from ...export.progress import Active, Progress
+from ...export.report import Progress
 from ...network.pool_state import PoolState
 
 _RATE_WINDOW: Final = 10.0
@@ -28,21 +28,12 @@ _NO_ANSWER: Final = "the service does not answer"
 
 @final
 class Snapshot(Struct, frozen=True, kw_only=True):
-    """The progress of an export at one moment."""
+    """The progress of an export at one moment, with what is computed from it."""
 
+    progress: Progress
     phase: str
-    messages: int
     rate: float
     """Messages per second."""
-    received: int
-    """Bytes."""
-    requests: int
-    limited: int
-    sources: int
-    done: int
-    failed: int
-    changed: int
-    deleted: int
     elapsed: float
     """Seconds since the start."""
     share: float | None = None
@@ -51,7 +42,6 @@ class Snapshot(Struct, frozen=True, kw_only=True):
     """Estimated seconds to the end; None if unknown."""
     waits: str | None = None
     """The reason for a wait, as a sentence for users; None if the export does not wait."""
-    active: tuple[Active, ...] = ()
 
 
 class _Sample(NamedTuple):
@@ -85,22 +75,13 @@ class Monitor:
         waits = self._if_repeated(self._waits(pools, now))
         is_silent = waits is not None and waits.startswith(_NO_ANSWER)
         return Snapshot(
+            progress=progress,
             phase="stopping: writing the fetched pages" if stopping else progress.phase,
-            messages=progress.written,
             rate=self._rate(now),
-            received=progress.received,
-            requests=progress.requests,
-            limited=progress.limited,
-            sources=progress.sources,
-            done=progress.done,
-            failed=progress.failed,
-            changed=progress.changed,
-            deleted=progress.deleted,
             elapsed=now - self._began,
             share=share,
             left=None if is_silent else self._left(now, share),
             waits=waits,
-            active=tuple(progress.active.values()),
         )
 
     def _add_sample(self, now: float) -> None:

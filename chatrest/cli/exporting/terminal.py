@@ -9,7 +9,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from ...export.progress import Active
+from ...export.report import Active
 from ..streams import one_line
 from .format import about, duration, plural, size
 from .snapshot import Snapshot
@@ -17,7 +17,7 @@ from .snapshot import Snapshot
 ROWS: Final = 8
 """The largest number of sources that have a line each."""
 _OTHER_LINES: Final = 7
-"""BlockFiles above and below the sources."""
+"""Lines above and below the sources."""
 _BAR: Final = 12
 
 
@@ -73,26 +73,27 @@ def _share(snapshot: Snapshot) -> RenderableType:
 
 
 def _counts(snapshot: Snapshot) -> RenderableType:
+    progress = snapshot.progress
     parts = [
-        f"{plural(snapshot.messages, 'message')}",
+        f"{plural(progress.written, 'message')}",
         f"{snapshot.rate:,.0f}/s",
-        size(snapshot.received),
-        plural(snapshot.requests, "request"),
+        size(progress.received),
+        plural(progress.requests, "request"),
     ]
     line = Text("   ".join(parts), no_wrap=True, overflow="ellipsis")
-    if snapshot.limited:
-        line.append(f"   {snapshot.limited:,} × 429", style="yellow")
+    if progress.limited:
+        line.append(f"   {progress.limited:,} × 429", style="yellow")
     return line
 
 
 def _state(snapshot: Snapshot) -> RenderableType:
-    line = Text(no_wrap=True, overflow="ellipsis")
-    if snapshot.sources:
-        line.append(f"{snapshot.done:,} of {plural(snapshot.sources, 'source')}")
-    for count, word in ((snapshot.changed, "changed"), (snapshot.deleted, "deleted")):
+    line, progress = Text(no_wrap=True, overflow="ellipsis"), snapshot.progress
+    if progress.sources:
+        line.append(f"{progress.done:,} of {plural(progress.sources, 'source')}")
+    for count, word in ((progress.changed, "changed"), (progress.deleted, "deleted")):
         line.append(f"   {count:,} {word}" if count else "")
-    if snapshot.failed:
-        line.append(f"   {snapshot.failed:,} failed", style="red")
+    if progress.failed:
+        line.append(f"   {progress.failed:,} failed", style="red")
     if snapshot.waits:
         line.append(f"   {one_line(snapshot.waits)}", style="yellow")
     return line
@@ -105,10 +106,11 @@ def _sources(snapshot: Snapshot, rows: int) -> RenderableType:
     grid.add_column(width=_BAR)
     grid.add_column(justify="right", no_wrap=True, width=4)
     # Those that started first, as short ones would only flicker.
-    for active in snapshot.active[:rows]:
-        grid.add_row(*_source(active))
-    if len(snapshot.active) > rows:
-        more = Text(f"  … and {len(snapshot.active) - rows:,} more", style="dim")
+    active = list(snapshot.progress.active.values())
+    for source in active[:rows]:
+        grid.add_row(*_source(source))
+    if len(active) > rows:
+        more = Text(f"  … and {len(active) - rows:,} more", style="dim")
         return Group(grid, more)
     return grid
 

@@ -1,4 +1,4 @@
-"""The journal of attachments: each link of a message, and the outcome of each file.
+"""The files that messages link to, and their journal: each link of a message, and the outcome of its file.
 
 SQLite in `attachments/journal.sqlite`, one transaction a step: a link is added when its message is read, and
 `note` follows after the file is on the disk under its final name. A kill between the two costs one download.
@@ -13,19 +13,22 @@ SQLite in `attachments/journal.sqlite`, one transaction a step: a link is added 
 | failed    | any other failure                                              | fetches it           |
 """
 
+import re
 import sqlite3
 import threading
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any, Final, Literal, NamedTuple, TypeAlias, final, get_args
+from urllib.parse import urlsplit
 
 from ...errors import ChatRestError
 from ..id_set import IdSet
-from .attachment_links import Link
+from .tables import clean_text, record_of
 
 NAME: Final = "journal.sqlite"
 State: TypeAlias = Literal["new", "stored", "gone", "too_large", "refused", "failed"]
+_EXTENSION: Final = re.compile(r"[a-z0-9]{1,10}", re.ASCII)
 _APPLICATION: Final = 0x63_72_61_74
 _SCHEMA: Final = (
     """CREATE TABLE attachments(message TEXT NOT NULL, position INTEGER NOT NULL, url TEXT NOT NULL,
@@ -46,12 +49,71 @@ _PENDING: Final = """SELECT rowid, message, position, url, name, mime_type, exte
     ORDER BY rowid LIMIT ?"""
 _STORED: Final = """SELECT rowid, file, bytes, sha256 FROM attachments
     WHERE state = 'stored' AND rowid > ? ORDER BY rowid LIMIT ?"""
+_ERRORS: Final = """SELECT error, count(*) FROM attachments WHERE state = 'failed'
+    GROUP BY error ORDER BY 2 DESC, 1 LIMIT ?"""
+ERRORS_SHOWN: Final = 5
 _ALL: Final = """SELECT message, position, url, name, mime_type, extension, state, file, bytes, sha256, error,
     checked_at FROM attachments ORDER BY length(message), message, position"""
 _MEMBERS: Final = (
     "messageId", "position", "url", "name", "mimeType", "extension", "state", "file", "bytes", "sha256",
     "error", "checkedAt",
 )  # fmt: skip
+
+
+class Link(NamedTuple):
+    """A file that a message links to."""
+
+    message: str
+    position: int
+    """Among the attachments of the message, from 0."""
+    url: str
+    name: str | None
+    mime_type: str | None
+    extension: str | None
+
+
+def links_of(raw: bytes) -> Iterator[Link]:
+    """Yield the links of a message's record.
+
+    A media message without attachments has the address of its file in `url` (operations table,
+    message_data_media).
+    """
+    if b'"url"' not in raw:
+        return
+    record = record_of(raw)
+    data = record.get("data")
+    if not isinstance(data, dict) or not (message := _text(record.get("id"))):
+        return
+    attachments = data.get("attachments")
+    if not attachments and record.get("category") == "message":
+        attachments = [data]
+    for position, each in enumerate(attachments if isinstance(attachments, list) else ()):
+        if isinstance(each, dict) and (url := _text(each.get("url"))):
+            names = (_text(each.get(name)) for name in ("name", "mimeType", "extension"))
+            yield Link(message, position, url, *names)
+
+
+def stored_name(sha256: str, link: Link) -> str:
+    """Return the path of a file below `attachments/`: the hash of its content, and its extension."""
+    suffixes = (link.extension or "", PurePosixPath(urlsplit(link.url).path).suffix[1:])
+    extension = next((each.lower() for each in suffixes if _EXTENSION.fullmatch(each.lower())), "")
+    return f"files/{sha256[:2]}/{sha256}{f'.{extension}' if extension else ''}"
+
+
+def is_page(link: Link) -> bool:
+    """Return True where a link may lead to an HTML page, by what its message says of the file."""
+    kinds = (link.mime_type or "", link.extension or "")
+    return not any(kinds) or any("htm" in kind.lower() for kind in kinds)
+
+
+def _text(value: Any) -> str | None:
+    """Return a text that a database can hold; ids may be numbers."""
+    if type(value) is int:
+        return str(value)
+    return clean_text(value) if isinstance(value, str) and value else None
+
+
+# ── the journal ──
 
 
 class FetchResult(NamedTuple):
@@ -113,14 +175,8 @@ class AttachmentJournal:
 
     def pending(self, max_bytes: int) -> Iterator[Link]:
         """Yield the links to fetch, each once, also those that are added or noted meanwhile."""
-        place = 0
-        while True:
-            rows = self._rows(_PENDING, place, max_bytes, _BATCH)
-            for _, *values in rows:
-                yield Link(*values)
-            if len(rows) < _BATCH:
-                return
-            place = rows[-1][0]
+        for _, *values in self._pages(_PENDING, max_bytes):
+            yield Link(*values)
 
     def stored_as(self, link: Link) -> FetchResult | None:
         """Return the file that was fetched from the same address for another message."""
@@ -141,14 +197,8 @@ class AttachmentJournal:
 
     def stored(self) -> Iterator[StoredFile]:
         """Yield the files that the journal takes for stored."""
-        place = 0
-        while True:
-            rows = self._rows(_STORED, place, _BATCH)
-            for row in rows:
-                yield StoredFile(*row)
-            if len(rows) < _BATCH:
-                return
-            place = rows[-1][0]
+        for row in self._pages(_STORED):
+            yield StoredFile(*row)
 
     def reset(self, number: int) -> None:
         """Note that a stored file is not there: it is fetched again."""
@@ -178,6 +228,10 @@ class AttachmentJournal:
             )
         return counts
 
+    def errors(self) -> dict[str, int]:
+        """Return the most frequent reasons of the links that failed, each with its count."""
+        return dict(self._rows(_ERRORS, ERRORS_SHOWN))
+
     def records(self) -> Iterator[dict[str, Any]]:
         """Yield all links as records of the table `attachments`, by message and position."""
         with self._errors():
@@ -198,6 +252,13 @@ class AttachmentJournal:
             with self._transaction():
                 for statement in _SCHEMA:
                     self._db.execute(statement)
+
+    def _pages(self, sql: str, *values: object) -> Iterator[Any]:
+        """Yield the rows behind the last one, some at a time, by the number in front of each."""
+        number = 0
+        while rows := self._rows(sql, number, *values, _BATCH):
+            yield from rows
+            number = rows[-1][0]
 
     def _rows(self, sql: str, *values: object) -> list[Any]:
         with self._errors():

@@ -36,9 +36,8 @@ from ..message_ids import number
 from ..report import AttachmentCounts
 from ..sink import Sink
 from ..workspace import LAST
-from .attachment_journal import NAME, AttachmentJournal, FetchResult
-from .attachment_links import Link, links_of, stored_name
-from .downloads import AddressRefusedError, Download, Downloader, DownloadError, GoneError, TooLargeError
+from .attachment_journal import NAME, AttachmentJournal, FetchResult, Link, is_page, links_of, stored_name
+from .downloads import Download, Downloader, DownloadError
 from .snapshot import NewTable, TableFolder
 from .tables import ATTACHMENTS
 
@@ -180,14 +179,15 @@ class AttachmentRun:
             return known
         for attempt in range(1, ATTEMPTS + 1):
             try:
-                download = await downloader.fetch(link.url, path)
+                download = await downloader.fetch(link.url, path, is_page=is_page(link))
                 self._counts.fetched += 1
                 self._counts.bytes += download.bytes
                 return await in_thread(partial(self._keep, link, path, download))
             except DownloadError as error:
                 await in_thread(partial(self._place.disk.remove, path))
                 if not error.may_pass or attempt == ATTEMPTS:
-                    return _failure(error, self._options.max_bytes)
+                    limit = self._options.max_bytes if error.outcome == "too_large" else None
+                    return FetchResult(error.outcome, bytes=limit, error=str(error))
             await sleep(_PAUSE * attempt)
         raise AssertionError
 
@@ -223,6 +223,7 @@ class AttachmentRun:
         counts = self._journal.counts()
         for state, links in counts.items():
             setattr(self._counts, "pending" if state == "new" else state, links)
+        self._counts.errors = self._journal.errors()
         return self._counts
 
 
@@ -239,17 +240,6 @@ def make_folder(disk: Disk, folder: Path) -> None:
     if not folder.exists():
         folder.mkdir(exist_ok=True)
         sync_folder(disk, folder.parent)
-
-
-def _failure(error: DownloadError, max_bytes: int) -> FetchResult:
-    match error:
-        case GoneError():
-            return FetchResult("gone", error=str(error))
-        case TooLargeError():
-            return FetchResult("too_large", bytes=max_bytes, error=str(error))
-        case AddressRefusedError():
-            return FetchResult("refused", error=str(error))
-    return FetchResult("failed", error=str(error))
 
 
 def _is_local(session: AsyncSession) -> bool:

@@ -1,33 +1,49 @@
 """Downloads from addresses that users wrote: without the app's key, bounded, and from public hosts alone.
 
+An address is `https`, without user and password; its host may not be, or resolve to, an address that is not
+public. Users of the app write the addresses, so without this rule anybody could make the machine that exports
+ask other machines of its network, or its own services. Where the app's own service is at loopback, as an
+emulator is, or where the caller allows it, such hosts and `http` to loopback are allowed.
+
 A client session of its own: no default headers, no cookies, no proxy or credentials of the environment. Every
 address is checked, that of each redirect as well, and so is what a host name resolves to at the moment of
-the connection.
+the connection. A download is never taken up in the middle: each attempt begins anew.
 """
 
 import hashlib
+import re
 import socket
 from collections.abc import AsyncIterator
 from functools import partial
+from ipaddress import ip_address
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Final, NamedTuple, Self, final
+from typing import Final, Literal, NamedTuple, Self, TypeAlias, final
+from urllib.parse import urlsplit
 
 import aiohttp
 from aiohttp.abc import AbstractResolver, ResolveResult
 from yarl import URL
 
+from ...core.hosts import is_loopback
 from ...core.inflate import Inflate
 from ...errors import ReplyUnreadableError
 from ..disk import Disk
 from ..in_thread import in_thread
-from .attachment_links import address_fault, is_public
 
 MOST_REDIRECTS: Final = 5
 _CHUNK: Final = 1 << 18
 _GONE: Final = frozenset({404, 410})
+_MAY_PASS: Final = frozenset({408, 425, 429})
 _TIMEOUT: Final = aiohttp.ClientTimeout(total=3600, connect=15, sock_read=60)
-_FAILURES: Final = (aiohttp.ClientError, TimeoutError, ValueError, ConnectionError)
+_URL: Final = re.compile(r"[\x21-\x7e\xa1-\U0010ffff]{1,8192}")
+_FAILURES: Final = (
+    aiohttp.ClientError, TimeoutError, ValueError, ConnectionError, ReplyUnreadableError
+)  # fmt: skip
+_HTML: Final = ("text/html", "application/xhtml+xml")
+_NOT_PUBLIC: Final = "the address is not public"
+_NO_URL: Final = "the address is not a URL"
+Outcome: TypeAlias = Literal["gone", "too_large", "refused", "failed"]
 
 
 class Download(NamedTuple):
@@ -38,23 +54,16 @@ class Download(NamedTuple):
 
 
 class DownloadError(Exception):
-    """A file that could not be fetched; `may_pass` is True where another attempt may succeed."""
+    """A file that could not be fetched; its text has no words of the server's, and is never long.
 
-    def __init__(self, text: str, *, may_pass: bool = False) -> None:
+    `outcome` is gone: the server does not have it any more; too_large; refused: the address, or one to which
+    it leads, is not allowed; or failed. `may_pass` is True where another attempt may succeed.
+    """
+
+    def __init__(self, text: str, outcome: Outcome = "failed", *, may_pass: bool = False) -> None:
         super().__init__(text)
+        self.outcome = outcome
         self.may_pass = may_pass
-
-
-class GoneError(DownloadError):
-    """The server does not have the file any more."""
-
-
-class TooLargeError(DownloadError):
-    """The file is larger than the limit."""
-
-
-class AddressRefusedError(DownloadError):
-    """The address, or one to which it leads, is not allowed."""
 
 
 @final
@@ -85,48 +94,43 @@ class Downloader:
         assert self._client is not None
         await self._client.close()
 
-    async def fetch(self, url: str, path: Path) -> Download:
+    async def fetch(self, url: str, path: Path, *, is_page: bool = True) -> Download:
         """Write the file at `url` to `path`; it survives a loss of power.
 
-        Raises a `DownloadError`, and OSError where the disk fails. What is left at `path` then is no file.
+        `is_page` is False where the file is known to be no HTML page: servers send one in the place of a
+        file, with status 200, where a link has expired or a login is asked for. Raises a `DownloadError`, and
+        OSError where the disk fails. What is left at `path` then is no file.
         """
         for _ in range(MOST_REDIRECTS + 1):
             if fault := address_fault(url, local=self._local):
-                raise AddressRefusedError(fault)
+                raise DownloadError(fault, "refused")
             try:
-                result = await self._ask(url, path)
-            except aiohttp.ClientConnectorDNSError as error:
-                if isinstance(error.os_error, _NotPublicError):
-                    raise AddressRefusedError("the address is not public") from None
-                raise DownloadError("the host name has no address", may_pass=True) from None
-            except aiohttp.InvalidURL:
-                raise AddressRefusedError("the address is not a URL") from None
-            except ReplyUnreadableError as error:
-                raise DownloadError(str(error), may_pass=True) from None
+                result = await self._ask(url, path, is_page=is_page)
             except _FAILURES as error:
-                raise DownloadError(_words(error), may_pass=True) from None
+                raise _failure(error) from None
             if isinstance(result, Download):
                 return result
             url = result
         raise DownloadError(f"more than {MOST_REDIRECTS} redirects")
 
-    async def _ask(self, url: str, path: Path) -> Download | str:
+    async def _ask(self, url: str, path: Path, *, is_page: bool) -> Download | str:
         """Fetch the file, or return the address of a redirect."""
         assert self._client is not None
         address = URL(url, encoded=url.isascii())  # a signature may be over the very letters
-        if not self._local and not is_public(
-            address.raw_host or ""
-        ):  # as aiohttp takes it, not as it is written
-            raise AddressRefusedError("the address is not public")
+        host = address.raw_host or ""  # as aiohttp takes it, not as it is written
+        if not self._local and not is_public(host):
+            raise DownloadError(_NOT_PUBLIC, "refused")
         async with self._client.get(address, allow_redirects=False) as response:
             status = response.status
             if status in _GONE:
-                raise GoneError(f"the server answers {status}")
+                raise DownloadError(f"the server answers {status}", "gone")
             if 300 <= status < 400 and (location := response.headers.get("Location")):
                 return str(response.url.join(URL(location, encoded=location.isascii())))
             if status != 200:
-                may_pass = status in (408, 425, 429) or status >= 500
+                may_pass = status in _MAY_PASS or status >= 500
                 raise DownloadError(f"the server answers {status}", may_pass=may_pass)
+            if not is_page and response.content_type in _HTML:
+                raise DownloadError("the server answers with an HTML page in the place of the file")
             if (response.content_length or 0) > self._max_bytes:
                 raise self._too_large()
             return await self._write(response, path)
@@ -160,8 +164,66 @@ class Downloader:
                 yield part
         inflate.finish()
 
-    def _too_large(self) -> TooLargeError:
-        return TooLargeError(f"the file is larger than max_bytes = {self._max_bytes}")
+    def _too_large(self) -> DownloadError:
+        return DownloadError(f"the file is larger than max_bytes = {self._max_bytes}", "too_large")
+
+
+def _failure(error: Exception) -> DownloadError:
+    """Return an error's reason, without text of the peer or the address."""
+    match error:
+        case aiohttp.ClientConnectorDNSError(os_error=_NotPublicError()):
+            return DownloadError(_NOT_PUBLIC, "refused")
+        case aiohttp.ClientConnectorDNSError():
+            text = "the host name has no address"
+        case aiohttp.InvalidURL():
+            return DownloadError(_NO_URL, "refused")
+        case ReplyUnreadableError():
+            text = str(error)
+        case TimeoutError():
+            text = "the server was silent for too long"
+        case aiohttp.ClientConnectorError():
+            text = "no connection to the server"
+        case aiohttp.ClientPayloadError():
+            text = "the file was cut off"
+        case _:
+            text = f"the exchange failed ({type(error).__name__})"
+    return DownloadError(text, may_pass=True)
+
+
+# ── addresses ──
+
+
+def address_fault(url: str, *, local: bool) -> str | None:
+    """Return why nothing is fetched from this address; None for one that is allowed.
+
+    `local` allows hosts that are not public, and `http` to loopback.
+    """
+    try:
+        parts = urlsplit(url)
+        host, _ = parts.hostname, parts.port
+    except ValueError:
+        host = None
+    if not host or not _URL.fullmatch(url) or "\\" in url:
+        return _NO_URL
+    if parts.scheme not in ("http", "https"):
+        return f"allowed is https, and not {parts.scheme[:20]}"
+    if parts.scheme == "http" and not (local and is_loopback(host)):
+        return "allowed is https, and not http"
+    if "@" in parts.netloc:
+        return "the address has a user or a password"
+    return None if local or is_public(host) else _NOT_PUBLIC
+
+
+def is_public(host: str) -> bool:
+    """Return False for the text of an IP address that is not public, and for names of this machine."""
+    if host == "localhost" or host.endswith(".localhost"):
+        return False
+    try:
+        address = ip_address(host.partition("%")[0])
+    except ValueError:
+        return True  # a name: what it resolves to is checked when it is resolved
+    mapped = getattr(address, "ipv4_mapped", None) or address
+    return mapped.is_global and not mapped.is_multicast
 
 
 class _NotPublicError(OSError):
@@ -182,20 +244,9 @@ class PublicResolver(AbstractResolver):
         results = await self._resolver.resolve(host, port, family)
         public = [result for result in results if is_public(result["host"])]
         if not public:
-            raise _NotPublicError("the address is not public")
+            raise _NotPublicError(_NOT_PUBLIC)
         return public
 
     async def close(self) -> None:
         """Close the resolver."""
         await self._resolver.close()
-
-
-def _words(error: Any) -> str:
-    """Return an error's reason, without text of the peer or the address."""
-    if isinstance(error, TimeoutError):
-        return "the server was silent for too long"
-    if isinstance(error, aiohttp.ClientConnectorError):
-        return "no connection to the server"
-    if isinstance(error, aiohttp.ClientPayloadError):
-        return "the file was cut off"
-    return f"the exchange failed ({type(error).__name__})"

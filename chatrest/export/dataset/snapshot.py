@@ -1,4 +1,4 @@
-"""Tables as snapshots: written beside the older ones, and put in their place once the manifest has them.
+"""Tables as snapshots: written beside the older ones, put in their place once the manifest has them, checked.
 
 ```
 users.ndjson.new written and synced → manifest.json has its hash → users.ndjson.new becomes users.ndjson
@@ -9,33 +9,44 @@ The manifest is the one moment of change. Before it, a run that is killed leaves
 it. A table whose list could not be read as a whole stays as it was.
 """
 
-import asyncio
 import errno
 import hashlib
 import os
 import re
-from collections.abc import Callable, Iterable
-from contextlib import suppress
-from functools import partial
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, nullcontext, suppress
 from pathlib import Path
-from typing import Final, NamedTuple, final
+from typing import Final, Literal, NamedTuple, TypeAlias, final
 
+import msgspec
+from msgspec import Struct
+
+from ...cloud.store_errors import ObjectStoreError
 from ...errors import ChatRestError
-from ...session import AsyncSession
 from ..disk import Disk, sync_folder
 from ..file_names import path_inside
-from ..in_thread import in_thread
-from ..manifest import TableEntry
+from ..manifest import Manifest, TableEntry
 from ..plan import Plan
-from ..report import Failure
-from .table_files import TableWriter, file_name, table_writer
-from .table_lists import TableLists, WriteRecords
-from .tables import ATTACHMENTS, TABLES, Table
+from .tables import ATTACHMENTS, TABLES, file_name, read_table, table_writer
 
 NEW: Final = ".new"
-_NAME: Final = re.compile(
+_TABLE_FILE: Final = re.compile(
     rf"({'|'.join((*TABLES, ATTACHMENTS))})/\1\.(ndjson(\.gz|\.zst)?|parquet|sqlite)", re.ASCII
 )
+_ATTACHMENT_FILE: Final = re.compile(r"files/[0-9a-f]{2}/[0-9a-f]{64}(\.[a-z0-9]{1,10})?", re.ASCII)
+
+
+FileOpener: TypeAlias = Callable[[str], AbstractContextManager[None]]
+"""Has a file of the export in its folder within the block."""
+
+
+class TableFault(NamedTuple):
+    """A table or attachment that is not as the manifest says."""
+
+    kind: Literal["manifest", "missing", "size", "damaged"]
+    """As `verify` names it."""
+    place: str
+    text: str
 
 
 class TableFolder(NamedTuple):
@@ -45,24 +56,6 @@ class TableFolder(NamedTuple):
     plan: Plan
     disk: Disk
 
-    def path(self, entry: TableEntry) -> Path:
-        """Return the path of a table's file."""
-        return table_path(self.folder, entry.file)
-
-    def new_path(self, table: str) -> Path:
-        """Return the path of a table that is not in the manifest yet; its folder is made."""
-        name = file_name(table, self.plan.format, self.plan.compress or "none")
-        path = new_path(table_path(self.folder, name))
-        if not path.parent.exists():
-            path.parent.mkdir()
-            sync_folder(self.disk, self.folder)
-        self.disk.remove(path)
-        return path
-
-    def writer(self, table: str, path: Path) -> TableWriter:
-        """Return a writer of the plan's format."""
-        return table_writer(table, path, self.plan.format, self.plan.compress or "none")
-
 
 def table_path(folder: Path, name: str) -> Path:
     """Return the path of a table's file in the folder of an export.
@@ -70,7 +63,7 @@ def table_path(folder: Path, name: str) -> Path:
     Raises `ChatRestError` for a name that no export writes, and for one that leads out of the folder, which
     may come from somebody else.
     """
-    if not _NAME.fullmatch(name):
+    if not _TABLE_FILE.fullmatch(name):
         raise ChatRestError(f"{folder}: {name!r} is not the name of a table's file")
     return path_inside(folder, name)
 
@@ -80,16 +73,29 @@ def new_path(path: Path) -> Path:
     return path.with_name(path.name + NEW)
 
 
+def file_hash(path: Path) -> str:
+    """Return the SHA-256 of a file's bytes, as hexadecimal digits."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+# ── writing ──
+
+
 @final
 class NewTable:
     """One table that is being written, with the count of its rows."""
 
     def __init__(self, place: TableFolder, table: str) -> None:
-        self._place = place
-        self._table = table
-        self._path = place.new_path(table)
-        self._writer = place.writer(table, self._path)
-        self._rows = 0
+        plan, disk = place.plan, place.disk
+        self._name = file_name(table, plan.format, plan.compress or "none")
+        self._path = new_path(table_path(place.folder, self._name))
+        self._table, self._disk, self._rows = table, disk, 0
+        if not self._path.parent.exists():
+            self._path.parent.mkdir()
+            sync_folder(disk, place.folder)
+        disk.remove(self._path)
+        self._writer = table_writer(table, self._path, plan.format, plan.compress or "none")
 
     def add(self, records: list[bytes]) -> None:
         """Write records."""
@@ -100,54 +106,17 @@ class NewTable:
         """Close the file, and return its entry; it survives a loss of power."""
         self._writer.close()
         with self._path.open("rb") as file:
-            self._place.disk.sync(file.fileno())
+            self._disk.sync(file.fileno())
             digest = hashlib.file_digest(file, "sha256").hexdigest()
             size = file.tell()
-        sync_folder(self._place.disk, self._path.parent)
-        name = f"{self._table}/{self._path.name.removesuffix(NEW)}"
-        return TableEntry(self._table, name, size, self._rows, digest, read_at)
+        sync_folder(self._disk, self._path.parent)
+        return TableEntry(self._table, self._name, size, self._rows, digest, read_at)
 
     def discard(self) -> None:
         """Close and remove the file."""
         with suppress(OSError):
             self._writer.close()
-        self._place.disk.remove(self._path)
-
-
-async def read_tables(
-    session: AsyncSession, place: TableFolder, tables: Iterable[Table], now: Callable[[], float]
-) -> tuple[list[TableEntry], list[Failure]]:
-    """Write a new file for each table beside the older one; return the entries of those that are whole.
-
-    Costs the requests of the lists: one a thousand users or groups, one at least a group for the members and
-    a user for the conversations. Memory: the ids of all users and groups, and a page for each list that is
-    read at the same time. Raises `AuthenticationError` and OSError; nothing is replaced then.
-    """
-    lists, entries, failures = TableLists(session), list[TableEntry](), list[Failure]()
-    for table in tables:
-        new = await in_thread(partial(NewTable, place, table), NewTable.discard)
-        try:
-            failed = await lists.read(table, _writes_to(new))
-            if not failed:
-                entries.append(await in_thread(partial(new.finish, int(now()))))
-        except BaseException:
-            await in_thread(new.discard)
-            raise
-        if failed:
-            await in_thread(new.discard)
-        failures += failed
-    return entries, failures
-
-
-def _writes_to(new: NewTable) -> WriteRecords:
-    """Return a function that writes records in a thread, those of one reader after those of another."""
-    lock = asyncio.Lock()
-
-    async def write(records: list[bytes]) -> None:
-        async with lock:
-            await in_thread(partial(new.add, records))
-
-    return write
+        self._disk.remove(self._path)
 
 
 def publish(place: TableFolder, entries: Iterable[TableEntry]) -> None:
@@ -156,7 +125,7 @@ def publish(place: TableFolder, entries: Iterable[TableEntry]) -> None:
     Raises OSError for a table that somebody has removed meanwhile.
     """
     for entry in entries:
-        path = place.path(entry)
+        path = table_path(place.folder, entry.file)
         if (new := new_path(path)).exists():
             place.disk.replace(new, path)
             sync_folder(place.disk, path.parent)
@@ -167,17 +136,88 @@ def publish(place: TableFolder, entries: Iterable[TableEntry]) -> None:
 def recover(place: TableFolder, entries: Iterable[TableEntry]) -> None:
     """Finish or take back what a killed run has left: a file `.new` is the table if the manifest has it."""
     for entry in entries:
-        path = place.path(entry)
-        new = new_path(path)
-        if not new.exists():
-            continue
-        if file_hash(new) == entry.sha256:
+        new = new_path(table_path(place.folder, entry.file))
+        if new.exists() and file_hash(new) == entry.sha256:
             publish(place, [entry])
         else:
             place.disk.remove(new)
 
 
-def file_hash(path: Path) -> str:
-    """Return the SHA-256 of a file's bytes, as hexadecimal digits."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+# ── checking ──
+
+
+def check_tables(
+    folder: Path, manifest: Manifest, present: FileOpener = lambda _: nullcontext()
+) -> Iterator[TableFault]:
+    """Yield what is wrong with tables and attachments: missing files, or others than the manifest says.
+
+    Reads every file once, and changes none. `present` has a file in the folder while it is checked.
+    """
+    for entry in manifest.tables:
+        with present(entry.file):
+            try:
+                path = find_table(folder, entry)
+                if path is None:
+                    yield _fault(folder, entry)
+                elif entry.table == ATTACHMENTS:
+                    yield from _check_attachments(folder, path, present)
+            except ObjectStoreError:
+                raise
+            except ChatRestError as error:
+                yield TableFault("manifest", entry.table, str(error))
+            except OSError as error:
+                yield TableFault("damaged", entry.file, f"it cannot be read ({error.strerror or error})")
+
+
+def find_table(folder: Path, entry: TableEntry) -> Path | None:
+    """Return the path of a table as the manifest has it; None where no file is so.
+
+    A run that was killed between its two last steps has left it under the name with `.new`, which is right.
+    Raises `ChatRestError` for a name that leads out of the folder.
+    """
+    path = table_path(folder, entry.file)
+    for each in (path, new_path(path)):
+        if _has_size(each, entry.bytes) and file_hash(each) == entry.sha256:
+            return each
+    return None
+
+
+def _has_size(path: Path, size: int) -> bool:
+    return path.is_file() and not path.is_symlink() and path.stat().st_size == size
+
+
+def _fault(folder: Path, entry: TableEntry) -> TableFault:
+    path = table_path(folder, entry.file)
+    if not path.is_file():
+        return TableFault("missing", entry.file, "it is not there")
+    if (size := path.stat().st_size) != entry.bytes:
+        return TableFault("size", entry.file, f"it has {size:,} bytes, and not {entry.bytes:,}")
+    return TableFault("damaged", entry.file, "its checksum is not that of the manifest")
+
+
+class _Attachment(Struct):
+    """The members of a row of `attachments` that say which file it is about."""
+
+    state: str
+    file: str = ""
+    bytes: int = 0
+    sha256: str = ""
+
+
+def _check_attachments(folder: Path, table: Path, present: FileOpener) -> Iterator[TableFault]:
+    """Yield what is wrong with each file of the table `attachments`."""
+    checked = set[str]()
+    for raw in read_table(table, ATTACHMENTS):
+        row = msgspec.json.decode(raw, type=_Attachment)
+        if row.state != "stored" or row.file in checked:
+            continue
+        checked.add(row.file)
+        path, name = folder / ATTACHMENTS / row.file, f"{ATTACHMENTS}/{row.file}"
+        if not _ATTACHMENT_FILE.fullmatch(row.file) or path.is_symlink() or path.parent.is_symlink():
+            yield TableFault("manifest", name, "it is not the file of an attachment, or leads elsewhere")
+            continue
+        with present(name):
+            if not path.is_file():
+                yield TableFault("missing", name, "it is not there")
+            elif not _has_size(path, row.bytes) or file_hash(path) != row.sha256:
+                yield TableFault("damaged", name, "its size or checksum is not that of its row")

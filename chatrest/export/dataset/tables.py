@@ -1,4 +1,4 @@
-"""The tables of an export and their columns: from the record of the service to the values of a row. Pure.
+"""The tables of an export: their columns, and their files while they are written and when they are read.
 
 | table         | its rows                                        | a row is identified by               |
 |---------------|-------------------------------------------------|--------------------------------------|
@@ -10,11 +10,23 @@
 
 The record of a member has no guid, and that of a conversation does not say whose it is: both are stored with
 this one member put in front of their own. All other bytes are as the service sent them.
+
+| format  | file                          | holds                                                     |
+|---------|-------------------------------|-----------------------------------------------------------|
+| ndjson  | users/users.ndjson[.gz, .zst] | a record a line                                           |
+| parquet | users/users.parquet           | the columns, `raw`, and `raw_bytes` for what is not UTF-8 |
+| sqlite  | users/users.sqlite            | a table `users` with the columns and `raw`                |
+
+A file is written in one pass, with flat memory. A database of its own for each table lets a table be replaced
+by renaming one file; `ATTACH` joins it with the messages.
 """
 
-from collections.abc import Mapping, Sequence
+import sqlite3
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
 from datetime import datetime
-from typing import Any, Final, Literal, NamedTuple, TypeAlias, get_args
+from pathlib import Path
+from typing import Any, Final, Literal, NamedTuple, Protocol, TypeAlias, get_args
 
 import msgspec
 
@@ -23,6 +35,9 @@ from ...core.lenient import read_record
 from ...errors import ReplyUnreadableError, RequestInvalidError
 from ...models.raw_json import write_value
 from ...times import to_datetime
+from ..formats.compression import compression
+from ..plan import Compress, Format
+from ..stored_records import damaged, lines, parquet_batches
 
 Table: TypeAlias = Literal["users", "groups", "members", "conversations"]
 TABLES: Final[tuple[Table, ...]] = get_args(Table)
@@ -31,6 +46,10 @@ ATTACHMENTS: Final = "attachments"
 ColumnKind: TypeAlias = Literal["text", "integer", "time", "list", "json"]
 
 _HIGHEST: Final = (1 << 63) - 1
+_BLOCK: Final = 1 << 20
+"""Bytes of lines that are compressed at once."""
+_ROWS: Final = 10_000
+"""Rows of a row group of a Parquet file."""
 
 
 class Column(NamedTuple):
@@ -43,12 +62,11 @@ class Column(NamedTuple):
 
 def _columns(kinds: Mapping[ColumnKind, str]) -> tuple[Column, ...]:
     """Return columns of wire names; `a.b=name` is the member `b` of the object `a` under another name."""
-    return tuple(_column(kind, text) for kind, names in kinds.items() for text in names.split())
-
-
-def _column(kind: ColumnKind, text: str) -> Column:
-    path, _, name = text.partition("=")
-    return Column(name or _snake_case(path), kind, tuple(path.split(".")))
+    texts = [(kind, text) for kind, names in kinds.items() for text in names.split()]
+    parts = [(kind, *text.partition("=")) for kind, text in texts]
+    return tuple(
+        Column(name or _snake_case(path), kind, tuple(path.split("."))) for kind, path, _, name in parts
+    )
 
 
 def _snake_case(name: str) -> str:
@@ -140,16 +158,16 @@ def _value(column: Column, record: Any) -> Any:
             return _time(value)
         case "list":
             return [_text(each) for each in value] if isinstance(value, list) else None
-    return None if value is None else _clean(write_value(value).decode(errors="replace"))
+    return None if value is None else clean_text(write_value(value).decode(errors="replace"))
 
 
 def _text(value: Any) -> str | None:
     if type(value) is int:  # services differ in whether an id is a number
         return str(value)
-    return _clean(value) if isinstance(value, str) else None
+    return clean_text(value) if isinstance(value, str) else None
 
 
-def _clean(text: str) -> str:
+def clean_text(text: str) -> str:
     """Return a text that any file can hold: U+FFFD for each lone surrogate."""
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
@@ -167,3 +185,159 @@ def _time(value: Any) -> datetime | None:
         return to_datetime(value)
     except RequestInvalidError:
         return None
+
+
+# ── files ──
+
+
+class TableWriter(Protocol):
+    """A file that is being written. Its methods block, and are called by one thread at a time."""
+
+    def add(self, records: Iterable[bytes]) -> None:
+        """Write records."""
+
+    def close(self) -> None:
+        """Write what is left and close the file."""
+
+
+def file_name(table: str, format: Format, compress: Compress) -> str:
+    """Return the path of a table's file in the folder of the export."""
+    suffix = compression(compress).suffix if format == "ndjson" else ""
+    return f"{table}/{table}.{format}{suffix}"
+
+
+def table_writer(table: str, path: Path, format: Format, compress: Compress) -> TableWriter:
+    """Return a writer for a new file; `RequestInvalidError` where the format needs an extra."""
+    match format:
+        case "ndjson":
+            return _LinesWriter(path, compress)
+        case "parquet":
+            return _ParquetWriter(table, path, compress)
+        case "sqlite":
+            return _DatabaseWriter(table, path)
+
+
+class _LinesWriter:
+    """A record a line, in blocks that are compressed each by itself."""
+
+    def __init__(self, path: Path, compress: Compress) -> None:
+        self._pack = compression(compress).pack
+        self._file = path.open("wb")
+        self._lines = bytearray()
+
+    def add(self, records: Iterable[bytes]) -> None:
+        for record in records:
+            self._lines += record + b"\n"
+        if len(self._lines) >= _BLOCK:
+            self._write()
+
+    def close(self) -> None:
+        with self._file:
+            self._write()
+
+    def _write(self) -> None:
+        if self._lines:
+            self._file.write(self._pack(bytes(self._lines)))
+        self._lines.clear()
+
+
+class _DatabaseWriter:
+    """A database with one table. Times are epoch milliseconds, lists and objects are JSON."""
+
+    def __init__(self, table: str, path: Path) -> None:
+        types = {"integer": "INTEGER", "time": "INTEGER"}
+        columns = [f"{column.name} {types.get(column.kind, 'TEXT')}" for column in COLUMNS[table]]
+        self._table = table
+        self._db = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+        # The file is of no use until it is whole: no journal, and one transaction.
+        for sql in ("PRAGMA journal_mode=OFF", "PRAGMA synchronous=OFF", "BEGIN"):
+            self._db.execute(sql)
+        self._db.execute(f"CREATE TABLE {table}({', '.join(columns)}, raw TEXT NOT NULL)")
+        self._insert = f"INSERT INTO {table} VALUES({', '.join('?' * (len(columns) + 1))})"
+
+    def add(self, records: Iterable[bytes]) -> None:
+        rows = ([*map(_stored, row_values(self._table, raw)), _raw(raw)] for raw in records)
+        self._db.executemany(self._insert, rows)
+
+    def close(self) -> None:
+        with closing(self._db):
+            if self._db.in_transaction:
+                self._db.execute("COMMIT")
+
+
+def _stored(value: Any) -> Any:
+    if isinstance(value, datetime):
+        return round(value.timestamp() * 1000)
+    return msgspec.json.encode(value).decode() if isinstance(value, list) else value
+
+
+def _raw(raw: bytes) -> str | bytes:
+    try:
+        return raw.decode()
+    except UnicodeDecodeError:
+        return raw
+
+
+class _ParquetWriter:
+    """A Parquet file with the columns of the table, and the records in `raw`."""
+
+    def __init__(self, table: str, path: Path, compress: Compress) -> None:
+        try:
+            import pyarrow as pa  # type: ignore[import-untyped]
+            import pyarrow.parquet as pq  # type: ignore[import-untyped]
+        except ImportError:
+            raise RequestInvalidError(
+                "format = 'parquet': it needs the extra: pip install 'chatrest[parquet]'"
+            ) from None
+        kinds = {
+            "text": pa.string(), "integer": pa.int64(), "time": pa.timestamp("ms", "UTC"),
+            "list": pa.list_(pa.string()), "json": pa.string(),
+        }  # fmt: skip
+        fields = [(column.name, kinds[column.kind]) for column in COLUMNS[table]]
+        self._schema = pa.schema([*fields, ("raw", pa.string()), ("raw_bytes", pa.binary())])
+        self._table_of = pa.Table.from_pylist
+        self._table = table
+        self._rows: list[dict[str, Any]] = []
+        self._writer = pq.ParquetWriter(path, self._schema, compression=compress)
+
+    def add(self, records: Iterable[bytes]) -> None:
+        for raw in records:
+            text = raw.decode(errors="replace")
+            values = [*row_values(self._table, raw), text, None if text.encode() == raw else raw]
+            self._rows.append(dict(zip(self._schema.names, values, strict=True)))
+            if len(self._rows) >= _ROWS:
+                self._write()
+
+    def close(self) -> None:
+        with self._writer:
+            self._write()
+
+    def _write(self) -> None:
+        if self._rows:
+            self._writer.write_table(self._table_of(self._rows, schema=self._schema))
+        self._rows = []
+
+
+def read_table(path: Path, table: str) -> Iterator[bytes]:
+    """Yield the records of a table's file in its order, as they were served: some thousand in memory.
+
+    Raises `RequestInvalidError` where an extra is not installed, and `ChatRestError` for a damaged file.
+    """
+    name = path.name.removesuffix(".new")  # of a run that was killed between manifest and rename
+    if name.endswith(".sqlite"):
+        yield from _database_records(path, table)
+    elif name.endswith(".parquet"):
+        for raws, _ in parquet_batches(path):
+            yield from raws
+    else:
+        for batch in lines(path, name, path.stat().st_size):
+            yield from batch
+
+
+def _database_records(path: Path, table: str) -> Iterator[bytes]:
+    try:
+        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?immutable=1", uri=True)) as db:
+            for (raw,) in db.execute(f"SELECT CAST(raw AS BLOB) FROM {table} ORDER BY rowid"):  # noqa: S608
+                yield bytes(raw)
+    except sqlite3.Error as error:
+        raise damaged(path, error) from None

@@ -7,13 +7,13 @@ from typing import NamedTuple
 from ...core.intervals import Gap, gaps
 from ...queries.messages import MessageQuery
 from ..archive import agreed
-from ..discovery import GOES_BACKWARDS
 from ..id_set import IdSet
 from ..journal import NAME as JOURNAL, JournalReader
 from ..news import LEAST_SOURCES
 from ..opening import check_folder, claim_folder
 from ..ownership import Source
 from ..plan import Plan
+from ..source_list import GOES_BACKWARDS
 
 
 class SourceCoverage(NamedTuple):

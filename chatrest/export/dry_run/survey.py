@@ -23,11 +23,11 @@ from ...models.message import Message
 from ...resources.messages import Messages
 from ...session import AsyncSession
 from ...walk import Page, Walk
-from ..discovery import ago, newest, users
 from ..message_ids import number
 from ..ownership import Source
 from ..page_partition import Window
 from ..plan import Plan
+from ..source_list import ago, newest, users
 from .stored_coverage import StoredCoverage
 
 T = TypeVar("T")

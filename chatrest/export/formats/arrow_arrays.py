@@ -5,10 +5,13 @@
 
 from array import array
 from collections.abc import Iterable, Sequence
-from itertools import accumulate, chain
-from typing import Any, TypeAlias
+from itertools import accumulate, chain, compress
+from typing import Any, Final, TypeAlias
 
 import pyarrow as pa  # type: ignore[import-untyped]
+import pyarrow.compute as pc  # type: ignore[import-untyped]
+
+from ..file_names import MILLISECONDS
 
 Array: TypeAlias = Any
 """A `pyarrow.Array`."""
@@ -17,49 +20,58 @@ Array: TypeAlias = Any
 def array_of(values: Sequence[Any], type: Any) -> Array:
     """Return the values, of which any may be None, as an array of a type of `parquet_schema`.
 
-    Values are texts without halves of surrogate pairs, bytes, numbers of 64 bits (times as well), lists, and
-    dicts with all fields of a struct.
+    Values are texts without halves of surrogate pairs, bytes, numbers of 64 bits, times in seconds or
+    milliseconds, lists, and tuples with all fields of a struct.
     """
     nulls = values.count(None)
     if nulls == len(values):
         return pa.nulls(nulls, type)
-    validity = _validity(values) if nulls else None
-    if pa.types.is_list(type):
-        return _list_array(values, type, validity, nulls)
-    if pa.types.is_struct(type):
-        children = [
-            array_of([None if value is None else value[field.name] for value in values], field.type)
-            for field in type
-        ]
-        return pa.StructArray.from_buffers(type, len(values), [validity], nulls, 0, children)
-    if pa.types.is_string(type) or pa.types.is_binary(type):
-        return _bytes_array(values, type, validity, nulls)
-    numbers = array("q", [value or 0 for value in values] if nulls else values)
-    return pa.Array.from_buffers(type, len(values), [validity, pa.py_buffer(numbers)], nulls)
-
-
-def _list_array(values: Sequence[Any], type: Any, validity: Any, nulls: int) -> Array:
-    items = list(chain.from_iterable(value for value in values if value is not None))
-    offsets = _offsets(0 if value is None else len(value) for value in values)
-    children = [array_of(items, type.value_type)]
-    return pa.ListArray.from_buffers(type, len(values), [validity, offsets], nulls, 0, children)
-
-
-def _bytes_array(values: Sequence[Any], type: Any, validity: Any, nulls: int) -> Array:
-    if pa.types.is_string(type):
-        data = list(map(str.encode, [value or "" for value in values] if nulls else values))
-    else:
-        data = [value or b"" for value in values]
-    buffers = [validity, _offsets(map(len, data)), pa.py_buffer(b"".join(data))]
-    return pa.Array.from_buffers(type, len(values), buffers, nulls)
-
-
-def _validity(values: Sequence[Any]) -> Any:
-    """Return the buffer of bits that tells values from nulls."""
+    if not nulls:
+        return _array(values, type)
     mask = bytes([value is not None for value in values])
-    bits = pa.Array.from_buffers(pa.uint8(), len(mask), [None, pa.py_buffer(mask)]).cast(pa.bool_())
-    return bits.buffers()[1]
+    items = _array(list(compress(values, mask)), type)
+    counts = pa.Array.from_buffers(pa.uint8(), len(mask), [None, pa.py_buffer(mask)])
+    positions = pc.multiply(pc.cumulative_sum(counts.cast(pa.int32())), counts)
+    return pa.concat_arrays([pa.nulls(1, type), items]).take(positions)
 
 
-def _offsets(lengths: Iterable[int]) -> Any:
-    return pa.py_buffer(array("i", accumulate(lengths, initial=0)))
+def text_array(data: bytes, separator: str) -> Array:
+    """Return the texts between separators in UTF-8 as an array; the bytes are not validated."""
+    return pc.split_pattern(_bytes_array([data], pa.string()), pattern=separator).values
+
+
+def _array(values: Sequence[Any], type: Any) -> Array:
+    """Return values, none of which is None, as an array."""
+    if pa.types.is_list(type):
+        items = array_of(list(chain.from_iterable(values)), type.value_type)
+        return pa.ListArray.from_arrays(
+            _numbers(accumulate(map(len, values), initial=0), pa.int32()), items, type=type
+        )
+    if pa.types.is_struct(type):
+        columns = zip(zip(*values, strict=True), type, strict=True)
+        children = [array_of(column, field.type) for column, field in columns]
+        return pa.StructArray.from_arrays(children, fields=list(type))
+    if pa.types.is_string(type):
+        texts = text_array("\0".join(values).encode(), "\0")
+        return texts if len(texts) == len(values) else _bytes_array(list(map(str.encode, values)), type)
+    if pa.types.is_binary(type):
+        return _bytes_array(values, type)
+    numbers = _numbers(values, pa.int64())
+    if pa.types.is_timestamp(type):
+        factors = pc.if_else(pc.less(numbers, _UNITS[0]), _UNITS[1], _UNITS[2])
+        return pc.multiply(numbers, factors).cast(type)
+    return numbers
+
+
+def _bytes_array(values: Sequence[bytes], type: Any) -> Array:
+    offsets = array("i", accumulate(map(len, values), initial=0))
+    buffers = [None, pa.py_buffer(offsets), pa.py_buffer(b"".join(values))]
+    return pa.Array.from_buffers(type, len(values), buffers)
+
+
+def _numbers(values: Iterable[int], type: Any) -> Array:
+    numbers = array("q" if type == pa.int64() else "i", values)
+    return pa.Array.from_buffers(type, len(numbers), [None, pa.py_buffer(numbers)])
+
+
+_UNITS: Final = _numbers([MILLISECONDS, 1000, 1], pa.int64())

@@ -81,10 +81,9 @@ class ParquetParts:
         """Yield the records of a spool; `moved` gets their blocks, as the file's."""
         start = 0
         for block, packed in lines.packed(spool, self._journal.blocks(spool.number)):
-            raws = lines.compression.unpack(packed).splitlines()
-            moved.append(block._replace(file=file.number, start=start, size=0, rows=len(raws), digest=b""))
-            start += len(raws)
-            yield Piece(self._label(block.source), raws)
+            moved.append(block._replace(file=file.number, start=start, size=0, digest=b""))
+            start += block.rows
+            yield Piece(self._label(block.source), block.rows, lines.compression.unpack(packed))
 
     def _label(self, source: int) -> str | None:
         if source and source not in self._labels:
@@ -200,7 +199,7 @@ class _Update:
             older += [(block.source, row_of(raw)) for key, raw in pairs if key in changed]
             self.blocks[block.start] = _widened(block, [changed[key] for key, _ in pairs if key in changed])
             raws_now = [bytes(changed[key].raw) if key in changed else raw for key, raw in pairs]
-            yield Piece(self._label(block.source), raws_now)
+            yield Piece(self._label(block.source), len(pairs), b"\n".join([*raws_now, b""]))
 
 
 def _joined(file: DataFile, blocks: list[list[Block]]) -> Iterator[Block]:

@@ -1,9 +1,9 @@
 """The members of a record whose documented types do not hold. For columns."""
 
-from typing import Any, Final
+from typing import Any, Final, get_args, get_origin
 
 import msgspec
-from msgspec import structs
+from msgspec import Struct, structs
 
 from ...core.lenient import read_record
 from ...errors import ReplyUnreadableError
@@ -15,28 +15,38 @@ _LOW, _HIGH = -(1 << 63), (1 << 63) - 1
 
 def read(raw: bytes) -> dict[str, Any]:
     """Return the record's members, as in its page, however deep it is; none where it is no object."""
-    record = read_any(raw)
+    try:
+        record = read_record(raw)
+    except ReplyUnreadableError:
+        return {}
     return record if isinstance(record, dict) else {}
 
 
-def read_any(raw: Any) -> Any:
-    """Return the value of JSON; None where it cannot be read."""
-    try:
-        return read_record(bytes(raw))
-    except ReplyUnreadableError:
-        return None
-
-
 def fit(kind: Any, record: Any) -> Any:
-    """Return a `kind` with those members that have its types; the others are as where they are absent."""
+    """Return a `kind` with those members that have its types; the others are as where they are absent.
+
+    In members that are structs, or lists or dicts of structs, this holds for the members of each struct.
+    """
     value = kind()
     for field in structs.fields(kind) if isinstance(record, dict) else ():
         try:
-            member = msgspec.convert(clean(record.get(field.encode_name)), field.type)
+            setattr(value, field.name, _member(field.type, record.get(field.encode_name)))
         except msgspec.ValidationError:
             continue
-        setattr(value, field.name, member)
     return value
+
+
+def _member(kind: Any, value: Any) -> Any:
+    for option in get_args(kind):
+        *_, item = get_args(option) or (option,)
+        container = get_origin(option) or dict  # a struct is served as an object
+        if isinstance(item, type) and issubclass(item, Struct) and isinstance(value, container):
+            if container is list:
+                return [fit(item, each) for each in value]
+            if option is item:
+                return fit(item, value)
+            return {clean(key): fit(item, each) for key, each in value.items()}
+    return msgspec.convert(clean(value), kind)
 
 
 def clean(value: Any, depth: int = _DEPTH) -> Any:

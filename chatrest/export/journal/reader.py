@@ -126,6 +126,13 @@ class JournalReader:
         sql = "SELECT key FROM other_ids WHERE file IS NOT NULL AND key IN"
         return {key for (key,) in self._typed(sql_in(self._db, sql, keys), tuple[str])}
 
+    def other_ids_seen(self, source: int, keys: Iterable[str]) -> set[str]:
+        """Those of these keys that the list of a source has shown."""
+        rows = self._typed(
+            sql_in(self._db, "SELECT key, source FROM other_ids WHERE key IN", keys), tuple[str, int]
+        )
+        return {key for key, number in rows if number == source}
+
     def other_ids_unwritten(self) -> list[tuple[str, int]]:
         """The ids that are no numbers, and in no file, each with a source that saw it."""
         sql = """SELECT key, source FROM other_ids AS seen WHERE NOT EXISTS

@@ -8,6 +8,10 @@ from typing import Final, Literal, TypeAlias, final
 
 from msgspec import Struct
 
+from ..file_names import DAMAGED
+from ..journal.schema import NAME as JOURNAL
+from ..manifest import NAME as MANIFEST, FileEntry
+
 Kind: TypeAlias = Literal[
     "manifest", "incomplete", "missing", "size", "damaged", "content", "duplicate", "unknown", "coverage",
     "journal", "unsafe",
@@ -15,6 +19,7 @@ Kind: TypeAlias = Literal[
 
 MOST_PROBLEMS: Final = 1_000
 """Problems that are listed; more are counted, as an export of millions of blocks may be damaged in all."""
+_IDS_SHOWN: Final = 3
 
 
 @final
@@ -66,13 +71,84 @@ class VerifyResult(Struct, kw_only=True):
         """The number of problems."""
         return len(self.problems) + self.more
 
-    def add(self, problem: Problem) -> None:
+    def add(self, kind: Kind, place: str, text: str, remedy: str = "") -> None:
         """Add a problem."""
         if len(self.problems) < MOST_PROBLEMS:
-            self.problems.append(problem)
+            self.problems.append(Problem(kind, place, text, remedy))
         else:
             self.more += 1
 
-    def note(self, note: Problem) -> None:
+    def note(self, kind: Kind, place: str, text: str) -> None:
         """Add a note."""
-        self.notes.append(note)
+        self.notes.append(Problem(kind, place, text))
+
+
+@final
+class Remedies(Struct, frozen=True):
+    """The remedies for one folder, a text each.
+
+    None may lose a message, whatever the cause of the problem is: nothing is deleted or cut, a file is moved
+    out of the folder and kept, and a run is advised only where it refuses to touch what it does not know.
+    """
+
+    folder: str
+    can_continue: bool = False
+    """True where the journal is there, undamaged, and belongs to the manifest."""
+
+    @property
+    def run(self) -> str:
+        """For what the next run does by itself."""
+        return f"run `chatrest export {self.folder}` again" if self.can_continue else RESTORE
+
+    @property
+    def manifest(self) -> str:
+        """For a manifest that is damaged or lost: a run writes it anew, unless files are newer."""
+        if not self.can_continue:
+            return RESTORE
+        return (
+            f"restore the one that belongs to {JOURNAL}, or {self.run}: it writes a new one, and refuses to "
+            "where files are newer than the journal"
+        )
+
+    def file(self, entry: FileEntry) -> str:
+        """For a file that is damaged or missing."""
+        restore = f"restore {entry.name} from a backup"
+        if not self.can_continue:
+            return f"{restore}, or {RESTORE}"
+        if entry.role == "history":
+            return (
+                f"{restore}, as older versions cannot be read again; or move it out of the folder, keep what "
+                f"is left, and {self.run}: later versions go into a new file"
+            )
+        return (
+            f"{restore}; or move what is left of it out of the folder, keep it, as what was deleted in the "
+            f"service is in it alone, and {self.run}: what was in it is read again"
+        )
+
+    def longer_file(self, entry: FileEntry) -> str:
+        """For a file that has grown since the last run: it may be newer than journal and manifest."""
+        newer = f"if {entry.name} is newer than {JOURNAL} and {MANIFEST}, restore those that belong to it"
+        if not self.can_continue:
+            return newer
+        return f"{newer}; if not, {self.run}: it keeps a copy in the folder {DAMAGED}, and cuts the file"
+
+
+RESTORE: Final = (
+    f"keep the folder as it is; restore {JOURNAL} and {MANIFEST} from one backup of the same time as the "
+    "files, or export into another folder"
+)
+"""For a journal or manifest that cannot be used: a run refuses to touch anything beside it."""
+FOREIGN: Final = (
+    "do not run an export in this folder: it could overwrite files elsewhere; export into another one"
+)
+"""For a name or link that leads out of the folder: no export makes one."""
+UNKNOWN_FILE: Final = "move it out of the folder, and keep it if you do not know what it is"
+DATABASE_LOG: Final = (
+    "close the program that uses the database, and export again; do not remove the file by hand"
+)
+
+
+def shortened(ids: list[str]) -> str:
+    """Return the first few ids, and how many more there are."""
+    more = len(ids) - _IDS_SHOWN
+    return ", ".join(ids[:_IDS_SHOWN]) + (f" and {more:,} more" if more > 0 else "")

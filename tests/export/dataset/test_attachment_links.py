@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from aiohttp.abc import AbstractResolver, ResolveResult
 
-from chatrest.export.dataset.attachment_links import Link, address_fault, is_public, links_of, stored_name
-from chatrest.export.dataset.downloads import AddressRefusedError, Downloader
+from chatrest.export.dataset.attachment_journal import Link, links_of, stored_name
+from chatrest.export.dataset.downloads import Downloader, DownloadError, address_fault, is_public
 from chatrest.export.disk import Disk
 
 
@@ -112,8 +112,9 @@ async def test_a_name_that_resolves_to_a_private_address_is_refused(
     resolver = FixedResolver("127.0.0.1", "192.168.1.1")
     monkeypatch.setattr("aiohttp.ThreadedResolver", lambda: resolver)
     async with Downloader(Disk(), max_bytes=10, local=False) as downloader:
-        with pytest.raises(AddressRefusedError, match=fault):
+        with pytest.raises(DownloadError, match=fault) as caught:
             await downloader.fetch(url, tmp_path / "file")
+    assert caught.value.outcome == "refused"
 
 
 def test_public_addresses() -> None:

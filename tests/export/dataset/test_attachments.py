@@ -16,8 +16,8 @@ from chatrest import AsyncSession, ChatRestError
 from chatrest.emulator import Emulator
 from chatrest.export import AttachmentCounts, AttachmentOptions, Plan, Report, export
 from chatrest.export.dataset import attachments
-from chatrest.export.dataset.attachment_links import links_of
-from chatrest.export.dataset.table_check import check_tables
+from chatrest.export.dataset.attachment_journal import links_of
+from chatrest.export.dataset.snapshot import check_tables
 from chatrest.export.disk import Disk
 from chatrest.export.manifest import NAME as MANIFEST, read
 from tests.exporting import put_record
@@ -199,7 +199,12 @@ async def test_a_failure_is_tried_again_at_once_and_by_the_next_run(
     send(emulator, files.url("/a"), files.url("/b"), files.url("/c"))
     report = await attach(session, out)
     assert not report.complete
-    assert report.reasons == ["2 attachments could not be fetched"]
+    errors = {"the server answers 403": 1, "the server answers 503": 1}
+    assert counts(report).errors == errors
+    [reason] = report.reasons
+    assert reason == (
+        "2 attachments could not be fetched: the server answers 403 (1); the server answers 503 (1)"
+    )
     assert sorted(files.paths) == ["/a", "/a", "/a", "/b", "/c"]
     assert {row.get("error") for row in rows(out)} == {
         "the server answers 503",

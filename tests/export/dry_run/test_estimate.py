@@ -28,6 +28,8 @@ from chatrest.export.opening import begin_generation
 from tests.exporting import fast_disk as fast_disk, small_pages as small_pages
 from tests.small_service import SmallService
 
+pytestmark = pytest.mark.usefixtures("fast_ramp")
+
 USERS, MESSAGES = 6, 400
 
 

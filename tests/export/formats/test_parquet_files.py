@@ -144,7 +144,7 @@ def test_memory_holds_a_row_group_and_not_a_spool() -> None:
         nonlocal taken
         for number in range(1000):
             taken += 1
-            yield Piece("user alice", [record(number, text="x" * 900_000)])
+            yield Piece("user alice", 1, record(number, text="x" * 900_000) + b"\n")
 
     first = next(tables(pieces()))
     assert first.num_rows <= taken < 50

@@ -17,6 +17,8 @@ from chatrest.export.manifest import read
 from tests.sinks import Failing, files, history, ids
 from tests.tables import table
 
+pytestmark = pytest.mark.usefixtures("fast_ramp")
+
 
 @pytest.mark.usefixtures("tidy")
 class TestExport:
@@ -113,7 +115,7 @@ except Exception as error:
 
 def test_pyarrow_is_not_imported_for_nothing() -> None:
     program = (
-        "import sys, chatrest.export.start, chatrest.export.formats.parquet; print('pyarrow' in sys.modules)"
+        "import sys, chatrest.export.run, chatrest.export.formats.parquet; print('pyarrow' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"

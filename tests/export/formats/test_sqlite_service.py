@@ -13,6 +13,8 @@ from chatrest.export.verify.verify import verify
 from tests.databases import PLAN, VIEWS, asked, changed, found
 from tests.exporting import assert_whole, edit, served, small_pages as small_pages
 
+pytestmark = pytest.mark.usefixtures("fast_ramp")
+
 
 async def test_an_export_holds_what_the_service_serves(out: Path) -> None:
     async with Emulator(users=8, messages=700, groups=2, seed=4) as emulator:

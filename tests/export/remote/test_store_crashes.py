@@ -16,7 +16,7 @@ from chatrest.emulator import Emulator
 from chatrest.export import Plan, Report, export, read, verify
 from chatrest.export.plan import Format
 from chatrest.export.remote.store_export import Sleep, store_export
-from chatrest.export.start import export_folder
+from chatrest.export.run import export_folder
 from tests.cloud.store_double import CrashError, StoreDouble
 
 ADDRESS = "s3://bucket/chat"

@@ -36,8 +36,8 @@ def test_a_damaged_block_has_its_bytes_source_and_ids(copy: Callable[[str], Path
         assert (problem.kind, problem.place) == ("damaged", entry.name)
         assert f"the bytes {start:,} to {start + size - 1:,} are not" in problem.text
         assert f"{messages} messages, {source} ids {block.first} to {block.last}" in problem.text
-        assert f"move it out of the folder, and run `chatrest export {out}` again" in problem.remedy
-        assert "keep the moved file" in problem.remedy
+        assert "move what is left of it out of the folder, keep it" in problem.remedy
+        assert f"and run `chatrest export {out}` again: what was in it is read again" in problem.remedy
 
         (out / JOURNAL).unlink()
         problem = only_problem(out)
@@ -55,7 +55,7 @@ async def test_the_remedy_for_a_damaged_file_restores_the_export(
         path = out / largest_entry(out).name
         with flipped(path, 8000):
             [problem] = verify(out).problems
-        assert "move it out of the folder" in problem.remedy
+        assert "move what is left of it out of the folder" in problem.remedy
         path.rename(tmp_path / "moved")
         assert [kind for kind, _ in places_of(verify(out))] == ["missing"]
         assert (await export(service.session, out)).complete
@@ -117,7 +117,7 @@ def test_a_file_that_is_not_there(copy: Callable[[str], Path], name: str) -> Non
     result = verify(out)
     assert ("missing", entry.name) in places_of(result)
     assert "it is not there: " in result.problems[0].text
-    assert result.problems[0].remedy.startswith(f"put {entry.name} back, or run `chatrest export")
+    assert result.problems[0].remedy.startswith(f"restore {entry.name} from a backup; or move")
 
 
 def test_a_folder_in_the_place_of_a_file(out: Path) -> None:

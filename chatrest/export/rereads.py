@@ -1,0 +1,204 @@
+"""Reads messages again: those that are missing, and those that may have changed.
+
+| read again              | where                                        | and then                          |
+|-------------------------|----------------------------------------------|-----------------------------------|
+| missing: seen - written | a source that has seen it, and then the next | `missing` if none shows it        |
+| recheck: the last days  | every source                                 | rows that differ are replaced     |
+| confirm: stored in      | a source that has seen it, and without any   | `deleted` if it is not shown      |
+| these days - shown      | times: services read them in their own ways  |                                   |
+
+Whatever the reason is why a message is missing (a file is lost, a list does not show what the rule of
+ownership says, a user was deleted), the proof of an export is that none is.
+
+An id is not shown any more where every source that has seen it was read to the end of its recheck, or is a
+user that was deleted, and at least one was read. The app's own list has no recheck, as the confirmation reads
+all that is asked of it.
+"""
+
+from collections.abc import Iterable, Iterator
+from typing import final
+
+from ..core.intervals import LAST, Gap
+from ..core.paging import LARGEST_PAGE
+from .id_set import IdSet
+from .in_thread import in_thread
+from .jobs import Job
+from .journal import SourceState
+from .news import runs_by_app_list
+from .source_list import SourceList, is_app_list
+from .worker_pool import WorkerPool
+
+
+@final
+class Rereads:
+    """What a run reads again; `now` is its time in epoch seconds."""
+
+    def __init__(self, pool: WorkerPool, sources: SourceList, now: int) -> None:
+        self._pool = pool
+        self._archive = pool.archive
+        self._journal = pool.archive.journal
+        self._sources = sources
+        self._now = now
+
+    def _by_source(self, ids: IdSet, sources: Iterable[SourceState]) -> Iterator[tuple[SourceState, IdSet]]:
+        """Yield each id once, with the first of the sources that has seen it."""
+        left = ids | IdSet()
+        for known in sources:
+            if not left:
+                return
+            if own := left & self._journal.seen(known.number):
+                left.discard(own)
+                yield known, own
+
+    # ── what is missing ──
+
+    async def read_missing(self) -> bool:
+        """Read what is missing; return True where all is on disk then, or not shown by any source."""
+        asked: dict[int, IdSet] = {}
+        asked_whole: set[int] = set()
+        while gaps := await in_thread(lambda: self._missing_gaps(asked, asked_whole)):
+            await self._pool.read_again(
+                (Job(number=known.number, source=known.source, purpose="missing", by_time=known.by_time), gap)
+                for known, gap in gaps
+            )
+        return await in_thread(self._note_missing)
+
+    def _missing_gaps(self, asked: dict[int, IdSet], asked_whole: set[int]) -> list[tuple[SourceState, Gap]]:
+        """Return ranges of ids that are to be read, each id from one source that was not asked for it yet.
+
+        `asked` are the ids that each source was asked for, `asked_whole` the sources that were read as a
+        whole; both are added to.
+        """
+        missing, keys = self._archive.missing(), self._archive.missing_keys()
+        gaps: list[tuple[SourceState, Gap]] = []
+        for known in self._journal.sources() if missing or keys else ():
+            number = known.number
+            if number in self._pool.failed or self._sources.is_deleted(known) or number in asked_whole:
+                continue
+            seen = self._journal.seen(number)
+            ids = (missing & seen) - asked.setdefault(number, IdSet())
+            missing.discard(ids)
+            asked[number].update(ids)
+            if keys.get(number) or (ids and known.by_time):  # such an id may stand anywhere in a list
+                asked_whole.add(number)
+                keys = _without(keys, number)
+                gaps.append((known, Gap(0, LAST)))
+            else:
+                gaps += [(known, gap) for gap in clusters(ids, seen, LARGEST_PAGE)]
+        return gaps
+
+    def _note_missing(self) -> bool:
+        """Note what no source shows any more; return False where one could not be asked."""
+        missing, keys = self._archive.missing(), self._archive.missing_keys()
+        sources = self._journal.sources() if missing or keys else []
+        refused = [known for known in sources if self._sources.is_refused(known)]
+        is_whole = not any(keys.get(known.number) for known in refused)
+        for known in refused:
+            keys = _without(keys, known.number)
+        for _, ids in self._by_source(missing, refused):
+            missing.discard(ids)
+            is_whole = False
+        for known in sources:
+            seen = self._journal.seen(known.number)
+            unshown: list[int | str] = [*(missing & seen), *keys.get(known.number, ())]
+            if unshown and self._sources.is_deleted(known):
+                is_whole = False  # nobody else can be asked: this run says so, and the report from now on
+            self._archive.note_deleted(known.number, unshown, self._now, missing=True)
+        return is_whole
+
+    # ── what may have changed ──
+
+    def begin_recheck(self, since: int) -> None:
+        """Note that what was sent since a time is to be read again, up to what is covered by now.
+
+        Where earlier runs have believed the app's own list, what they wrote is not covered, but proven.
+        """
+        is_behind = runs_by_app_list(self._journal) > 0
+        with self._journal.transaction():
+            for known in self._sources.known:
+                intervals = self._journal.intervals(known.number)
+                until = max(intervals[-1].last if intervals else 0, known.proven if is_behind else 0)
+                if until:
+                    self._journal.recheck(known.number, since, until)
+
+    def unread(self) -> list[SourceState]:
+        """Return the sources whose recheck is not done, without users that were deleted."""
+        rechecks = self._journal.rechecks()
+        return [
+            known
+            for known in self._sources.known
+            if known.number in rechecks and not rechecks[known.number].is_done
+            if not self._sources.is_deleted(known)
+        ]
+
+    async def recheck(self) -> int:
+        """Read again what is noted, by earlier runs, too; return how many messages are not shown any more."""
+        rechecks = self._journal.rechecks()
+        if not rechecks:
+            return 0
+        times = [recheck.since for recheck in rechecks.values()]
+        await in_thread(lambda: self._archive.prepare(min(times)))
+        await self._pool.read_again(
+            (Job(number=known.number, source=known.source, purpose="recheck", since=recheck.since,
+                 by_time=known.by_time),
+             Gap(recheck.after, recheck.until, recheck.position))
+            for known in self._sources.known
+            if (recheck := rechecks.get(known.number)) is not None and not recheck.is_done
+        )  # fmt: skip
+        if unshown := await in_thread(lambda: self._unshown(max(times))):
+            await self._pool.read_again(
+                (Job(number=known.number, source=known.source, purpose="confirm"), gap)
+                for known, ids in self._by_source(unshown, self._confirming())
+                if not known.by_time  # all of it was read
+                for gap in clusters(ids, self._journal.seen(known.number), LARGEST_PAGE)
+            )
+        return await in_thread(lambda: self._note_deleted(max(times)))
+
+    def _confirming(self) -> list[SourceState]:
+        """Return the sources that confirm what is not shown: the plan's, and then the app's own list."""
+        return [*self._sources.known, *filter(is_app_list, self._journal.sources())]
+
+    def _unshown(self, since: int) -> IdSet:
+        """Return the ids on disk that were asked for again, and not shown."""
+        rechecks, asked = self._journal.rechecks(), IdSet()
+        unshown = self._archive.stored_since(since) - self._journal.shown()
+        for known in self._journal.sources():
+            seen, recheck = self._journal.seen(known.number), rechecks.get(known.number)
+            if is_app_list(known) and known.number not in self._pool.failed:
+                asked.update(seen)
+            elif not known.asked or self._sources.is_deleted(known):
+                continue
+            else:
+                if recheck is not None and recheck.is_done:
+                    again = seen.between(1, recheck.until)
+                    asked.update(again)
+                    seen.discard(again)
+                unshown.discard(seen)
+        return unshown & asked
+
+    def _note_deleted(self, since: int) -> int:
+        """Note what is deleted; return how many messages that are."""
+        unshown = self._unshown(since)
+        for known, ids in self._by_source(unshown, self._journal.sources()):
+            self._archive.note_deleted(known.number, ids, self._now)
+        if not self.unread():
+            with self._journal.transaction():
+                self._journal.end_rechecks()
+        return len(unshown)
+
+
+def _without(keys: dict[int, set[str]], number: int) -> dict[int, set[str]]:
+    """Return the keys of each source without those that a source has seen."""
+    return {each: left - keys.get(number, set()) for each, left in keys.items()}
+
+
+def clusters(ids: IdSet, seen: IdSet, apart: int) -> Iterator[Gap]:
+    """Group ids into gaps that have `apart` ids of `seen` or more between them."""
+    first = last = 0
+    for low, high in ids.ranges():
+        if first and seen.count(last + 1, low - 1) >= apart:
+            yield Gap(first - 1, last)
+            first = 0
+        first, last = first or low, high
+    if first:
+        yield Gap(first - 1, last)

@@ -1,0 +1,68 @@
+"""Lists whose ids are no numbers: their end is believed once all ids of the probe were seen."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from chatrest.export import Plan, export
+from tests.exporting import fast_disk as fast_disk, ids_of
+from tests.small_service import Record, SmallService, talk
+
+pytestmark = pytest.mark.usefixtures("fast_disk", "tidy")
+
+COUNT = 120
+
+
+class TextService(SmallService):
+    """Messages in the order of `records`, with ids of any form, each of which is a position."""
+
+    end = COUNT
+    """The record at which lists that go up claim to end."""
+
+    def _page(self, records: list[Record], query: dict[str, str], size: int) -> Record:
+        affix = query.get("affix", "prepend")
+        ordered = records[: self.end] if affix == "append" else records[::-1]
+        ids = [record["id"] for record in ordered]
+        begin = ids.index(query["id"]) + 1 if query.get("id") in ids else 0
+        data = ordered[begin : begin + size]
+        meta: dict[str, Any] = {"current": {"limit": size, "count": len(data)}}
+        if data:
+            meta["cursor"] = {"id": data[-1]["id"], "affix": affix}
+        return {"data": data, "meta": meta}
+
+
+def named(records: list[Record], *, every: int = 1) -> list[Record]:
+    return [
+        record | {"id": f"m-{record['id']}"} if int(record["id"]) % every == 0 else record
+        for record in records
+    ]
+
+
+@pytest.mark.parametrize("every", [1, 2], ids=["texts", "texts and numbers"])
+@pytest.mark.parametrize("end", [25, 70])
+async def test_a_list_of_texts_that_ends_too_early_is_not_complete(
+    every: int, end: int, tmp_path: Path
+) -> None:
+    service = TextService(named(talk(COUNT), every=every))
+    service.end = end
+    async with service.session() as session:
+        report = await export(session, tmp_path / "out", Plan(users=["ann"]))
+        assert not report.complete
+        assert report.failed, report
+        service.end = COUNT
+        report = await export(session, tmp_path / "out")
+        assert report.complete, report
+    assert len(ids_of(tmp_path / "out")) == COUNT
+
+
+@pytest.mark.parametrize("every", [1, 2], ids=["texts", "texts and numbers"])
+async def test_a_list_of_texts_that_is_read_to_its_end_is_complete(every: int, tmp_path: Path) -> None:
+    service = TextService(named(talk(COUNT), every=every))
+    async with service.session() as session:
+        for first in (COUNT + 1, COUNT + 31):
+            report = await export(session, tmp_path / "out", Plan(users=["ann"]))
+            assert report.complete, report
+            assert len(ids_of(tmp_path / "out")) == len(service.records)
+            service.records += named(talk(30, first=first), every=every)
+            service.end += 30
