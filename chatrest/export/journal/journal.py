@@ -1,8 +1,9 @@
 """The writes of the journal. All of them but `transaction` are called inside of one."""
 
 import json
+import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import final
 
@@ -34,8 +35,13 @@ class Journal(JournalReader):
             check_in_place(self.path, self._status)
 
     def write_snapshot(self, path: Path) -> None:
-        """Write all that is committed to a new file, outside of a transaction: the same bytes each time."""
-        self._db.execute("VACUUM INTO ?", (str(path),))
+        """Write all that is committed to a new file, outside of a transaction; raises sqlite3.Error."""
+        try:
+            self._db.execute("VACUUM INTO ?", (str(path),))
+        except sqlite3.OperationalError:  # another thread is reading: then its pages are copied as they are
+            path.unlink(missing_ok=True)
+            with closing(sqlite3.connect(path)) as copy:
+                self._db.backup(copy)
 
     @contextmanager
     def transaction(self) -> Iterator[None]:

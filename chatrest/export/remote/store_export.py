@@ -9,6 +9,7 @@ disk, one on another machine with what was published.
 
 import asyncio
 import shutil
+import sqlite3
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, closing
 from functools import partial
@@ -83,17 +84,25 @@ class StoreExport:
         owner = asyncio.current_task()
         assert owner is not None
         task = asyncio.create_task(self._publish_repeatedly(archive), name="chatrest publication")
-        task.add_done_callback(lambda done: done.cancelled() or owner.cancel())
+        is_running = True
+
+        def end(done: asyncio.Task[None]) -> None:
+            if is_running and not done.cancelled():
+                owner.cancel()
+
+        task.add_done_callback(end)
         try:
-            yield
+            try:
+                yield
+            finally:
+                is_running = False
+                task.cancel()
+                await asyncio.wait({task})
         except asyncio.CancelledError:
-            if task.done() and not task.cancelled() and (error := task.exception()) is not None:
-                owner.uncancel()
-                raise error from None
-            raise
-        finally:
-            task.cancel()
-            await asyncio.wait({task})
+            if task.cancelled() or (error := task.exception()) is None:
+                raise
+            owner.uncancel()
+            raise error from None
 
     async def _publish_repeatedly(self, archive: Archive) -> None:
         """Publish the state of a run until that ends; return never, but raise where the lease is lost."""
@@ -103,7 +112,7 @@ class StoreExport:
             begun = loop.time()
             try:
                 await self._publish_running(archive)
-            except (ObjectStoreError, OSError):  # the next time may do better
+            except (ObjectStoreError, OSError, sqlite3.Error):  # the next time may do better
                 if self._lease.is_lost:
                     raise
             wait = max(PUBLISH_SECONDS, _SHARE * (loop.time() - begun))
