@@ -38,8 +38,10 @@ class Journal(JournalReader):
         """Write all that is committed to a new file, outside of a transaction; raises sqlite3.Error."""
         try:
             self._db.execute("VACUUM INTO ?", (str(path),))
-        except sqlite3.OperationalError:  # another thread is reading: then its pages are copied as they are
-            path.unlink(missing_ok=True)
+        except sqlite3.OperationalError:
+            if self._db.in_transaction:
+                raise
+            path.unlink(missing_ok=True)  # another thread is reading: the pages are copied as they are
             with closing(sqlite3.connect(path)) as copy:
                 self._db.backup(copy)
 
