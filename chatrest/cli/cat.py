@@ -14,7 +14,7 @@ _LINES: Final = 1_000
 
 
 @click.command(short_help="Print the messages of an export as JSON lines.")
-@click.argument("out", type=click.Path())
+@click.argument("out")
 @click.option("--since", type=TimeOption(), metavar="T", help="Sent at T or later, as for `export`.")
 @click.option(
     "--until", type=TimeOption(end=True), metavar="T", help="Sent at T or earlier; a date is its whole day."
@@ -25,9 +25,10 @@ _LINES: Final = 1_000
 )  # fmt: skip
 @click.option("--raw", is_flag=True, help="The exact bytes, also of records that are not valid UTF-8.")
 def cat(out: str, since: int | None, until: int | None, sources: tuple[str, ...], raw: bool) -> None:
-    """Print the messages of the export in the folder OUT, one JSON line each, as the service sent them.
+    """Print the messages of the export in OUT, one JSON line each, as the service sent them.
 
-    Reads every format, needs neither network nor credentials, and changes nothing. A finished export is read
+    OUT is a folder or the address of an object store. Reads every format, needs no credentials of the
+    service, and changes nothing. A finished export is read
     as its manifest says; while a run is writing, what is whole on the disk is printed. In a record that is
     not valid UTF-8, wrong bytes are printed as U+FFFD, so that any JSON reader takes each line; --raw prints
     the exact bytes. Damage is not looked for: see `chatrest verify`.

@@ -57,7 +57,11 @@ def _tables(ctx: click.Context, param: click.Parameter, value: str | None) -> tu
 
 
 @click.command(cls=ListCommand, short_help="Export messages to files; continues after an interruption.")
-@click.argument("out", type=click.Path())
+@click.argument("out")
+@click.option(
+    "--journal", type=click.Path(path_type=Path), metavar="DIR",
+    help="The local folder of an export in an object store.  [default: one of yours, named by the address]",
+)  # fmt: skip
 @click.option(
     "--all-users", is_flag=True, help="The messages of every user.  [default if no source is named]"
 )
@@ -122,6 +126,7 @@ def _tables(ctx: click.Context, param: click.Parameter, value: str | None) -> tu
 @filter_options(MessageQuery, without=NOT_A_FILTER)
 def export(
     out: str,
+    journal: Path | None,
     tables: tuple["Table", ...],
     attachments: bool,
     max_attachment: int | None,
@@ -135,7 +140,13 @@ def export(
     apps_at_once: int,
     **given: Any,
 ) -> None:
-    """Export messages to files in the folder OUT, exactly as the service sends them.
+    """Export messages to files in OUT, exactly as the service sends them.
+
+    OUT is a folder, or the address of an object store: s3://bucket/prefix, gs://…, az://… or file:///folder.
+    Its credentials and endpoint are read from the usual environment variables (AWS_ACCESS_KEY_ID,
+    AWS_ENDPOINT_URL, GOOGLE_APPLICATION_CREDENTIALS, AZURE_STORAGE_ACCOUNT_NAME …); it needs the extra:
+    pip install 'chatrest[cloud]'. The run writes to the local folder of --journal and publishes from there;
+    readers of the store see whole versions. Another machine can go on with the export.
 
     If it is interrupted, run `chatrest export OUT` to continue; run later, the same command adds what is new.
     Later runs need no other options. A run that names sources reads these, as do the runs after it; what was
@@ -156,6 +167,7 @@ def export(
       chatrest export backup --dry-run       estimate the size and the time
       chatrest export backup --dask local:4  read with four processes
       chatrest export backups --apps apps.toml   each app of a file, a folder each
+      chatrest export s3://bucket/chat       into an object store
 
     \b
     Below OUT:
@@ -171,9 +183,9 @@ def export(
 
     Exit status: 0 the export is complete, 1 it is not, 2 wrong usage, 130 interrupted, 143 ended by SIGTERM.
     """
-    from ..export.local_path import local_path
+    from ..export.entry_points import journal_root
 
-    folder, plan = local_path(out), _plan_of(given)
+    root, plan = journal_root(out, journal), _plan_of(given)
     files = _attachments(attachments, max_attachment)
     options: dict[str, Any] = {"tables": tables, "attachments": files, "recheck": recheck, "workers": workers}
     if apps is not None:
@@ -185,7 +197,7 @@ def export(
     if dry_run:
         if dask is not None:
             raise click.UsageError("--dry-run reads too little for --dask")
-        _estimate(folder, plan, recheck=recheck, workers=workers, as_json=as_json)
+        _estimate(out, plan, recheck=recheck, workers=workers, as_json=as_json)
         return
     from ..export import Progress, export
     from .exporting.display import display_of, live_display
@@ -197,21 +209,22 @@ def export(
     async def work() -> "Report":
         async with session(progress.heard) as chat, live_display(monitor, display, chat):
             if dask is None:
-                return await export(chat, folder, plan, progress=progress, **options)
+                return await export(chat, out, plan, journal=root, progress=progress, **options)
             from ..distributed.cluster import connect
             from ..distributed.credentials import Credentials
             from ..distributed.start import export_with
 
             credentials = Credentials(chat.app, headers())
             async with connect(dask, quiet=True) as client:
-                return await export_with(
-                    client, chat, credentials, folder, plan, progress=progress, **options
-                )
+                return await export_with(client, chat, credentials, out, plan, progress=progress, **options)
 
-    with _resume_hint(folder, progress):
+    if root is not None and not quiet:
+        streams.warn(f"the local copy of {out} is in {root}")
+    with _resume_hint(out, progress):
         with display_of(out, quiet=quiet) as display:
             report = run(work())
-        _print_report(report, progress, folder, monitor.elapsed, as_json=as_json)
+        totals = _files(Path(out) if root is None else root / "export")
+        _print_report(report, progress, out, totals, monitor.elapsed, as_json=as_json)
 
 
 def _attachments(asked: bool, max_megabytes: int | None) -> "AttachmentOptions | bool":
@@ -235,7 +248,7 @@ def _plan_of(given: dict[str, Any]) -> "Plan | None":
     return Plan(query=query, **named) if named or query != MessageQuery() else None
 
 
-def _estimate(out: Path, plan: "Plan | None", *, recheck: int | None, workers: int, as_json: bool) -> None:
+def _estimate(out: str, plan: "Plan | None", *, recheck: int | None, workers: int, as_json: bool) -> None:
     from ..export.dry_run.estimate import Estimate, estimate
 
     async def work() -> Estimate:
@@ -245,10 +258,10 @@ def _estimate(out: Path, plan: "Plan | None", *, recheck: int | None, workers: i
     result = run(work())
     if as_json:
         plan_json = Raw(result.plan.encoded())
-        more = {"export": str(out), "workers": workers, "known": result.known}
+        more = {"export": out, "workers": workers, "known": result.known}
         _write_json({**more, **structs.asdict(result), "is_range": result.is_range, "plan": plan_json})
     else:
-        _write(estimate_lines(result, str(out), workers))
+        _write(estimate_lines(result, out, workers))
     result.check()
 
 
@@ -256,7 +269,7 @@ def _estimate(out: Path, plan: "Plan | None", *, recheck: int | None, workers: i
 
 
 @contextmanager
-def _resume_hint(out: Path, progress: "Progress") -> Iterator[None]:
+def _resume_hint(out: str, progress: "Progress") -> Iterator[None]:
     """Add to an error of the block a note that says how to continue the export."""
     try:
         yield
@@ -269,19 +282,19 @@ def _resume_hint(out: Path, progress: "Progress") -> Iterator[None]:
         raise
 
 
-def _advice(error: BaseException, out: Path, progress: "Progress") -> str:
+def _advice(error: BaseException, out: str, progress: "Progress") -> str:
     from ..export.journal import UnreadableError
 
-    is_open = progress.phase != "beginning"  # before that, the plan is not on disk yet
+    is_open = not progress.phase.startswith(("beginning", "waiting", "fetching"))  # the plan is on disk
     again = "run the same command again"
-    command = f"continue with: {invocation()} export {shlex.quote(str(out))}" if is_open else again
+    command = f"continue with: {invocation()} export {shlex.quote(out)}" if is_open else again
     match error:
         case ExportIncompleteError():
             return again
         case RequestInvalidError():
             return "wait until it ends, then run this command again" if "writing here" in str(error) else ""
         case UnreadableError():
-            return f"{invocation()} verify {shlex.quote(str(out))} says what can safely be done"
+            return f"{invocation()} verify {shlex.quote(out)} says what can safely be done"
         case AuthenticationError():
             return f"no exported message is lost; set CHATREST_API_KEY to a valid key and {command}"
         case OSError(errno=errno.ENOSPC | errno.EDQUOT) if not isinstance(error, ChatRestError):
@@ -292,21 +305,22 @@ def _advice(error: BaseException, out: Path, progress: "Progress") -> str:
 
 
 def _print_report(
-    report: "Report", progress: "Progress", out: Path, seconds: float, *, as_json: bool
+    report: "Report", progress: "Progress", out: str, files: FileTotals, seconds: float, *, as_json: bool
 ) -> None:
-    files = _files(out)
     try:
         if as_json:
             totals = {"format": files.format, "files": files.count, "bytes": files.bytes}
-            _write_json({"export": str(out), **structs.asdict(report), **totals, "seconds": seconds})
+            _write_json({"export": out, **structs.asdict(report), **totals, "seconds": seconds})
         else:
-            _write(summary_lines(report, progress, str(out), files, seconds))
+            _write(summary_lines(report, progress, out, files, seconds))
     except BrokenPipeError:  # the reader of the summary is gone; the exit status must still be right
         streams.detach_stdout()
+    for warning in report.warnings:
+        streams.warn(warning)
     for failure in report.failed[:_FAILURES_SHOWN]:
         streams.warn(f"{failure.source}: {failure.error}")
     if (more := len(report.failed) - _FAILURES_SHOWN) > 0:
-        streams.warn(f"and {more:,} more failed sources: see {out / 'manifest.json'}")
+        streams.warn(f"and {more:,} more failed sources: see {out.rstrip('/')}/manifest.json")
     report.check()
 
 

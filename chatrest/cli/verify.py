@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 import click
@@ -23,21 +22,23 @@ PROBLEMS_SHOWN: Final = 20
 
 
 @click.command(short_help="Check that an export is complete and undamaged.")
-@click.argument("out", type=click.Path(path_type=Path))
+@click.argument("out")
 @click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON object.")
 @click.option("--quiet", "-q", is_flag=True, help="Print nothing if the export is complete and undamaged.")
-def verify(out: Path, as_json: bool, quiet: bool) -> None:
-    """Check the export in the folder OUT: reads all files and compares them with the manifest and journal.
+def verify(out: str, as_json: bool, quiet: bool) -> None:
+    """Check the export in OUT, a folder or the address of an object store.
 
-    Checks every checksum and record, that no message is missing or stored twice, and that no source has a
-    gap. It needs neither network nor credentials, and changes nothing. Exit status: 0 the export is complete
-    and undamaged, 1 it is not. Each problem is a line on standard error that says what can safely be done.
-    With --json they are members of one object on standard output: kind, place, text and remedy.
+    Reads all files and compares them with the manifest and journal: every checksum and record, that no
+    message is missing or stored twice, and that no source has a gap. It needs no credentials of the service,
+    and changes nothing. Exit status: 0 the export is complete and undamaged, 1 it is not. Each problem is a
+    line on standard error that says what can safely be done. With --json they are members of one object on
+    standard output: kind, place, text and remedy.
 
     \b
     Examples:
       chatrest verify out
       chatrest verify out --quiet && rsync -a out/ backup/
+      chatrest verify s3://bucket/chat       downloads one file after the other
     """
     from ..export import verify as verify_export  # imports aiohttp, which a help text does not need
 
@@ -70,7 +71,7 @@ def _bar(*, quiet: bool) -> Iterator[Progress]:
         yield lambda done, total: bar.update(task, completed=done, total=total)
 
 
-def _failure_text(out: Path, result: "VerifyResult") -> str:
+def _failure_text(out: str, result: "VerifyResult") -> str:
     more = result.count - PROBLEMS_SHOWN
     hidden = f", of which {more:,} are not shown" if more > 0 else ""
     problems = f"{plural(result.count, 'problem')}{hidden}"

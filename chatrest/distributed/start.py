@@ -18,7 +18,7 @@ from ..export.in_thread import in_thread
 from ..export.local_path import local_path
 from ..export.plan import Plan
 from ..export.report import Progress, Report
-from ..export.run import export as run_export
+from ..export.run import export_folder
 from ..export.walk_ahead import OpenWalk
 from ..export.worker_pool import WORKERS
 from ..session import AsyncSession
@@ -102,8 +102,8 @@ async def export_with(
         return DaskRunner(client, credentials, folder, plugin_name(folder), rate)
 
     ahead = ClusterWalk(open_runner, session.app.app_id, folder, budget)
-    return await run_export(
-        session, out, plan, tables=tables, attachments=attachments, recheck=recheck, workers=workers,
+    return await export_folder(
+        session, folder, plan, tables=tables, attachments=attachments, recheck=recheck, workers=workers,
         progress=progress, ahead=ahead,
     )  # fmt: skip
 

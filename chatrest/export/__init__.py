@@ -12,13 +12,12 @@ for message in read("out", since="2026-11-01"):
 
 from .app_file import AppExport, read_apps
 from .apps import AppRun, AppsReport, export_apps
-from .compaction import compact
 from .dataset.attachments import AttachmentOptions
 from .dry_run.estimate import Estimate, estimate
+from .entry_points import compact, export
 from .plan import Plan
 from .reading import read, read_raw
 from .report import AttachmentCounts, Failure, Progress, Report
-from .run import export
 from .run_log import RunEntry, runs
 from .verify.verify import verify
 from .verify.verify_result import Problem, VerifyResult

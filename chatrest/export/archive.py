@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Final, Literal, Self, TypeAlias, final
+from typing import TYPE_CHECKING, Final, Literal, Self, TypeAlias, TypeVar, final
 
 from msgspec import Struct
 
@@ -35,6 +35,7 @@ from .workspace import Workspace
 
 if TYPE_CHECKING:
     from .adoption import Adoption
+T = TypeVar("T")
 
 Purpose: TypeAlias = Literal["walk", "recheck", "confirm", "missing"]
 """walk: ids that were not read yet; recheck: messages are read again, to find those that have changed or are
@@ -273,6 +274,11 @@ class Archive:
             gone = self.sink.compact(2, self._begin_change)
             self._check_sizes()
             return gone
+
+    def at_rest(self, work: Callable[[], T]) -> T:
+        """Return the result of `work`, during which nothing is written: disk and journal agree."""
+        with self._lock:
+            return work()
 
     def _begin_change(self) -> None:
         """Call `before_change`, once."""

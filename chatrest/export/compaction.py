@@ -2,7 +2,6 @@
 
 import sqlite3
 import time
-from os import PathLike
 from pathlib import Path
 from typing import Final
 
@@ -15,20 +14,8 @@ from .report import Report
 _MERGING: Final = "its files are being merged, or that was interrupted"
 
 
-def compact(out: str | PathLike[str], *, disk: Disk | None = None) -> int:
-    """Merge the small files of each partition of the export in `out`; return how many files are gone.
-
-    A file is small below an eighth of the size from which on an export begins another one: 8 MB of Parquet,
-    128 MB of NDJSON. A run merges by itself where a partition has more than a few of them. Messages, and
-    their ids, stay as they are. Costs the reading and writing of the merged files, and memory for a row
-    group or a page; needs no network. A crash at any point loses nothing and leaves nothing twice: the next
-    run, or the next `compact`, goes on with it. `disk` is for tests.
-
-    Raises `RequestInvalidError` for a folder that is no export, for an export whose last run did not come to
-    its end or which is being written, and for one that lacks messages: run it again first. Raises
-    `ChatRestError` where a file is damaged, and OSError where the disk fails.
-    """
-    folder = Path(out)
+def compact_folder(folder: Path, *, disk: Disk | None = None) -> int:
+    """Merge the small files of the export in a folder; described at `chatrest.export.compact`."""
     manifest = _finished(folder)
     try:
         with Archive(folder, app_id=manifest.app_id, disk=disk) as archive:

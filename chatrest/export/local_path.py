@@ -14,18 +14,19 @@ _SCHEME: Final = re.compile(
 )  # `Path` makes one slash of two; a drive has one letter
 
 
-def local_path(out: object) -> Path:
-    """Return the path of an export's folder.
+def local_path(out: object, name: str = "out") -> Path:
+    """Return the path of an export's folder; `name` is the argument's.
 
     Raises `RequestInvalidError` for what is no path, and for a URL such as `s3://bucket/chat`: as a path it
     would be a local folder called `s3:`.
     """
-    check(isinstance(out, str | os.PathLike), "out", out, "the path of a folder, as a text or a Path")
+    check(isinstance(out, str | os.PathLike), name, out, "the path of a folder, as a text or a Path")
     assert isinstance(out, str | os.PathLike)
     path = os.fspath(out)
-    check(isinstance(path, str) and path != "" and "\0" not in path, "out", out, "the path of a folder")
+    check(isinstance(path, str) and path != "" and "\0" not in path, name, out, "the path of a folder")
     if match := _SCHEME.match(path):
         raise RequestInvalidError(
-            f"out = {shown(path)}: {match[1]}:// is not supported; allowed is the path of a local folder"
+            f"{name} = {shown(path)}: {match[1]}:// is no local folder; where an object store can be meant, "
+            "allowed is its address as a text: s3://bucket/prefix, gs://…, az://… or file:///folder"
         )
     return Path(path)

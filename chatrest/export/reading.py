@@ -25,9 +25,9 @@ from ..models.message import Message
 from ..secrets import shown
 from ..times import Time, parse_timestamp, timestamp_words
 from .file_names import DATABASE, MESSAGES, SPOOL, path_inside, source_name
+from .folder_view import FolderView, open_view
 from .formats.compression import Compression, compression
 from .journal import NAME as JOURNAL, Block, DataFile, InUseError, JournalReader
-from .local_path import local_path
 from .manifest import NAME as MANIFEST, Manifest
 from .opening import read_folder
 from .ownership import Source
@@ -58,7 +58,10 @@ def read(
     until: Time | None = None,
     source: Sources | None = None,
 ) -> Iterator[Message]:
-    """Return an iterator over the messages of the export in the folder `out`, typed as a walk gives them.
+    """Return an iterator over the messages of the export in `out`, typed as a walk gives them.
+
+    `out` is a folder, or the address of an object store such as `s3://bucket/prefix`: its files are then
+    downloaded, a few ahead, without those of other times and sources, and removed when they are read.
 
     - `since`, `until`: messages sent in that time, both included, in the forms that a `Plan` takes. Messages
       that tell no time are always given. Blocks and row groups of other times are not read.
@@ -124,12 +127,15 @@ def _records(
             f"until = {timestamp_words(window.until)}: the window ends before it begins; "
             f"allowed is since ({timestamp_words(window.since)}) or later"
         )
-    export = _opened(local_path(out))
-    sources = None if source is None else frozenset(_named_sources(source, export))
-    if sources is not None and not export.has_journal:
-        for file in export.files:
-            _folder_of_source(file)
-    return _batches(export, window, sources)
+    with ExitStack() as stack:
+        view = stack.enter_context(open_view(out))
+        export = _opened(view)
+        sources = None if source is None else frozenset(_named_sources(source, export))
+        if sources is not None and not export.has_journal:
+            for file in export.files:
+                _folder_of_source(file)
+        stack.pop_all()
+    return _batches(view, export, window, sources)
 
 
 def _time(name: str, time: Time | None, *, end: bool) -> int | None:
@@ -176,36 +182,38 @@ class _Export(NamedTuple):
     """True where the journal tells the blocks of the files."""
 
 
-def _opened(folder: Path) -> _Export:
+def _opened(view: FolderView) -> _Export:
     """Return what there is to read. Raises `RequestInvalidError` where it is not an export."""
+    folder = view.folder
     with ExitStack() as stack:
         state = read_folder(folder, stack)
         manifest = state.manifest
         if state.is_in_use:
-            return _on_disk(folder, manifest)
+            return _on_disk(view, manifest)
         is_finished = manifest is not None and manifest.finished is not None
         if state.journal is not None and (state.is_finished or not is_finished):
             try:
-                return _of_journal(folder, state.journal)
+                return _of_journal(view, state.journal)
             except ChatRestError:
                 if not is_finished:  # else the manifest lists the files as well
                     raise
     if manifest is not None and is_finished:
-        return _of_manifest(folder, manifest)
+        return _of_manifest(view, manifest)
     if manifest is None:
         raise ChatRestError(f"{folder / MANIFEST}: {state.manifest_fault}")
     fault = state.journal_fault or "it is lost, and the last run did not come to its end"
     raise ChatRestError(f"{folder / JOURNAL}: {fault}")
 
 
-def _of_journal(folder: Path, journal: JournalReader) -> _Export:
+def _of_journal(view: FolderView, journal: JournalReader) -> _Export:
+    folder = view.folder
     files = [
         _File(_location(folder, file), file.name, file.size, file.number)
         for file in journal.files()
         if file.role != "history" and file.size
     ]
     if Plan.parse(journal["plan"] or "").format == "sqlite":
-        files = _database(folder)
+        files = _database(view)
     return _Export(folder, files, [each.source for each in journal.sources()], has_journal=True)
 
 
@@ -215,28 +223,30 @@ def _location(folder: Path, file: DataFile) -> Path:
     return new if file.state == "replacing" and new.exists() else path_inside(folder, file.name)
 
 
-def _of_manifest(folder: Path, manifest: Manifest) -> _Export:
+def _of_manifest(view: FolderView, manifest: Manifest) -> _Export:
+    folder = view.folder
     files = [
         _File(path_inside(folder, entry.name), entry.name, entry.bytes)
         for entry in manifest.files
         if entry.role != "history"
     ]
     if Plan.parse(bytes(manifest.plan)).format == "sqlite":
-        files = _database(folder)
+        files = _database(view)
     return _Export(folder, files, _sources_of(manifest))
 
 
-def _on_disk(folder: Path, manifest: Manifest | None) -> _Export:
+def _on_disk(view: FolderView, manifest: Manifest | None) -> _Export:
     """Return the files that are in place while a run goes on: its journal cannot be asked."""
+    folder = view.folder
     paths = sorted(path for path in (folder / MESSAGES).rglob("*") if path.name.endswith(_SUFFIXES))
     names = [path.relative_to(folder).as_posix() for path in paths]
     files = [_File(path_inside(folder, name), name) for name in names]
-    return _Export(folder, [*files, *_database(folder)], [] if manifest is None else _sources_of(manifest))
+    return _Export(folder, [*files, *_database(view)], [] if manifest is None else _sources_of(manifest))
 
 
-def _database(folder: Path) -> list[_File]:
-    path = path_inside(folder, DATABASE)
-    return [_File(path, DATABASE)] if path.exists() else []
+def _database(view: FolderView) -> list[_File]:
+    path = path_inside(view.folder, DATABASE)
+    return [_File(path, DATABASE)] if view.has(DATABASE) else []
 
 
 def _sources_of(manifest: Manifest) -> list[Source]:
@@ -247,12 +257,27 @@ def _sources_of(manifest: Manifest) -> list[Source]:
 
 
 def _batches(
-    export: _Export, window: TimeWindow, sources: frozenset[Source] | None
+    view: FolderView, export: _Export, window: TimeWindow, sources: frozenset[Source] | None
 ) -> Iterator[tuple[Path, list[bytes]]]:
-    for file in export.files:
-        for raws in _of_file(export, file, window, sources):
-            if raws := window.within(raws):
-                yield file.path, raws
+    with view:
+        files = export.files
+        if view.is_remote:
+            files = [file for file in files if _may_hold_rows(export, file, window, sources)]
+            view.expect(file.name for file in files)
+        for file in files:
+            with view.file(file.name):
+                for raws in _of_file(export, file, window, sources):
+                    if raws := window.within(raws):
+                        yield file.path, raws
+
+
+def _may_hold_rows(
+    export: _Export, file: _File, window: TimeWindow, sources: frozenset[Source] | None
+) -> bool:
+    """Return False for a file that need not be downloaded, as the journal tells."""
+    if (sources is None and window == ALL_TIMES) or (blocks := _blocks(export, file)) is None:
+        return True
+    return any(_is_chosen(block, source, window, sources) for block, source in blocks)
 
 
 def _of_file(
@@ -269,12 +294,7 @@ def _of_file(
         if sources is not None and _folder_of_source(file) not in set(map(source_name, sources)):
             return iter(())
         return lines(file.path, file.name, file.size)
-    chosen = [
-        block
-        for block, source in blocks
-        if (block.other or window.may_hold(block.since, block.until))
-        and (sources is None or source in sources)
-    ]
+    chosen = [block for block, source in blocks if _is_chosen(block, source, window, sources)]
     return block_lines(file.path, chosen, _compression_of(file).unpack)
 
 
@@ -285,6 +305,13 @@ def _parquet_rows(path: Path, window: TimeWindow, sources: frozenset[Source] | N
     chosen = frozenset(map(str, sources))
     for raws, [names] in parquet_batches(path, ["source_name"], window):
         yield [raw for raw, name in zip(raws, names, strict=True) if name in chosen]
+
+
+def _is_chosen(
+    block: Block, source: Source | None, window: TimeWindow, sources: frozenset[Source] | None
+) -> bool:
+    is_in_window = block.other or window.may_hold(block.since, block.until)
+    return bool(is_in_window) and (sources is None or source in sources)
 
 
 def _blocks(export: _Export, file: _File) -> list[tuple[Block, Source | None]] | None:

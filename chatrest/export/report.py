@@ -139,6 +139,8 @@ class Report(Struct, kw_only=True):
     kept: list[str] = []
     """Sources that earlier runs have read, and that the plan does not ask for any more: their messages stay,
     and nothing new is read of them."""
+    warnings: list[str] = []
+    """What an object store cannot promise, or what was set aside there, a sentence each."""
     requests: int = 0
     """Requests that the run sent."""
     started: int = 0

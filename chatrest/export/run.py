@@ -15,8 +15,8 @@ import sqlite3
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
-from os import PathLike
+from contextlib import AbstractAsyncContextManager, contextmanager, nullcontext, suppress
+from pathlib import Path
 from typing import Final, final
 
 from ..core.arguments import check, check_count
@@ -32,7 +32,6 @@ from .disk import Disk
 from .in_thread import in_thread
 from .jobs import Job
 from .journal import SourceState
-from .local_path import local_path
 from .manifest import write_finished, write_unfinished
 from .message_ids import number
 from .news import MOST_RUNS, RUNS, News, runs_by_app_list
@@ -49,9 +48,9 @@ ROUNDS: Final = 4
 """How often gaps are looked for."""
 
 
-async def export(
+async def export_folder(
     session: AsyncSession,
-    out: str | PathLike[str],
+    folder: Path,
     plan: Plan | None = None,
     *,
     tables: Sequence[Table] = (),
@@ -62,38 +61,16 @@ async def export(
     disk: Disk | None = None,
     now: Callable[[], float] = time.time,
     ahead: WalkAhead | None = None,
+    alongside: Callable[[Archive], AbstractAsyncContextManager[None]] = lambda _: nullcontext(),
 ) -> Report:
-    """Export the messages of `plan` into the folder `out`, or continue the export that is there.
+    """Export into a folder; described at `chatrest.export.export`.
 
-    Reads every source of the plan up to the message that is the app's newest when it begins. Called again for
-    the same folder, it reads what is new since. Without a plan it takes the folder's own, or `Plan()` for a
-    new folder.
-
-    - `tables`: any of `users`, `groups`, `members` and `conversations`, which become files beside the
-      messages: snapshots that each run reads anew, after the messages. Later runs go on with them.
-    - `attachments`: also fetch the files that messages link to, with the limits of `AttachmentOptions` or
-      with its defaults for True. Later runs go on with it.
-    - `recheck`: read the messages of the last so many seconds again, to find those that were edited or
-      deleted. The newest version of a message takes its place in the export; older versions and deleted
-      messages are kept.
-    - `workers`: how many sources are read at the same time. Memory is needed for about as many pages.
-    - `progress`: numbers to watch while it runs.
-    - `disk`, `now`: for tests.
-    - `ahead`: reads lists on other machines before this run does (`chatrest.distributed`).
-
-    A crash, a kill or a cancel loses only the pages that were not yet on disk: call it again, and it
-    continues.
-
-    Returns a report, whose `complete` says whether the export holds all of its plan, and whose `check()`
-    raises where it does not; `report.failed` lists the sources that could not be read to their end. Each run
-    leaves a line in `runs.jsonl` (`runs(out)`). Raises `RequestInvalidError` for a folder that holds
-    something else or an export of another plan, `AuthenticationError` where the key is refused, and OSError
-    where the disk fails. What is on disk by then stays.
+    `ahead` reads lists on other machines before this run does (`chatrest.distributed`); `alongside` is
+    entered with the open archive while the run reads messages.
     """
     limits = AttachmentOptions() if attachments is True else attachments or None
     _check_arguments(session, plan, limits, recheck, workers)
     tables = check_tables(tables)
-    folder = local_path(out)
     shown, started, sent = progress or Progress(), int(now()), _sent(session)
     try:
         archive = await in_thread(
@@ -109,7 +86,8 @@ async def export(
                 return int(now()), _sent(session) - sent + (ahead.requests if ahead is not None else 0)
 
             with _logged_failure(archive, Report(started=started), end):
-                report = await _run(run, archive, started)
+                async with alongside(archive):
+                    report = await _run(run, archive, started)
                 report.started = started
 
                 def save() -> None:

@@ -14,7 +14,7 @@ import msgspec
 from msgspec import Struct
 
 from .disk import Disk, OpenFiles
-from .local_path import local_path
+from .folder_view import open_view
 from .report import Failure, Report
 
 NAME: Final = "runs.jsonl"
@@ -80,11 +80,13 @@ def append_run(disk: Disk, folder: Path, report: Report) -> None:
 
 
 def runs(out: str | PathLike[str]) -> Iterator[RunEntry]:
-    """Yield the runs of an export, oldest first; those that were killed have left no entry.
+    """Yield the runs of the export in a folder or object store, oldest first.
+
+    Those that were killed have left no entry.
 
     Lines that are damaged, or of another version, are left out. Raises OSError where there is no such file.
     """
-    with (local_path(out) / NAME).open("rb") as file:
+    with open_view(out) as view, (view.folder / NAME).open("rb") as file:
         for line in file:
             try:
                 entry = msgspec.json.decode(line.replace(*_OLD_NAME), type=RunEntry)

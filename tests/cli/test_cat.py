@@ -68,7 +68,7 @@ def test_wrong_usage_is_one_line_with_status_2(tmp_path: Path, args: list[str], 
 
 def test_a_folder_that_is_no_export_is_one_line(tmp_path: Path) -> None:
     assert "is not an export: it has no manifest.json" in error_line(cat(tmp_path), 2)
-    assert "s3:// is not supported" in error_line(cat("s3://bucket/chat"), 2)
+    assert "the scheme 'https' is unknown" in error_line(cat("https://bucket/chat"), 2)
 
 
 def test_a_reader_that_leaves_ends_it_without_a_word(tmp_path: Path) -> None:

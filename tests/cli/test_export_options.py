@@ -146,10 +146,10 @@ def test_an_invalid_value_is_one_error_line_with_status_2_and_creates_nothing(
 
 
 @pytest.mark.parametrize("options", [[], ["--dry-run"]])
-def test_an_object_store_is_refused_before_anything_is_sent(command: Run, options: list[str]) -> None:
-    line = error_line(command("export", "s3://bucket/chat", "--user", "a", *options), 2)
-    assert "out = 's3://bucket/chat': s3:// is not supported; allowed is the path of a local folder" in line
-    assert not Path("s3:").exists()
+def test_an_unknown_address_is_refused_before_anything_is_sent(command: Run, options: list[str]) -> None:
+    line = error_line(command("export", "hdfs://bucket/chat", "--user", "a", *options), 2)
+    assert "address: the scheme 'hdfs' is unknown; allowed is s3://bucket/prefix, gs://" in line
+    assert not Path("hdfs:").exists()
 
 
 def test_the_help_has_all_sections_and_imports_no_slow_modules() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from chatrest.export.id_set import IdSet
-from chatrest.export.journal import Block, DataFile, Journal, UnreadableError
+from chatrest.export.journal import Block, DataFile, Journal, JournalReader, UnreadableError
 from tests.journals import by_hand
 
 
@@ -122,3 +122,17 @@ def test_a_count_that_is_negative_is_damage(
     with pytest.raises(UnreadableError, match=str(path)):
         read(journal)
     journal.close()
+
+
+def test_a_snapshot_is_whole_while_another_thread_reads(tmp_path: Path) -> None:
+    journal = Journal(tmp_path / "journal.sqlite", {"app": "a", "plan": "b"})
+    with journal.transaction():
+        journal.see_others(1, [f"text-{number}" for number in range(100)])
+    reading = journal.other_ids()
+    next(reading)
+    journal.write_snapshot(tmp_path / "copy.sqlite")
+    assert len(list(reading)) == 99
+    journal.close()
+    with JournalReader.open(tmp_path / "copy.sqlite") as copy:
+        assert len(list(copy.other_ids())) == 100
+        assert copy["app"] == "a"

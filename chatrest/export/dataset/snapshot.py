@@ -13,14 +13,15 @@ import errno
 import hashlib
 import os
 import re
-from collections.abc import Iterable, Iterator
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, nullcontext, suppress
 from pathlib import Path
-from typing import Final, Literal, NamedTuple, final
+from typing import Final, Literal, NamedTuple, TypeAlias, final
 
 import msgspec
 from msgspec import Struct
 
+from ...cloud.store_errors import ObjectStoreError
 from ...errors import ChatRestError
 from ..disk import Disk, sync_folder
 from ..file_names import path_inside
@@ -33,6 +34,10 @@ _TABLE_FILE: Final = re.compile(
     rf"({'|'.join((*TABLES, ATTACHMENTS))})/\1\.(ndjson(\.gz|\.zst)?|parquet|sqlite)", re.ASCII
 )
 _ATTACHMENT_FILE: Final = re.compile(r"files/[0-9a-f]{2}/[0-9a-f]{64}(\.[a-z0-9]{1,10})?", re.ASCII)
+
+
+FileOpener: TypeAlias = Callable[[str], AbstractContextManager[None]]
+"""Has a file of the export in its folder within the block."""
 
 
 class TableFault(NamedTuple):
@@ -141,22 +146,27 @@ def recover(place: TableFolder, entries: Iterable[TableEntry]) -> None:
 # ── checking ──
 
 
-def check_tables(folder: Path, manifest: Manifest) -> Iterator[TableFault]:
+def check_tables(
+    folder: Path, manifest: Manifest, present: FileOpener = lambda _: nullcontext()
+) -> Iterator[TableFault]:
     """Yield what is wrong with tables and attachments: missing files, or others than the manifest says.
 
-    Reads every file once, and changes none.
+    Reads every file once, and changes none. `present` has a file in the folder while it is checked.
     """
     for entry in manifest.tables:
-        try:
-            path = find_table(folder, entry)
-            if path is None:
-                yield _fault(folder, entry)
-            elif entry.table == ATTACHMENTS:
-                yield from _check_attachments(folder, path)
-        except ChatRestError as error:
-            yield TableFault("manifest", entry.table, str(error))
-        except OSError as error:
-            yield TableFault("damaged", entry.file, f"it cannot be read ({error.strerror or error})")
+        with present(entry.file):
+            try:
+                path = find_table(folder, entry)
+                if path is None:
+                    yield _fault(folder, entry)
+                elif entry.table == ATTACHMENTS:
+                    yield from _check_attachments(folder, path, present)
+            except ObjectStoreError:
+                raise
+            except ChatRestError as error:
+                yield TableFault("manifest", entry.table, str(error))
+            except OSError as error:
+                yield TableFault("damaged", entry.file, f"it cannot be read ({error.strerror or error})")
 
 
 def find_table(folder: Path, entry: TableEntry) -> Path | None:
@@ -194,7 +204,7 @@ class _Attachment(Struct):
     sha256: str = ""
 
 
-def _check_attachments(folder: Path, table: Path) -> Iterator[TableFault]:
+def _check_attachments(folder: Path, table: Path, present: FileOpener) -> Iterator[TableFault]:
     """Yield what is wrong with each file of the table `attachments`."""
     checked = set[str]()
     for raw in read_table(table, ATTACHMENTS):
@@ -205,7 +215,9 @@ def _check_attachments(folder: Path, table: Path) -> Iterator[TableFault]:
         path, name = folder / ATTACHMENTS / row.file, f"{ATTACHMENTS}/{row.file}"
         if not _ATTACHMENT_FILE.fullmatch(row.file) or path.is_symlink() or path.parent.is_symlink():
             yield TableFault("manifest", name, "it is not the file of an attachment, or leads elsewhere")
-        elif not path.is_file():
-            yield TableFault("missing", name, "it is not there")
-        elif not _has_size(path, row.bytes) or file_hash(path) != row.sha256:
-            yield TableFault("damaged", name, "its size or checksum is not that of its row")
+            continue
+        with present(name):
+            if not path.is_file():
+                yield TableFault("missing", name, "it is not there")
+            elif not _has_size(path, row.bytes) or file_hash(path) != row.sha256:
+                yield TableFault("damaged", name, "its size or checksum is not that of its row")

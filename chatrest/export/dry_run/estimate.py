@@ -28,7 +28,7 @@ from ...core.paging import LARGEST_PAGE
 from ...errors import ExportIncompleteError
 from ...resources.messages import LIST
 from ...session import AsyncSession
-from ..local_path import local_path
+from ..folder_view import open_view
 from ..message_ids import key_of, number
 from ..ownership import OwnershipRules, Source
 from ..plan import Plan
@@ -144,13 +144,15 @@ async def estimate(
     """
     check(plan is None or isinstance(plan, Plan), "plan", plan, "a Plan, or None")
     check_count("workers", workers)
-    folder = None if out is None else local_path(out)
     sent = _sent(session)
+    if out is not None:
+        view = await asyncio.to_thread(open_view, out, may_be_new=True)
     last = await newest(session)
     until = (number(last.id) if last else None) or LAST
     coverage = StoredCoverage()
-    if folder is not None:
-        coverage = await asyncio.to_thread(read_coverage, folder, plan, session.app.app_id, until)
+    if out is not None:
+        with view:
+            coverage = await asyncio.to_thread(read_coverage, view.folder, plan, session.app.app_id, until)
     plan = coverage.plan or plan or Plan()
     survey = Survey(session, plan, until)
     sources = await survey.sources(coverage.gaps)

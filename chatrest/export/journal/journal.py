@@ -1,8 +1,9 @@
 """The writes of the journal. All of them but `transaction` are called inside of one."""
 
 import json
+import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import final
 
@@ -35,6 +36,17 @@ class Journal(JournalReader):
     def forgo_durability(self) -> None:
         """Do not wait for the disk from now on: for an export that a loss of power may take as a whole."""
         self._db.execute("PRAGMA synchronous=OFF")
+
+    def write_snapshot(self, path: Path) -> None:
+        """Write all that is committed to a new file, outside of a transaction; raises sqlite3.Error."""
+        try:
+            self._db.execute("VACUUM INTO ?", (str(path),))
+        except sqlite3.OperationalError:
+            if self._db.in_transaction:
+                raise
+            path.unlink(missing_ok=True)  # another thread is reading: the pages are copied as they are
+            with closing(sqlite3.connect(path)) as copy:
+                self._db.backup(copy)
 
     @contextmanager
     def transaction(self) -> Iterator[None]:

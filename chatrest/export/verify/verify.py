@@ -19,12 +19,12 @@ Memory: the manifest, a block of a file, and bitmaps of the ids.
 from collections.abc import Callable
 from contextlib import ExitStack
 from os import PathLike
-from pathlib import Path
 from typing import Final, TypeAlias, final
 
 from ...errors import ChatRestError, RequestInvalidError
 from ..dataset.snapshot import check_tables
 from ..file_names import MESSAGES
+from ..folder_view import FolderView, open_view
 from ..journal.schema import NAME as JOURNAL
 from ..manifest import NAME as MANIFEST, FileEntry, Manifest, file_entries, find_undamaged
 from ..message_ids import number
@@ -41,19 +41,21 @@ _UNREAD: Final = ("missing", "size", "damaged", "content", "unsafe")
 
 
 def verify(out: str | PathLike[str], *, progress: Progress | None = None) -> VerifyResult:
-    """Check the export in the folder `out`: every file, checksum and record, and that no message is missing
-    or stored twice.
+    """Check the export in the folder or object store `out`: every file, checksum and record, and that no
+    message is missing or stored twice.
 
     Reads all files and changes none; needs neither network nor credentials. `progress` is called with the
     number of bytes that were read so far, and of all bytes. Returns a result: `ok` is True where every check
     held and the export is complete, and `problems` says what is wrong, where, and what can safely be done.
 
+    The files of an object store (`s3://bucket/prefix`) are downloaded, a few ahead, and removed when they are
+    checked.
+
     Raises `RequestInvalidError` where the folder is not an export, is one of version 1, or where its format
-    needs an extra that is not installed.
+    needs an extra that is not installed, and `ObjectStoreError` where a store fails.
     """
-    folder = Path(out)
-    with ExitStack() as stack:
-        check = _Check(folder, read_folder(folder, stack))
+    with open_view(out) as view, ExitStack() as stack:
+        check = _Check(view, read_folder(view.folder, stack))
         check.run(progress or (lambda *_: None))
         return check.result
 
@@ -62,11 +64,12 @@ def verify(out: str | PathLike[str], *, progress: Progress | None = None) -> Ver
 class _Check:
     """The check of one folder."""
 
-    def __init__(self, folder: Path, state: FolderState) -> None:
+    def __init__(self, view: FolderView, state: FolderState) -> None:
         self.result = VerifyResult()
-        self._folder = folder
+        self._view = view
+        self._folder = view.folder
         self._state = state
-        self._remedies = Remedies(str(folder), state.is_in_use or state.journal is not None)
+        self._remedies = Remedies(view.name, state.is_in_use or state.journal is not None)
         if state.is_in_use:
             text = "an export is being written here, and so it was not read; verify again when that is done"
             self.result.note("journal", JOURNAL, text)
@@ -113,8 +116,10 @@ class _Check:
             progress(done, total)
 
         check = FileCheck(self._folder, index, self._remedies, self.result, step)
+        self._view.expect(entry.name for entry in entries)
         for entry in entries:
-            check.check(entry, may_be_longer=not self._state.is_finished)
+            with self._view.file(entry.name):
+                check.check(entry, may_be_longer=not self._state.is_finished)
         return check
 
     def _expected(self) -> tuple[list[FileEntry], BlockIndex | None]:
@@ -137,7 +142,7 @@ class _Check:
         for reason in manifest.reasons or ([] if manifest.complete else ["it has no reason"]):
             text = f"the export is not complete: {reason}"
             self.result.add("incomplete", MANIFEST, text, self._remedies.run)
-        for kind, place, text in check_tables(self._folder, manifest):
+        for kind, place, text in check_tables(self._folder, manifest, self._view.file):
             self.result.add(kind, place, text, self._remedies.run)
         if not self._state.is_finished:
             return
@@ -166,6 +171,13 @@ class _Check:
                 self.result.add("unknown", name, text, DATABASE_LOG)
             elif path.parent != self._folder or DATA_FILE.search(name):
                 text = f"it is no part of this export: {MANIFEST} does not have it"
+                self.result.add("unknown", name, text, UNKNOWN_FILE)
+        for name, is_leftover in self._view.unknown():
+            text = "the manifest of the store does not have it"
+            if is_leftover:
+                text += ": a publication is under way, or was killed; the next one removes it"
+                self.result.note("unknown", name, text)
+            else:
                 self.result.add("unknown", name, text, UNKNOWN_FILE)
 
     def _check_journal(self, manifest: Manifest, files: FileCheck) -> None:

@@ -1,0 +1,15 @@
+"""Object stores: files in S3, GCS or Azure, one writer at a time, and versions that appear as a whole.
+
+Needs the extra `cloud` (obstore), which is imported when a store is opened.
+
+```python
+store = ObjectStore.open("s3://bucket/prefix")
+async with Lease(store) as lease:
+    await Publisher(store, lease).publish([LocalFile("messages/a.ndjson", path, size, sha256)])
+await fetch_version(store, await read_version(store), Path("copy"))
+```
+
+- `address`, `store_errors`: addresses without credentials, and errors of one line.
+- `store`: one object at a time, whole or not at all, with conditional writes; `transfer`: files in parts.
+- `lease`: one writer at a time. `publication`: a set of files that readers see as one version.
+"""

@@ -1,0 +1,79 @@
+import pytest
+
+from chatrest.cloud.address import StoreAddress, check_name, is_address, parse_address
+from chatrest.errors import RequestInvalidError
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("s3://bucket", StoreAddress("s3", "bucket", "")),
+        ("s3://bucket/", StoreAddress("s3", "bucket", "")),
+        ("s3://bucket/a/b=c/", StoreAddress("s3", "bucket", "a/b=c")),
+        ("gs://bucket/a b", StoreAddress("gs", "bucket", "a b")),
+        ("az://container/a", StoreAddress("az", "container", "a")),
+        ("file:///tmp/a%20b", StoreAddress("file", "", "/tmp/a b")),
+    ],
+)
+def test_an_address_is_read(text: str, expected: StoreAddress) -> None:
+    assert parse_address(text) == expected
+
+
+@pytest.mark.parametrize("text", ["s3://bucket", "s3://bucket/a/b", "file:///tmp/a"])
+def test_an_address_is_shown_as_it_was_given(text: str) -> None:
+    assert str(parse_address(text)) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("bucket/prefix", "no '://'"),
+        ("ftp://host/path", "'ftp' is unknown; allowed is s3://bucket/prefix"),
+        ("s3://", "the bucket's name is missing"),
+        ("s3:///prefix", "the bucket's name is missing"),
+        ("s3://a bucket/prefix", "the bucket's name is missing or wrong"),
+        ("s3://bucket/a/../b", "allowed are segments"),
+        ("s3://bucket/a//b", "allowed are segments"),
+        ("file://host/path", "file:///folder"),
+        ("file:///", "file:///folder"),
+        ("file:///tmp/%2e%2e/etc", "allowed are segments"),
+    ],
+)
+def test_a_wrong_address_is_refused(text: str, words: str) -> None:
+    with pytest.raises(RequestInvalidError, match=r"^address|^the p") as caught:
+        parse_address(text)
+    assert words in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["s3://AKID:hunter2@bucket/prefix", "az://container/prefix?sig=hunter2", "gs://bucket/prefix#hunter2"],
+)
+def test_credentials_in_an_address_are_refused_and_not_repeated(text: str) -> None:
+    with pytest.raises(RequestInvalidError, match="credentials are read from the environment") as caught:
+        parse_address(text)
+    assert "hunter2" not in str(caught.value)
+
+
+def test_a_scheme_that_may_be_a_secret_is_not_repeated() -> None:
+    with pytest.raises(RequestInvalidError) as caught:
+        parse_address("hunter2-hunter2-hunter2://x")
+    assert "hunter2" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"), [("s3://b", True), ("folder/s3", False), ("C:\\folder", False)]
+)
+def test_an_address_is_told_from_a_path(text: str, expected: bool) -> None:
+    assert is_address(text) is expected
+
+
+@pytest.mark.parametrize("name", ["", "/a", "a/", "a//b", ".", "..", "a/../b", "a\\b", "a\nb", "a\x00"])
+def test_a_name_that_leads_elsewhere_is_refused(name: str) -> None:
+    with pytest.raises(RequestInvalidError, match=r"^name = "):
+        check_name(name)
+
+
+@pytest.mark.parametrize("name", ["a", "month=2026-11/a.ndjson.gz", "ü/a b", "..a/b.."])
+def test_a_name_within_the_store_is_accepted(name: str) -> None:
+    assert check_name(name) == name

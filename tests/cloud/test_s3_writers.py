@@ -1,0 +1,151 @@
+"""Leases and publications on an S3 server, over a connection with faults."""
+
+import warnings
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from chatrest.cloud.lease import LEASE
+from chatrest.cloud.lease_record import decode_lease
+from chatrest.cloud.publication_plan import RESERVED
+from chatrest.cloud.store import ObjectStore
+from chatrest.cloud.store_errors import LeaseHeldError, LeaseLostError, ObjectStoreError
+from tests.cloud.fault_proxy import FaultProxy, ProxiedRequest
+from tests.cloud.publishing import lease_of, publish_files, visible
+
+ALWAYS = 1000
+OLD = {"a.ndjson": b"old", "x/b": b"same", "c": b"gone later"}
+NEW = {"a.ndjson": b"new " * 10_000, "x/b": b"same"}
+
+
+def is_conditional_write(request: ProxiedRequest) -> bool:
+    return request.method == "PUT" and request.conditional
+
+
+def let_time_pass(bucket: str, name: str, seconds: float) -> None:
+    """Make an object on the server older."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        from moto.core import DEFAULT_ACCOUNT_ID
+        from moto.s3.models import s3_backends
+    key = s3_backends[DEFAULT_ACCOUNT_ID]["aws"].buckets[bucket].keys[name]
+    key.last_modified -= timedelta(seconds=seconds)
+
+
+# ── leases ──
+
+
+async def test_a_lease_on_a_server_is_exclusive_and_is_taken_over_after_its_end(
+    s3_store: ObjectStore, bucket: str
+) -> None:
+    async with lease_of(s3_store) as old:
+        assert old.is_exclusive
+        with pytest.raises(LeaseHeldError, match=r"it ends in 3\d s unless it is renewed"):
+            await lease_of(s3_store).__aenter__()
+        let_time_pass(bucket, f"some/prefix/{LEASE}", 62)
+        async with lease_of(s3_store) as successor:
+            assert successor.generation == 2
+            with pytest.raises(LeaseLostError, match="has passed to another writer"):
+                await old.confirm()
+    assert decode_lease((await s3_store.get(LEASE)).data).generation == 2
+    assert [info.name async for info in s3_store.list()] == [LEASE]
+
+
+@pytest.mark.parametrize("kind", ["500", "500 applied", "lost"])
+async def test_a_lease_survives_passing_faults(
+    proxied_store: ObjectStore, proxy: FaultProxy, kind: str
+) -> None:
+    for number in (1, 2):  # the first creates the object, the second replaces it
+        proxy.add(kind, lambda request: is_conditional_write(request) and request.path.endswith(LEASE))
+        async with lease_of(proxied_store) as lease:
+            proxy.add(kind, is_conditional_write)
+            await lease.confirm()
+            assert (lease.is_exclusive, lease.generation) == (True, number)
+
+
+@pytest.mark.parametrize(
+    ("refuses", "words"),
+    [(True, "refuses conditional writes"), (False, "ignores the conditions of writes")],
+)
+async def test_a_server_without_conditional_writes_is_recognised_and_used(
+    proxied_store: ObjectStore, proxy: FaultProxy, tmp_path: Path, refuses: bool, words: str
+) -> None:
+    if refuses:
+        proxy.add("501", is_conditional_write, ALWAYS)
+    else:
+        proxy.ignores_conditions = True
+    async with lease_of(proxied_store) as lease:
+        assert not lease.is_exclusive
+        assert words in lease.warning
+        with pytest.raises(LeaseHeldError):
+            await lease_of(proxied_store).__aenter__()
+    for files in (OLD, NEW):
+        await publish_files(proxied_store, files, tmp_path)
+        assert await visible(proxied_store, tmp_path) == files
+
+
+# ── publications ──
+
+
+async def test_a_publication_over_a_bad_connection_is_whole(
+    proxied_store: ObjectStore, proxy: FaultProxy, tmp_path: Path
+) -> None:
+    for kind in ("500 applied", "lost"):
+        numbers, failed = [0], set[str]()
+
+        def every_third(
+            request: ProxiedRequest, numbers: list[int] = numbers, failed: set[str] = failed
+        ) -> bool:
+            """Fail every third request, but none of its repetitions, however requests overlap."""
+            numbers[0] += 1
+            is_chosen = numbers[0] % 3 == 0 and request.path not in failed
+            failed.update([request.path] if is_chosen else [])
+            return is_chosen
+
+        proxy.add(kind, every_third, 12)
+        for files in (OLD, NEW):
+            await publish_files(proxied_store, files, tmp_path)
+        proxy.clear()
+        assert await visible(proxied_store, tmp_path) == NEW
+    names = {info.name async for info in proxied_store.list()} - RESERVED
+    assert len(names) == len(NEW)
+
+
+@pytest.mark.parametrize("number", [12])
+async def test_a_connection_that_ends_leaves_a_whole_version_and_the_next_completes(
+    proxied_store: ObjectStore, proxy: FaultProxy, tmp_path: Path, number: int
+) -> None:
+    await publish_files(proxied_store, OLD, tmp_path)
+    first = len(proxy.requests)
+    proxy.add("cut", lambda _: len(proxy.requests) >= first + number, ALWAYS)
+    with pytest.raises((ObjectStoreError, LeaseHeldError)):
+        await publish_files(proxied_store, NEW, tmp_path)
+    proxy.clear()
+    answered = proxy.requests[first : first + number - 1]
+    is_published = any(
+        request.method == "PUT" and request.path.endswith("/manifest.json") for request in answered
+    )
+    assert await visible(proxied_store, tmp_path) == (NEW if is_published else OLD)
+    await steal_lease(proxied_store)
+    await publish_files(proxied_store, NEW, tmp_path)
+    assert await visible(proxied_store, tmp_path) == NEW
+    names = {info.name async for info in proxied_store.list()} - RESERVED
+    assert len([name for name in names if not name.startswith("writer-probe")]) == len(NEW)
+
+
+async def steal_lease(store: ObjectStore) -> None:
+    """Remove the lease of a writer that could not give it back."""
+    await store.delete(LEASE)
+
+
+async def test_an_error_of_one_file_ends_the_others(
+    proxied_store: ObjectStore, proxy: FaultProxy, tmp_path: Path
+) -> None:
+    files = {f"month={number}/a": f"{number}".encode() for number in range(9)}
+    proxy.add("403", lambda request: request.method == "PUT" and "/month=5" in request.path)
+    with pytest.raises(ObjectStoreError, match=r"month=5/a-1-.*: the store answered 403"):
+        await publish_files(proxied_store, files, tmp_path)
+    assert await visible(proxied_store, tmp_path) == {}
+    assert (await publish_files(proxied_store, files, tmp_path)).present > 0
+    assert await visible(proxied_store, tmp_path) == files

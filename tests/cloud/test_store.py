@@ -1,0 +1,244 @@
+"""A store's operations, the same in memory, in a folder and on an S3 server."""
+
+import asyncio
+import hashlib
+import pickle
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from chatrest.cloud.opening import RequestLimits
+from chatrest.cloud.store import ObjectStore
+from chatrest.cloud.store_errors import (
+    ObjectChangedError,
+    ObjectExistsError,
+    ObjectNotFoundError,
+    ObjectStoreError,
+)
+from chatrest.errors import RequestInvalidError
+
+LARGE = bytes(range(256)) * (11 << 6)  # 176 KiB: eleven parts
+
+
+async def names(store: ObjectStore, prefix: str = "") -> set[str]:
+    return {info.name async for info in store.list(prefix)}
+
+
+# ── whole objects ──
+
+
+async def test_an_object_is_written_and_read(store: ObjectStore) -> None:
+    etag = await store.put("a/b.json", b"content")
+    stored = await store.get("a/b.json")
+    assert (stored.data, stored.info.etag, stored.info.size) == (b"content", etag, 7)
+    assert (await store.head("a/b.json")).etag == etag
+
+
+async def test_put_writes_over_what_is_there(store: ObjectStore) -> None:
+    await store.put("a", b"old")
+    await store.put("a", b"new")
+    assert (await store.get("a")).data == b"new"
+
+
+async def test_an_object_is_created_only_where_there_is_none(store: ObjectStore) -> None:
+    await store.put_new("a/b", b"first")
+    with pytest.raises(ObjectExistsError, match=r"could not write .*a/b: "):
+        await store.put_new("a/b", b"second")
+    assert (await store.get("a/b")).data == b"first"
+
+
+async def test_creating_the_same_content_again_is_a_success(store: ObjectStore) -> None:
+    assert await store.put_new("a", b"same") == await store.put_new("a", b"same")
+
+
+@pytest.mark.parametrize("store", ["memory", "file"], indirect=True)
+async def test_of_many_creators_exactly_one_succeeds(store: ObjectStore) -> None:
+    outcomes = await asyncio.gather(
+        *(store.put_new("a", f"{number}".encode()) for number in range(8)), return_exceptions=True
+    )
+    assert sorted(isinstance(outcome, ObjectExistsError) for outcome in outcomes) == [False] + [True] * 7
+
+
+async def test_an_object_is_replaced_only_with_its_etag(store: ObjectStore) -> None:
+    first = await store.put_new("a", b"1")
+    assert first is not None
+    second = await store.replace("a", b"2", first)
+    assert second not in (None, first)
+    with pytest.raises(ObjectChangedError):
+        await store.replace("a", b"3", first)
+    assert (await store.get("a")).data == b"2"
+
+
+@pytest.mark.parametrize("store", ["memory", "file"], indirect=True)
+async def test_of_many_replacements_with_one_etag_exactly_one_succeeds(store: ObjectStore) -> None:
+    etag = await store.put_new("a", b"start")
+    assert etag is not None
+    outcomes = await asyncio.gather(
+        *(store.replace("a", f"{number}".encode(), etag) for number in range(8)), return_exceptions=True
+    )
+    assert sorted(isinstance(outcome, ObjectChangedError) for outcome in outcomes) == [False] + [True] * 7
+
+
+async def test_a_deleted_object_is_not_replaced(store: ObjectStore) -> None:
+    etag = await store.put_new("a", b"1")
+    assert etag is not None
+    await store.delete("a")
+    with pytest.raises(ObjectChangedError):
+        await store.replace("a", b"2", etag)
+    assert await names(store) == set()
+
+
+async def test_a_missing_object_is_an_error_of_its_own(store: ObjectStore) -> None:
+    for operation in (store.get("a"), store.head("a"), store.get_range("a", 0, 1), store.stored_sha256("a")):
+        with pytest.raises(ObjectNotFoundError, match=r"could not read .*a: "):
+            await operation
+
+
+async def test_a_range_is_read(store: ObjectStore) -> None:
+    await store.put("a", b"0123456789")
+    assert await store.get_range("a", 2, 3) == b"234"
+    assert await store.get_range("a", 8, 100) == b"89"
+    assert await store.get_range("a", 3, 0) == b""
+
+
+async def test_a_range_of_a_changed_object_is_refused(store: ObjectStore) -> None:
+    etag = await store.put("a", b"0123456789")
+    await store.put("a", b"abcdefghijk")
+    with pytest.raises(ObjectChangedError):
+        await store.get_range("a", 2, 3, etag=etag)
+
+
+async def test_objects_are_listed_by_folder(store: ObjectStore) -> None:
+    for name in ("x/1", "x/y/2", "xy/3", "4"):
+        await store.put(name, name.encode())
+    assert await names(store) == {"x/1", "x/y/2", "xy/3", "4"}
+    assert await names(store, "x/") == {"x/1", "x/y/2"}
+    assert await names(store, "nothing") == set()
+
+
+async def test_deleting_twice_is_no_error(store: ObjectStore) -> None:
+    await store.put("a", b"1")
+    await store.delete("a")
+    await store.delete("a")
+    assert await names(store) == set()
+
+
+@pytest.mark.parametrize("name", ["../a", "/a", ""])
+async def test_a_wrong_name_is_refused_before_anything_is_sent(name: str) -> None:
+    store = ObjectStore.in_memory()
+    with pytest.raises(RequestInvalidError):
+        await store.put(name, b"1")
+
+
+# ── files ──
+
+
+@pytest.mark.parametrize("content", [b"", b"small", LARGE], ids=["empty", "one part", "eleven parts"])
+async def test_a_file_goes_there_and_back(store: ObjectStore, tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "source").write_bytes(content)
+    info = await store.put_file("data/a", tmp_path / "source")
+    assert info.size == len(content)
+    assert await store.stored_sha256("data/a") == hashlib.sha256(content).hexdigest()
+    await store.download("data/a", tmp_path / "new folder" / "target")
+    assert (tmp_path / "new folder" / "target").read_bytes() == content
+    assert [path.name for path in (tmp_path / "new folder").iterdir()] == ["target"]
+
+
+@pytest.mark.parametrize("content", [b"small", LARGE], ids=["one part", "eleven parts"])
+async def test_a_file_with_another_hash_does_not_appear(
+    store: ObjectStore, tmp_path: Path, content: bytes
+) -> None:
+    (tmp_path / "source").write_bytes(content)
+    with pytest.raises(ObjectStoreError, match="changed while it was sent"):
+        await store.put_file("data/a", tmp_path / "source", sha256="0" * 64)
+    assert await names(store) == set()
+
+
+async def test_a_missing_file_is_not_a_missing_object(store: ObjectStore, tmp_path: Path) -> None:
+    with pytest.raises(ObjectStoreError, match=r"could not read the file .*nothing: No such file") as caught:
+        await store.put_file("data/a", tmp_path / "nothing")
+    assert not isinstance(caught.value, ObjectNotFoundError)
+
+
+async def test_a_download_with_another_hash_leaves_the_old_file(store: ObjectStore, tmp_path: Path) -> None:
+    await store.put("a", b"damaged")
+    target = tmp_path / "folder" / "target"
+    target.parent.mkdir()
+    target.write_bytes(b"old")
+    with pytest.raises(ObjectStoreError, match="a is damaged: its SHA-256 is"):
+        await store.download("a", target, sha256=hashlib.sha256(b"whole").hexdigest())
+    assert [path.read_bytes() for path in target.parent.iterdir()] == [b"old"]
+
+
+# ── opening ──
+
+
+def test_a_pickled_store_holds_its_address_alone(s3_store: ObjectStore) -> None:
+    data = pickle.dumps(s3_store)
+    assert b"EXAMPLE" not in data
+    assert repr(pickle.loads(data)) == repr(s3_store) == f"ObjectStore({s3_store.address!r})"
+
+
+def test_a_store_in_memory_is_not_pickled() -> None:
+    with pytest.raises(TypeError, match="cannot be pickled"):
+        pickle.dumps(ObjectStore.in_memory())
+
+
+@pytest.mark.parametrize(
+    ("address", "variables", "words"),
+    [
+        ("az://container/x", {}, "AZURE_STORAGE_ACCOUNT_NAME"),
+        ("gs://bucket/x", {"GOOGLE_SERVICE_ACCOUNT_KEY": '{"private_key": "hunter2"}'}, "GOOGLE_APPLICATION"),
+    ],
+)
+def test_missing_or_wrong_credentials_are_named_and_not_shown(
+    address: str, variables: dict[str, str], words: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    with pytest.raises(RequestInvalidError, match="environment variables are missing or wrong") as caught:
+        ObjectStore.open(address)
+    assert words in str(caught.value)
+    assert "hunter2" not in str(caught.value)
+    assert caught.value.__context__ is None
+
+
+def test_a_folder_that_cannot_be_made_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(RequestInvalidError, match="cannot be made or opened"):
+        ObjectStore.open(f"file://{tmp_path}/file/folder")
+
+
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [
+        ({"retries": -1}, "limits.retries = -1"),
+        ({"timeout": 0}, "limits.timeout = 0"),
+        ({"total": 1e9}, "total"),
+    ],
+)
+def test_wrong_limits_are_refused(values: dict[str, float], words: str) -> None:
+    with pytest.raises(RequestInvalidError, match=words):
+        RequestLimits(**values)  # type: ignore[arg-type]
+
+
+def test_without_the_extra_one_sentence_says_what_to_install() -> None:
+    code = (
+        "import sys; sys.modules['obstore'] = None\n"
+        "from chatrest.cloud.store import ObjectStore\n"
+        "try: ObjectStore.open('s3://bucket')\n"
+        "except ValueError as error: print(error)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "object stores need the extra: pip install 'chatrest[cloud]'\n"
+
+
+def test_the_modules_do_not_import_obstore() -> None:
+    code = (
+        "import sys, chatrest.cloud.store, chatrest.cloud.lease, chatrest.cloud.publication\n"
+        "print('obstore' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "False\n"

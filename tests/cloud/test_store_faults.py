@@ -1,0 +1,278 @@
+"""Faults between a store and an S3 server: errors, lost replies, cut connections, refused conditions."""
+
+import asyncio
+import hashlib
+import logging
+import traceback
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import pytest
+
+from chatrest.cloud.store import ObjectStore
+from chatrest.cloud.store_errors import (
+    ConditionUnsupportedError,
+    ObjectChangedError,
+    ObjectExistsError,
+    ObjectNotFoundError,
+    ObjectStoreError,
+)
+from tests.cloud.fault_proxy import FaultProxy, ProxiedRequest
+from tests.cloud.s3_settings import KEY_ID, LIMITS, SECRET
+
+LARGE = bytes(range(256)) * (11 << 6)  # 176 KiB: eleven parts
+ALWAYS = 1000
+
+
+def writes(request: ProxiedRequest) -> bool:
+    return request.method == "PUT"
+
+
+def reads(request: ProxiedRequest) -> bool:
+    return request.method == "GET"
+
+
+def is_part(request: ProxiedRequest) -> bool:
+    return "partNumber=2" in request.query
+
+
+def completes(request: ProxiedRequest) -> bool:
+    return request.method == "POST" and request.query.startswith("uploadId=")
+
+
+@pytest.fixture
+def store(proxied_store: ObjectStore) -> ObjectStore:
+    return proxied_store
+
+
+async def names(store: ObjectStore) -> list[str]:
+    return [info.name async for info in store.list()]
+
+
+def open_uploads(proxy: FaultProxy) -> int:
+    """Multipart uploads that were begun, and neither completed nor aborted."""
+    begun = sum(request.method == "POST" and request.query == "uploads=" for request in proxy.requests)
+    uploads = {request.query for request in proxy.requests if completes(request)}
+    aborted = {request.query for request in proxy.requests if request.method == "DELETE"}
+    return begun - len(uploads | aborted)
+
+
+# ── replies that are errors or lost ──
+
+
+@pytest.mark.parametrize("kind", ["500", "503", "lost", "cut"])
+async def test_a_passing_fault_of_a_plain_write_is_not_noticed(
+    store: ObjectStore, proxy: FaultProxy, kind: str
+) -> None:
+    proxy.add(kind, writes)
+    await store.put("a", b"content" * 1000)
+    assert (await store.get("a")).data == b"content" * 1000
+
+
+@pytest.mark.parametrize("kind", ["500 applied", "lost"])
+async def test_a_create_whose_reply_is_lost_has_succeeded(
+    store: ObjectStore, proxy: FaultProxy, kind: str
+) -> None:
+    proxy.add(kind, writes)
+    etag = await store.put_new("a", b"mine")
+    assert etag == (await store.head("a")).etag
+
+
+@pytest.mark.parametrize("kind", ["500 applied", "lost"])
+async def test_a_replacement_whose_reply_is_lost_has_succeeded(
+    store: ObjectStore, proxy: FaultProxy, kind: str
+) -> None:
+    first = await store.put_new("a", b"1")
+    assert first is not None
+    proxy.add(kind, writes)
+    second = await store.replace("a", b"2", first)
+    assert second == (await store.head("a")).etag != first
+
+
+async def test_a_create_that_meets_a_delete_is_tried_again(store: ObjectStore, proxy: FaultProxy) -> None:
+    proxy.add("409", writes)
+    await store.put_new("a", b"mine")
+    assert (await store.get("a")).data == b"mine"
+
+
+async def test_a_lost_reply_does_not_hide_that_another_writer_was_first(
+    store: ObjectStore, proxy: FaultProxy
+) -> None:
+    await store.put_new("a", b"theirs")
+    proxy.add("500", writes)
+    with pytest.raises(ObjectExistsError):
+        await store.put_new("a", b"mine")
+
+
+async def test_repetitions_are_bounded_and_counted(store: ObjectStore, proxy: FaultProxy) -> None:
+    proxy.add("500", writes, ALWAYS)
+    with pytest.raises(ObjectStoreError) as caught:
+        await store.put("a", b"1")
+    assert str(caught.value) == (
+        f"could not write {store.address}/a: the store answered 500 InternalError (3 requests)"
+    )
+    assert caught.value.status == 500
+    assert sum(map(writes, proxy.requests)) == 3
+
+
+async def test_a_store_that_cannot_be_reached_is_an_error_of_one_line(
+    bucket: str, s3_environment: Callable[[str], None]
+) -> None:
+    s3_environment("http://127.0.0.1:9")
+    store = ObjectStore.open(f"s3://{bucket}", limits=LIMITS)
+    with pytest.raises(ObjectStoreError) as caught:
+        await store.get("a")
+    assert str(caught.value) == f"could not read s3://{bucket}/a: no connection could be made (3 requests)"
+    assert caught.value.status is None
+
+
+async def test_a_missing_bucket_is_not_a_missing_object(
+    s3_server: str, s3_environment: Callable[[str], None]
+) -> None:
+    s3_environment(s3_server)
+    store = ObjectStore.open("s3://no-such-bucket", limits=LIMITS)
+    with pytest.raises(ObjectStoreError, match="the store answered 404 NoSuchBucket") as caught:
+        await store.get("a")
+    assert not isinstance(caught.value, ObjectNotFoundError)
+
+
+@pytest.mark.parametrize("status", ["403", "500"])
+async def test_no_error_or_log_holds_a_credential(
+    store: ObjectStore, proxy: FaultProxy, status: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    proxy.add(status, lambda _: True, ALWAYS)
+    caplog.set_level(logging.DEBUG)
+    operations: list[Callable[[], Awaitable[object]]] = [
+        lambda: store.get("a"), lambda: store.head("a"), lambda: store.put("a", b"1"),
+        lambda: store.put_new("a", b"1"), lambda: store.replace("a", b"1", '"etag"'), lambda: names(store),
+    ]  # fmt: skip
+    for operation in operations:
+        with pytest.raises(ObjectStoreError) as caught:
+            await operation()
+        frames = traceback.TracebackException.from_exception(caught.value, capture_locals=True).stack
+        shown = "".join(str(frame.locals) for frame in frames if "cloud/test_" not in frame.filename)
+        chain = f"{caught.value.__cause__!r} {caught.value.__context__!r}"
+        for secret in (KEY_ID, SECRET):
+            assert secret not in str(caught.value) + caplog.text
+            assert secret not in chain
+            assert secret not in shown
+        assert "\n" not in str(caught.value)
+
+
+# ── files ──
+
+
+@pytest.mark.parametrize(
+    ("kind", "matches"),
+    [
+        ("500", is_part), ("cut", is_part), ("500 applied", completes), ("lost", completes),
+    ],
+)  # fmt: skip
+async def test_a_passing_fault_of_an_upload_is_not_noticed(
+    store: ObjectStore,
+    proxy: FaultProxy,
+    tmp_path: Path,
+    kind: str,
+    matches: Callable[[ProxiedRequest], bool],
+) -> None:
+    (tmp_path / "file").write_bytes(LARGE)
+    proxy.add(kind, matches)
+    await store.put_file("a", tmp_path / "file")
+    assert await store.stored_sha256("a") == hashlib.sha256(LARGE).hexdigest()
+    assert open_uploads(proxy) == 0
+
+
+@pytest.mark.parametrize("matches", [is_part, completes])
+async def test_an_upload_that_fails_is_aborted_and_leaves_no_object(
+    store: ObjectStore, proxy: FaultProxy, tmp_path: Path, matches: Callable[[ProxiedRequest], bool]
+) -> None:
+    (tmp_path / "file").write_bytes(LARGE)
+    proxy.add("500", matches, ALWAYS)
+    with pytest.raises(ObjectStoreError, match=r"could not write .*/a: the store answered 500"):
+        await store.put_file("a", tmp_path / "file")
+    assert await names(store) == []
+    assert any(request.method == "DELETE" for request in proxy.requests)
+    assert open_uploads(proxy) == 0
+
+
+async def test_a_file_that_changes_while_it_is_sent_is_aborted(
+    store: ObjectStore, proxy: FaultProxy, tmp_path: Path
+) -> None:
+    (tmp_path / "file").write_bytes(LARGE)
+    with pytest.raises(ObjectStoreError, match="changed while it was sent"):
+        await store.put_file("a", tmp_path / "file", sha256=hashlib.sha256(b"earlier").hexdigest())
+    assert await names(store) == []
+    assert open_uploads(proxy) == 0
+
+
+async def test_a_cancelled_upload_is_aborted_and_leaves_no_object(
+    store: ObjectStore, proxy: FaultProxy, tmp_path: Path
+) -> None:
+    (tmp_path / "file").write_bytes(LARGE)
+    held = proxy.hold(lambda request: "partNumber" in request.query, ALWAYS)
+    task = asyncio.create_task(store.put_file("a", tmp_path / "file"))
+    await held.reached.wait()
+    task.cancel()
+    await asyncio.sleep(0)  # the cancellation is delivered
+    held.release.set()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert await names(store) == []
+    assert open_uploads(proxy) == 0
+
+
+async def test_a_store_that_kept_other_bytes_is_noticed(
+    store: ObjectStore, proxy: FaultProxy, tmp_path: Path
+) -> None:
+    (tmp_path / "file").write_bytes(b"content")
+    proxy.truncates = True
+    with pytest.raises(ObjectStoreError, match=r"7 bytes with SHA-256 .* were sent, and the store has 3"):
+        await store.put_file("a", tmp_path / "file")
+
+
+async def test_a_reply_that_is_cut_off_is_read_on(
+    store: ObjectStore, proxy: FaultProxy, tmp_path: Path
+) -> None:
+    (tmp_path / "file").write_bytes(LARGE)
+    await store.put_file("a", tmp_path / "file")
+    proxy.add("short", reads, 2)
+    await store.download("a", tmp_path / "back")
+    assert (tmp_path / "back").read_bytes() == LARGE
+
+
+async def test_a_download_that_fails_leaves_no_file(
+    store: ObjectStore, proxy: FaultProxy, tmp_path: Path
+) -> None:
+    (tmp_path / "file").write_bytes(LARGE)
+    await store.put_file("a", tmp_path / "file")
+    proxy.add("500", reads, ALWAYS)
+    with pytest.raises(ObjectStoreError):
+        await store.download("a", tmp_path / "folder" / "back")
+    assert list((tmp_path / "folder").iterdir()) == []
+
+
+async def test_an_object_that_changes_while_it_is_read_is_noticed(
+    store: ObjectStore, proxy: FaultProxy, tmp_path: Path
+) -> None:
+    (tmp_path / "file").write_bytes(LARGE)
+    await store.put_file("a", tmp_path / "file")
+    held = proxy.hold(reads)
+    task = asyncio.create_task(store.download("a", tmp_path / "back"))
+    await held.reached.wait()
+    await store.put("a", LARGE[1:])
+    held.release.set()
+    with pytest.raises(ObjectChangedError):
+        await task
+    assert not (tmp_path / "back").exists()
+
+
+# ── conditions ──
+
+
+async def test_a_store_that_refuses_conditions_says_so(store: ObjectStore, proxy: FaultProxy) -> None:
+    proxy.add("501", lambda request: request.conditional, ALWAYS)
+    with pytest.raises(ConditionUnsupportedError, match="the store answered 501"):
+        await store.put_new("a", b"1")
+    with pytest.raises(ConditionUnsupportedError):
+        await store.replace("a", b"1", '"etag"')
+    assert await names(store) == []

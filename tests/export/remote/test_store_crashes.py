@@ -1,0 +1,155 @@
+"""Runs that are killed, at any operation of the store and while messages are read."""
+
+import asyncio
+import shutil
+from collections.abc import Callable
+from itertools import count
+from pathlib import Path
+
+import pytest
+
+from chatrest import AsyncSession
+from chatrest.cloud.lease import LEASE
+from chatrest.cloud.lease_record import LeaseRecord
+from chatrest.cloud.store_errors import ConditionUnsupportedError, LeaseLostError
+from chatrest.emulator import Emulator
+from chatrest.export import Plan, Report, export, read, verify
+from chatrest.export.plan import Format
+from chatrest.export.remote.store_export import Sleep, store_export
+from chatrest.export.run import export_folder
+from tests.cloud.store_double import CrashError, StoreDouble
+
+ADDRESS = "s3://bucket/chat"
+
+
+@pytest.fixture
+def at(monkeypatch: pytest.MonkeyPatch) -> Callable[[StoreDouble], None]:
+    """A function that makes a store the one at `ADDRESS`."""
+
+    def set_store(store: StoreDouble) -> None:
+        monkeypatch.setattr("chatrest.cloud.store.ObjectStore.open", lambda *_: store)
+
+    return set_store
+
+
+async def published(root: Path) -> None:
+    """Publish what is in the working folder."""
+    async with store_export(ADDRESS, root) as target:
+        await target.publish()
+
+
+def messages() -> int:
+    """The number of messages that a reader of the store sees, in an export that is whole."""
+    result = verify(ADDRESS)
+    assert result.ok, result.problems
+    return result.messages
+
+
+async def test_a_publication_that_ends_at_any_operation(
+    tmp_path: Path, at: Callable[[StoreDouble], None]
+) -> None:
+    older, newer = tmp_path / "older", tmp_path / "newer"
+    async with Emulator(users=4, messages=40) as emulator, AsyncSession(emulator.app) as session:
+        await export(session, older, Plan(format="parquet", partition="none"), tables=["users"])
+        shutil.copytree(older, newer)
+        emulator.store.add_message("user-01", "user-02", "new")
+        await export(session, newer)
+    for number in count(1, 3):
+        root, store = tmp_path / f"root-{number}", StoreDouble()
+        at(store)
+        shutil.copytree(older, root / "export")
+        await published(root)
+        shutil.rmtree(root / "export")
+        shutil.copytree(newer, root / "export")
+        dying = StoreDouble(store, crash_at=number, crash_is_late=number % 2 == 0)
+        at(dying)
+        try:
+            await published(root)
+        except CrashError:
+            store.clock.seconds += 100.0
+        at(StoreDouble(store))
+        is_done = "replace manifest.json" in dying.applied
+        assert messages() == (41 if is_done else 40)
+        await published(root)
+        assert len(list(read(ADDRESS))) == 41
+        assert len([info async for info in store.list("messages")]) == 2
+        shutil.rmtree(root)
+        if len(dying.names) < number:
+            break
+    assert number > 15
+    for number in (8, 10, 12):  # the fetch of another machine, which goes on where it was killed
+        at(StoreDouble(store, crash_at=number))
+        with pytest.raises(CrashError):
+            await published(tmp_path / "other")
+    at(StoreDouble(store))
+    await published(tmp_path / "other")
+    assert messages() == verify(tmp_path / "other" / "export").messages == 41
+
+
+async def run(session: AsyncSession, root: Path, plan: Plan, sleep: Sleep) -> Report:
+    async with store_export(ADDRESS, root, sleep=sleep) as target:
+        return await export_folder(session, target.folder, plan, alongside=target.publishing)
+
+
+@pytest.mark.parametrize("format", ["ndjson", "parquet"])
+async def test_another_machine_goes_on_with_what_a_killed_run_has_published(
+    tmp_path: Path, at: Callable[[StoreDouble], None], format: Format
+) -> None:
+    store, plan = StoreDouble(), Plan(format=format, partition="month", all_users=True)
+    at(store)
+    async with Emulator(users=10, messages=800) as emulator, AsyncSession(emulator.app) as session:
+
+        async def publish_three_times(_: float) -> None:
+            await asyncio.sleep(0)
+            if sum(name.endswith(" manifest.json") for name in store.names if "get" not in name) == 3:
+                task.cancel()
+
+        task = asyncio.create_task(run(session, tmp_path / "a", plan, publish_three_times))
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        result = await asyncio.to_thread(verify, ADDRESS)
+        assert {problem.kind for problem in result.problems} == {"incomplete"}
+        assert all("run `chatrest export memory://" in problem.remedy for problem in result.problems)
+        kept = len(list(read(ADDRESS)))
+        assert kept > 0
+        report = await export(session, ADDRESS, plan, journal=tmp_path / "b")
+        assert (report.complete, report.written) == (True, 800 - kept)
+        assert sorted(int(message.id) for message in read(ADDRESS)) == sorted(emulator.store.ids())
+        report = await export(session, ADDRESS, plan, journal=tmp_path / "a")
+        assert report.warnings == [] or "another machine has gone on" in report.warnings[0]
+        assert sorted(int(message.id) for message in read(ADDRESS)) == sorted(emulator.store.ids())
+    assert verify(ADDRESS).ok
+
+
+async def test_a_run_ends_when_its_lease_has_passed_to_another_writer(
+    tmp_path: Path, at: Callable[[StoreDouble], None]
+) -> None:
+    store = StoreDouble()
+    at(store)
+    successor = LeaseRecord("another", 2, 0, 60.0).encoded()
+
+    async def steal(_: float) -> None:
+        await store.put(LEASE, successor)
+        await asyncio.sleep(0)
+
+    async with Emulator(users=10, messages=3000) as emulator, AsyncSession(emulator.app) as session:
+        with pytest.raises(LeaseLostError, match="has passed to another writer"):
+            await run(session, tmp_path / "a", Plan(all_users=True), steal)
+    assert (await store.get(LEASE)).data == successor
+
+
+async def test_a_store_that_refuses_conditions_is_named(
+    tmp_path: Path, at: Callable[[StoreDouble], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = StoreDouble()
+    at(store)
+
+    async def refuse(name: str, data: bytes) -> str:
+        raise ConditionUnsupportedError(f"could not write {name}: the store does not offer this")
+
+    monkeypatch.setattr(store, "put_new", refuse)
+    async with Emulator(users=4, messages=40) as emulator, AsyncSession(emulator.app) as session:
+        report = await export(session, ADDRESS, journal=tmp_path / "a")
+    assert report.complete
+    [warning] = report.warnings
+    assert "refuses conditional writes: it cannot be promised that only one writer is at work" in warning
