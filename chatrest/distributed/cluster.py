@@ -1,5 +1,6 @@
 """Connections to a Dask cluster: to a scheduler's address, or to one that is started here."""
 
+import asyncio
 import logging
 import re
 from collections.abc import AsyncIterator
@@ -7,6 +8,7 @@ from contextlib import asynccontextmanager
 from typing import Any, Final
 
 from distributed import Client, LocalCluster
+from distributed.client import AllExit
 
 from ..core.arguments import check
 from ..errors import RequestInvalidError
@@ -57,6 +59,7 @@ async def connect(address: str, *, quiet: bool = False) -> AsyncIterator["Client
 
 @asynccontextmanager
 async def _client(cluster: Any) -> AsyncIterator["Client"]:
+    _silence(asyncio.get_running_loop())
     try:
         client = await Client(cluster, asynchronous=True, timeout=_CONNECT_SECONDS, set_as_default=False)
     except (OSError, ValueError) as error:
@@ -65,6 +68,21 @@ async def _client(cluster: Any) -> AsyncIterator["Client"]:
         yield client
     finally:
         await client.close(CLOSE_SECONDS)
+
+
+def _silence(loop: asyncio.AbstractEventLoop) -> None:
+    """Keep a loop from printing an exception by which Dask leaves a wait of its own."""
+    previous = loop.get_exception_handler()
+
+    def handle(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        if isinstance(context.get("exception"), AllExit):
+            return
+        if previous is None:
+            loop.default_exception_handler(context)
+        else:
+            previous(loop, context)
+
+    loop.set_exception_handler(handle)
 
 
 def check_client(client: object) -> "Client":

@@ -56,13 +56,19 @@ class DaskRunner:
         self._run_id = f"r{os.urandom(4).hex()}"
 
     async def __aenter__(self) -> "DaskRunner":
-        await self._call(self._client.register_plugin(self._plugin, name=self._plugin.name))
+        for last in (False, False, True):  # a worker may die while it is told
+            try:
+                await self._call(self._client.register_plugin(self._plugin, name=self._plugin.name))
+                break
+            except ShardLostError as error:
+                if last:
+                    raise ClusterError(f"the workers of {self._address} die: {error}") from None
         await self._rate.__aenter__()
         return self
 
     async def __aexit__(self, *_: object) -> None:
         try:
-            with suppress(ClusterError):
+            with suppress(ClusterError, ShardLostError, ValueError):  # the scheduler may have forgotten it
                 self._check_connection()
                 await self._call(self._client.unregister_worker_plugin(self._plugin.name))
         finally:
@@ -74,12 +80,17 @@ class DaskRunner:
         if count and self._clock() < since + _REFRESH_SECONDS:
             return count
         end = self._clock() + _WORKERLESS_SECONDS
-        while not (count := sum((await self._call(self._client.nthreads())).values())):
+        while not (count := await self._threads()):
             if self._clock() > end:
                 raise ClusterError(f"the scheduler at {self._address} has no workers")
             await asyncio.sleep(_REFRESH_SECONDS / 4)
-        self._slots = int(count), self._clock()
-        return int(count)
+        self._slots = count, self._clock()
+        return count
+
+    async def _threads(self) -> int:
+        with suppress(ShardLostError):
+            return sum((await self._call(self._client.nthreads())).values())
+        return 0
 
     async def run(self, shard: Shard, operation: str) -> ShardResult:
         """Return what has come of a shard."""
@@ -110,7 +121,8 @@ class DaskRunner:
         except KilledWorker as error:
             raise ShardLostError(f"its workers died: {error.last_worker}") from None
         except OSError as error:
-            raise ClusterError(f"the scheduler at {self._address} is gone: {error}") from None
+            self._check_connection()
+            raise ShardLostError(f"its result could not be fetched: {error}") from None
         except ImportError as error:
             raise ClusterError(
                 f"a worker cannot run it: {error}; it needs pip install 'chatrest[dask]', as here"
@@ -127,11 +139,16 @@ class DaskRunner:
             await self._call(call)
 
     async def _call(self, work: Coroutine[Any, Any, R]) -> R:
-        """Return the result of a call of the scheduler; `ClusterError` where it is gone."""
+        """Return the result of a call by the scheduler.
+
+        Raises `ClusterError` where the scheduler is gone, `ShardLostError` where a worker is that it called.
+        """
         try:
             return await work
         except (OSError, CancelledError) as error:
-            raise ClusterError(f"the scheduler at {self._address} is gone: {error}") from None
+            await asyncio.sleep(0)  # the client notices now that its connection is closed
+            self._check_connection()
+            raise ShardLostError(str(error)) from None
 
     def _check_connection(self) -> None:
         if self._client.status != "running":

@@ -61,9 +61,8 @@ async def client_of(cluster: LocalCluster) -> AsyncIterator[Client]:
 
 
 def pids(cluster: LocalCluster) -> list[int]:
-    """Return the processes of the workers that run now."""
-    nannies = list(cluster.workers.values())
-    return [nanny.process.pid for nanny in nannies if nanny.process is not None and nanny.process.pid]
+    """Return the processes of the workers that the scheduler knows: one that still begins is not killed."""
+    return [worker.pid for worker in list(cluster.scheduler.workers.values())]
 
 
 def assert_all_of(emulator: Emulator, out: Path) -> None:
