@@ -19,6 +19,7 @@ from chatrest.export import Plan
 from chatrest.export.adoption import Attempt, AttemptLostError, adopt
 from chatrest.export.archive import Archive
 from chatrest.export.id_set import IdSet
+from chatrest.export.manifest import write_unfinished
 from tests.dying import DyingDisk, Fate, ProcessDeath
 from tests.exporting import fast_disk as fast_disk, raws_of, served, small_pages as small_pages
 
@@ -78,6 +79,7 @@ def rows_of(plan: Plan, attempt: Attempt, folder: Path) -> Counter[bytes]:
 
 def opened(out: Path, plan: Plan, **options: Any) -> Archive:
     archive = Archive(out, plan, app_id="emulated", **options)
+    archive.before_change = lambda: write_unfinished(archive, 0, "it is being written")
     with archive.journal.transaction():
         archive.journal.add_sources(plan.sources)
     return archive

@@ -18,6 +18,7 @@ from chatrest.distributed.start import ClusterWalk, export_with
 from chatrest.emulator.store import Store
 from chatrest.errors import RequestInvalidError
 from chatrest.export import Plan, Progress, export, verify
+from chatrest.export.run import export_folder
 from tests.distributed.clusters import HomeCluster
 from tests.dying import Fate, dies
 from tests.export.test_lists_by_time import shuffled
@@ -62,7 +63,9 @@ async def test_it_is_what_one_machine_exports(tmp_path: Path, options: dict[str,
         for seed in range(2):
             out, progress = tmp_path / str(seed), Progress()
             cluster = HomeCluster(service.session, out, trouble=0.4, seed=seed)
-            report = await export(service.session, out, plan, ahead=walk_of(cluster), progress=progress)
+            report = await export_folder(
+                service.session, out, plan, ahead=walk_of(cluster), progress=progress
+            )
             assert Counter(raws_of(out)) == Counter(raws_of(tmp_path / "alone"))
             assert verify(out).ok is alone.complete
             assert report.complete == alone.complete
@@ -88,7 +91,7 @@ async def test_the_coordinator_may_be_killed_at_any_instant(
             if report is not None:
                 break
             cluster = HomeCluster(service.session, fate.out)
-            report = await export(service.session, fate.out, plan, ahead=walk_of(cluster))
+            report = await export_folder(service.session, fate.out, plan, ahead=walk_of(cluster))
             assert report.complete, report.reasons
             kept.add(report.messages - report.written)
             assert_whole(fate.out, service.expected())
@@ -109,7 +112,9 @@ async def test_workers_that_always_die_are_an_error_and_what_was_adopted_stays(t
     plan, out = Plan(everything=True), tmp_path / "out"
     async with served(300, loose=False) as service:
         with pytest.raises(ClusterError, match=r"shards in a row were lost, the last one as .*10\.0\.0\.7"):
-            await export(service.session, out, plan, ahead=walk_of(StubbornCluster(service.session, out)))
+            await export_folder(
+                service.session, out, plan, ahead=walk_of(StubbornCluster(service.session, out))
+            )
         assert 0 < len(raws_of(out)) < 300
         report = await export(service.session, out, plan)
         assert report.complete
@@ -144,10 +149,10 @@ async def test_what_is_new_comes_by_the_app_own_list_and_not_by_shards(tmp_path:
         store.add_records(to_user(f"u{n % 30}", f"u{n * 7 % 29}", n) for n in range(1, 200))
 
     async with served(fill_in=fill) as service:
-        await export(service.session, out, plan, ahead=walk_of(HomeCluster(service.session, out)))
+        await export_folder(service.session, out, plan, ahead=walk_of(HomeCluster(service.session, out)))
         service.store.add_records([to_user("u1", "u2", 200), to_user("u2", "u3", 201)])
         cluster = HomeCluster(service.session, out)
-        report = await export(service.session, out, plan, ahead=walk_of(cluster))
+        report = await export_folder(service.session, out, plan, ahead=walk_of(cluster))
         assert (report.written, cluster.shards) == (2, [])
         assert_whole(out, service.expected())
 
@@ -158,12 +163,12 @@ async def test_lists_by_time_are_read_by_the_coordinator(tmp_path: Path, sources
     service.by_time = True
     async with service.session() as session:
         cluster = HomeCluster(session, out)
-        report = await export(session, out, Plan(**sources), ahead=walk_of(cluster))
+        report = await export_folder(session, out, Plan(**sources), ahead=walk_of(cluster))
         assert report.complete, (report.failed, report.reasons)
         assert ids_of(out) == [str(number) for number in range(1, 241)]
         shards = len(cluster.shards)
         assert 0 < shards < 10
-        assert (await export(session, out, ahead=walk_of(cluster))).written == 0
+        assert (await export_folder(session, out, ahead=walk_of(cluster))).written == 0
         assert len(cluster.shards) == shards, "the journal knows by now that they go by time"
 
 

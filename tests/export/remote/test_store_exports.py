@@ -37,7 +37,7 @@ async def test_any_machine_goes_on_with_an_export(tmp_path: Path, format: Format
             assert (result.ok, result.messages, result.notes) == (True, number, [])
         assert (await estimate(session, None, address)).written == 0
         assert (await estimate(session, None, f"file://{tmp_path}/none")).written == 42
-    assert [entry.new for entry in runs(address)] == [40, 1, 1]
+    assert [entry.written for entry in runs(address)] == [40, 1, 1]
     assert len(list((tmp_path / "store" / "users").iterdir())) == 1
     assert sorted(path.name for path in (tmp_path / "a").iterdir()) == ["export", "store.json"]
 
