@@ -15,9 +15,10 @@ from typing import Any
 import pytest
 
 from chatrest import AsyncSession
-from chatrest.export import Plan, Report, export
+from chatrest.export import Plan, Report
 from chatrest.export.disk import Disk
 from chatrest.export.journal import schema
+from chatrest.export.run import export_folder
 
 
 class ProcessDeath(BaseException):
@@ -216,7 +217,7 @@ async def dies(
         if statements:
             dying_journal(patched, fate)
         try:
-            report = await export(session, fate.out, plan, disk=disk, **options)
+            report = await export_folder(session, fate.out, plan, disk=disk, **options)
         except ProcessDeath:
             fate.rise()
             return None

@@ -132,7 +132,7 @@ async def test_a_cancel_keeps_what_was_adopted(tmp_path: Path) -> None:
 
     async with served(300, loose=False) as service:
         ahead = walk_of(Cancels(service.session, out))
-        run = asyncio.create_task(export(service.session, out, plan, ahead=ahead, progress=progress))
+        run = asyncio.create_task(export_folder(service.session, out, plan, ahead=ahead, progress=progress))
         with pytest.raises(asyncio.CancelledError):
             await run
         assert len(raws_of(out)) == progress.written > 0
