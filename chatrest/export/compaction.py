@@ -10,15 +10,16 @@ from .archive import Archive
 from .disk import Disk
 from .manifest import Manifest, find, write_finished, write_unfinished
 from .report import Report
+from .workspace import RemoteFiles
 
 _MERGING: Final = "its files are being merged, or that was interrupted"
 
 
-def compact_folder(folder: Path, *, disk: Disk | None = None) -> int:
+def compact_folder(folder: Path, *, disk: Disk | None = None, remote: RemoteFiles | None = None) -> int:
     """Merge the small files of the export in a folder; described at `chatrest.export.compact`."""
     manifest = _finished(folder)
     try:
-        with Archive(folder, app_id=manifest.app_id, disk=disk) as archive:
+        with Archive(folder, app_id=manifest.app_id, disk=disk, remote=remote) as archive:
             if missing := len(archive.missing()):
                 raise RequestInvalidError(
                     f"{folder} lacks {missing:,} messages that were on disk: export into it again first"

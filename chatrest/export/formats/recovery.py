@@ -6,6 +6,7 @@
 | is longer than was committed              | torn by a crash: cut                                           |
 | is shorter, and grows by blocks           | copied aside, and cut behind its last whole block              |
 | is shorter or longer, and does not grow   | moved aside                                                    |
+| is not there, and the store has it        | nothing: it is remote                                          |
 | is not there                              | it is dropped                                                  |
 | has bytes of which no block tells         | moved aside: the journal was edited                            |
 
@@ -44,9 +45,11 @@ def recover_whole(workspace: Workspace, state_of: StateOf) -> None:
 
 
 def size_of(workspace: Workspace, file: DataFile) -> int:
-    """Return the size of a file on disk; -1 where it is not there."""
+    """Return the size of a file on disk, or in the store where it is remote; -1 where it is lost."""
     path = workspace.path(file)
-    return path.stat().st_size if path.is_file() else -1
+    if path.is_file():
+        return path.stat().st_size
+    return file.size if workspace.is_remote(file) else -1
 
 
 def drop_file(workspace: Workspace, file: DataFile) -> None:
@@ -107,10 +110,9 @@ def _is_tiled(blocks: list[Block], size: int) -> bool:
 
 
 def _has_its_blocks(workspace: Workspace, file: DataFile) -> bool:
-    path = workspace.path(file)
-    if not path.is_file():
+    if size_of(workspace, file) < 0:
         return False
-    with path.open("rb") as opened:
+    with workspace.content(file) as path, path.open("rb") as opened:
         for block in workspace.journal.blocks(file.number):
             opened.seek(block.start)
             if hashlib.sha256(opened.read(block.size)).digest() != block.digest:
@@ -119,8 +121,7 @@ def _has_its_blocks(workspace: Workspace, file: DataFile) -> bool:
 
 
 def _has_its_digest(workspace: Workspace, file: DataFile) -> bool:
-    path = workspace.path(file)
-    if not path.is_file():
+    if size_of(workspace, file) < 0:
         return False
-    with path.open("rb") as opened:
+    with workspace.content(file) as path, path.open("rb") as opened:
         return hashlib.file_digest(opened, "sha256").digest() == file.digest
