@@ -7,6 +7,7 @@
 | is shorter, and grows by blocks           | copied aside, and cut behind its last whole block              |
 | is shorter or longer, and does not grow   | moved aside                                                    |
 | is not there, and the store has it        | nothing: it is remote                                          |
+| has another size, and the store has it    | moved aside: it is remote                                      |
 | is not there                              | it is dropped                                                  |
 | has bytes of which no block tells         | moved aside: the journal was edited                            |
 
@@ -33,14 +34,14 @@ def recover_blocks(workspace: Workspace, files: BlockFiles) -> None:
             drop_file(workspace, file)
         elif size > file.size:
             workspace.disk.truncate(workspace.path(file), file.size)
-        elif size < file.size:
+        elif size < file.size and not _leave_to_store(workspace, file):
             _cut(workspace, files, file, size)
 
 
 def recover_whole(workspace: Workspace, state_of: StateOf) -> None:
     """Recover the files of messages that are written in one go; called inside of a transaction."""
     for file in _finish_replacing(workspace, "part", state_of, _has_its_digest):
-        if size_of(workspace, file) != file.size:
+        if size_of(workspace, file) != file.size and not _leave_to_store(workspace, file):
             drop_file(workspace, file)
 
 
@@ -57,6 +58,14 @@ def drop_file(workspace: Workspace, file: DataFile) -> None:
     if workspace.path(file).exists():
         set_aside(workspace.disk, workspace.folder, file.name)
     workspace.journal.drop_file(file.number)
+
+
+def _leave_to_store(workspace: Workspace, file: DataFile) -> bool:
+    """Move a file that was cut aside, if the store has it; return True where it has."""
+    if workspace.remote is None or not workspace.remote.has(file):
+        return False
+    set_aside(workspace.disk, workspace.folder, file.name)
+    return True
 
 
 def _finish_replacing(

@@ -157,12 +157,14 @@ class StoreExport:
         if not (paths := unchanged_data_files(stage, self.folder)):
             return
         self._working.mark_incomplete(self.folder)
-        for path in paths:
+        try:
+            for path in paths:
+                if archive is not None:
+                    archive.workspace.files.release(path)
+                path.unlink()
+        finally:
             if archive is not None:
-                archive.workspace.files.release(path)
-            path.unlink()
-        if archive is not None:
-            archive.sink.rollback()  # nothing waits; no file is known any more as one to be added to
+                archive.sink.rollback()  # nothing waits; no file is known any more as one to be added to
 
 
 def _facts(manifest: Manifest) -> dict[str, int | str | bool | None]:
