@@ -1,7 +1,6 @@
 """The rate gate in virtual time: the order, the pace, and what a cancel leaves behind."""
 
 import asyncio
-import gc
 import tracemalloc
 from itertools import combinations, pairwise
 
@@ -161,10 +160,9 @@ def test_waiters_that_are_cancelled_behind_one_that_waits_for_long_are_let_go() 
                 task.cancel()
             await ended(others)
         del others, task
-        gc.collect()  # cancelled tasks and their errors refer to each other
         kept, _ = tracemalloc.get_traced_memory()
         tracemalloc.stop()
-        assert kept < 200_000
+        assert kept < 1_000_000  # the last hundred have about 200 kB, all would have ten MB
         assert monitored.gate.waiting == 1
         await ended(tasks)
         assert monitored.names[-1] == 0
