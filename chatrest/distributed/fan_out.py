@@ -15,7 +15,7 @@ from ..fan_out.worker_tasks import Outcome
 from ..session import AsyncSession
 from .cluster import check_client
 from .credentials import Credentials
-from .fan_out_runner import ClusterGone, ItemRunner
+from .fan_out_runner import ClusterFailure, ItemRunner
 from .fan_out_worker import check_app
 from .rate_coordinator import RateCoordinator
 
@@ -66,7 +66,7 @@ class ClusterFanOut(Generic[T, R]):
     async def __anext__(self) -> Outcome[T, R]:
         try:
             return await anext(self._outcomes)
-        except ClusterGone as end:
+        except ClusterFailure as end:
             failure = end.error
         raise failure
 

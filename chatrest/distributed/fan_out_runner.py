@@ -32,7 +32,7 @@ _END_SECONDS: Final = 10.0
 _LOST: Final[tuple[ItemEnd, Any]] = ("lost", None)
 
 
-class ClusterGone(BaseException):
+class ClusterFailure(BaseException):
     """The cluster is gone: no item of it has an outcome any more."""
 
     def __init__(self, error: ClusterError) -> None:
@@ -69,7 +69,7 @@ class ItemRunner:
         try:
             return await self._run(item)
         except ClusterError as error:
-            raise ClusterGone(error) from None
+            raise ClusterFailure(error) from None
 
     async def _run(self, item: Any) -> Any:
         for _ in range(_MOST_RUNS if self._rerun else 1):
@@ -90,9 +90,9 @@ class ItemRunner:
         """Run an item in the process of a token; return its end, and its value or error."""
         self._workers.check_connection()
         key = f"{self.name}-{next(self._numbers)}"
-        future = self._client.submit(
-            run_item, self.name, token, item, key=key, workers=[address], allow_other_workers=True, pure=False
-        )
+        # No other worker may take it: an item that was moved could not be told from one that had begun.
+        options = {"key": key, "workers": [address], "pure": False}
+        future = self._client.submit(run_item, self.name, token, item, **options)
         done = asyncio.ensure_future(_result(future))
         try:
             while not (await asyncio.wait({done}, timeout=REFRESH_SECONDS))[0]:

@@ -25,6 +25,7 @@ from ..errors import ChatRestError, RequestInvalidError
 from ..session import AsyncSession
 from .credentials import Credentials, environment_credentials
 from .rate_session import open_session
+from .shard import installed_version
 
 _END_SECONDS: Final = 5.0
 
@@ -80,8 +81,10 @@ async def _cancel_all() -> None:
 class FanOutPlugin(WorkerPlugin):
     """The state of one fan-out on a worker. Its pickle, which the scheduler keeps, holds no secret."""
 
-    def __init__(self, name: str, app_id: str, worker: ItemWorker) -> None:
+    def __init__(self, name: str, app_id: str, worker: ItemWorker, version: str | None = None) -> None:
         self.name = name
+        self.version = version or installed_version()
+        """The version of chatrest that the coordinator has."""
         self.token = os.urandom(8).hex()
         """Tells this process from every other one."""
         self._app_id, self._worker = app_id, worker
@@ -92,7 +95,7 @@ class FanOutPlugin(WorkerPlugin):
         self._lock = Lock()
 
     def __reduce__(self) -> Any:
-        return type(self), (self.name, self._app_id, self._worker)
+        return type(self), (self.name, self._app_id, self._worker, self.version)
 
     def give(self, credentials: Credentials) -> None:
         """Take the credentials of the app; those of the environment are not looked for then."""
@@ -110,10 +113,12 @@ class FanOutPlugin(WorkerPlugin):
 
     def state(self) -> WorkerState:
         """Return the state of this worker."""
+        if self.version != (own := installed_version()):
+            return WorkerState(self.token, True, f"it has chatrest {own}, and not {self.version}")
         try:
             self._credentials = self._credentials or environment_credentials(self._app_id)
         except RequestInvalidError as error:
-            return WorkerState(self.token, False, str(error))
+            return WorkerState(self.token, True, str(error))
         return WorkerState(self.token, self._credentials is not None)
 
     async def teardown(self, worker: Worker) -> None:

@@ -6,6 +6,8 @@ from contextlib import suppress
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Self, final
 
+import msgspec
+
 from ..core.pacer import Pace
 from ..telemetry import LOGGER
 from .rate_book import LeaseBook
@@ -84,7 +86,12 @@ class RateCoordinator:
     # ── reports ──
 
     def _hear_event(self, event: tuple[float, bytes]) -> None:
-        self._hear(decode_report(event[1]))
+        try:
+            report = decode_report(event[1])
+        except msgspec.MsgspecError as error:  # of another version of chatrest, or of somebody else
+            LOGGER.warning("a report of the rate of app %s cannot be read: %s", self._app_id, error)
+            return
+        self._hear(report)
 
     def _hear(self, report: Report) -> None:
         if self._book.hear(report, time.monotonic()):

@@ -90,7 +90,7 @@ class LeasedPacer:
         self.remaining: float | None = None
         """The requests that remain, as the last reply stated it."""
         self._alarm = alarm
-        self._grant = _Tenure()
+        self._tenure = _Tenure()
         self._slots = _LeasedSlots()
         self._tally = _Tally()
         self._waits_until = -inf
@@ -100,7 +100,7 @@ class LeasedPacer:
     @property
     def rate(self) -> float | None:
         """Requests a second that are let go; None while nothing was granted."""
-        return self._grant.rate or None
+        return self._tenure.rate or None
 
     @property
     def rate_source(self) -> RateSource:
@@ -115,7 +115,7 @@ class LeasedPacer:
     def delay(self, now: float, *, urgent: bool) -> float:
         """Return the seconds until a request may go, or until it should look again."""
         with self._lock:
-            tenure = self._grant
+            tenure = self._tenure
             if tenure.may_probe(now):
                 return 0.0
             wait = POLL if tenure.rate_at(now) <= 0 else self._slots.next - now
@@ -131,7 +131,7 @@ class LeasedPacer:
     def take(self, now: float, *, urgent: bool) -> None:
         """Note that a request goes now."""
         with self._lock:
-            tenure = self._grant
+            tenure = self._tenure
             self._tally.sent += 1
             if tenure.may_probe(now):
                 tenure.probed_at = now
@@ -142,14 +142,14 @@ class LeasedPacer:
         """Take back the request that was let go last: it is not sent."""
         with self._lock:
             self._tally.sent -= 1
-            if self._grant.rate:
-                self._slots.next -= 1 / self._grant.rate
+            if self._tenure.rate:
+                self._slots.next -= 1 / self._tenure.rate
         self.forget()
 
     def forget(self) -> None:
         """Note that a request that was let go brought no reply."""
         with self._lock:
-            is_probe = self._grant.end_probe()
+            is_probe = self._tenure.end_probe()
             if is_probe:
                 self._tally.probe = False
         if is_probe:
@@ -160,7 +160,7 @@ class LeasedPacer:
         with self._lock:
             self.stated_limit = signal.limit or self.stated_limit
             self.remaining = signal.remaining
-            tally, tenure = self._tally, self._grant
+            tally, tenure = self._tally, self._tenure
             is_probe = tenure.is_of_probe(sent) and tenure.end_probe()
             if signal.limited:
                 tenure.pause()
@@ -176,7 +176,7 @@ class LeasedPacer:
     def receive(self, grant: Grant, now: float, seconds: float = LEASE_SECONDS) -> bool:
         """Follow a new grant, valid for `seconds`; return False for one that is not new."""
         with self._lock:
-            if not self._grant.follow(grant, now, seconds):
+            if not self._tenure.follow(grant, now, seconds):
                 return False
             self._heard_at = now
             if grant.rate > 0:
@@ -195,11 +195,11 @@ class LeasedPacer:
     def usage(self, now: float, report: int) -> Usage:
         """Return the use since the last call, for the report of this number."""
         with self._lock:
-            tenure, tally, self._tally = self._grant, self._tally, _Tally()
+            tenure, tally, self._tally = self._tenure, self._tally, _Tally()
             if tenure.lost_probe(now):
                 tally.probe = False
             if tally.refusals:
-                tenure.told_by = report
+                tenure.refusal_report = report
             rate, seconds = tenure.rate, tenure.seconds_since_report(now)
             full = self._slots.full_seconds(now, 1 / rate) if rate > 0 else 0.0
             return Usage(
@@ -225,7 +225,7 @@ class _Tenure:
     def __init__(self) -> None:
         self.number = self.epoch = 0
         self.rate = 0.0
-        self.told_by = 0
+        self.refusal_report = 0
         """The number of the last report with a 429."""
         self.probed_at: float | None = None
         self._probe_until = -inf
@@ -241,7 +241,7 @@ class _Tenure:
             self._since = now
         self.number, self.epoch, self._until = grant.number, grant.epoch, now + seconds
         self._received = [*self._received[1 - _REMEMBERED :], (now, grant.number)]
-        if grant.seen >= self.told_by:
+        if grant.seen >= self.refusal_report:
             self._is_paused = False
         self.rate = 0.0 if self._is_paused else grant.rate
         if grant.is_probe:
@@ -254,7 +254,7 @@ class _Tenure:
         return self.rate if now <= self._until else 0.0
 
     def pause(self) -> None:
-        self._is_paused, self.rate, self.told_by = True, 0.0, 1 << 60
+        self._is_paused, self.rate, self.refusal_report = True, 0.0, 1 << 60
 
     def may_probe(self, now: float) -> bool:
         return now <= self._probe_until and self.probed_at is None

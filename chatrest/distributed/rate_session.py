@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 COORDINATOR: Final = "coordinator"
 """The name of the coordinator's own participant."""
+FREQUENT_CALLS: Final = (("receive_leases",), ("state_of",))
+"""The arguments of the lines that Dask's worker logs for them."""
 _REPORTERS: Final[dict[tuple[str, str], Reporter]] = {}
 _LOCK: Final = Lock()
 _encode: Final = msgspec.msgpack.Encoder().encode
@@ -88,7 +90,7 @@ def _reporter_of(worker: "Worker", job_id: str) -> Reporter:
     def send(report: Report) -> None:
         worker.log_event(topic(job_id), _encode(report))
 
-    logging.getLogger("distributed.worker").addFilter(_is_no_lease)
+    logging.getLogger("distributed.worker").addFilter(is_rare_call)
 
     def lose() -> None:  # the coordinator is dead: nobody else ends the job on this worker
         with _LOCK:
@@ -99,9 +101,9 @@ def _reporter_of(worker: "Worker", job_id: str) -> Reporter:
     return reporter
 
 
-def _is_no_lease(record: logging.LogRecord) -> bool:
-    """Return False for the line that Dask logs for each `client.run`: leases come several times a second."""
-    return record.args != (receive_leases.__name__,)
+def is_rare_call(record: logging.LogRecord) -> bool:
+    """Return False for the lines that Dask logs for a `client.run` that comes every few seconds."""
+    return record.args not in FREQUENT_CALLS
 
 
 def _worker() -> "Worker | None":
