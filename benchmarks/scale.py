@@ -32,16 +32,25 @@ from chatrest.distributed.shard import Budget, Job, OpenJob, Shard, ShardSource,
 from chatrest.distributed.shard_cutter import CONCURRENCY
 from chatrest.distributed.shard_reader import read_shard
 from chatrest.export import Plan
-from chatrest.export.plan import Plan as FilePlan
 
 from .measure import count, table, title
-from .scale_coordinator import CoordinatorCost, measure_coordinator
-from .scale_model import LARGE_HEADS, PAGE, Constants, Load, coordinator_cpu, forecast, large_table, worker_cpu
+from .scale_coordinator import CoordinatorCost, Partition, measure_coordinator
+from .scale_model import (
+    LARGE_HEADS,
+    PAGE,
+    Constants,
+    Load,
+    apps_text,
+    coordinator_cpu,
+    forecast,
+    large_table,
+    worker_cpu,
+)
 from .server import ServerCounts, ServerProcess
 
-RATE: Final = 333
-"""Requests a second: the highest documented limit, 20,000 a minute."""
-LATENCY: Final = 150
+RATE: Final = 200
+"""Requests a second: four workers reach it, and two do not."""
+LATENCY: Final = 300
 """Milliseconds."""
 _FREE: Final = Pace(rate=600_000)
 
@@ -59,8 +68,8 @@ class Sizes(NamedTuple):
     tasks: int
 
 
-FULL: Final = Sizes(2500, 50_000, 40, 1000, 20_000, 1_000_000, (1, 2, 4), 200)
-SHORT: Final = Sizes(400, 8000, 10, 300, 2000, 50_000, (1, 2, 4), 50)
+FULL: Final = Sizes(1200, 30_000, 40, 1000, 20_000, 1_000_000, (1, 2, 4), 200)
+SHORT: Final = Sizes(200, 4000, 10, 300, 2000, 50_000, (1, 2, 4), 50)
 SMALLEST: Final = Sizes(4, 20, 1, 2, 4, 4, (1,), 5)
 
 
@@ -71,6 +80,7 @@ class WorkerCost(NamedTuple):
     """The CPU seconds of a worker for a shard."""
 
     cpu: float
+    wall: float
     requests: int
     shown: int
 
@@ -78,23 +88,24 @@ class WorkerCost(NamedTuple):
 async def measure_shards(app: App, uids: Sequence[str], until: int, shards: int) -> WorkerCost:
     """Return the mean cost of reading so many shards, each with the whole lists of `uids`."""
     sources = [(number + 1, f'["user", "{uid}"]') for number, uid in enumerate(uids)]
-    files = FilePlan(all_users=True)
+    files = Plan(all_users=True)
     job = Job(version=installed_version(), app_id=app.app_id, plan=files.encoded(), sources=sources)
-    opened, cpu, requests, shown = OpenJob(job), 0.0, 0, 0
+    opened, cpu, wall, requests, shown = OpenJob(job), 0.0, 0.0, 0, 0
     with TemporaryDirectory() as folder:
-        place = AttemptFolder(Path(folder).resolve())
+        place = AttemptFolder(Path(folder))
         place.write_job("job-scale", b"")
         async with AsyncSession(app, pace=_FREE) as session:
             for each in range(shards + 1):
                 gaps = [ShardSource(number, [Gap(0, until)]) for number, _ in sources]
                 shard = Shard(each + 1, "job-scale", until, gaps, Budget(), CONCURRENCY)
-                began = process_time()
+                began, began_wall = process_time(), perf_counter()
                 result = await read_shard(shard, opened, session, place)
                 if each:  # the first one only warms up
                     cpu += process_time() - began
+                    wall += perf_counter() - began_wall
                     requests += result.requests
                     shown += sum(source.shown for source in result.sources)
-    return WorkerCost(cpu / shards, requests // shards, shown // shards)
+    return WorkerCost(cpu / shards, wall / shards, requests // shards, shown // shards)
 
 
 # ── Dask ──
@@ -164,8 +175,9 @@ async def _shards(client: Client) -> int:
 
 
 def _slope(less: CoordinatorCost, more: CoordinatorCost, of: str, by: str) -> float:
-    steps = getattr(more, by) - getattr(less, by)
-    return max(0.0, (getattr(more, of) - getattr(less, of)) / steps)
+    steps: int = getattr(more, by) - getattr(less, by)
+    growth: float = getattr(more, of) - getattr(less, of)
+    return max(0.0, growth / steps)
 
 
 class Costs(NamedTuple):
@@ -174,6 +186,8 @@ class Costs(NamedTuple):
     page: WorkerCost
     users: WorkerCost
     pages: WorkerCost
+    late: WorkerCost
+    """Of a shard whose replies are late."""
     few: CoordinatorCost
     many: CoordinatorCost
     long: CoordinatorCost
@@ -192,9 +206,10 @@ class Costs(NamedTuple):
         few, long = self.few, self.long
         adopted = _slope(few, long, "adopt_cpu", "messages") + _slope(few, long, "rest_cpu", "messages")
         wall = _slope(few, long, "adopt_wall", "messages") + _slope(few, long, "rest_wall", "messages")
-        files = self.files
+        files, late = self.files, self.late
         constants = Constants(
-            start=start, shard=shard, request=request, message=message, task=self.task,
+            start=start, idle=max(0.0, late.wall - late.requests * LATENCY / 1e3 / CONCURRENCY),
+            shard=shard, request=request, message=message, task=self.task,
             source=(files.adopt_cpu + files.rest_cpu) / files.sources, adopted=adopted,
             source_wall=(files.adopt_wall + files.rest_wall) / files.sources, adopted_wall=wall, lease=0.0,
             server=self.server, base=few.peak * 1e6,
@@ -275,7 +290,7 @@ def runs_table(runs: Sequence[ClusterRun], constants: Constants, users: int) -> 
 
 
 _UNITS: Final = {
-    "start": (1, "s"), "shard": (1e3, "ms"), "request": (1e3, "ms"), "message": (1e6, "µs"),
+    "start": (1, "s"), "idle": (1, "s"), "shard": (1e3, "ms"), "request": (1e3, "ms"), "message": (1e6, "µs"),
     "task": (1e3, "ms"), "source": (1e3, "ms"), "adopted": (1e6, "µs"), "source_wall": (1e3, "ms"),
     "adopted_wall": (1e6, "µs"), "lease": (1e3, "ms"), "server": (1e3, "ms"), "base": (1e-6, "MB"),
     "source_memory": (1e-3, "KB"), "message_memory": (1, "bytes"), "source_journal": (1, "bytes"),
@@ -285,12 +300,11 @@ _UNITS: Final = {
 
 def constants_text(constants: Constants) -> str:
     """Return the formula and its constants."""
-    values = [
-        f"{name} {value * _UNITS[name][0]:.3g} {_UNITS[name][1]}" for name, value in constants._asdict().items()
-    ]
+    units = {name: (value, *_UNITS[name]) for name, value in constants._asdict().items()}
+    values = [f"{name} {value * scale:.3g} {unit}" for name, (value, scale, unit) in units.items()]
     return (
-        "seconds = start + max(requests / limit, requests * latency / (workers * "
-        f"{CONCURRENCY}), CPU / cores, coordinator)\n"
+        "seconds = start + max(requests / limit, "
+        f"(requests * latency / {CONCURRENCY} + idle * shards) / workers, CPU / cores, coordinator)\n"
         "CPU of workers = shard * shards + request * requests + message * messages in all lists\n"
         "CPU of the coordinator = source * sources + adopted * messages + task * shards + "
         "lease * workers * seconds\n"
@@ -308,24 +322,26 @@ def _uids(users: int) -> list[str]:
 def measure_costs(sizes: Sizes) -> Costs:
     """Return the costs by themselves."""
     pages, users = sizes.pages * PAGE if sizes is not SMALLEST else 3, _uids(sizes.users)[:250]
-    with ServerProcess(pages) as single, ServerProcess(sizes.messages, users=sizes.users) as server:
-        page = asyncio.run(measure_shards(server.app, users[:1], sizes.messages, 5))
+    with (
+        ServerProcess(pages) as single,
+        ServerProcess(sizes.messages, users=sizes.users, latency=LATENCY) as server,
+    ):
+        page = asyncio.run(measure_shards(server.app, users[1:2], sizes.messages, 5))
         many = asyncio.run(measure_shards(server.app, users, sizes.messages, 2))
         before = server.counts().cpu
         asyncio.run(measure_shards(server.app, users, sizes.messages, 1))  # two of them, with the first
         each = (server.counts().cpu - before) / (2 * max(1, many.requests))
+        late = asyncio.run(measure_shards(server.limited, users[1 : 1 + 4 * CONCURRENCY], sizes.messages, 1))
         long = asyncio.run(measure_shards(single.app, ["user-01"], pages, 2))
-    coordinator = [
-        _coordinator(sources, messages, partition)
-        for sources, messages, partition in (
-            (sizes.few, sizes.few, "month"), (sizes.many, sizes.many, "month"),
-            (sizes.few + 1, sizes.long, "month"), (sizes.few, sizes.few, "source"),
-        )
-    ]  # fmt: skip
-    return Costs(page, many, long, *coordinator, asyncio.run(measure_task(sizes.tasks)), each)
+    return Costs(
+        page, many, long, late,
+        few=_coordinator(sizes.few, sizes.few), many=_coordinator(sizes.many, sizes.many),
+        long=_coordinator(sizes.few + 1, sizes.long), files=_coordinator(sizes.few, sizes.few, "source"),
+        task=asyncio.run(measure_task(sizes.tasks)), server=each,
+    )  # fmt: skip
 
 
-def _coordinator(sources: int, messages: int, partition: Any) -> CoordinatorCost:
+def _coordinator(sources: int, messages: int, partition: Partition = "month") -> CoordinatorCost:
     with ServerProcess(messages, endless=True) as server:
         return measure_coordinator(server.app, sources, messages, partition)
 
@@ -351,10 +367,10 @@ def main(argv: Sequence[str] | None = None, sizes: Sizes = FULL) -> None:
     args = parser.parse_args(argv)
     sizes = SHORT if args.short else sizes
     sizes = sizes._replace(users=args.users or sizes.users)
-    load = os.getloadavg()[0]
+    busy = os.getloadavg()[0]
     method = (
         f"{sizes.users:,} users, {sizes.messages:,} messages, each in two lists; replies after {LATENCY} ms, "
-        f"{RATE} requests a second\n{os.cpu_count()} cores, with a load of {load:.1f} by others at the start"
+        f"{RATE} requests a second\n{os.cpu_count()} cores, with a load of {busy:.1f} by others at the start"
     )
     print(title("Exports by a cluster on this machine", method, "chatrest", "distributed"), flush=True)
     costs = measure_costs(sizes)
@@ -363,6 +379,7 @@ def main(argv: Sequence[str] | None = None, sizes: Sizes = FULL) -> None:
     constants = costs.constants(start, runs, sizes.users)
     print(f"\n{constants_text(constants)}\n\n{runs_table(runs, constants, sizes.users)}\n", flush=True)
     print(table(LARGE_HEADS, large_table(constants, LATENCY / 1e3)))
+    print(apps_text(constants))
 
 
 if __name__ == "__main__":

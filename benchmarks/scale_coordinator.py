@@ -174,7 +174,7 @@ class TimedWalk:
 async def export_alone(url: str, sources: int, messages: int, partition: Partition) -> CoordinatorCost:
     """Run an export with made-up workers, and return what it costs; it has to be complete."""
     with TemporaryDirectory() as folder:
-        out = Path(folder).resolve() / "out"
+        out = Path(folder) / "out"
         workers = MadeUpWorkers(out / "spool", sources, partition)
         open_runner: Callable[[str], AbstractAsyncContextManager[ShardRunner]] = lambda job: workers  # noqa: E731
         walk = TimedWalk(ClusterWalk(open_runner, "benchmark", out))

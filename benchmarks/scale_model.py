@@ -1,9 +1,9 @@
-"""The model of a distributed export: how long it takes, what limits it, and what one of any size would need. Pure.
+"""The model of a distributed export: its time, what limits it, and the memory that it needs. Pure.
 
     seconds = start + max(limit, waits, cpu, coordinator)
 
     limit        requests / the rate limit
-    waits        requests * the time of a reply / (workers * requests at once in a worker)
+    waits        (requests * the time of a reply / requests at once in a worker + idle * shards) / workers
     cpu          (workers' + coordinator's + server's CPU seconds) / cores
     coordinator  its CPU seconds, or its wall clock seconds with the disk where these are more: one process
 
@@ -17,7 +17,6 @@ from chatrest.core.pacer import DOCUMENTED_RATES
 from chatrest.distributed.shard_cutter import CONCURRENCY, MOST_SOURCES
 
 PAGE: Final = 1000
-_CORES_OF_A_MACHINE: Final = 8
 
 
 class Constants(NamedTuple):
@@ -25,6 +24,8 @@ class Constants(NamedTuple):
 
     start: float
     """Wall clock seconds of an export of next to nothing."""
+    idle: float
+    """Wall clock seconds of a shard in which its worker could have sent more requests: mostly its end."""
     shard: float
     """CPU of a worker, without what it holds."""
     request: float
@@ -83,7 +84,7 @@ class Forecast(NamedTuple):
 
 
 def load_of(sources: int, messages: int) -> Load:
-    """Return the load of an export of users: two lists show each message, and one request more ends a list."""
+    """Return the load of an export of users; two lists show each message, and a request ends each list."""
     shown = 2 * messages
     pages = sources * ceil(shown / sources / PAGE)
     shards = ceil(sources / MOST_SOURCES) + ceil(pages / 1600)
@@ -92,9 +93,7 @@ def load_of(sources: int, messages: int) -> Load:
 
 def worker_cpu(constants: Constants, load: Load) -> float:
     """Return the CPU seconds of all workers."""
-    return (
-        constants.shard * load.shards + constants.request * load.requests + constants.message * load.shown
-    )
+    return constants.shard * load.shards + constants.request * load.requests + constants.message * load.shown
 
 
 def coordinator_cpu(constants: Constants, load: Load, worker_seconds: float = 0.0) -> float:
@@ -104,12 +103,19 @@ def coordinator_cpu(constants: Constants, load: Load, worker_seconds: float = 0.
 
 
 def forecast(
-    constants: Constants, load: Load, *, workers: int, rate: float, latency: float, cores: int, with_server: bool
+    constants: Constants,
+    load: Load,
+    *,
+    workers: int,
+    rate: float,
+    latency: float,
+    cores: int,
+    with_server: bool,
 ) -> Forecast:
     """Return the times of an export, in seconds; `rate` in requests a second, `latency` in seconds."""
     server = constants.server * load.requests if with_server else 0.0
     limit = load.requests / rate
-    waits = load.requests * latency / (workers * CONCURRENCY)
+    waits = (load.requests * latency / CONCURRENCY + constants.idle * load.shards) / workers
     own = coordinator_cpu(constants, load)
     disk = constants.source_wall * load.sources + constants.adopted_wall * load.messages
     serial = max(own + constants.task * load.shards, disk)
@@ -131,29 +137,39 @@ def largest(constants: Constants, load: Load) -> dict[str, float]:
     }
 
 
+_LARGE: Final = (
+    ("1 app, 1,000,000 users, 1,000,000,000 messages", 1_000_000, 10**9),
+    ("1 app, 20,000 users, 1,000,000,000 messages", 20_000, 10**9),
+    ("1 of 1,000 apps: 1,000 users, 1,000,000 messages", 1000, 10**6),
+)
+
+
 def large_table(constants: Constants, latency: float) -> list[tuple[str, ...]]:
-    """Return the rows of the forecasts for a billion messages; all of them are extrapolated."""
-    rows = []
-    for name, apps, sources, messages in (
-        ("1 app, 1,000,000 users, 1,000,000,000 messages", 1, 1_000_000, 10**9),
-        ("1 app, 20,000 users, 1,000,000,000 messages", 1, 20_000, 10**9),
-        ("each of 1,000 apps, 1,000 users, 1,000,000 messages", 1000, 1000, 10**6),
-    ):
-        load = load_of(sources, messages)
-        rate = DOCUMENTED_RATES["standard"]
-        workers = max(1, ceil(worker_cpu(constants, load) / (load.requests / rate)))
+    """Return the rows of the forecasts for a billion messages; all of them are extrapolated.
+
+    There are as many workers as the documented limit keeps busy, a core each, and one for the coordinator.
+    """
+    rows: list[tuple[str, ...]] = []
+    for name, sources, messages in _LARGE:
+        load, rate = load_of(sources, messages), DOCUMENTED_RATES["standard"]
+        waits = load.requests * latency / CONCURRENCY + constants.idle * load.shards
+        workers = max(1, ceil(max(worker_cpu(constants, load), waits) * rate / load.requests))
         result = forecast(
-            constants, load, workers=workers, rate=rate, latency=latency,
-            cores=workers + 2, with_server=False,
-        )  # fmt: skip
+            constants, load, workers=workers, rate=rate, latency=latency, cores=workers + 1, with_server=False
+        )
         sizes = largest(constants, load)
         rows.append((
-            name, f"{load.requests:,}", f"{workers}", _time(result.limit), _time(result.waits),
-            _time(result.cpu), _time(result.coordinator), f"{_time(result.total)}{' each' * (apps > 1)}",
-            result.first, _bytes(sizes["memory"]), _bytes(sizes["journal"]), _bytes(sizes["manifest"]),
-            f"{load.shards:,}",
+            name, f"{load.requests:,}", f"{workers}", *map(_time, result[:-1]), _time(result.total),
+            result.first, *map(_bytes, sizes.values()), f"{load.shards:,}",
         ))  # fmt: skip
     return rows
+
+
+def apps_text(constants: Constants) -> str:
+    """Return a line about 1,000 apps in one process without a cluster, as `--apps` reads them."""
+    load = load_of(1000, 10**6)
+    seconds = 1000 * (worker_cpu(constants, load) + coordinator_cpu(constants, load._replace(shards=0)))
+    return f"1,000 such apps by one process, as --apps reads them: {_time(seconds)} of CPU time on one core"
 
 
 LARGE_HEADS: Final = (

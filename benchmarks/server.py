@@ -6,8 +6,8 @@ that clients do not wait for the server.
 
 The paths below `/packed` are the same service with gzip for clients that accept it; a page is compressed
 once. Those below `/limited` answer `--latency` milliseconds late, and 429 beyond `--rate` requests a second;
-`/limited/counts` tells what came. `--users` distributes the messages over many users. `--endless` is for millions of messages: one user's
-list that is composed of few records and not stored.
+`/limited/counts` tells what came. `--users` distributes the messages over many users. `--endless` is for
+millions of messages: one user's list that is composed of few records and not stored.
 """
 
 import asyncio
@@ -90,7 +90,6 @@ class ServerProcess:
             self._child.kill()
             self._child.communicate()
 
-
     def counts(self) -> ServerCounts:
         """Return the counts of the server."""
         with urllib.request.urlopen(self._counts, timeout=10) as reply:
@@ -151,7 +150,9 @@ class _Throttle:
     """The rate limit and the latency of the paths below `/limited`."""
 
     def __init__(self, rate: int, latency: float) -> None:
-        limit = RateLimit(kind="bucket", per_window=rate or 1, window=1, burst=ceil(rate * _BURST_SECONDS) or 1)
+        limit = RateLimit(
+            kind="bucket", per_window=rate or 1, window=1, burst=ceil(rate * _BURST_SECONDS) or 1
+        )
         self._limiter = limit.limiter() if rate else None
         self._allowed = self._refused = 0
         self.latency = latency

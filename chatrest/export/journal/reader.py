@@ -87,7 +87,7 @@ class JournalReader:
             raise UnreadableError(f"{self.path} is damaged: {error}") from None
 
     def sources_of(self, numbers: Iterable[int]) -> dict[int, Source]:
-        """Return the sources of these numbers; a number that there is not is left out. Others are not read."""
+        """The sources of these numbers, without those that there are not; the others are not read."""
         rows = sql_in(self._db, "SELECT number, key FROM sources WHERE number IN", set(numbers))
         return {number: Source.parse(key) for number, key in self._typed(rows, tuple[int, str])}
 
