@@ -125,6 +125,7 @@ class Run:
         self._sources = SourceList(self._session, self._pool)
         self._until = LAST
         self._has_checked_end = False
+        self._knows_unit = False
         self._asks_all = False
 
     async def result(self) -> Report:
@@ -135,6 +136,8 @@ class Run:
         last = await self._newest()
         self._until = (number(last.id) if last else None) or LAST
         await self._sources.learn()
+        if not self._knows_unit and archive.plan.window != (None, None):
+            self._pool.ask_in_unit_of(await self._sources.recent_time())
         if self._recheck is not None:
             rereads.begin_recheck(ago(last.sent_at if last else int(self._now()), self._recheck))
         progress.phase = "asking what is new"
@@ -167,6 +170,7 @@ class Run:
         last, journal = await newest(self._session), self._pool.archive.journal
         if last is not None and last.sent_at:
             self._pool.ask_in_unit_of(last.sent_at)
+            self._knows_unit = True
         if last is None or journal[GOES_BACKWARDS]:
             return last
         self._has_checked_end = await goes_backwards(self._session, last)
@@ -250,7 +254,7 @@ class Run:
             return "the service lists no users, although the app has messages"
         if not plan.everything or report.messages or report.failed:
             return None
-        uid = await user_with_messages(self._session, plan.query)
+        uid = await user_with_messages(self._session, plan.query, self._pool.window)
         return uid and f"the app's own list of messages is empty, although the list of user {uid} is not"
 
 
