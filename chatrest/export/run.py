@@ -43,6 +43,7 @@ from .run_manifest import write_finished, write_unfinished
 from .source_list import GOES_BACKWARDS, SourceList, ago, goes_backwards, newest, user_with_messages
 from .walk_ahead import OpenWalk, WalkAhead
 from .worker_pool import WORKERS, WorkerPool
+from .workspace import RemoteFiles
 
 ROUNDS: Final = 4
 """How often gaps are looked for."""
@@ -62,11 +63,13 @@ async def export_folder(
     now: Callable[[], float] = time.time,
     ahead: WalkAhead | None = None,
     alongside: Callable[[Archive], AbstractAsyncContextManager[None]] = lambda _: nullcontext(),
+    remote: RemoteFiles | None = None,
 ) -> Report:
     """Export into a folder; described at `chatrest.export.export`.
 
     `ahead` reads lists on other machines before this run does (`chatrest.distributed`); `alongside` is
-    entered with the open archive while the run reads messages.
+    entered with the open archive while the run reads messages. Data files that are not in the folder are
+    looked for in `remote`.
     """
     limits = AttachmentOptions() if attachments is True else attachments or None
     _check_arguments(session, plan, limits, recheck, workers)
@@ -74,7 +77,8 @@ async def export_folder(
     shown, started, sent = progress or Progress(), int(now()), _sent(session)
     try:
         archive = await in_thread(
-            lambda: Archive(folder, plan, app_id=session.app.app_id, disk=disk), Archive.close
+            lambda: Archive(folder, plan, app_id=session.app.app_id, disk=disk, remote=remote),
+            Archive.close,
         )
         with archive:
             run = Run(session, archive, shown, workers=workers, recheck=recheck, now=now, ahead=ahead)
