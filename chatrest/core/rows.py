@@ -57,11 +57,8 @@ class PageLines:
 
     def select(self, places: list[int]) -> bytes:
         """Return the lines at places, in their order."""
-        first = self.places.start
-        indexes = [place - first for place in places]
-        ends = map(self._starts[1:].__getitem__, indexes)
-        lines = map(slice, map(self._starts.__getitem__, indexes), ends)
-        return b"".join(map(memoryview(self.data).__getitem__, lines))
+        first, starts, view = self.places.start, self._starts, memoryview(self.data)
+        return b"".join([view[starts[place - first] : starts[place - first + 1]] for place in places])
 
 
 @final
@@ -99,7 +96,7 @@ _PAGE: Final = msgspec.json.Decoder(_Page)
 _ROW: Final = msgspec.json.Decoder(Row)
 _VALUES: Final = attrgetter("id", "uid", "sender", "receiver", "receiver_type", "sent_at", "raw")
 _PLACE: Final = attrgetter("place")
-_page_numbers: Final = count(1)  # a row that is in no page has the place 0
+_page_numbers: Final = count()
 _OPENING: Final = b'{"data":['
 _BORDER: Final = re.compile(rb'\},\{"id":')
 _LINE_BREAK: Final = 10
@@ -166,12 +163,9 @@ def _read_at_once(body: bytes) -> tuple[_Page, list[Row]] | None:
 def lines_of(rows: Sequence[Row]) -> bytes | bytearray:
     """Return the rows' records, a line each; without a copy where they are all of a page, in its order."""
     lines: Any = rows[0].line if rows else None
-    if type(lines) is PageLines:
+    if type(lines) is PageLines and all(row.line is lines for row in rows):
         places = list(map(_PLACE, rows))
-        if places == list(lines.places):
-            return lines.data
-        if lines.places.start <= min(places) and max(places) < lines.places.stop:
-            return lines.select(places)
+        return lines.data if places == list(lines.places) else lines.select(places)
     return b"\n".join([*(row.raw for row in rows), b""])
 
 
