@@ -36,7 +36,7 @@ _FULL: Final = 0.8
 """The part of its budget that a cut shard is expected to use."""
 _ROUNDED: Final = 1.25
 """A gap that is at most so many times too large for a shard is not cut."""
-CONCURRENCY: Final = 16
+CONCURRENCY: Final = 32
 """Requests of one shard at the same time."""
 _WELL_FILLED: Final = 4 * CONCURRENCY
 """Short lists with which a shard's requests at the same time are nearly always in use."""

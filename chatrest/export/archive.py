@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Final, Literal, Self, TypeAlias, TypeVar, final
+from typing import Final, Literal, Protocol, Self, TypeAlias, TypeVar, final
 
 from msgspec import Struct
 
@@ -33,8 +33,6 @@ from .sink import Sink, check_installed, sink_of
 from .stored_index import StoredIndex
 from .workspace import Workspace
 
-if TYPE_CHECKING:
-    from .adoption import Adoption
 T = TypeVar("T")
 
 Purpose: TypeAlias = Literal["walk", "recheck", "confirm", "missing"]
@@ -70,6 +68,16 @@ class FetchedPage(Struct, frozen=True, kw_only=True):
     """Of a recheck: the rows that are compared with those on disk."""
     bytes: int = 0
     """The memory that the page needs."""
+
+
+class Adoption(Protocol):
+    """Files that another process wrote, which one commit takes over."""
+
+    def take_files(self, written: IdSet, pending: IdSet) -> int:
+        """Note the files in the journal, and their ids in `pending`; return how many messages they add."""
+
+    def put_in_place(self) -> None:
+        """Give the files their names; called when the journal has them."""
 
 
 class CommitStats(Struct):
@@ -159,7 +167,7 @@ class Archive:
 
     # ── writing ──
 
-    def commit(self, pages: Iterable[FetchedPage], adoption: "Adoption | None" = None) -> CommitStats:
+    def commit(self, pages: Iterable[FetchedPage], adoption: Adoption | None = None) -> CommitStats:
         """Write pages, and only then note what they cover; all of them, or none.
 
         With `adoption` files that another process wrote are taken over at the same time. Raises OSError where

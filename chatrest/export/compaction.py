@@ -8,8 +8,9 @@ from typing import Final
 from ..errors import RequestInvalidError
 from .archive import Archive
 from .disk import Disk
-from .manifest import Manifest, find, write_finished, write_unfinished
+from .manifest import Manifest, find
 from .report import Report
+from .run_manifest import write_finished, write_unfinished
 
 _MERGING: Final = "its files are being merged, or that was interrupted"
 

@@ -32,7 +32,6 @@ from .disk import Disk
 from .in_thread import in_thread
 from .jobs import Job
 from .journal import SourceState
-from .manifest import write_finished, write_unfinished
 from .message_ids import number
 from .news import MOST_RUNS, RUNS, News, runs_by_app_list
 from .ownership import OwnershipRules
@@ -40,6 +39,7 @@ from .plan import Plan
 from .report import Failure, Progress, Report
 from .rereads import Rereads
 from .run_log import append_run
+from .run_manifest import write_finished, write_unfinished
 from .source_list import GOES_BACKWARDS, SourceList, ago, goes_backwards, newest, user_with_messages
 from .walk_ahead import OpenWalk, WalkAhead
 from .worker_pool import WORKERS, WorkerPool
