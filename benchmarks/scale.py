@@ -38,6 +38,7 @@ from .scale_coordinator import CoordinatorCost, Partition, measure_coordinator
 from .scale_model import (
     LARGE_HEADS,
     PAGE,
+    SLOTS,
     Constants,
     Load,
     apps_text,
@@ -48,10 +49,10 @@ from .scale_model import (
 )
 from .server import ServerCounts, ServerProcess
 
-RATE: Final = 200
-"""Requests a second: four workers reach it, and two do not."""
-LATENCY: Final = 300
-"""Milliseconds."""
+RATE: Final = 333
+"""Requests a second: the highest documented limit, 20,000 a minute."""
+LATENCY: Final = 600
+"""Milliseconds: so late that it takes more than two workers to reach the limit."""
 _FREE: Final = Pace(rate=600_000)
 
 
@@ -68,9 +69,8 @@ class Sizes(NamedTuple):
     tasks: int
 
 
-FULL: Final = Sizes(1200, 30_000, 40, 1000, 20_000, 1_000_000, (1, 2, 4), 200)
+FULL: Final = Sizes(2000, 40_000, 40, 1000, 20_000, 500_000, (1, 2, 4), 200)
 SHORT: Final = Sizes(200, 4000, 10, 300, 2000, 50_000, (1, 2, 4), 50)
-SMALLEST: Final = Sizes(4, 20, 1, 2, 4, 4, (1,), 5)
 
 
 # ── a worker ──
@@ -304,7 +304,7 @@ def constants_text(constants: Constants) -> str:
     values = [f"{name} {value * scale:.3g} {unit}" for name, (value, scale, unit) in units.items()]
     return (
         "seconds = start + max(requests / limit, "
-        f"(requests * latency / {CONCURRENCY} + idle * shards) / workers, CPU / cores, coordinator)\n"
+        f"(requests * latency / {CONCURRENCY} + idle * shards) / ({SLOTS} * workers), CPU / cores, coordinator)\n"
         "CPU of workers = shard * shards + request * requests + message * messages in all lists\n"
         "CPU of the coordinator = source * sources + adopted * messages + task * shards + "
         "lease * workers * seconds\n"
@@ -321,7 +321,7 @@ def _uids(users: int) -> list[str]:
 
 def measure_costs(sizes: Sizes) -> Costs:
     """Return the costs by themselves."""
-    pages, users = sizes.pages * PAGE if sizes is not SMALLEST else 3, _uids(sizes.users)[:250]
+    pages, users = sizes.pages * PAGE, _uids(sizes.users)[:250]
     with (
         ServerProcess(pages) as single,
         ServerProcess(sizes.messages, users=sizes.users, latency=LATENCY) as server,
@@ -359,13 +359,13 @@ def measure_runs(sizes: Sizes) -> tuple[float, list[ClusterRun]]:
         return asyncio.run(measure(server))
 
 
-def main(argv: Sequence[str] | None = None, sizes: Sizes = FULL) -> None:
+def main(argv: Sequence[str] | None = None) -> None:
     """Measure, and print the tables."""
     parser = ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--short", action="store_true", help="small sizes, for half a minute")
     parser.add_argument("--users", type=count, help=f"users of the exports by a cluster ({FULL.users})")
     args = parser.parse_args(argv)
-    sizes = SHORT if args.short else sizes
+    sizes = SHORT if args.short else FULL
     sizes = sizes._replace(users=args.users or sizes.users)
     busy = os.getloadavg()[0]
     method = (
@@ -378,7 +378,7 @@ def main(argv: Sequence[str] | None = None, sizes: Sizes = FULL) -> None:
     start, runs = measure_runs(sizes)
     constants = costs.constants(start, runs, sizes.users)
     print(f"\n{constants_text(constants)}\n\n{runs_table(runs, constants, sizes.users)}\n", flush=True)
-    print(table(LARGE_HEADS, large_table(constants, LATENCY / 1e3)))
+    print(table(LARGE_HEADS, large_table(constants, 0.15)))
     print(apps_text(constants))
 
 
