@@ -304,7 +304,8 @@ def constants_text(constants: Constants) -> str:
     values = [f"{name} {value * scale:.3g} {unit}" for name, (value, scale, unit) in units.items()]
     return (
         "seconds = start + max(requests / limit, "
-        f"(requests * latency / {CONCURRENCY} + idle * shards) / ({SLOTS} * workers), CPU / cores, coordinator)\n"
+        f"(requests * latency / {CONCURRENCY} + idle * shards) / ({SLOTS} * workers), "
+        "CPU / cores, coordinator)\n"
         "CPU of workers = shard * shards + request * requests + message * messages in all lists\n"
         "CPU of the coordinator = source * sources + adopted * messages + task * shards + "
         "lease * workers * seconds\n"
