@@ -125,6 +125,10 @@ class JournalReader:
         """The ids that are no numbers, one row for each source that saw one."""
         return self._rows("SELECT key, source, file FROM other_ids ORDER BY key, source", OtherId)
 
+    def sources_of_other_ids(self) -> set[int]:
+        """Return the sources that have shown an id that is no number."""
+        return {source for (source,) in self._rows("SELECT DISTINCT source FROM other_ids", tuple[int])}
+
     def other_ids_written(self, keys: Iterable[str]) -> set[str]:
         """Those of these keys that are in a file."""
         sql = "SELECT key FROM other_ids WHERE file IS NOT NULL AND key IN"
