@@ -410,7 +410,7 @@ async def test_scale_measures_a_cluster_and_its_parts() -> None:
     assert run.requests >= 8
 
     few, long = (structs.replace(own, sources=2, messages=each) for each in (2, 30))
-    costs = scale.Costs(worker, worker, worker, worker, few, own, long, own, task=0.002, server=0.001)
+    costs = scale.Costs(worker, worker, worker, few, own, long, own, task=0.002, server=0.001)
     constants = costs.constants(1.0, [run], 4)
     output = (
         scale.constants_text(constants) + scale.costs_table(costs) + scale.runs_table([run], constants, 4)
