@@ -26,6 +26,7 @@ from .publication_plan import (
     PublishedFile,
     Version,
     decode_version,
+    leftovers,
     plan_publication,
     unreferenced,
     worklist,
@@ -92,8 +93,9 @@ class Publisher:
         if self._current is None:
             stored = await _stored_manifest(self._store)
             version = EMPTY if stored is None else decode_version(stored.data, _manifest_of(self._store))
-            self._leftovers.update(await self._read_worklist())
+            names = await self._read_worklist()
             sizes = {info.name: info.size async for info in self._store.list()}
+            self._leftovers.update(leftovers(names, sizes, version))
             self._damaged = {
                 file.stored_as
                 for file in version.files
