@@ -70,7 +70,7 @@ class Sizes(NamedTuple):
 
 
 FULL: Final = Sizes(800, 8000, 40, 1000, 20_000, 500_000, (1, 2, 4), 200)
-SHORT: Final = Sizes(200, 1000, 10, 300, 2000, 50_000, (1, 2, 4), 50)
+SHORT: Final = Sizes(80, 400, 5, 200, 1000, 20_000, (2,), 20)
 
 
 # ── a worker ──
@@ -366,7 +366,7 @@ def measure_runs(sizes: Sizes) -> tuple[float, list[ClusterRun]]:
 def main(argv: Sequence[str] | None = None) -> None:
     """Measure, and print the tables."""
     parser = ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--short", action="store_true", help="small sizes, for half a minute")
+    parser.add_argument("--short", action="store_true", help="small sizes, and two workers alone")
     parser.add_argument("--users", type=count, help=f"users of the exports by a cluster ({FULL.users})")
     args = parser.parse_args(argv)
     sizes = SHORT if args.short else FULL
