@@ -41,6 +41,7 @@ CREATE TABLE covered(source INTEGER, first INTEGER, last INTEGER NOT NULL, posit
     PRIMARY KEY(source, first)) WITHOUT ROWID;
 CREATE TABLE files(number INTEGER PRIMARY KEY, name TEXT UNIQUE NOT NULL COLLATE NOCASE,
     partition_key TEXT NOT NULL, role TEXT NOT NULL, size INTEGER NOT NULL, state TEXT NOT NULL, digest BLOB);
+CREATE INDEX files_of_partition ON files(partition_key);
 CREATE TABLE blocks(file INTEGER, start INTEGER, size INTEGER NOT NULL, source INTEGER NOT NULL,
     rows INTEGER NOT NULL, first INTEGER NOT NULL, last INTEGER NOT NULL, since INTEGER NOT NULL,
     until INTEGER NOT NULL, digest BLOB NOT NULL, ids BLOB NOT NULL, other INTEGER NOT NULL,
