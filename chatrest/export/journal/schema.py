@@ -79,7 +79,7 @@ _IN_USE: Final = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 _VALUES: Final = 500
 """Values of one query: every SQLite takes so many."""
 FAULTS: Final = (sqlite3.Error, UnicodeDecodeError)
-"""What sqlite3 raises; the second where SQLite's own message repeats damaged bytes."""
+"""The errors of sqlite3; the second where SQLite's own message repeats damaged bytes."""
 
 
 class InUseError(RequestInvalidError):
@@ -151,7 +151,7 @@ def _with_tables(db: sqlite3.Connection, path: Path) -> sqlite3.Connection:
     """Return a connection; `UnreadableError` where nothing is in its file."""
     with _closed_on_error(db):
         if _is_new(db, path):
-            raise UnreadableError(f"{path}: it is empty, and no export's journal")
+            raise UnreadableError(f"{path} is empty, and no export's journal")
     return db
 
 
