@@ -104,6 +104,16 @@ async def test_a_lost_reply_does_not_hide_that_another_writer_was_first(
         await store.put_new("a", b"mine")
 
 
+@pytest.mark.parametrize("kind", ["500", "lost", "cut"])
+async def test_a_passing_fault_of_a_deletion_is_not_noticed(
+    store: ObjectStore, proxy: FaultProxy, kind: str
+) -> None:
+    await store.put("a", b"1")
+    proxy.add(kind, lambda request: request.method in ("POST", "DELETE"))
+    await store.delete("a")
+    assert await names(store) == []
+
+
 async def test_repetitions_are_bounded_and_counted(store: ObjectStore, proxy: FaultProxy) -> None:
     proxy.add("500", writes, ALWAYS)
     with pytest.raises(ObjectStoreError) as caught:
