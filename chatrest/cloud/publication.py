@@ -26,6 +26,8 @@ from .publication_plan import (
     PublishedFile,
     Version,
     decode_version,
+    is_named_by,
+    orphans,
     plan_publication,
     unreferenced,
     worklist,
@@ -94,6 +96,9 @@ class Publisher:
             version = EMPTY if stored is None else decode_version(stored.data, _manifest_of(self._store))
             self._leftovers.update(await self._read_worklist())
             sizes = {info.name: info.size async for info in self._store.list()}
+            for name in orphans(version, sizes, self._leftovers):
+                if await self._is_own(name):
+                    self._leftovers.add(name)
             self._damaged = {
                 file.stored_as for file in version.files if sizes.get(file.stored_as) != file.size
             }
@@ -157,6 +162,14 @@ class Publisher:
         if info.size != file.size:
             return False
         return (info.sha256 or await self._store.stored_sha256(file.stored_as)) == file.sha256
+
+    async def _is_own(self, name: str) -> bool:
+        """Return True for an object that a publication has sent: its name has the hash of its content."""
+        try:
+            sha256 = (await self._store.head(name)).sha256
+        except ObjectNotFoundError:
+            return False
+        return sha256 is not None and is_named_by(name, sha256)
 
     async def _read_worklist(self) -> list[str]:
         try:
