@@ -159,7 +159,9 @@ async def test_a_leftover_of_other_bytes_is_sent_again(tmp_path: Path) -> None:
 # ── other writers ──
 
 
-async def test_an_upload_that_ends_after_the_successor_has_cleaned_up_is_deleted_later(tmp_path: Path) -> None:
+async def test_an_upload_that_ends_after_the_successor_has_cleaned_up_is_deleted_later(
+    tmp_path: Path,
+) -> None:
     store = StoreDouble()
     await publish_files(store, OLD, tmp_path)
     [late] = local_files({"x/e": b"late"}, tmp_path)
