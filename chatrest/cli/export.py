@@ -192,7 +192,7 @@ def export(
         if dask is not None:
             raise click.UsageError("--dask reads one app: give it without --apps")
         modes = Modes(at_once=apps_at_once or APPS_AT_ONCE, dry_run=dry_run, as_json=as_json, quiet=quiet)
-        export_apps(out, apps, plan, options, modes)
+        export_apps(out, apps, plan, {**options, "journal": journal}, modes)
         return
     if apps_at_once is not None:
         raise click.UsageError("--apps-at-once needs --apps")

@@ -215,4 +215,4 @@ def _reasons(app_run: "AppRun") -> Iterator[str]:
         for failure in app_run.report.failed[:_MOST_FAILURES]:
             yield f"{failure.source}: {failure.error}"
         if (more := len(app_run.report.failed) - _MOST_FAILURES) > 0:
-            yield f"and {more:,} more failed sources: see {app_run.folder / 'manifest.json'}"
+            yield f"and {more:,} more failed sources: see {app_run.folder}/manifest.json"

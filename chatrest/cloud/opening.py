@@ -2,6 +2,7 @@
 
 import atexit
 import os
+import re
 import time
 from collections.abc import Mapping
 from datetime import timedelta
@@ -27,6 +28,7 @@ _VARIABLES: Final[Mapping[Scheme, str]] = {
 }
 _EXIT_WAIT: Final = 0.05
 """Seconds in which obstore's threads end their work for Python, before the interpreter ends."""
+_URL: Final = re.compile(r"https?://[^\s/]", re.IGNORECASE)
 _MOST_RETRIES: Final = 100
 _MOST_SECONDS: Final = 3600.0
 
@@ -87,6 +89,7 @@ def client_of(address: StoreAddress, limits: RequestLimits) -> "Client":
     import_obstore()
     from obstore import store
 
+    _check_endpoint(address.scheme)
     if address.scheme == "file":
         return _local_client(address)
     options = _client_options(address.scheme, limits)
@@ -132,6 +135,15 @@ def _local_client(address: StoreAddress) -> "Client":
     except Exception as error:
         reason = type(error).__name__
     raise RequestInvalidError(f"{address}: the folder cannot be made or opened ({reason})")
+
+
+def _check_endpoint(scheme: Scheme) -> None:
+    """Refuse an endpoint that is no URL: obstore would panic at the first request."""
+    for name in _ENDPOINTS.get(scheme, ()):
+        if (value := os.environ.get(name)) and not _URL.match(value):
+            raise RequestInvalidError(
+                f"the environment variable {name}: allowed is http://host or https://host"
+            )
 
 
 def _names_http(scheme: Scheme) -> bool:

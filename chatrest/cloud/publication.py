@@ -26,7 +26,9 @@ from .publication_plan import (
     PublishedFile,
     Version,
     decode_version,
+    is_named_by,
     leftovers,
+    orphans,
     plan_publication,
     unreferenced,
     worklist,
@@ -96,6 +98,9 @@ class Publisher:
             names = await self._read_worklist()
             sizes = {info.name: info.size async for info in self._store.list()}
             self._leftovers.update(leftovers(names, sizes, version))
+            for name in orphans(version, sizes, self._leftovers):
+                if await self._is_own(name):
+                    self._leftovers.add(name)
             self._damaged = {
                 file.stored_as
                 for file in version.files
@@ -173,6 +178,14 @@ class Publisher:
         if info.size != file.size:
             return False
         return (info.sha256 or await self._store.stored_sha256(file.stored_as)) == file.sha256
+
+    async def _is_own(self, name: str) -> bool:
+        """Return True for an object that a publication has sent: its name has the hash of its content."""
+        try:
+            sha256 = (await self._store.head(name)).sha256
+        except ObjectNotFoundError:
+            return False
+        return sha256 is not None and is_named_by(name, sha256)
 
     async def _read_worklist(self) -> list[str]:
         try:

@@ -8,7 +8,10 @@ that may have ended before its manifest, or before its deletions. The rules that
   up to that of the manifest that it has written, so even one that lost its lease unawares deletes nothing of
   its successor's.
 - An object is in `publishing.json` before it is sent, or before the manifest ceases to refer to it: so
-  whatever a crash leaves is known, and no other object is ever deleted.
+  whatever a crash leaves is known.
+- An upload that a writer began while it had the lease may end after its successor has cleaned up. Such an
+  object is recognised in a folder of the version's files by its name, which has the hash that is recorded
+  with it. No other object is ever deleted.
 """
 
 import hashlib
@@ -157,6 +160,18 @@ def leftovers(names: Iterable[str], stored: Container[str], version: Version) ->
     """
     numbers = ((name, _NUMBER.search(name)) for name in names)
     return [name for name, match in numbers if name in stored or (match and int(match[1]) > version.number)]
+
+
+def orphans(version: Version, stored: Iterable[str], leftovers: Container[str]) -> list[str]:
+    """Return the objects among `stored` that nothing refers to, in the folders of the version's files."""
+    folders = {file.stored_as.partition("/")[0] for file in version.files if "/" in file.stored_as}
+    names = [name for name in stored if name not in leftovers and name.partition("/")[0] in folders]
+    return unreferenced(version, names)
+
+
+def is_named_by(name: str, sha256: str) -> bool:
+    """Return True for an object's name that has the beginning of this hash."""
+    return is_numbered(name) and f"-{sha256[:_HASH_DIGITS]}" in PurePosixPath(name).name
 
 
 def is_numbered(name: str) -> bool:

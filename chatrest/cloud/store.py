@@ -27,6 +27,8 @@ T = TypeVar("T")
 
 _CONFLICTS: Final = 3
 """Attempts at a create that the store refuses although there is no object: a delete was under way."""
+_DELETIONS: Final = 3
+"""Attempts at a deletion without a reply: obstore sends it by POST, which it does not repeat then."""
 
 
 @final
@@ -182,10 +184,18 @@ class ObjectStore:
     async def delete(self, name: str) -> None:
         """Delete an object; one that does not exist is no error."""
         check_name(name)
-        try:
-            await self._call("delete", name, lambda: self._obstore.delete_async(self._client, name))
-        except ObjectNotFoundError:
-            return
+        for _ in range(_DELETIONS):
+            try:
+                await self._call("delete", name, lambda: self._obstore.delete_async(self._client, name))
+            except ObjectNotFoundError:
+                return
+            except ObjectStoreError as error:
+                failure = error
+                if error.status is not None:
+                    break
+            else:
+                return
+        raise failure
 
     async def copy(self, name: str, target: str) -> None:
         """Copy an object to another name, within the store and without its bytes coming here.

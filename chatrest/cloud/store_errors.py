@@ -20,6 +20,11 @@ _METADATA_SERVICES: Final = (
     "metadata.google.internal",
     "CredentialProvider",
 )
+_REDIRECT: Final = "redirect without LOCATION"
+_REGION_HINTS: Final = {
+    "AuthorizationHeaderMalformed": "; AWS_REGION may not be the region of the bucket",
+    "IllegalLocationConstraintException": "; AWS_REGION may not be the region of the bucket",
+}
 _CREDENTIALS: Final = re.compile(r"credential|oauth|token", re.IGNORECASE)
 _NO_RESPONSE: Final = {
     "Connect": "no connection could be made",
@@ -111,6 +116,8 @@ def _reason(error: Exception, text: str, status: int | None) -> str:
         return "the store does not offer this"
     if any(name in text for name in _METADATA_SERVICES):
         return "the environment variables have no credentials, and no metadata service gave any"
+    if _REDIRECT in text:
+        return "the store answered with a redirect; AWS_REGION may not be the region of the bucket"
     if kind := _KIND.search(text):
         return _NO_RESPONSE[kind[1]] + _requests(text)
     if isinstance(error, OSError) and error.strerror:
@@ -127,7 +134,8 @@ def _reply_reason(text: str, status: int) -> str:
     if any(name in text for name in _METADATA_SERVICES):
         return "the environment variables have no credentials, and no metadata service gave any"
     code = _CODE.search(text)
-    return f"the store answered {status}{f' {code[1]}' if code else ''}{_requests(text)}"
+    name, hint = (f" {code[1]}", _REGION_HINTS.get(code[1], "")) if code else ("", "")
+    return f"the store answered {status}{name}{_requests(text)}{hint}"
 
 
 def _requests(text: str) -> str:

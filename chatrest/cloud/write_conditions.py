@@ -1,12 +1,18 @@
 """The test of a store for conditional writes, which also reads the store's clock."""
 
+from contextlib import suppress
 from datetime import datetime
 from typing import final
 
 from msgspec import Struct
 
 from .operations import Operations
-from .store_errors import ConditionUnsupportedError, ObjectChangedError, ObjectExistsError
+from .store_errors import (
+    ConditionUnsupportedError,
+    ObjectChangedError,
+    ObjectExistsError,
+    ObjectStoreError,
+)
 
 
 @final
@@ -31,6 +37,18 @@ async def probe_conditions(store: Operations, owner: str) -> WriteConditions:
     the object's name. Raises `ObjectStoreError` if the store cannot be written at all.
     """
     name = f"writer-probe-{owner}"
+    try:
+        conditions = await _probe(store, name)
+    except ObjectStoreError as error:
+        if error.status is None:  # without a reply, the object may be there
+            with suppress(ObjectStoreError):
+                await store.delete(name)
+        raise
+    await store.delete(name)
+    return conditions
+
+
+async def _probe(store: Operations, name: str) -> WriteConditions:
     deviation = ""
     etag = None
     try:
@@ -41,7 +59,6 @@ async def probe_conditions(store: Operations, owner: str) -> WriteConditions:
     now = (await store.head(name)).modified
     if not deviation:
         deviation = "gives no e-tags" if etag is None else await _deviation(store, name, etag)
-    await store.delete(name)
     return WriteConditions(deviation, now)
 
 

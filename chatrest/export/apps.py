@@ -6,11 +6,13 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar, final
 
+from ..cloud.address import is_address
 from ..core.arguments import check, check_count
 from ..errors import ChatRestError, ExportIncompleteError
 from ..session import AsyncSession
 from ..telemetry import LOGGER
 from .app_file import AppExport, check_names
+from .entry_points import journal_root
 from .local_path import local_path
 from .plan import Plan
 
@@ -27,11 +29,12 @@ AT_ONCE: Final = 4
 class AppRun:
     """The export of one app, within a run of many; its numbers may be read at any time."""
 
-    def __init__(self, export: AppExport, folder: Path) -> None:
+    def __init__(self, export: AppExport, folder: Path | str) -> None:
         from . import Progress
 
         self.export = export
         self.folder = folder
+        """The folder of the app's export, or its address in an object store."""
         self.progress: Progress = Progress()
         """The numbers of the export while it runs."""
         self.has_begun: bool = False
@@ -105,11 +108,12 @@ async def export_apps(
     plan: Plan | None = None,
     *,
     at_once: int = AT_ONCE,
+    journal: str | PathLike[str] | None = None,
     headers: Mapping[str, str] | None = None,
     watch: Watch | None = None,
     **options: Any,
 ) -> AppsReport:
-    """Export many apps, each into the folder `out/<app id>`, or continue the exports that are there.
+    """Export many apps, each into `out/<app id>`, or continue the exports that are there.
 
         report = await export_apps(read_apps("apps.toml"), "backups")
         report.check()
@@ -118,6 +122,8 @@ async def export_apps(
     - `plan`: for apps without a plan of their own. `options` are those of `export`, for each app.
     - `at_once`: how many apps are exported at the same time. Each app has a session, and so a rate limit, of
       its own; memory is that of so many exports.
+    - `journal`: where `out` is the address of an object store, the folder of the working copies, each in
+      `journal/<app id>`; by default folders of the user's own.
     - `headers`: further headers of all requests. `watch` is called when an app begins and when it ends.
 
     An app that fails does not stop the others: its error is in the report. A cancel or a kill loses what it
@@ -128,14 +134,16 @@ async def export_apps(
     check(fits, "apps", apps, "a list of AppExport, one at least")
     check_names([each.app.app_id for each in apps], [f"apps[{number}]" for number in range(len(apps))])
     places = asyncio.Semaphore(check_count("at_once", at_once))
-    folder = local_path(out)
-    runs = [AppRun(each, folder / each.app.app_id) for each in apps]
+    root = journal_root(out, journal)
+    journals = None if journal is None else root
+    runs = [AppRun(each, _place(out, each.app.app_id)) for each in apps]
 
     async def work(run: AppRun) -> None:
         async with places:
             run.has_begun = True
             _notify(watch, run)
-            await _export(run, plan, headers, options)
+            copy = {} if journals is None else {"journal": journals / run.app_id}
+            await _export(run, plan, headers, {**options, **copy})
             _notify(watch, run)
 
     async with asyncio.TaskGroup() as group:
@@ -159,6 +167,13 @@ async def _export(
         run.error = first_error(error)
         if not isinstance(run.error, ChatRestError | OSError):
             LOGGER.exception("the export of app %s failed", run.app_id)
+
+
+def _place(out: str | PathLike[str], app_id: str) -> Path | str:
+    """Return the folder of an app, or its address where `out` is one."""
+    if isinstance(out, str) and is_address(out):
+        return f"{out.rstrip('/')}/{app_id}"
+    return local_path(out) / app_id
 
 
 def first_error(error: Exception) -> Exception:

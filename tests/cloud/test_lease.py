@@ -7,7 +7,7 @@ import pytest
 
 from chatrest.cloud.lease import LEASE, Lease
 from chatrest.cloud.lease_record import DAMAGED, LeaseRecord, decode_lease, seconds_left
-from chatrest.cloud.operations import Operations
+from chatrest.cloud.operations import ObjectInfo, Operations
 from chatrest.cloud.store_errors import (
     ConditionUnsupportedError,
     LeaseHeldError,
@@ -75,6 +75,20 @@ async def test_a_lease_is_taken_and_given_back() -> None:
     assert [info.name async for info in store.list()] == [LEASE]
     with pytest.raises(LeaseLostError, match="was given back"):
         lease.check()
+
+
+async def test_a_writer_whose_connection_fails_at_its_start_leaves_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    store = StoreDouble()
+
+    async def fail(name: str) -> ObjectInfo:
+        raise ObjectStoreError(f"could not read {name}: the connection ended before the reply")
+
+    monkeypatch.setattr(store, "head", fail)
+    with pytest.raises(ObjectStoreError, match="connection ended"):
+        await lease_of(store, WriterTime()).__aenter__()
+    assert [info.name async for info in store.list()] == []
 
 
 async def test_the_next_writer_takes_a_lease_that_was_given_back_at_once() -> None:

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from chatrest.cloud.publication import PublicationStats, Publisher, fetch_version, read_version
+from chatrest.cloud.publication_plan import stored_name
 from chatrest.cloud.store import ObjectStore
 from chatrest.cloud.store_errors import (
     LeaseLostError,
@@ -156,6 +157,22 @@ async def test_a_leftover_of_other_bytes_is_sent_again(tmp_path: Path) -> None:
 
 
 # ── other writers ──
+
+
+async def test_an_upload_that_ends_after_the_successor_has_cleaned_up_is_deleted_later(
+    tmp_path: Path,
+) -> None:
+    store = StoreDouble()
+    await publish_files(store, OLD, tmp_path)
+    [late] = local_files({"x/e": b"late"}, tmp_path)
+    name, foreign = stored_name("x/e", 1, late.sha256), stored_name("x/f", 1, "0" * 64)
+    for object_name in (name, foreign, stored_name("other/x/e", 1, late.sha256)):
+        await store.put_file(object_name, late.path)
+    assert (await publish_files(store, OLD, tmp_path)).deleted == 1
+    names = await stored_names(store)
+    assert name not in names
+    assert foreign in names
+    assert len(names) == len(OLD) + 2
 
 
 async def test_a_writer_that_lost_its_lease_changes_nothing_that_readers_see(tmp_path: Path) -> None:

@@ -205,6 +205,23 @@ def test_missing_or_wrong_credentials_are_named_and_not_shown(
     assert caught.value.__context__ is None
 
 
+def test_an_endpoint_that_is_no_url_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_ENDPOINT_URL", "hunter2")
+    with pytest.raises(RequestInvalidError, match="variable AWS_ENDPOINT_URL: allowed is http://") as caught:
+        ObjectStore.open("s3://bucket/x")
+    assert "hunter2" not in str(caught.value)
+
+
+def test_the_process_waits_at_its_end_for_the_threads_of_the_client() -> None:
+    code = (
+        "import os, threading, time; from chatrest.cloud.store import ObjectStore\n"
+        "ObjectStore.in_memory()\n"
+        "def write(): time.sleep(0.01); os.write(1, b'written')\n"
+        "threading.Thread(target=write, daemon=True).start()"
+    )
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, check=True).stdout == b"written"
+
+
 def test_a_folder_that_cannot_be_made_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(RequestInvalidError, match="cannot be made or opened"):

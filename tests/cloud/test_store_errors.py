@@ -42,6 +42,10 @@ class PanicError(Exception):
             GenericError(f"OAuth error: token {SECRET} was refused"),
             "the credentials in the environment variables could not be read",
         ),
+        (
+            GenericError("Error performing GET http://host/b/a - Received redirect without LOCATION, this"),
+            "the store answered with a redirect; AWS_REGION may not be the region of the bucket",
+        ),
         (PermissionError(13, "Permission denied", SECRET), "Permission denied"),
         (PanicError(SECRET), "the store's client failed (PanicError)"),
     ],

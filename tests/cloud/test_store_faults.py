@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from chatrest.cloud.reachability import check_reachable
 from chatrest.cloud.store import ObjectStore
 from chatrest.cloud.store_errors import (
     ConditionUnsupportedError,
@@ -102,6 +103,25 @@ async def test_a_lost_reply_does_not_hide_that_another_writer_was_first(
     proxy.add("500", writes)
     with pytest.raises(ObjectExistsError):
         await store.put_new("a", b"mine")
+
+
+async def test_a_deletion_whose_reply_is_cut_off_is_not_noticed(
+    store: ObjectStore, proxy: FaultProxy
+) -> None:
+    await store.put("a", b"1")
+    proxy.add("short", lambda request: request.method in ("POST", "DELETE"))
+    await store.delete("a")
+    assert await names(store) == []
+
+
+async def test_a_store_that_never_answers_is_named_soon(store: ObjectStore, proxy: FaultProxy) -> None:
+    held = proxy.hold(lambda _: True)
+    with pytest.raises(ObjectStoreError, match=r"^s3://bucket.* did not answer within 0.05 s: check the net"):
+        await check_reachable(store, 0.05)
+    held.release.set()
+    for status in ("404", "403"):
+        proxy.add(status, lambda request: request.method == "HEAD")
+        await check_reachable(store)
 
 
 async def test_repetitions_are_bounded_and_counted(store: ObjectStore, proxy: FaultProxy) -> None:

@@ -46,6 +46,17 @@ async def test_each_app_has_a_folder_and_some_run_at_once(tmp_path: Path) -> Non
     assert [run.report.written for run in again.runs if run.report is not None] == [0, 0, 0]
 
 
+async def test_each_app_has_a_prefix_in_an_object_store(tmp_path: Path) -> None:
+    out, journals = f"file://{tmp_path}/store/", tmp_path / "journals"
+    async with AsyncExitStack() as stack:
+        apps = [AppExport(each.app) for each in await started(stack, 2)]
+        report = await export_apps(apps, out, Plan(everything=True), journal=journals)
+    report.check()
+    assert [str(run.folder) for run in report.runs] == [f"{out}app-0", f"{out}app-1"]
+    assert [sum(1 for _ in read(str(run.folder))) for run in report.runs] == [20, 21]
+    assert sorted(path.name for path in journals.iterdir()) == ["app-0", "app-1"]
+
+
 async def test_an_app_that_fails_does_not_stop_the_others(tmp_path: Path) -> None:
     async with AsyncExitStack() as stack:
         first, second, third = await started(stack, 3)

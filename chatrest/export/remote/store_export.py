@@ -22,6 +22,7 @@ from typing import Final, TypeAlias, final
 
 from ...cloud.lease import Lease
 from ...cloud.publication import Publisher, fetch_version
+from ...cloud.reachability import check_reachable
 from ...cloud.store import ObjectStore
 from ...cloud.store_errors import ObjectStoreError
 from ..archive import Archive
@@ -196,6 +197,7 @@ async def store_export(
         def tell(seconds: float) -> None:
             on_phase(f"waiting {seconds:.0f} s for the end of another writer's lease")
 
+        await check_reachable(store)
         async with Lease(store, owner=working.owner, on_wait=tell) as lease:
             publisher = Publisher(store, lease, on_version=working.note_next)
             export = StoreExport(working, publisher, lease, StoredFiles(store), sleep)

@@ -11,6 +11,7 @@ from typing import Final, Self, final
 
 from ...cloud.publication import read_version
 from ...cloud.publication_plan import RESERVED, PublishedFile, Version, is_numbered
+from ...cloud.reachability import check_reachable
 from ...cloud.store import ObjectStore
 from ...cloud.store_errors import ObjectNotFoundError, ObjectStoreError
 from ...errors import RequestInvalidError
@@ -107,6 +108,7 @@ class StoreView:
             self._ahead[name] = self._threads.submit(_wait_for_file, weakref.ref(self), file)
 
     async def _fetch_first(self) -> Version:
+        await check_reachable(self._store)
         for _ in range(_READINGS):
             version = await read_version(self._store)
             try:
