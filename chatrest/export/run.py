@@ -218,9 +218,10 @@ class Run:
             messages=sum(archive.sink.counts().values()),
             kept=self._sources.kept,
         )
+        read = {known.number for known in self._sources.known}
         with archive.journal.transaction():
             for known in archive.journal.sources():
-                if known in self._sources.known or known.number in pool.failed:
+                if known.number in read or known.number in pool.failed:
                     self._note(known, report)
             if self._has_checked_end and report.messages > 1:  # of one, the oldest is the newest
                 archive.journal[GOES_BACKWARDS] = "yes"
