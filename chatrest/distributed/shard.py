@@ -35,10 +35,13 @@ class ShardSource(Struct, frozen=True, array_like=True):
 
 @final
 class Budget(Struct, frozen=True, array_like=True):
-    """The work after which a shard ends, whatever is left of it: the first of the two that is reached."""
+    """The work after which a shard ends, whatever is left of it: the first of them that is reached."""
 
     requests: int = 2_000
     seconds: float = 20.0
+    idle: int = 0
+    """Calls under way below which it ends, once there were twice as many: its last lists are better read
+    together with others. 0 for a shard that reads them to their ends."""
 
 
 @final
@@ -90,6 +93,8 @@ class ShardResult(Struct, frozen=True, array_like=True):
     """Those among them that were answered 429."""
     received: int = 0
     """Bytes of the pages that came."""
+    page_items: int = 0
+    """The messages of its largest page."""
     failure: FailureKind | None = None
     reason: str = ""
     worker: str = ""

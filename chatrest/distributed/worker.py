@@ -19,7 +19,7 @@ from ..export.report import Progress
 from ..session import AsyncSession
 from .attempt_folder import AttemptFolder, JobEndedError
 from .credentials import Credentials, environment_credentials
-from .rate_session import open_session
+from .rate_session import open_session, waits_for_rate
 from .shard import FailureKind, OpenJob, ShardResult, decode_job, decode_shard, encode, installed_version
 from .shard_reader import read_shard
 
@@ -76,8 +76,11 @@ class ExportPlugin(WorkerPlugin):
             if self._opened is None or self._opened[0] != shard.job:
                 await self._open(shard.job)
         assert self._opened is not None
-        _, job, session = self._opened
-        reading = asyncio.create_task(read_shard(shard, job, session, AttemptFolder(Path(self.out))))
+        name, job, session = self._opened
+        work = read_shard(
+            shard, job, session, AttemptFolder(Path(self.out)), waits_for_rate=lambda: waits_for_rate(name)
+        )
+        reading = asyncio.create_task(work)
         self._readings.add(reading)
         reading.add_done_callback(self._readings.discard)
         try:

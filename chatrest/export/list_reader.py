@@ -15,6 +15,7 @@ A source that earlier runs have read is probed first: where its newest messages 
 new, for one request.
 """
 
+from collections.abc import Callable
 from contextlib import aclosing
 from typing import Final, final
 
@@ -80,7 +81,10 @@ class ListReader:
         rules: OwnershipRules,
         backlog: Backlog,
         progress: Progress,
+        least_pages: Callable[[], int] = lambda: LEAST_PAGES,
     ) -> None:
+        """`least_pages` gives the pages that have to be left of a list for it to be divided."""
+        self._least_pages = least_pages
         self._messages = messages
         self._archive = archive
         self._divider = PageDivider(Window(*archive.plan.window), rules)
@@ -166,7 +170,7 @@ class ListReader:
         if not job.newest:  # the frozen end is the app's, and may be far above
             job.newest = ids_of(await self._probe(job)).numbers.last
         left = min(piece.until, job.until, job.newest) - covered
-        if left >= max(2, LEAST_PAGES * ids_a_page):
+        if left >= max(2, self._least_pages() * ids_a_page):
             piece.until = min(piece.until, job.until)
             queue.give(cut(piece, covered + left // 2))
 
