@@ -13,7 +13,8 @@
 
 A shard has a few dozens of lists or pieces at least, where there are enough for all slots: a list is read page
 after page, and so a shard of few lists leaves its worker idle. It has as many as let each slot have several
-shards, where there are more, and not many more than shards of the same run have managed. Estimates may be wrong: a shard ends with its budget, and what is left of it comes here again.
+shards, where there are more, and not many more than shards of the same run have managed. Estimates may be
+wrong: a shard ends with its budget, and what is left of it comes here again.
 """
 
 from collections import deque
@@ -43,6 +44,8 @@ CONCURRENCY: Final = 64
 """Requests of one shard at the same time."""
 _LISTS: Final = 32
 """Lists that a shard has at least: the other requests divide those that are long."""
+_WELL_FILLED: Final = 128
+"""Short lists with which a shard's requests at the same time are nearly always in use."""
 _IDLE: Final = 8
 """Requests under way below which a shard of many lists ends, where there is more to read."""
 _TRIED: Final = 8
@@ -96,6 +99,33 @@ class LongSource(Struct):
 
 
 @final
+class ListCounts:
+    """The number of lists of the shards to come, by what those before have managed."""
+
+    def __init__(self, width: int) -> None:
+        self.most: int = MOST_SOURCES
+        self._width = width
+        self._least = width
+
+    def of_next(self, waiting: int, slots: int, free: int) -> int:
+        """Return the number for the next shard, at least 1.
+
+        `waiting` lists are to be read in `slots` shards at a time, of which `free` have nothing yet.
+        """
+        least = min(self._least, max(self._width, -(-waiting // slots)), -(-waiting // free))
+        return max(1, min(self.most, max(least, -(-waiting // (slots * _SHARDS_A_SLOT)))))
+
+    def learn(self, count: int, left: int) -> None:
+        """Note that a shard of so many lists has left `left` of them."""
+        if left:
+            self.most, self._least = max(self._width, (count - left) * 3 // 2), self._width
+        else:
+            self.most = self.most * 2
+            self._least = min(_WELL_FILLED, max(self._least, count * 2))
+        self.most = min(MOST_SOURCES, self.most)
+
+
+@final
 class ShardCutter:
     """The gaps of a run that no worker reads yet."""
 
@@ -122,7 +152,7 @@ class ShardCutter:
         """The sources that the service does not let be entered at an id of our own."""
         self._width = max(1, min(_LISTS, self._job[2].requests // _TRIED))
         """Lists that a shard has at least, where there are enough."""
-        self._most = MOST_SOURCES
+        self._counts = ListCounts(self._width)
         self._serial = 0
 
     def __len__(self) -> int:
@@ -135,19 +165,17 @@ class ShardCutter:
         The workers read `slots` shards at the same time; `under_way` have been handed out by now.
         """
         pieces = list(self._take_pieces(slots))
-        room = self._width - sum(len(piece.gaps) for piece in pieces) if pieces else self._most
-        lists = list(self._take_lists(min(room, self._share(slots, under_way))))
+        count = self._counts.of_next(
+            self._unread_count + len(self._returned), slots, slots - under_way % slots
+        )
+        if pieces:
+            count = min(count, self._width - sum(len(piece.gaps) for piece in pieces))
+        lists = list(self._take_lists(count))
         if not pieces and not lists:
             return None
         _, _, budget = self._job
         is_alone = not pieces and len(lists) == 1 and slots > 1 and lists[0].number not in self._uncut
         return self._shard([*pieces, *lists], _FIRST_REQUESTS if is_alone else budget.requests, slots)
-
-    def _share(self, slots: int, under_way: int) -> int:
-        """Return the lists for one shard: a part of those that wait."""
-        free = slots - under_way % slots
-        waiting = self._unread_count + len(self._returned)
-        return max(1, -(-waiting // (slots * _SHARDS_A_SLOT)), min(self._width, -(-waiting // free)))
 
     def _take_pieces(self, slots: int) -> Iterator[ShardSource]:
         """Take pieces of long sources, as many as one shard should have."""
@@ -217,20 +245,15 @@ class ShardCutter:
             done.append((source.number, _size(source.gaps) - _size(gaps)))
             if gaps:
                 left.append(ShardSource(source.number, gaps))
-        self._adapt(len(shard.sources), len(left))
+        self._counts.learn(len(shard.sources), len(left))
         if left != shard.sources:
             for source in reversed(left):
                 own = results.get(source.number) or SourceResult(source.number, [])
                 self._keep(source, own, result.page_items)
         elif len(left) > 1:  # one of them may be in the way of the others
-            self._most = 1
+            self._counts.most = 1
             self._returned.extendleft(reversed(left))
         return done
-
-    def _adapt(self, count: int, left: int) -> None:
-        """Let shards have as many sources as one of this size has managed, and more where it was easy."""
-        most = self._most * 2 if not left else max(self._width, (count - left) * 3 // 2)
-        self._most = min(MOST_SOURCES, most)
 
     def _keep(self, left: ShardSource, result: SourceResult, page_items: int) -> None:
         """Take what is left of one source: it is cut where it is known how, and where it may be."""

@@ -104,11 +104,11 @@ def adopt(archive: Archive, attempt: Attempt) -> CommitStats:
     Costs a few calls of the file system a file, and the reading of files that are partly known. Raises
     `AttemptLostError` where a file is missing whose messages are, and OSError as `Archive.commit` does.
     """
-    return Adoption(archive, attempt).commit()
+    return AttemptAdoption(archive, attempt).commit()
 
 
 @final
-class Adoption:
+class AttemptAdoption:
     """An attempt on its way into an archive."""
 
     def __init__(self, archive: Archive, attempt: Attempt) -> None:

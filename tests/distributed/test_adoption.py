@@ -19,7 +19,7 @@ from chatrest.export import Plan
 from chatrest.export.adoption import Attempt, AttemptLostError, adopt
 from chatrest.export.archive import Archive
 from chatrest.export.id_set import IdSet
-from chatrest.export.manifest import write_unfinished
+from chatrest.export.run_manifest import write_unfinished
 from tests.dying import DyingDisk, Fate, ProcessDeath
 from tests.exporting import fast_disk as fast_disk, raws_of, served, small_pages as small_pages
 

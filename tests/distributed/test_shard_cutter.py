@@ -1,12 +1,13 @@
 """Cutting gaps into shards: every id is in one shard at a time, and none is left out."""
 
+import itertools
 from random import Random
 
 from hypothesis import given, strategies as st
 
 from chatrest.core.intervals import LAST, Gap, Interval, gaps, merge
 from chatrest.distributed.shard import Budget, Shard, ShardResult, SourceResult
-from chatrest.distributed.shard_cutter import MOST_SOURCES, ShardCutter, gaps_left
+from chatrest.distributed.shard_cutter import CONCURRENCY, MOST_SOURCES, ShardCutter, gaps_left
 
 UNTIL = 20_000
 
@@ -112,6 +113,19 @@ def test_a_shard_has_as_many_lists_as_it_reads_at_the_same_time() -> None:
     shards = [cutter.next(2, under_way) for under_way in range(2)]
     assert [len(shard.sources) for shard in shards if shard] == [30, 30]
     assert cutter.next(2) is None
+
+
+def test_short_lists_are_not_cut_into_shards_that_cannot_fill_their_requests() -> None:
+    cutter = ShardCutter(range(1, 1001), lambda _: [Gap(0, UNTIL)], until=UNTIL, job="job", count=1000)
+    sizes, turns = [], itertools.count()
+    while shard := cutter.next(4, next(turns)):
+        sizes.append(len(shard.sources))
+        read = [SourceResult(each.number, [Interval(1, UNTIL)], is_proven=True) for each in shard.sources]
+        cutter.divide(shard, ShardResult(shard.id, None, read))
+    assert sum(sizes) == 1000
+    assert min(sizes[:-4]) >= CONCURRENCY // 2
+    assert min(sizes) >= 5
+    assert len(sizes) < 16
 
 
 def test_a_source_that_has_to_be_read_by_the_coordinator_comes_in_no_shard_again() -> None:

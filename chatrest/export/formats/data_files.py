@@ -15,7 +15,7 @@ completes the third step.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from pathlib import Path
 from typing import Final, TypeAlias
 
@@ -52,11 +52,11 @@ def free_name(workspace: Workspace, stem: str, suffix: str) -> str:
     return name(free)
 
 
-def location(workspace: Workspace, file: DataFile) -> Path:
-    """Return where the content of a file is: in its place, or still in the spool."""
+def content(workspace: Workspace, file: DataFile) -> AbstractContextManager[Path]:
+    """Have the content of a file within the block: in its place, or still in the spool."""
     if file.state == "replacing" and (new := workspace.new_path(file)).exists():
-        return new
-    return workspace.path(file)
+        return nullcontext(new)
+    return workspace.content(file)
 
 
 def commit_in_place(workspace: Workspace, files: Iterable[DataFile], state_of: StateOf) -> list[DataFile]:
