@@ -217,7 +217,9 @@ def export(
 
             credentials = Credentials(chat.app, headers())
             async with connect(dask, quiet=True) as client:
-                return await export_with(client, chat, credentials, out, plan, progress=progress, **options)
+                return await export_with(
+                    client, chat, credentials, out, plan, journal=root, progress=progress, **options
+                )
 
     if root is not None and not quiet:
         streams.warn(f"the local copy of {out} is in {root}")

@@ -1,7 +1,8 @@
 """The place of attempts in an object store: the folder `attempts` under the export's address.
 
 Workers write there, with the credentials of their own environment; the coordinator fetches the files of an
-attempt into the folder `spool` of its local copy, and adopts them there. Readers of the export see none of it.
+attempt into the folder `spool` of its local copy, and adopts them there. Readers of the export see none of
+it.
 The methods wait for the network, and are called in threads.
 """
 
@@ -52,9 +53,10 @@ class AttemptStore:
 
         asyncio.run(write())
 
-    def remove(self, names: Sequence[str]) -> None:
-        """Delete objects; those that are not there are no error."""
-        asyncio.run(_all(names, lambda name: self._store.delete(_path(name))))
+    def remove_job(self, name: str) -> None:
+        """Delete a job's object, and all that workers have left: those that still read leave nothing more."""
+        asyncio.run(self._store.delete(_path(name)))
+        self.clear()
 
     def clear(self) -> None:
         """Delete all: jobs, so that workers that still read for one end, and attempts that nobody adopts."""
@@ -82,6 +84,23 @@ class AttemptStore:
             await _all(files, lambda each: self._store.delete(_path(each[0])))
 
         asyncio.run(move())
+
+
+@final
+class FetchedAttempts:
+    """The attempts of a store, as the coordinator adopts them: in the folder `spool` of its local copy."""
+
+    def __init__(self, store: AttemptStore, out: Path) -> None:
+        self._store = store
+        self._out = out
+
+    def fetch(self, files: Sequence[tuple[str, int]]) -> None:
+        """Move files here, given with their sizes."""
+        self._store.fetch(files, self._out)
+
+    def remove(self, names: list[str]) -> None:
+        """Remove files that were fetched."""
+        AttemptFolder(self._out).remove(names)
 
 
 def place_of(out: str) -> AttemptPlace:

@@ -17,10 +17,11 @@ from ..export.ownership import OwnershipRules, Source
 from ..export.plan import Plan
 
 FailureKind: TypeAlias = Literal[
-    "credentials", "other_app", "key_refused", "no_job", "version", "ended", "error"
+    "credentials", "other_app", "key_refused", "no_job", "no_store", "version", "ended", "error"
 ]
 """credentials: the worker has none; other_app: those that it has are of another app; key_refused: the service
-refuses its key; no_job: it does not see the job's file; version: it runs another version of chatrest; ended:
+refuses its key; no_job: it does not see the job's file; no_store:
+it cannot read the store; version: it runs another version of chatrest; ended:
 the worker, or the job, ends; error: anything else, such as a disk that is full."""
 
 

@@ -11,10 +11,10 @@
 | of one source alone                                | a shard with a small budget: it learns the density |
 | left by a shard that got nowhere                   | the coordinator's: it reads them in the usual way  |
 
-A shard has a few dozens of lists or pieces at least, where there are enough for all slots: a list is read page
-after page, and so a shard of few lists leaves its worker idle. It has as many as let each slot have several
-shards, where there are more, and not many more than shards of the same run have managed. Estimates may be
-wrong: a shard ends with its budget, and what is left of it comes here again.
+A shard has a few dozens of lists or pieces at least, where there are enough for all slots: a list is read
+page after page, and so a shard of few lists leaves its worker idle. It has as many as let each slot have
+several shards, where there are more, and not many more than shards of the same run have managed. Estimates
+may be wrong: a shard ends with its budget, and what is left of it comes here again.
 """
 
 from collections import deque

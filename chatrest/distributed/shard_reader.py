@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 
 
 _LEAST_PAGES: Final = 4
-"""Pages that have to be left of a list for it to be divided, while the rate allows more requests than are made:
-the pages that are read twice for it cost no time then."""
+"""Pages that have to be left of a list for it to be divided, while the rate allows more requests than are
+made: the pages that are read twice for it cost no time then."""
 
 
 class ScratchDisk(Disk):
@@ -52,7 +52,8 @@ async def read_shard(
 ) -> ShardResult:
     """Read a shard until it is done or its budget is used up; return what has come of it.
 
-    `waits_for_rate` returns False while requests go as soon as they are made. Costs a temporary folder with as many bytes as are read. Raises `AuthenticationError` where the key is
+    `waits_for_rate` returns False while requests go as soon as they are made. Costs a temporary folder with
+    as many bytes as are read. Raises `AuthenticationError` where the key is
     refused, and OSError; nothing is left then.
     """
     sender = BudgetedSender(session.with_options(priority="bulk").sender, shard.budget, clock)
