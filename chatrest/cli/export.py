@@ -114,7 +114,8 @@ def _tables(ctx: click.Context, param: click.Parameter, value: str | None) -> tu
 )  # fmt: skip
 @click.option(
     "--dask", metavar="ADDRESS",
-    help="Read with the workers of a Dask cluster: tcp://HOST:PORT, tls://HOST:PORT, or local:N.",
+    help="Read with the workers of a Dask cluster: tcp://HOST:PORT, tls://HOST:PORT, or local:N. "
+    "OUT is a folder that all of them see, or in an object store.",
 )  # fmt: skip
 @click.option(
     "--dry-run",

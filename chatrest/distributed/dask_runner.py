@@ -15,6 +15,7 @@ import asyncio
 import hashlib
 import os
 import time
+from collections import Counter
 from collections.abc import Callable, Coroutine
 from concurrent.futures import CancelledError
 from contextlib import suppress
@@ -41,7 +42,7 @@ _SILENT_SECONDS: Final = 3.0
 _REFRESH_SECONDS: Final = 1.0
 """How old the number of slots may be."""
 _SENDINGS: Final = 3
-"""How often credentials are sent for one shard, before something else is wrong."""
+"""How often credentials are sent to one worker for one shard, before something else is wrong."""
 
 
 @final
@@ -106,12 +107,13 @@ class DaskRunner:
 
     async def run(self, shard: Shard, operation: str) -> ShardResult:
         """Return what has come of a shard."""
-        for attempt in range(_SENDINGS + 1):
-            result = decode_result(
-                await self._run(encode(shard), f"{operation}-{self._run_id}-{shard.id}-{attempt}")
-            )
-            if result.failure != "credentials":
+        receivers = Counter[str]()
+        while True:
+            key = f"{operation}-{self._run_id}-{shard.id}-{receivers.total()}"
+            result = decode_result(await self._run(encode(shard), key, [*receivers]))
+            if result.failure != "credentials" or receivers[result.worker] == _SENDINGS:
                 break
+            receivers[result.worker] += 1
             await self._send_credentials(result.worker)
         if result.failure not in (None, "error", "ended"):
             raise ClusterError(self._words(result))
@@ -131,9 +133,13 @@ class DaskRunner:
         if result.attempt is not None:
             self._attempts.remove([file.name for file in result.attempt.files])
 
-    async def _run(self, shard: bytes, key: str) -> bytes:
+    async def _run(self, shard: bytes, key: str, workers: list[str]) -> bytes:
+        """Return the result of a task, which runs on one of `workers` if any is given and there."""
         self._check_connection()
-        future = self._client.submit(run_shard, self._plugin.name, shard, key=key, pure=False)
+        future = self._client.submit(
+            run_shard, self._plugin.name, shard, key=key, pure=False, workers=workers or None,
+            allow_other_workers=bool(workers),
+        )  # fmt: skip
         try:
             result: bytes = await future
         except CancelledError:
