@@ -114,7 +114,8 @@ def _tables(ctx: click.Context, param: click.Parameter, value: str | None) -> tu
 )  # fmt: skip
 @click.option(
     "--dask", metavar="ADDRESS",
-    help="Read with the workers of a Dask cluster: tcp://HOST:PORT, tls://HOST:PORT, or local:N.",
+    help="Read with the workers of a Dask cluster: tcp://HOST:PORT, tls://HOST:PORT, or local:N. "
+    "OUT is a folder that all of them see, or in an object store.",
 )  # fmt: skip
 @click.option(
     "--dry-run",
@@ -218,7 +219,9 @@ def export(
 
             credentials = Credentials(chat.app, headers())
             async with connect(dask, quiet=True) as client:
-                return await export_with(client, chat, credentials, out, plan, progress=progress, **options)
+                return await export_with(
+                    client, chat, credentials, out, plan, journal=root, progress=progress, **options
+                )
 
     if root is not None and not quiet:
         streams.warn(f"the local copy of {out} is in {root}")

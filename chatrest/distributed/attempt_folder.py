@@ -1,7 +1,8 @@
 """The place where workers leave the files of an attempt, and where the coordinator finds them.
 
-Today it is the folder `spool` of an export in a folder that all workers share. A file is copied under a name
-that nobody else has, and is on the disk, with its name, when `put` returns.
+Here it is the folder `spool` of an export in a folder that all workers share; `attempt_store` has the place
+in an object store. A file is copied under a name that nobody else has, and is on the disk, with its name,
+when `put` returns.
 """
 
 import os
@@ -36,6 +37,19 @@ class AttemptPlace(Protocol):
 
         Raises `JobEndedError` where the job has ended, and OSError.
         """
+
+
+class AdoptedAttempts(Protocol):
+    """The attempts as the coordinator sees them. Its methods wait for the disk or the network."""
+
+    def fetch(self, files: Sequence[tuple[str, int]]) -> None:
+        """Bring files, given with their sizes, to where they are adopted: into the folder `spool`.
+
+        Raises `ChatRestError` where they cannot be fetched, and OSError where they cannot be written.
+        """
+
+    def remove(self, names: list[str]) -> None:
+        """Remove the files of an attempt that is not adopted."""
 
 
 @final
@@ -79,6 +93,9 @@ class AttemptFolder:
             target.flush()
             with ErrorPath(path):
                 self._disk.sync(target.fileno())
+
+    def fetch(self, files: Sequence[tuple[str, int]]) -> None:
+        """Do nothing: the files of an attempt are where they are adopted."""
 
     def remove(self, names: list[str]) -> None:
         """Remove the files of an attempt that is not adopted."""

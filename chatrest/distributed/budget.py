@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any, Final, TypeVar, final
 
 from ..core.cursor_key import CursorKey
+from ..core.decode import Listing
 from ..core.endpoint import Call, Send
 from ..core.paging import PageSizes
 from ..errors import ChatRestError
@@ -34,18 +35,34 @@ class BudgetedSender:
         self.sleep: Callable[[float], Awaitable[None]] = send.sleep
         self.dice: Callable[[], float] = send.dice
         self.sent: int = 0
+        self.page_items: int = 0
+        """The items of the largest list that came."""
+        self._under_way = 0
+        self._is_busy = False
         self._send: Callable[[Call[Any]], Awaitable[Any]] = send
         self._budget = budget
         self._clock = clock
         self._end = clock() + budget.seconds
 
-    def __call__(self, call: Call[R], /) -> Awaitable[R]:
+    async def __call__(self, call: Call[R], /) -> R:
         """Make a call; `BudgetUsedError` where the budget is used up."""
-        is_late = self.sent >= _LEAST and self._clock() >= self._end
-        if is_late or self.sent >= self._budget.requests:
-            raise BudgetUsedError("the budget of the shard is used up")
+        self._check()
         self.sent += 1
-        return self._send(call)
+        self._under_way += 1
+        self._is_busy |= self._under_way >= 2 * self._budget.idle
+        try:
+            reply: R = await self._send(call)
+        finally:
+            self._under_way -= 1
+        if isinstance(reply, Listing):
+            self.page_items = max(self.page_items, len(reply.items))
+        return reply
+
+    def _check(self) -> None:
+        is_late = self.sent >= _LEAST and self._clock() >= self._end
+        is_idle = self._is_busy and self._under_way + 1 < self._budget.idle
+        if is_late or is_idle or self.sent >= self._budget.requests:
+            raise BudgetUsedError("the budget of the shard is used up")
 
 
 @final

@@ -87,7 +87,9 @@ class Coordinator:
         try:
             while True:
                 slots = await self._runner.slots()
-                while len(tasks) < slots * _AHEAD and (shard := self._cutter.next(slots)) is not None:
+                while len(tasks) < slots * _AHEAD:
+                    if (shard := self._cutter.next(slots, len(tasks))) is None:
+                        break
                     tasks[asyncio.create_task(self._run(shard))] = shard
                 progress.jobs = len(self._cutter)
                 if not tasks:

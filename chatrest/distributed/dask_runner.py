@@ -12,17 +12,22 @@
 """
 
 import asyncio
+import hashlib
 import os
 import time
+from collections import Counter
 from collections.abc import Callable, Coroutine
 from concurrent.futures import CancelledError
 from contextlib import suppress
-from pathlib import Path
 from typing import Any, Final, TypeVar, final
 
 from distributed import Client, KilledWorker
 
-from .attempt_folder import AttemptFolder
+from ..errors import ChatRestError
+from ..export.adoption import Attempt
+from ..export.in_thread import in_thread
+from ..export.report import Progress
+from .attempt_folder import AdoptedAttempts
 from .coordinator import ClusterError, ShardLostError
 from .credentials import Credentials, is_private, refusal
 from .rate_coordinator import RateCoordinator
@@ -32,10 +37,12 @@ from .worker import ExportPlugin, give_credentials, run_shard
 R = TypeVar("R")
 
 _WORKERLESS_SECONDS: Final = 60.0
+_SILENT_SECONDS: Final = 3.0
+"""After so many seconds without a worker, the progress says so."""
 _REFRESH_SECONDS: Final = 1.0
 """How old the number of slots may be."""
 _SENDINGS: Final = 3
-"""How often credentials are sent for one shard, before something else is wrong."""
+"""How often credentials are sent to one worker for one shard, before something else is wrong."""
 
 
 @final
@@ -43,14 +50,16 @@ class DaskRunner:
     """A job on a Dask cluster; used with `async with`."""
 
     def __init__(
-        self, client: Client, credentials: Credentials, out: Path, plugin: str, rate: RateCoordinator,
-        clock: Callable[[], float] = time.monotonic,
+        self, client: Client, credentials: Credentials, out: str, attempts: AdoptedAttempts,
+        rate: RateCoordinator, progress: Progress, clock: Callable[[], float] = time.monotonic,
     ) -> None:  # fmt: skip
+        """`out` is the export's folder or address as workers know it, `attempts` what they leave there."""
         self._rate = rate
+        self._progress = progress
         self._client = client
         self._credentials = credentials
-        self._folder = AttemptFolder(out)
-        self._plugin = ExportPlugin(plugin, str(out))
+        self._attempts = attempts
+        self._plugin = ExportPlugin(plugin_name(out), out)
         self._clock = clock
         self._slots = (0, float("-inf"))
         self._run_id = f"r{os.urandom(4).hex()}"
@@ -79,11 +88,15 @@ class DaskRunner:
         count, since = self._slots
         if count and self._clock() < since + _REFRESH_SECONDS:
             return count
-        end = self._clock() + _WORKERLESS_SECONDS
+        begun, phase = self._clock(), self._progress.phase
         while not (count := await self._threads()):
-            if self._clock() > end:
+            waited = self._clock() - begun
+            if waited > _WORKERLESS_SECONDS:
                 raise ClusterError(f"the scheduler at {self._address} has no workers")
+            if waited > _SILENT_SECONDS:
+                self._progress.phase = f"waiting for a worker at {self._address}"
             await asyncio.sleep(_REFRESH_SECONDS / 4)
+        self._progress.phase = phase
         self._slots = count, self._clock()
         return count
 
@@ -94,25 +107,39 @@ class DaskRunner:
 
     async def run(self, shard: Shard, operation: str) -> ShardResult:
         """Return what has come of a shard."""
-        for attempt in range(_SENDINGS + 1):
-            result = decode_result(
-                await self._run(encode(shard), f"{operation}-{self._run_id}-{shard.id}-{attempt}")
-            )
-            if result.failure != "credentials":
+        receivers = Counter[str]()
+        while True:
+            key = f"{operation}-{self._run_id}-{shard.id}-{receivers.total()}"
+            result = decode_result(await self._run(encode(shard), key, [*receivers]))
+            if result.failure != "credentials" or receivers[result.worker] == _SENDINGS:
                 break
+            receivers[result.worker] += 1
             await self._send_credentials(result.worker)
         if result.failure not in (None, "error", "ended"):
             raise ClusterError(self._words(result))
+        if result.attempt is not None:
+            await self._fetch(result.attempt)
         return result
+
+    async def _fetch(self, attempt: Attempt) -> None:
+        files = [(file.name, file.size) for file in attempt.files]
+        try:
+            await in_thread(lambda: self._attempts.fetch(files))
+        except ChatRestError as error:
+            raise ShardLostError(f"an attempt that cannot be fetched: {error}") from None
 
     def discard(self, result: ShardResult) -> None:
         """Remove the files of an attempt."""
         if result.attempt is not None:
-            self._folder.remove([file.name for file in result.attempt.files])
+            self._attempts.remove([file.name for file in result.attempt.files])
 
-    async def _run(self, shard: bytes, key: str) -> bytes:
+    async def _run(self, shard: bytes, key: str, workers: list[str]) -> bytes:
+        """Return the result of a task, which runs on one of `workers` if any is given and there."""
         self._check_connection()
-        future = self._client.submit(run_shard, self._plugin.name, shard, key=key, pure=False)
+        future = self._client.submit(
+            run_shard, self._plugin.name, shard, key=key, pure=False, workers=workers or None,
+            allow_other_workers=bool(workers),
+        )  # fmt: skip
         try:
             result: bytes = await future
         except CancelledError:
@@ -164,9 +191,16 @@ class DaskRunner:
         match result.failure:
             case "no_job":
                 return f"the worker {worker} does not see {reason}: OUT has to be a folder that all share"
+            case "no_store":
+                return f"the worker {worker} cannot use the store: {reason}"
             case "version":
                 return f"the worker {worker} has chatrest {reason}: all machines need the same version"
             case "key_refused":
                 return f"the service refuses the key of the worker {worker}: {reason}"
             case _:
                 return f"the worker {worker} cannot read: {reason or 'it keeps no credentials'}"
+
+
+def plugin_name(out: str) -> str:
+    """Return the name of an export's plugin, the same in each run: what a killed one has left is replaced."""
+    return f"chatrest-{hashlib.sha256(out.encode(errors='surrogateescape')).hexdigest()[:16]}"

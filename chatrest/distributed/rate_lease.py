@@ -112,6 +112,10 @@ class LeasedPacer:
         """True: a new grant may come at any time, before a slot that is far away."""
         return True
 
+    def is_waiting(self, now: float) -> bool:
+        """Return True while requests wait for slots."""
+        return self._waits_until >= now
+
     def delay(self, now: float, *, urgent: bool) -> float:
         """Return the seconds until a request may go, or until it should look again."""
         with self._lock:

@@ -25,6 +25,10 @@ class Participant:
         pacer = self._pacers.get(rate_class)
         return pacer or self._pacers.setdefault(rate_class, LeasedPacer(self._alarm))
 
+    def is_waiting(self, now: float) -> bool:
+        """Return True while requests of any class wait for slots."""
+        return any(pacer.is_waiting(now) for pacer in list(self._pacers.values()))
+
     def receive(self, lease: Lease, now: float) -> None:
         """Follow the grants of a lease that has just come."""
         self.report_every = lease.report_every

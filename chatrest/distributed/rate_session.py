@@ -10,6 +10,7 @@ A process has one participant for a job, which its sessions share. Reports and l
 
 import asyncio
 import logging
+import time
 from threading import Lock
 from typing import TYPE_CHECKING, Final, Unpack
 
@@ -58,6 +59,11 @@ def open_session(app: App, job_id: str, **options: Unpack[ClientOptions]) -> Asy
     session = AsyncSession(app, **options)
     session._client.make_pacer = _pacers(_participant(job_id), app.app_id)
     return session
+
+
+def waits_for_rate(job_id: str) -> bool:
+    """Return True while requests of this process wait for a slot of the job's rate."""
+    return _participant(job_id).is_waiting(time.monotonic())
 
 
 def _pacers(participant: Participant, app_id: str) -> MakePacer:

@@ -17,10 +17,11 @@ from ..export.ownership import OwnershipRules, Source
 from ..export.plan import Plan
 
 FailureKind: TypeAlias = Literal[
-    "credentials", "other_app", "key_refused", "no_job", "version", "ended", "error"
+    "credentials", "other_app", "key_refused", "no_job", "no_store", "version", "ended", "error"
 ]
 """credentials: the worker has none; other_app: those that it has are of another app; key_refused: the service
-refuses its key; no_job: it does not see the job's file; version: it runs another version of chatrest; ended:
+refuses its key; no_job: it does not see the job's file; no_store:
+it cannot read the store; version: it runs another version of chatrest; ended:
 the worker, or the job, ends; error: anything else, such as a disk that is full."""
 
 
@@ -35,10 +36,13 @@ class ShardSource(Struct, frozen=True, array_like=True):
 
 @final
 class Budget(Struct, frozen=True, array_like=True):
-    """The work after which a shard ends, whatever is left of it: the first of the two that is reached."""
+    """The work after which a shard ends, whatever is left of it: the first of them that is reached."""
 
     requests: int = 2_000
     seconds: float = 20.0
+    idle: int = 0
+    """Calls under way below which it ends, once there were twice as many: its last lists are better read
+    together with others. 0 for a shard that reads them to their ends."""
 
 
 @final
@@ -90,6 +94,8 @@ class ShardResult(Struct, frozen=True, array_like=True):
     """Those among them that were answered 429."""
     received: int = 0
     """Bytes of the pages that came."""
+    page_items: int = 0
+    """The messages of its largest page."""
     failure: FailureKind | None = None
     reason: str = ""
     worker: str = ""

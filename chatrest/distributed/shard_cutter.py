@@ -3,16 +3,18 @@
 | gaps                                               | become                                             |
 |----------------------------------------------------|----------------------------------------------------|
 | of sources that nobody has read in this run        | a shard with those of many other sources, not cut  |
-| left by a shard of many sources, or by a lost one  | the same, in front of those that nobody has read   |
-| left by a shard of one source                      | are cut by ids, by its density and its newest id   |
-| … where one of the two is unknown                  | a shard of their own, not cut, with a small budget |
-| … that cannot be entered at an id of our own       | a shard of their own, not cut                      |
+| left by a shard that was lost                      | the same, in front of those that nobody has read   |
+| left by any other, where the source's density and  | pieces of some pages, of one source or several, as |
+| newest id are known                                | many as a shard reads at the same time             |
+| … where one of the two is unknown                  | as those of a shard that was lost                  |
+| … that cannot be entered at an id of our own       | the same, and never cut                            |
+| of one source alone                                | a shard with a small budget: it learns the density |
 | left by a shard that got nowhere                   | the coordinator's: it reads them in the usual way  |
 
-A shard holds as many sources as let each worker have several shards, not more than shards of the same run
-have managed, and, where these have left nothing, enough for its requests at the same time: the replies of a
-list come one after another, and with fewer lists a worker waits. Estimates may be wrong: a shard ends with
-its budget, and what is left of it comes here again.
+A shard has a few dozens of lists or pieces at least, where there are enough for all slots: a list is read
+page after page, and so a shard of few lists leaves its worker idle. It has as many as let each slot have
+several shards, where there are more, and not many more than shards of the same run have managed. Estimates
+may be wrong: a shard ends with its budget, and what is left of it comes here again.
 """
 
 from collections import deque
@@ -29,45 +31,46 @@ MOST_SOURCES: Final = 250
 _SHARDS_A_SLOT: Final = 4
 """Shards of many sources that each slot of a worker should have."""
 _LEAST_PAGES: Final = 16
+"""Pages below which a shard is not cut."""
+_PIECE_PAGES: Final = 8
 """Pages below which a gap is not cut: a cut costs about a page that is read twice."""
-_FIRST_REQUESTS: Final = 64
+_FIRST_REQUESTS: Final = 12
 """The budget of a shard that is to find out how long a list is."""
 _FULL: Final = 0.8
 """The part of its budget that a cut shard is expected to use."""
 _ROUNDED: Final = 1.25
 """A gap that is at most so many times too large for a shard is not cut."""
-CONCURRENCY: Final = 32
+CONCURRENCY: Final = 64
 """Requests of one shard at the same time."""
-_WELL_FILLED: Final = 4 * CONCURRENCY
+_LISTS: Final = 32
+"""Lists that a shard has at least: the other requests divide those that are long."""
+_WELL_FILLED: Final = 128
 """Short lists with which a shard's requests at the same time are nearly always in use."""
+_IDLE: Final = 8
+"""Requests under way below which a shard of many lists ends, where there is more to read."""
+_TRIED: Final = 8
+"""Requests that each list of a shard should have, where a budget is small."""
 
 
 @final
 class LongSource(Struct):
-    """A source that a shard of its own could not read to its end."""
+    """A source that a shard could not read to its end, and of which it is known how it is to be cut."""
 
     number: int
+    newest: int
+    """The highest id of its list."""
+    ids_a_page: float
+    """The ids between the first and the last message of a page."""
     gaps: list[Gap] = []
-    newest: int = 0
-    """The highest id of its list; 0 where that is unknown."""
-    ids_a_page: float = 0.0
-    """The ids between the first and the last message of a page; 0 where that is unknown."""
-    may_be_cut: bool = True
 
     @property
-    def is_known(self) -> bool:
-        """True where it is known how it is to be cut."""
-        return self.may_be_cut and self.newest > 0 and self.ids_a_page > 0
+    def pages(self) -> float:
+        """The pages of its gaps, about."""
+        return sum(map(self.size, self.gaps)) / self.ids_a_page
 
     def size(self, gap: Gap) -> int:
         """Return how many ids of a gap may be used."""
         return max(1, min(gap.until, self.newest) - gap.after)
-
-    def learn(self, result: SourceResult, ids_a_page: float) -> None:
-        """Take over what a shard has found out."""
-        self.newest = max(self.newest, result.newest)
-        self.ids_a_page = ids_a_page or self.ids_a_page
-        self.may_be_cut = self.may_be_cut and result.may_be_cut
 
     def cut(self, pages: float) -> list[Gap]:
         """Take gaps away that have about so many pages."""
@@ -84,27 +87,42 @@ class LongSource(Struct):
         self.gaps = list(rest)
         return taken
 
+    def pieces(self, gaps: Iterable[Gap], pages: float) -> Iterator[Gap]:
+        """Yield gaps in pieces of about so many pages."""
+        for gap in gaps:
+            size = self.size(gap)
+            count = max(1, int(size / (pages * self.ids_a_page)))
+            borders = [gap.after + size * each // count for each in range(count)]
+            for after, until in zip(borders, [*borders[1:], gap.until], strict=True):
+                if after < until:
+                    yield Gap(after, until, gap.position if after == gap.after else ())
+
 
 @final
-class SourceCounts:
-    """The number of sources of the shards to come, by what those before have managed."""
+class ListCounts:
+    """The number of lists of the shards to come, by what those before have managed."""
 
-    def __init__(self) -> None:
+    def __init__(self, width: int) -> None:
         self.most: int = MOST_SOURCES
-        self._least = 1
+        self._width = width
+        self._least = width
 
-    def of_next(self, waiting: int, slots: int) -> int:
-        """Return the number for the next shard, at least 1, where so many sources wait."""
-        least = min(self._least, max(CONCURRENCY, -(-waiting // slots)))
-        return min(self.most, max(least, -(-waiting // (slots * _SHARDS_A_SLOT))))
+    def of_next(self, waiting: int, slots: int, free: int) -> int:
+        """Return the number for the next shard, at least 1.
+
+        `waiting` lists are to be read in `slots` shards at a time, of which `free` have nothing yet.
+        """
+        least = min(self._least, max(self._width, -(-waiting // slots)), -(-waiting // free))
+        return max(1, min(self.most, max(least, -(-waiting // (slots * _SHARDS_A_SLOT)))))
 
     def learn(self, count: int, left: int) -> None:
-        """Note that a shard of so many sources has left `left` of them."""
+        """Note that a shard of so many lists has left `left` of them."""
         if left:
-            self.most, self._least = max(1, (count - left) * 3 // 2), 1
+            self.most, self._least = max(self._width, (count - left) * 3 // 2), self._width
         else:
-            self.most = min(MOST_SOURCES, self.most * 2)
+            self.most = self.most * 2
             self._least = min(_WELL_FILLED, max(self._least, count * 2))
+        self.most = min(MOST_SOURCES, self.most)
 
 
 @final
@@ -129,35 +147,60 @@ class ShardCutter:
         self._unread_count = count
         self._returned: deque[ShardSource] = deque()
         self._long: dict[int, LongSource] = {}
-        self._waiting: deque[int] = deque()
-        """The long sources that have gaps, each once."""
-        self._counts = SourceCounts()
+        """The long sources that have gaps."""
+        self._uncut: set[int] = set()
+        """The sources that the service does not let be entered at an id of our own."""
+        self._width = max(1, min(_LISTS, self._job[2].requests // _TRIED))
+        """Lists that a shard has at least, where there are enough."""
+        self._counts = ListCounts(self._width)
         self._serial = 0
 
     def __len__(self) -> int:
         """How many sources wait, about."""
-        return self._unread_count + len(self._returned) + len(self._waiting)
+        return self._unread_count + len(self._returned) + len(self._long)
 
-    def next(self, slots: int) -> Shard | None:
-        """Return the next shard, where `slots` of them can be under way; None where no gap is left."""
+    def next(self, slots: int, under_way: int = 0) -> Shard | None:
+        """Return the next shard, or None where no gap is left.
+
+        The workers read `slots` shards at the same time; `under_way` have been handed out by now.
+        """
+        pieces = list(self._take_pieces(slots))
+        count = self._counts.of_next(
+            self._unread_count + len(self._returned), slots, slots - under_way % slots
+        )
+        if pieces:
+            count = min(count, self._width - sum(len(piece.gaps) for piece in pieces))
+        lists = list(self._take_lists(count))
+        if not pieces and not lists:
+            return None
         _, _, budget = self._job
-        if self._waiting:
-            source = self._long[self._waiting.popleft()]
-            if not source.is_known:
-                gaps, source.gaps = source.gaps, []
-                requests = _FIRST_REQUESTS if source.may_be_cut else budget.requests
-                return self._shard([ShardSource(source.number, gaps)], requests)
-            pages = sum(map(source.size, source.gaps)) / source.ids_a_page
-            gaps = source.cut(max(_LEAST_PAGES, min(budget.requests * _FULL, pages / slots)))
-            if source.gaps:
-                self._waiting.appendleft(source.number)
-            return self._shard([ShardSource(source.number, gaps)], budget.requests)
-        waiting = self._unread_count + len(self._returned)
-        sources = list(self._take(self._counts.of_next(waiting, slots)))
-        is_alone = len(sources) == 1 and slots > 1
-        return self._shard(sources, _FIRST_REQUESTS if is_alone else budget.requests) if sources else None
+        is_alone = not pieces and len(lists) == 1 and slots > 1 and lists[0].number not in self._uncut
+        return self._shard([*pieces, *lists], _FIRST_REQUESTS if is_alone else budget.requests, slots)
 
-    def _take(self, count: int) -> Iterator[ShardSource]:
+    def _take_pieces(self, slots: int) -> Iterator[ShardSource]:
+        """Take pieces of long sources, as many as one shard should have."""
+        _, _, budget = self._job
+        most = budget.requests * _FULL
+        pages = max(_LEAST_PAGES, min(most, self._long_pages(most * slots) / slots))
+        each = max(_PIECE_PAGES, pages / _LISTS)
+        while self._long and pages >= 1:
+            number, source = next(iter(self._long.items()))
+            before = source.pages
+            yield ShardSource(number, list(source.pieces(source.cut(pages), each)))
+            if not source.gaps:
+                del self._long[number]
+            pages -= max(1.0, before - source.pages)
+
+    def _long_pages(self, enough: float) -> float:
+        """Return the pages of the long sources, or a number above `enough`."""
+        pages = 0.0
+        for source in self._long.values():
+            pages += source.pages
+            if pages > enough:
+                break
+        return pages
+
+    def _take_lists(self, count: int) -> Iterator[ShardSource]:
         """Take gaps of so many sources, not cut."""
         for _ in range(count):
             if self._returned:
@@ -169,15 +212,19 @@ class ShardCutter:
                 self._unread_count = 0
                 return
 
-    def _shard(self, sources: list[ShardSource], requests: int) -> Shard:
+    def _shard(self, sources: list[ShardSource], requests: int, slots: int) -> Shard:
         self._serial += 1
         job, until, budget = self._job
+        gaps: dict[int, list[Gap]] = {}
+        for source in sources:  # two parts of one source may come together again
+            gaps.setdefault(source.number, []).extend(source.gaps)
+        has_others = len(sources) >= 2 * _LISTS and len(self) >= slots * _LISTS
         return Shard(
             id=self._serial,
             job=job,
             until=until,
-            sources=sources,
-            budget=Budget(min(requests, budget.requests), budget.seconds),
+            sources=[ShardSource(number, sorted(own)) for number, own in gaps.items()],
+            budget=Budget(min(requests, budget.requests), budget.seconds, _IDLE if has_others else 0),
             concurrency=CONCURRENCY,
         )
 
@@ -199,26 +246,34 @@ class ShardCutter:
             if gaps:
                 left.append(ShardSource(source.number, gaps))
         self._counts.learn(len(shard.sources), len(left))
-        if left == shard.sources:
-            if len(left) > 1:  # one of them may be in the way of the others
-                self._counts.most = 1
-                self._returned.extendleft(reversed(left))
-        elif len(shard.sources) > 1:
+        if left != shard.sources:
+            for source in reversed(left):
+                own = results.get(source.number) or SourceResult(source.number, [])
+                self._keep(source, own, result.page_items)
+        elif len(left) > 1:  # one of them may be in the way of the others
+            self._counts.most = 1
             self._returned.extendleft(reversed(left))
-        elif left:
-            self._keep_long(left[0], results[left[0].number], result.requests)
         return done
 
-    def _keep_long(self, left: ShardSource, result: SourceResult, requests: int) -> None:
-        source = self._long.setdefault(left.number, LongSource(left.number))
-        items_a_page = max(1.0, result.shown / max(1, requests))
+    def _keep(self, left: ShardSource, result: SourceResult, page_items: int) -> None:
+        """Take what is left of one source: it is cut where it is known how, and where it may be."""
+        number, gaps = left.number, left.gaps
+        if not result.may_be_cut:
+            self._uncut.add(number)
+        if number in self._uncut:  # what cannot be entered is left to the coordinator
+            if gaps := [gap for gap in gaps if gap.position or gap.after == 0]:
+                self._returned.appendleft(ShardSource(number, gaps))
+            return
         covered = sum(each.last - each.first + 1 for each in result.intervals)
-        source.learn(result, covered / result.shown * items_a_page if result.shown else 0.0)
-        gaps = left.gaps
-        if not source.may_be_cut:  # what cannot be entered is left to the coordinator
-            gaps = [gap for gap in gaps if gap.position or gap.after == 0]
-        if gaps and not source.gaps:
-            self._waiting.append(source.number)
+        ids_a_page = covered / result.shown * page_items if result.shown else 0.0
+        source = self._long.get(number)
+        if source is None and (not result.newest or not ids_a_page):
+            self._returned.appendleft(left)
+            return
+        if source is None:
+            source = self._long[number] = LongSource(number, result.newest, ids_a_page)
+        source.newest = max(source.newest, result.newest)
+        source.ids_a_page = ids_a_page or source.ids_a_page
         source.gaps = sorted([*source.gaps, *gaps])
 
 

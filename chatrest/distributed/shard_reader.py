@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, cast, final
+from typing import TYPE_CHECKING, Final, cast, final
 
 from ..core.intervals import Gap
 from ..export.adoption import Attempt, AttemptBlock, AttemptFile, AttemptSource
@@ -18,6 +18,7 @@ from ..export.file_names import STEM
 from ..export.in_thread import in_thread
 from ..export.jobs import Job as ListJob
 from ..export.journal import Block, DataFile, OtherId
+from ..export.list_reader import LEAST_PAGES
 from ..export.report import Progress
 from ..export.worker_pool import WorkerPool
 from .attempt_folder import AttemptPlace, attempt_name
@@ -26,6 +27,11 @@ from .shard import OpenJob, Shard, ShardResult, SourceResult
 
 if TYPE_CHECKING:
     from ..session import AsyncSession
+
+
+_LEAST_PAGES: Final = 4
+"""Pages that have to be left of a list for it to be divided, while the rate allows more requests than are
+made: the pages that are read twice for it cost no time then."""
 
 
 class ScratchDisk(Disk):
@@ -42,10 +48,12 @@ async def read_shard(
     place: AttemptPlace,
     *,
     clock: Callable[[], float] = time.monotonic,
+    waits_for_rate: Callable[[], bool] = lambda: True,
 ) -> ShardResult:
     """Read a shard until it is done or its budget is used up; return what has come of it.
 
-    Costs a temporary folder with as many bytes as are read. Raises `AuthenticationError` where the key is
+    `waits_for_rate` returns False while requests go as soon as they are made. Costs a temporary folder with
+    as many bytes as are read. Raises `AuthenticationError` where the key is
     refused, and OSError; nothing is left then.
     """
     sender = BudgetedSender(session.with_options(priority="bulk").sender, shard.budget, clock)
@@ -56,7 +64,7 @@ async def read_shard(
         )
         with archive:
             archive.journal.forgo_durability()
-            reading = ShardReading(shard, job, archive, sender)
+            reading = ShardReading(shard, job, archive, sender, waits_for_rate)
             await reading.read()
             return await in_thread(lambda: reading.result(place))
 
@@ -65,13 +73,23 @@ async def read_shard(
 class ShardReading:
     """A shard while it is read into an archive of its own."""
 
-    def __init__(self, shard: Shard, job: OpenJob, archive: Archive, sender: BudgetedSender) -> None:
+    def __init__(
+        self,
+        shard: Shard,
+        job: OpenJob,
+        archive: Archive,
+        sender: BudgetedSender,
+        waits_for_rate: Callable[[], bool],
+    ) -> None:
         self._shard = shard
         self._archive = archive
         self._sender = sender
         self._progress = Progress()
         session = cast("AsyncSession", BudgetedSession(sender))  # the pool needs its sender, and nothing else
-        self._pool = WorkerPool(session, archive, job.rules, self._progress, shard.concurrency)
+        self._pool = WorkerPool(
+            session, archive, job.rules, self._progress, shard.concurrency,
+            lambda: LEAST_PAGES if waits_for_rate() else _LEAST_PAGES,
+        )  # fmt: skip
         sources = {each.number: job.sources[each.number] for each in shard.sources}
         with archive.journal.transaction():
             archive.journal.add_sources(sources.values())
@@ -114,6 +132,7 @@ class ShardReading:
             sources=[result for _, result in sources],
             requests=self._sender.sent,
             received=self._progress.received,
+            page_items=self._sender.page_items,
         )
 
     # ── files ──

@@ -1,18 +1,20 @@
 """From arguments to a distributed export: an ordinary one whose lists are read by a cluster's workers."""
 
-import hashlib
 import os
 from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, final
+from typing import TYPE_CHECKING, Any, Final, final
 
+from ..cloud.address import parse_address
+from ..cloud.store import ObjectStore
 from ..core.hosts import App
 from ..core.pacer import Pace
 from ..errors import RequestInvalidError
 from ..export.dataset.attachments import AttachmentOptions
 from ..export.dataset.tables import Table
+from ..export.entry_points import journal_root, run_at
 from ..export.in_thread import in_thread
 from ..export.local_path import local_path
 from ..export.plan import Plan
@@ -22,6 +24,7 @@ from ..export.walk_ahead import OpenWalk
 from ..export.worker_pool import WORKERS
 from ..session import AsyncSession
 from .attempt_folder import JOB_PREFIX, AttemptFolder
+from .attempt_store import AttemptStore, FetchedAttempts
 from .cluster import check_client
 from .coordinator import Coordinator, ShardRunner
 from .credentials import Credentials
@@ -48,13 +51,15 @@ async def export(
     attachments: bool | AttachmentOptions = False,
     recheck: int | None = None,
     workers: int = WORKERS,
+    journal: str | PathLike[str] | None = None,
     progress: Progress | None = None,
     pace: Pace | None = None,
 ) -> Report:
-    """Export the messages of `plan` into the folder `out`, with the workers of a Dask cluster.
+    """Export the messages of `plan` into `out`, with the workers of a Dask cluster.
 
     `client` is a `distributed.Client` with `asynchronous=True`, and `out` a folder that this machine and all
-    workers see under the same path. The other arguments, the result and the errors are those of
+    workers see under the same path, or the address of an object store, for which the workers have credentials
+    in their own environment. The other arguments, the result and the errors are those of
     `chatrest.export.export`; so is the export: the same ids and the same bytes of each message. A run may go
     on with an export of one machine, and the other way round.
 
@@ -71,7 +76,7 @@ async def export(
     async with AsyncSession(app, pace=pace, telemetry=listeners) as session:
         return await export_with(
             client, session, Credentials(app, {}), out, plan, tables=tables, attachments=attachments,
-            recheck=recheck, workers=workers, progress=progress, pace=pace,
+            recheck=recheck, workers=workers, journal=journal, progress=progress, pace=pace,
         )  # fmt: skip
 
 
@@ -88,22 +93,31 @@ async def export_with(
     attachments: bool | AttachmentOptions = False,
     recheck: int | None = None,
     workers: int = WORKERS,
+    journal: str | PathLike[str] | None = None,
     progress: Progress | None = None,
 ) -> Report:
     """Export as `export` does, with a session that is open, and with a budget for each shard."""
     if plan is not None and plan.format == "sqlite":
         raise RequestInvalidError(_SQLITE)
-    folder = local_path(out).resolve()
+    shown = progress or Progress()
+    root = journal_root(out, journal)
+    address = str(local_path(out).resolve() if root is None else parse_address(str(out)))
 
-    def open_runner(job: str) -> DaskRunner:
-        rate = RateCoordinator(client, credentials.app.app_id, pace, job)
-        return DaskRunner(client, credentials, folder, plugin_name(folder), rate)
+    async def run(folder: Path, **options: Any) -> Report:
+        store = None if root is None else AttemptStore(ObjectStore.open(address))
 
-    ahead = ClusterWalk(open_runner, session.app.app_id, folder, budget)
-    return await export_folder(
-        session, folder, plan, tables=tables, attachments=attachments, recheck=recheck, workers=workers,
-        progress=progress, ahead=ahead,
-    )  # fmt: skip
+        def open_runner(job: str) -> DaskRunner:
+            rate = RateCoordinator(client, credentials.app.app_id, pace, job)
+            attempts = AttemptFolder(folder) if store is None else FetchedAttempts(store, folder)
+            return DaskRunner(client, credentials, address, attempts, rate, shown)
+
+        ahead = ClusterWalk(open_runner, session.app.app_id, folder, budget, store)
+        return await export_folder(
+            session, folder, plan, tables=tables, attachments=attachments, recheck=recheck, workers=workers,
+            progress=shown, ahead=ahead, **options,
+        )  # fmt: skip
+
+    return await run_at(address, root, shown, run)
 
 
 @final
@@ -116,7 +130,10 @@ class ClusterWalk:
         app_id: str,
         out: Path,
         budget: Budget | None = None,
+        store: AttemptStore | None = None,
     ) -> None:
+        """`out` is the export's folder; its attempts are in `store`, or else in the folder itself."""
+        self._store = store
         self._open_runner = open_runner
         self._app_id = app_id
         self._out = out
@@ -127,10 +144,13 @@ class ClusterWalk:
         """Read what workers can read of it."""
         if walk.pool.archive.plan.format == "sqlite":
             raise RequestInvalidError(_SQLITE)
+        if self._store is not None:  # what a run that was killed has left
+            await in_thread(self._store.clear)
         if not any(map(walk.gaps, walk.sources.known)):
             return
-        folder, name = AttemptFolder(self._out, walk.pool.archive.disk), f"{JOB_PREFIX}{os.urandom(8).hex()}"
-        await in_thread(lambda: folder.write_job(name, encode(self._job(walk))))
+        place = self._store or AttemptFolder(self._out, walk.pool.archive.disk)
+        name = f"{JOB_PREFIX}{os.urandom(8).hex()}"
+        await in_thread(lambda: place.write_job(name, encode(self._job(walk))))
         try:
             async with self._open_runner(name) as runner:
                 coordinator = Coordinator(walk, runner, name, self._budget)
@@ -139,7 +159,7 @@ class ClusterWalk:
                 finally:
                     self.requests += coordinator.requests
         finally:
-            await in_thread(lambda: folder.remove_job(name))
+            await in_thread(lambda: place.remove_job(name))
 
     def _job(self, walk: OpenWalk) -> Job:
         return Job(
@@ -148,8 +168,3 @@ class ClusterWalk:
             plan=plan_of_files(walk.pool.archive.plan).encoded(),
             sources=[(known.number, known.source.key) for known in walk.sources.known],
         )
-
-
-def plugin_name(out: Path) -> str:
-    """Return the name of a folder's plugin, the same in each run: what a killed one has left is replaced."""
-    return f"chatrest-{hashlib.sha256(os.fsencode(out)).hexdigest()[:16]}"

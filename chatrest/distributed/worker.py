@@ -8,18 +8,19 @@ result, so that no log of the cluster repeats an error of the service.
 
 import asyncio
 from contextlib import AsyncExitStack
-from pathlib import Path
 from typing import Any, Final, final
 
 from distributed import Worker, WorkerPlugin, get_worker
 from msgspec import structs
 
+from ..cloud.store_errors import ObjectStoreError
 from ..errors import AuthenticationError, ChatRestError, RequestInvalidError
 from ..export.report import Progress
 from ..session import AsyncSession
-from .attempt_folder import AttemptFolder, JobEndedError
+from .attempt_folder import AttemptPlace, JobEndedError
+from .attempt_store import place_of
 from .credentials import Credentials, environment_credentials
-from .rate_session import open_session
+from .rate_session import open_session, waits_for_rate
 from .shard import FailureKind, OpenJob, ShardResult, decode_job, decode_shard, encode, installed_version
 from .shard_reader import read_shard
 
@@ -43,7 +44,7 @@ class ExportPlugin(WorkerPlugin):
         self.name = name
         self.out = out
         self._credentials: Credentials | None = None
-        self._opened: tuple[str, OpenJob, AsyncSession] | None = None
+        self._opened: tuple[str, OpenJob, AttemptPlace, AsyncSession] | None = None
         self._stack = AsyncExitStack()
         self._lock: asyncio.Lock | None = None
         self._counts = Progress()
@@ -76,8 +77,9 @@ class ExportPlugin(WorkerPlugin):
             if self._opened is None or self._opened[0] != shard.job:
                 await self._open(shard.job)
         assert self._opened is not None
-        _, job, session = self._opened
-        reading = asyncio.create_task(read_shard(shard, job, session, AttemptFolder(Path(self.out))))
+        name, job, place, session = self._opened
+        work = read_shard(shard, job, session, place, waits_for_rate=lambda: waits_for_rate(name))
+        reading = asyncio.create_task(work)
         self._readings.add(reading)
         reading.add_done_callback(self._readings.discard)
         try:
@@ -99,9 +101,12 @@ class ExportPlugin(WorkerPlugin):
         await self._stack.aclose()
         self._opened = None
         try:
-            job = decode_job(AttemptFolder(Path(self.out)).read_job(name))
+            place = place_of(self.out)
+            job = decode_job(await asyncio.to_thread(place.read_job, name))
         except FileNotFoundError as error:
             raise ShardFailure("no_job", str(error.filename)) from None
+        except (RequestInvalidError, ObjectStoreError) as error:
+            raise ShardFailure("no_store", str(error)) from None
         if job.version != (own := installed_version()):
             raise ShardFailure("version", f"{own}, and not {job.version}")
         try:
@@ -115,7 +120,7 @@ class ExportPlugin(WorkerPlugin):
         session = await self._stack.enter_async_context(
             open_session(credentials.app, name, headers=credentials.headers, telemetry=self._counts.heard)
         )
-        self._opened = name, opened, session
+        self._opened = name, opened, place, session
 
 
 async def run_shard(plugin_name: str, shard: bytes) -> bytes:

@@ -1,7 +1,7 @@
 """`export` and `compact`, of an export in a folder or at the address of an object store."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from os import PathLike
 from pathlib import Path
@@ -70,7 +70,18 @@ async def export(
         export_folder, session, plan=plan, tables=tables, attachments=attachments, recheck=recheck,
         workers=workers, progress=shown, disk=disk, now=now,
     )  # fmt: skip
-    if (root := journal_root(out, journal)) is None:
+    return await run_at(out, journal_root(out, journal), shown, run)
+
+
+async def run_at(
+    out: str | PathLike[str], root: Path | None, shown: Progress, run: Callable[..., Awaitable[Report]]
+) -> Report:
+    """Call `run` with the folder of an export, and publish it where `out` is an object store's address.
+
+    `root` is the folder of its working copy then, and else None. `run` takes the arguments of `export_folder`
+    that depend on it: `folder`, and by name `alongside` and `remote`.
+    """
+    if root is None:
         return await run(local_path(out))
     from .remote.store_export import store_export
 

@@ -15,6 +15,7 @@ A source that earlier runs have read is probed first: where its newest messages 
 new, for one request.
 """
 
+from collections.abc import Callable
 from contextlib import aclosing
 from typing import Final, final
 
@@ -83,7 +84,10 @@ class ListReader:
         rules: OwnershipRules,
         backlog: Backlog,
         progress: Progress,
+        least_pages: Callable[[], int] = lambda: LEAST_PAGES,
     ) -> None:
+        """`least_pages` gives the pages that have to be left of a list for it to be divided."""
+        self._least_pages = least_pages
         self._messages = messages
         self._archive = archive
         self._divider = PageDivider(Window(*archive.plan.window), rules)
@@ -166,7 +170,7 @@ class ListReader:
         job = piece.of
         if not queue.is_wanting or not piece.may_be_cut or job.until == LAST:
             return
-        least = max(2, LEAST_PAGES * ids_a_page)
+        least = max(2, self._least_pages() * ids_a_page)
         if not job.newest and min(piece.until, job.until) - covered >= least:
             # The frozen end is the app's, and may be far above.
             job.newest = ids_of(await self._probe(job)).numbers.last

@@ -11,7 +11,7 @@ pool.failed  # by the source's number in the archive's journal
 """
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Final, final
 
 from msgspec import structs
@@ -27,7 +27,7 @@ from .archive import Archive, CommitStats, FetchedPage
 from .backlog import Backlog
 from .in_thread import in_thread
 from .jobs import Job, JobPiece
-from .list_reader import ListReader, in_unit_of
+from .list_reader import LEAST_PAGES, ListReader, in_unit_of
 from .ownership import OwnershipRules
 from .page_partition import Window
 from .report import Active, Progress
@@ -46,14 +46,16 @@ class WorkerPool:
         rules: OwnershipRules,
         progress: Progress | None = None,
         workers: int = WORKERS,
+        least_pages: Callable[[], int] = lambda: LEAST_PAGES,
     ):
+        """`least_pages` gives the pages that have to be left of a list for it to be divided."""
         self.archive = archive
         self.rules = rules
         self.progress = progress or Progress()
         self._workers = workers
         self._backlog = Backlog()
         messages = Messages(AsRows(session.sender))
-        self._reader = ListReader(messages, archive, rules, self._backlog, self.progress)
+        self._reader = ListReader(messages, archive, rules, self._backlog, self.progress, least_pages)
         self.stats: CommitStats = CommitStats()
         self.failed: dict[int, ChatRestError] = {}
         """The errors of sources that could not be read, by their number."""

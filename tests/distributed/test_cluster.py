@@ -205,7 +205,9 @@ async def test_a_worker_that_cannot_read_is_an_error_with_its_address(
             folder = AttemptFolder(tmp_path)
             folder.write_job("job-1", job)
             rate = RateCoordinator(client, app.app_id, None, "job-1")
-            async with DaskRunner(client, Credentials(app, {}), tmp_path, "chatrest-test", rate) as runner:
+            async with DaskRunner(
+                client, Credentials(app, {}), str(tmp_path), folder, rate, Progress()
+            ) as runner:
                 for number, text in ((1, "has chatrest .*, and not 0.0: all"), (2, "job-2: OUT has to be a")):
                     with pytest.raises(ClusterError, match=rf"the worker tcp://127\S+ .*{text}"):
                         await runner.run(Shard(number, f"job-{number}", 9, [], SMALL, 1), "messages.list")
@@ -227,6 +229,18 @@ async def test_a_cluster_without_workers_is_an_error_after_a_minute(tmp_path: Pa
     ticks = itertools.count(0, 30)
     app = App("a", "k3y", base_url="http://127.0.0.1:9")
     rate = RateCoordinator(client, "a", None, "job-1")
-    runner = DaskRunner(client, Credentials(app, {}), tmp_path, "p", rate, clock=lambda: next(ticks))
+    phases: list[str] = []
+
+    class Noted(Progress):
+        def __setattr__(self, name: str, value: object) -> None:
+            if name == "phase":
+                phases.append(str(value))
+            super().__setattr__(name, value)
+
+    runner = DaskRunner(
+        client, Credentials(app, {}), str(tmp_path), AttemptFolder(tmp_path), rate, Noted(),
+        clock=lambda: next(ticks),
+    )  # fmt: skip
     with pytest.raises(ClusterError, match="has no workers"):
         await runner.slots()
+    assert "waiting for a worker at its address" in phases

@@ -1,5 +1,6 @@
 """Cutting gaps into shards: every id is in one shard at a time, and none is left out."""
 
+import itertools
 from random import Random
 
 from hypothesis import given, strategies as st
@@ -56,7 +57,7 @@ class Service:
                     not is_refused,
                 )
             )  # fmt: skip
-        return ShardResult(shard.id, None, results, shard.budget.requests - left)
+        return ShardResult(shard.id, None, results, shard.budget.requests - left, page_items=100)
 
 
 @given(st.randoms(use_true_random=False), st.integers(1, 12), st.integers(1, 6), st.integers(1, 30))
@@ -96,26 +97,34 @@ def test_a_list_whose_length_is_known_is_divided_among_the_workers() -> None:
     assert first is not None
     assert cutter.next(4) is None, "the first shard finds out how long it is"
     result = service.read(first)
-    cutter.divide(
-        first, ShardResult(1, None, [SourceResult(1, result.sources[0].intervals, 6400, UNTIL)], 64)
-    )
+    own = SourceResult(1, result.sources[0].intervals, 100 * first.budget.requests, UNTIL)
+    cutter.divide(first, ShardResult(1, None, [own], page_items=100))
     shards = [cutter.next(4) for _ in range(4)]
-    sizes = [gap.until - gap.after for shard in shards if shard for _, gap in ids_of(shard)]
+    gaps = [[gap for _, gap in sorted(ids_of(shard))] for shard in shards if shard]
+    sizes = [own[-1].until - own[0].after for own in gaps]
     assert len(sizes) == 4
-    assert 2_500 < sizes[0] < 4_500
+    assert 3_500 < sizes[0] < 5_500
     assert sizes == sorted(sizes, reverse=True)
+    assert all(len(own) >= 2 for own in gaps), "several requests at the same time from the start"
+
+
+def test_a_shard_has_as_many_lists_as_it_reads_at_the_same_time() -> None:
+    cutter = ShardCutter(range(1, 61), lambda _: [Gap(0, UNTIL)], until=UNTIL, job="job-1", count=60)
+    shards = [cutter.next(2, under_way) for under_way in range(2)]
+    assert [len(shard.sources) for shard in shards if shard] == [30, 30]
+    assert cutter.next(2) is None
 
 
 def test_short_lists_are_not_cut_into_shards_that_cannot_fill_their_requests() -> None:
     cutter = ShardCutter(range(1, 1001), lambda _: [Gap(0, UNTIL)], until=UNTIL, job="job", count=1000)
-    sizes = []
-    while shard := cutter.next(4):
+    sizes, turns = [], itertools.count()
+    while shard := cutter.next(4, next(turns)):
         sizes.append(len(shard.sources))
         read = [SourceResult(each.number, [Interval(1, UNTIL)], is_proven=True) for each in shard.sources]
         cutter.divide(shard, ShardResult(shard.id, None, read))
     assert sum(sizes) == 1000
-    assert min(sizes[:-1]) >= CONCURRENCY
-    assert len(sizes) < 30
+    assert min(sizes[:-4]) >= CONCURRENCY // 2
+    assert len(sizes) < 24
 
 
 def test_a_source_that_has_to_be_read_by_the_coordinator_comes_in_no_shard_again() -> None:
@@ -123,7 +132,7 @@ def test_a_source_that_has_to_be_read_by_the_coordinator_comes_in_no_shard_again
     shard = cutter.next(1)
     assert shard is not None
     done = cutter.divide(shard, ShardResult(1, None, [SourceResult(1, [], is_left=True)], 1))
-    assert done == [(1, UNTIL)]
+    assert done == [(1, UNTIL), (2, 0)]
     second = cutter.next(1)
     assert second is not None
     assert [source.number for source in second.sources] == [2]

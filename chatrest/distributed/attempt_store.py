@@ -1,0 +1,134 @@
+"""The place of attempts in an object store: the folder `attempts` under the export's address.
+
+Workers write there, with the credentials of their own environment; the coordinator fetches the files of an
+attempt into the folder `spool` of its local copy, and adopts them there. Readers of the export see none of
+it.
+The methods wait for the network, and are called in threads.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from pathlib import Path
+from typing import Any, Final, final
+
+from ..cloud.store import ObjectStore
+from ..cloud.store_errors import ObjectNotFoundError
+from ..export.disk import Disk, make_folder
+from ..export.file_names import SPOOL, path_inside
+from .attempt_folder import AttemptFolder, AttemptPlace, JobEndedError
+
+_FOLDER: Final = "attempts"
+_REQUESTS: Final = 8
+"""Requests to the store at the same time."""
+
+
+@final
+class AttemptStore:
+    """The folder `attempts` of a store."""
+
+    def __init__(self, store: ObjectStore) -> None:
+        self._store = store
+
+    def read_job(self, name: str) -> bytes:
+        """Return the content of a job's object; `FileNotFoundError` where it is not there."""
+        try:
+            return asyncio.run(self._store.get(_path(name))).data
+        except ObjectNotFoundError:
+            missing = f"{self._store.address}/{_path(name)}"
+        raise FileNotFoundError(2, "there is no such object", missing)
+
+    def write_job(self, name: str, content: bytes) -> None:
+        """Write a job's object."""
+        asyncio.run(self._store.put(_path(name), content))
+
+    def put(self, job: str, files: Sequence[tuple[Path, str]]) -> None:
+        """Write files as objects; `JobEndedError` where the job has ended."""
+
+        async def write() -> None:
+            try:
+                await self._store.head(_path(job))
+            except ObjectNotFoundError:
+                raise JobEndedError(job) from None
+            await _all(files, lambda each: self._store.put_file(_path(each[1]), each[0]))
+
+        asyncio.run(write())
+
+    def remove_job(self, name: str) -> None:
+        """Delete a job's object, and all that workers have left: those that still read leave nothing more."""
+        asyncio.run(self._store.delete(_path(name)))
+        self.clear()
+
+    def clear(self) -> None:
+        """Delete all: jobs, so that workers that still read for one end, and attempts that nobody adopts."""
+
+        async def delete() -> None:
+            names = [info.name async for info in self._store.list(_FOLDER)]
+            await _all(names, self._store.delete)
+
+        asyncio.run(delete())
+
+    def fetch(self, files: Sequence[tuple[str, int]], out: Path) -> None:
+        """Move files, given with their sizes, to the folder `spool` of an export's folder.
+
+        Raises `ObjectNotFoundError` where one is not there, and other `ObjectStoreError`s.
+        """
+        if not files:
+            return
+        folder = path_inside(out, SPOOL)
+        make_folder(Disk(), folder)
+
+        async def move() -> None:
+            await _all(
+                files, lambda each: self._store.download(_path(each[0]), folder / each[0], size=each[1])
+            )
+            await _all(files, lambda each: self._store.delete(_path(each[0])))
+
+        asyncio.run(move())
+
+
+@final
+class FetchedAttempts:
+    """The attempts of a store, as the coordinator adopts them: in the folder `spool` of its local copy."""
+
+    def __init__(self, store: AttemptStore, out: Path) -> None:
+        self._store = store
+        self._out = out
+
+    def fetch(self, files: Sequence[tuple[str, int]]) -> None:
+        """Move files here, given with their sizes."""
+        self._store.fetch(files, self._out)
+
+    def remove(self, names: list[str]) -> None:
+        """Remove files that were fetched."""
+        AttemptFolder(self._out).remove(names)
+
+
+def place_of(out: str) -> AttemptPlace:
+    """Return the place of the attempts of an export in a folder, or at the address of an object store.
+
+    Raises `RequestInvalidError` where the store cannot be opened here.
+    """
+    from ..cloud.address import is_address
+
+    return AttemptStore(ObjectStore.open(out)) if is_address(out) else AttemptFolder(Path(out))
+
+
+def _path(name: str) -> str:
+    return f"{_FOLDER}/{name}"
+
+
+async def _all(items: Sequence[Any], work: Callable[[Any], Awaitable[object]]) -> None:
+    """Do some work for all items, several at a time; the first error ends it."""
+    queue = iter(items)
+
+    async def take() -> None:
+        for item in queue:
+            await work(item)
+
+    tasks = [asyncio.create_task(take()) for _ in range(min(_REQUESTS, len(items)))]
+    try:
+        await asyncio.gather(*tasks)
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)

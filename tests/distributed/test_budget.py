@@ -1,0 +1,40 @@
+"""The budget of a shard: what ends it."""
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from chatrest.distributed.budget import BudgetedSender, BudgetUsedError
+from chatrest.distributed.shard import Budget
+from tests.exporting import served
+
+
+@pytest.mark.parametrize(("idle", "sent"), [(0, 6), (2, 5)])
+async def test_a_shard_ends_when_few_of_its_lists_are_left_and_others_wait(idle: int, sent: int) -> None:
+    async with served(10) as service:
+        sender = BudgetedSender(service.session.sender, Budget(100, 60.0, idle), lambda: 0.0)
+        release = [asyncio.Event() for _ in range(4)]
+
+        async def send(call: Any) -> Any:
+            await release[call].wait()
+
+        sender._send = send
+
+        async def read(number: int) -> None:
+            await sender(number)  # type: ignore[arg-type]
+
+        lists = [asyncio.create_task(read(number)) for number in range(4)]
+        await asyncio.sleep(0)
+        for event in release[:3]:
+            event.set()
+        await asyncio.gather(*lists[:3])
+        await asyncio.wait_for(asyncio.gather(read(0)), 5)  # together with the last list there are two
+        release[3].set()
+        await lists[3]
+        if idle:
+            with pytest.raises(BudgetUsedError):
+                await read(0)
+        else:
+            await read(0)
+        assert sender.sent == sent
