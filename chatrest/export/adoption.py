@@ -121,7 +121,9 @@ class AttemptAdoption:
 
     def commit(self) -> CommitStats:
         """Commit it; in a thread, as it waits for the disk."""
-        self._sources = {known.number: known.source for known in self._archive.journal.sources()}
+        numbers = [known.number for known in self._attempt.sources]
+        numbers += [block.source for file in self._attempt.files for block in file.blocks]
+        self._sources = self._archive.journal.sources_of(numbers)
         return self._archive.commit(self._pages(), self)
 
     # ── inside of the transaction ──

@@ -26,12 +26,19 @@ from .file_names import DATABASE
 from .id_set import IdSet
 from .journal import DeletedId, Journal
 from .message_ids import PageIds, ids_of, key_of, number
-from .opening import FolderLock, begin_generation, check_folder, claim_folder, keep_newer_files
+from .opening import (
+    FolderLock,
+    begin_generation,
+    check_folder,
+    check_is_whole,
+    claim_folder,
+    keep_newer_files,
+)
 from .ownership import Source
 from .plan import Plan, growth_fault
 from .sink import Sink, check_installed, sink_of
 from .stored_index import StoredIndex
-from .workspace import Workspace
+from .workspace import RemoteFiles, Workspace
 
 T = TypeVar("T")
 
@@ -106,6 +113,7 @@ class Archive:
         *,
         app_id: str,
         disk: Disk | None = None,
+        remote: RemoteFiles | None = None,
     ) -> None:
         self.folder = folder
         self.disk: Disk = disk or Disk()
@@ -120,6 +128,8 @@ class Archive:
         """Called before the first commit of this run."""
         check_installed(plan or Plan())
         claim_folder(folder, self.disk)
+        if remote is None:
+            check_is_whole(folder)
         begin = {"app": app_id, "plan": (plan or Plan()).encoded().decode()}
         self._folder_lock = FolderLock(folder)
         try:
@@ -135,7 +145,7 @@ class Archive:
                 self._begin_anew(plan)
             stored, self.plan = agreed(folder, {name: self.journal[name] for name in begin}, plan, app_id)
             self._grow(stored)
-            self.workspace: Workspace = Workspace(folder, self.journal, self.disk, self._files)
+            self.workspace: Workspace = Workspace(folder, self.journal, self.disk, self._files, remote)
             keep_newer_files(self.workspace, manifest)
             self.sink: Sink = sink_of(self.plan, self.workspace)
             self._recover()
@@ -438,7 +448,9 @@ class Archive:
         """Raise OSError where a file is not on disk any more, or not all of it."""
         for file in self.journal.files():
             path = self.folder / file.name
-            if file.size and (not path.exists() or path.stat().st_size < file.size):
+            if not file.size or self.workspace.is_remote(file):
+                continue
+            if not path.exists() or path.stat().st_size < file.size:
                 raise FileNotFoundError(errno.ENOENT, "it was removed or cut while the export ran", str(path))
 
 

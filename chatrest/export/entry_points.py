@@ -78,7 +78,7 @@ async def export(
         shown.phase = phase
 
     async with store_export(str(out), root, on_phase=show) as target:
-        report = await run(target.folder, alongside=target.publishing)
+        report = await run(target.folder, alongside=target.publishing, remote=target.remote)
         show("publishing")
         await target.publish()
     report.warnings = target.warnings
@@ -110,7 +110,7 @@ def compact(
 
     async def merge(root: Path) -> int:
         async with store_export(str(out), root) as target:
-            files = await in_thread(partial(compact_folder, target.folder, disk=disk))
+            files = await in_thread(partial(compact_folder, target.folder, disk=disk, remote=target.remote))
             if files:
                 await target.publish()
         return files

@@ -226,13 +226,16 @@ class ListReader:
     async def _unseen(self, piece: JobPiece, shown: "Shown") -> list[str]:
         """Ask for the newest messages of a list; return the ids that it should have shown, but has not."""
         job, rows = piece.of, await self._probe(piece.of)
-        ids, ids_within = ids_of(rows), ids_of(self._divider.window.within(rows))
+        within = Window(job.since or None).within(self._divider.window.within(rows))
+        ids, ids_within = ids_of(rows), ids_of(within)
         if job.by_time:
             return [*map(str, ids.numbers - shown.numbers), *(ids.others.keys() - shown.keys)]
         if ids.numbers.last > shown.covered:
             return [str(ids.numbers.last)]
         keys = ids_within.others.keys() - shown.keys if piece.until >= job.until else set[str]()
-        if keys := await self._never_seen(job, keys):  # of a part of a list others may have seen them
+        if job.purpose == "walk":  # of a part of a list others may have seen them
+            keys = await self._never_seen(job, keys)
+        if keys:
             return list(keys)
         await self._see_late(job, ids_within.numbers, shown.covered)
         return []

@@ -111,13 +111,19 @@ class Rereads:
     def begin_recheck(self, since: int) -> None:
         """Note that what was sent since a time is to be read again, up to what is covered by now.
 
-        Where earlier runs have believed the app's own list, what they wrote is not covered, but proven.
+        Where earlier runs have believed the app's own list, what they wrote is not covered, but proven; and
+        where the window has become wider, nothing is covered, although ids have been seen. An id
+        that is no number may stand anywhere in a list, so all of it is read.
         """
         is_behind = runs_by_app_list(self._journal) > 0
         with self._journal.transaction():
+            with_others = self._journal.sources_of_other_ids()
             for known in self._sources.known:
                 intervals = self._journal.intervals(known.number)
                 until = max(intervals[-1].last if intervals else 0, known.proven if is_behind else 0)
+                until = max(until, self._journal.seen(known.number).last)
+                if known.number in with_others:
+                    until = LAST
                 if until:
                     self._journal.recheck(known.number, since, until)
 

@@ -43,6 +43,7 @@ from .run_manifest import write_finished, write_unfinished
 from .source_list import GOES_BACKWARDS, SourceList, ago, goes_backwards, newest, user_with_messages
 from .walk_ahead import OpenWalk, WalkAhead
 from .worker_pool import WORKERS, WorkerPool
+from .workspace import RemoteFiles
 
 ROUNDS: Final = 4
 """How often gaps are looked for."""
@@ -62,11 +63,13 @@ async def export_folder(
     now: Callable[[], float] = time.time,
     ahead: WalkAhead | None = None,
     alongside: Callable[[Archive], AbstractAsyncContextManager[None]] = lambda _: nullcontext(),
+    remote: RemoteFiles | None = None,
 ) -> Report:
     """Export into a folder; described at `chatrest.export.export`.
 
     `ahead` reads lists on other machines before this run does (`chatrest.distributed`); `alongside` is
-    entered with the open archive while the run reads messages.
+    entered with the open archive while the run reads messages. Data files that are not in the folder are
+    looked for in `remote`.
     """
     limits = AttachmentOptions() if attachments is True else attachments or None
     _check_arguments(session, plan, limits, recheck, workers)
@@ -74,7 +77,8 @@ async def export_folder(
     shown, started, sent = progress or Progress(), int(now()), _sent(session)
     try:
         archive = await in_thread(
-            lambda: Archive(folder, plan, app_id=session.app.app_id, disk=disk), Archive.close
+            lambda: Archive(folder, plan, app_id=session.app.app_id, disk=disk, remote=remote),
+            Archive.close,
         )
         with archive:
             run = Run(session, archive, shown, workers=workers, recheck=recheck, now=now, ahead=ahead)
@@ -125,6 +129,7 @@ class Run:
         self._sources = SourceList(self._session, self._pool)
         self._until = LAST
         self._has_checked_end = False
+        self._knows_unit = False
         self._asks_all = False
 
     async def result(self) -> Report:
@@ -135,6 +140,8 @@ class Run:
         last = await self._newest()
         self._until = (number(last.id) if last else None) or LAST
         await self._sources.learn()
+        if not self._knows_unit and archive.plan.window != (None, None):
+            self._pool.ask_in_unit_of(await self._sources.recent_time())
         if self._recheck is not None:
             rereads.begin_recheck(ago(last.sent_at if last else int(self._now()), self._recheck))
         progress.phase = "asking what is new"
@@ -167,6 +174,7 @@ class Run:
         last, journal = await newest(self._session), self._pool.archive.journal
         if last is not None and last.sent_at:
             self._pool.ask_in_unit_of(last.sent_at)
+            self._knows_unit = True
         if last is None or journal[GOES_BACKWARDS]:
             return last
         self._has_checked_end = await goes_backwards(self._session, last)
@@ -218,9 +226,10 @@ class Run:
             messages=sum(archive.sink.counts().values()),
             kept=self._sources.kept,
         )
+        read = {known.number for known in self._sources.known}
         with archive.journal.transaction():
             for known in archive.journal.sources():
-                if known in self._sources.known or known.number in pool.failed:
+                if known.number in read or known.number in pool.failed:
                     self._note(known, report)
             if self._has_checked_end and report.messages > 1:  # of one, the oldest is the newest
                 archive.journal[GOES_BACKWARDS] = "yes"
@@ -249,7 +258,7 @@ class Run:
             return "the service lists no users, although the app has messages"
         if not plan.everything or report.messages or report.failed:
             return None
-        uid = await user_with_messages(self._session, plan.query)
+        uid = await user_with_messages(self._session, plan.query, self._pool.window)
         return uid and f"the app's own list of messages is empty, although the list of user {uid} is not"
 
 

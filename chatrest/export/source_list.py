@@ -5,16 +5,28 @@ of an empty list.
 """
 
 from collections.abc import AsyncIterator
-from typing import Final, final
+from typing import Any, Final, final
 
-from ..errors import BadRequestError, ChatRestError, CursorError, NotFoundError, PermissionDeniedError
+from msgspec import structs
+
+from ..core.rows import UNKNOWN, AsRows
+from ..errors import (
+    AuthenticationError,
+    BadRequestError,
+    ChatRestError,
+    CursorError,
+    NotFoundError,
+    PermissionDeniedError,
+)
 from ..models.message import Message
 from ..queries.messages import MessageQuery
 from ..queries.users import UserQuery
+from ..resources.messages import Messages
 from ..session import AsyncSession
 from .file_names import MILLISECONDS
 from .journal import SourceState
 from .ownership import Source
+from .page_partition import Window
 from .worker_pool import WorkerPool
 
 GOES_BACKWARDS: Final = "goes_backwards"
@@ -24,6 +36,10 @@ _NO_LIST: Final = (NotFoundError, PermissionDeniedError, BadRequestError)
 _EVERYBODY: Final = UserQuery(with_deactivated=True)
 _ASKED: Final = 3
 """Users whose lists are looked into where the app's own list is empty."""
+_ASKED_FOR_TIME: Final = 20
+"""Sources whose lists are looked into for the unit of the service's times."""
+_NEWEST: Final = 10
+"""Messages of a list that are looked into: some tell no time."""
 _NO_USER: Final = "ERR_UID_NOT_FOUND"
 
 
@@ -87,6 +103,24 @@ class SourceList:
         except CursorError as error:
             # What was listed is read; whether there are more users cannot be told.
             self.fault = f"the list of users could not be read to its end: {error}"
+
+    async def recent_time(self) -> int | None:
+        """Return when one of the newest messages of the first sources was sent, in the service's unit.
+
+        Costs up to 20 requests; None where no message there tells a time.
+        """
+        messages = Messages(AsRows(self._session.sender))
+        for known in self.known[:_ASKED_FOR_TIME]:
+            walk = known.source.list(messages, MessageQuery(affix="prepend")).limit(_NEWEST)
+            try:
+                times = [row.sent_at for row in await walk.collect()]
+            except AuthenticationError:
+                raise
+            except ChatRestError:  # the pages decide
+                continue
+            if (time := max(times, default=UNKNOWN)) > 0:
+                return time
+        return None
 
     @property
     def kept(self) -> list[str]:
@@ -152,11 +186,16 @@ async def users(session: AsyncSession) -> AsyncIterator[Source]:
         yield Source("user", (user.uid,))
 
 
-async def user_with_messages(session: AsyncSession, query: MessageQuery) -> str | None:
-    """Return one of the app's first users whose list has a message: a few requests; None where none has."""
+async def user_with_messages(session: AsyncSession, query: MessageQuery, window: Window) -> str | None:
+    """Return one of the app's first users whose list has a message of a window, in the service's unit: a few
+    requests; None where none has.
+    """
+    messages, (since, until) = Messages(AsRows(session.sender)), window.asked()
+    query = structs.replace(query, affix="prepend", from_timestamp=since, to_timestamp=until)
     try:
         async for user in session.users.list(_EVERYBODY).limit(_ASKED):
-            if await session.messages.list_user(user.uid, query=query).limit(1).collect():
+            rows: list[Any] = await messages.list_user(user.uid, query=query).limit(_NEWEST).collect()
+            if window.within(rows):
                 return user.uid
     except ChatRestError:
         return None  # this is a hint, and not what the export is about

@@ -29,6 +29,7 @@ from .in_thread import in_thread
 from .jobs import Job, JobPiece
 from .list_reader import ListReader, in_unit_of
 from .ownership import OwnershipRules
+from .page_partition import Window
 from .report import Active, Progress
 
 WORKERS: Final = 32
@@ -118,9 +119,17 @@ class WorkerPool:
             may_be_cut=not from_start,
         )
 
-    def ask_in_unit_of(self, timestamp: int) -> None:
-        """Ask for the times of the plan's window in the unit of a timestamp of the service."""
-        self._reader.window = in_unit_of(self._reader.window, timestamp)
+    @property
+    def window(self) -> Window:
+        """The times to ask the service for, in its unit."""
+        return self._reader.window
+
+    def ask_in_unit_of(self, timestamp: int | None) -> None:
+        """Ask for the times of the plan's window in the unit of a timestamp of the service; for none at all
+        where its unit is not known.
+        """
+        window = self._reader.window
+        self._reader.window = Window() if timestamp is None else in_unit_of(window, timestamp)
 
     # ── reading ──
 

@@ -9,6 +9,7 @@ from chatrest import MessageQuery, RequestInvalidError
 from chatrest.export import Plan, export
 from tests.exporting import START, assert_whole, fast_disk as fast_disk, served, small_pages as small_pages
 from tests.runs import to_user
+from tests.small_service import SmallService, talk
 
 pytestmark = pytest.mark.usefixtures("small_pages", "fast_disk", "tidy")
 
@@ -101,3 +102,14 @@ async def test_the_rest_of_a_plan_stays_as_it_is(
         assert words in str(caught.value)
         report = await export(service.session, tmp_path / "out")
         assert (report.complete, report.written, report.sources) == (True, 0, 1)
+
+
+async def test_a_recheck_in_the_run_that_widens_the_window_finds_the_edits(tmp_path: Path) -> None:
+    service = SmallService(talk(60))
+    async with service.session() as session:
+        await export(session, tmp_path / "out", Plan(everything=True, since=START + 20))
+        service.records[39] |= {"data": {"text": "edited"}}
+        del service.records[49]
+        wider = Plan(everything=True, since=START)
+        report = await export(session, tmp_path / "out", wider, recheck=10**9)
+    assert (report.complete, report.changed, report.deleted, report.written) == (True, 1, 1, 19)

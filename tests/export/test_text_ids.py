@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from chatrest.export import Plan, export
-from tests.exporting import fast_disk as fast_disk, ids_of
+from chatrest.export import Plan, export, read_raw
+from tests.exporting import fast_disk as fast_disk, files_of, ids_of
 from tests.small_service import Record, SmallService, talk
 
 pytestmark = pytest.mark.usefixtures("fast_disk", "tidy")
@@ -66,3 +66,32 @@ async def test_a_list_of_texts_that_is_read_to_its_end_is_complete(every: int, t
             assert len(ids_of(tmp_path / "out")) == len(service.records)
             service.records += named(talk(30, first=first), every=every)
             service.end += 30
+
+
+@pytest.mark.parametrize("every", [1, 2], ids=["texts", "texts and numbers"])
+async def test_a_recheck_reads_all_of_a_list_with_texts(every: int, tmp_path: Path) -> None:
+    service = TextService(named(talk(COUNT), every=every))
+    async with service.session() as session:
+        await export(session, tmp_path / "out", Plan(users=["ann"]))
+        for number in (1, COUNT - 1):
+            service.records[number] |= {"data": {"text": "edited"}}
+        report = await export(session, tmp_path / "out", recheck=10**9)
+    assert (report.complete, report.changed, report.deleted) == (True, 2, 0)
+    assert sum(b"edited" in raw for raw in read_raw(tmp_path / "out")) == 2
+
+
+async def test_a_text_is_not_missing_for_good_where_the_list_that_is_read_for_it_ends_too_early(
+    tmp_path: Path,
+) -> None:
+    service = TextService(named(talk(COUNT)))
+    async with service.session() as session:
+        await export(session, tmp_path / "out", Plan(users=["ann"]))
+        [path] = files_of(tmp_path / "out")
+        path.unlink()
+        service.end = 25
+        report = await export(session, tmp_path / "out")
+        assert not report.complete
+        service.end = COUNT
+        report = await export(session, tmp_path / "out")
+        assert (report.complete, report.missing) == (True, 0)
+    assert len(ids_of(tmp_path / "out")) == COUNT

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from aiohttp import web
 
 from chatrest.export import Plan, export
 from chatrest.export.page_partition import Window
@@ -180,16 +181,52 @@ def test_a_service_is_asked_for_a_second_more_at_both_ends(
     assert window.asked(recheck_since) == expected
 
 
+def refuse_app_list(service: SmallService) -> None:
+    def refuse(request: web.Request, reply: Record) -> Record:
+        if "uid" not in request.match_info:
+            raise web.HTTPForbidden(text="{}", content_type="application/json")
+        return reply
+
+    service.spoil = refuse
+
+
+def hide_newest_time(service: SmallService) -> None:
+    del service.records[-1]["sentAt"]
+
+
+def hide_times(service: SmallService) -> None:
+    """The time of the last 30 messages."""
+    for record in service.records[-30:]:
+        del record["sentAt"]
+
+
 @pytest.mark.parametrize(("unit", "service_unit"), [(1, 1000), (1000, 1)])
+@pytest.mark.parametrize("habit", [lambda _: None, refuse_app_list, hide_newest_time, hide_times])
 async def test_a_window_in_another_unit_than_the_services_has_all_of_its_messages(
-    unit: int, service_unit: int, tmp_path: Path
+    habit: Any, unit: int, service_unit: int, tmp_path: Path
 ) -> None:
     service = SmallService(
-        record | {"sentAt": record["sentAt"] * service_unit} for record in talk(60, seconds=10)
+        record | {"sentAt": record["sentAt"] * service_unit} for record in talk(100, seconds=10)
     )
-    service.window = lambda record, since, until: (since or 0) <= record["sentAt"] <= (until or 10**15)
+    service.window = lambda record, since, until: (
+        "sentAt" not in record or (since or 0) <= record["sentAt"] <= (until or 10**15)
+    )
+    habit(service)
+    untimed = [record["id"] for record in service.records if "sentAt" not in record]
     window = {"since": (START + 200) * unit, "until": (START + 400) * unit}
     async with service.session() as session:
         report = await export(session, tmp_path / "out", Plan(users=["ann"], **window))
     assert report.complete
-    assert ids_of(tmp_path / "out") == [str(number) for number in range(20, 41)]
+    assert ids_of(tmp_path / "out") == [*map(str, range(20, 41)), *untimed]
+
+
+@pytest.mark.parametrize("habit", [inclusive, nothing_heeded])
+async def test_a_window_without_messages_is_whole(habit: Any, tmp_path: Path) -> None:
+    service = SmallService(talk(40))
+    service.window = habit
+    plan = Plan(everything=True, since=START + 5_000)
+    async with service.session() as session:
+        report = await export(session, tmp_path / "out", plan)
+        assert (report.complete, report.reasons) == (True, [])
+        service.records += talk(1, first=41, seconds=200)
+        assert (await export(session, tmp_path / "out")).written == 1

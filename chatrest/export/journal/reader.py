@@ -86,6 +86,11 @@ class JournalReader:
         except _DAMAGE as error:
             raise UnreadableError(f"{self.path} is damaged: {error}") from None
 
+    def sources_of(self, numbers: Iterable[int]) -> dict[int, Source]:
+        """The sources of these numbers, without those that there are not; the others are not read."""
+        rows = sql_in(self._db, "SELECT number, key FROM sources WHERE number IN", set(numbers))
+        return {number: Source.parse(key) for number, key in self._typed(rows, tuple[int, str])}
+
     def source_of(self, partition_key: str) -> int:
         """The number of the source that a file belongs to; 0 where it belongs to none."""
         row = self._first("SELECT number FROM sources WHERE key = ?", tuple[int], partition_key)
@@ -119,6 +124,10 @@ class JournalReader:
     def other_ids(self) -> Iterator[OtherId]:
         """The ids that are no numbers, one row for each source that saw one."""
         return self._rows("SELECT key, source, file FROM other_ids ORDER BY key, source", OtherId)
+
+    def sources_of_other_ids(self) -> set[int]:
+        """Return the sources that have shown an id that is no number."""
+        return {source for (source,) in self._rows("SELECT DISTINCT source FROM other_ids", tuple[int])}
 
     def other_ids_written(self, keys: Iterable[str]) -> set[str]:
         """Those of these keys that are in a file."""
