@@ -13,7 +13,7 @@ def local_copy(
     """Return the folder of the local copy of the export in `out`; None where `out` is a folder itself.
 
     `folder_options` are options by name that need a folder: one that is given beside the address of an object
-    store is a `click.UsageError`, and so is `journal` beside a folder. Other errors are those of `journal_root`.
+    store is a `click.UsageError`, and so is `journal` beside a folder. Others are those of `journal_root`.
     """
     from ..cloud.address import is_address
     from ..export.entry_points import journal_root
