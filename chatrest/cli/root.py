@@ -14,6 +14,7 @@ a bug in chatrest, and shows its traceback.
 
 import asyncio
 import errno
+import re
 import sys
 from typing import Any, Final, NoReturn
 
@@ -139,16 +140,19 @@ def _report(end: CommandError) -> int:
 
 
 _PLAIN: Final = (
-    ("a valid integer range", "a whole number"),
-    ("a valid float range", "a number"),
+    (r"a valid integer range", "a whole number"),
+    (r"a valid float range", "a number"),
+    (r"is not in the range (\S+)<=x<=(\S+)", r"is not from \1 to \2"),
+    (r"is not in the range x>=(\S+)", r"is less than \1"),
+    (r"is not in the range x>(\S+)", r"is not above \1"),
 )
-"""Words of click's usage errors, and plain ones."""
+"""Patterns of click's usage errors, and plain words for them."""
 
 
 def _usage_text(error: click.ClickException) -> str:
     text = error.format_message()
     for words, plain in _PLAIN:
-        text = text.replace(words, plain)
+        text = re.sub(words, plain, text)
     if isinstance(error, click.NoSuchOption) and text.endswith(")"):
         text = text.removesuffix(")").replace(". (Did you mean one of:", "; did you mean one of")
     if isinstance(error, click.UsageError) and error.ctx is not None:

@@ -126,7 +126,7 @@ def test_an_age_is_a_number_with_a_unit(text: str, seconds: int) -> None:
         (["--format", "csv"], "'--format'"),
         (["--compress", "zip"], "'--compress'"),
         (["--partition", "week"], "'--partition'"),
-        (["--workers", "0"], "1<=x<=90"),
+        (["--workers", "0"], "from 1 to 90"),
         (["--pair", "a"], "requires 2 arguments"),
         (["--pair", "a", "a"], "two different uids"),
         (["--user", ""], "users = ''"),

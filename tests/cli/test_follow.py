@@ -62,7 +62,7 @@ def test_new_messages_are_printed_as_they_come(talk: EmulatorThread, command: Ca
     [
         (("--affix", "prepend"), "it goes from new to old"),
         (("--count",), "in one reply"),
-        (("--every", "0"), "'--every': 0.0 is not in the range x>0"),
+        (("--every", "0"), "'--every': 0.0 is not above 0"),
     ],
 )
 def test_what_cannot_be_followed_is_a_wrong_usage(

@@ -96,7 +96,7 @@ def test_without_the_extra_the_error_says_what_to_install(missing: str) -> None:
         (["messages"], "Missing argument 'UID' (see 'chatrest messages --help')"),
         (["messages", "bob", "--limit", "many"], "'--limit'"),
         (["messages", "bob", "--api-key", "x"], "--api-key"),
-        (["users", "--per-page", "1001"], "1<=x<=1000"),
+        (["users", "--per-page", "1001"], "from 1 to 1000"),
     ],
 )
 def test_wrong_usage_is_one_error_line_with_status_2(
