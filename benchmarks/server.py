@@ -5,21 +5,29 @@ input, so also when its parent process ends in any way. A page is created once a
 that clients do not wait for the server.
 
 The paths below `/packed` are the same service with gzip for clients that accept it; a page is compressed
-once. `--users` distributes the messages over many users. `--endless` is for millions of messages: one user's
-list that is composed of few records and not stored.
+once. Those below `/limited` answer `--latency` milliseconds late, and 429 beyond `--rate` requests a second;
+`/limited/counts` tells what came. `--users` distributes the messages over many users. `--endless` is for
+millions of messages: one user's list that is composed of few records and not stored.
 """
 
 import asyncio
 import gzip
 import subprocess
 import sys
+import time
+import urllib.request
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable
+from math import ceil
 from types import TracebackType
-from typing import Final, Self, TypeAlias
+from typing import Final, NamedTuple, Self, TypeAlias
 from urllib.parse import parse_qsl
 
+import msgspec
+
 from chatrest.core.hosts import App
+from chatrest.emulator import RateLimit
+from chatrest.emulator.limits import TOO_MANY
 from chatrest.emulator.service.context import Context
 from chatrest.emulator.service.page_format import PageFormat
 from chatrest.emulator.service.request import Reply, Request
@@ -29,21 +37,36 @@ from . import pages
 
 KEY: Final = "benchmark-key"
 _PACKED: Final = "/packed"
+_LIMITED: Final = b" /limited"
+_COUNTS: Final = "/limited/counts"
+_BURST_SECONDS: Final = 0.2
 _LEVEL: Final = 6  # the usual default of servers
 _END: Final = b"\r\n\r\n"
 
 Answer: TypeAlias = Callable[[Request], Reply]
 
 
+class ServerCounts(NamedTuple):
+    """The requests below `/limited`, and the CPU seconds of the server, since its start."""
+
+    allowed: int
+    refused: int
+    cpu: float
+
+
 class ServerProcess:
     """The server as a child process, which ends with the `with` block.
 
-    `app` is the app for clients, `packed` the same app with gzip replies.
+    `app` is the app for clients, `packed` the same app with gzip replies, `limited` the one with a rate limit
+    of `rate` requests a second, whose replies are `latency` milliseconds late.
     """
 
-    def __init__(self, messages: int, *, users: int = 2, endless: bool = False) -> None:
+    def __init__(
+        self, messages: int, *, users: int = 2, endless: bool = False, rate: int = 0, latency: int = 0
+    ) -> None:
         sizes = ("--messages", str(messages), "--users", str(users), *(["--endless"] if endless else []))
-        command = (sys.executable, "-m", "benchmarks.server", *sizes)
+        limits = ("--rate", str(rate), "--latency", str(latency))
+        command = (sys.executable, "-m", "benchmarks.server", *sizes, *limits)
         self._child = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         assert self._child.stdout is not None
         port = self._child.stdout.readline()
@@ -52,6 +75,8 @@ class ServerProcess:
         origin = f"http://127.0.0.1:{int(port)}"
         self.app = App("benchmark", KEY, base_url=f"{origin}/v3")
         self.packed = App("benchmark", KEY, base_url=f"{origin}{_PACKED}/v3")
+        self.limited = App("benchmark", KEY, base_url=f"{origin}/limited/v3")
+        self._counts = f"{origin}{_COUNTS}"
 
     def __enter__(self) -> Self:
         return self
@@ -64,6 +89,11 @@ class ServerProcess:
         except subprocess.TimeoutExpired:
             self._child.kill()
             self._child.communicate()
+
+    def counts(self) -> ServerCounts:
+        """Return the counts of the server."""
+        with urllib.request.urlopen(self._counts, timeout=10) as reply:
+            return msgspec.json.decode(reply.read(), type=ServerCounts)
 
 
 class _Pages:
@@ -116,11 +146,38 @@ class ComposedList:
         return [b'{"id":"%d"%b' % (number, tails[number % count]) for number in range(after + 1, until + 1)]
 
 
+class _Throttle:
+    """The rate limit and the latency of the paths below `/limited`."""
+
+    def __init__(self, rate: int, latency: float) -> None:
+        limit = RateLimit(
+            kind="bucket", per_window=rate or 1, window=1, burst=ceil(rate * _BURST_SECONDS) or 1
+        )
+        self._limiter = limit.limiter() if rate else None
+        self._allowed = self._refused = 0
+        self.latency = latency
+
+    def refusal(self) -> bytes | None:
+        """Count a request; return the reply that refuses it, or None."""
+        verdict = self._limiter.allow(time.monotonic()) if self._limiter is not None else None
+        if verdict is None or verdict.allowed:
+            self._allowed += 1
+            return None
+        self._refused += 1
+        return _to_bytes(Reply(429, TOO_MANY), headers=f"Retry-After: {max(1, ceil(verdict.wait))}\r\n")
+
+    def counts(self) -> bytes:
+        """Return the reply with the counts."""
+        counts = ServerCounts(self._allowed, self._refused, time.process_time())
+        return _to_bytes(Reply(200, msgspec.json.encode(counts)))
+
+
 class _Connection(asyncio.Protocol):
     """A connection that answers its GET requests in order."""
 
-    def __init__(self, replies: _Pages) -> None:
+    def __init__(self, replies: _Pages, throttle: _Throttle) -> None:
         self._pages = replies
+        self._throttle = throttle
         self._buffer = b""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -130,7 +187,16 @@ class _Connection(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         *heads, self._buffer = (self._buffer + data).split(_END)
         for head in heads:
-            self._transport.write(self._pages.reply(head))
+            if _LIMITED not in head[:64]:
+                self._transport.write(self._pages.reply(head))
+            elif _COUNTS.encode() in head[:64]:
+                self._transport.write(self._throttle.counts())
+            else:
+                self._answer_late(head.replace(_LIMITED, b" ", 1))
+
+    def _answer_late(self, head: bytes) -> None:
+        reply = self._throttle.refusal() or self._pages.reply(head)
+        asyncio.get_running_loop().call_later(self._throttle.latency, self._transport.write, reply)
 
 
 def _accepts_gzip(lines: str) -> bool:
@@ -142,29 +208,31 @@ def _headers(lines: str) -> dict[str, str]:
     return {name.lower(): value.strip() for name, _, value in parted}
 
 
-def _to_bytes(reply: Reply, *, packed: bool) -> bytes:
+def _to_bytes(reply: Reply, *, packed: bool = False, headers: str = "") -> bytes:
     body = gzip.compress(reply.body, _LEVEL, mtime=0) if packed else reply.body
     coding = "Content-Encoding: gzip\r\n" if packed else ""
     head = (
-        f"HTTP/1.1 {reply.status} -\r\nContent-Type: application/json; charset=utf-8\r\n{coding}"
+        f"HTTP/1.1 {reply.status} -\r\nContent-Type: application/json; charset=utf-8\r\n{coding}{headers}"
         f"Content-Length: {len(body)}\r\nServer: benchmark\r\n\r\n"
     )
     return head.encode() + body
 
 
 async def _serve(args: Namespace) -> None:
+    throttle = _Throttle(args.rate, args.latency / 1000)
     if args.endless:
-        await _listen(_Pages(ComposedList(args.messages).answer, store=False))
+        await _listen(_Pages(ComposedList(args.messages).answer, store=False), throttle)
         return
     page_format = PageFormat("cursor")
     with pages.talk(args.messages, args.users) as store:
         keys = Keys(KEY, "", "", "")
         service = Service(Context(store, {}, page_format, page_format, lambda: 0.0), keys)
-        await _listen(_Pages(service.answer, store=True))
+        await _listen(_Pages(service.answer, store=True), throttle)
 
 
-async def _listen(replies: _Pages) -> None:
-    server = await asyncio.get_running_loop().create_server(lambda: _Connection(replies), "127.0.0.1", 0)
+async def _listen(replies: _Pages, throttle: _Throttle) -> None:
+    loop = asyncio.get_running_loop()
+    server = await loop.create_server(lambda: _Connection(replies, throttle), "127.0.0.1", 0)
     async with server:
         print(server.sockets[0].getsockname()[1], flush=True)
         await asyncio.to_thread(sys.stdin.buffer.read)
@@ -176,6 +244,8 @@ def main() -> None:
     parser.add_argument("--messages", type=int, required=True)
     parser.add_argument("--users", type=int, default=2)
     parser.add_argument("--endless", action="store_true")
+    parser.add_argument("--rate", type=int, default=0)
+    parser.add_argument("--latency", type=int, default=0)
     asyncio.run(_serve(parser.parse_args()))
 
 

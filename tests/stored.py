@@ -8,7 +8,7 @@ from types import SimpleNamespace
 from typing import Any, Final, Self
 
 from chatrest.core.rows import row_of
-from chatrest.export import manifest
+from chatrest.export import run_manifest
 from chatrest.export.disk import Disk, OpenFiles
 from chatrest.export.journal import NAME, Journal
 from chatrest.export.plan import Plan
@@ -76,11 +76,11 @@ class StoredExport:
 
     def begin_manifest(self) -> None:
         """Write the manifest of a run that is under way."""
-        manifest.write_unfinished(self._archive, START, "it is being written")
+        run_manifest.write_unfinished(self._archive, START, "it is being written")
 
     def finish(self) -> None:
         """Put everything in its final place, and write the manifest of a finished run."""
         self.sink.finish()
         report = Report(complete=True, started=START, finished=START + 60)
         report.messages = sum(self.sink.counts().values())
-        manifest.write_finished(self._archive, report)
+        run_manifest.write_finished(self._archive, report)

@@ -218,6 +218,9 @@ def call(ctx: click.Context) -> None:
     body=JSON gives the whole body at once. If a parameter of the path and a member of the body have one name,
     body.NAME is the member.
 
+    `chatrest call NAME --help` shows the parameters of an operation and its options: --limit and --cursor of
+    a list; --each, --jobs and --journal, to call it for each line of a file.
+
     \b
     Examples:
       chatrest call --list

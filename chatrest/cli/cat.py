@@ -1,5 +1,6 @@
 """`cat`: print the messages of an export as JSON lines, from any format, without network."""
 
+import shlex
 from collections.abc import Iterator
 from itertools import islice
 from typing import Final
@@ -7,6 +8,7 @@ from typing import Final
 import click
 
 from . import streams
+from .invocation import invocation
 from .time_options import TimeOption
 
 _LINES: Final = 1_000
@@ -28,10 +30,10 @@ def cat(out: str, since: int | None, until: int | None, sources: tuple[str, ...]
     """Print the messages of the export in OUT, one JSON line each, as the service sent them.
 
     OUT is a folder or the address of an object store. Reads every format, needs no credentials of the
-    service, and changes nothing. A finished export is read
-    as its manifest says; while a run is writing, what is whole on the disk is printed. In a record that is
-    not valid UTF-8, wrong bytes are printed as U+FFFD, so that any JSON reader takes each line; --raw prints
-    the exact bytes. Damage is not looked for: see `chatrest verify`.
+    service, and changes nothing. A finished export is read as its manifest says; while a run is writing,
+    what is whole on the disk is printed. In a record that is not valid UTF-8, wrong bytes are printed as
+    U+FFFD, so that any JSON reader takes each line; --raw prints the exact bytes. It does not look for
+    damage: `chatrest verify` does.
 
     Each message is stored once, in the first source that it belongs to: groups, then pairs, then users.
 
@@ -44,12 +46,20 @@ def cat(out: str, since: int | None, until: int | None, sources: tuple[str, ...]
     from ..export.reading import read_raw  # imports aiohttp, which a help text does not need
 
     records = read_raw(out, since=since, until=until, source=sources or None)
-    for data in _printed(records, raw=raw):
+    for data in _printed(records, out, raw=raw):
         streams.write(data)
 
 
-def _printed(records: Iterator[bytes], *, raw: bool) -> Iterator[bytes]:
+def _printed(records: Iterator[bytes], out: str, *, raw: bool) -> Iterator[bytes]:
     """Yield the records as lines, many at once."""
-    while batch := list(islice(records, _LINES)):
+    while batch := _next_lines(records, out):
         data = b"".join(b"%b\n" % record for record in batch)
         yield data if raw else data.decode(errors="replace").encode()
+
+
+def _next_lines(records: Iterator[bytes], out: str) -> list[bytes]:
+    try:
+        return list(islice(records, _LINES))
+    except FileNotFoundError as error:
+        error.add_note(f"'{invocation()} verify {shlex.quote(out)}' says what can safely be done")
+        raise

@@ -5,6 +5,7 @@ from pathlib import Path
 import click
 
 from . import streams
+from .local_copy import local_copy
 
 
 @click.command(short_help="Merge the small files of an export.")
@@ -28,7 +29,7 @@ def compact(out: str, journal: Path | None, quiet: bool) -> None:
     """
     from ..export import compact as compact_export  # imports aiohttp, which a help text does not need
 
-    gone = compact_export(out, journal=journal)
+    gone = compact_export(out, journal=local_copy(out, journal))
     if not quiet:
         files = "1 file" if gone == 1 else f"{gone:,} files"
         streams.write((f"{files} merged into others\n" if gone else "no small files to merge\n").encode())

@@ -14,10 +14,12 @@ _NO_SPACE: Final = "[[ $value == *= ]] && compopt -o nospace"
 
 
 @click.command(short_help="Print the completion of a shell.")
-@click.argument("shell", type=click.Choice(_SHELLS))
+@click.argument("shell", metavar="SHELL", type=click.Choice(_SHELLS))
 @click.pass_context
 def completion(ctx: click.Context, shell: str) -> None:
     """Print the text that makes SHELL complete commands, options, operations and their parameters.
+
+    SHELL is bash (4.4 or later), zsh or fish.
 
     \b
     Examples:

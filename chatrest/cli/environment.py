@@ -1,11 +1,12 @@
 """Sessions of the commands; addresses and keys come from the environment only."""
 
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from ..core.environment import headers_from_env
 from ..core.hosts import App
 from ..errors import RequestInvalidError
+from .invocation import NAME
 
 if TYPE_CHECKING:
     from ..management import AsyncManagement
@@ -13,11 +14,20 @@ if TYPE_CHECKING:
     from ..telemetry import Listener
 
 
+SEE_HELP: Final = f"see '{NAME} --help'"
+"""How to go on where a variable is missing or wrong: the help of the command group lists them all."""
+
+
 def session(telemetry: "Listener | tuple[()]" = ()) -> "AsyncSession":
     """Return a session for the app in the environment; errors as `App.from_env`."""
     from ..session import AsyncSession  # imports aiohttp, which a help text does not need
 
-    return AsyncSession(App.from_env(), telemetry=telemetry, headers=headers())
+    try:
+        app = App.from_env()
+    except RequestInvalidError as error:
+        error.add_note(SEE_HELP)
+        raise
+    return AsyncSession(app, telemetry=telemetry, headers=headers())
 
 
 def headers() -> dict[str, str]:
@@ -35,5 +45,5 @@ def management() -> "AsyncManagement":
     names = [f"CHATREST_MANAGEMENT_{part}" for part in ("URL", "KEY", "SECRET")]
     url, key, secret = (os.environ.get(name, "") for name in names)
     if missing := [name for name in names if not os.environ.get(name)]:
-        raise RequestInvalidError(f"the environment lacks {', '.join(missing)}")
+        raise RequestInvalidError(f"the environment lacks {', '.join(missing)}; {SEE_HELP}")
     return AsyncManagement(url, key=key, secret=secret)

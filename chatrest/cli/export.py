@@ -19,10 +19,11 @@ from ..errors import AuthenticationError, ChatRestError, ExportIncompleteError, 
 from ..queries.messages import MessageQuery
 from . import streams
 from .environment import headers, session
-from .export_apps import Modes, apps_options, export_apps
+from .export_apps import APPS_AT_ONCE, Modes, apps_options, export_apps
 from .exporting.format import FileTotals, estimate_lines, summary_lines
 from .filters import ListCommand, filter_options, query_of
 from .invocation import invocation
+from .local_copy import local_copy
 from .running import run
 from .time_options import AgeOption, TimeOption
 
@@ -121,7 +122,7 @@ def _tables(ctx: click.Context, param: click.Parameter, value: str | None) -> tu
     help="Write nothing; estimate messages, requests and time, as ranges if need be.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the summary or the estimate as one JSON object.")
-@click.option("--quiet", is_flag=True, help="No progress on standard error.")
+@click.option("--quiet", "-q", is_flag=True, help="No progress on standard error.")
 @apps_options
 @filter_options(MessageQuery, without=NOT_A_FILTER)
 def export(
@@ -137,7 +138,7 @@ def export(
     as_json: bool,
     quiet: bool,
     apps: str | None,
-    apps_at_once: int,
+    apps_at_once: int | None,
     **given: Any,
 ) -> None:
     """Export messages to files in OUT, exactly as the service sends them.
@@ -146,7 +147,8 @@ def export(
     Its credentials and endpoint are read from the usual environment variables (AWS_ACCESS_KEY_ID,
     AWS_ENDPOINT_URL, GOOGLE_APPLICATION_CREDENTIALS, AZURE_STORAGE_ACCOUNT_NAME …); it needs the extra:
     pip install 'chatrest[cloud]'. The run writes to the local folder of --journal and publishes from there;
-    readers of the store see whole versions. Another machine can go on with the export.
+    readers of the store see whole versions. Files that they see are removed from that folder, but for SQLite.
+    Another machine can go on with the export.
 
     If it is interrupted, run `chatrest export OUT` to continue; run later, the same command adds what is new.
     Later runs need no other options. A run that names sources reads these, as do the runs after it; what was
@@ -183,20 +185,20 @@ def export(
 
     Exit status: 0 the export is complete, 1 it is not, 2 wrong usage, 130 interrupted, 143 ended by SIGTERM.
     """
-    from ..export.entry_points import journal_root
-
-    root, plan = journal_root(out, journal), _plan_of(given)
+    root, plan = local_copy(out, journal), _plan_of(given)
     files = _attachments(attachments, max_attachment)
     options: dict[str, Any] = {"tables": tables, "attachments": files, "recheck": recheck, "workers": workers}
     if apps is not None:
         if dask is not None:
-            raise click.UsageError("--apps does not go with --dask")
-        modes = Modes(at_once=apps_at_once, dry_run=dry_run, as_json=as_json, quiet=quiet)
+            raise click.UsageError("--dask reads one app: give it without --apps")
+        modes = Modes(at_once=apps_at_once or APPS_AT_ONCE, dry_run=dry_run, as_json=as_json, quiet=quiet)
         export_apps(out, apps, plan, options, modes)
         return
+    if apps_at_once is not None:
+        raise click.UsageError("--apps-at-once needs --apps")
     if dry_run:
         if dask is not None:
-            raise click.UsageError("--dry-run reads too little for --dask")
+            raise click.UsageError("--dry-run reads a few pages only: give it without --dask")
         _estimate(out, plan, recheck=recheck, workers=workers, as_json=as_json)
         return
     from ..export import Progress, export

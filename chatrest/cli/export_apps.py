@@ -1,7 +1,7 @@
 """`export OUT --apps FILE`: export many apps in one run, with one summary.
 
-Standard error has a line when an app begins and when it ends, and one for all of them every ten seconds. The
-exit status is the largest of those that single exports would have.
+A terminal has a line on standard error when an app begins and when it ends, and one for all of them every ten
+seconds. The exit status is the largest of those that single exports would have.
 """
 
 import asyncio
@@ -33,14 +33,14 @@ LOG_INTERVAL: Final = 10.0
 """Seconds between two lines about all apps."""
 _MOST_FAILURES: Final = 5
 """Failed sources of an app that are printed."""
-_AT_ONCE: Final = 4  # a copy of the constant of `export.apps`, whose import would slow the help text down
+APPS_AT_ONCE: Final = 4  # a copy of the constant of `export.apps`, whose import would slow the help text down
 
 
 def apps_options(command: F) -> F:
     """Add the options of an export of many apps to a command."""
     at_once = click.option(
-        "--apps-at-once", type=click.IntRange(min=1), metavar="N", default=_AT_ONCE, show_default=True,
-        help="Number of apps that are exported at the same time; needs --apps.",
+        "--apps-at-once", type=click.IntRange(min=1), metavar="N",
+        help=f"Number of apps that are exported at the same time; needs --apps.  [default: {APPS_AT_ONCE}]",
     )  # fmt: skip
     file = click.option(
         "--apps", type=click.Path(exists=True, dir_okay=False), metavar="FILE",
@@ -61,7 +61,7 @@ class Modes(NamedTuple):
 def export_apps(out: str, apps: str, plan: "Plan | None", options: Mapping[str, Any], modes: Modes) -> None:
     """Export the apps of the file `apps`, print a summary, and end the command with the worst status."""
     if modes.dry_run:
-        raise click.UsageError("--dry-run estimates one app: allowed is one of --apps and --dry-run")
+        raise click.UsageError("--dry-run estimates one app: give it without --apps")
     from ..export.app_file import read_apps
 
     exports = read_apps(apps)
@@ -80,20 +80,21 @@ async def _run(
     from ..export.apps import export_apps as run_apps
 
     runs: dict[str, AppRun] = {}
+    is_shown = not modes.quiet and streams.is_terminal("stderr")
 
     def watch(app_run: "AppRun") -> None:
         runs[app_run.app_id] = app_run
-        if not modes.quiet:
+        if is_shown:
             streams.warn(f"{app_run.app_id}: {app_run.words}")
 
-    async with _log(runs, len(exports), quiet=modes.quiet):
+    async with _log(runs, len(exports), is_shown=is_shown):
         return await run_apps(
             exports, out, plan, at_once=modes.at_once, headers=headers(), watch=watch, **options
         )
 
 
 @asynccontextmanager
-async def _log(runs: "dict[str, AppRun]", count: int, *, quiet: bool) -> AsyncIterator[None]:
+async def _log(runs: "dict[str, AppRun]", count: int, *, is_shown: bool) -> AsyncIterator[None]:
     """Write a line about all apps every ten seconds during the block."""
 
     async def write() -> None:
@@ -101,7 +102,7 @@ async def _log(runs: "dict[str, AppRun]", count: int, *, quiet: bool) -> AsyncIt
             await asyncio.sleep(LOG_INTERVAL)
             streams.warn(_progress_line(list(runs.values()), count))
 
-    lines = None if quiet else asyncio.create_task(write())
+    lines = asyncio.create_task(write()) if is_shown else None
     try:
         yield
     finally:
@@ -161,8 +162,7 @@ def _rows(report: "AppsReport", out: str, seconds: float) -> Iterator[tuple[str,
         result = app_run.report
         counts = "" if result is None else f": {result.messages:,} messages, {result.written:,} of them new"
         yield app_run.app_id, f"{'failed' if app_run.error is not None else app_run.words}{counts}"
-    reports = [each.report for each in report.runs if each.report is not None]
-    messages, written = sum(each.messages for each in reports), sum(each.written for each in reports)
+    messages, written = _totals(report)
     yield "messages", f"{messages:,}, {written:,} of them new"
     requests, limited = (
         sum(getattr(each.progress, name) for each in report.runs) for name in ("requests", "limited")
@@ -171,11 +171,20 @@ def _rows(report: "AppsReport", out: str, seconds: float) -> Iterator[tuple[str,
     yield "time", duration(seconds)
 
 
+def _totals(report: "AppsReport") -> tuple[int, int]:
+    """Return the numbers of messages in all exports, and of those that are new."""
+    reports = [each.report for each in report.runs if each.report is not None]
+    return sum(each.messages for each in reports), sum(each.written for each in reports)
+
+
 def _members(report: "AppsReport", out: str, seconds: float) -> dict[str, Any]:
+    messages, written = _totals(report)
     return {
         "export": out,
         "complete": report.complete,
         "apps": [_app_members(app_run) for app_run in report.runs],
+        "messages": messages,
+        "written": written,
         "requests": sum(each.progress.requests for each in report.runs),
         "seconds": seconds,
     }

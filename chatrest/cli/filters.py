@@ -31,7 +31,7 @@ MEANINGS: Final[Mapping[type[Filter], Mapping[str, str]]] = {
         "undelivered": "Not delivered to the user.",
         "count": "The number of messages per user or group, instead of messages.",
         "hide_replies": "Without the replies inside threads.",
-        "affix": "Messages after --id (append) or before it (prepend).",
+        "affix": "append: oldest first, those after --id; prepend: newest first, those before it.",
         "id": "Start at this message.",
         "category": "Of this category, such as message, custom, action, call.",
         "categories": "Of one of these categories.",

@@ -39,7 +39,7 @@ KINDS: Final = ("users", "groups", "members", "messages")
 @click.option("--incomplete", is_flag=True, help="Also import an export that is not complete.")
 @click.option("--dry-run", is_flag=True, help="Send nothing; check every line, without network.")
 @click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON object.")
-@click.option("--quiet", is_flag=True, help="No progress on standard error.")
+@click.option("--quiet", "-q", is_flag=True, help="No progress on standard error.")
 def import_(
     files: tuple[Path, ...],
     kind: "Kind | None",
@@ -72,7 +72,8 @@ def import_(
         result = _checked(files, options, show) if dry_run else _imported(files, journal, options, show)
     _print(result, as_json=as_json)
     if not result.ok:
-        raise ChatRestError(f"{_failures(result)}; {result.imported:,} records {_done(result)}")
+        records = "1 record" if result.imported == 1 else f"{result.imported:,} records"
+        raise ChatRestError(f"{_failures(result)}; {records} {_done(result, result.imported)}")
 
 
 def _checked(files: tuple[Path, ...], options: dict[str, Any], show: OnProgress) -> "ImportResult":
@@ -138,7 +139,10 @@ def _print(result: "ImportResult", *, as_json: bool) -> None:
 
 def _summary(result: "ImportResult") -> Iterator[str]:
     for file in result.files:
-        parts = [f"{file.imported + file.existing:,} {file.kind} {_done(result)}"]
+        count = file.imported + file.existing
+        parts = [
+            f"{count:,} {file.kind.removesuffix('s') if count == 1 else file.kind} {_done(result, count)}"
+        ]
         parts += [f"{file.refused:,} refused"] if file.refused else []
         parts += [f"{file.skipped:,} skipped (actions, calls, deleted messages)"] if file.skipped else []
         yield f"{file.file}: {', '.join(parts)}"
@@ -156,5 +160,7 @@ def _failures(result: "ImportResult") -> str:
     return f"{lines} {'was' if count == 1 else 'were'} refused"
 
 
-def _done(result: "ImportResult") -> str:
-    return "can be imported" if result.dry_run else "are imported"
+def _done(result: "ImportResult", count: int) -> str:
+    if result.dry_run:
+        return "can be imported"
+    return "is imported" if count == 1 else "are imported"

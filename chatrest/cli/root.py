@@ -77,8 +77,25 @@ def _os_error_text(error: OSError) -> str:
     return f"{error.filename}: {reason}" if error.filename is not None else reason
 
 
+_SECTIONS: Final[dict[str, tuple[click.Command, ...]]] = {
+    "Try it": (demo, emulator),
+    "Read and write": (users, messages, send, token, apps, call),
+    "Export and import": (export, verify, cat, compact, import_),
+    "Set up": (completion,),
+}
+
+
 class Root(click.Group):
     """A command group that prints each failure as one line."""
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the commands by what they are for, with one width of the names."""
+        width = max(len(name) for name in self.commands)
+        for title, commands in _SECTIONS.items():
+            with formatter.section(title):
+                formatter.write_dl(
+                    [(f"{each.name:<{width}}", each.get_short_help_str(limit=100)) for each in commands]
+                )
 
     def main(self, *args: Any, **extra: Any) -> NoReturn:
         """Run the command and end the process with its status."""
@@ -121,8 +138,19 @@ def _report(end: CommandError) -> int:
     return end.status
 
 
+_PLAIN: Final = (
+    ("a valid integer range", "a whole number"),
+    ("a valid float range", "a number"),
+)
+"""Words of click's usage errors, and plain ones."""
+
+
 def _usage_text(error: click.ClickException) -> str:
     text = error.format_message()
+    for words, plain in _PLAIN:
+        text = text.replace(words, plain)
+    if isinstance(error, click.NoSuchOption) and text.endswith(")"):
+        text = text.removesuffix(")").replace(". (Did you mean one of:", "; did you mean one of")
     if isinstance(error, click.UsageError) and error.ctx is not None:
         return f"{text.rstrip('.')} (see '{error.ctx.command_path} --help')"
     return text
@@ -161,28 +189,15 @@ Exit status: 0 done, 1 failed, 2 wrong usage (nothing was sent), 130 interrupted
 @click.version_option(version(), "--version", "-V", prog_name=NAME)
 @click.pass_context
 def root(ctx: click.Context) -> None:
-    """Messages, users and tokens of a hosted chat platform, as JSON lines.
+    """Read, send, export and import the messages and users of a hosted chat platform.
 
-    Output to a pipe is plain and not truncated. An interrupted list can be continued where it stopped.
+    Records are printed as JSON lines, exactly as the service sends them. What was interrupted can be
+    continued where it stopped. `chatrest COMMAND --help` has examples.
     """
     if ctx.invoked_subcommand is None:
         click.echo(ctx.get_help())
 
 
-for _command in (
-    demo,
-    emulator,
-    export,
-    import_,
-    messages,
-    users,
-    token,
-    send,
-    apps,
-    call,
-    verify,
-    cat,
-    compact,
-    completion,
-):
-    root.add_command(_command)
+for _commands in _SECTIONS.values():
+    for _command in _commands:
+        root.add_command(_command)

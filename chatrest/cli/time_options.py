@@ -7,13 +7,17 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias, final
 import click
 
 from ..errors import RequestInvalidError
-from ..times import parse_timestamp
+from ..times import TIME_FORMS, parse_timestamp
 
 if TYPE_CHECKING:
     _ParamType: TypeAlias = click.ParamType[Any]
 else:  # before click 8.4 it is not generic
     _ParamType: TypeAlias = click.ParamType
 
+_FORMS: Final = (
+    "a date such as 2026-01-31, a time such as 2026-01-31T12:00Z, or a timestamp such as 1767225600"
+)
+"""What `TIME_FORMS` says, without the types of Python."""
 _AGE: Final = re.compile(r"([0-9]{1,9})([smhdw])")
 _SECONDS: Final = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
 
@@ -36,7 +40,8 @@ class TimeOption(_ParamType):
         try:
             return parse_timestamp("", value, per_second=self._per_second, end=self._end, zone=UTC)
         except RequestInvalidError as error:
-            self.fail(str(error).removeprefix(" = "), param, ctx)
+            reason = str(error).removeprefix(" = ")
+            self.fail(reason.replace(TIME_FORMS, _FORMS), param, ctx)
 
 
 @final

@@ -1,6 +1,8 @@
 """The clients of obstore, with bounded retries; credentials and endpoints are obstore's own to read."""
 
+import atexit
 import os
+import time
 from collections.abc import Mapping
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final, final
@@ -23,6 +25,8 @@ _VARIABLES: Final[Mapping[Scheme, str]] = {
     "gs": "GOOGLE_APPLICATION_CREDENTIALS",
     "az": "AZURE_STORAGE_ACCOUNT_NAME and AZURE_STORAGE_ACCOUNT_KEY",
 }
+_EXIT_WAIT: Final = 0.05
+"""Seconds in which obstore's threads end their work for Python, before the interpreter ends."""
 _MOST_RETRIES: Final = 100
 _MOST_SECONDS: Final = 3600.0
 
@@ -62,7 +66,17 @@ def import_obstore() -> Any:
         import obstore
     except ImportError:
         raise RequestInvalidError("object stores need the extra: pip install 'chatrest[cloud]'") from None
+    atexit.unregister(_let_threads_finish)
+    atexit.register(_let_threads_finish)
     return obstore
+
+
+def _let_threads_finish() -> None:
+    """Let obstore's threads run that wait for the interpreter's lock after the reply to the last request.
+
+    Where the interpreter ends first, such a thread aborts the process, whose exit status is then wrong.
+    """
+    time.sleep(_EXIT_WAIT)
 
 
 def client_of(address: StoreAddress, limits: RequestLimits) -> "Client":

@@ -26,6 +26,7 @@ from .publication_plan import (
     PublishedFile,
     Version,
     decode_version,
+    leftovers,
     plan_publication,
     unreferenced,
     worklist,
@@ -92,13 +93,21 @@ class Publisher:
         if self._current is None:
             stored = await _stored_manifest(self._store)
             version = EMPTY if stored is None else decode_version(stored.data, _manifest_of(self._store))
-            self._leftovers.update(await self._read_worklist())
+            names = await self._read_worklist()
             sizes = {info.name: info.size async for info in self._store.list()}
+            self._leftovers.update(leftovers(names, sizes, version))
             self._damaged = {
-                file.stored_as for file in version.files if sizes.get(file.stored_as) != file.size
+                file.stored_as
+                for file in version.files
+                if sizes.get(file.stored_as) != file.size and not await self._has_size(file)
             }
             self._current = version, None if stored is None else stored.info.etag
         return self._current[0]
+
+    @property
+    def damaged(self) -> frozenset[str]:
+        """The objects of the current version that are missing in the store, or have another size."""
+        return frozenset(self._damaged)
 
     async def publish(
         self,
@@ -147,6 +156,13 @@ class Publisher:
 
         await _for_each(plan.send, send, size=lambda item: item[0].size)
         return sent
+
+    async def _has_size(self, file: PublishedFile) -> bool:
+        """Ask for an object that a list did not show: nothing counts as lost because a list was not whole."""
+        try:
+            return (await self._store.head(file.stored_as)).size == file.size
+        except ObjectNotFoundError:
+            return False
 
     async def _is_stored(self, file: PublishedFile) -> bool:
         """Return True for an object that an interrupted publication has sent, of the same bytes."""
@@ -211,13 +227,18 @@ async def read_version(store: Operations) -> Version:
 
 
 async def fetch_version(
-    store: Operations, version: Version, folder: Path, *, on_file: OnFile = lambda _: None
+    store: Operations,
+    version: Version,
+    folder: Path,
+    *,
+    on_file: OnFile = lambda _: None,
+    is_needed: Callable[[PublishedFile], bool] = lambda _: True,
 ) -> Version:
     """Download the files of a version into `folder`, each whole and checked; return the version.
 
-    If a new version replaces it meanwhile, begins again with that. A file that is in the folder with the
-    right hash is not read again. Other files of the folder are left alone. Raises `ObjectStoreError` if a
-    file of the current version is missing or damaged.
+    Those that are not needed are left in the store. If a new version replaces it meanwhile, begins again with
+    that. A file that is in the folder with the right hash is not read again. Other files of the folder are
+    left alone. Raises `ObjectStoreError` if a file of the current version is missing or damaged.
     """
 
     async def fetch(file: PublishedFile) -> None:
@@ -228,7 +249,7 @@ async def fetch_version(
 
     for _ in range(_READINGS):
         try:
-            await _for_each(version.files, fetch, size=lambda file: file.size)
+            await _for_each(list(filter(is_needed, version.files)), fetch, size=lambda file: file.size)
             return version
         except ObjectNotFoundError as error:
             failure = error

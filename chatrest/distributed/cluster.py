@@ -48,7 +48,7 @@ async def connect(address: str, *, quiet: bool = False) -> AsyncIterator["Client
             yield client
         return
     options: dict[str, Any] = {
-        "n_workers": workers, "threads_per_worker": 1, "processes": True, "dashboard_address": "127.0.0.1:0",
+        "n_workers": workers, "threads_per_worker": 2, "processes": True, "dashboard_address": "127.0.0.1:0",
         "memory_limit": 0, "asynchronous": True,
     }  # fmt: skip
     if quiet:

@@ -2,7 +2,7 @@
 
 A bounded number of shards is under way, and nothing of one counts before its attempt is committed to the
 archive. A shard that is lost, with its worker or otherwise, is a gap that is still open. Nothing here knows
-Dask. Memory: about 1 KB a source for what any run knows of it, and the results of the shards under way.
+Dask. Memory: about half a KB a source, as in any run, and the results of the shards under way.
 """
 
 import asyncio

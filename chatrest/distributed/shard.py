@@ -111,7 +111,7 @@ class Job(Struct, frozen=True, kw_only=True):
 
 @final
 class OpenJob:
-    """A job as a worker uses it. Costs about 1 KB of memory a source of the plan."""
+    """A job as a worker uses it. Costs about half a KB of memory a source of the plan."""
 
     def __init__(self, job: Job) -> None:
         self.job: Job = job

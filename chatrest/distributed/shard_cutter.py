@@ -9,8 +9,10 @@
 | … that cannot be entered at an id of our own       | a shard of their own, not cut                      |
 | left by a shard that got nowhere                   | the coordinator's: it reads them in the usual way  |
 
-A shard holds as many sources as let each worker have several shards, and not more than shards of the same run
-have managed. Estimates may be wrong: a shard ends with its budget, and what is left of it comes here again.
+A shard holds as many sources as let each worker have several shards, not more than shards of the same run
+have managed, and, where these have left nothing, enough for its requests at the same time: the replies of a
+list come one after another, and with fewer lists a worker waits. Estimates may be wrong: a shard ends with
+its budget, and what is left of it comes here again.
 """
 
 from collections import deque
@@ -34,8 +36,10 @@ _FULL: Final = 0.8
 """The part of its budget that a cut shard is expected to use."""
 _ROUNDED: Final = 1.25
 """A gap that is at most so many times too large for a shard is not cut."""
-CONCURRENCY: Final = 16
+CONCURRENCY: Final = 32
 """Requests of one shard at the same time."""
+_WELL_FILLED: Final = 4 * CONCURRENCY
+"""Short lists with which a shard's requests at the same time are nearly always in use."""
 
 
 @final
@@ -82,6 +86,28 @@ class LongSource(Struct):
 
 
 @final
+class SourceCounts:
+    """The number of sources of the shards to come, by what those before have managed."""
+
+    def __init__(self) -> None:
+        self.most: int = MOST_SOURCES
+        self._least = 1
+
+    def of_next(self, waiting: int, slots: int) -> int:
+        """Return the number for the next shard, at least 1, where so many sources wait."""
+        least = min(self._least, max(CONCURRENCY, -(-waiting // slots)))
+        return min(self.most, max(least, -(-waiting // (slots * _SHARDS_A_SLOT))))
+
+    def learn(self, count: int, left: int) -> None:
+        """Note that a shard of so many sources has left `left` of them."""
+        if left:
+            self.most, self._least = max(1, (count - left) * 3 // 2), 1
+        else:
+            self.most = min(MOST_SOURCES, self.most * 2)
+            self._least = min(_WELL_FILLED, max(self._least, count * 2))
+
+
+@final
 class ShardCutter:
     """The gaps of a run that no worker reads yet."""
 
@@ -105,7 +131,7 @@ class ShardCutter:
         self._long: dict[int, LongSource] = {}
         self._waiting: deque[int] = deque()
         """The long sources that have gaps, each once."""
-        self._most = MOST_SOURCES
+        self._counts = SourceCounts()
         self._serial = 0
 
     def __len__(self) -> int:
@@ -127,7 +153,7 @@ class ShardCutter:
                 self._waiting.appendleft(source.number)
             return self._shard([ShardSource(source.number, gaps)], budget.requests)
         waiting = self._unread_count + len(self._returned)
-        sources = list(self._take(min(self._most, max(1, -(-waiting // (slots * _SHARDS_A_SLOT))))))
+        sources = list(self._take(self._counts.of_next(waiting, slots)))
         is_alone = len(sources) == 1 and slots > 1
         return self._shard(sources, _FIRST_REQUESTS if is_alone else budget.requests) if sources else None
 
@@ -172,20 +198,16 @@ class ShardCutter:
             done.append((source.number, _size(source.gaps) - _size(gaps)))
             if gaps:
                 left.append(ShardSource(source.number, gaps))
-        self._adapt(len(shard.sources), len(left))
+        self._counts.learn(len(shard.sources), len(left))
         if left == shard.sources:
             if len(left) > 1:  # one of them may be in the way of the others
-                self._most = 1
+                self._counts.most = 1
                 self._returned.extendleft(reversed(left))
         elif len(shard.sources) > 1:
             self._returned.extendleft(reversed(left))
         elif left:
             self._keep_long(left[0], results[left[0].number], result.requests)
         return done
-
-    def _adapt(self, count: int, left: int) -> None:
-        """Let shards have as many sources as one of this size has managed, and more where it was easy."""
-        self._most = min(MOST_SOURCES, self._most * 2) if not left else max(1, (count - left) * 3 // 2)
 
     def _keep_long(self, left: ShardSource, result: SourceResult, requests: int) -> None:
         source = self._long.setdefault(left.number, LongSource(left.number))

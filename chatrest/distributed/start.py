@@ -8,7 +8,6 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, final
 
-from ..core.arguments import hides_arguments
 from ..core.hosts import App
 from ..core.pacer import Pace
 from ..errors import RequestInvalidError
@@ -39,7 +38,6 @@ _SQLITE: Final = (
 )
 
 
-@hides_arguments
 async def export(
     client: "Client",
     app: App,

@@ -104,11 +104,11 @@ def adopt(archive: Archive, attempt: Attempt) -> CommitStats:
     Costs a few calls of the file system a file, and the reading of files that are partly known. Raises
     `AttemptLostError` where a file is missing whose messages are, and OSError as `Archive.commit` does.
     """
-    return Adoption(archive, attempt).commit()
+    return AttemptAdoption(archive, attempt).commit()
 
 
 @final
-class Adoption:
+class AttemptAdoption:
     """An attempt on its way into an archive."""
 
     def __init__(self, archive: Archive, attempt: Attempt) -> None:
@@ -121,7 +121,9 @@ class Adoption:
 
     def commit(self) -> CommitStats:
         """Commit it; in a thread, as it waits for the disk."""
-        self._sources = {known.number: known.source for known in self._archive.journal.sources()}
+        numbers = [known.number for known in self._attempt.sources]
+        numbers += [block.source for file in self._attempt.files for block in file.blocks]
+        self._sources = self._archive.journal.sources_of(numbers)
         return self._archive.commit(self._pages(), self)
 
     # ── inside of the transaction ──

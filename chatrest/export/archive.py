@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Final, Literal, Self, TypeAlias, TypeVar, final
+from typing import Final, Literal, Protocol, Self, TypeAlias, TypeVar, final
 
 from msgspec import Struct
 
@@ -26,15 +26,20 @@ from .file_names import DATABASE
 from .id_set import IdSet
 from .journal import DeletedId, Journal
 from .message_ids import PageIds, ids_of, key_of, number
-from .opening import FolderLock, begin_generation, check_folder, claim_folder, keep_newer_files
+from .opening import (
+    FolderLock,
+    begin_generation,
+    check_folder,
+    check_is_whole,
+    claim_folder,
+    keep_newer_files,
+)
 from .ownership import Source
 from .plan import Plan, growth_fault
 from .sink import Sink, check_installed, sink_of
 from .stored_index import StoredIndex
-from .workspace import Workspace
+from .workspace import RemoteFiles, Workspace
 
-if TYPE_CHECKING:
-    from .adoption import Adoption
 T = TypeVar("T")
 
 Purpose: TypeAlias = Literal["walk", "recheck", "confirm", "missing"]
@@ -72,6 +77,16 @@ class FetchedPage(Struct, frozen=True, kw_only=True):
     """The memory that the page needs."""
 
 
+class Adoption(Protocol):
+    """Files that another process wrote, which one commit takes over."""
+
+    def take_files(self, written: IdSet, pending: IdSet) -> int:
+        """Note the files in the journal, and their ids in `pending`; return how many messages they add."""
+
+    def put_in_place(self) -> None:
+        """Give the files their names; called when the journal has them."""
+
+
 class CommitStats(Struct):
     """Messages that were added, and messages that have changed."""
 
@@ -98,6 +113,7 @@ class Archive:
         *,
         app_id: str,
         disk: Disk | None = None,
+        remote: RemoteFiles | None = None,
     ) -> None:
         self.folder = folder
         self.disk: Disk = disk or Disk()
@@ -112,6 +128,8 @@ class Archive:
         """Called before the first commit of this run."""
         check_installed(plan or Plan())
         claim_folder(folder, self.disk)
+        if remote is None:
+            check_is_whole(folder)
         begin = {"app": app_id, "plan": (plan or Plan()).encoded().decode()}
         self._folder_lock = FolderLock(folder)
         try:
@@ -127,7 +145,7 @@ class Archive:
                 self._begin_anew(plan)
             stored, self.plan = agreed(folder, {name: self.journal[name] for name in begin}, plan, app_id)
             self._grow(stored)
-            self.workspace: Workspace = Workspace(folder, self.journal, self.disk, self._files)
+            self.workspace: Workspace = Workspace(folder, self.journal, self.disk, self._files, remote)
             keep_newer_files(self.workspace, manifest)
             self.sink: Sink = sink_of(self.plan, self.workspace)
             self._recover()
@@ -159,7 +177,7 @@ class Archive:
 
     # ── writing ──
 
-    def commit(self, pages: Iterable[FetchedPage], adoption: "Adoption | None" = None) -> CommitStats:
+    def commit(self, pages: Iterable[FetchedPage], adoption: Adoption | None = None) -> CommitStats:
         """Write pages, and only then note what they cover; all of them, or none.
 
         With `adoption` files that another process wrote are taken over at the same time. Raises OSError where
@@ -430,7 +448,9 @@ class Archive:
         """Raise OSError where a file is not on disk any more, or not all of it."""
         for file in self.journal.files():
             path = self.folder / file.name
-            if file.size and (not path.exists() or path.stat().st_size < file.size):
+            if not file.size or self.workspace.is_remote(file):
+                continue
+            if not path.exists() or path.stat().st_size < file.size:
                 raise FileNotFoundError(errno.ENOENT, "it was removed or cut while the export ran", str(path))
 
 

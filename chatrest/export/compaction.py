@@ -8,17 +8,19 @@ from typing import Final
 from ..errors import RequestInvalidError
 from .archive import Archive
 from .disk import Disk
-from .manifest import Manifest, find, write_finished, write_unfinished
+from .manifest import Manifest, find
 from .report import Report
+from .run_manifest import write_finished, write_unfinished
+from .workspace import RemoteFiles
 
 _MERGING: Final = "its files are being merged, or that was interrupted"
 
 
-def compact_folder(folder: Path, *, disk: Disk | None = None) -> int:
+def compact_folder(folder: Path, *, disk: Disk | None = None, remote: RemoteFiles | None = None) -> int:
     """Merge the small files of the export in a folder; described at `chatrest.export.compact`."""
     manifest = _finished(folder)
     try:
-        with Archive(folder, app_id=manifest.app_id, disk=disk) as archive:
+        with Archive(folder, app_id=manifest.app_id, disk=disk, remote=remote) as archive:
             if missing := len(archive.missing()):
                 raise RequestInvalidError(
                     f"{folder} lacks {missing:,} messages that were on disk: export into it again first"

@@ -14,7 +14,7 @@ import hashlib
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, final
+from typing import Any, Final, final
 
 import msgspec
 from msgspec import Raw, Struct, structs
@@ -24,10 +24,6 @@ from .disk import Disk, ErrorPath, sync_folder
 from .journal.reader import JournalReader
 from .journal.records import Block, DataFile, SourceState
 from .plan import Plan
-from .report import Report
-
-if TYPE_CHECKING:
-    from .archive import Archive
 
 NAME: Final = "manifest.json"
 VERSION: Final = 2
@@ -188,49 +184,6 @@ def tables_of(folder: Path) -> list[TableEntry]:
     """Return the tables that the folder's manifest vouches for; none where it cannot be read."""
     manifest = find_undamaged(folder)
     return [] if manifest is None else manifest.tables
-
-
-# ── writing ──
-
-
-def write_finished(archive: "Archive", report: Report, tables: list[TableEntry] | None = None) -> None:
-    """Write the manifest of a run that came to its end. Nothing may change the journal after that.
-
-    Without `tables` the manifest keeps those that it has.
-    """
-    begun = _begun(archive, report.started)
-    manifest = structs.replace(
-        begun,
-        reasons=[*report.reasons, *(f"{each.source}: {each.error}" for each in report.failed)],
-        complete=report.complete,
-        finished=report.finished,
-        until=None if report.until is None else str(report.until),
-        messages=report.messages,
-        tables=begun.tables if tables is None else tables,
-        **journal_claims(archive.journal, archive.sink.counts()),
-    )
-    put(archive.disk, archive.folder / NAME, encode(manifest))
-
-
-def write_unfinished(archive: "Archive", started: int, reason: str) -> None:
-    """Write that the export is not whole; the entries of the last manifest are kept."""
-    manifest = _begun(archive, started)
-    manifest.reasons = [reason]
-    if (last := find_undamaged(archive.folder)) is not None:
-        for name in ("until", "messages", "deleted", "missing", "sources", "files"):
-            setattr(manifest, name, getattr(last, name))
-    put(archive.disk, archive.folder / NAME, encode(manifest))
-
-
-def _begun(archive: "Archive", started: int) -> Manifest:
-    return Manifest(
-        generation=archive.journal["generation"] or "",
-        app_id=archive.journal["app"] or "",
-        plan=Raw(archive.plan.encoded()),
-        fingerprint=archive.plan.fingerprint,
-        started=started,
-        tables=tables_of(archive.folder),
-    )
 
 
 # ── from the journal's rows ──

@@ -44,6 +44,8 @@ from .workspace import Workspace
 DATA_FILE: Final = re.compile(r"\.(?:ndjson|jsonl|parquet|sqlite|spool)(?:\.gz|\.zst)?\Z")
 """The names of files that may be an export's."""
 _OWN_FILES: Final = (JOURNAL, MANIFEST, "runs.jsonl")
+INCOMPLETE: Final = ".store"
+"""The file in a working copy that says which store has the other data files."""
 _BACKUP: Final = f"restore {JOURNAL} and {MANIFEST} from one backup, or export into another folder"
 _FOREIGN: Final = "it is damaged, or made to overwrite files elsewhere; nothing was changed: do not use it"
 
@@ -82,6 +84,18 @@ def claim_folder(folder: Path, disk: Disk | None = None) -> None:
         sync_folder(disk or Disk(), folder.parent)
     if not os.access(folder, os.W_OK | os.X_OK):
         raise PermissionError(errno.EACCES, "it cannot be written to", str(folder))
+
+
+def check_is_whole(folder: Path) -> None:
+    """Refuse with `RequestInvalidError` the copy of an export whose data files are in an object store.
+
+    They would look lost, and be read again; messages that the service does not show any more would be.
+    """
+    if (path := folder / INCOMPLETE).is_file():
+        address = path.read_text(errors="replace").strip()
+        raise RequestInvalidError(
+            f"folder '{folder}' is the working copy of {address}, where its data files are: give that address"
+        )
 
 
 def check_place(folder: Path) -> None:

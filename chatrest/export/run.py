@@ -32,7 +32,6 @@ from .disk import Disk
 from .in_thread import in_thread
 from .jobs import Job
 from .journal import SourceState
-from .manifest import write_finished, write_unfinished
 from .message_ids import number
 from .news import MOST_RUNS, RUNS, News, runs_by_app_list
 from .ownership import OwnershipRules
@@ -40,9 +39,11 @@ from .plan import Plan
 from .report import Failure, Progress, Report
 from .rereads import Rereads
 from .run_log import append_run
+from .run_manifest import write_finished, write_unfinished
 from .source_list import GOES_BACKWARDS, SourceList, ago, goes_backwards, newest, user_with_messages
 from .walk_ahead import OpenWalk, WalkAhead
 from .worker_pool import WORKERS, WorkerPool
+from .workspace import RemoteFiles
 
 ROUNDS: Final = 4
 """How often gaps are looked for."""
@@ -62,11 +63,13 @@ async def export_folder(
     now: Callable[[], float] = time.time,
     ahead: WalkAhead | None = None,
     alongside: Callable[[Archive], AbstractAsyncContextManager[None]] = lambda _: nullcontext(),
+    remote: RemoteFiles | None = None,
 ) -> Report:
     """Export into a folder; described at `chatrest.export.export`.
 
     `ahead` reads lists on other machines before this run does (`chatrest.distributed`); `alongside` is
-    entered with the open archive while the run reads messages.
+    entered with the open archive while the run reads messages. Data files that are not in the folder are
+    looked for in `remote`.
     """
     limits = AttachmentOptions() if attachments is True else attachments or None
     _check_arguments(session, plan, limits, recheck, workers)
@@ -74,7 +77,8 @@ async def export_folder(
     shown, started, sent = progress or Progress(), int(now()), _sent(session)
     try:
         archive = await in_thread(
-            lambda: Archive(folder, plan, app_id=session.app.app_id, disk=disk), Archive.close
+            lambda: Archive(folder, plan, app_id=session.app.app_id, disk=disk, remote=remote),
+            Archive.close,
         )
         with archive:
             run = Run(session, archive, shown, workers=workers, recheck=recheck, now=now, ahead=ahead)
@@ -222,11 +226,11 @@ class Run:
             messages=sum(archive.sink.counts().values()),
             kept=self._sources.kept,
         )
+        read = {known.number for known in self._sources.known}
         with archive.journal.transaction():
             self._prove_covered()
-            current = {known.number for known in self._sources.known}
             for known in archive.journal.sources():
-                if known.number in current or known.number in pool.failed:
+                if known.number in read or known.number in pool.failed:
                     self._note(known, report)
             if self._has_checked_end and report.messages > 1:  # of one, the oldest is the newest
                 archive.journal[GOES_BACKWARDS] = "yes"

@@ -69,7 +69,7 @@ def test_filters_of_a_list(command: Run) -> None:
 def test_the_management_interface_has_its_own_environment(command: Run) -> None:
     assert [record["id"] for record in rows(command("call", "apps.list"))] == ["emulated"]
     line = error_line(command("call", "apps.list", CHATREST_MANAGEMENT_URL=None), 2)
-    assert line == "the environment lacks CHATREST_MANAGEMENT_URL"
+    assert line == "the environment lacks CHATREST_MANAGEMENT_URL; see 'chatrest --help'"
 
 
 # ── other replies ──

@@ -71,6 +71,14 @@ def test_a_folder_that_is_no_export_is_one_line(tmp_path: Path) -> None:
     assert "the scheme 'https' is unknown" in error_line(cat("https://bucket/chat"), 2)
 
 
+def test_a_file_that_is_missing_is_one_line_that_names_verify(tmp_path: Path) -> None:
+    folder = stored(tmp_path, "ndjson")
+    next(folder.glob("messages/**/*.ndjson")).unlink()
+    line = error_line(cat(folder), 1)
+    assert "No such file or directory; " in line
+    assert f"verify {folder}' says what can safely be done" in line
+
+
 def test_a_reader_that_leaves_ends_it_without_a_word(tmp_path: Path) -> None:
     folder = stored(tmp_path, "ndjson", count=5_000)
     command = [sys.executable, "-m", "chatrest", "cat", folder]

@@ -2,6 +2,7 @@
 
 import json
 import signal
+import threading
 from pathlib import Path
 
 import pytest
@@ -41,7 +42,8 @@ def test_a_wrong_key_of_one_app_is_status_1_and_the_other_is_complete(
     assert not summary["complete"]
     assert (out / name / "manifest.json").exists()
     lines = result.stderr.splitlines()
-    assert f"chatrest: {name}: complete" in lines
+    assert f"chatrest: {name}: complete" not in lines, "progress goes to a terminal only"
+    assert summary["messages"] == summary["written"] == summary["apps"][0]["messages"]
     assert lines[-1].startswith("chatrest: 1 of 2 apps are not complete: game; run the same command again")
     assert any(line.endswith("; set GAME_KEY to a valid key") for line in lines)
     assert "wr0ng" not in result.output
@@ -65,7 +67,8 @@ def test_wrong_usage_is_one_line_and_makes_no_folder(command: Run, apps: Path, o
     missing = error_line(command("export", str(out), "--apps", str(apps)), 2)
     assert missing == f"{apps}: the environment lacks GAME_KEY"
     dry = error_line(command("export", str(out), "--apps", str(apps), "--dry-run", GAME_KEY="k3y"), 2)
-    assert "allowed is one of --apps and --dry-run" in dry
+    assert "give it without --apps" in dry
+    assert "--apps-at-once needs --apps" in error_line(command("export", str(out), "--apps-at-once", "2"), 2)
     assert not out.exists()
 
 
@@ -73,11 +76,16 @@ def test_an_interrupted_run_names_the_command_that_goes_on(
     process: Start, tmp_path: Path, out: Path, service: EmulatorThread
 ) -> None:
     path = tmp_path / "apps.toml"
-    with Proxy(service.emulator.port, lambda number, _: (500, b"{}") if number > 1 else None) as address:
+    asked = threading.Event()
+
+    def answer(number: int, _: str) -> tuple[int, bytes] | None:
+        asked.set()
+        return (500, b"{}") if number > 1 else None
+
+    with Proxy(service.emulator.port, answer) as address:
         path.write_text(f'[[app]]\nid = "game"\nkey_env = "CHATREST_API_KEY"\nbase_url = "{address}"\n')
         started = process("export", str(out), "--apps", str(path))
-        assert started.stderr is not None
-        assert started.stderr.readline() == b"chatrest: game: running\n"
+        assert asked.wait(20)
         started.send_signal(signal.SIGINT)
         _, errors = started.communicate(timeout=20)
     assert started.returncode == 130

@@ -24,7 +24,7 @@ pytestmark = pytest.mark.usefixtures("called")
 def planned(*args: str) -> Plan | None:
     """Return the plan that `args` make."""
     given = export.make_context("export", ["out", *args], help_option_names=["-h", "--help"]).params
-    own = ("out", "recheck", "workers", "dry_run", "quiet", "apps_at_once")
+    own = ("out", "recheck", "workers", "dry_run", "quiet")
     return command_module._plan_of({name: value for name, value in given.items() if name not in own})
 
 
@@ -106,7 +106,8 @@ def test_an_age_is_a_number_with_a_unit(text: str, seconds: int) -> None:
 @pytest.mark.parametrize(
     ("args", "text"),
     [
-        (["--since", "tomorrow"], "'tomorrow': allowed is a datetime with a time zone, a date, a timestamp"),
+        (["--journal", "x"], "--journal is for an export in an object store"),
+        (["--since", "tomorrow"], "'tomorrow': allowed is a date such as 2026-01-31, a time"),
         (["--since", "20260101"], "allowed is '2026-01-01' for the date, or '@20260101' for the timestamp"),
         (["--until", "01/02/2026"], "allowed is year-month-day, such as 2026-01-31"),
         (["--until", "12026-01-01"], "allowed are years of four digits"),

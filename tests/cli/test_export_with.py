@@ -38,7 +38,7 @@ def test_tables_are_in_the_folder_and_in_the_summary(command: Run, out: Path) ->
 def test_attachments_are_in_the_summary_and_the_limit_needs_them(command: Run, out: Path) -> None:
     first = command("export", str(out), "--type", "text", "--attachments", "--max-attachment", "5")
     assert first.exit_code == 0
-    assert summary_of(first)["attachments"] == "0, 0 of them new (0.0 MB)"
+    assert summary_of(first)["attached"] == "0, 0 of them new (0.0 MB)"
     wrong = command("export", str(out), "--max-attachment", "5")
     assert wrong.exit_code == 2
     assert "--max-attachment needs --attachments" in wrong.stderr

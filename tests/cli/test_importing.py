@@ -47,6 +47,9 @@ def test_refused_lines_are_listed_and_the_status_is_1(
     ]
     assert fresh.ask(lambda emulator: sorted(emulator.store.people.uids())) == ["xi", "zoe"]
     assert command(users).stdout == result.stdout
+    users.write_text('{"uid": "amy", "name": "Amy"}\n')
+    single = command(users, "--journal", users.with_suffix(".journal"))
+    assert single.stdout == "users.ndjson: 1 user is imported\n"
 
 
 def test_the_result_as_json_is_one_object(command: Callable[..., Result], users: Path) -> None:

@@ -115,6 +115,8 @@ def test_odd_records_are_printed_as_they_are(fresh: EmulatorThread) -> None:
         (("messages", "bob", "--tags", "a,b"), 2, "comma"),
         (("messages", "bob", "--from-timestamp", "@5", "--to-timestamp", "@2"), 2, "to_timestamp = 2"),
         (("messages", "bob", "--from-timestamp", "20260101"), 2, "'2026-01-01' for the date"),
+        (("messages", "bob", "--limit", "x"), 2, "'x' is not a whole number"),
+        (("messages", "bob", "--limt", "3"), 2, "'--limt'; did you mean one of"),
         (("messages", "bob", "--every", "5"), 2, "--every needs --follow"),
         (("users", "--cursor", "AAAA"), 2, "cursor token is damaged"),
         (("messages", "bob", "--cursor", "AAAA"), 2, "cursor token is damaged"),

@@ -139,7 +139,7 @@ def test_output_is_utf8_in_any_locale(process: Start) -> None:
 def test_a_missing_environment(process: Start) -> None:
     status, out, error = finish(process("users", CHATREST_APP_ID=""))
     assert (status, out) == (2, b"")
-    assert error == "chatrest: the environment lacks CHATREST_APP_ID\n"
+    assert error == "chatrest: the environment lacks CHATREST_APP_ID; see 'chatrest --help'\n"
 
 
 def test_a_wrong_key(command: Run) -> None:

@@ -1,9 +1,11 @@
 """The command group: help, exit statuses, one line per failure."""
 
 import asyncio
+import re
 import subprocess
 import sys
 from collections.abc import Callable
+from itertools import chain
 
 import click
 import pytest
@@ -28,6 +30,16 @@ def test_the_help_names_every_command_and_variable(args: list[str]) -> None:
     assert result.exit_code == 0
     for word in [*COMMANDS, "CHATREST_APP_ID", "CHATREST_BASE_URL", "chatrest demo", "Exit status"]:
         assert word in result.stdout
+
+
+def test_the_help_has_a_section_for_each_use_with_every_command_once() -> None:
+    text = CliRunner().invoke(root, ["--help"]).stdout
+    sections = re.findall(
+        r"^(?:Try it|Read and write|Export and import|Set up):\n((?:  .+\n)+)", text, re.MULTILINE
+    )
+    names = [re.findall(r"^  (\w+) ", lines, re.MULTILINE) for lines in sections]
+    assert names[0] == ["demo", "emulator"]
+    assert sorted(chain(*names)) == COMMANDS
 
 
 def test_the_commands() -> None:

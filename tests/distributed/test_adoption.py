@@ -19,7 +19,7 @@ from chatrest.export import Plan
 from chatrest.export.adoption import Attempt, AttemptLostError, adopt
 from chatrest.export.archive import Archive
 from chatrest.export.id_set import IdSet
-from chatrest.export.manifest import write_unfinished
+from chatrest.export.run_manifest import write_unfinished
 from tests.dying import DyingDisk, Fate, ProcessDeath
 from tests.exporting import fast_disk as fast_disk, raws_of, served, small_pages as small_pages
 
@@ -29,6 +29,7 @@ PLANS: dict[str, dict[str, Any]] = {
     "ndjson": {"compress": "gzip", "partition": "month"},
     "parquet": {"format": "parquet", "partition": "source"},
 }
+COUNT = 7
 
 
 class Attempts(NamedTuple):
@@ -58,7 +59,7 @@ async def attempts(
             )
         )  # fmt: skip
         made = []
-        for number in range(7):
+        for number in range(COUNT):
             gaps = [Gap(0, 160)] if number < 2 else [Gap(low := dice.randrange(120), low + 40)]
             owners = [1, 2] if number % 3 == 0 else [1 + number % 2]
             sources = [ShardSource(owner, gaps) for owner in owners]
@@ -99,17 +100,19 @@ def folders() -> Iterator[Iterator[Path]]:
 
 
 @settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(data=st.data())
+@given(
+    order=st.lists(st.integers(0, COUNT - 1), min_size=1, max_size=6),
+    crashes=st.lists(st.integers(1, 30), max_size=3),
+)
 def test_any_order_twice_and_with_crashes(
-    attempts: Attempts, folders: Iterator[Path], data: st.DataObject
+    attempts: Attempts, folders: Iterator[Path], order: list[int], crashes: list[int]
 ) -> None:
-    order = data.draw(st.lists(st.sampled_from(range(len(attempts.attempts))), min_size=1, max_size=6))
-    crashes = data.draw(st.lists(st.integers(1, 30), max_size=3))
     out = next(folders)
     out.mkdir()
+    instants = iter(crashes)
     done = set[int]()
     while done != set(order):
-        fate = Fate(out, crashes.pop() if crashes else 1_000_000)
+        fate = Fate(out, next(instants, 1_000_000))
         try:
             with opened(out, attempts.plan, disk=DyingDisk(fate)) as archive:
                 for number in order:

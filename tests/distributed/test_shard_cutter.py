@@ -6,7 +6,7 @@ from hypothesis import given, strategies as st
 
 from chatrest.core.intervals import LAST, Gap, Interval, gaps, merge
 from chatrest.distributed.shard import Budget, Shard, ShardResult, SourceResult
-from chatrest.distributed.shard_cutter import MOST_SOURCES, ShardCutter, gaps_left
+from chatrest.distributed.shard_cutter import CONCURRENCY, MOST_SOURCES, ShardCutter, gaps_left
 
 UNTIL = 20_000
 
@@ -104,6 +104,18 @@ def test_a_list_whose_length_is_known_is_divided_among_the_workers() -> None:
     assert len(sizes) == 4
     assert 2_500 < sizes[0] < 4_500
     assert sizes == sorted(sizes, reverse=True)
+
+
+def test_short_lists_are_not_cut_into_shards_that_cannot_fill_their_requests() -> None:
+    cutter = ShardCutter(range(1, 1001), lambda _: [Gap(0, UNTIL)], until=UNTIL, job="job", count=1000)
+    sizes = []
+    while shard := cutter.next(4):
+        sizes.append(len(shard.sources))
+        read = [SourceResult(each.number, [Interval(1, UNTIL)], is_proven=True) for each in shard.sources]
+        cutter.divide(shard, ShardResult(shard.id, None, read))
+    assert sum(sizes) == 1000
+    assert min(sizes[:-1]) >= CONCURRENCY
+    assert len(sizes) < 30
 
 
 def test_a_source_that_has_to_be_read_by_the_coordinator_comes_in_no_shard_again() -> None:

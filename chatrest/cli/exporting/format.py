@@ -123,7 +123,7 @@ def summary_lines(
     if report.tables:
         yield _row("tables", ", ".join(f"{rows:,} {table}" for table, rows in report.tables.items()))
     if report.attachments is not None:
-        yield _row("attachments", attachments_line(report.attachments))
+        yield _row("attached", attachments_line(report.attachments))
     if files.count:
         yield _row("files", f"{files.count:,}, {size(files.bytes)}")
     repeated = f", {progress.repeated:,} repeated" if progress.repeated else ""

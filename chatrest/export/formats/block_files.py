@@ -15,10 +15,12 @@ from ..journal import Block, DataFile, FileState, Role
 from ..message_ids import PageIds, ids_of, times
 from ..workspace import LAST, StoredRow, Workspace
 from .compression import Compression
-from .data_files import commit_in_place, free_name, location
+from .data_files import commit_in_place, content, free_name
 
 LARGEST: Final = 1 << 30
 """Bytes from which on a file is whole, and the next one is begun."""
+LARGEST_OBJECT: Final = 1 << 27
+"""The same for an export whose place is an object store."""
 _MAX_KNOWN: Final = 4096
 """Files of which the size is kept in memory."""
 
@@ -151,8 +153,7 @@ class BlockFiles:
 
     def packed(self, file: DataFile, blocks: Iterable[Block]) -> Iterator[tuple[Block, bytes]]:
         """Yield blocks of a file with their bytes; `ChatRestError` where they are not what was written."""
-        path = location(self._workspace, file)
-        with path.open("rb") as opened:
+        with content(self._workspace, file) as path, path.open("rb") as opened:
             for block in blocks:
                 opened.seek(block.start)
                 packed = opened.read(block.size)
@@ -183,6 +184,9 @@ class BlockFiles:
         if file is None or file.state == "whole":
             journal = self._workspace.journal
             file = journal.open_file(partition_key, self.role)
+            while file is not None and self._workspace.is_remote(file):  # nothing is fetched to be added to
+                journal.keep_file(file._replace(state="whole"))
+                file = journal.open_file(partition_key, self.role)
             if file is None:
                 name = free_name(self._workspace, stem, self._suffix)
                 file = journal.add_file(name, partition_key, self.role)

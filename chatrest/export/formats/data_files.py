@@ -15,7 +15,7 @@ completes the third step.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from pathlib import Path
 from typing import Final, TypeAlias
 
@@ -31,19 +31,32 @@ _SMALL: Final = 8
 
 
 def free_name(workspace: Workspace, stem: str, suffix: str) -> str:
-    """Return the first of `STEM.suffix`, `STEM-2.suffix` … that neither the journal nor the disk has."""
-    name, count = stem + suffix, 1
-    while workspace.journal.has_file(name) or path_inside(workspace.folder, name).exists():
-        count += 1
-        name = f"{stem}-{count}{suffix}"
-    return name
+    """Return one of `STEM.suffix`, `STEM-2.suffix` … that neither the journal nor the disk has.
+
+    It is the first one where the numbers have no holes. Costs few looks, however many files there are.
+    """
+
+    def name(count: int) -> str:
+        return f"{stem}-{count}{suffix}" if count > 1 else stem + suffix
+
+    def is_free(count: int) -> bool:
+        each = name(count)
+        return not (workspace.journal.has_file(each) or path_inside(workspace.folder, each).exists())
+
+    taken, free = 0, 1
+    while not is_free(free):
+        taken, free = free, free * 2
+    while free - taken > 1:
+        middle = (taken + free) // 2
+        taken, free = (taken, middle) if is_free(middle) else (middle, free)
+    return name(free)
 
 
-def location(workspace: Workspace, file: DataFile) -> Path:
-    """Return where the content of a file is: in its place, or still in the spool."""
+def content(workspace: Workspace, file: DataFile) -> AbstractContextManager[Path]:
+    """Have the content of a file within the block: in its place, or still in the spool."""
     if file.state == "replacing" and (new := workspace.new_path(file)).exists():
-        return new
-    return workspace.path(file)
+        return nullcontext(new)
+    return workspace.content(file)
 
 
 def commit_in_place(workspace: Workspace, files: Iterable[DataFile], state_of: StateOf) -> list[DataFile]:

@@ -15,7 +15,7 @@ from ..message_ids import PageIds, ids_of
 from ..ownership import Source
 from ..plan import Plan
 from ..workspace import LAST, StoredRow, Workspace
-from .block_files import LARGEST, BlockFiles, block_of
+from .block_files import LARGEST, LARGEST_OBJECT, BlockFiles, block_of
 from .compression import compression
 from .data_files import commit_in_place, small_groups, sweep_spool, take_blocks
 from .history import History
@@ -34,7 +34,7 @@ class NdjsonSink:
         packed = compression(plan.compress)
         self._workspace = workspace
         self._partition = plan.partition
-        self._largest = largest
+        self._largest = largest = min(largest, LARGEST if workspace.remote is None else LARGEST_OBJECT)
         self._files = BlockFiles(workspace, packed, role="part", largest=largest)
         self._history = History(workspace, packed)
 
@@ -113,12 +113,15 @@ class NdjsonSink:
         """Rewrite a file, if it holds a message that has changed; return how many it holds."""
         journal = self._workspace.journal
         blocks = [b for b in journal.blocks(file.number) if journal.has_changed(b.first, b.last)]
-        changed = frozenset(
-            block.start
-            for block, packed in (self._files.packed(file, blocks) if blocks else ())
-            if journal.changed(row.id for row in self._files.rows(packed))
-        )
-        return self._rewritten([file], changed) if changed else 0
+        if not blocks:
+            return 0
+        with self._workspace.content(file):
+            changed = frozenset(
+                block.start
+                for block, packed in self._files.packed(file, blocks)
+                if journal.changed(row.id for row in self._files.rows(packed))
+            )
+            return self._rewritten([file], changed) if changed else 0
 
     def _rewritten(self, files: Sequence[DataFile], changed: frozenset[int]) -> int:
         """Write the blocks of files of a partition into the first of them; the others become empty.

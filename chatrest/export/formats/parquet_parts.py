@@ -46,8 +46,9 @@ class ParquetParts:
         for file in self._journal.files("part"):
             blocks = self._journal.blocks(file.number)
             if blocks := [block for block in blocks if may_hold(block, first, last, since)]:
-                for block, raws in records(self._workspace.path(file), blocks):
-                    yield from (StoredRow(row_of(raw), block.source) for raw in raws)
+                with self._workspace.content(file) as path:
+                    for block, raws in records(path, blocks):
+                        yield from (StoredRow(row_of(raw), block.source) for raw in raws)
 
     def take(self, spool: DataFile, lines: BlockFiles, stem: str) -> None:
         """Make a file of a spool, whose place in the journal it takes; outside of a transaction."""
@@ -96,10 +97,11 @@ class ParquetParts:
         journal, blocks = self._journal, self._journal.blocks(file.number)
         if not any(journal.has_changed(block.first, block.last) for block in blocks):
             return 0
-        if not (changing := self._changing_groups(file)):
-            return 0
-        update = _Update(self._workspace, self._history, self._label, changing, blocks)
-        self._rewrite([file], update.tables, update.blocks)
+        with self._workspace.content(file):
+            if not (changing := self._changing_groups(file)):
+                return 0
+            update = _Update(self._workspace, self._history, self._label, changing, blocks)
+            self._rewrite([file], update.tables, update.blocks)
         return update.count
 
     def _changing_groups(self, file: DataFile) -> set[int]:
@@ -125,7 +127,7 @@ class ParquetParts:
         journal, workspace = self._journal, self._workspace
         with journal.transaction():
             with self._writer(files[0]) as made:
-                made.add(contents(map(self._checked, files)))
+                made.add(contents(self._checked(files)))
             joined = _joined(files[0], take_blocks(journal, files))
             journal.add_blocks(joined if new_blocks is None else new_blocks.values())
             replaced = [file._replace(size=0, state="replacing") for file in files]
@@ -143,14 +145,18 @@ class ParquetParts:
                 for group, _, _ in groups(parquet):
                     yield parquet.read_row_group(group)
 
-    def _checked(self, file: DataFile) -> DataFile:
-        path = self._workspace.path(file)
-        with path.open("rb") as parquet:
-            if hashlib.file_digest(parquet, "sha256").digest() != file.digest:
-                raise ChatRestError(
-                    f"{path} is not as it was written; move it elsewhere, and what was in it is read again"
-                )
-        return file
+    def _checked(self, files: Sequence[DataFile]) -> Iterator[DataFile]:
+        """Yield files that are as they were written; each is in its place until the next one."""
+        for file in files:
+            with self._workspace.content(file) as path:
+                with path.open("rb") as parquet:
+                    digest = hashlib.file_digest(parquet, "sha256").digest()
+                if digest != file.digest:
+                    raise ChatRestError(
+                        f"{path} is not as it was written; move it elsewhere, and what was in it is read "
+                        "again"
+                    )
+                yield file
 
     def _writer(self, file: DataFile) -> ParquetWriter:
         self._workspace.make_spool()

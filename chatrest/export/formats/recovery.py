@@ -6,6 +6,8 @@
 | is longer than was committed              | torn by a crash: cut                                           |
 | is shorter, and grows by blocks           | copied aside, and cut behind its last whole block              |
 | is shorter or longer, and does not grow   | moved aside                                                    |
+| is not there, and the store has it        | nothing: it is remote                                          |
+| has another size, and the store has it    | moved aside: it is remote                                      |
 | is not there                              | it is dropped                                                  |
 | has bytes of which no block tells         | moved aside: the journal was edited                            |
 
@@ -32,21 +34,23 @@ def recover_blocks(workspace: Workspace, files: BlockFiles) -> None:
             drop_file(workspace, file)
         elif size > file.size:
             workspace.disk.truncate(workspace.path(file), file.size)
-        elif size < file.size:
+        elif size < file.size and not _leave_to_store(workspace, file):
             _cut(workspace, files, file, size)
 
 
 def recover_whole(workspace: Workspace, state_of: StateOf) -> None:
     """Recover the files of messages that are written in one go; called inside of a transaction."""
     for file in _finish_replacing(workspace, "part", state_of, _has_its_digest):
-        if size_of(workspace, file) != file.size:
+        if size_of(workspace, file) != file.size and not _leave_to_store(workspace, file):
             drop_file(workspace, file)
 
 
 def size_of(workspace: Workspace, file: DataFile) -> int:
-    """Return the size of a file on disk; -1 where it is not there."""
+    """Return the size of a file on disk, or in the store where it is remote; -1 where it is lost."""
     path = workspace.path(file)
-    return path.stat().st_size if path.is_file() else -1
+    if path.is_file():
+        return path.stat().st_size
+    return file.size if workspace.is_remote(file) else -1
 
 
 def drop_file(workspace: Workspace, file: DataFile) -> None:
@@ -54,6 +58,14 @@ def drop_file(workspace: Workspace, file: DataFile) -> None:
     if workspace.path(file).exists():
         set_aside(workspace.disk, workspace.folder, file.name)
     workspace.journal.drop_file(file.number)
+
+
+def _leave_to_store(workspace: Workspace, file: DataFile) -> bool:
+    """Move a file that was cut aside, if the store has it; return True where it has."""
+    if workspace.remote is None or not workspace.remote.has(file):
+        return False
+    set_aside(workspace.disk, workspace.folder, file.name)
+    return True
 
 
 def _finish_replacing(
@@ -107,10 +119,9 @@ def _is_tiled(blocks: list[Block], size: int) -> bool:
 
 
 def _has_its_blocks(workspace: Workspace, file: DataFile) -> bool:
-    path = workspace.path(file)
-    if not path.is_file():
+    if size_of(workspace, file) < 0:
         return False
-    with path.open("rb") as opened:
+    with workspace.content(file) as path, path.open("rb") as opened:
         for block in workspace.journal.blocks(file.number):
             opened.seek(block.start)
             if hashlib.sha256(opened.read(block.size)).digest() != block.digest:
@@ -119,8 +130,7 @@ def _has_its_blocks(workspace: Workspace, file: DataFile) -> bool:
 
 
 def _has_its_digest(workspace: Workspace, file: DataFile) -> bool:
-    path = workspace.path(file)
-    if not path.is_file():
+    if size_of(workspace, file) < 0:
         return False
-    with path.open("rb") as opened:
+    with workspace.content(file) as path, path.open("rb") as opened:
         return hashlib.file_digest(opened, "sha256").digest() == file.digest

@@ -86,6 +86,11 @@ class JournalReader:
         except _DAMAGE as error:
             raise UnreadableError(f"{self.path} is damaged: {error}") from None
 
+    def sources_of(self, numbers: Iterable[int]) -> dict[int, Source]:
+        """The sources of these numbers, without those that there are not; the others are not read."""
+        rows = sql_in(self._db, "SELECT number, key FROM sources WHERE number IN", set(numbers))
+        return {number: Source.parse(key) for number, key in self._typed(rows, tuple[int, str])}
+
     def source_of(self, partition_key: str) -> int:
         """The number of the source that a file belongs to; 0 where it belongs to none."""
         row = self._first("SELECT number FROM sources WHERE key = ?", tuple[int], partition_key)

@@ -5,6 +5,9 @@ lease → the working folder goes on from the store's version → work → publi
 While a run is writing, its state is published from time to time, so that another machine loses little. A
 kill at any point leaves readers a whole version; the next run on this machine goes on with all that is on its
 disk, one on another machine with what was published.
+
+Data files that readers see are removed from the copy behind each publication, and fetched when their bytes
+are needed: the local disk has room for what is not published yet, and for small files.
 """
 
 import asyncio
@@ -26,7 +29,8 @@ from ..dataset.tables import ATTACHMENTS
 from ..in_thread import in_thread
 from ..manifest import Manifest
 from ..run_log import NAME as RUNS
-from .version_files import Stage, local_files, stage_at_rest, stage_running
+from .stored_files import StoredFiles, may_be_remote
+from .version_files import Stage, local_files, stage_at_rest, stage_running, unchanged_data_files
 from .working_folder import WorkingFolder
 
 Sleep: TypeAlias = Callable[[float], Awaitable[object]]
@@ -34,8 +38,6 @@ OnPhase: TypeAlias = Callable[[str], object]
 
 PUBLISH_SECONDS: Final = 600.0
 """The least time between two publications of a run that is writing."""
-_SHARE: Final = 10
-"""A publication may take a tenth of the time: the wait after one that took long is longer."""
 
 
 @final
@@ -43,9 +45,16 @@ class StoreExport:
     """An export in a store, held by its lease; its local copy is current."""
 
     def __init__(
-        self, working: WorkingFolder, publisher: Publisher, lease: Lease, sleep: Sleep = asyncio.sleep
+        self,
+        working: WorkingFolder,
+        publisher: Publisher,
+        lease: Lease,
+        remote: StoredFiles,
+        sleep: Sleep = asyncio.sleep,
     ) -> None:
         self.folder = working.folder
+        self.remote = remote
+        """The data files in the store, for an archive of the folder."""
         self._working = working
         self._publisher = publisher
         self._lease = lease
@@ -60,23 +69,28 @@ class StoreExport:
         if self.kept is not None:
             texts.append(
                 f"another machine has gone on with this export: the former copy in '{self.kept}' may hold "
-                "messages that the store lacks, of a run that was not published; keep it, or remove it"
+                "messages that the store lacks, of a run that was not published; keep it, or remove it; the "
+                "files that were published before are not in it"
             )
         return texts
 
     async def update(self, store: ObjectStore) -> None:
-        """Fetch the store's version where the local copy does not go on from it."""
+        """Fetch the store's version where the local copy does not go on from it, but for the data files."""
         version = await self._publisher.current()
         if not await in_thread(partial(self._working.is_current, version)):
             folder = await in_thread(partial(self._working.begin_fetch, version))
-            version = await fetch_version(store, version, folder)
+            version = await fetch_version(
+                store, version, folder, is_needed=lambda file: not may_be_remote(file.name)
+            )
             self.kept = await in_thread(partial(self._working.finish_fetch, version))
+        self.remote.note(version, self._publisher.damaged)
 
     async def publish(self) -> None:
         """Make the copy, which nobody is writing, the version that readers see."""
         with TemporaryDirectory(prefix="staging-", dir=self.folder.parent) as staging:
-            stage = await in_thread(partial(stage_at_rest, self.folder, Path(staging)))
+            stage = await in_thread(partial(stage_at_rest, self.folder, Path(staging), self.remote))
             await self._publish(stage, kept=[])
+            await in_thread(partial(self._drop, stage))
 
     @asynccontextmanager
     async def publishing(self, archive: Archive) -> AsyncIterator[None]:
@@ -115,14 +129,15 @@ class StoreExport:
             except (ObjectStoreError, OSError, sqlite3.Error):  # the next time may do better
                 if self._lease.is_lost:
                     raise
-            wait = max(PUBLISH_SECONDS, _SHARE * (loop.time() - begun))
+            wait = max(PUBLISH_SECONDS, loop.time() - begun)  # half of the time: else it could not keep up
 
     async def _publish_running(self, archive: Archive) -> None:
         with TemporaryDirectory(prefix="staging-", dir=self.folder.parent) as staging:
-            take = partial(stage_running, self.folder, archive.journal, Path(staging))
+            take = partial(stage_running, self.folder, archive.journal, Path(staging), self.remote)
             stage = await in_thread(lambda: archive.at_rest(take))
             if stage is not None:
                 await self._publish(stage, kept=[RUNS, ATTACHMENTS])
+                await in_thread(lambda: archive.at_rest(partial(self._drop, stage, archive)))
 
     async def _publish(self, stage: Stage, *, kept: list[str]) -> None:
         """Publish the files, and those of the current version that are `kept`: files, and folders."""
@@ -131,10 +146,25 @@ class StoreExport:
         names = [file.name for file in former.files if file.name.partition("/")[0] in kept]
         manifest = stage.manifest
         stats = await self._publisher.publish(
-            files, kept=names, complete=manifest.complete, about=_facts(manifest)
+            files, kept=[*names, *stage.remote], complete=manifest.complete, about=_facts(manifest)
         )
+        self.remote.note(stats.version, self._publisher.damaged)
         await in_thread(self._working.hashes.save)
         await in_thread(partial(self._working.note_base, stats.version))
+
+    def _drop(self, stage: Stage, archive: Archive | None = None) -> None:
+        """Remove the published data files from the copy, which `archive` has open, if it is not None."""
+        if not (paths := unchanged_data_files(stage, self.folder)):
+            return
+        self._working.mark_incomplete(self.folder)
+        try:
+            for path in paths:
+                if archive is not None:
+                    archive.workspace.files.release(path)
+                path.unlink()
+        finally:
+            if archive is not None:
+                archive.sink.rollback()  # nothing waits; no file is known any more as one to be added to
 
 
 def _facts(manifest: Manifest) -> dict[str, int | str | bool | None]:
@@ -168,7 +198,7 @@ async def store_export(
 
         async with Lease(store, owner=working.owner, on_wait=tell) as lease:
             publisher = Publisher(store, lease, on_version=working.note_next)
-            export = StoreExport(working, publisher, lease, sleep)
+            export = StoreExport(working, publisher, lease, StoredFiles(store), sleep)
             on_phase("fetching what is in the store")
             await export.update(store)
             yield export

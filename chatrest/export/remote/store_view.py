@@ -1,6 +1,5 @@
 """An export in a store for readers: manifest, journal and log are fetched, other files as they are read."""
 
-import errno
 import shutil
 import weakref
 from collections.abc import Iterable, Iterator
@@ -19,6 +18,7 @@ from ..file_names import MESSAGES, path_inside
 from ..journal.schema import NAME as JOURNAL
 from ..manifest import NAME as MANIFEST
 from .blocking import wait_for
+from .stored_files import check_room
 
 _AT_ONCE: Final = (MANIFEST, JOURNAL, "runs.jsonl")
 """The files that each reader needs."""
@@ -133,10 +133,7 @@ class StoreView:
 
     async def _download(self, file: PublishedFile) -> None:
         path = path_inside(self.folder, file.name)
-        space = shutil.disk_usage(self.folder).free
-        if file.size > space:
-            text = f"{file.name} of {self.name} needs {file.size:,} bytes, and {space:,} are free"
-            raise OSError(errno.ENOSPC, text, str(self.folder))
+        check_room(self.folder, file, self.name)
         await self._store.download(file.stored_as, path, size=file.size, is_durable=False)
 
 

@@ -19,12 +19,15 @@ from ..dataset.attachment_journal import NAME as ATTACHMENT_JOURNAL
 from ..dataset.tables import ATTACHMENTS
 from ..file_names import DATABASE, SPOOL, path_inside
 from ..journal.journal import Journal
+from ..journal.records import DataFile
 from ..journal.schema import FAULTS, NAME as JOURNAL, fault_of
 from ..manifest import NAME as MANIFEST, Manifest, TableEntry, parse
 from ..opening import file_path
 from ..plan import Plan
 from ..run_log import NAME as RUNS
+from ..workspace import RemoteFiles
 from .file_hashes import FileHashes
+from .stored_files import SMALL, may_be_remote
 
 _CONTENT_NAME: Final = re.compile(r"([0-9a-f]{64})(?:\.[a-z0-9]{1,10})?", re.ASCII)
 """The name of an attachment's file: the hash of its content."""
@@ -38,6 +41,8 @@ class StagedFile(NamedTuple):
     size: int
     sha256: str | None = None
     """None where it is not known yet."""
+    may_be_remote: bool = False
+    """True for a data file that the copy need not have once it is published."""
 
 
 class Stage(NamedTuple):
@@ -45,9 +50,11 @@ class Stage(NamedTuple):
 
     manifest: Manifest
     files: list[StagedFile]
+    remote: list[str]
+    """The names of data files that are in the current version only."""
 
 
-def stage_running(folder: Path, journal: Journal, staging: Path) -> Stage | None:
+def stage_running(folder: Path, journal: Journal, staging: Path, remote: RemoteFiles) -> Stage | None:
     """Return the files of a run that is writing, called while it commits nothing; `staging` is empty.
 
     None where nothing has changed yet, where the run has ended, and for a database, which is whole only when
@@ -59,7 +66,7 @@ def stage_running(folder: Path, journal: Journal, staging: Path) -> Stage | None
     has_begun = manifest.finished is None and manifest.generation == journal["generation"]
     if not has_begun or Plan.parse(bytes(manifest.plan)).format == "sqlite":
         return None
-    stage = _stage(folder, journal, staging)
+    stage = _stage(folder, journal, staging, remote)
     files = []
     for number, file in enumerate(stage.files):
         if file.path.parent != staging:
@@ -69,7 +76,7 @@ def stage_running(folder: Path, journal: Journal, staging: Path) -> Stage | None
     return stage._replace(files=files)
 
 
-def stage_at_rest(folder: Path, staging: Path) -> Stage:
+def stage_at_rest(folder: Path, staging: Path, remote: RemoteFiles) -> Stage:
     """Return the files of an export that nobody is writing; snapshots of its journals are in `staging`.
 
     Raises `InUseError` while a run is under way, and `ChatRestError` for an export that is damaged.
@@ -80,7 +87,7 @@ def stage_at_rest(folder: Path, staging: Path) -> Stage:
             f"{log} holds rows that are not in {DATABASE} yet: close the program that uses the database"
         )
     with closing(Journal(folder / JOURNAL)) as journal:
-        stage = _stage(folder, journal, staging)
+        stage = _stage(folder, journal, staging, remote)
     attachments = path_inside(folder, ATTACHMENTS)
     for path in [folder / RUNS, *sorted((attachments / "files").rglob("*"))]:
         if path.is_file():
@@ -106,23 +113,35 @@ def local_files(stage: Stage, hashes: FileHashes) -> list[LocalFile]:
     return files
 
 
-def _stage(folder: Path, journal: Journal, staging: Path) -> Stage:
+def unchanged_data_files(stage: Stage, folder: Path) -> list[Path]:
+    """Return the data files in the folder that are as they were staged, and that the copy need not have.
+
+    Called while nobody writes. A file that was rewritten is another one, even of the same size.
+    """
+    paths = [(path_inside(folder, file.name), file) for file in stage.files if file.may_be_remote]
+    return [path for path, file in paths if _has_size(path, file.size) and path.samefile(file.path)]
+
+
+def _stage(folder: Path, journal: Journal, staging: Path, remote: RemoteFiles) -> Stage:
     content = (folder / MANIFEST).read_bytes()
     manifest = parse(content, folder / MANIFEST)
     journal.write_snapshot(staging / JOURNAL)
     (staging / MANIFEST).write_bytes(content)
     own = [StagedFile(name, staging / name, (staging / name).stat().st_size) for name in (JOURNAL, MANIFEST)]
-    return Stage(manifest, [*own, *_data_files(folder, journal), *_tables(folder, manifest)])
+    files = [file for file in journal.files() if file.size]
+    names = [file.name for file in files if not file_path(folder, file.name).exists() and remote.has(file)]
+    data = [_data_file(folder, file) for file in files if file.name not in {*names}]
+    return Stage(manifest, [*own, *data, *_tables(folder, manifest)], names)
 
 
-def _data_files(folder: Path, journal: Journal) -> Iterator[StagedFile]:
-    for file in journal.files():
-        if file.size:
-            path = file_path(folder, file.name)
-            new = path_inside(folder, f"{SPOOL}/{file.number}.new")
-            if file.state == "replacing" and new.exists():
-                path = new
-            yield StagedFile(file.name, path, file.size, file.digest.hex() if file.digest else None)
+def _data_file(folder: Path, file: DataFile) -> StagedFile:
+    path = file_path(folder, file.name)
+    new = path_inside(folder, f"{SPOOL}/{file.number}.new")
+    if file.state == "replacing" and new.exists():
+        path = new
+    may_drop = file.role == "part" and may_be_remote(file.name) and file.state != "replacing"
+    may_drop = may_drop and (file.state == "whole" or file.size > SMALL)
+    return StagedFile(file.name, path, file.size, file.digest.hex() if file.digest else None, may_drop)
 
 
 def _tables(folder: Path, manifest: Manifest) -> Iterator[StagedFile]:

@@ -2,7 +2,7 @@
 
 | name          | holds                                                                                   |
 |---------------|-----------------------------------------------------------------------------------------|
-| `export`      | the export's folder, as any other                                                       |
+| `export`      | the export's folder, without data files that are in the store                           |
 | `export.next` | a newer version while it is fetched: it takes the place of `export` as a whole          |
 | `export.old`  | the copy whose place it takes, for a moment                                             |
 | `export.kept-N` | a copy with a run that was never published, while another machine has gone on         |
@@ -29,8 +29,9 @@ from ..disk import Disk, make_folder, sync_folder
 from ..journal.reader import JournalReader
 from ..journal.schema import NAME as JOURNAL
 from ..manifest import find, put
-from ..opening import FolderLock
+from ..opening import INCOMPLETE, FolderLock
 from .file_hashes import FileHashes
+from .stored_files import may_be_remote
 
 _STATE: Final = "store.json"
 _EXPORT: Final = "export"
@@ -107,12 +108,19 @@ class WorkingFolder:
         self._write(structs.replace(self._state, base=version.digest, next="", generation=generation))
         self._remove_old()
 
+    def mark_incomplete(self, folder: Path) -> None:
+        """Note in a copy that data files may be in the store only, before the first is."""
+        if not (path := folder / INCOMPLETE).exists():
+            put(Disk(), path, f"{self._state.address}\n".encode())
+
     # ── a newer version ──
 
     def begin_fetch(self, version: Version) -> Path:
         """Return the folder for the files of a version; unchanged ones of the copy are linked there."""
         self._remove_old()
         make_folder(Disk(), self._next)
+        if any(may_be_remote(file.name) for file in version.files):
+            self.mark_incomplete(self._next)
         if self._is_published():
             for file in version.files:
                 self._link(file)
@@ -124,7 +132,7 @@ class WorkingFolder:
         Returns the new path of the copy if it may hold messages that the version lacks, of a run that was
         never published, else None: it is removed.
         """
-        names = {file.name for file in version.files}
+        names = {file.name for file in version.files} | {INCOMPLETE}
         for path in [path for path in self._next.rglob("*") if path.is_file()]:
             if path.relative_to(self._next).as_posix() not in names:
                 path.unlink()  # of another version, whose download was interrupted

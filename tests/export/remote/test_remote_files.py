@@ -1,0 +1,211 @@
+"""Data files that are in the store only: what is downloaded, what is on the local disk, what a kill does."""
+
+import asyncio
+import shutil
+import threading
+from collections.abc import Callable, Iterable
+from itertools import count
+from pathlib import Path
+
+import pytest
+
+from chatrest import AsyncSession
+from chatrest.emulator import Emulator
+from chatrest.export import Plan, backlog, compact, export, read_raw, verify
+from chatrest.export.archive import Archive, CommitStats, FetchedPage
+from chatrest.export.journal import DataFile
+from chatrest.export.plan import Format
+from chatrest.export.remote.store_export import store_export
+from chatrest.export.run import export_folder
+from tests.cloud.store_double import CrashError, StoreDouble
+from tests.dying import Fate, dies
+from tests.exporting import (
+    assert_whole,
+    edit,
+    fast_disk as fast_disk,
+    hide,
+    manifest_of,
+    served,
+    small_pages as small_pages,
+)
+
+ADDRESS = "s3://bucket/chat"
+ALL = 10**9
+
+
+@pytest.fixture
+def at(monkeypatch: pytest.MonkeyPatch) -> Callable[[StoreDouble], StoreDouble]:
+    """A function that makes a store the one at `ADDRESS`; files that grow are dropped at any size."""
+    monkeypatch.setattr("chatrest.export.remote.version_files.SMALL", 0)
+
+    def set_store(store: StoreDouble) -> StoreDouble:
+        monkeypatch.setattr("chatrest.cloud.store.ObjectStore.open", lambda *_: store)
+        return store
+
+    return set_store
+
+
+def local(root: Path) -> list[Path]:
+    """The data files in the copy of a working folder."""
+    return [path for path in (root / "export" / "messages").rglob("*") if path.is_file()]
+
+
+def downloads(store: StoreDouble) -> int:
+    """The number of data files that were downloaded since the last call."""
+    number = sum(name.startswith("download messages/") for name in store.names)
+    store.names.clear()
+    return number
+
+
+def records() -> list[bytes]:
+    """The messages that a reader of the store sees, in an export that is whole."""
+    result = verify(ADDRESS)
+    assert result.ok, result.problems
+    return sorted(read_raw(ADDRESS))
+
+
+@pytest.mark.parametrize("format", ["ndjson", "parquet"])
+async def test_files_are_downloaded_where_their_bytes_are_needed(
+    tmp_path: Path, at: Callable[[StoreDouble], StoreDouble], fast_disk: None, format: Format
+) -> None:
+    store = at(StoreDouble())
+    async with served(30) as service:
+        plan = Plan(format=format, partition="month", all_users=True, groups=("den", "oak"))
+        await export(service.session, ADDRESS, plan, journal=tmp_path / "a")
+        hidden = service.expected([20])
+        hide(service.store, [20])  # no service could replace a copy that is lost
+        for machine in ("b", "a"):
+            service.store.add_message("ann", "bob", machine)
+            report = await export(service.session, ADDRESS, journal=tmp_path / machine)
+            assert (report.complete, report.written, local(tmp_path / machine)) == (True, 1, [])
+        assert downloads(store) == 0
+        edit(service.store, 29, "edited")
+        expected = sorted([*service.expected(), *hidden])
+        report = await export(service.session, ADDRESS, journal=tmp_path / "b", recheck=ALL)
+        assert (report.changed, report.deleted, local(tmp_path / "b")) == (1, 1, [])
+        assert downloads(store) > 0
+        assert compact(ADDRESS, journal=tmp_path / "d") == 2
+        assert downloads(store) == 3
+        assert local(tmp_path / "d") == []
+        assert records() == expected
+
+
+async def test_the_local_disk_holds_what_is_not_published_yet(
+    tmp_path: Path,
+    at: Callable[[StoreDouble], StoreDouble],
+    small_pages: None,
+    fast_disk: None,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    at(StoreDouble())
+    monkeypatch.setattr(backlog, "MOST", 1)
+    monkeypatch.setattr("chatrest.export.formats.ndjson.LARGEST_OBJECT", 10_000)
+    sizes = [0]
+    measured, commit = threading.Condition(), Archive.commit
+
+    async def measure(_: float) -> None:
+        with measured:
+            sizes.append(sum(path.stat().st_size for path in local(tmp_path)))
+            measured.notify_all()
+        await asyncio.sleep(0)
+
+    def commit_and_wait(archive: Archive, pages: Iterable[FetchedPage]) -> CommitStats:
+        """Commit, and return after a publication that has begun since."""
+        stats = commit(archive, pages)
+        with measured:
+            number = len(sizes)
+            assert measured.wait_for(lambda: len(sizes) > number + 1, timeout=20)
+        return stats
+
+    monkeypatch.setattr(Archive, "commit", commit_and_wait)
+
+    async with (
+        Emulator(users=10, messages=300) as emulator,
+        AsyncSession(emulator.app) as session,
+        store_export(ADDRESS, tmp_path, sleep=measure) as target,
+    ):
+        plan = Plan(partition="none", all_users=True)
+        report = await export_folder(
+            session, target.folder, plan, alongside=target.publishing, remote=target.remote
+        )
+        await target.publish()
+    assert report.complete
+    assert len(records()) == 300
+    total = sum(entry.bytes for entry in manifest_of(tmp_path / "export").files)
+    assert 0 < max(sizes) < total / 4
+    assert local(tmp_path) == []
+
+
+async def test_a_process_that_ends_at_any_operation_of_the_store_loses_nothing(
+    tmp_path: Path, at: Callable[[StoreDouble], StoreDouble], fast_disk: None
+) -> None:
+    store = at(StoreDouble())
+    async with served(20) as service:
+        await export(
+            service.session, ADDRESS, Plan(all_users=True, groups=("den", "oak")), journal=tmp_path / "a"
+        )
+        hidden = service.expected([5])
+        hide(service.store, [5])
+        for number in count(3, 7):
+            edit(service.store, 9, f"edited {number}")
+            dying = at(StoreDouble(store, crash_at=number, crash_is_late=number % 2 == 1))
+            root = tmp_path / f"{number}"
+            try:
+                await export(service.session, ADDRESS, journal=root, recheck=ALL)
+            except CrashError:
+                store.clock.seconds += 100.0
+            at(StoreDouble(store))
+            if len(dying.names) < number:
+                break
+            root = root if number % 3 else tmp_path / "a"
+            report = await export(service.session, ADDRESS, journal=root, recheck=ALL)
+            assert (report.complete, report.missing) == (True, 0)
+            assert records() == sorted([*service.expected(), *hidden])
+    assert number > 25
+
+
+class RemoteFolder:
+    """A folder in the place of a store."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def has(self, file: DataFile) -> bool:
+        path = self._folder / file.name
+        return path.exists() and path.stat().st_size == file.size
+
+    def fetch(self, file: DataFile, path: Path) -> None:
+        shutil.copy(self._folder / file.name, path)
+
+    def complete(self, out: Path) -> None:
+        """Copy the files that an export lacks to its folder."""
+        for entry in manifest_of(out).files:
+            if not (path := out / entry.name).exists():
+                path.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy(self._folder / entry.name, path)
+
+
+@pytest.mark.parametrize("format", ["ndjson", "parquet"])
+async def test_a_run_that_is_killed_at_any_write_loses_no_remote_file(
+    tmp_path: Path, fast_disk: None, monkeypatch: pytest.MonkeyPatch, format: Format
+) -> None:
+    remote = RemoteFolder(tmp_path / "first")
+    async with served(30) as service:
+        plan = Plan(format=format, partition="month", all_users=True, groups=("den", "oak"))
+        await export(service.session, tmp_path / "first", plan)
+        for number in (8, 9, 29):
+            edit(service.store, number, "edited")
+        expected = service.expected()
+        hide(service.store, [20])
+        for at in count(1, 9 if format == "ndjson" else 13):
+            out = tmp_path / str(at)
+            shutil.copytree(tmp_path / "first", out, ignore=lambda *_: ["messages"])
+            fate = Fate(out, at)
+            if await dies(service.session, fate, None, monkeypatch, recheck=ALL, remote=remote) is not None:
+                break
+            report = await export_folder(service.session, out, recheck=ALL, remote=remote)
+            assert (report.complete, report.missing) == (True, 0)
+            remote.complete(out)
+            assert_whole(out, expected)
+            assert manifest_of(out).deleted == ["20"]
+    assert at > 20
