@@ -186,7 +186,7 @@ def export(
 
     Exit status: 0 the export is complete, 1 it is not, 2 wrong usage, 130 interrupted, 143 ended by SIGTERM.
     """
-    root, plan = local_copy(out, journal, {"--apps": apps, "--dask": dask}), _plan_of(given)
+    root, plan = local_copy(out, journal), _plan_of(given)
     files = _attachments(attachments, max_attachment)
     options: dict[str, Any] = {"tables": tables, "attachments": files, "recheck": recheck, "workers": workers}
     if apps is not None:

@@ -33,14 +33,6 @@ def test_an_export_in_a_store_is_made_read_checked_and_merged(
     assert (estimate["export"], estimate["written"]) == (address, 0)
 
 
-def test_many_apps_and_dask_need_a_folder(command: Run, tmp_path: Path) -> None:
-    apps = tmp_path / "apps.toml"
-    apps.write_text("")
-    for option, value in (("--apps", str(apps)), ("--dask", "local:2")):
-        line = error_line(command("export", "s3://bucket/chat", option, value), 2)
-        assert line.startswith(f"{option} writes to a folder, and 's3://bucket/chat' is an object store")
-
-
 def test_without_the_extra_one_sentence_says_what_to_install(
     command: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -36,7 +36,7 @@ def test_a_damaged_block_has_its_bytes_source_and_ids(copy: Callable[[str], Path
         assert (problem.kind, problem.place) == ("damaged", entry.name)
         assert f"the bytes {start:,} to {start + size - 1:,} are not" in problem.text
         assert f"{messages} messages, {source} ids {block.first} to {block.last}" in problem.text
-        assert "move what is left of it out of the folder, keep it" in problem.remedy
+        assert "or move it out of the folder, if it is there, and keep it" in problem.remedy
         assert f"and run `chatrest export {out}` again: what was in it is read again" in problem.remedy
 
         (out / JOURNAL).unlink()
@@ -55,7 +55,7 @@ async def test_the_remedy_for_a_damaged_file_restores_the_export(
         path = out / largest_entry(out).name
         with flipped(path, 8000):
             [problem] = verify(out).problems
-        assert "move what is left of it out of the folder" in problem.remedy
+        assert "move it out of the folder, if it is there" in problem.remedy
         path.rename(tmp_path / "moved")
         assert [kind for kind, _ in places_of(verify(out))] == ["missing"]
         assert (await export(service.session, out)).complete
