@@ -1,7 +1,7 @@
 """Benchmarks: the cost of chatrest as ratios, measured side by side in one run.
 
     pip install "chatrest[compare]"     # or [bench], without the comparison with dlt
-    python -m benchmarks                # all but `waits`, in short: a table, a plot and the README's block
+    python -m benchmarks                # those of the table, in short: a table, a plot and the README's block
     python -m benchmarks.decode         # decoding a page into typed messages, against other decoders
     python -m benchmarks.walk           # a typed walk over loopback HTTP, against hand-written clients
     python -m benchmarks.ahead          # a walk that is read ahead, against one without, in wall and CPU time
@@ -11,14 +11,16 @@
     python -m benchmarks.memory         # the memory of each use, in a process of its own
     python -m benchmarks.import_time    # `import chatrest`, against `import aiohttp`
     python -m benchmarks.pace           # the use of rate limits of every kind, in virtual time
+    python -m benchmarks.lease          # one rate that is leased to many workers, in virtual time
+    python -m benchmarks.scale          # an export by a cluster, and a model of its time, in real time
     python -m benchmarks.waits          # fairness between lanes, bulkheads of regions and apps, in real time
 
 `--help` shows the sizes, and `--short` takes those of the common table. `registry` has the names of that
 table: each is a module with `compare(short) -> list[Comparison]`, mostly that of a `measure.Benchmark`.
 
-`pace` runs in virtual time: its figures do not depend on the machine. `waits` and a part of `ahead` measure
-wall clock time. All others measure CPU time or memory of the measured process: a busy machine changes the
-seconds, but hardly the ratios. The contestants run in random order in every round. The tables show medians
-over the rounds; a ratio is the median of the ratios of each round, so a machine that slows down during a run
-favours no contestant.
+`pace` and `lease` run in virtual time: their figures do not depend on the machine. `waits`, `scale` and a
+part of `ahead` measure wall clock time. All others measure CPU time or memory of the measured process: a busy
+machine changes the seconds, but hardly the ratios. The contestants run in random order in every round. The
+tables show medians over the rounds; a ratio is the median of the ratios of each round, so a machine that
+slows down during a run favours no contestant.
 """

@@ -38,6 +38,7 @@ from .scale_coordinator import CoordinatorCost, Partition, measure_coordinator
 from .scale_model import (
     LARGE_HEADS,
     PAGE,
+    SLOTS,
     Constants,
     Load,
     apps_text,
@@ -48,10 +49,10 @@ from .scale_model import (
 )
 from .server import ServerCounts, ServerProcess
 
-RATE: Final = 200
-"""Requests a second: four workers reach it, and two do not."""
-LATENCY: Final = 300
-"""Milliseconds."""
+RATE: Final = 100
+"""Requests a second: so few that this machine's CPU is not what limits them."""
+LATENCY: Final = 1500
+"""Milliseconds: so late that it takes more than two workers to reach the limit."""
 _FREE: Final = Pace(rate=600_000)
 
 
@@ -68,9 +69,8 @@ class Sizes(NamedTuple):
     tasks: int
 
 
-FULL: Final = Sizes(1200, 30_000, 40, 1000, 20_000, 1_000_000, (1, 2, 4), 200)
-SHORT: Final = Sizes(200, 4000, 10, 300, 2000, 50_000, (1, 2, 4), 50)
-SMALLEST: Final = Sizes(4, 20, 1, 2, 4, 4, (1,), 5)
+FULL: Final = Sizes(800, 8000, 40, 1000, 20_000, 500_000, (1, 2, 4), 200)
+SHORT: Final = Sizes(80, 400, 5, 200, 1000, 20_000, (2,), 20)
 
 
 # ── a worker ──
@@ -186,8 +186,6 @@ class Costs(NamedTuple):
     page: WorkerCost
     users: WorkerCost
     pages: WorkerCost
-    late: WorkerCost
-    """Of a shard whose replies are late."""
     few: CoordinatorCost
     many: CoordinatorCost
     long: CoordinatorCost
@@ -197,7 +195,7 @@ class Costs(NamedTuple):
     server: float
 
     def constants(self, start: float, runs: Sequence[ClusterRun], users: int) -> Constants:
-        """Return the constants of the model; the part of the leases is fitted to the runs."""
+        """Return the constants of the model; the leases are fitted to the runs, and `idle` to the first."""
         request = _per_request(self.page, self.users)
         pages = max(1, self.pages.requests - self.page.requests)
         more = self.pages.shown - self.page.shown
@@ -206,9 +204,9 @@ class Costs(NamedTuple):
         few, long = self.few, self.long
         adopted = _slope(few, long, "adopt_cpu", "messages") + _slope(few, long, "rest_cpu", "messages")
         wall = _slope(few, long, "adopt_wall", "messages") + _slope(few, long, "rest_wall", "messages")
-        files, late = self.files, self.late
+        files = self.files
         constants = Constants(
-            start=start, idle=max(0.0, late.wall - late.requests * LATENCY / 1e3 / CONCURRENCY),
+            start=start, idle=_idle(start, runs[0]),
             shard=shard, request=request, message=message, task=self.task,
             source=(files.adopt_cpu + files.rest_cpu) / files.sources, adopted=adopted,
             source_wall=(files.adopt_wall + files.rest_wall) / files.sources, adopted_wall=wall, lease=0.0,
@@ -228,6 +226,12 @@ def _per_request(page: WorkerCost, users: WorkerCost) -> float:
 
 def _load(run: ClusterRun, users: int) -> Load:
     return Load(users, run.messages, run.requests, 2 * run.messages, run.shards)
+
+
+def _idle(start: float, run: ClusterRun) -> float:
+    """Return the seconds of a shard in which its slot could have sent more requests."""
+    used = run.requests * LATENCY / 1e3 / CONCURRENCY
+    return max(0.0, ((run.wall - start) * SLOTS * run.workers - used) / max(1, run.shards))
 
 
 def _lease(constants: Constants, runs: Sequence[ClusterRun], users: int) -> float:
@@ -304,7 +308,8 @@ def constants_text(constants: Constants) -> str:
     values = [f"{name} {value * scale:.3g} {unit}" for name, (value, scale, unit) in units.items()]
     return (
         "seconds = start + max(requests / limit, "
-        f"(requests * latency / {CONCURRENCY} + idle * shards) / workers, CPU / cores, coordinator)\n"
+        f"(requests * latency / {CONCURRENCY} + idle * shards) / ({SLOTS} * workers), "
+        "CPU / cores, coordinator)\n"
         "CPU of workers = shard * shards + request * requests + message * messages in all lists\n"
         "CPU of the coordinator = source * sources + adopted * messages + task * shards + "
         "lease * workers * seconds\n"
@@ -321,7 +326,7 @@ def _uids(users: int) -> list[str]:
 
 def measure_costs(sizes: Sizes) -> Costs:
     """Return the costs by themselves."""
-    pages, users = sizes.pages * PAGE if sizes is not SMALLEST else 3, _uids(sizes.users)[:250]
+    pages, users = sizes.pages * PAGE, _uids(sizes.users)[:250]
     with (
         ServerProcess(pages) as single,
         ServerProcess(sizes.messages, users=sizes.users, latency=LATENCY) as server,
@@ -331,10 +336,9 @@ def measure_costs(sizes: Sizes) -> Costs:
         before = server.counts().cpu
         asyncio.run(measure_shards(server.app, users, sizes.messages, 1))  # two of them, with the first
         each = (server.counts().cpu - before) / (2 * max(1, many.requests))
-        late = asyncio.run(measure_shards(server.limited, users[1 : 1 + 4 * CONCURRENCY], sizes.messages, 1))
         long = asyncio.run(measure_shards(single.app, ["user-01"], pages, 2))
     return Costs(
-        page, many, long, late,
+        page, many, long,
         few=_coordinator(sizes.few, sizes.few), many=_coordinator(sizes.many, sizes.many),
         long=_coordinator(sizes.few + 1, sizes.long), files=_coordinator(sizes.few, sizes.few, "source"),
         task=asyncio.run(measure_task(sizes.tasks)), server=each,
@@ -359,13 +363,13 @@ def measure_runs(sizes: Sizes) -> tuple[float, list[ClusterRun]]:
         return asyncio.run(measure(server))
 
 
-def main(argv: Sequence[str] | None = None, sizes: Sizes = FULL) -> None:
+def main(argv: Sequence[str] | None = None) -> None:
     """Measure, and print the tables."""
     parser = ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--short", action="store_true", help="small sizes, for half a minute")
+    parser.add_argument("--short", action="store_true", help="small sizes, and two workers alone")
     parser.add_argument("--users", type=count, help=f"users of the exports by a cluster ({FULL.users})")
     args = parser.parse_args(argv)
-    sizes = SHORT if args.short else sizes
+    sizes = SHORT if args.short else FULL
     sizes = sizes._replace(users=args.users or sizes.users)
     busy = os.getloadavg()[0]
     method = (
@@ -378,7 +382,7 @@ def main(argv: Sequence[str] | None = None, sizes: Sizes = FULL) -> None:
     start, runs = measure_runs(sizes)
     constants = costs.constants(start, runs, sizes.users)
     print(f"\n{constants_text(constants)}\n\n{runs_table(runs, constants, sizes.users)}\n", flush=True)
-    print(table(LARGE_HEADS, large_table(constants, LATENCY / 1e3)))
+    print(table(LARGE_HEADS, large_table(constants, 0.15)))
     print(apps_text(constants))
 
 

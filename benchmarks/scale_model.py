@@ -3,7 +3,7 @@
     seconds = start + max(limit, waits, cpu, coordinator)
 
     limit        requests / the rate limit
-    waits        (requests * the time of a reply / requests at once in a worker + idle * shards) / workers
+    waits        (requests * the time of a reply / requests at once in a shard + idle * shards) / slots
     cpu          (workers' + coordinator's + server's CPU seconds) / cores
     coordinator  its CPU seconds, or its wall clock seconds with the disk where these are more: one process
 
@@ -17,6 +17,8 @@ from chatrest.core.pacer import DOCUMENTED_RATES
 from chatrest.distributed.shard_cutter import CONCURRENCY, MOST_SOURCES
 
 PAGE: Final = 1000
+SLOTS: Final = 2
+"""Shards that a worker reads at the same time, as one of `--dask local:N`."""
 
 
 class Constants(NamedTuple):
@@ -115,7 +117,7 @@ def forecast(
     """Return the times of an export, in seconds; `rate` in requests a second, `latency` in seconds."""
     server = constants.server * load.requests if with_server else 0.0
     limit = load.requests / rate
-    waits = (load.requests * latency / CONCURRENCY + constants.idle * load.shards) / workers
+    waits = (load.requests * latency / CONCURRENCY + constants.idle * load.shards) / (SLOTS * workers)
     own = coordinator_cpu(constants, load)
     disk = constants.source_wall * load.sources + constants.adopted_wall * load.messages
     serial = max(own + constants.task * load.shards, disk)
@@ -152,7 +154,7 @@ def large_table(constants: Constants, latency: float) -> list[tuple[str, ...]]:
     rows: list[tuple[str, ...]] = []
     for name, sources, messages in _LARGE:
         load, rate = load_of(sources, messages), DOCUMENTED_RATES["standard"]
-        waits = load.requests * latency / CONCURRENCY + constants.idle * load.shards
+        waits = (load.requests * latency / CONCURRENCY + constants.idle * load.shards) / SLOTS
         workers = max(1, ceil(max(worker_cpu(constants, load), waits) * rate / load.requests))
         result = forecast(
             constants, load, workers=workers, rate=rate, latency=latency, cores=workers + 1, with_server=False

@@ -11,9 +11,11 @@ from contextlib import nullcontext
 import aiohttp
 import msgspec
 import pytest
+from msgspec import structs
 
 pytest.importorskip("httpx")
 pytest.importorskip("pydantic")
+pytest.importorskip("distributed")
 
 from benchmarks import (
     ahead,
@@ -28,6 +30,9 @@ from benchmarks import (
     overhead,
     pace,
     pages,
+    scale,
+    scale_coordinator,
+    scale_model,
     split,
     waits,
     walk,
@@ -392,6 +397,43 @@ def test_waits_prints_its_tables(capsys: pytest.CaptureFixture[str]) -> None:
     assert [output.count(f"  {lane} ") for lane in ("interactive", "       bulk")] == [2, 2]
     names = ("a region", "1 app", *(f"{number} apps" for number in waits.HANGING_APPS[1:]))
     assert all(f"\n{name}, {other} " in output for name in names for other in ("idle", "hanging"))
+
+
+async def test_scale_measures_a_cluster_and_its_parts() -> None:
+    with ServerProcess(20, users=4, rate=500, latency=1) as server:
+        worker = await scale.measure_shards(server.limited, ["user-01", "user-02"], 20, 1)
+        own = await scale_coordinator.export_alone(server.app.chat_url, 3, 20, "source")
+        run = await scale.measure_cluster(server, 1, ["user-01", "user-02", "user-03", "user-04"])
+    assert worker.requests >= 4
+    assert (own.messages, own.files) == (20, 3)
+    assert (run.messages, run.counts.refused) == (20, 0)
+    assert run.requests >= 8
+
+    few, long = (structs.replace(own, sources=2, messages=each) for each in (2, 30))
+    costs = scale.Costs(worker, worker, worker, few, own, long, own, task=0.002, server=0.001)
+    constants = costs.constants(1.0, [run], 4)
+    output = (
+        scale.constants_text(constants) + scale.costs_table(costs) + scale.runs_table([run], constants, 4)
+    )
+    assert output.count("the coordinator alone") == output.count("of the limit") == 1
+    assert len(scale_model.large_table(constants, 0.3)) == 3
+    assert "1,000 such apps" in scale_model.apps_text(constants)
+
+
+def test_the_model_of_scale_names_what_takes_longest() -> None:
+    constants = scale_model.Constants(*[0.0] * len(scale_model.Constants._fields))._replace(request=0.01)
+    load, late = scale_model.load_of(1000, 50_000), 0.05 * scale_model.CONCURRENCY * scale_model.SLOTS
+    assert load.requests == 2000
+
+    def first(workers: int, rate: float, cores: int) -> tuple[str, float]:
+        result = scale_model.forecast(
+            constants, load, workers=workers, rate=rate, latency=late, cores=cores, with_server=False
+        )
+        return result.first, result.total
+
+    assert first(1, 200, 4) == ("waits", pytest.approx(100))
+    assert first(20, 200, 4) == ("limit", pytest.approx(10))
+    assert first(20, 1000, 1) == ("cpu", pytest.approx(20))
 
 
 async def test_a_walk_without_all_messages_is_an_error() -> None:

@@ -147,7 +147,8 @@ def export(
     Its credentials and endpoint are read from the usual environment variables (AWS_ACCESS_KEY_ID,
     AWS_ENDPOINT_URL, GOOGLE_APPLICATION_CREDENTIALS, AZURE_STORAGE_ACCOUNT_NAME …); it needs the extra:
     pip install 'chatrest[cloud]'. The run writes to the local folder of --journal and publishes from there;
-    readers of the store see whole versions. Another machine can go on with the export.
+    readers of the store see whole versions. Files that they see are removed from that folder, but for SQLite.
+    Another machine can go on with the export.
 
     If it is interrupted, run `chatrest export OUT` to continue; run later, the same command adds what is new.
     Later runs need no other options. A run that names sources reads these, as do the runs after it; what was

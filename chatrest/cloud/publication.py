@@ -27,6 +27,7 @@ from .publication_plan import (
     Version,
     decode_version,
     is_named_by,
+    leftovers,
     orphans,
     plan_publication,
     unreferenced,
@@ -94,8 +95,9 @@ class Publisher:
         if self._current is None:
             stored = await _stored_manifest(self._store)
             version = EMPTY if stored is None else decode_version(stored.data, _manifest_of(self._store))
-            self._leftovers.update(await self._read_worklist())
+            names = await self._read_worklist()
             sizes = {info.name: info.size async for info in self._store.list()}
+            self._leftovers.update(leftovers(names, sizes, version))
             for name in orphans(version, sizes, self._leftovers):
                 if await self._is_own(name):
                     self._leftovers.add(name)

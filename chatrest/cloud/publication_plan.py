@@ -165,6 +165,15 @@ def is_named_by(name: str, sha256: str) -> bool:
     return is_numbered(name) and f"-{sha256[:_HASH_DIGITS]}" in PurePosixPath(name).name
 
 
+def leftovers(names: Iterable[str], stored: Container[str], version: Version) -> list[str]:
+    """Return the objects of a worklist that may be there: the list of a store shows what it has by now.
+
+    Those of a publication that has not replaced the manifest are kept: its last upload may not have ended.
+    """
+    numbers = ((name, _NUMBER.search(name)) for name in names)
+    return [name for name, match in numbers if name in stored or (match and int(match[1]) > version.number)]
+
+
 def is_numbered(name: str) -> bool:
     """Return True for the name of an object that a publication has written, or is writing."""
     return _NUMBER.search(name) is not None

@@ -75,7 +75,7 @@ class AttemptFile(Struct, frozen=True, array_like=True):
 
 @final
 class AttemptSource(Struct, frozen=True, array_like=True):
-    """What was read of one source."""
+    """The pages that were read of one source."""
 
     number: int
     """In the journal of the export."""
@@ -92,7 +92,7 @@ class AttemptSource(Struct, frozen=True, array_like=True):
 
 @final
 class Attempt(Struct, frozen=True, array_like=True):
-    """What another process has read."""
+    """The pages that another process has read."""
 
     files: list[AttemptFile] = []
     sources: list[AttemptSource] = []

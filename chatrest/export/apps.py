@@ -41,7 +41,7 @@ class AppRun:
         self.report: Report | None = None
         """The result; None before the end, and for an app that failed."""
         self.error: Exception | None = None
-        """What the app failed by."""
+        """The error of the app's run."""
 
     def __repr__(self) -> str:
         return f"<AppRun of {self.app_id}: {self.words}>"

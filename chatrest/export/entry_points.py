@@ -50,8 +50,8 @@ async def export(
       messages are kept.
     - `workers`: how many sources are read at the same time. Memory is needed for about as many pages.
     - `journal`: where `out` is the address of an object store, such as `s3://bucket/prefix`: the local folder
-      of its working copy, which is made from the store where it is new or older; by default one of the user's
-      own, named by the address.
+      of its working copy, which is made from the store where it is new or older, and which has what is not
+      published yet; by default one of the user's own, named by the address.
     - `progress`: numbers to watch while it runs.
     - `disk`, `now`: for tests.
 
@@ -92,11 +92,11 @@ def compact(
     """Merge the small files of each partition of the export in `out`; return how many files are gone.
 
     A file is small below an eighth of the size from which on an export begins another one: 8 MB of Parquet,
-    128 MB of NDJSON. A run merges by itself where a partition has more than a few of them. Messages, and
-    their ids, stay as they are. Costs the reading and writing of the merged files, and memory for a row
-    group or a page; needs no network, but for an export in an object store, which is merged in its working
-    copy (`journal`, as for `export`) and published. A crash at any point loses nothing and leaves nothing
-    twice: the next run, or the next `compact`, goes on with it. `disk` is for tests.
+    128 MB of NDJSON (16 MB in an object store). A run merges by itself where a partition has more than a few
+    of them. Messages, and their ids, stay as they are. Costs the reading and writing of the merged files, and
+    memory for a row group or a page; needs no network, but for an export in an object store, which is merged
+    in its working copy (`journal`, as for `export`) and published. A crash at any point loses nothing and
+    leaves nothing twice: the next run, or the next `compact`, goes on with it. `disk` is for tests.
 
     Raises `RequestInvalidError` for a folder that is no export, for an export whose last run did not come to
     its end or which is being written, and for one that lacks messages: run it again first. Raises

@@ -22,7 +22,7 @@ class Job(Struct, kw_only=True, eq=False):
     since: int = 0
     """A recheck reads what was sent at this time or later."""
     by_time: bool = False
-    """Whether the list goes by time: all of it is read, and then its ids are covered at once."""
+    """True where the list goes by time: all of it is read, and then its ids are covered at once."""
     newest: int = 0
     """The highest id that the list is known to have; 0 before that was asked for."""
 

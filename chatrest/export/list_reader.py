@@ -22,6 +22,7 @@ from msgspec import Struct, field, structs
 
 from ..core.endpoint import Pairs
 from ..core.intervals import LAST
+from ..core.order import Affix
 from ..core.rows import Row
 from ..errors import BadRequestError, CursorError
 from ..queries.messages import MessageQuery
@@ -57,6 +58,8 @@ class Shown(Struct, eq=False):
     """The ids of a list that goes by time."""
     keys: set[str] = field(default_factory=set)
     """The ids that are no numbers."""
+    newest_page: IdSet = field(default_factory=IdSet)
+    """The ids of the newest page of a list that goes by id."""
 
     @property
     def last(self) -> int:
@@ -128,7 +131,7 @@ class ListReader:
 
         Only at the end is it known that no lower id comes, and so no page covers anything.
         """
-        walk = piece.of.source.list(self._messages, structs.replace(self._query(piece.of), affix="append"))
+        walk = piece.of.source.list(self._messages, self._query(piece.of, "append"))
         async with aclosing(walk.pages()) as pages:
             async for page in pages:
                 ids = ids_of(page.items)
@@ -151,7 +154,7 @@ class ListReader:
                     position = part.position
                 covered, last = shown.covered, max(shown.covered, last)
                 ids = await self._put(piece, rows, covered, last, position, len(part.page.raw))
-                shown.covered = last
+                shown.covered, shown.newest_page = last, ids.numbers
                 shown.keys.update(ids.others)
                 if last >= until:
                     break
@@ -163,10 +166,11 @@ class ListReader:
         job = piece.of
         if not queue.is_wanting or not piece.may_be_cut or job.until == LAST:
             return
-        if not job.newest:  # the frozen end is the app's, and may be far above
+        least = max(2, LEAST_PAGES * ids_a_page)
+        if not job.newest and min(piece.until, job.until) - covered >= least:
+            # The frozen end is the app's, and may be far above.
             job.newest = ids_of(await self._probe(job)).numbers.last
-        left = min(piece.until, job.until, job.newest) - covered
-        if left >= max(2, LEAST_PAGES * ids_a_page):
+        if (left := min(piece.until, job.until, job.newest) - covered) >= least:
             piece.until = min(piece.until, job.until)
             queue.give(cut(piece, covered + left // 2))
 
@@ -237,7 +241,8 @@ class ListReader:
             keys = await self._never_seen(job, keys)
         if keys:
             return list(keys)
-        await self._see_late(job, ids_within.numbers, shown.covered)
+        # What the newest page has shown is on its way to the journal: nobody need look there.
+        await self._see_late(job, ids_within.numbers - shown.newest_page, shown.covered)
         return []
 
     async def _never_seen(self, job: Job, keys: set[str]) -> set[str]:
@@ -247,25 +252,30 @@ class ListReader:
     async def _see_late(self, job: Job, ids: IdSet, covered: int) -> None:
         """Note the ids of a probe that are covered, and were not seen: they came late, and are missing."""
         late = ids.between(1, covered)
-        if job.purpose == "walk" and (
-            late := await in_thread(lambda: self._archive.unseen(job.number, late))
+        if (
+            late
+            and job.purpose == "walk"
+            and (late := await in_thread(lambda: self._archive.unseen(job.number, late)))
         ):
             await self._backlog.put(structs.replace(self._divider.page(job, []), seen=PageIds(late, {})))
 
     async def _probe(self, job: Job) -> list[Row]:
         """Ask for the newest messages of a list: one request."""
-        query = structs.replace(self._query(job), affix="prepend")
+        query = self._query(job, "prepend")
         async with aclosing(job.source.list(self._messages, query).limit(PROBED).pages()) as pages:
             page = await anext(pages, None)
         return [] if page is None else page.items
 
-    def _query(self, job: Job) -> MessageQuery:
+    def _query(self, job: Job, affix: Affix | None = None) -> MessageQuery:
         """Return the plan's filter, with the times to ask for."""
         query = self._archive.plan.query
-        if job.purpose == "confirm":  # whatever the service makes of times
-            return query
-        since, until = self.window.asked(job.since if job.purpose == "recheck" else None)
-        return structs.replace(query, from_timestamp=since, to_timestamp=until)
+        since, until = query.from_timestamp, query.to_timestamp
+        if job.purpose != "confirm":  # which is for whatever the service makes of times
+            since, until = self.window.asked(job.since if job.purpose == "recheck" else None)
+        affix = affix or query.affix
+        if (affix, since, until) == (query.affix, query.from_timestamp, query.to_timestamp):
+            return query  # a filter that is made anew is checked anew
+        return structs.replace(query, affix=affix, from_timestamp=since, to_timestamp=until)
 
 
 def in_unit_of(window: Window, timestamp: int) -> Window:

@@ -148,6 +148,6 @@ class SourceOwnership(NamedTuple):
         return Ownership.OWN if claimants[0] == self.source else Ownership.FOREIGN
 
 
-def pair_of(one: str, other: str) -> Source:
+def pair_of(uid: str, other: str) -> Source:
     """The conversation of two, whichever is named first."""
-    return Source("pair", tuple(sorted((one, other))))
+    return Source("pair", tuple(sorted((uid, other))))

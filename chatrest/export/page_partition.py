@@ -1,5 +1,6 @@
 """From a page to the rows that are written of it: those of the window, and of the source. Pure."""
 
+from itertools import compress
 from operator import attrgetter
 from typing import Final, NamedTuple, final
 
@@ -120,6 +121,8 @@ def partition_page(rows: list[Row], ownership: SourceOwnership) -> list[Row]:
     """Return the rows that a source writes: its own, and those that no source claims."""
     if ownership.owns_all:
         return rows
+    ends = list(map(_ENDS, rows))
     # Most pages are of a few conversations, and a source's own.
-    foreign = {names for names in set(map(_ENDS, rows)) if ownership.of(names) is Ownership.FOREIGN}
-    return [row for row in rows if _ENDS(row) not in foreign] if foreign else rows
+    distinct = set(ends)
+    own = {names for names in distinct if ownership.of(names) is not Ownership.FOREIGN}
+    return rows if len(own) == len(distinct) else list(compress(rows, map(own.__contains__, ends)))

@@ -111,7 +111,7 @@ class Report(Struct, kw_only=True):
     """True where the export holds all that its plan asks for, up to `until`. Users that were deleted in the
     service since (`deleted_users`) do not count against it."""
     reasons: list[str] = []
-    """Why it is not complete, a sentence each, beside the sources in `failed`."""
+    """The reasons why it is not complete, a sentence each, beside the sources in `failed`."""
     until: int | None = None
     """The app's newest message id when the run began: the export holds no later ones. None where the service
     does not tell."""
@@ -140,7 +140,7 @@ class Report(Struct, kw_only=True):
     """Sources that earlier runs have read, and that the plan does not ask for any more: their messages stay,
     and nothing new is read of them."""
     warnings: list[str] = []
-    """What an object store cannot promise, or what was set aside there, a sentence each."""
+    """The things that an object store cannot promise, or that were set aside there, a sentence each."""
     requests: int = 0
     """Requests that the run sent."""
     started: int = 0

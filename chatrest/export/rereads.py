@@ -31,7 +31,7 @@ from .worker_pool import WorkerPool
 
 @final
 class Rereads:
-    """What a run reads again; `now` is its time in epoch seconds."""
+    """The messages that a run reads again; `now` is its time in epoch seconds."""
 
     def __init__(self, pool: WorkerPool, sources: SourceList, now: int) -> None:
         self._pool = pool

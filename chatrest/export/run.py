@@ -226,10 +226,11 @@ class Run:
             messages=sum(archive.sink.counts().values()),
             kept=self._sources.kept,
         )
-        read = {known.number for known in self._sources.known}
         with archive.journal.transaction():
+            self._prove_covered()
+            current = {known.number for known in self._sources.known}
             for known in archive.journal.sources():
-                if known.number in read or known.number in pool.failed:
+                if known.number in current or known.number in pool.failed:
                     self._note(known, report)
             if self._has_checked_end and report.messages > 1:  # of one, the oldest is the newest
                 archive.journal[GOES_BACKWARDS] = "yes"
@@ -237,6 +238,16 @@ class Run:
                 archive.journal[RUNS] = "0"
         report.sources = len(self._sources.known) - len(report.deleted_users)
         return report
+
+    def _prove_covered(self) -> None:
+        """Note as proven the ends of sources that are covered up to the frozen end.
+
+        An earlier run has read them that far, and ended before it could note so: nothing is left to read.
+        """
+        for known in self._sources.known if self._until != LAST else ():
+            is_read = known.number not in self._pool.failed and not known.by_time
+            if is_read and known.proven < self._until and not self._gaps(known):
+                self._pool.archive.journal.prove(known.number, self._until)
 
     def _note(self, known: SourceState, report: Report) -> None:
         error, journal = self._pool.failed.get(known.number), self._pool.archive.journal

@@ -107,9 +107,10 @@ class Checked(Struct, frozen=True, kw_only=True, rename="camel"):
     """Fields that may hold a credential without its name, such as headers: never in a repr or an error."""
 
     def __post_init__(self) -> None:
-        for name, (rule, is_optional) in _rules(type(self)).items():
-            if is_optional and getattr(self, name) is UNSET:
-                continue  # as most fields of most bodies: this is the way of each message that is sent
+        for name, (rule, is_optional, takes_null) in _rules(type(self)).items():
+            # As most fields of most bodies and filters: this is the way of each request.
+            if (is_optional and getattr(self, name) is UNSET) or (takes_null and getattr(self, name) is None):
+                continue
             # No frame of the error holds the value: it may be a credential.
             if fault := _check_field(self, name, rule, is_optional=is_optional):
                 raise RequestInvalidError(fault)
@@ -139,29 +140,23 @@ def _defaults(kind: type[Struct]) -> tuple[Any, ...]:
 
 
 @cache
-def _rules(kind: type[Checked]) -> dict[str, tuple[Any, bool]]:
-    """Return the rule of each field, and True if the field is optional."""
+def _rules(kind: type[Checked]) -> dict[str, tuple[Any, bool, bool]]:
+    """Return the rule of each field, True if the field is optional, and True if its type allows null."""
     hints = get_type_hints(kind, include_extras=True)
     return {name: _rule(hints[name]) for name in kind.__struct_fields__}
 
 
-def _rule(hint: Any) -> tuple[Any, bool]:
+def _rule(hint: Any) -> tuple[Any, bool, bool]:
     parts = get_args(hint)
+    takes_null = type(None) in parts
     if UnsetType not in parts:
-        return hint, type(None) in parts
-    return Union[tuple(part for part in parts if part is not UnsetType)], True  # noqa: UP007
-
-
-@cache
-def _takes_null(rule: Any) -> bool:
-    return type(None) in get_args(rule)
+        return hint, takes_null, takes_null
+    return Union[tuple(part for part in parts if part is not UnsetType)], True, takes_null  # noqa: UP007
 
 
 def _check_field(record: Checked, name: str, rule: Any, *, is_optional: bool) -> str | None:
     """Convert a field in place; return what is wrong with it, None for nothing."""
     value = getattr(record, name)
-    if value is None and _takes_null(rule):
-        return None
     if is_optional and (value is None or value is UNSET):
         value = UNSET
     else:  # lists become tuples, so that a checked filter cannot change
@@ -251,7 +246,7 @@ def _nested_fault(rule: Any, value: Any) -> str:
 
 def _member_fault(kind: type[Checked], field: msgspec.structs.FieldInfo, members: Mapping[str, Any]) -> str:
     """Return what is wrong with one member of a mapping, after its path; empty for nothing."""
-    rule, is_optional = _rules(kind)[field.name]
+    rule, is_optional, _ = _rules(kind)[field.name]
     value = members.get(field.encode_name, members.get(field.name, UNSET))
     if value is UNSET:
         return f".{field.encode_name} is missing" if field.required else ""

@@ -8,6 +8,7 @@ from chatrest.cloud.publication_plan import (
     PublishedFile,
     Version,
     decode_version,
+    leftovers,
     plan_publication,
     stored_name,
     unreferenced,
@@ -73,3 +74,8 @@ def test_the_same_files_need_no_new_version_and_other_facts_do() -> None:
 def test_a_damaged_manifest_is_an_error(data: bytes) -> None:
     with pytest.raises(ObjectStoreError, match=r"^s3://b/manifest.json is damaged"):
         decode_version(data, "s3://b/manifest.json")
+
+
+def test_a_worklist_forgets_what_is_not_stored_any_more() -> None:
+    gone, stored, under_way = (f"a-{number}-0123456789abcdef.ndjson" for number in (3, 4, 6))
+    assert leftovers([gone, stored, under_way], {stored}, Version(5, [])) == [stored, under_way]

@@ -112,6 +112,17 @@ async def test_the_error_of_a_list_that_ends_too_early_says_both_ids(tmp_path: P
 
 
 @plans
+async def test_a_list_that_is_too_short_to_be_divided_costs_its_pages_only(
+    plan: Plan, tmp_path: Path
+) -> None:
+    service = SmallService(talk(COUNT))
+    async with service.session() as session:
+        assert (await export(session, tmp_path / "out", plan)).complete
+    probes = [query for query in service.requests if query.get("affix") == "prepend"]
+    assert len(probes) == 1, "the app's newest message, which is the list's, too"
+
+
+@plans
 async def test_nothing_new_costs_a_request_and_one_a_source_where_the_app_has_more(
     plan: Plan, tmp_path: Path
 ) -> None:

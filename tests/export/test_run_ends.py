@@ -2,6 +2,7 @@
 
 import asyncio
 import errno
+import json
 import os
 import sqlite3
 from pathlib import Path
@@ -9,12 +10,18 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from msgspec import structs
 
+from chatrest.core.rows import row_of
 from chatrest.emulator.weather import First, Status
 from chatrest.errors import AuthenticationError
-from chatrest.export import Plan, backlog, export, runs
+from chatrest.export import Plan, backlog, export, runs, verify
+from chatrest.export.archive import Archive
 from chatrest.export.disk import Disk
+from chatrest.export.jobs import Job
 from chatrest.export.journal import schema
+from chatrest.export.ownership import OwnershipRules, Source
+from chatrest.export.page_partition import PageDivider, Window
 from tests.exporting import (
     assert_whole,
     fast_disk as fast_disk,
@@ -24,6 +31,7 @@ from tests.exporting import (
     small_pages as small_pages,
 )
 from tests.runs import MIXED, Meanwhile
+from tests.small_service import SmallService, talk
 
 pytestmark = pytest.mark.usefixtures("small_pages", "fast_disk", "tidy")
 
@@ -185,3 +193,18 @@ async def test_no_room_for_the_journal_is_an_oserror_too(
                 await export(service.session, tmp_path / "out", Plan(**MIXED))
         assert (await export(service.session, tmp_path / "out", Plan(**MIXED))).complete
         assert_whole(tmp_path / "out", service.expected())
+
+
+async def test_an_end_that_was_read_and_not_noted_is_proven_by_the_next_run(tmp_path: Path) -> None:
+    """A kill between the last page, which reaches the frozen end, and the note that the end is proven."""
+    service, plan, ann = SmallService(talk(40)), Plan(users=["ann"]), Source("user", ("ann",))
+    rows = [row_of(json.dumps(record).encode()) for record in service.records]
+    with Archive(tmp_path / "out", plan, app_id="app-1") as archive:
+        with archive.journal.transaction():
+            archive.journal.add_sources([ann])
+        page = PageDivider(Window(), OwnershipRules([ann])).page(Job(number=1, source=ann), rows)
+        archive.commit([structs.replace(page, last=40)])
+    async with service.session() as session:
+        report = await export(session, tmp_path / "out", plan)
+    assert (report.complete, report.written) == (True, 0)
+    assert verify(tmp_path / "out").ok

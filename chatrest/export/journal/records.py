@@ -26,11 +26,11 @@ class SourceState(NamedTuple):
     state: State = "open"
     error: str | None = None
     by_time: bool = False
-    """Whether its list goes by time, with ids in any order: each run reads all of it."""
+    """True where its list goes by time, with ids in any order: each run reads all of it."""
     proven: int = 0
     """The frozen end for which its newest id was probed: all that the service has up to there was seen."""
     asked: bool = True
-    """Whether the plan still asks for it; what it wrote is kept where not."""
+    """True where the plan still asks for it; what it wrote is kept where not."""
 
 
 class DataFile(NamedTuple):
@@ -101,4 +101,4 @@ class DeletedId(NamedTuple):
     noticed: int
     """In epoch seconds."""
     missing: bool
-    """Whether it is not in the export either: it was in a file that was lost."""
+    """True where it is not in the export either: it was in a file that was lost."""

@@ -41,6 +41,7 @@ CREATE TABLE covered(source INTEGER, first INTEGER, last INTEGER NOT NULL, posit
     PRIMARY KEY(source, first)) WITHOUT ROWID;
 CREATE TABLE files(number INTEGER PRIMARY KEY, name TEXT UNIQUE NOT NULL COLLATE NOCASE,
     partition_key TEXT NOT NULL, role TEXT NOT NULL, size INTEGER NOT NULL, state TEXT NOT NULL, digest BLOB);
+CREATE INDEX files_of_partition ON files(partition_key);
 CREATE TABLE blocks(file INTEGER, start INTEGER, size INTEGER NOT NULL, source INTEGER NOT NULL,
     rows INTEGER NOT NULL, first INTEGER NOT NULL, last INTEGER NOT NULL, since INTEGER NOT NULL,
     until INTEGER NOT NULL, digest BLOB NOT NULL, ids BLOB NOT NULL, other INTEGER NOT NULL,
@@ -78,7 +79,7 @@ _IN_USE: Final = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 _VALUES: Final = 500
 """Values of one query: every SQLite takes so many."""
 FAULTS: Final = (sqlite3.Error, UnicodeDecodeError)
-"""What sqlite3 raises; the second where SQLite's own message repeats damaged bytes."""
+"""The errors of sqlite3; the second where SQLite's own message repeats damaged bytes."""
 
 
 class InUseError(RequestInvalidError):
@@ -150,7 +151,7 @@ def _with_tables(db: sqlite3.Connection, path: Path) -> sqlite3.Connection:
     """Return a connection; `UnreadableError` where nothing is in its file."""
     with _closed_on_error(db):
         if _is_new(db, path):
-            raise UnreadableError(f"{path}: it is empty, and no export's journal")
+            raise UnreadableError(f"{path} is empty, and no export's journal")
     return db
 
 

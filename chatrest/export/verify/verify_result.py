@@ -32,7 +32,7 @@ class Problem(Struct, frozen=True):
     text: str
     """A sentence that describes it."""
     remedy: str = ""
-    """What can be done about it without losing anything; empty where nothing needs to be done."""
+    """A way to mend it without losing anything; empty where nothing needs to be done."""
 
     def __str__(self) -> str:
         return f"{self.place}: {self.text}" + (f"; {self.remedy}" if self.remedy else "")

@@ -2,7 +2,8 @@
 
 import asyncio
 import shutil
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterable
 from itertools import count
 from pathlib import Path
 
@@ -10,14 +11,23 @@ import pytest
 
 from chatrest import AsyncSession
 from chatrest.emulator import Emulator
-from chatrest.export import Plan, compact, export, read_raw, verify
+from chatrest.export import Plan, backlog, compact, export, read_raw, verify
+from chatrest.export.archive import Archive, CommitStats, FetchedPage
 from chatrest.export.journal import DataFile
 from chatrest.export.plan import Format
 from chatrest.export.remote.store_export import store_export
 from chatrest.export.run import export_folder
 from tests.cloud.store_double import CrashError, StoreDouble
 from tests.dying import Fate, dies
-from tests.exporting import assert_whole, edit, fast_disk as fast_disk, hide, manifest_of, served
+from tests.exporting import (
+    assert_whole,
+    edit,
+    fast_disk as fast_disk,
+    hide,
+    manifest_of,
+    served,
+    small_pages as small_pages,
+)
 
 ADDRESS = "s3://bucket/chat"
 ALL = 10**9
@@ -59,17 +69,17 @@ async def test_files_are_downloaded_where_their_bytes_are_needed(
     tmp_path: Path, at: Callable[[StoreDouble], StoreDouble], fast_disk: None, format: Format
 ) -> None:
     store = at(StoreDouble())
-    async with served(60) as service:
+    async with served(30) as service:
         plan = Plan(format=format, partition="month", all_users=True, groups=("den", "oak"))
         await export(service.session, ADDRESS, plan, journal=tmp_path / "a")
         hidden = service.expected([20])
         hide(service.store, [20])  # no service could replace a copy that is lost
-        for machine in ("b", "a", "c"):
+        for machine in ("b", "a"):
             service.store.add_message("ann", "bob", machine)
             report = await export(service.session, ADDRESS, journal=tmp_path / machine)
             assert (report.complete, report.written, local(tmp_path / machine)) == (True, 1, [])
         assert downloads(store) == 0
-        edit(service.store, 50, "edited")
+        edit(service.store, 29, "edited")
         expected = sorted([*service.expected(), *hidden])
         report = await export(service.session, ADDRESS, journal=tmp_path / "b", recheck=ALL)
         assert (report.changed, report.deleted, local(tmp_path / "b")) == (1, 1, [])
@@ -81,18 +91,36 @@ async def test_files_are_downloaded_where_their_bytes_are_needed(
 
 
 async def test_the_local_disk_holds_what_is_not_published_yet(
-    tmp_path: Path, at: Callable[[StoreDouble], StoreDouble], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
+    at: Callable[[StoreDouble], StoreDouble],
+    small_pages: None,
+    fast_disk: None,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     at(StoreDouble())
-    monkeypatch.setattr("chatrest.export.formats.ndjson.LARGEST_OBJECT", 20_000)
+    monkeypatch.setattr(backlog, "MOST", 1)
+    monkeypatch.setattr("chatrest.export.formats.ndjson.LARGEST_OBJECT", 10_000)
     sizes = [0]
+    measured, commit = threading.Condition(), Archive.commit
 
     async def measure(_: float) -> None:
-        sizes.append(sum(path.stat().st_size for path in local(tmp_path)))
+        with measured:
+            sizes.append(sum(path.stat().st_size for path in local(tmp_path)))
+            measured.notify_all()
         await asyncio.sleep(0)
 
+    def commit_and_wait(archive: Archive, pages: Iterable[FetchedPage]) -> CommitStats:
+        """Commit, and return after a publication that has begun since."""
+        stats = commit(archive, pages)
+        with measured:
+            number = len(sizes)
+            assert measured.wait_for(lambda: len(sizes) > number + 1, timeout=20)
+        return stats
+
+    monkeypatch.setattr(Archive, "commit", commit_and_wait)
+
     async with (
-        Emulator(users=10, messages=1000) as emulator,
+        Emulator(users=10, messages=300) as emulator,
         AsyncSession(emulator.app) as session,
         store_export(ADDRESS, tmp_path, sleep=measure) as target,
     ):
@@ -102,9 +130,9 @@ async def test_the_local_disk_holds_what_is_not_published_yet(
         )
         await target.publish()
     assert report.complete
-    assert len(records()) == 1000
+    assert len(records()) == 300
     total = sum(entry.bytes for entry in manifest_of(tmp_path / "export").files)
-    assert 0 < max(sizes) < total / 2
+    assert 0 < max(sizes) < total / 4
     assert local(tmp_path) == []
 
 
@@ -118,10 +146,9 @@ async def test_a_process_that_ends_at_any_operation_of_the_store_loses_nothing(
         )
         hidden = service.expected([5])
         hide(service.store, [5])
-        for number in count(1, 2):
+        for number in count(3, 7):
             edit(service.store, 9, f"edited {number}")
-            service.store.add_message("ann", "bob", "new")
-            dying = at(StoreDouble(store, crash_at=number, crash_is_late=number % 4 == 1))
+            dying = at(StoreDouble(store, crash_at=number, crash_is_late=number % 2 == 1))
             root = tmp_path / f"{number}"
             try:
                 await export(service.session, ADDRESS, journal=root, recheck=ALL)
@@ -134,7 +161,7 @@ async def test_a_process_that_ends_at_any_operation_of_the_store_loses_nothing(
             report = await export(service.session, ADDRESS, journal=root, recheck=ALL)
             assert (report.complete, report.missing) == (True, 0)
             assert records() == sorted([*service.expected(), *hidden])
-    assert number > 10
+    assert number > 25
 
 
 class RemoteFolder:
@@ -163,14 +190,14 @@ async def test_a_run_that_is_killed_at_any_write_loses_no_remote_file(
     tmp_path: Path, fast_disk: None, monkeypatch: pytest.MonkeyPatch, format: Format
 ) -> None:
     remote = RemoteFolder(tmp_path / "first")
-    async with served(40) as service:
+    async with served(30) as service:
         plan = Plan(format=format, partition="month", all_users=True, groups=("den", "oak"))
         await export(service.session, tmp_path / "first", plan)
-        for number in (8, 9, 37):
+        for number in (8, 9, 29):
             edit(service.store, number, "edited")
         expected = service.expected()
         hide(service.store, [20])
-        for at in count(1, 4):
+        for at in count(1, 9 if format == "ndjson" else 13):
             out = tmp_path / str(at)
             shutil.copytree(tmp_path / "first", out, ignore=lambda *_: ["messages"])
             fate = Fate(out, at)
