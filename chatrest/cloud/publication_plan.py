@@ -153,15 +153,6 @@ def unreferenced(version: Version, stored: Iterable[str]) -> list[str]:
     return sorted(name for name, match in numbered if match and int(match[1]) <= version.number)
 
 
-def leftovers(names: Iterable[str], stored: Container[str], version: Version) -> list[str]:
-    """Return the objects of a worklist that may be there: the list of a store shows what it has by now.
-
-    Those of a publication that has not replaced the manifest are kept: its last upload may not have ended.
-    """
-    numbers = ((name, _NUMBER.search(name)) for name in names)
-    return [name for name, match in numbers if name in stored or (match and int(match[1]) > version.number)]
-
-
 def orphans(version: Version, stored: Iterable[str], leftovers: Container[str]) -> list[str]:
     """Return the objects among `stored` that nothing refers to, in the folders of the version's files."""
     folders = {file.stored_as.partition("/")[0] for file in version.files if "/" in file.stored_as}
@@ -172,6 +163,15 @@ def orphans(version: Version, stored: Iterable[str], leftovers: Container[str]) 
 def is_named_by(name: str, sha256: str) -> bool:
     """Return True for an object's name that has the beginning of this hash."""
     return is_numbered(name) and f"-{sha256[:_HASH_DIGITS]}" in PurePosixPath(name).name
+
+
+def leftovers(names: Iterable[str], stored: Container[str], version: Version) -> list[str]:
+    """Return the objects of a worklist that may be there: the list of a store shows what it has by now.
+
+    Those of a publication that has not replaced the manifest are kept: its last upload may not have ended.
+    """
+    numbers = ((name, _NUMBER.search(name)) for name in names)
+    return [name for name, match in numbers if name in stored or (match and int(match[1]) > version.number)]
 
 
 def is_numbered(name: str) -> bool:
