@@ -36,6 +36,8 @@ _PIECE_PAGES: Final = 8
 """Pages below which a gap is not cut: a cut costs about a page that is read twice."""
 _FIRST_REQUESTS: Final = 12
 """The budget of a shard that is to find out how long a list is."""
+_LAST_REQUESTS: Final = 256
+"""The least budget of a shard with the last lists: long ones of them are divided among idle workers then."""
 _FULL: Final = 0.8
 """The part of its budget that a cut shard is expected to use."""
 _ROUNDED: Final = 1.25
@@ -174,8 +176,10 @@ class ShardCutter:
         if not pieces and not lists:
             return None
         _, _, budget = self._job
-        is_alone = not pieces and len(lists) == 1 and slots > 1 and lists[0].number not in self._uncut
-        return self._shard([*pieces, *lists], _FIRST_REQUESTS if is_alone else budget.requests, slots)
+        requests = budget.requests
+        if not pieces and not len(self) and slots > 1 and lists[0].number not in self._uncut:
+            requests = _FIRST_REQUESTS if len(lists) == 1 else max(_LAST_REQUESTS, len(lists) * _TRIED)
+        return self._shard([*pieces, *lists], requests, slots)
 
     def _take_pieces(self, slots: int) -> Iterator[ShardSource]:
         """Take pieces of long sources, as many as one shard should have."""
