@@ -225,7 +225,9 @@ def export(
 
     if root is not None and not quiet:
         streams.warn(f"the local copy of {out} is in {root}")
-    with _resume_hint(out, progress):
+    place = {"--journal": journal, "--dask": dask}
+    command = [out, *(f"{name}={value}" for name, value in place.items() if value is not None)]
+    with _resume_hint(command, progress):
         with display_of(out, quiet=quiet) as display:
             report = run(work())
         totals = _files(Path(out) if root is None else root / "export")
@@ -274,32 +276,35 @@ def _estimate(out: str, plan: "Plan | None", *, recheck: int | None, workers: in
 
 
 @contextmanager
-def _resume_hint(out: str, progress: "Progress") -> Iterator[None]:
-    """Add to an error of the block a note that says how to continue the export."""
+def _resume_hint(command: list[str], progress: "Progress") -> Iterator[None]:
+    """Add to an error of the block a note that says how to continue the export.
+
+    `command` is OUT, and the options that say where the export is and who reads.
+    """
     try:
         yield
     except BaseException as error:
         from ..export.worker_pool import first_error
 
         cause = first_error(error)
-        if advice := _advice(cause, out, progress):
+        if advice := _advice(cause, command, progress):
             cause.add_note(advice)
         raise
 
 
-def _advice(error: BaseException, out: str, progress: "Progress") -> str:
+def _advice(error: BaseException, arguments: list[str], progress: "Progress") -> str:
     from ..export.journal import UnreadableError
 
     is_open = not progress.phase.startswith(("beginning", "waiting", "fetching"))  # the plan is on disk
     again = "run the same command again"
-    command = f"continue with: {invocation()} export {shlex.quote(out)}" if is_open else again
+    command = f"continue with: {invocation()} export {shlex.join(arguments)}" if is_open else again
     match error:
         case ExportIncompleteError():
             return again
         case RequestInvalidError():
             return "wait until it ends, then run this command again" if "writing here" in str(error) else ""
         case UnreadableError():
-            return f"{invocation()} verify {shlex.quote(out)} says what can safely be done"
+            return f"{invocation()} verify {shlex.quote(arguments[0])} says what can safely be done"
         case AuthenticationError():
             return f"no exported message is lost; set CHATREST_API_KEY to a valid key and {command}"
         case OSError(errno=errno.ENOSPC | errno.EDQUOT) if not isinstance(error, ChatRestError):

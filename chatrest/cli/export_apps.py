@@ -69,7 +69,8 @@ def export_apps(out: str, apps: str, plan: "Plan | None", options: Mapping[str, 
     try:
         report = run(_run(exports, out, plan, options, modes))
     except (KeyboardInterrupt, asyncio.CancelledError) as end:
-        end.add_note(f"continue with: {invocation()} export {shlex.quote(out)} --apps {shlex.quote(apps)}")
+        place = [] if options.get("journal") is None else ["--journal", str(options["journal"])]
+        end.add_note(f"continue with: {invocation()} export {shlex.join([out, '--apps', apps, *place])}")
         raise
     _print(report, out, time.monotonic() - began, as_json=modes.as_json)
 

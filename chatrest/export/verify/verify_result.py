@@ -121,8 +121,8 @@ class Remedies(Struct, frozen=True):
                 f"is left, and {self.run}: later versions go into a new file"
             )
         return (
-            f"{restore}, as what was deleted in the service is in it alone; or move it out of the folder, if it "
-            f"is there, and keep it, and {self.run}: what was in it is read again"
+            f"{restore}, as what was deleted in the service is in it alone; or move it out of the folder, if "
+            f"it is there, and keep it, and {self.run}: what was in it is read again"
         )
 
     def longer_file(self, entry: FileEntry) -> str:
