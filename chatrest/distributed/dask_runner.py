@@ -110,7 +110,7 @@ class DaskRunner:
         receivers = Counter[str]()
         while True:
             key = f"{operation}-{self._run_id}-{shard.id}-{receivers.total()}"
-            result = decode_result(await self._run(encode(shard), key, [*receivers]))
+            result = decode_result(await self._run(encode(shard), key))
             if result.failure != "credentials" or receivers[result.worker] == _SENDINGS:
                 break
             receivers[result.worker] += 1
@@ -133,13 +133,9 @@ class DaskRunner:
         if result.attempt is not None:
             self._attempts.remove([file.name for file in result.attempt.files])
 
-    async def _run(self, shard: bytes, key: str, workers: list[str]) -> bytes:
-        """Return the result of a task, which runs on one of `workers` if any is given and there."""
+    async def _run(self, shard: bytes, key: str) -> bytes:
         self._check_connection()
-        future = self._client.submit(
-            run_shard, self._plugin.name, shard, key=key, pure=False, workers=workers or None,
-            allow_other_workers=bool(workers),
-        )  # fmt: skip
+        future = self._client.submit(run_shard, self._plugin.name, shard, key=key, pure=False)
         try:
             result: bytes = await future
         except CancelledError:
