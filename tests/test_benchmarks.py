@@ -404,7 +404,7 @@ async def test_scale_measures_a_cluster_and_its_parts() -> None:
         worker = await scale.measure_shards(server.limited, ["user-01", "user-02"], 20, 1)
         own = await scale_coordinator.export_alone(server.app.chat_url, 3, 20, "source")
         run = await scale.measure_cluster(server, 1, ["user-01", "user-02", "user-03", "user-04"])
-    assert worker.requests >= 4
+    assert worker.requests >= 3
     assert (own.messages, own.files) == (20, 3)
     assert (run.messages, run.counts.refused) == (20, 0)
     assert run.requests >= 8

@@ -62,9 +62,7 @@ def parse_address(text: str) -> StoreAddress:
 
 def _file_address(host: str, path: str) -> StoreAddress:
     if host or not path.strip("/"):
-        raise RequestInvalidError(
-            "address: file:// needs the absolute path of a folder, such as file:///backups/chat"
-        )
+        raise RequestInvalidError("address: a folder needs its absolute path, file:///folder")
     folder = unquote(path).strip("/")
     check_name(folder, "the path of the address")
     return StoreAddress("file", "", f"/{folder}")

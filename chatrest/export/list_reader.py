@@ -73,6 +73,11 @@ class Shown(Struct, eq=False):
         return self.covered + len(self.numbers) + len(self.keys)
 
 
+def usual_least_pages() -> int:
+    """Return the pages that have to be left of a list for it to be divided."""
+    return LEAST_PAGES
+
+
 @final
 class ListReader:
     """Reads lists for a pool of workers."""
@@ -84,7 +89,7 @@ class ListReader:
         rules: OwnershipRules,
         backlog: Backlog,
         progress: Progress,
-        least_pages: Callable[[], int] = lambda: LEAST_PAGES,
+        least_pages: Callable[[], int] = usual_least_pages,
     ) -> None:
         """`least_pages` gives the pages that have to be left of a list for it to be divided."""
         self._least_pages = least_pages

@@ -27,7 +27,7 @@ from .archive import Archive, CommitStats, FetchedPage
 from .backlog import Backlog
 from .in_thread import in_thread
 from .jobs import Job, JobPiece
-from .list_reader import LEAST_PAGES, ListReader, in_unit_of
+from .list_reader import ListReader, in_unit_of, usual_least_pages
 from .ownership import OwnershipRules
 from .page_partition import Window
 from .report import Active, Progress
@@ -46,7 +46,7 @@ class WorkerPool:
         rules: OwnershipRules,
         progress: Progress | None = None,
         workers: int = WORKERS,
-        least_pages: Callable[[], int] = lambda: LEAST_PAGES,
+        least_pages: Callable[[], int] = usual_least_pages,
     ):
         """`least_pages` gives the pages that have to be left of a list for it to be divided."""
         self.archive = archive

@@ -29,6 +29,7 @@ from ...errors import ExportIncompleteError
 from ...resources.messages import LIST
 from ...session import AsyncSession
 from ..folder_view import open_view
+from ..list_reader import LEAST_PAGES
 from ..message_ids import key_of, number
 from ..ownership import OwnershipRules, Source
 from ..plan import Plan
@@ -51,7 +52,7 @@ from .survey import (
 )
 
 _END: Final = 2
-"""Requests after the last page of a list, for its newest message, before its end is believed."""
+"""Requests for the newest message of a list that may be divided: before that, and before its end is believed."""
 _NEWS: Final = 4
 """Requests for the two sources that are asked although the app's own list tells what is new: a page, and
 mostly the proof of its end."""
@@ -373,7 +374,11 @@ class _Figures(Struct, frozen=True, dict=True):
 
 
 def _most_end(sample: Sample) -> int:
-    return _END if sample.page_rows else 1
+    """Return the requests after the pages of a list: the proof of its end, and one before it is divided."""
+    behind = sample.task.ids_behind(sample.last)
+    ids_a_page = sample.last - sample.task.gaps[0].after
+    is_divided = bool(sample.page_rows) and behind is not None and behind >= LEAST_PAGES * ids_a_page
+    return _END if is_divided else 1
 
 
 def _pages(sample: Sample, left: float) -> int:

@@ -117,7 +117,7 @@ def test_a_file_that_is_not_there(copy: Callable[[str], Path], name: str) -> Non
     result = verify(out)
     assert ("missing", entry.name) in places_of(result)
     assert "it is not there: " in result.problems[0].text
-    assert result.problems[0].remedy.startswith(f"restore {entry.name} from a backup; or move")
+    assert result.problems[0].remedy.startswith(f"restore {entry.name} from a backup, as what was deleted")
 
 
 def test_a_folder_in_the_place_of_a_file(out: Path) -> None:
