@@ -52,7 +52,7 @@ from .survey import (
 )
 
 _END: Final = 2
-"""Requests for the newest message of a list that may be divided: before that, and before its end is believed."""
+"""Requests for the newest message of a list that may be divided: before it is, and at its end."""
 _NEWS: Final = 4
 """Requests for the two sources that are asked although the app's own list tells what is new: a page, and
 mostly the proof of its end."""
