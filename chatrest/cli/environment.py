@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 SEE_HELP: Final = f"see '{NAME} --help'"
-"""How to go on where a variable is missing or wrong: the help of the command group lists them all."""
+"""The way to go on where a variable is missing or wrong: the help of the command group lists them all."""
 
 
 def session(telemetry: "Listener | tuple[()]" = ()) -> "AsyncSession":

@@ -30,6 +30,7 @@ from .time_options import AgeOption, TimeOption
 if TYPE_CHECKING:
     from ..export import AttachmentOptions, Plan, Progress, Report
     from ..export.dataset.tables import Table
+    from ..session import AsyncSession
 
 # Copies of the plan's constants: importing them would slow the help text down. A test compares them.
 FORMATS: Final = ("ndjson", "parquet", "sqlite")
@@ -208,20 +209,13 @@ def export(
 
     progress = Progress()
     monitor = Monitor(progress)
+    options |= {"journal": root, "progress": progress}
 
     async def work() -> "Report":
         async with session(progress.heard) as chat, live_display(monitor, display, chat):
             if dask is None:
-                return await export(chat, out, plan, journal=root, progress=progress, **options)
-            from ..distributed.cluster import connect
-            from ..distributed.credentials import Credentials
-            from ..distributed.start import export_with
-
-            credentials = Credentials(chat.app, headers())
-            async with connect(dask, quiet=True) as client:
-                return await export_with(
-                    client, chat, credentials, out, plan, journal=root, progress=progress, **options
-                )
+                return await export(chat, out, plan, **options)
+            return await _export_by_cluster(chat, dask, out, plan, options)
 
     if root is not None and not quiet:
         streams.warn(f"the local copy of {out} is in {root}")
@@ -232,6 +226,17 @@ def export(
             report = run(work())
         totals = _files(Path(out) if root is None else root / "export")
         _print_report(report, progress, out, totals, monitor.elapsed, as_json=as_json)
+
+
+async def _export_by_cluster(
+    chat: "AsyncSession", dask: str, out: str, plan: "Plan | None", options: dict[str, Any]
+) -> "Report":
+    from ..distributed.cluster import connect
+    from ..distributed.credentials import Credentials
+    from ..distributed.start import export_with
+
+    async with connect(dask, quiet=True) as client:
+        return await export_with(client, chat, Credentials(chat.app, headers()), out, plan, **options)
 
 
 def _attachments(asked: bool, max_megabytes: int | None) -> "AttachmentOptions | bool":

@@ -17,7 +17,7 @@ else:  # before click 8.4 it is not generic
 _FORMS: Final = (
     "a date such as 2026-01-31, a time such as 2026-01-31T12:00Z, or a timestamp such as 1767225600"
 )
-"""What `TIME_FORMS` says, without the types of Python."""
+"""The forms of `TIME_FORMS`, without the types of Python."""
 _AGE: Final = re.compile(r"([0-9]{1,9})([smhdw])")
 _SECONDS: Final = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
 

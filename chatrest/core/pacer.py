@@ -95,7 +95,7 @@ class _GivenRate:
 
 
 class GatePacer(Protocol):
-    """What a rate gate needs of a pacer; `Pacer` says what each member means."""
+    """A pacer as a rate gate needs it; `Pacer` says what each member means."""
 
     stated_limit: float | None
     remaining: float | None

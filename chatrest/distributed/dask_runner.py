@@ -40,9 +40,9 @@ _WORKERLESS_SECONDS: Final = 60.0
 _SILENT_SECONDS: Final = 3.0
 """After so many seconds without a worker, the progress says so."""
 _REFRESH_SECONDS: Final = 1.0
-"""How old the number of slots may be."""
+"""The age that the number of slots may have, in seconds."""
 _SENDINGS: Final = 3
-"""How often credentials are sent to one worker for one shard, before something else is wrong."""
+"""The most times that credentials are sent to one worker for one shard; then something else is wrong."""
 
 
 @final

@@ -16,7 +16,7 @@ from .fan_out_worker import WorkerState, give_credentials, state_of
 R = TypeVar("R")
 
 REFRESH_SECONDS: Final = 2.0
-"""How old the list of workers may be."""
+"""The age that the list of workers may have, in seconds."""
 _WORKERLESS_SECONDS: Final = 60.0
 _LOOK_SECONDS: Final = 0.25
 

@@ -27,7 +27,7 @@ from .fan_out_cluster import REFRESH_SECONDS, ClusterWorkers, call
 from .fan_out_worker import FanOutPlugin, ItemEnd, ItemWorker, run_item
 
 _MOST_RUNS: Final = 4
-"""How often an item is run whose workers die."""
+"""The most runs of an item whose workers die."""
 _END_SECONDS: Final = 10.0
 _LOST: Final[tuple[ItemEnd, Any]] = ("lost", None)
 

@@ -34,11 +34,11 @@ ItemWorker: TypeAlias = Callable[[AsyncSession, Any], Awaitable[Any]]
 
 
 ItemEnd: TypeAlias = Literal["value", "error", "lost"]
-"""How the run of an item ended: `lost` if the process that was to run it is gone; it may have begun."""
+"""The end of an item's run: `lost` if the process that was to run it is gone; it may have begun."""
 
 
 class WorkerState(NamedTuple):
-    """What the coordinator needs to know of a worker."""
+    """A worker, as the coordinator needs to know it."""
 
     token: str
     """Tells the process from every other one."""

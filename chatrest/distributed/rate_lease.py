@@ -68,7 +68,7 @@ class _LeasedSlots:
 
 
 class _Tally(Struct):
-    """What happened since the last report."""
+    """The events since the last report."""
 
     sent: int = 0
     accepted: int = 0

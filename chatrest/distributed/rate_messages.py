@@ -73,7 +73,7 @@ Usages: TypeAlias = dict[RateClass, Usage]
 
 
 class Report(Struct, frozen=True, array_like=True):
-    """What a worker tells the coordinator, several times a second."""
+    """The report of a worker to the coordinator, several times a second."""
 
     worker: str
     number: int
@@ -84,7 +84,7 @@ class Report(Struct, frozen=True, array_like=True):
 
 
 class Lease(Struct, frozen=True, array_like=True):
-    """What the coordinator tells a worker: its grants by rate class."""
+    """The message of the coordinator to a worker: its grants by rate class."""
 
     worker: str
     grants: dict[RateClass, Grant]

@@ -1,4 +1,4 @@
-"""How a rate is divided among workers: by what each wants, and evenly where they want more than there is."""
+"""The shares of workers in a rate: by what each wants, and evenly where they want more than there is."""
 
 from collections.abc import Mapping, Sequence
 from typing import TypeVar

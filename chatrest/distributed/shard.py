@@ -62,13 +62,13 @@ class Shard(Struct, frozen=True, array_like=True):
 
 @final
 class SourceResult(Struct, frozen=True, array_like=True):
-    """What a shard has found out about one source, beside what is adopted."""
+    """The facts about one source that a shard has found out, beside what is adopted."""
 
     number: int
     intervals: list[Interval]
-    """What is covered now, by this shard."""
+    """The ids that are covered now, by this shard."""
     shown: int = 0
-    """How many messages its list has shown."""
+    """The number of messages that its list has shown."""
     newest: int = 0
     """The highest id that its list is known to have; 0 where that was not asked for."""
     is_proven: bool = False
@@ -80,11 +80,11 @@ class SourceResult(Struct, frozen=True, array_like=True):
 
 @final
 class ShardResult(Struct, frozen=True, array_like=True):
-    """What has come of a shard."""
+    """The result of a shard."""
 
     shard: int
     attempt: Attempt | None = None
-    """What is adopted; None where the shard failed as a whole."""
+    """The attempt that is adopted; None where the shard failed as a whole."""
     sources: list[SourceResult] = []
     requests: int = 0
     """Calls of this shard."""
@@ -104,7 +104,7 @@ class ShardResult(Struct, frozen=True, array_like=True):
 
 @final
 class Job(Struct, frozen=True, kw_only=True):
-    """What all shards of a run have in common; kept in a file of the export's folder."""
+    """The data that all shards of a run have in common; kept in a file of the export's folder."""
 
     version: str
     """Of chatrest: coordinator and workers have to have the same."""

@@ -158,7 +158,7 @@ class ShardCutter:
         self._serial = 0
 
     def __len__(self) -> int:
-        """How many sources wait, about."""
+        """The number of sources that wait, about."""
         return self._unread_count + len(self._returned) + len(self._long)
 
     def next(self, slots: int, under_way: int = 0) -> Shard | None:
