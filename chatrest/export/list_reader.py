@@ -50,7 +50,7 @@ _TRIES: Final = 2
 
 
 @final
-class Shown(Struct, eq=False):
+class ShownIds(Struct, eq=False):
     """The ids that a list has shown to its reader."""
 
     covered: int
@@ -108,7 +108,7 @@ class ListReader:
 
         Raises `PositionRefusedError`, `NotOrderedByIdError`, and the errors of a walk.
         """
-        job, shown, tries = piece.of, Shown(0 if piece.of.by_time else piece.after), 0
+        job, shown, tries = piece.of, ShownIds(0 if piece.of.by_time else piece.after), 0
         is_known = await self._is_known(piece)
         while not is_known:
             begin, count, was_from_start = shown.covered, shown.count, not (piece.position or piece.is_guess)
@@ -135,7 +135,7 @@ class ListReader:
 
     # ── pages ──
 
-    async def _read_all(self, piece: JobPiece, shown: "Shown") -> None:
+    async def _read_all(self, piece: JobPiece, shown: "ShownIds") -> None:
         """Read all of a list that goes by time.
 
         Only at the end is it known that no lower id comes, and so no page covers anything.
@@ -148,7 +148,7 @@ class ListReader:
                 shown.keys.update(ids.others)
                 await self._put(piece, sorted(page.items, key=_by_id), 0, 0, (), len(page.raw))
 
-    async def _read_pages(self, piece: JobPiece, queue: PieceQueue[Job], shown: "Shown") -> None:
+    async def _read_pages(self, piece: JobPiece, queue: PieceQueue[Job], shown: "ShownIds") -> None:
         """Read a piece until it or its list ends."""
         job, position = piece.of, piece.position
         reader: PieceReader[Row] = PieceReader(job.source.list(self._messages, self._query(job)))
@@ -199,7 +199,7 @@ class ListReader:
             active.share = last / job.until
         return page.seen
 
-    async def _end(self, piece: JobPiece, shown: "Shown") -> None:
+    async def _end(self, piece: JobPiece, shown: "ShownIds") -> None:
         """Note the end of a piece; that of a list is proven."""
         job, last, proven = piece.of, shown.last, 0
         if job.until != LAST:
@@ -236,7 +236,7 @@ class ListReader:
             lambda: self._archive.has_seen_newest(job.number, ids.numbers, is_whole=is_whole)
         )
 
-    async def _unseen(self, piece: JobPiece, shown: "Shown") -> list[str]:
+    async def _unseen(self, piece: JobPiece, shown: "ShownIds") -> list[str]:
         """Ask for the newest messages of a list; return the ids that it should have shown, but has not."""
         job, rows = piece.of, await self._probe(piece.of)
         within = Window(job.since or None).within(self._divider.window.within(rows))

@@ -27,7 +27,7 @@ class WalkAhead(Protocol):
 
     @property
     def requests(self) -> int:
-        """How many requests it has sent."""
+        """The number of requests that it has sent."""
 
     async def __call__(self, walk: OpenWalk, /) -> None:
         """Read, and commit to the archive."""

@@ -5,21 +5,33 @@ from typing import Any
 
 import pytest
 
+from chatrest.core.endpoint import Send
 from chatrest.distributed.budget import BudgetedSender, BudgetUsedError
 from chatrest.distributed.shard import Budget
 from tests.exporting import served
 
 
+class HeldSender:
+    """A `Send` whose calls are numbers; each waits for the event of its number."""
+
+    def __init__(self, send: Send, release: list[asyncio.Event]) -> None:
+        self.send = send
+        self.release = release
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.send, name)
+
+    async def __call__(self, call: Any, /) -> Any:
+        await self.release[call].wait()
+
+
 @pytest.mark.parametrize(("idle", "sent"), [(0, 6), (2, 5)])
 async def test_a_shard_ends_when_few_of_its_lists_are_left_and_others_wait(idle: int, sent: int) -> None:
     async with served(10) as service:
-        sender = BudgetedSender(service.session.sender, Budget(100, 60.0, idle), lambda: 0.0)
         release = [asyncio.Event() for _ in range(4)]
-
-        async def send(call: Any) -> Any:
-            await release[call].wait()
-
-        sender._send = send
+        sender = BudgetedSender(
+            HeldSender(service.session.sender, release), Budget(100, 60.0, idle), lambda: 0.0
+        )
 
         async def read(number: int) -> None:
             await sender(number)  # type: ignore[arg-type]

@@ -98,11 +98,11 @@ class Batch(NamedTuple):
     """The fault of the first record that is damaged; None where none is."""
 
 
-class _Identified(Struct, gc=False):
+class _LineId(Struct, gc=False):
     id: str
 
 
-_LINES: Final = msgspec.json.Decoder(_Identified)
+_LINES: Final = msgspec.json.Decoder(_LineId)
 
 
 def block_batch(place: str, data: bytes, unpack: Callable[[bytes], bytes]) -> Batch:
