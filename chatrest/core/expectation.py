@@ -62,7 +62,6 @@ _MESSAGE_LISTS: Final = frozenset(
     }
 )  # fmt: skip
 _CONVERSATION_LISTS: Final = frozenset({"conversations.list"})
-_SENDER: Final = attrgetter("sender")
 _RECEIVER: Final = attrgetter("receiver")
 
 
@@ -297,7 +296,8 @@ class _UserOf(Struct, frozen=True):
 
     def fit(self, records: Sequence[Any]) -> bool:
         uid = self.uid
-        return all(record.sender == uid or record.receiver == uid for record in records)
+        # A list, as a generator takes three times as long; every page with an acting user passes here.
+        return not [1 for record in records if record.sender != uid and record.receiver != uid]
 
     def misfit(self, record: Any) -> str | None:
         users = _parties(record)
@@ -314,8 +314,13 @@ class _Pair(Struct, frozen=True):
     acting_user: str
 
     def fit(self, records: Sequence[Any]) -> bool:
-        users = {self.uid, self.acting_user}
-        return users.issuperset(map(_SENDER, records)) and users.issuperset(map(_RECEIVER, records))
+        one, two = self.uid, self.acting_user
+        return not [
+            1
+            for record in records
+            if (record.sender != one or record.receiver != two)
+            and (record.sender != two or record.receiver != one)
+        ]
 
     def misfit(self, record: Any) -> str | None:
         uid, acting_user = self.uid.casefold(), self.acting_user.casefold()

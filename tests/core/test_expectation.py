@@ -1,7 +1,7 @@
 """What came against what was asked: honest pages fit, and each misfit names its filter."""
 
 import json
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
@@ -81,7 +81,11 @@ def test_both_ends_of_a_window_belong_to_it_in_either_unit(sent_at: int, stamp: 
 
 
 def test_a_time_to_begin_at_counts_on_the_first_page_alone() -> None:
-    for affix, sent_at in (("append", 1_699_999_999), ("prepend", 1_700_000_001)):
+    cases: list[tuple[Literal["append", "prepend"], int]] = [
+        ("append", 1_699_999_999),
+        ("prepend", 1_700_000_001),
+    ]
+    for affix, sent_at in cases:
         expectation = asked(MessageQuery(sent_at=1_700_000_000, affix=affix))
         [record, _] = forms(sentAt=sent_at)
         assert expectation.mismatches([record], is_start=True) == {0: "sent_at"}
