@@ -184,7 +184,8 @@ class Walk(Generic[T]):
         each, and up to four times as many that wait, as long as their bodies have fewer than `max_bytes`
         bytes. With a limit no more is asked for than it is expected to take.
 
-        A list that cannot be entered in its midst is read serially: one that goes by page numbers or by time,
+        A list that cannot be entered in its midst is read serially: one that goes by page numbers or by time
+        (where positions have a time beside the id, one request asks which of the two counts),
         whose ids are no numbers, or whose service refuses an id that it has not named or leaves items out
         behind it. `items.reason` says which, and the logger `chatrest` (a warning).
 
@@ -206,6 +207,7 @@ class Walk(Generic[T]):
             start=lambda cursor, left: Walk(
                 self._source, structs.replace(cursor, mac=b""), left, self._rules
             ),
+            start_far=lambda cursor: Walk(self._source.without_beginning, cursor, 1, self._rules),
             peek=Walk._peek,
             parts=parts,
             is_ordered=ordered,
