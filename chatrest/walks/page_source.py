@@ -57,6 +57,15 @@ class Page(Struct, Generic[T], frozen=True):
         return f"<Page of {len(self.items)} items, {len(self.raw)} bytes>"
 
 
+@final
+class TokenPage(Struct, Generic[T], frozen=True):
+    """Some items of a list, and the token to go on from: `await walk.page(n)`."""
+
+    items: list[T]
+    next: str | None
+    """The token of the items that follow, as `str(walk.cursor)`; None at the list's end."""
+
+
 class FetchedPage(Generic[T]):
     """A page that was fetched and taken, whose items are handed over or wait for it."""
 
@@ -82,6 +91,11 @@ class FetchedPage(Generic[T]):
     def is_end(self) -> bool:
         """True for the last page of the list as it was served."""
         return self.step.next is None and self.step.error is None
+
+    @property
+    def is_whole_end(self) -> bool:
+        """True for the list's last page where no limit has cut items from it."""
+        return self.is_end and len(self.items) == len(self.step.items)
 
     @property
     def leads_on(self) -> bool:
