@@ -35,15 +35,12 @@ def _repeated(view: PageView, number: int, pages: int) -> Onward:
     if view.has_lost_meta and not view.memory.has_asked_again:
         return Onward(view.cursor.position, is_again=True)
     served = served_position(view)
-    if served is not None and view.pagination.total_pages is None and view.rules.paging.filters:
-        return _filtered_position(view, number)
-    if (
-        served is not None
-        and served[1]
-        and not view.rules.paging.positions
-        and view.page.meta.pagination is None
-    ):
-        return Onward(served[0])
+    if served is not None and not view.rules.paging.positions and view.pagination.total_pages is None:
+        filters = dict(view.rules.paging.filters)
+        if served[1] and (not filters or "affix" in filters):
+            return Onward(served[0])
+        if filters:
+            return _filtered_position(view, number)
     if view.says_more and number <= pages:
         return Onward(
             error=f"page {number} holds nothing but what the page before it held, though the service says "
@@ -59,8 +56,8 @@ def _repeated(view: PageView, number: int, pages: int) -> Onward:
 
 
 def _filtered_position(view: PageView, number: int) -> Onward:
-    """The fault of a list that ignores page numbers, and whose position is one of its filters."""
-    names = ", ".join(sorted(view.rules.paging.filters))
+    """The fault of a list that ignores page numbers, and whose position may lead out of its filter."""
+    names = ", ".join(name for name, _ in view.rules.paging.filters)
     return Onward(
         error=f"page {number} holds nothing but what the page before it held, and the service goes on by "
         f"what the list is filtered by ({names})"

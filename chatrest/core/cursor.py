@@ -155,7 +155,7 @@ def resumed(cursor: Cursor | str, start: Cursor, paging: Paging, key: CursorKey 
 
 def _fault(place: Cursor, start: Cursor, paging: Paging) -> str | None:
     """Return the reason why a cursor is no place of the list; None where it is one."""
-    begun = dict(start.position)
+    begun = dict(paging.filters) | dict(start.position)
     if place.skip < 0 or place.delivered < 0:
         return "a count in it is negative"
     if start.direction not in (None, place.direction):
@@ -177,7 +177,12 @@ def _position_fault(
 ) -> str | None:
     """Return the reason why a position is none of the list that begins at `begun`; None where it is one."""
     position = dict(pairs)
-    if unknown := position.keys() - paging.position_names:
+    # What the query is filtered by may be a position further on, if the query says in which direction.
+    filters = dict(paging.filters)
+    names = (
+        paging.position_names | filters.keys() if filters.get("affix") == direction else paging.position_names
+    )
+    if unknown := position.keys() - names:
         return f"{min(unknown)[:40]!r} is no name by which this list is paged"
     if len(position) < len(pairs):
         return "a name stands twice in it"

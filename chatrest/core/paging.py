@@ -18,10 +18,10 @@ The dialect says what is documented, the reply decides: services of this kind se
 `meta.next` is documented, and positions at the top level (operations table, cursors.conflict).
 """
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Mapping
 from functools import cached_property
 from operator import attrgetter
-from typing import Final, Literal, TypeAlias, final
+from typing import Any, Final, Literal, TypeAlias, final
 
 from msgspec import UNSET, Struct, structs
 
@@ -73,8 +73,10 @@ class Paging(Struct, frozen=True, kw_only=True, dict=True):
     """
     shows_end: bool = False
     """Whether a reply with `meta` and without `meta.next` is documented as the last one."""
-    filters: frozenset[str] = frozenset()
-    """Names of positions that are filters of this list: a walk never moves by them."""
+    filters: tuple[tuple[str, str], ...] = ()
+    """Names of positions that are filters of this list, with their values: a walk moves by them only where
+    the service ignores page numbers and gives such a position, and never to what the filter excludes.
+    """
 
     @cached_property
     def sizes(self) -> tuple[str, ...]:
@@ -90,18 +92,20 @@ class Paging(Struct, frozen=True, kw_only=True, dict=True):
     @cached_property
     def position_names(self) -> frozenset[str]:
         """The query parameters by which a walk moves, and by nothing else."""
-        return frozenset({"affix", "page", *self.sizes, *self.sent_names}) - self.filters
+        return frozenset({"affix", "page", *self.sizes, *self.sent_names}) - dict(self.filters).keys()
 
-    def filtered_by(self, names: Iterable[str]) -> "Paging":
-        """Return how a list is paged whose query has parameters of these names.
+    def filtered_by(self, values: Mapping[str, Any]) -> "Paging":
+        """Return how a list is paged whose query has these values.
 
         A list by page numbers goes on by them also where its query names a position, such as `updatedAt`: of
         items of one second, a walk that moved by that time would lose those behind a page's border.
         """
         if self.positions or not self.numbered:
             return self
-        filters = self.position_names.intersection(names) - {"page", *self.sizes}
-        return structs.replace(self, filters=frozenset(filters)) if filters else self
+        names = self.position_names.intersection(values) - {"page", *self.sizes}
+        if not names:
+            return self
+        return structs.replace(self, filters=tuple([(name, str(values[name])) for name in sorted(names)]))
 
     def size_name(self, acting_user: str | None) -> str:
         """The parameter that asks for a page's size, with or without an acting user; "" for none."""
