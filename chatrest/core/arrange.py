@@ -154,8 +154,9 @@ def _times(items: Sequence[Any]) -> list[int]:
 
 
 def _stated_direction(page: Listing[Any]) -> Affix | None:
-    """The direction that the service says by an affix."""
-    for position in (page.meta.cursor, page.meta.next, page.cursor):
+    """The direction that the service says by an affix; a reply with no position but `previous` leads there."""
+    positions = [each for each in (page.meta.cursor, page.meta.next, page.cursor) if each is not None]
+    for position in positions or [page.meta.previous]:
         if position is not None and (affix := affix_of(position)) is not None:
             return affix
     return None

@@ -98,11 +98,18 @@ class PageView(Struct, frozen=True):
 
     @property
     def shows_end(self) -> bool:
-        """True where a reply without a next position is documented as the last, and its `meta` came."""
-        meta = self.page.meta
-        has_position = (meta.next, meta.cursor, self.page.cursor) != (None, None, None)
-        has_meta = (meta.current, meta.previous) != (None, None)
-        return self.rules.paging.shows_end and has_meta and not has_position
+        """True where a reply without a next position is the last, and its `meta` came.
+
+        It is where that is documented, and where it leads back alone, with fewer records than any page that
+        was cut off.
+        """
+        meta, paging = self.page.meta, self.rules.paging
+        if (meta.next, meta.cursor, self.page.cursor) != (None, None, None):
+            return False
+        if paging.shows_end:
+            return (meta.current, meta.previous) != (None, None)
+        is_tiny = 0 < len(self.ids) < min(paging.smallest_cap, self.rules.size)
+        return is_tiny and meta.previous is not None and not self.rules.thorough and not self.says_more
 
     @property
     def counts_more_pages(self) -> bool:

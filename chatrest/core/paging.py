@@ -71,6 +71,8 @@ class Paging(Struct, frozen=True, kw_only=True, dict=True):
     """The member of a position that every item has itself, on the wire: where a page names no next position,
     the list is gone on with from its last item. "" for none.
     """
+    smallest_cap: int = 0
+    """Records of the smallest page that a service is expected to cut off; 0 for no expectation."""
     shows_end: bool = False
     """Whether a reply with `meta` and without `meta.next` is documented as the last one."""
     filters: tuple[tuple[str, str], ...] = ()
@@ -163,6 +165,33 @@ class LargestPage:
 
 
 @final
+class OtherSize:
+    """Another parameter for a page's size, for services that ignore the documented one.
+
+    It is tried where a full page echoes another size than was asked for, and kept if its page is larger. A
+    page that was asked for by it is measured by such pages alone.
+    """
+
+    __slots__ = ("_is_settled", "is_used", "largest", "name")
+
+    def __init__(self, name: str) -> None:
+        self.name: str = name
+        self.largest: LargestPage = LargestPage()
+        self.is_used = False
+        self._is_settled = False
+
+    def note(self, count: int, echoed: int | None, asked: int, documented: LargestPage) -> None:
+        """Note a page of `count` records, and the size that it says; `documented` are the other pages."""
+        if self._is_settled:
+            return
+        if not self.is_used:
+            self.is_used = 0 < count < asked and echoed == count
+            return
+        self.is_used = count > documented.count
+        self._is_settled = True
+
+
+@final
 class PageSizes:
     """The largest pages that a session was served: what a short page is measured by.
 
@@ -173,9 +202,14 @@ class PageSizes:
 
     def __init__(self) -> None:
         self._largest: dict[Hashable, LargestPage] = {}
+        self._others: dict[Hashable, OtherSize] = {}
 
     def of(self, *key: Hashable) -> LargestPage:
         """The largest page of one list; `key`: the app, the operation, the size's parameter, the size."""
         if (largest := self._largest.get(key)) is None:
             largest = self._largest[key] = LargestPage()
         return largest
+
+    def other_size(self, name: str, *key: Hashable) -> OtherSize:
+        """The other parameter of one list, called `name`; `key` as above."""
+        return self._others.setdefault(key, OtherSize(name))

@@ -12,7 +12,7 @@ from ..core.decode import Listing
 from ..core.encode import WalkQuery, filter_values, query_pairs
 from ..core.endpoint import Call, Pairs, Send
 from ..core.expectation import Expectation
-from ..core.paging import LARGEST_PAGE, ONE_LIMITED_REPLY, ONE_REPLY, UNPAGED, Paging
+from ..core.paging import LARGEST_PAGE, ONE_LIMITED_REPLY, ONE_REPLY, UNPAGED, OtherSize, Paging
 from ..core.rows import AsRows, row_identity
 from ..core.walk_state import Rules
 from ..walk import Walk, WalkSource
@@ -58,6 +58,7 @@ def walk(send: Send, call: Call[Listing[T]], cursor: Cursor | str | None) -> Wal
         ),
         name=endpoint.name,
         largest=send.page_sizes.of(send.app_id, endpoint.name, size_name, size),
+        other_size=_other_size(send, call, paging, size_name, size),
         cursor_key=send.cursor_key,
         filters=filters,
         check=check if expectation else None,
@@ -68,6 +69,14 @@ def walk(send: Send, call: Call[Listing[T]], cursor: Cursor | str | None) -> Wal
         return Walk(source, beginning("", filters, paging))
     start = beginning(source.query, filters, paging)
     return Walk(source, resumed(cursor, start, paging, send.cursor_key))
+
+
+def _other_size(send: Send, call: Call[Any], paging: Paging, size_name: str, size: int) -> OtherSize | None:
+    """Return the other parameter for a page's size, of a list that has two."""
+    others = [name for name in paging.sizes if name != size_name]
+    if not others or paging.order != "id":
+        return None
+    return send.page_sizes.other_size(others[0], send.app_id, call.endpoint.name, size_name, size)
 
 
 def _without_beginning(send: Send, call: Call[Listing[T]]) -> Callable[[Pairs], Awaitable[Listing[T]]] | None:

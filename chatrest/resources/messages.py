@@ -15,7 +15,7 @@ from ..core.acting_user import is_changed_by_other, is_reaction_of_other, is_sen
 from ..core.arguments import check_count
 from ..core.decode import ACK, Ack, Outcomes, many, one
 from ..core.endpoint import Call, Endpoint, Send
-from ..core.paging import BY_ID, BY_NEXT, BY_THREAD, BY_UPDATED, Paging
+from ..core.paging import BY_ID, BY_NEXT, BY_THREAD, BY_UPDATED, SMALLEST_DEFAULT, Paging
 from ..errors import OutcomeUnknownError, RequestInvalidError
 from ..models.count import MessageCount
 from ..models.message import Message
@@ -30,8 +30,8 @@ from .collection import Collection, Start
 from .sent_lookup import NEWEST, Moment, SentMark, find_sent
 from .sent_messages import SentMessages, complete, first_message, first_record
 
-REACTIONS: Final = Paging(size="limit")
-"""Reactions: by the position of the reply, in the service's order.
+REACTIONS: Final = Paging(size="limit", smallest_cap=SMALLEST_DEFAULT)
+"""Reactions: by the position of the reply, in the service's order; a few of them that lead back are all.
 
 Services of this kind lead on by `id`, or by `cursorField` and `cursorValue` that show no direction
 (operations table, cursors.next_variants).

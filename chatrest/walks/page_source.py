@@ -16,7 +16,7 @@ from ..core.cursor_key import CursorKey
 from ..core.decode import Listing
 from ..core.done import without_done
 from ..core.endpoint import Pairs
-from ..core.paging import LargestPage
+from ..core.paging import LargestPage, OtherSize
 from ..core.step import Step, step
 from ..core.walk_state import Rules, WalkState
 from ..errors import CursorError
@@ -112,6 +112,8 @@ class WalkSource(Struct, Generic[T], frozen=True, kw_only=True, dict=True):
     """The operation's name."""
     largest: LargestPage
     """Of this list in this session, asked with the same size; a limited walk is measured by it, too."""
+    other_size: OtherSize | None = None
+    """Another parameter for a page's size; None where the list has one alone."""
     cursor_key: CursorKey | None = None
     """Signs the walk's cursors."""
     identity: tuple[Any, ...] = ()
@@ -149,17 +151,26 @@ class WalkSource(Struct, Generic[T], frozen=True, kw_only=True, dict=True):
         Raises `CursorError` for a page that the walk cannot honestly take, `ActingUserIgnoredError`, and the
         errors of the call; none of them changes anything.
         """
-        listing = await self.fetch(_position(state.cursor.position, rules))
+        position, largest, size_name = state.cursor.position, self.largest, rules.size_name
+        other = self.other_size if _is_free(position, rules) else None
+        is_other = other is not None and other.is_used
+        if other is not None and is_other:
+            largest, size_name = other.largest, other.name
+        listing = await self.fetch(_position(position, rules, size_name))
         if self.check is not None:
             listing = self.check.checked(listing, is_start=state.cursor.last is None)
         try:
-            result = step(state.cursor, listing, rules, state.memory, self.largest.count)
+            result = step(state.cursor, listing, rules, state.memory, largest.count)
         except CursorError as error:
             fault = self.cursor_error(str(error))
             raise fault from None
         if state.cursor.done:
             result = without_done(result, state.cursor.done, rules.identify)
-        self.largest.note(len(listing.items))
+        largest.note(len(listing.items))
+        if other is not None and other.is_used is is_other:
+            pagination = listing.meta.pagination
+            echoed = None if pagination is None else pagination.per_page
+            other.note(len(listing.items), echoed, rules.size, self.largest)
         return FetchedPage(listing, result, rules, state.left)
 
     def cursor_error(self, words: str) -> CursorError:
@@ -169,8 +180,14 @@ class WalkSource(Struct, Generic[T], frozen=True, kw_only=True, dict=True):
         return error
 
 
-def _position(position: Pairs, rules: Rules) -> Pairs:
+def _position(position: Pairs, rules: Rules, size_name: str) -> Pairs:
     """The query pairs that ask for a page, with its size where neither the query nor the position says it."""
-    if rules.size_asked or not rules.size_name or (position and rules.size_name in dict(position)):
+    if rules.size_asked or not size_name or (position and size_name in dict(position)):
         return position
-    return (*position, (rules.size_name, str(rules.size)))
+    return (*position, (size_name, str(rules.size)))
+
+
+def _is_free(position: Pairs, rules: Rules) -> bool:
+    """Return True for a place in a list whose page may have any size: page numbers count pages of one."""
+    names = dict(position).keys()
+    return not rules.size_asked and "id" in names and names.isdisjoint(("page", rules.size_name))

@@ -70,3 +70,23 @@ async def test_every_reaction_comes_once(habits: Habits) -> None:
     for total in (0, 1, CAP - 1, CAP, CAP + 1, 45):
         walk = Messages(Sender(server(habits, total))).list_reactions("5")
         assert sorted(int(reaction.id) for reaction in await walk.collect()) == list(range(1, total + 1))
+
+
+async def test_a_few_reactions_that_lead_back_alone_cost_one_request() -> None:
+    def served(count: int) -> Any:
+        def answer(call: Any) -> Any:
+            after = dict(call.position).get("cursorValue")
+            reply = page(HABITS[0], count, "prepend", after)
+            ids = [record["id"] for record in reply["data"]]
+            previous = {"cursorField": "id", "cursorValue": ids[-1], "affix": "prepend"} if ids else None
+            meta = {"previous": previous} if previous else {}
+            return call.endpoint.reply(json.dumps({"data": reply["data"], "meta": meta}).encode())
+
+        return answer
+
+    for count in (1, 9, 10, CAP, CAP + 1, 45):
+        sender = Sender(served(count))
+        walk = Messages(sender).list_reactions("5")
+        assert sorted(int(reaction.id) for reaction in await walk.collect()) == list(range(1, count + 1))
+        if count < 10:
+            assert len(sender.calls) == 1
