@@ -20,7 +20,11 @@ HABITS: Final = ("documented", "compatible")
 
 
 @click.command(short_help="Run an emulator of the service, with generated data.")
+@click.option(
+    "--host", default="127.0.0.1", show_default=True, help="Where to listen; 0.0.0.0 for all addresses."
+)
 @number_option("--port", 0, most=65_535, help_text="TCP port; 0 for any free one.")
+@click.option("--app-id", default="emulated", show_default=True, help="The one app that it serves.")
 @number_option("--users", 50, help_text="Number of users.")
 @number_option("--messages", 1000, help_text="Number of messages.")
 @number_option("--seed", 0, help_text="The same seed and sizes generate the same data.")
@@ -29,6 +33,19 @@ HABITS: Final = ("documented", "compatible")
     type=click.Path(dir_okay=False, path_type=Path),
     metavar="FILE",
     help="Keep all data in FILE; if FILE has data, serve it and generate none.",
+)
+@click.option(
+    "--limit",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="A rate limit: 429 after N requests in a minute. Without it there is none.",
+)
+@click.option(
+    "--weather",
+    type=click.FloatRange(0, 1),
+    default=0.0,
+    metavar="SHARE",
+    help="Mixed faults that strike this share of the requests, such as 0.2.",
 )
 @click.option(
     "--habits",
@@ -43,7 +60,7 @@ HABITS: Final = ("documented", "compatible")
     help="Also stop when standard input ends; for programs that start the emulator.",
 )
 def emulator(until_eof: bool, **options: Any) -> None:
-    """Run an emulator of the service on 127.0.0.1 until Ctrl-C or SIGTERM (exit status 0).
+    """Run an emulator of the service on this machine until Ctrl-C or SIGTERM (exit status 0).
 
     When it is ready, prints its address and keys on standard output as `export CHATREST_…=…` lines.
 
@@ -54,6 +71,8 @@ def emulator(until_eof: bool, **options: Any) -> None:
       chatrest users --limit 3               keys in the environment of this shell
       kill $CHATREST_EMULATOR_PID
       chatrest emulator --messages 100000 --port 8080 > emulator.env
+      chatrest emulator --host 0.0.0.0       for other containers, which set CHATREST_ALLOW_HTTP=1
+                                             and an address that they can reach
       chatrest emulator --habits compatible  also prints a login token of the first user
     """
     if until_eof and not _can_wait_for_input():
@@ -83,9 +102,11 @@ def _signals() -> list[signal.Signals]:
     return [each for each in numbers if signal.getsignal(each) is not signal.SIG_IGN]
 
 
-async def _serve(until_eof: bool, **options: Any) -> None:
-    from ..emulator import Emulator
+async def _serve(until_eof: bool, limit: int | None, weather: float, **options: Any) -> None:
+    from ..emulator import Emulator, RateLimit, storm
 
+    options["limit"] = None if limit is None else RateLimit(per_window=limit)
+    options["weather"] = storm(options["seed"], weather) if weather else ()
     async with Emulator(**options) as service:
         stop = asyncio.Event()
         loop = asyncio.get_running_loop()

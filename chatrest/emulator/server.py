@@ -6,6 +6,7 @@ Rules:
 """
 
 import asyncio
+import socket
 import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Sequence
@@ -20,6 +21,7 @@ from ..core.hosts import App
 from ..errors import RequestInvalidError
 from .habits import CompatibleService, HabitsName
 from .limits import LimitCounter, RateLimit
+from .media import PATH as MEDIA_PATH
 from .middleware import LAST_REQUESTS, IncomingRequest as IncomingRequest, Middleware
 from .outbox import LAST_DELIVERIES, Delivery, Outbox
 from .service.context import Context
@@ -31,6 +33,7 @@ from .settings import (
     checked_clocks,
     checked_formats,
     checked_habits,
+    checked_host,
     checked_keys,
     checked_path,
     checked_sizes,
@@ -55,7 +58,7 @@ class Emulator:
 
     `async with Emulator(users=50, messages=1000, seed=0) as emulator:` generates data from the seed (the same
     arguments give the same bytes; 100,000 messages take two or three seconds, in which the event loop
-    stands still) and listens on `port`, 0 for a free one. `emulator.app` is what a session needs.
+    stands still) and listens on `port`, 0 for a free one, of `host`. `emulator.app` is what a session needs.
 
     - `database`: the path of a file that keeps everything. One that is filled already is served as it
       is, and no data is generated. One emulator at a time can have it open.
@@ -68,6 +71,8 @@ class Emulator:
     - `clocks`: seconds that the clocks of several nodes are ahead, which store the messages in turn: with
       `(0, -300)` every second message has a `sentAt` five minutes before that of the one before it. With
       `(0,)` times follow `clock` also where it goes back; by default they never do.
+    - `app_id`: the one app that it serves; a request that names another one is answered 401.
+    - Attachments of generated messages are small files that the emulator serves itself, without a key.
     - `weather`: faults, see `chatrest.emulator.weather`; more can be added while it runs.
     - `limit`: a rate limit that it enforces on all clients together; without one it has none. It can be
       replaced while it runs: `emulator.limit = RateLimit(…)`.
@@ -86,6 +91,7 @@ class Emulator:
         *,
         groups: int = 5,
         database: str | PathLike[str] | None = None,
+        host: str = "127.0.0.1",
         port: int = 0,
         app_id: str = "emulated",
         api_key: str = _KEYS.full_access,
@@ -104,6 +110,7 @@ class Emulator:
     ) -> None:
         self._sizes = checked_sizes(users, messages, seed, groups)
         self._settings = Settings(
+            host=checked_host(host),
             port=whole_number("port", port, 65_535),
             database=checked_path(database),
             app_id=App(app_id, api_key).app_id,
@@ -142,6 +149,11 @@ class Emulator:
         settings = self._settings
         store = Store(settings.database, settings.clocks)
         app = _app_record(settings.app_id)
+        try:
+            listener = _listen(settings.host, settings.port)
+        except BaseException:
+            store.close()
+            raise
         outbox = Outbox(store, app, settings.sleep, self.deliveries)
         context = Context(store, app, *settings.formats, settings.clock)
         kind = CompatibleService if settings.habits == "compatible" else Service
@@ -153,15 +165,19 @@ class Emulator:
         server = web.Server(middleware.handle, access_log=None, handler_cancellation=True)
         runner = web.ServerRunner(server, shutdown_timeout=1.0)
         try:
+            port = listener.getsockname()[1]
+            media_url = f"{_origin(settings.host, port)}{MEDIA_PATH}"
             if store.is_empty():
-                fill(store, **msgspec.structs.asdict(self._sizes))
+                fill(store, **msgspec.structs.asdict(self._sizes), media_url=media_url)
+            store.move_media(media_url)
             await runner.setup()
-            await web.TCPSite(runner, "127.0.0.1", self._settings.port).start()
+            await web.SockSite(runner, listener).start()
         except BaseException:
             await runner.cleanup()
+            listener.close()
             store.close()
             raise
-        self._running = _Running(store, middleware, outbox, runner, runner.addresses[0][1])
+        self._running = _Running(store, middleware, outbox, runner, port)
 
     async def close(self) -> None:
         """Stop listening and close the store; twice is fine. Data in memory is gone."""
@@ -200,13 +216,13 @@ class Emulator:
 
     @property
     def base_url(self) -> str:
-        """`http://127.0.0.1:PORT/v3`."""
-        return f"http://127.0.0.1:{self.port}/v3"
+        """`http://127.0.0.1:PORT/v3`, or with the host that it listens on."""
+        return f"{_origin(self._settings.host, self.port)}/v3"
 
     @property
     def management_url(self) -> str:
-        """`http://127.0.0.1:PORT/management`."""
-        return f"http://127.0.0.1:{self.port}/management"
+        """`http://127.0.0.1:PORT/management`, or with the host that it listens on."""
+        return f"{_origin(self._settings.host, self.port)}/management"
 
     @property
     def management_key(self) -> str:
@@ -265,6 +281,18 @@ class _Running(Struct, frozen=True):
     outbox: Outbox
     runner: web.ServerRunner
     port: int
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    """Return a socket that listens, before there is data: its port is in the addresses of files."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    return socket.create_server((host, port), family=family)
+
+
+def _origin(host: str, port: int) -> str:
+    """Return the address for clients on this machine; `0.0.0.0` and `::` listen everywhere."""
+    host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
 def _checked_limit(limit: object) -> RateLimit | None:

@@ -1,5 +1,6 @@
 """The arguments of an emulator, checked: errors name the argument that is wrong, and what is allowed."""
 
+import re
 from collections.abc import Awaitable, Callable, Sequence
 from os import PathLike
 from typing import Final, Literal, TypeAlias
@@ -37,6 +38,7 @@ class Sizes(Struct, frozen=True):
 class Settings(Struct, frozen=True):
     """The other arguments of an emulator, checked."""
 
+    host: str
     port: int
     database: str | PathLike[str] | None
     app_id: str
@@ -83,6 +85,13 @@ def checked_formats(
     _check_choice("list_order", list_order, LIST_ORDERS)
     users, others = _DOCUMENTED if dialect == "documented" else (dialect, dialect)
     return PageFormat(users, page_order, list_order), PageFormat(others, page_order, list_order)
+
+
+def checked_host(host: object) -> str:
+    """Return the name or address to listen on."""
+    if isinstance(host, str) and re.fullmatch(r"[0-9A-Za-z.:-]+", host):
+        return host
+    raise RequestInvalidError(f"host = {host!r}: allowed is a name or an address, such as 0.0.0.0")
 
 
 def checked_habits(habits: HabitsName) -> HabitsName:

@@ -98,7 +98,9 @@ class Service:
             raise Refusal(401, "AUTH_ERR_APIKEY_NOT_FOUND", "The management key or secret is wrong.")
 
     def _has_full_access(self, request: Request) -> bool:
-        """Say if the key is of the scope `fullAccess`; 401 for a key that is missing or wrong."""
+        """Say if the key is of the scope `fullAccess`; 401 for a key, or an app, that is missing or wrong."""
+        if (app_id := request.headers.get("appid")) not in (None, self._context.app["id"]):
+            raise Refusal(401, "AUTH_ERR_INVALID_APPID", f"The app {app_id} does not exist here.")
         key = request.headers.get("apikey")
         if not key:
             raise Refusal(401, "AUTH_ERR_EMPTY_APIKEY", "The header apikey is missing.")

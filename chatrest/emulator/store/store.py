@@ -24,6 +24,10 @@ from .threads import Threads
 
 _BATCH: Final = 5_000
 _INSERT: Final = f"INSERT INTO messages VALUES({','.join('?' * len(COLUMNS))})"
+_MOVE_MEDIA: Final = """
+UPDATE records SET record = CAST(replace(CAST(record AS TEXT), ?, ?) AS BLOB)
+WHERE id IN (SELECT id FROM messages WHERE attachments NOT NULL)
+"""
 
 
 @final
@@ -220,6 +224,15 @@ class Store(MessageVersions):
             self._sizes.clear()
             self.last_id, self.last_sent_at = before
             raise
+
+    def move_media(self, url: str) -> None:
+        """Let the attachments of generated messages begin with `url`, where they began with another one."""
+        place = self.documents.of("media")
+        known = place.get()
+        if known is not None and known["url"] != url:
+            with self._db:
+                self._db.execute(_MOVE_MEDIA, (known["url"], url))
+        place.put({"url": url})
 
     def replace_record(self, id: int, record: bytes) -> None:
         """Serve other bytes for a message, any bytes; filters and lists go by the old ones."""

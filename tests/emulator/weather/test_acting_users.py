@@ -6,9 +6,9 @@ from chatrest.emulator.weather import IgnoredActingUser
 
 
 async def test_a_message_sent_for_a_user_is_stored_as_sent_by_the_app() -> None:
-    async with Emulator(users=3, messages=0, weather=[IgnoredActingUser()]) as emulator:
-        async with AsyncSession(emulator.app) as session:
-            sent = await session.messages.send(NewMessage.text("user-02", "hi"), on_behalf_of="user-01")
+    ignores = Emulator(users=3, messages=0, weather=[IgnoredActingUser()])
+    async with ignores as emulator, AsyncSession(emulator.app) as session:
+        sent = await session.messages.send(NewMessage.text("user-02", "hi"), on_behalf_of="user-01")
     assert sent.sender == "app_system"
 
 
