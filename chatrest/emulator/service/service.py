@@ -81,7 +81,7 @@ class Service:
         acting_user = read_acting_user(endpoint.acting, request, self._context.store.people)
         query = Arguments(parse_qsl(request.query, keep_blank_values=True, errors="replace"))
         key = request.headers.get("apikey", "")
-        call = Call(route.parameters, query, acting_user, request.body, request.headers, key)
+        call = Call(endpoint, route.parameters, query, acting_user, request.body, request.headers, key)
         reply = self._handlers[endpoint.name](self._context, call)
         for event in events_of(endpoint.name, self._context, call, reply):
             self._publish(event)
