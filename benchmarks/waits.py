@@ -102,7 +102,7 @@ async def measure_bulkheads(
     durations: dict[str, list[float]] = {"idle": [], "hanging": []}
     async with (
         Emulator(users=2, messages=0, weather=[HalfOpen()]) as hanging,
-        Emulator(users=2, messages=0) as healthy,
+        Emulator(users=2, messages=0, app_id="healthy") as healthy,
         _session(healthy.app) as session,
     ):
         views = [session.for_app(_app(f"hanging-{number}", hanging, "us")) for number in range(apps)]

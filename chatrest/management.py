@@ -24,13 +24,16 @@ _CONCURRENCY: Final = 10
 class AsyncManagement(ClientView):
     """Calls to the management interface at `url` with its two keys, used with `async with`.
 
-    `url` is https, or http to loopback. The other arguments are those of `AsyncSession`; `concurrency` is 10
-    by default. Raises `RequestInvalidError` if an argument is wrong; errors and reprs never contain a key.
+    `url` is https, or http to loopback; with `allow_http` to any host, as that of `App`. The other arguments
+    are those of `AsyncSession`; `concurrency` is 10 by default. Raises `RequestInvalidError` if an argument
+    is wrong; errors and reprs never contain a key.
     """
 
     @hides_arguments
-    def __init__(self, url: str, *, key: str, secret: str, **options: Unpack[ClientOptions]) -> None:
-        address = check_url("url", url)
+    def __init__(
+        self, url: str, *, key: str, secret: str, allow_http: bool = False, **options: Unpack[ClientOptions]
+    ) -> None:
+        address = check_url("url", url, allow_http=allow_http)
         keys = Headers(key=check_key("key", key), secret=check_key("secret", secret))
         options.setdefault("concurrency", _CONCURRENCY)
         super().__init__(

@@ -7,17 +7,20 @@
     @pytest.mark.chatrest(messages=500, weather=[Status(503, when=First(2))])
     async def test_of_bad_weather(chatrest_session): ...
 
-pytest loads this plugin if chatrest is installed. The fixtures need pytest-asyncio in either mode, and fail
-with a message without it. chatrest and aiohttp are imported only when a fixture is used.
+pytest loads this plugin if chatrest is installed. The two need pytest-asyncio in either mode, and fail with a
+message without it; `chatrest_aioresponses` needs aioresponses. chatrest and aiohttp are imported only when a
+fixture is used.
 """
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final, final
 
 import pytest
 
 if TYPE_CHECKING:
+    from aioresponses import aioresponses
+
     from .emulator import Emulator
     from .session import AsyncSession
 
@@ -70,6 +73,27 @@ def chatrest_emulator_options() -> dict[str, Any]:
 def chatrest_session_options() -> dict[str, Any]:
     """Arguments of `AsyncSession` for `chatrest_session`: override it in your conftest or module."""
     return {}
+
+
+@pytest.fixture
+def chatrest_aioresponses(monkeypatch: pytest.MonkeyPatch) -> "Iterator[aioresponses]":
+    """An `aioresponses` in force, which replaces the network of aiohttp; also of aiohttp 3.14.
+
+    aioresponses 0.7.9 makes responses without `stream_writer`, an argument that aiohttp 3.14 requires.
+    """
+    core = pytest.importorskip("aioresponses.core", reason="chatrest_aioresponses needs aioresponses")
+    from inspect import signature
+    from unittest.mock import Mock
+
+    made = core.ClientResponse
+
+    def response(*args: Any, **kwargs: Any) -> Any:
+        return made(*args, **{"stream_writer": Mock(output_size=0), **kwargs})
+
+    if "stream_writer" in signature(made).parameters:
+        monkeypatch.setattr(core, "ClientResponse", response)
+    with core.aioresponses() as mock:
+        yield mock
 
 
 async def _chatrest_emulator(

@@ -4,11 +4,9 @@ import asyncio
 import gc
 import os
 from collections.abc import AsyncIterator, Iterator
-from unittest.mock import Mock
 
 import pytest
-from aiohttp import ClientResponse
-from aioresponses import aioresponses, core as aioresponses_core
+from aioresponses import aioresponses
 from hypothesis import settings
 
 from chatrest.core import pacer
@@ -45,19 +43,10 @@ def fast_ramp(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pacer, "FIRST_RATE", max(pacer.DOCUMENTED_RATES.values()))
 
 
-class _Response(ClientResponse):
-    """A response with the argument `stream_writer`, which aiohttp 3.14 needs and aioresponses 0.7.9 lacks."""
-
-    def __init__(self, *args: object, **kwargs: object) -> None:
-        super().__init__(*args, **{"stream_writer": Mock(output_size=0), **kwargs})  # type: ignore[arg-type]
-
-
 @pytest.fixture
-def http(monkeypatch: pytest.MonkeyPatch) -> Iterator[aioresponses]:
+def http(chatrest_aioresponses: aioresponses) -> aioresponses:
     """Replace the network of aiohttp; `http.requests` has the requests."""
-    monkeypatch.setattr(aioresponses_core, "ClientResponse", _Response)
-    with aioresponses() as mock:
-        yield mock
+    return chatrest_aioresponses
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ ROOT = Path(__file__).parent.parent
 LOOPS = "asyncio_default_fixture_loop_scope = function\n"
 SUITE = """
 import pytest
-from chatrest import NewMessage
+from chatrest import DeadlineExceededError, NewMessage
 from chatrest.emulator import RateLimit
 from chatrest.emulator.weather import First, Latency, Status
 
@@ -33,6 +33,12 @@ async def test_limited(chatrest_session, chatrest_emulator, chatrest_time):
         await chatrest_session.users.list().limit(1).collect()
     assert chatrest_emulator.limited.allowed == 7
     assert chatrest_time.now - 1_700_000_000 >= 120
+
+@pytest.mark.chatrest(weather=[Latency(5.0)])
+async def test_deadline(chatrest_session):
+    with pytest.raises(DeadlineExceededError):
+        await chatrest_session.with_options(deadline=2.0).users.get("user-01")
+    await chatrest_session.with_options(deadline=6.0).users.get("user-01")
 
 @pytest.mark.chatrest(messages=9)
 class TestNearest:
@@ -95,8 +101,23 @@ def _is_installed() -> bool:
 )
 def test_both_modes(tmp_path: Path, mode: str, mark: str) -> None:
     output = run(tmp_path, SUITE.replace("MARK", mark), "-o", f"asyncio_mode={mode}", "-p", "no:aiohttp")
-    assert "6 passed, 1 error" in output, output
+    assert "7 passed, 1 error" in output, output
     assert "takes only keyword arguments" in output
+
+
+MOCKED = """
+from aiohttp import ClientSession
+
+async def test_of_a_mock(chatrest_aioresponses):
+    chatrest_aioresponses.get("https://chat.example.com/", payload={"data": []})
+    async with ClientSession() as session, session.get("https://chat.example.com/") as response:
+        assert await response.json() == {"data": []}
+"""
+
+
+def test_aioresponses_answers_whatever_aiohttp_is_there(tmp_path: Path) -> None:
+    output = run(tmp_path, MOCKED, "-o", "asyncio_mode=auto", "-p", "no:aiohttp")
+    assert "1 passed" in output, output
 
 
 WITHOUT = """

@@ -103,7 +103,8 @@ async def test_a_request_by_hand_arrives_byte_for_byte() -> None:
     assert sent.header("Host") == f"127.0.0.1:{server.port}"
     assert sent.header("onBehalfOf") is None
     assert {name.lower() for name, _ in sent.fields} <= {
-        "host", "apikey", "accept", "accept-encoding", "content-type", "content-length", "user-agent",
+        "host", "apikey", "appid", "accept", "accept-encoding", "content-type", "content-length",
+        "user-agent",
     }  # fmt: skip
 
 

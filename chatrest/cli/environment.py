@@ -4,7 +4,7 @@ import os
 from typing import TYPE_CHECKING, Final
 
 from ..core.environment import headers_from_env
-from ..core.hosts import App
+from ..core.hosts import App, allows_http
 from ..errors import RequestInvalidError
 from .invocation import NAME
 
@@ -46,4 +46,4 @@ def management() -> "AsyncManagement":
     url, key, secret = (os.environ.get(name, "") for name in names)
     if missing := [name for name in names if not os.environ.get(name)]:
         raise RequestInvalidError(f"the environment lacks {', '.join(missing)}; {SEE_HELP}")
-    return AsyncManagement(url, key=key, secret=secret)
+    return AsyncManagement(url, key=key, secret=secret, allow_http=allows_http(os.environ))

@@ -166,6 +166,7 @@ Credentials and addresses come from the environment, never from an argument:
   CHATREST_APP_ID, CHATREST_API_KEY      from the app's dashboard
   CHATREST_REGION                        us (the default), eu or in
   CHATREST_SERVICE_DOMAIN                or CHATREST_BASE_URL for an emulator or a proxy
+  CHATREST_ALLOW_HTTP                    1: permits http, as to an emulator in another container
   CHATREST_HEADERS                       further headers, a line `name: value` each
   CHATREST_MANAGEMENT_URL, _KEY, _SECRET only for the management interface, such as `chatrest apps`
 

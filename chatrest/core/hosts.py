@@ -1,7 +1,8 @@
 """The address of an app, from app id, region and service domain (specification, Versioning).
 
-An address is https, so that a key never travels in the clear (specification, Authentication 9). The one
-exception is loopback, where an emulator or a test server listens.
+An address is https, so that a key never travels in the clear (specification, Authentication 9). Exceptions
+are loopback, where an emulator or a test server listens, and an app that allows http, as for an emulator in
+another container.
 """
 
 import os
@@ -32,6 +33,8 @@ class App:
     deployment), with a version of its own. Raises `RequestInvalidError` for a region other than us, eu, in,
     an app id that is not one DNS label, a key that cannot stand in a header, an address that is neither https
     nor loopback, or a version that is not `v` and a number (specification, Versioning).
+
+    `allow_http` permits an http `base_url` of any host: everybody on the way can read the key then.
     """
 
     app_id: str
@@ -40,6 +43,7 @@ class App:
     service_domain: str | None
     base_url: str | None
     version: str
+    allow_http: bool
 
     @hides_arguments
     def __init__(
@@ -51,6 +55,7 @@ class App:
         service_domain: str | None = None,
         base_url: str | None = None,
         version: str = "v3",
+        allow_http: bool = False,
     ) -> None:
         _check("app_id", app_id, _LABEL, "one DNS label: letters, digits and inner dashes, 1 to 63")
         check_key("api_key", api_key)
@@ -59,10 +64,12 @@ class App:
             raise RequestInvalidError(f"region{given}: allowed are {', '.join(REGIONS)}")
         if service_domain is not None:
             _check_domain(service_domain)
+        if not isinstance(allow_http, bool):
+            raise RequestInvalidError("allow_http: allowed are True and False")
         if base_url is not None:
-            base_url = check_url("base_url", base_url)
+            base_url = check_url("base_url", base_url, allow_http=allow_http)
         _check("version", version, _VERSION, "'v' and a number, such as 'v3' or 'v3.1'")
-        values = (app_id, api_key, region, service_domain, base_url, version)
+        values = (app_id, api_key, region, service_domain, base_url, version, allow_http)
         for name, value in zip(self.__slots__, values, strict=True):
             object.__setattr__(self, name, value)
 
@@ -88,9 +95,9 @@ class App:
     def from_env(cls, environ: Mapping[str, str] | None = None) -> Self:
         """The app that the environment names.
 
-        Reads `CHATREST_APP_ID`, `CHATREST_API_KEY`, `CHATREST_REGION` (default us), and
-        `CHATREST_SERVICE_DOMAIN` or `CHATREST_BASE_URL`. All that is missing is named in one
-        `RequestInvalidError`.
+        Reads `CHATREST_APP_ID`, `CHATREST_API_KEY`, `CHATREST_REGION` (default us),
+        `CHATREST_SERVICE_DOMAIN` or `CHATREST_BASE_URL`, and `CHATREST_ALLOW_HTTP` (0 or 1). All that is
+        missing is named in one `RequestInvalidError`.
         """
         env = os.environ if environ is None else environ
         get = {name: env.get(f"CHATREST_{name}") or None for name in _VARIABLES}
@@ -105,6 +112,7 @@ class App:
             get["REGION"] or "us",
             service_domain=get["SERVICE_DOMAIN"],
             base_url=get["BASE_URL"],
+            allow_http=allows_http(env),
         )
 
 
@@ -120,8 +128,19 @@ def check_key(name: str, key: object) -> str:
     return key
 
 
-def check_url(name: str, url: object) -> str:
-    """Return `url` without a slash at its end, if it is https, or http to loopback."""
+def allows_http(environ: Mapping[str, str]) -> bool:
+    """Return whether `CHATREST_ALLOW_HTTP` permits http; `RequestInvalidError` for neither 0 nor 1."""
+    value = environ.get("CHATREST_ALLOW_HTTP") or "0"
+    if value not in ("0", "1"):
+        raise RequestInvalidError(f"CHATREST_ALLOW_HTTP = {value!r}: allowed are 0 and 1")
+    return value == "1"
+
+
+def check_url(name: str, url: object, *, allow_http: bool = False) -> str:
+    """Return `url` without a slash at its end, if it is https, or http to loopback.
+
+    With `allow_http` http to any host is right, too.
+    """
     allowed = "https://host[:port][/path], or http:// to loopback, without user, query or fragment"
     if not isinstance(url, str) or not re.fullmatch(r"[\x21-\x7e]+", url):
         raise RequestInvalidError(f"{name}: allowed is {allowed}")
@@ -133,8 +152,10 @@ def check_url(name: str, url: object) -> str:
     # The address is not repeated in the error: it may hold a password.
     if not host or port == 0 or "@" in parts.netloc or "?" in url or "#" in url or "\\" in url:
         raise RequestInvalidError(f"{name}: allowed is {allowed}")
-    if parts.scheme != "https" and not (parts.scheme == "http" and is_loopback(host)):
-        raise RequestInvalidError(f"{name}: allowed is {allowed}")
+    if parts.scheme != "https" and not (parts.scheme == "http" and (allow_http or is_loopback(host))):
+        is_app = name == "base_url" and parts.scheme == "http"
+        hint = "; http to another host needs allow_http=True (CHATREST_ALLOW_HTTP=1)" if is_app else ""
+        raise RequestInvalidError(f"{name}: allowed is {allowed}{hint}")
     return url.rstrip("/")
 
 

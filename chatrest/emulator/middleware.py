@@ -19,7 +19,9 @@ from urllib.parse import parse_qsl
 from aiohttp import web
 from msgspec import Struct, structs
 
+from .habits import CompatibleService
 from .limits import TOO_MANY, LimitCounter, limit_headers
+from .media import PATH as MEDIA_PATH, media_file
 from .service.refusals import Refusal
 from .service.request import Request
 from .service.router import rate_class
@@ -31,7 +33,7 @@ from .weather.script import Strike, Weather
 
 LAST_REQUESTS: Final = 10_000
 _HIDDEN: Final = "[hidden]"
-_SECRET_HEADERS: Final = frozenset({"apikey", "key", "secret", "authorization"})
+_SECRET_HEADERS: Final = frozenset({"apikey", "authtoken", "key", "secret", "authorization"})
 _LAST_SECOND: Final = 253_402_300_799  # of the year 9999
 _TOO_LARGE: Final = Outgoing(413, Refusal(413, "ERR_BAD_REQUEST", "The body is too large.").body, {})
 _NOTHING: Final = Outgoing(0, b"", {})
@@ -63,7 +65,7 @@ class Middleware:
 
     def __init__(
         self,
-        service: Service,
+        service: Service | CompatibleService,
         weather: Weather,
         limit_counter: LimitCounter,
         requests: deque[IncomingRequest],
@@ -78,6 +80,8 @@ class Middleware:
     async def handle(self, http_request: web.BaseRequest) -> web.StreamResponse:
         """Return the response to a request; a `SilentResponse` where it is on its way already."""
         path, _, query = http_request.raw_path.partition("?")
+        if path.startswith(MEDIA_PATH):
+            return self._serve_file(http_request.method, path)
         headers = {name.lower(): value for name, value in http_request.headers.items()}
         try:
             request = Request(http_request.method, path, query, headers, await http_request.read())
@@ -96,6 +100,14 @@ class Middleware:
             return await self._handle_in_weather(http_request, request)
         finally:
             self._busy.discard(task)
+
+    def _serve_file(self, method: str, path: str) -> web.Response:
+        """Return a file of a generated message, which takes no key and meets no weather."""
+        file = media_file(path) if method in ("GET", "HEAD") else None
+        self._note(Request(method, path, "", {}), 404 if file is None else 200, None)
+        if file is None:
+            return web.Response(status=404)
+        return web.Response(body=file.body, content_type=file.content_type)
 
     def close(self) -> None:
         """End the requests that are half-open or late."""

@@ -6,9 +6,10 @@ Rules:
 """
 
 import asyncio
+import socket
 import time
 from collections import deque
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from os import PathLike
 from typing import Any, Final, Self, final
 
@@ -18,7 +19,9 @@ from msgspec import Struct
 
 from ..core.hosts import App
 from ..errors import RequestInvalidError
+from .habits import CompatibleService, HabitsName
 from .limits import LimitCounter, RateLimit
+from .media import PATH as MEDIA_PATH
 from .middleware import LAST_REQUESTS, IncomingRequest as IncomingRequest, Middleware
 from .outbox import LAST_DELIVERIES, Delivery, Outbox
 from .service.context import Context
@@ -27,7 +30,10 @@ from .service.service import Keys, Service
 from .settings import (
     Dialects,
     Settings,
+    checked_clocks,
     checked_formats,
+    checked_habits,
+    checked_host,
     checked_keys,
     checked_path,
     checked_sizes,
@@ -52,7 +58,7 @@ class Emulator:
 
     `async with Emulator(users=50, messages=1000, seed=0) as emulator:` generates data from the seed (the same
     arguments give the same bytes; 100,000 messages take two or three seconds, in which the event loop
-    stands still) and listens on `port`, 0 for a free one. `emulator.app` is what a session needs.
+    stands still) and listens on `port`, 0 for a free one, of `host`. `emulator.app` is what a session needs.
 
     - `database`: the path of a file that keeps everything. One that is filled already is served as it
       is, and no data is generated. One emulator at a time can have it open.
@@ -60,6 +66,13 @@ class Emulator:
       GET /users/{uid}/messages and `meta.next` for the other three; "cursor" or "next": that one for all.
     - `page_order`: how messages are ordered inside a page; the specification does not say.
     - `list_order`: "id", or "time" for lists by `sentAt`, in which ids may come in any order.
+    - `habits`: "compatible" for an independent server of the same wire: other shapes, other pages, lists by
+      time, no acting users but the one of a login token (see `login`), and fewer operations.
+    - `clocks`: seconds that the clocks of several nodes are ahead, which store the messages in turn: with
+      `(0, -300)` every second message has a `sentAt` five minutes before that of the one before it. With
+      `(0,)` times follow `clock` also where it goes back; by default they never do.
+    - `app_id`: the one app that it serves; a request that names another one is answered 401.
+    - Attachments of generated messages are small files that the emulator serves itself, without a key.
     - `weather`: faults, see `chatrest.emulator.weather`; more can be added while it runs.
     - `limit`: a rate limit that it enforces on all clients together; without one it has none. It can be
       replaced while it runs: `emulator.limit = RateLimit(…)`.
@@ -78,6 +91,7 @@ class Emulator:
         *,
         groups: int = 5,
         database: str | PathLike[str] | None = None,
+        host: str = "127.0.0.1",
         port: int = 0,
         app_id: str = "emulated",
         api_key: str = _KEYS.full_access,
@@ -91,13 +105,18 @@ class Emulator:
         dialect: Dialects = "documented",
         page_order: PageOrder = "ascending",
         list_order: ListOrder = "id",
+        habits: HabitsName = "documented",
+        clocks: Sequence[int] = (),
     ) -> None:
         self._sizes = checked_sizes(users, messages, seed, groups)
         self._settings = Settings(
+            host=checked_host(host),
             port=whole_number("port", port, 65_535),
             database=checked_path(database),
             app_id=App(app_id, api_key).app_id,
             keys=checked_keys(api_key, auth_only_key, management_key, management_secret),
+            habits=checked_habits(habits),
+            clocks=checked_clocks(clocks),
             formats=checked_formats(dialect, page_order, list_order),
             clock=clock,
             sleep=sleep,
@@ -127,11 +146,18 @@ class Emulator:
         """Generate or open the data, and listen; a cancel or an error leaves nothing open."""
         if self._running is not None:
             raise RequestInvalidError("the emulator is started already")
-        store, settings = Store(self._settings.database), self._settings
+        settings = self._settings
+        store = Store(settings.database, settings.clocks)
         app = _app_record(settings.app_id)
+        try:
+            listener = _listen(settings.host, settings.port)
+        except BaseException:
+            store.close()
+            raise
         outbox = Outbox(store, app, settings.sleep, self.deliveries)
         context = Context(store, app, *settings.formats, settings.clock)
-        service = Service(context, settings.keys, outbox.publish)
+        kind = CompatibleService if settings.habits == "compatible" else Service
+        service = kind(context, settings.keys, outbox.publish)
         middleware = Middleware(
             service, self.weather, self.limited, self.requests, settings.clock, settings.sleep
         )
@@ -139,15 +165,19 @@ class Emulator:
         server = web.Server(middleware.handle, access_log=None, handler_cancellation=True)
         runner = web.ServerRunner(server, shutdown_timeout=1.0)
         try:
+            port = listener.getsockname()[1]
+            media_url = f"{_origin(settings.host, port)}{MEDIA_PATH}"
             if store.is_empty():
-                fill(store, **msgspec.structs.asdict(self._sizes))
+                fill(store, **msgspec.structs.asdict(self._sizes), media_url=media_url)
+            store.move_media(media_url)
             await runner.setup()
-            await web.TCPSite(runner, "127.0.0.1", self._settings.port).start()
+            await web.SockSite(runner, listener).start()
         except BaseException:
             await runner.cleanup()
+            listener.close()
             store.close()
             raise
-        self._running = _Running(store, middleware, outbox, runner, runner.addresses[0][1])
+        self._running = _Running(store, middleware, outbox, runner, port)
 
     async def close(self) -> None:
         """Stop listening and close the store; twice is fine. Data in memory is gone."""
@@ -186,13 +216,13 @@ class Emulator:
 
     @property
     def base_url(self) -> str:
-        """`http://127.0.0.1:PORT/v3`."""
-        return f"http://127.0.0.1:{self.port}/v3"
+        """`http://127.0.0.1:PORT/v3`, or with the host that it listens on."""
+        return f"{_origin(self._settings.host, self.port)}/v3"
 
     @property
     def management_url(self) -> str:
-        """`http://127.0.0.1:PORT/management`."""
-        return f"http://127.0.0.1:{self.port}/management"
+        """`http://127.0.0.1:PORT/management`, or with the host that it listens on."""
+        return f"{_origin(self._settings.host, self.port)}/management"
 
     @property
     def management_key(self) -> str:
@@ -213,6 +243,21 @@ class Emulator:
     def store(self) -> Store:
         """The service's data: to compare with, and to add to while it runs."""
         return self._started().store
+
+    def login(self, uid: str) -> dict[str, str]:
+        """Return the headers with which a compatible server knows this user: `AsyncSession(app, headers=…)`.
+
+        They hold the user's newest login token, or a new one.
+        """
+        token = self.store.auth_tokens.issue(uid, int(self._settings.clock()), {}, fresh=False)
+        return {"authtoken": token["authToken"]}
+
+    def lose_data(self) -> None:
+        """Lose all messages, as a server does that starts from an empty database: ids begin at 1 again.
+
+        Users, groups and keys stay.
+        """
+        self.store.lose_messages()
 
     async def drain(self) -> None:
         """Wait until the events so far are delivered to webhooks, or given up after their repetitions."""
@@ -236,6 +281,18 @@ class _Running(Struct, frozen=True):
     outbox: Outbox
     runner: web.ServerRunner
     port: int
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    """Return a socket that listens, before there is data: its port is in the addresses of files."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    return socket.create_server((host, port), family=family)
+
+
+def _origin(host: str, port: int) -> str:
+    """Return the address for clients on this machine; `0.0.0.0` and `::` listen everywhere."""
+    host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
 def _checked_limit(limit: object) -> RateLimit | None:

@@ -22,7 +22,7 @@ from typing import Any, Final
 
 from msgspec import Struct
 
-from ..core.hosts import App
+from ..core.hosts import App, allows_http
 from ..errors import RequestInvalidError
 from ..secrets import description
 from .plan import Plan
@@ -134,6 +134,7 @@ def _app(place: str, table: Mapping[str, Any], env: Mapping[str, str]) -> AppExp
         options["base_url"] = env.get("CHATREST_BASE_URL") or None
     failure = ""
     try:
+        options["allow_http"] = allows_http(env)
         app = App(table["id"], env[table["key_env"]], **options)
         _ = app.chat_url
         return AppExport(app, _plan(table.get("plan")), table["key_env"])

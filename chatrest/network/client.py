@@ -143,6 +143,8 @@ class Sender:
         self.acting_user: Final = options.acting_user
         self._client, self._options = client, options
         self._headers = Headers(options.destination.keys, Accept="application/json")
+        if (app := options.destination.app) is not None and app.base_url is not None:
+            self._headers["appId"] = app.app_id  # the service's own addresses name the app
         self._headers.update(options.headers)
 
     @property

@@ -3,6 +3,7 @@
 import json
 import signal
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -14,14 +15,21 @@ from .conftest import SECRETS, EmulatorThread, Proxy, error_line
 pytestmark = pytest.mark.usefixtures("called")
 
 
+@pytest.fixture(scope="module")
+def game() -> Iterator[EmulatorThread]:
+    """The service of the second app."""
+    with EmulatorThread(app_id="game", users=3, messages=20) as service:
+        yield service
+
+
 @pytest.fixture
-def apps(tmp_path: Path, service: EmulatorThread) -> Path:
+def apps(tmp_path: Path, service: EmulatorThread, game: EmulatorThread) -> Path:
     """A file of two apps; the key of the second one is in the variable GAME_KEY."""
     path = tmp_path / "apps.toml"
-    address = service.emulator.base_url
+    address, other = service.emulator.base_url, game.emulator.base_url
     path.write_text(
         f'[[app]]\nid = "{service.emulator.app.app_id}"\nkey_env = "CHATREST_API_KEY"\n'
-        f'base_url = "{address}"\n[[app]]\nid = "game"\nkey_env = "GAME_KEY"\nbase_url = "{address}"\n'
+        f'base_url = "{address}"\n[[app]]\nid = "game"\nkey_env = "GAME_KEY"\nbase_url = "{other}"\n'
     )
     return path
 

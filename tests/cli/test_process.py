@@ -185,6 +185,18 @@ def test_the_emulator_prints_variables_for_the_command_and_runs_until_a_signal_s
     assert len(error.splitlines()) == 1
 
 
+def test_the_emulator_takes_an_app_a_limit_and_habits(process: Start, command: Run) -> None:
+    started = process("emulator", "--users", "3", "--messages", "20", "--app-id", "mine", "--limit", "2",
+                      "--habits", "compatible", "--host", "127.0.0.4")  # fmt: skip
+    env = read_environment(started)
+    assert env["CHATREST_APP_ID"] == "mine"
+    assert env["CHATREST_HEADERS"].startswith("authtoken: user-01_")
+    assert urlsplit(env["CHATREST_BASE_URL"]).hostname == "127.0.0.4"
+    assert [status_of(env) for _ in range(3)] == [200, 200, 429]
+    started.send_signal(signal.SIGTERM)
+    assert finish(started)[0] == 0
+
+
 def test_eval_of_an_emulator_in_the_background(tmp_path: Path) -> None:
     script = """
         eval "$("$PYTHON" -m chatrest emulator --users 3 --messages 20 &)"

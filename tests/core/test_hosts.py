@@ -237,3 +237,17 @@ def test_a_service_domain_may_name_a_port_of_its_own() -> None:
     for port in (0, 65536, 99999):
         with pytest.raises(RequestInvalidError, match=r"service_domain: .*port from 1 to 65535"):
             App("a", "k", service_domain=f"x.com:{port}")
+
+
+def test_http_to_any_host_where_the_app_allows_it() -> None:
+    url = "http://emulator:8080/v3"
+    assert App("a", "k", base_url=url, allow_http=True).chat_url == url
+    environ = {"CHATREST_APP_ID": "a", "CHATREST_API_KEY": "k", "CHATREST_BASE_URL": url}
+    assert App.from_env({**environ, "CHATREST_ALLOW_HTTP": "1"}).chat_url == url
+    for allowed in ({}, {"CHATREST_ALLOW_HTTP": "0"}):
+        with pytest.raises(RequestInvalidError, match="CHATREST_ALLOW_HTTP=1"):
+            App.from_env({**environ, **allowed})
+    with pytest.raises(RequestInvalidError, match="CHATREST_ALLOW_HTTP = 'yes': allowed are 0 and 1"):
+        App.from_env({**environ, "CHATREST_ALLOW_HTTP": "yes"})
+    with pytest.raises(RequestInvalidError, match="base_url: allowed is"):
+        App("a", "k", base_url="ftp://emulator/v3", allow_http=True)

@@ -16,6 +16,7 @@ import pytest
 from aiohttp import ClientSession
 from yarl import URL
 
+from chatrest import AsyncSession, AuthenticationError
 from chatrest.core.hosts import App
 from chatrest.emulator import Emulator
 from chatrest.errors import RequestInvalidError
@@ -158,9 +159,11 @@ async def test_a_file_survives_a_restart_and_is_not_filled_again(tmp_path: Path)
     path = tmp_path / "emulated.sqlite"
     async with Emulator(3, 20, database=path) as emulator:
         emulator.store.add_message("user-01", "user-02", "mine")
-        records = emulator.store.records(emulator.store.ids())
+        records, port = emulator.store.records(emulator.store.ids()), str(emulator.port)
     async with Emulator(9, 90, seed=5, database=path) as emulator:
-        assert emulator.store.records(emulator.store.ids()) == records
+        moved = [record.replace(f":{port}/".encode(), f":{emulator.port}/".encode()) for record in records]
+        assert emulator.store.records(emulator.store.ids()) == moved
+        assert any(record != old for record, old in zip(moved, records, strict=True))
 
 
 async def test_start_and_close_by_hand(tmp_path: Path) -> None:
@@ -224,3 +227,64 @@ asyncio.run(main())
             assert len(json.load(response)["data"]) == 3
         process.communicate("")
     assert process.returncode == 0
+
+
+async def test_clocks_of_nodes_disagree() -> None:
+    async with Emulator(users=2, messages=50, clocks=(0, -300)) as emulator:
+        skewed = [emulator.store.sent_at(number) or 0 for number in range(1, 51)]
+        record = emulator.store.add_message("user-01", "user-02", "hi", sent_at=2_000_000_000)
+        assert record["sentAt"] == 1_999_999_700
+    async with Emulator(users=2, messages=50) as emulator:
+        plain = [emulator.store.sent_at(number) or 0 for number in range(1, 51)]
+    assert [own - even for own, even in zip(skewed, plain, strict=True)] == [-300, 0] * 25
+
+
+async def test_a_clock_that_goes_back_is_believed_where_clocks_are_given() -> None:
+    async with Emulator(users=2, messages=0, clocks=(0,)) as emulator:
+        times = [emulator.store.add_message("user-01", "user-02", sent_at=at)["sentAt"] for at in (9, 5)]
+    assert times == [9, 5]
+
+
+async def test_ids_begin_again_after_a_loss() -> None:
+    async with Emulator(users=3, messages=200, groups=1) as emulator:
+        emulator.lose_data()
+        assert emulator.store.ids() == []
+        sent = emulator.store.add_message("user-01", "user-02", "hi", sent_at=5)
+        assert (sent["id"], sent["sentAt"]) == ("1", 5)
+        async with AsyncSession(emulator.app) as session:
+            walk = session.conversations.list(on_behalf_of="user-01")
+            [conversation] = await walk.collect()
+            assert len(await session.messages.list().collect()) == 1
+    assert conversation.last_message is not None
+
+
+async def test_wrong_habits_and_clocks_are_refused() -> None:
+    with pytest.raises(RequestInvalidError, match="habits = 'odd': allowed are documented, compatible"):
+        Emulator(habits="odd")  # type: ignore[arg-type]
+    for clocks in ("12", 5, (0.5,)):
+        with pytest.raises(RequestInvalidError, match="clocks"):
+            Emulator(clocks=clocks)  # type: ignore[arg-type]
+
+
+async def test_another_app_is_unknown() -> None:
+    async with Emulator(users=2, messages=0, app_id="mine") as emulator:
+        async with AsyncSession(emulator.app) as session:
+            await session.users.get("user-01")
+        other = App("yours", emulator.app.api_key, base_url=emulator.base_url)
+        async with AsyncSession(other) as session:
+            with pytest.raises(AuthenticationError, match="yours") as caught:
+                await session.users.get("user-01")
+        assert caught.value.code == "AUTH_ERR_INVALID_APPID"
+
+
+async def test_it_listens_on_its_host() -> None:
+    async with Emulator(users=2, messages=0, host="0.0.0.0") as emulator:
+        assert emulator.base_url == f"http://127.0.0.1:{emulator.port}/v3"
+        async with ClientSession(headers={"apikey": emulator.app.api_key}) as http:
+            await get(http, f"http://127.0.0.2:{emulator.port}/v3/users")
+    async with Emulator(users=2, messages=0, host="127.0.0.3") as emulator:
+        assert emulator.base_url == f"http://127.0.0.3:{emulator.port}/v3"
+        async with AsyncSession(emulator.app) as session:
+            assert len(await session.users.list().collect()) == 2
+    with pytest.raises(RequestInvalidError, match="host = 'a b'"):
+        Emulator(host="a b")

@@ -35,7 +35,7 @@ async def hanging_beside_healthy(
     """Views of an app that hangs, with `calls` calls under way, and of a healthy one; both in one region."""
     async with (
         Emulator(users=2, messages=0, weather=[HalfOpen()]) as stuck,
-        Emulator(users=2, messages=0) as well,
+        Emulator(users=2, messages=0, app_id="healthy") as well,
         AsyncSession(
             stuck.app, concurrency=concurrency, retry=RetryPolicy(attempts=1), pace=NO_RAMP
         ) as session,

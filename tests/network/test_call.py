@@ -16,6 +16,7 @@ from chatrest.errors import (
     ChatRestError,
     ConnectError,
     DeadlineExceededError,
+    DeadlineOutcomeUnknownError,
     NotFoundError,
     OutcomeUnknownError,
     RateLimitError,
@@ -285,6 +286,23 @@ async def test_the_error_of_a_missed_deadline_lists_all_durations() -> None:
         "2.0 s waiting between attempts; attempt 1: x.do: 503: Service Unavailable; waited 2.0 s)"
     )
     assert harness.now == pytest.approx(9.0)
+
+
+@in_time
+async def test_a_reply_that_the_sessions_clock_says_is_late_misses_the_deadline() -> None:
+    """The clock of a test goes on when the service sleeps, and the loop's timers do not know it."""
+
+    async def late() -> Reply:
+        harness.timing._reached += 5.0
+        return OK
+
+    harness = VirtualPool(late)
+    error = await harness.fails(deadline=2.0)
+    assert (type(error), error.attempts) == (DeadlineExceededError, 1)
+    assert "no reply came within the deadline of 2.0 s (5.0 s on the network" in str(error)
+    error = await harness.fails("never", deadline=2.0)
+    assert type(error) is DeadlineOutcomeUnknownError
+    assert await harness.call(deadline=6.0) == {}
 
 
 @pytest.mark.parametrize(("deadline", "shown"), [(2.99987728300038, "3.0"), (0.25, "0.25"), (2e-05, "2e-05")])

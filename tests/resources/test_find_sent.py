@@ -322,3 +322,9 @@ async def test_wrong_arguments_are_named(session: AsyncSession, arguments: dict[
 async def test_a_muid_is_a_text(session: AsyncSession) -> None:
     with pytest.raises(RequestInvalidError, match=r"^muid = None: allowed is a text"):
         await session.messages.find_sent(None, receiver="bob")  # type: ignore[arg-type]
+
+
+async def test_generated_messages_do_not_cast_doubt() -> None:
+    async with Emulator(users=2, messages=200, groups=0) as emulator, AsyncSession(emulator.app) as session:
+        found = await session.messages.find_sent("lost", receiver="user-02", on_behalf_of="user-01")
+    assert found is None

@@ -7,11 +7,7 @@ must exist; taking away what an agent has not changes nothing.
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final, TypeAlias
 
-from msgspec import Struct
-
-from ...queries.agents import AgentChanges, NewAgent
 from ..store.documents import Document
-from .bodies import read_document
 from .context import Call, Context
 from .documents import DocumentCollection, Operation, in_milliseconds
 from .positioned_pages import PositionedPages
@@ -53,7 +49,7 @@ def _completed(context: Context, agent: Document) -> Document:
 
 
 AGENTS: Final = DocumentCollection(
-    kind="agents", missing=no_agent, body=NewAgent, change=AgentChanges, parameter="uid", key="uid",
+    kind="agents", missing=no_agent, parameter="uid", key="uid",
     new_key=numbered_uid, stamp=in_milliseconds, written=_completed,
 )  # fmt: skip
 
@@ -96,14 +92,14 @@ def existing(kind: str) -> Check:
     return check
 
 
-def naming(operation: Operation, body: type[Struct], kinds: Mapping[str, str]) -> Operation:
+def naming(operation: Operation, kinds: Mapping[str, str]) -> Operation:
     """Return the operation that does the same, where all names in a body exist; else 404.
 
     `kinds` says for a list of the body which documents its names are keys of.
     """
 
     def checked(context: Context, call: Call) -> Any:
-        document = read_document(call.body, body)
+        document = call.read()
         for member, kind in kinds.items():
             for name in document.get(member, ()):
                 existing(kind)(context, document, name)
@@ -112,12 +108,12 @@ def naming(operation: Operation, body: type[Struct], kinds: Mapping[str, str]) -
     return checked
 
 
-def add_names(member: str, body: type[Struct], wire: str, check: Check = any_name) -> Operation:
+def add_names(member: str, wire: str, check: Check = any_name) -> Operation:
     """Return the operation that adds the names in a body's member `wire` to a list of an agent."""
 
     def add(context: Context, call: Call) -> Document:
         agent = AGENTS.get(context, call)
-        names = read_document(call.body, body)[wire]
+        names = call.read()[wire]
         for name in names:
             check(context, agent, name)
         return _put(context, call, agent, member, list(dict.fromkeys([*agent[member], *names])))
@@ -125,12 +121,12 @@ def add_names(member: str, body: type[Struct], wire: str, check: Check = any_nam
     return add
 
 
-def remove_names(member: str, body: type[Struct], wire: str) -> Operation:
+def remove_names(member: str, wire: str) -> Operation:
     """Return the operation that takes the names in a body's member `wire` from a list of an agent."""
 
     def remove(context: Context, call: Call) -> Document:
         agent = AGENTS.get(context, call)
-        names = read_document(call.body, body)[wire]
+        names = call.read()[wire]
         return _put(context, call, agent, member, [name for name in agent[member] if name not in names])
 
     return remove

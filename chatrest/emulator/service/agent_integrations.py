@@ -6,10 +6,8 @@ action.
 
 from typing import Any, Final
 
-from ...queries.agents import AgentTools, DisabledActions, EnabledActions
 from ..store.documents import Document
 from .agent_documents import AGENTS, PAGES, TOOL_ACTIONS, add_names, matching, remove_names
-from .bodies import read_document
 from .context import Call, Context, Handler
 from .documents import serve
 from .envelopes import root_reply, root_success, succeeded
@@ -74,7 +72,7 @@ def list_tool_actions(context: Context, call: Call) -> list[dict[str, str]]:
 def enable_tool_actions(context: Context, call: Call) -> None:
     """Let an agent take actions."""
     uid, slug = AGENTS.get(context, call)["uid"], call.path["slug"]
-    names = read_document(call.body, EnabledActions)["actions"]
+    names = call.read()["actions"]
     actions = list(dict.fromkeys([*enabled_actions(context, uid, slug), *names]))
     context.store.documents.of(TOOL_ACTIONS, uid).put({"actions": actions}, slug)
 
@@ -82,15 +80,15 @@ def enable_tool_actions(context: Context, call: Call) -> None:
 def disable_tool_actions(context: Context, call: Call) -> None:
     """No longer let an agent take actions."""
     uid, slug = AGENTS.get(context, call)["uid"], call.path["slug"]
-    names = read_document(call.body, DisabledActions)["actions"]
+    names = call.read()["actions"]
     actions = [name for name in enabled_actions(context, uid, slug) if name not in names]
     context.store.documents.of(TOOL_ACTIONS, uid).put({"actions": actions}, slug)
 
 
 INTEGRATION_HANDLERS: Final[dict[str, Handler]] = {
     "agents.list_tool_integrations": PAGES.serve(list_tool_integrations),
-    "agents.add_tools": serve(add_names("tools", AgentTools, "tools", _not_added), succeeded()),
-    "agents.remove_tools": serve(remove_names("tools", AgentTools, "tools"), succeeded()),
+    "agents.add_tools": serve(add_names("tools", "tools", _not_added), succeeded()),
+    "agents.remove_tools": serve(remove_names("tools", "tools"), succeeded()),
     "agents.list_tool_actions": serve(list_tool_actions, root_reply),
     "agents.enable_tool_actions": serve(enable_tool_actions, root_success),
     "agents.disable_tool_actions": serve(disable_tool_actions, root_success),

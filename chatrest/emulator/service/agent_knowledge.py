@@ -8,13 +8,6 @@ from typing import Final
 
 from msgspec.json import encode
 
-from ...queries.agent_knowledge import (
-    KnowledgeTextChanges,
-    NewKnowledgeText,
-    NewUploads,
-    PolledSources,
-    SourceIds,
-)
 from ..store.documents import Document
 from .agent_documents import add_names, remove_names
 from .agent_sources import (
@@ -27,7 +20,6 @@ from .agent_sources import (
     source_type,
     sources,
 )
-from .bodies import read_document
 from .context import Call, Context, Handler
 from .documents import Operation, in_milliseconds, serve
 from .envelopes import data_reply, root_reply, root_success, succeeded
@@ -68,7 +60,7 @@ def list_source_pages(context: Context, call: Call) -> bytes:
 
 def initiate_uploads(context: Context, call: Call) -> dict[str, list[Document]]:
     """Announce files; nothing listens at the addresses that are given."""
-    files = read_document(call.body, NewUploads)["files"]
+    files = call.read()["files"]
     return {"uploads": [members_of(_upload(context, file), _UPLOAD) for file in files]}
 
 
@@ -92,7 +84,7 @@ def get_text(context: Context, call: Call) -> Document:
 
 def create_text(context: Context, call: Call) -> Document:
     """Store a text, and return it as it was before it was indexed."""
-    body = read_document(call.body, NewKnowledgeText)
+    body = call.read()
     names = {"title": body["title"], "text": body["text"], "pages": [body["text"]]}
     source = new_source(
         context, "text", body["title"], "indexed", vectorizationStatus="completed", isActive=True, **names
@@ -106,7 +98,7 @@ def create_text(context: Context, call: Call) -> Document:
 def update_text(context: Context, call: Call) -> Document:
     """Change a text, and return it."""
     source = get_source(context, "text", call.path["uniqueId"])
-    body = members_of(read_document(call.body, KnowledgeTextChanges), ("title", "text"))
+    body = members_of(call.read(), ("title", "text"))
     changed = source | body
     names = {"sourceName": changed["title"], "pages": [changed["text"]]}
     return members_of(change_source(context, source, **body, **names), _TEXT)
@@ -119,7 +111,7 @@ def delete(kind: str) -> Operation:
 
 def poll_status(context: Context, call: Call) -> dict[str, str]:
     """Return the status of the sources that are known, by id."""
-    ids = read_document(call.body, PolledSources)["uniqueId"]
+    ids = call.read()["uniqueId"]
     known = {each["uniqueId"]: each["status"] for each in sources(context).list()}
     return {each: known[each] for each in ids if each in known}
 
@@ -135,8 +127,8 @@ def _by_source(operations: dict[str, Operation]) -> Operation:
     return lambda context, call: operations[source_type(call)](context, call)
 
 
-_ADD: Final = {kind: add_names(member, SourceIds, "uniqueIds") for kind, member in _LISTS.items()}
-_REMOVE: Final = {kind: remove_names(member, SourceIds, "uniqueIds") for kind, member in _LISTS.items()}
+_ADD: Final = {kind: add_names(member, "uniqueIds") for kind, member in _LISTS.items()}
+_REMOVE: Final = {kind: remove_names(member, "uniqueIds") for kind, member in _LISTS.items()}
 
 KNOWLEDGE_HANDLERS: Final[dict[str, Handler]] = {
     "agents.list_knowledge": list_knowledge,

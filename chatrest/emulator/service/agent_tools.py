@@ -6,17 +6,6 @@ A password is stored nowhere, as no reply shows it.
 from collections.abc import Mapping
 from typing import Any, Final
 
-from msgspec import Struct
-
-from ...queries.agent_tools import (
-    ApiToolChanges,
-    FrontendActionChanges,
-    McpServerChanges,
-    NewApiTool,
-    NewFrontendAction,
-    NewMcpServer,
-)
-from ...queries.agents import AgentApiTools, AgentFrontendActions, AgentMcpServers
 from ..store.documents import Document
 from .agent_documents import API_TOOLS, MCP_SERVERS, PAGES, Check, add_names, existing, remove_names
 from .context import Context, Handler
@@ -69,15 +58,15 @@ def _action_id(context: Context, action: Document) -> str:
 
 
 TOOLS: Final = DocumentCollection(
-    kind=API_TOOLS, missing=no_tool, body=NewApiTool, change=ApiToolChanges, parameter="slug", key="slug",
+    kind=API_TOOLS, missing=no_tool, parameter="slug", key="slug",
     stamp=in_milliseconds, written=_api_tool,
 )  # fmt: skip
 ACTIONS: Final = DocumentCollection(
-    kind="agents.frontend_actions", missing=no_tool, body=NewFrontendAction, change=FrontendActionChanges,
+    kind="agents.frontend_actions", missing=no_tool,
     key="_id", new_key=_action_id, stamp=in_milliseconds, written=_frontend_action,
 )  # fmt: skip
 SERVERS: Final = DocumentCollection(
-    kind=MCP_SERVERS, missing=no_tool, body=NewMcpServer, change=McpServerChanges, parameter="slug",
+    kind=MCP_SERVERS, missing=no_tool, parameter="slug",
     key="slug", stamp=in_milliseconds, written=_mcp_server,
 )  # fmt: skip
 
@@ -88,7 +77,7 @@ def _existing_function(context: Context, agent: Document, name: str) -> None:
 
 
 def _handlers(
-    singular: str, tools: DocumentCollection, member: str, body: type[Struct], wire: str, check: Check
+    singular: str, tools: DocumentCollection, member: str, wire: str, check: Check
 ) -> dict[str, Handler]:
     """Return the handlers of one kind of tools; `member` is the list of an agent, `wire` that of a body."""
     return {
@@ -97,16 +86,16 @@ def _handlers(
         f"agents.create_{singular}": serve(tools.create, root_reply),
         f"agents.update_{singular}": serve(tools.update, root_reply),
         f"agents.delete_{singular}": serve(tools.delete, root_acked("It has been deleted.")),
-        f"agents.add_{singular}s": serve(add_names(member, body, wire, check), succeeded()),
-        f"agents.remove_{singular}s": serve(remove_names(member, body, wire), succeeded()),
+        f"agents.add_{singular}s": serve(add_names(member, wire, check), succeeded()),
+        f"agents.remove_{singular}s": serve(remove_names(member, wire), succeeded()),
     }
 
 
 TOOL_HANDLERS: Final[dict[str, Handler]] = {
-    **_handlers("api_tool", TOOLS, "apiTools", AgentApiTools, "apiTools", existing(API_TOOLS)),
+    **_handlers("api_tool", TOOLS, "apiTools", "apiTools", existing(API_TOOLS)),
     **_handlers(
-        "frontend_action", ACTIONS, "frontendActions", AgentFrontendActions, "frontendActions",
+        "frontend_action", ACTIONS, "frontendActions", "frontendActions",
         _existing_function,
     ),
-    **_handlers("mcp_server", SERVERS, "mcpServers", AgentMcpServers, "mcps", existing(MCP_SERVERS)),
+    **_handlers("mcp_server", SERVERS, "mcpServers", "mcps", existing(MCP_SERVERS)),
 }  # fmt: skip

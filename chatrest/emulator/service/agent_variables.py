@@ -5,11 +5,9 @@ An agent uses a variable whose name stands in its instruction as {{name}}, a too
 
 from typing import Any, Final
 
-from ...queries.agent_variables import NewVariable, VariableChanges
 from ..store.documents import Document
 from .agent_documents import AGENTS
 from .agent_tools import TOOLS
-from .bodies import read_document
 from .context import Call, Context, Handler
 from .documents import DocumentCollection, in_milliseconds, serve
 from .envelopes import root_acked, root_reply
@@ -31,14 +29,14 @@ def _completed(context: Context, variable: Document) -> Document:
 
 
 VARIABLES: Final = DocumentCollection(
-    kind="agents.variables", missing=no_variable, body=NewVariable, change=VariableChanges,
+    kind="agents.variables", missing=no_variable,
     parameter="variableId", key="_id", new_key=_id, stamp=in_milliseconds, written=_completed,
 )  # fmt: skip
 
 
 def create_variable(context: Context, call: Call) -> Document:
     """Make a variable; 400 for a name that another has."""
-    name = read_document(call.body, NewVariable)["name"]
+    name = call.read()["name"]
     if any(each["name"] == name for each in VARIABLES.list(context, call)):
         raise bad_request({"name": ["The name has already been taken."]})
     return VARIABLES.create(context, call)

@@ -6,16 +6,8 @@ own, whose contents are made up, and all of them are read without a failure.
 
 from typing import Any, Final
 
-from ...queries.agent_knowledge import (
-    PageToScrape,
-    PolledSources,
-    SourceIds,
-    UrlsToLeaveOut,
-    WebsiteToScrape,
-)
 from ..store.documents import Document, DocumentSet
 from .agent_sources import change_source, delete_source, get_source, in_window, new_id, new_source
-from .bodies import read_document
 from .context import Call, Context, Handler
 from .documents import as_iso_text, in_milliseconds, serve
 from .envelopes import succeeded
@@ -33,7 +25,7 @@ def _discovered(context: Context, parent: str) -> DocumentSet:
 
 def scrape_website(context: Context, call: Call) -> Document:
     """Store a website, and the addresses below it that `include` and `exclude` let through."""
-    body = read_document(call.body, WebsiteToScrape)
+    body = call.read()
     website = new_source(context, "website", body["url"], "indexing", pages=[])
     count = min(_URLS, int(body.get("maxPages", 100)))
     addresses = [f"{body['url'].rstrip('/')}/page-{number}" for number in range(1, count + 1)]
@@ -66,7 +58,7 @@ def _add_url(context: Context, parent: str, address: str) -> None:
 
 def scrape_page(context: Context, call: Call) -> Document:
     """Return a content that is made up."""
-    body = read_document(call.body, PageToScrape)
+    body = call.read()
     content = f"Content of {body['url']}"
     return {
         "url": body["url"], "title": body["url"].rpartition("/")[2], "description": "", "content": content,
@@ -103,7 +95,7 @@ def _read(context: Context, website: Document, urls: list[Document], *, retries:
 
 def process_urls(context: Context, call: Call) -> dict[str, Any]:
     """Read the addresses that are not left out; those are skipped."""
-    website, left_out = _website(context, call), read_document(call.body, UrlsToLeaveOut)["exclude"]
+    website, left_out = _website(context, call), call.read()["exclude"]
     documents = _discovered(context, website["uniqueId"])
     urls = documents.list()
     for url in urls:
@@ -119,14 +111,14 @@ def process_urls(context: Context, call: Call) -> dict[str, Any]:
 
 def poll_urls(context: Context, call: Call) -> dict[str, str]:
     """Return the status of the addresses that are known, by id."""
-    ids = read_document(call.body, PolledSources)["uniqueId"]
+    ids = call.read()["uniqueId"]
     urls = _discovered(context, _website(context, call)["uniqueId"]).list()
     return {url["urlId"]: url["status"] for url in urls if url["urlId"] in ids}
 
 
 def retry_urls(context: Context, call: Call) -> dict[str, int]:
     """Read addresses again; all that failed where none is named."""
-    website, ids = _website(context, call), read_document(call.body, SourceIds)["uniqueIds"]
+    website, ids = _website(context, call), call.read()["uniqueIds"]
     urls = _discovered(context, website["uniqueId"]).list()
     chosen = [url for url in urls if (url["urlId"] in ids if ids else url["status"] == "failed")]
     _read(context, website, chosen, retries=1)

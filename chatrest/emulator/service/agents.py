@@ -6,7 +6,6 @@ runs no agent.
 
 from typing import Any, Final
 
-from ...queries.agents import AgentChanges, NewAgent
 from .agent_documents import AGENTS, MODEL, NAMED, PAGES, delete_agent, naming, search_agents
 from .agent_integrations import INTEGRATION_HANDLERS
 from .agent_items import ITEM_HANDLERS
@@ -54,8 +53,8 @@ HANDLERS: Final[dict[str, Handler]] = {
     for name, handler in {
         "agents.list": PAGES.serve(search_agents),
         "agents.get": serve(AGENTS.get, root_reply),
-        "agents.create": serve(naming(create_agent, NewAgent, NAMED), root_reply),
-        "agents.update": serve(naming(AGENTS.update, AgentChanges, NAMED), root_success),
+        "agents.create": serve(naming(create_agent, NAMED), root_reply),
+        "agents.update": serve(naming(AGENTS.update, NAMED), root_success),
         "agents.delete": serve(delete_agent, root_acked("The agent has been deleted.")),
         "agents.list_models": serve(list_models, root_reply),
         **ITEM_HANDLERS,

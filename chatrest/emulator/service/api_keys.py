@@ -3,11 +3,9 @@
 import hashlib
 from typing import Final
 
-from ...queries.api_keys import ApiKeyChanges, NewApiKey
 from ..store.data import EPOCH
 from ..store.documents import Document
 from ..store.store import Store
-from .bodies import read_document
 from .context import Call, Context, Handler
 from .documents import DocumentCollection, serve
 from .envelopes import ack_reply, data_reply
@@ -27,8 +25,6 @@ def _no_key(key: str) -> Refusal:
 KEYS: Final = DocumentCollection(
     kind="api_keys",
     missing=_no_key,
-    body=NewApiKey,
-    change=ApiKeyChanges,
     parameter="apiKey",
     key="apiKey",
     stamp=None,
@@ -69,7 +65,7 @@ def list_keys(context: Context, call: Call) -> bytes:
 
 def create_key(context: Context, call: Call) -> Document:
     """Make a key of 40 hexadecimal digits."""
-    body = read_document(call.body, NewApiKey)
+    body = call.read()
     number = context.store.documents.next_number()
     key = hashlib.sha256(f"api key {number}".encode()).hexdigest()[:40]
     document = {"scope": "authOnly", **body, "apiKey": key, "createdAt": context.now}

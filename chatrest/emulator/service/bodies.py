@@ -9,7 +9,6 @@ from typing import Annotated, Any, Final, TypeVar, get_args, get_origin
 import msgspec
 from msgspec import Meta, Struct, structs
 
-from .context import Call
 from .multipart import UploadedFile, read_parts
 from .refusals import bad_request
 
@@ -38,15 +37,14 @@ def read_body(body: bytes, kind: type[B]) -> B:
         raise bad_request({"body": ["The body must be a JSON object in UTF-8."]}) from None
 
 
-def read_form(call: Call, kind: type[B]) -> B:
+def read_form(content_type: str, body: bytes, kind: type[B]) -> B:
     """Return a form as `kind`, whose files are `UploadedFile`; a JSON body is taken, too.
 
     A member whose type is a list gets every part of its name, any other the last one.
     """
-    content_type = call.headers.get("content-type", "")
     if not content_type.lower().startswith("multipart/form-data"):
-        return read_body(call.body, kind)
-    parts = read_parts(content_type, call.body)
+        return read_body(body, kind)
+    parts = read_parts(content_type, body)
     lists = {field.encode_name for field in structs.fields(kind) if _is_list(field.type)}
     members = {name: values if name in lists else values[-1] for name, values in parts.items()}
     try:

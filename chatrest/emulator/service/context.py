@@ -1,10 +1,13 @@
 """The arguments of a handler: the service's data and settings, and a call that has passed all checks."""
 
 from collections.abc import Callable, Mapping
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
+from ...core.endpoint import Endpoint
+from ..store.documents import Document
 from ..store.store import Store
 from .arguments import Arguments
+from .bodies import read_document
 from .page_format import PageFormat
 
 
@@ -30,6 +33,7 @@ class Context(NamedTuple):
 class Call(NamedTuple):
     """A request that has passed the checks that all operations share."""
 
+    endpoint: Endpoint[Any]
     path: Mapping[str, str]
     """The values of the path's parameters, by name."""
     query: Arguments
@@ -40,6 +44,11 @@ class Call(NamedTuple):
     """Names in lower case."""
     key: str = ""
     """The API key of the request."""
+
+    def read(self) -> Document:
+        """Return the JSON body as it was sent; 400 where the endpoint's struct refuses it."""
+        assert self.endpoint.body is not None
+        return read_document(self.body, self.endpoint.body)
 
 
 Handler: TypeAlias = Callable[[Context, Call], bytes]

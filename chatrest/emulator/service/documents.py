@@ -3,10 +3,10 @@
 The handler file of a collection names its documents, and says which operation is which method, and in which
 envelope its result is served:
 
-    REASONS = DocumentCollection(kind="moderation.reasons", missing=no_reason, body=NewReason)
+    REASONS = DocumentCollection(kind="moderation.reasons", missing=no_reason)
     HANDLERS = {"moderation.get_reason": serve(REASONS.get, data_reply), …}
 
-A body is checked by the struct that the client has for it, and stored as it was sent.
+A body is checked by the struct of its endpoint, and stored as it was sent.
 """
 
 from collections.abc import Callable, Mapping
@@ -16,7 +16,6 @@ from typing import Any, TypeAlias, final
 from msgspec import Struct
 
 from ..store.documents import Document, DocumentSet
-from .bodies import read_document
 from .context import Call, Context, Handler
 from .envelopes import Envelope, current_reply
 from .refusals import Refusal, bad_request
@@ -25,8 +24,8 @@ Operation: TypeAlias = Callable[[Context, Call], Any]
 """Does what an operation does, and gives what its reply holds."""
 Owner: TypeAlias = Callable[[Context, Call], str]
 """The user, provider or other document that documents belong to; refuses one that does not exist."""
-Reader: TypeAlias = Callable[[Call, type[Struct]], Document]
-"""Makes a document of a call's body, which a struct checks."""
+Reader: TypeAlias = Callable[[Call], Document]
+"""Makes a document of a call's body."""
 Written: TypeAlias = Callable[[Context, Document], Document]
 """Makes the document that is stored of one that was sent, with what the service adds to it."""
 
@@ -56,9 +55,9 @@ def nobody(context: Context, call: Call) -> str:
     return ""
 
 
-def json_body(call: Call, kind: type[Struct]) -> Document:
-    """Return the JSON body of a call, as it was sent; 400 where `kind` refuses it."""
-    return read_document(call.body, kind)
+def json_body(call: Call) -> Document:
+    """Return the JSON body of a call, as it was sent."""
+    return call.read()
 
 
 def as_sent(context: Context, document: Document) -> Document:
@@ -104,10 +103,6 @@ class DocumentCollection(Struct, frozen=True, kw_only=True):
     kind: str
     missing: Callable[[str], Refusal]
     """The 404 of an id that does not exist."""
-    body: type[Struct]
-    """The body of a creation."""
-    change: type[Struct] | None = None
-    """The body of an update; None: the same."""
     parameter: str = "id"
     """The path's parameter with the id; where the path has none, the id is in the body."""
     key: str = "id"
@@ -134,7 +129,7 @@ class DocumentCollection(Struct, frozen=True, kw_only=True):
 
     def create(self, context: Context, call: Call) -> Document:
         """Store a document and return it; 400 for an id that exists already."""
-        documents, document = self.documents(context, call), self.read(call, self.body)
+        documents, document = self.documents(context, call), self.read(call)
         key = str(document.get(self.key) or self.new_key(context, document))
         if documents.get(key) is not None:
             raise bad_request({self.key: [f"The {self.key} has already been taken."]})
@@ -145,7 +140,7 @@ class DocumentCollection(Struct, frozen=True, kw_only=True):
 
     def update(self, context: Context, call: Call) -> Document:
         """Change the members that were sent, and return the document; its id stays."""
-        documents, change = self.documents(context, call), self.read(call, self.change or self.body)
+        documents, change = self.documents(context, call), self.read(call)
         key = call.path.get(self.parameter) or str(change.get(self.key, ""))
         old = self._existing(documents, key)
         times = {} if self.stamp is None else {"updatedAt": self.stamp(context)}
@@ -172,10 +167,6 @@ class Settings(Struct, frozen=True, kw_only=True):
     """One document of the app, or of each user: get, put, merge, reset."""
 
     kind: str
-    body: type[Struct]
-    """The body that replaces the document."""
-    change: type[Struct] | None = None
-    """The body that changes parts of it; None: the same."""
     defaults: Mapping[str, Any] | None = None
     """The values that hold where nothing was put; None: then there is no document, and a 404."""
     missing: Callable[[str], Refusal] | None = None
@@ -193,11 +184,11 @@ class Settings(Struct, frozen=True, kw_only=True):
 
     def put(self, context: Context, call: Call) -> Document:
         """Replace the document, and return it."""
-        return self._store(context, call, read_document(call.body, self.body))
+        return self._store(context, call, call.read())
 
     def merge(self, context: Context, call: Call) -> Document:
         """Change the parts that were sent, and return the document."""
-        change = read_document(call.body, self.change or self.body)
+        change = call.read()
         return self._store(context, call, merged(self.get(context, call), change))
 
     def reset(self, context: Context, call: Call) -> Document:

@@ -2,12 +2,6 @@
 
 from typing import Any, Final
 
-from ...queries.external_agents import (
-    ExternalAgentChanges,
-    ExternalToolChanges,
-    NewExternalAgent,
-    NewExternalTool,
-)
 from ..store.documents import Document
 from .agent_documents import naming
 from .context import Call, Context, Handler
@@ -43,11 +37,11 @@ def _completed_tool(context: Context, tool: Document) -> Document:
 
 
 AGENTS: Final = DocumentCollection(
-    kind="agents.external", missing=no_agent, body=NewExternalAgent, change=ExternalAgentChanges,
+    kind="agents.external", missing=no_agent,
     parameter="uid", key="uid", new_key=_uuid, stamp=as_iso_text, written=_completed_agent,
 )  # fmt: skip
 TOOLS: Final = DocumentCollection(
-    kind=_TOOLS, missing=no_tool, body=NewExternalTool, change=ExternalToolChanges, parameter="name",
+    kind=_TOOLS, missing=no_tool, parameter="name",
     key="name", stamp=as_iso_text, written=_completed_tool,
 )  # fmt: skip
 
@@ -72,8 +66,8 @@ def delete_tool(context: Context, call: Call) -> dict[str, bool]:
 
 EXTERNAL_HANDLERS: Final[dict[str, Handler]] = {
     "agents.list_external": serve(AGENTS.list, root_reply),
-    "agents.create_external": serve(naming(create_external, NewExternalAgent, _NAMED), root_reply),
-    "agents.update_external": serve(naming(AGENTS.update, ExternalAgentChanges, _NAMED), root_success),
+    "agents.create_external": serve(naming(create_external, _NAMED), root_reply),
+    "agents.update_external": serve(naming(AGENTS.update, _NAMED), root_success),
     "agents.delete_external": serve(AGENTS.delete, root_acked("The agent has been deleted.")),
     "agents.list_external_tools": serve(list_tools, root_reply),
     "agents.get_external_tool": serve(TOOLS.get, root_reply),

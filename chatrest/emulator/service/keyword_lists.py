@@ -6,7 +6,7 @@ of a file, and a list of lists leaks members of the service's database (operatio
 
 from typing import Any, Final, Literal
 
-from msgspec import UNSET, Struct, UnsetType, structs
+from msgspec import UNSET, UnsetType, structs
 
 from ..store.documents import Document
 from .bodies import Body, read_form
@@ -30,9 +30,9 @@ class KeywordListBody(Body):
     file: UploadedFile | UnsetType = UNSET
 
 
-def _read(call: Call, kind: type[Struct]) -> Document:
+def _read(call: Call) -> Document:
     """Return the members of a form as a document, with the terms as a list."""
-    body = read_form(call, KeywordListBody)
+    body = read_form(call.headers.get("content-type", ""), call.body, KeywordListBody)
     document: dict[str, Any] = {
         wire: value
         for wire, value in zip(body.__struct_encode_fields__, structs.astuple(body), strict=True)
@@ -64,7 +64,6 @@ LISTS: Final = DocumentCollection(
     kind=KEYWORD_LISTS,
     missing=no_keyword_list,
     parameter="keywordId",
-    body=KeywordListBody,
     read=_read,
     written=_revised,
 )

@@ -5,7 +5,6 @@ The files of keyword lists and of messages are gathered here.
 
 from typing import Any, Final
 
-from ...queries.moderation import NewReason, NewRule, ReasonName
 from ..store.documents import Document
 from .context import Call, Context, Handler
 from .documents import DocumentCollection, serve, serve_list
@@ -36,12 +35,8 @@ def _revised(context: Context, rule: Document) -> Document:
     return rule
 
 
-RULES: Final = DocumentCollection(
-    kind=RULE_KIND, missing=no_rule, parameter="ruleId", body=NewRule, written=_revised
-)
-REASONS: Final = DocumentCollection(
-    kind="moderation.reasons", missing=no_reason, body=NewReason, change=ReasonName
-)
+RULES: Final = DocumentCollection(kind=RULE_KIND, missing=no_rule, parameter="ruleId", written=_revised)
+REASONS: Final = DocumentCollection(kind="moderation.reasons", missing=no_reason)
 
 
 def list_revisions(context: Context, call: Call) -> list[Document]:

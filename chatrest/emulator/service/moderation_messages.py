@@ -14,17 +14,9 @@ from typing import Any, Final
 
 from msgspec.json import decode
 
-from ...queries.moderation import (
-    BlockReview,
-    FlagReview,
-    MessageContent,
-    NewFlag,
-    NewModeratedMessage,
-)
 from ..store.directory import SYSTEM
 from ..store.documents import Document
 from ..store.message_index import conversation_id
-from .bodies import read_document
 from .context import Call, Context, Handler
 from .documents import DocumentCollection, Operation, serve, serve_list
 from .envelopes import acked, data_reply, root_acked
@@ -51,7 +43,7 @@ _STATUSES: Final = ("approved", "disapproved", "pending")
 
 def flag_message(context: Context, call: Call) -> None:
     """Flag one of the app's messages as the acting user, for a reason that exists."""
-    flag, message_id = read_document(call.body, NewFlag), call.path["id"]
+    flag, message_id = call.read(), call.path["id"]
     message = decode(message_record(context, message_id), type=Document)
     reason = context.store.documents.of(_REASONS).get(flag["id"])
     if reason is None:
@@ -79,7 +71,7 @@ def list_flagged(context: Context, call: Call) -> list[Document]:
 
 def review_flagged(context: Context, call: Call) -> None:
     """Take a message out of the flagged ones."""
-    read_document(call.body, FlagReview)
+    call.read()
     message_id = call.path["id"]
     if not context.store.documents.of(_FLAGGED).delete(message_id):
         raise no_message(message_id)
@@ -103,13 +95,12 @@ def _moderated(context: Context, message: Document) -> Document:
 MESSAGES: Final = DocumentCollection(
     kind="moderation.messages",
     missing=no_message,
-    body=NewModeratedMessage,
 )
 
 
 def create_message(context: Context, call: Call) -> Document:
     """Take a message for moderation; its parties exist, or come with their details."""
-    sent = read_document(call.body, NewModeratedMessage)
+    sent = call.read()
     details = {name: sent.pop(f"{name}Details", None) for name in _DETAILS}
     _check_parties(context, sent, details)
     sender, receiver, at = sent["sender"], sent["receiver"], sent.get("sentAt", context.now)
@@ -139,7 +130,7 @@ def _check_parties(context: Context, sent: Document, details: Mapping[str, Any])
 
 def update_message(context: Context, call: Call) -> Document:
     """Replace the content of a message; its status is worked out anew."""
-    old, change = MESSAGES.get(context, call), read_document(call.body, MessageContent)
+    old, change = MESSAGES.get(context, call), call.read()
     edited = {"editedAt": context.now, "editedBy": SYSTEM["uid"], "updatedAt": context.now}
     message = _moderated(context, {**old, "data": change.get("data", old["data"]), **edited})
     context.store.documents.of(MESSAGES.kind).put(message, message["id"])
@@ -179,7 +170,7 @@ def list_held(kind: str) -> Operation:
 
 def review_blocked(context: Context, call: Call) -> None:
     """Put a blocked message among the reviewed ones, with the status that the review gives it."""
-    review, message_id = read_document(call.body, BlockReview), call.path["id"]
+    review, message_id = call.read(), call.path["id"]
     documents = context.store.documents
     held = documents.of(BLOCKED).get(message_id)
     if held is None:

@@ -6,15 +6,7 @@ Preferences are kept in the form in which they are changed (`groupPreferences` â
 
 from typing import Any, Final
 
-from ...queries.notifications import (
-    ContactDetailsChanges,
-    ConversationsToMute,
-    ConversationsToUnmute,
-    PreferencesChanges,
-    TimezoneChanges,
-)
 from ..store.documents import Document, DocumentSet
-from .bodies import read_document
 from .context import Call, Context, Handler
 from .documents import Operation, Settings, in_milliseconds, serve
 from .envelopes import data_reply, member_reply, success_reply
@@ -40,7 +32,6 @@ def acting_user(context: Context, call: Call) -> str:
 
 PREFERENCES: Final = Settings(
     kind="notifications.preferences",
-    body=PreferencesChanges,
     owner=queried_user,
     defaults={
         "groupPreferences": {"groupMessages": 2, "groupReplies": 2, "groupReactions": 2},
@@ -49,11 +40,9 @@ PREFERENCES: Final = Settings(
         "usePrivacyTemplate": False,
     },
 )
-TIMEZONE: Final = Settings(
-    kind="notifications.timezone", body=TimezoneChanges, owner=queried_user, defaults={"timezone": "UTC"}
-)
+TIMEZONE: Final = Settings(kind="notifications.timezone", owner=queried_user, defaults={"timezone": "UTC"})
 CONTACT: Final = Settings(
-    kind="notifications.contact", body=ContactDetailsChanges, owner=acting_user,
+    kind="notifications.contact", owner=acting_user,
     defaults={"email": None, "phno": None},
 )  # fmt: skip
 
@@ -90,14 +79,14 @@ def list_muted(context: Context, call: Call) -> list[Document]:
 def mute(context: Context, call: Call) -> None:
     """Mute conversations; one that is muted already gets the new `until`."""
     muted = _muted(context, call)
-    for conversation in read_document(call.body, ConversationsToMute)["conversations"]:
+    for conversation in call.read()["conversations"]:
         muted.put(conversation, _key(conversation))
 
 
 def unmute(context: Context, call: Call) -> None:
     """Unmute conversations; one that is not muted stays so."""
     muted = _muted(context, call)
-    for conversation in read_document(call.body, ConversationsToUnmute)["conversations"]:
+    for conversation in call.read()["conversations"]:
         muted.delete(_key(conversation))
 
 

@@ -9,21 +9,6 @@ ERR_PROVIDER_NOT_FOUND.
 from collections.abc import Mapping
 from typing import Any, Final
 
-from ...queries.notification_providers import (
-    ApnsProvider,
-    CustomEmailProviderChanges,
-    CustomPushProviderChanges,
-    CustomSmsProviderChanges,
-    FcmProvider,
-    NewCustomEmailProvider,
-    NewCustomPushProvider,
-    NewCustomSmsProvider,
-    NewSendgridProvider,
-    NewTwilioProvider,
-    SendgridProviderChanges,
-    TwilioProviderChanges,
-)
-from ...queries.notifications import SettingsChanges
 from ..store.documents import Document
 from .context import Call, Context, Handler
 from .documents import DocumentCollection, Operation, Settings, serve
@@ -58,13 +43,13 @@ _DEFAULTS: Final[Mapping[str, Any]] = {
     "templates": {"usePrivacyTemplate": 1},
 }
 
-SETTINGS: Final = Settings(kind="notifications.settings", body=SettingsChanges, defaults=_DEFAULTS)
+SETTINGS: Final = Settings(kind="notifications.settings", defaults=_DEFAULTS)
 FCM: Final = DocumentCollection(
-    kind="notifications.fcm", missing=no_provider, body=FcmProvider, key="providerId", parameter="providerId",
+    kind="notifications.fcm", missing=no_provider, key="providerId", parameter="providerId",
     stamp=None,
 )  # fmt: skip
 APNS: Final = DocumentCollection(
-    kind="notifications.apns", missing=no_provider, body=ApnsProvider, key="providerId",
+    kind="notifications.apns", missing=no_provider, key="providerId",
     parameter="providerId", stamp=None,
 )  # fmt: skip
 
@@ -75,23 +60,23 @@ def _without_flag(context: Context, document: Document) -> Document:
 
 
 TWILIO: Final = Settings(
-    kind="notifications.twilio", body=NewTwilioProvider, change=TwilioProviderChanges, missing=no_provider,
+    kind="notifications.twilio", missing=no_provider,
     written=_without_flag,
 )  # fmt: skip
 SENDGRID: Final = Settings(
-    kind="notifications.sendgrid", body=NewSendgridProvider, change=SendgridProviderChanges,
+    kind="notifications.sendgrid",
     missing=no_provider, written=_without_flag,
 )  # fmt: skip
 CUSTOM_PUSH: Final = Settings(
-    kind="notifications.custom_push", body=NewCustomPushProvider, change=CustomPushProviderChanges,
+    kind="notifications.custom_push",
     missing=no_provider,
 )  # fmt: skip
 CUSTOM_SMS: Final = Settings(
-    kind="notifications.custom_sms", body=NewCustomSmsProvider, change=CustomSmsProviderChanges,
+    kind="notifications.custom_sms",
     missing=no_provider,
 )  # fmt: skip
 CUSTOM_EMAIL: Final = Settings(
-    kind="notifications.custom_email", body=NewCustomEmailProvider, change=CustomEmailProviderChanges,
+    kind="notifications.custom_email",
     missing=no_provider,
 )  # fmt: skip
 

@@ -7,9 +7,7 @@ the kind `notifications.logs`.
 
 from typing import Any, Final
 
-from ...queries.notifications import NewPushToken, PushTokenOwner
 from ..store.documents import Document, DocumentSet
-from .bodies import read_document
 from .context import Call, Context, Handler
 from .documents import as_iso_text, serve
 from .envelopes import member_reply, success_reply
@@ -58,7 +56,7 @@ def list_push_tokens(context: Context, call: Call) -> list[Document]:
 
 def register_push_token(context: Context, call: Call) -> None:
     """Register the push token of a device."""
-    body = read_document(call.body, NewPushToken)
+    body = call.read()
     uid = _user(context, body.get("authToken"))
     name = next((name for name in _TOKENS if body.get(name)), None)
     if name is None:
@@ -72,7 +70,7 @@ def register_push_token(context: Context, call: Call) -> None:
 
 def unregister_push_tokens(context: Context, call: Call) -> list[Document]:
     """Remove the push tokens of a login, or of its user, and return them."""
-    auth_token = read_document(call.body, PushTokenOwner)["authToken"]
+    auth_token = call.read()["authToken"]
     selected = _selected(context, call, auth_token)
     for token in selected:
         _tokens(context, token["uid"]).delete(token["pushToken"])
@@ -81,7 +79,7 @@ def unregister_push_tokens(context: Context, call: Call) -> list[Document]:
 
 def delete_push_token(context: Context, call: Call) -> list[Document]:
     """Remove one push token of a login's user, and return it; 404 where the user has no such token."""
-    auth_token = read_document(call.body, PushTokenOwner)["authToken"]
+    auth_token = call.read()["authToken"]
     tokens, key = _tokens(context, _user(context, auth_token)), call.path["pushToken"]
     token = tokens.get(key)
     if token is None:

@@ -3,9 +3,7 @@
 from collections.abc import Callable
 from typing import Any, Final, TypeAlias
 
-from ...queries.rbac import NewPermissions
 from ..store.documents import Document, DocumentSet
-from .bodies import read_document
 from .context import Call, Context, Handler
 from .documents import serve
 from .envelopes import data_reply, member_reply
@@ -62,7 +60,7 @@ def _handlers(kind: str, permissions_of: _Permissions) -> dict[str, Handler]:
         return [{name: each[name] for name in each if name != _VALUE} for each in permissions]
 
     def set_permissions(context: Context, call: Call) -> Document:
-        permissions, body = permissions_of(context, call), read_document(call.body, NewPermissions)
+        permissions, body = permissions_of(context, call), call.read()
 
         def set_one(id: str) -> str:
             value = body["permissions"][id]

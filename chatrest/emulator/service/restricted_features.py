@@ -2,9 +2,7 @@
 
 from typing import Final
 
-from ...queries.restricted_features import Allowance, Restriction
 from ..store.documents import Document, DocumentSet
-from .bodies import read_document
 from .context import Call, Context, Handler
 from .envelopes import ack_reply, data_reply
 from .item_acks import item_acks
@@ -25,7 +23,7 @@ def list_features(context: Context, call: Call) -> list[Document]:
 def restrict_features(context: Context, call: Call) -> bytes:
     """Switch features off; a repeated restriction is no error."""
     features = _features(context, call)
-    keys = read_document(call.body, Restriction)["featuresToRestrict"]
+    keys = call.read()["featuresToRestrict"]
     return data_reply(item_acks(keys, lambda key: _restrict(context, features, key)))
 
 
@@ -39,7 +37,7 @@ def _restrict(context: Context, features: DocumentSet, key: str) -> str:
 
 def allow_features(context: Context, call: Call) -> bytes:
     """Switch features on again; one that was not off is no error."""
-    features, body = _features(context, call), read_document(call.body, Allowance)
+    features, body = _features(context, call), call.read()
     if body.get("allowAll"):
         features.clear()
     for key in body.get("featuresToAllow", ()):

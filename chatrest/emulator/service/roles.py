@@ -2,7 +2,6 @@
 
 from typing import Final
 
-from ...queries.roles import NewRole, RoleChanges
 from ..store.data import EPOCH
 from ..store.documents import Document
 from ..store.store import Store
@@ -32,8 +31,6 @@ def _without_unset(context: Context, role: Document) -> Document:
 ROLES: Final = DocumentCollection(
     kind="roles",
     missing=no_role,
-    body=NewRole,
-    change=RoleChanges,
     parameter="role",
     key="role",
     written=_without_unset,

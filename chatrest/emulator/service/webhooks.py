@@ -2,7 +2,6 @@
 
 from typing import Final
 
-from ...queries.webhooks import NewWebhook, WebhookChanges
 from ..store.documents import Document
 from .apps import app_of_path
 from .context import Call, Context, Handler
@@ -38,8 +37,6 @@ def _with_defaults(context: Context, webhook: Document) -> Document:
 WEBHOOKS: Final = DocumentCollection(
     kind="webhooks",
     missing=no_webhook,
-    body=NewWebhook,
-    change=WebhookChanges,
     parameter="webhookId",
     owner=_owner,
     written=_with_defaults,

@@ -1,6 +1,7 @@
 """Generated data: users, groups, members and messages from a seed; equal seed and sizes give equal bytes.
 
 Rules:
+- Messages that users have sent have a `muid`; the files of their attachments are those of `media`.
 - Users are unevenly busy (Zipf): the first is the busiest; conversations likewise.
 - Only members write in a group. Its owner is an admin, every fifth other member a moderator.
 - About one message in ten is in a group, where there are groups.
@@ -25,19 +26,26 @@ EPOCH: Final = 1_600_000_000
 """The second at which generated data begins."""
 KINDS: Final = {"text": 70, "media": 10, "custom": 5, "action": 5, "call": 10}
 """Parts in a hundred."""
+MEDIA_URL: Final = "https://media.example.com/files/"
+"""The beginning of the addresses of files where no emulator serves them."""
 _GROUP_SHARE = 0.1
 _PAIRS_PER_USER = 3
 _Room: TypeAlias = tuple[dict[str, Any], list[str]]
 """A group's record, and the uids of its members."""
 
 
-def fill(store: Store, *, users: int, messages: int, groups: int, seed: int) -> None:
-    """Put generated data into an empty store; 100,000 messages take two or three seconds."""
+def fill(
+    store: Store, *, users: int, messages: int, groups: int, seed: int, media_url: str = MEDIA_URL
+) -> None:
+    """Put generated data into an empty store; 100,000 messages take two or three seconds.
+
+    `media_url` is the beginning of the addresses of files.
+    """
     dice = Random(seed)  # noqa: S311 - generated data, and no keys
     user_records = [_user(dice, index, users) for index in range(users)]
     group_count = groups if users > 1 else 0
     rooms = [_group(dice, index, groups, user_records) for index in range(group_count)]
-    records = _records(dice, user_records, rooms, messages)
+    records = _records(store, dice, user_records, rooms, messages, media_url)
     store.add_all(user_records, [group for group, _ in rooms], records, _members(rooms))
 
 
@@ -87,10 +95,12 @@ def _members(rooms: list[_Room]) -> Iterator[tuple[str, str, Member]]:
 
 
 def _records(
+    store: Store,
     dice: Random,
     users: list[dict[str, Any]],
     rooms: list[_Room],
     messages: int,
+    media_url: str,
 ) -> Iterator[bytes]:
     if not messages:
         return
@@ -98,14 +108,15 @@ def _records(
     weights = _zipf(len(conversations), 1 - _GROUP_SHARE if rooms else 1)
     conversations += [Conversation.of_group(group, members) for group, members in rooms]
     weights += _zipf(len(rooms), _GROUP_SHARE)
-    writer = Writer(dice, {user["uid"]: user for user in users}, {room["guid"]: room for room, _ in rooms})
+    groups = {room["guid"]: room for room, _ in rooms}
+    writer = Writer(dice, {user["uid"]: user for user in users}, groups, media_url)
     at, shares, kinds = EPOCH, list(accumulate(weights)), list(accumulate(KINDS.values()))
     names = list(KINDS)
     for number in range(1, messages + 1):
         at += int(dice.random() * 120)
         [conversation] = dice.choices(conversations, cum_weights=shares)
         [kind] = dice.choices(names, cum_weights=kinds)
-        yield writer.record(kind, conversation, number, at).encode()
+        yield writer.record(kind, conversation, number, at + store.skew(number)).encode()
 
 
 def _pairs(dice: Random, users: list[dict[str, Any]]) -> list[Conversation]:

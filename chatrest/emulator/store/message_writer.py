@@ -7,6 +7,7 @@ import json
 from random import Random
 from typing import Any, NamedTuple, Self, final
 
+from ..media import MEDIA_SIZES
 from .message_index import conversation_id
 from .phrases import FILES, LANGUAGES, MEDIA, PHRASES, REACTIONS, TAGS
 
@@ -59,9 +60,14 @@ class Writer:
     """A writer of records; `dice` make every choice."""
 
     def __init__(
-        self, dice: Random, users: dict[str, dict[str, Any]], groups: dict[str, dict[str, Any]]
+        self,
+        dice: Random,
+        users: dict[str, dict[str, Any]],
+        groups: dict[str, dict[str, Any]],
+        media_url: str,
     ) -> None:
         self._dice = dice
+        self._media_url = media_url
         self._users = {uid: _json({name: user[name] for name in _ENTITY}) for uid, user in users.items()}
         self._senders = {uid: _entity("user", user) for uid, user in self._users.items()}
         self._groups = {guid: _entity("group", _json(group)) for guid, group in groups.items()}
@@ -86,6 +92,7 @@ class Writer:
     ) -> str:
         pick, conversation = self._dice.random(), draft.conversation
         if category != "action":
+            more += f',"muid":"m-{draft.number}"' if category != "call" else ""
             more += f',"deliveredAt":{draft.at + 1}' if pick < 0.9 else ""
             more += f',"readAt":{draft.at + 2}' if pick < 0.75 else ""
         more += f',"tags":["{TAGS[int(pick * 500) % len(TAGS)]}"]' if 0.3 < pick < 0.36 else ""
@@ -135,10 +142,10 @@ class Writer:
         pick = self._dice.random
         kind, mime, extension = MEDIA[int(pick() * len(MEDIA))]
         name = f"{FILES[int(pick() * len(FILES))]}.{extension}"
-        url = f"https://media.example.com/files/{int(pick() * 10**12):012}.{extension}"
+        url = f"{self._media_url}{int(pick() * 10**12):012}.{extension}"
         attachment = (
             f'{{"url":"{url}","name":"{name}","mimeType":"{mime}","extension":"{extension}",'
-            f'"size":{int(pick() * 5_000_000)}}}'
+            f'"size":{MEDIA_SIZES[extension]}}}'
         )
         caption = f'"text":"{_PHRASES[int(pick() * len(_PHRASES))]}",' if pick() < 0.3 else ""
         rest = f'"attachments":[{attachment}],"url":"{url}","resource":"WEB-4_0_0"'

@@ -4,8 +4,10 @@ import json
 from typing import Any
 
 import pytest
-from msgspec import UNSET, UnsetType
+from msgspec import UNSET, Struct, UnsetType
 
+from chatrest.core.decode import read_json
+from chatrest.core.endpoint import Endpoint
 from chatrest.emulator.service.arguments import Arguments
 from chatrest.emulator.service.context import Call, Context
 from chatrest.emulator.service.documents import (
@@ -34,13 +36,17 @@ class NoteChange(Body, frozen=True, kw_only=True, rename="camel"):
     short_title: Text | UnsetType = UNSET
 
 
+class Theme(Body, frozen=True, kw_only=True):
+    colour: dict[str, int]
+
+
 def no_note(id: str) -> Refusal:
     return Refusal(404, "ERR_NOTE_NOT_FOUND", f"No note {id}.")
 
 
-NOTES = DocumentCollection(kind="notes", missing=no_note, body=NewNote, change=NoteChange)
-THEME = Settings(kind="theme", body=NoteChange, defaults={"colour": {"light": 1, "dark": 2}, "size": 3})
-PROVIDER = Settings(kind="provider", body=NewNote, change=NoteChange, missing=no_note)
+NOTES = DocumentCollection(kind="notes", missing=no_note)
+THEME = Settings(kind="theme", defaults={"colour": {"light": 1, "dark": 2}, "size": 3})
+PROVIDER = Settings(kind="provider", missing=no_note)
 
 
 @pytest.fixture
@@ -48,8 +54,11 @@ def context(store: Store) -> Context:
     return Context(store, {}, PageFormat("cursor"), PageFormat("next"), lambda: NOW + 0.9)
 
 
-def call(body: Any = None, **path: str) -> Call:
-    return Call(path, Arguments(()), None, b"" if body is None else json.dumps(body).encode())
+def call(body: Any = None, kind: type[Struct] | None = None, **path: str) -> Call:
+    """A call whose endpoint has a body of this kind: by default a new note, or a change of the one named."""
+    body_kind = kind or (NoteChange if path else NewNote)
+    endpoint: Endpoint[Any] = Endpoint("notes.do", "PUT", "/notes", read_json, "idempotent", body=body_kind)
+    return Call(endpoint, path, Arguments(()), None, b"" if body is None else json.dumps(body).encode())
 
 
 def test_a_document_is_created_got_changed_listed_and_deleted(context: Context) -> None:
@@ -94,7 +103,7 @@ def test_a_wrong_body_and_a_used_id_are_refused_by_their_field(
 
 def test_settings_hold_their_defaults_until_they_are_changed(context: Context) -> None:
     assert THEME.get(context, call()) == {"colour": {"light": 1, "dark": 2}, "size": 3}
-    changed = THEME.merge(context, call({"colour": {"dark": 9}}))
+    changed = THEME.merge(context, call({"colour": {"dark": 9}}, Theme))
     assert changed == {"colour": {"light": 1, "dark": 9}, "size": 3} == THEME.get(context, call())
     assert THEME.reset(context, call())["colour"] == {"light": 1, "dark": 2}
     assert THEME.get(context, call())["colour"] == {"light": 1, "dark": 2}
@@ -103,9 +112,12 @@ def test_settings_hold_their_defaults_until_they_are_changed(context: Context) -
 def test_settings_without_defaults_are_missing_until_they_are_put(context: Context) -> None:
     for operation in (PROVIDER.get, PROVIDER.merge, PROVIDER.reset):
         with pytest.raises(Refusal, match="No note"):
-            operation(context, call({}))
+            operation(context, call({}, NoteChange))
     PROVIDER.put(context, call({"shortTitle": "A", "colour": "red"}))
-    assert PROVIDER.merge(context, call({"shortTitle": "B"})) == {"shortTitle": "B", "colour": "red"}
+    assert PROVIDER.merge(context, call({"shortTitle": "B"}, NoteChange)) == {
+        "shortTitle": "B",
+        "colour": "red",
+    }
     assert PROVIDER.put(context, call({"shortTitle": "C"})) == {"shortTitle": "C"}
     assert PROVIDER.reset(context, call()) == {}
     with pytest.raises(Refusal):

@@ -4,9 +4,7 @@ import pytest
 from msgspec import UNSET, UnsetType
 from msgspec.json import encode
 
-from chatrest.emulator.service.arguments import Arguments
 from chatrest.emulator.service.bodies import Body, read_form
-from chatrest.emulator.service.context import Call
 from chatrest.emulator.service.multipart import UploadedFile, read_parts
 from chatrest.emulator.service.refusals import Refusal
 
@@ -30,10 +28,6 @@ def part(disposition: str, content: bytes, content_type: str = "") -> bytes:
 
 def form(*parts: bytes) -> bytes:
     return b"".join(parts) + b"--xyz--\r\n"
-
-
-def call(body: bytes, content_type: str = TYPE) -> Call:
-    return Call({}, Arguments([]), None, body, {"content-type": content_type})
 
 
 def test_texts_and_files_are_read_byte_for_byte() -> None:
@@ -78,14 +72,14 @@ def test_a_form_becomes_a_body() -> None:
         part('name="allTerms"', b"one"),
         part('name="file"; filename="a.csv"', b"a,b"),
     )
-    read = read_form(call(body), TermsBody)
+    read = read_form(TYPE, body, TermsBody)
     assert read == TermsBody(
         category="word", is_small=True, all_terms=["one"], file=UploadedFile("a.csv", "text/plain", b"a,b")
     )
 
 
 def test_json_is_taken_in_the_place_of_a_form() -> None:
-    read = read_form(call(encode({"category": "word", "allTerms": ["a"]}), "application/json"), TermsBody)
+    read = read_form("application/json", encode({"category": "word", "allTerms": ["a"]}), TermsBody)
     assert (read.category, read.all_terms) == ("word", ["a"])
 
 
@@ -100,5 +94,5 @@ def test_json_is_taken_in_the_place_of_a_form() -> None:
 )
 def test_a_wrong_member_is_refused_by_its_name(parts: list[bytes], field: str) -> None:
     with pytest.raises(Refusal) as caught:
-        read_form(call(form(*parts)), TermsBody)
+        read_form(TYPE, form(*parts), TermsBody)
     assert list(caught.value.error["details"]) == [field]
