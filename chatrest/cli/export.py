@@ -326,7 +326,8 @@ def _print_report(
     try:
         if as_json:
             totals = {"format": files.format, "files": files.count, "bytes": files.bytes}
-            _write_json({"export": out, **structs.asdict(report), **totals, "seconds": seconds})
+            members = structs.asdict(report) | {"reasons": report.all_reasons}
+            _write_json({"export": out, **members, **totals, "seconds": seconds})
         else:
             _write(summary_lines(report, progress, out, files, seconds))
     except BrokenPipeError:  # the reader of the summary is gone; the exit status must still be right

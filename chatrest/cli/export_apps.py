@@ -192,7 +192,8 @@ def _members(report: "AppsReport", out: str, seconds: float) -> dict[str, Any]:
 
 
 def _app_members(app_run: "AppRun") -> dict[str, Any]:
-    result = {} if app_run.report is None else structs.asdict(app_run.report)
+    report = app_run.report
+    result = {} if report is None else structs.asdict(report) | {"reasons": report.all_reasons}
     error = None if app_run.error is None else streams.without_keys(str(app_run.error))
     return {
         "app": app_run.app_id,

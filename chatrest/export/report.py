@@ -74,7 +74,7 @@ class Progress:
         self.changed = 0
         """Messages that were replaced by a newer version."""
         self.deleted = 0
-        """Messages that a recheck did not find in the service any more."""
+        """Messages that the recheck newly found to be deleted in the service."""
         self.received = 0
         """Bytes of the pages that came."""
         self.requests: int = 0
@@ -155,7 +155,7 @@ class Report(Struct, kw_only=True):
     changed: int = 0
     """Messages that were replaced by a newer version; the older one is kept in the history file."""
     deleted: int = 0
-    """Messages that this run's recheck did not find in the service any more; they stay in the export."""
+    """Messages that this run's recheck newly found to be deleted in the service; they stay in the export."""
     missing: int = 0
     """Messages that were in a lost or damaged file, and that the service does not show any more."""
     sources: int = 0
@@ -180,6 +180,11 @@ class Report(Struct, kw_only=True):
     """When it began, in epoch seconds."""
     finished: int = 0
     """When it ended, in epoch seconds."""
+
+    @property
+    def all_reasons(self) -> list[str]:
+        """The reasons why it is not complete, those of the sources in `failed` included."""
+        return [*self.reasons, *(f"{each.source}: {each.error}" for each in self.failed)]
 
     def check(self) -> None:
         """Raise `ExportIncompleteError` with the reasons where the export is not complete.
