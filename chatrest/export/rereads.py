@@ -138,7 +138,7 @@ class Rereads:
         ]
 
     async def recheck(self) -> int:
-        """Read again what is noted, by earlier runs, too; return how many messages are newly found to be deleted."""
+        """Read again what is noted, by earlier runs, too; return how many messages it newly found deleted."""
         rechecks = self._journal.rechecks()
         if not rechecks:
             return 0
