@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from .core.retry import RetryPolicy as RetryPolicy
     from .core.timeouts import Timeouts as Timeouts
     from .errors import (
+        ActingUserIgnoredError as ActingUserIgnoredError,
         ApiError as ApiError,
         AuthenticationError as AuthenticationError,
         BadRequestError as BadRequestError,
@@ -300,7 +301,8 @@ _HOMES = {
     "core.retry": "RetryPolicy",
     "core.timeouts": "Timeouts",
     "errors": (
-        "ApiError AuthenticationError BadRequestError ChatRestError ConflictError ConnectError "
+        "ActingUserIgnoredError ApiError AuthenticationError BadRequestError ChatRestError ConflictError "
+        "ConnectError "
         "CursorError DeadlineExceededError DeadlineOutcomeUnknownError ExportIncompleteError "
         "FanOutError NotFoundError OutcomeUnknownError PermissionDeniedError RateLimitError "
         "ReplyUnreadableError RequestInvalidError RequestTimeoutError ServerError "

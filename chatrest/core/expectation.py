@@ -96,7 +96,7 @@ class Expectation(Struct, frozen=True):
         endpoint = call.endpoint
         acting_user = None if endpoint.acting == "never" else call.acting_user or acting_user
         if endpoint.name in _CONVERSATION_LISTS and acting_user is not None:
-            return cls((_ConversationsOf(acting_user),))
+            return cls.of_conversations(acting_user)
         if endpoint.name not in _MESSAGE_LISTS:
             return cls()
         segments = zip(endpoint.path.split("/"), call.path.split("/"), strict=True)
@@ -108,6 +108,11 @@ class Expectation(Struct, frozen=True):
             acting_user=acting_user,
             query=call.query,
         )
+
+    @classmethod
+    def of_conversations(cls, acting_user: str) -> "Expectation":
+        """Return what a list of an acting user's conversations is asked for."""
+        return cls((_ConversationsOf(acting_user),))
 
     @classmethod
     def of_messages(

@@ -11,10 +11,12 @@ from ..core.cursor import Cursor, beginning, resumed
 from ..core.decode import Listing
 from ..core.encode import WalkQuery, filter_values, query_pairs
 from ..core.endpoint import Call, Pairs, Send
+from ..core.expectation import Expectation
 from ..core.paging import LARGEST_PAGE, ONE_LIMITED_REPLY, ONE_REPLY, UNPAGED, Paging
 from ..core.rows import AsRows, row_identity
 from ..core.walk_state import Rules
 from ..walk import Walk, WalkSource
+from ..walks.filter_check import FilterCheck
 from ..walks.page_source import Dice, Sleep
 
 T = TypeVar("T")
@@ -41,6 +43,8 @@ def walk(send: Send, call: Call[Listing[T]], cursor: Cursor | str | None) -> Wal
         filters, sizes = _parted(query, paging)
     size = min(sizes) if sizes else min(LARGEST_PAGE, paging.largest)
     size_name = paging.size_name(acting_user)
+    expectation = Expectation.of(call, acting_user)
+    check = FilterCheck(endpoint.name, expectation, is_strict=send.check_acting_user)
     source = WalkSource(
         fetch=partial(_fetch, send, call),
         rules=Rules(
@@ -54,6 +58,7 @@ def walk(send: Send, call: Call[Listing[T]], cursor: Cursor | str | None) -> Wal
         largest=send.page_sizes.of(send.app_id, endpoint.name, size_name, size),
         cursor_key=send.cursor_key,
         filters=filters,
+        check=check if expectation else None,
         timing=partial(_timing, send),
         identity=(endpoint.name, call.path, acting_user, send.app_id, filters),
     )

@@ -21,6 +21,7 @@ from ..core.step import Step, step
 from ..core.walk_state import Rules, WalkState
 from ..errors import CursorError
 from ..models.meta import Meta
+from .filter_check import FilterCheck
 
 T = TypeVar("T")
 
@@ -103,6 +104,8 @@ class WalkSource(Struct, Generic[T], frozen=True, kw_only=True, dict=True):
     """The list that is asked for: operation, path, acting user, app and filters."""
     filters: Pairs = ()
     """The pairs of the query, but for the page's size: filters, and the position that it begins at."""
+    check: FilterCheck | None = None
+    """Compares what comes with what was asked; None for lists where nothing can be compared."""
     timing: Callable[[], tuple[Sleep, Dice]] | None = None
     """Gives the session's sleep and dice; None for those of asyncio and of the standard library."""
 
@@ -121,10 +124,12 @@ class WalkSource(Struct, Generic[T], frozen=True, kw_only=True, dict=True):
     async def read(self, state: WalkState, rules: Rules) -> FetchedPage[T]:
         """Return the page at `state`, fetched with one call.
 
-        Raises `CursorError` for a page that the walk cannot honestly take, and the errors of the call;
-        neither changes anything.
+        Raises `CursorError` for a page that the walk cannot honestly take, `ActingUserIgnoredError`, and the
+        errors of the call; none of them changes anything.
         """
         listing = await self.fetch(_position(state.cursor.position, rules))
+        if self.check is not None:
+            listing = self.check.checked(listing, is_start=state.cursor.last is None)
         try:
             result = step(state.cursor, listing, rules, state.memory, self.largest.count)
         except CursorError as error:
