@@ -35,11 +35,12 @@ from .backlog import Backlog
 from .file_names import MILLISECONDS, seconds
 from .id_set import IdSet
 from .in_thread import in_thread
-from .jobs import Job, JobPiece
+from .jobs import Job, JobPiece, OtherSideError
 from .message_ids import PageIds, ids_of, number
 from .ownership import OwnershipRules
 from .page_partition import PageDivider, Window, last_id
 from .report import Progress
+from .source_filter import SourceFilter
 
 LEAST_PAGES: Final = 16
 """Pages that have to be left of a list for it to be divided: a cut costs about a page that is read twice."""
@@ -61,6 +62,8 @@ class ShownIds(Struct, eq=False):
     """The ids that are no numbers."""
     newest_page: IdSet = field(default_factory=IdSet)
     """The ids of the newest page of a list that goes by id."""
+    is_past: bool = False
+    """True where the list has passed the end of the plan's window."""
 
     @property
     def last(self) -> int:
@@ -95,7 +98,9 @@ class ListReader:
         self._least_pages = least_pages
         self._messages = messages
         self._archive = archive
-        self._divider = PageDivider(Window(*archive.plan.window), rules)
+        self._rules = rules
+        self._divider = PageDivider(Window(*archive.plan.window), rules, SourceFilter(archive.plan.query))
+        self.filter: SourceFilter = self._divider.filter
         self._backlog = backlog
         self._progress = progress
         self.window: Window = self._divider.window
@@ -116,7 +121,11 @@ class ListReader:
                 await self._read_all(piece, shown)
             else:
                 await self._read_pages(piece, queue, shown)
-            if shown.covered >= min(piece.until, job.until):
+            if shown.covered >= min(piece.until, job.until) or shown.is_past:
+                break
+            if was_from_start and not shown.count:
+                if job.may_change_side:
+                    raise OtherSideError
                 break
             unseen = await self._unseen(piece, shown)
             if not unseen:
@@ -140,18 +149,21 @@ class ListReader:
 
         Only at the end is it known that no lower id comes, and so no page covers anything.
         """
-        walk = piece.of.source.list(self._messages, self._query(piece.of, "append"))
+        walk = piece.of.list(self._messages, self._query(piece.of, "append"))
         async with aclosing(walk.pages()) as pages:
             async for page in pages:
                 ids = ids_of(page.items)
                 shown.numbers.update(ids.numbers)
                 shown.keys.update(ids.others)
                 await self._put(piece, sorted(page.items, key=_by_id), 0, 0, (), len(page.raw))
+                shown.is_past = self._divider.window.is_past(page.items)
+                if shown.is_past:
+                    break
 
     async def _read_pages(self, piece: JobPiece, queue: PieceQueue[Job], shown: "ShownIds") -> None:
         """Read a piece until it or its list ends."""
         job, position = piece.of, piece.position
-        reader: PieceReader[Row] = PieceReader(job.source.list(self._messages, self._query(job)))
+        reader: PieceReader[Row] = PieceReader(job.list(self._messages, self._query(job)))
         async with self._backlog.fetching() as fetching, aclosing(reader.pages(piece)) as parts:
             async for part in parts:
                 if part.page is None:
@@ -165,7 +177,8 @@ class ListReader:
                 ids = await self._put(piece, rows, covered, last, position, len(part.page.raw))
                 shown.covered, shown.newest_page = last, ids.numbers
                 shown.keys.update(ids.others)
-                if last >= until:
+                shown.is_past = self._divider.window.is_past(part.items)
+                if last >= until or shown.is_past:
                     break
                 await self._share(piece, last, last - covered, queue)
                 await fetching.next_page()
@@ -206,6 +219,8 @@ class ListReader:
             self._progress.covered += max(0, min(piece.until, job.until) - last)
         if job.purpose == "walk" and piece.until >= job.until:
             self.ended.add(job.number)
+            if not shown.count:
+                self._rules.note_empty(job.source)
             self._progress.done = len(self.ended)
             proven = last if job.until == LAST else job.until
         else:
@@ -227,7 +242,7 @@ class ListReader:
             rows = await self._probe(job)
         except BadRequestError:  # the pages decide
             return False
-        ids = ids_of(self._divider.window.within(rows))
+        ids = ids_of(self._divider.held(job, rows))
         await self._see_late(job, ids.numbers, piece.after)
         if await self._never_seen(job, {*ids.others}):
             return False
@@ -239,7 +254,7 @@ class ListReader:
     async def _unseen(self, piece: JobPiece, shown: "ShownIds") -> list[str]:
         """Ask for the newest messages of a list; return the ids that it should have shown, but has not."""
         job, rows = piece.of, await self._probe(piece.of)
-        within = Window(job.since or None).within(self._divider.window.within(rows))
+        within = Window(job.since or None).within(self._divider.held(job, rows))
         ids, ids_within = ids_of(rows), ids_of(within)
         if job.by_time:
             return [*map(str, ids.numbers - shown.numbers), *(ids.others.keys() - shown.keys)]
@@ -271,7 +286,7 @@ class ListReader:
     async def _probe(self, job: Job) -> list[Row]:
         """Ask for the newest messages of a list: one request."""
         query = self._query(job, "prepend")
-        async with aclosing(job.source.list(self._messages, query).limit(PROBED).pages()) as pages:
+        async with aclosing(job.list(self._messages, query).limit(PROBED).pages()) as pages:
             page = await anext(pages, None)
         return [] if page is None else page.items
 

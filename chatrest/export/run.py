@@ -196,7 +196,7 @@ class Run:
                 break
             # Those between intervals first.
             await self._pool.read(sorted(pieces, key=lambda piece: piece.is_open))
-            await self._sources.learn()
+            await self._sources.update()
 
     def _job(self, known: SourceState) -> Job:
         return Job(number=known.number, source=known.source, until=self._until, by_time=known.by_time)
