@@ -1,6 +1,6 @@
 """Jobs: what a worker has to know of a list beside the piece that it reads."""
 
-from typing import TypeAlias, final
+from typing import TYPE_CHECKING, TypeAlias, final
 
 from msgspec import Struct
 
@@ -8,6 +8,9 @@ from ..core.intervals import LAST
 from ..walks.piece_queue import Piece
 from .archive import Purpose
 from .ownership import Source
+
+if TYPE_CHECKING:  # which asks for the lists of jobs
+    from .list_end import Newest
 
 
 @final
@@ -25,6 +28,12 @@ class Job(Struct, kw_only=True, eq=False):
     """True where the list goes by time: all of it is read, and then its ids are covered at once."""
     newest: int = 0
     """The highest id that the list is known to have; 0 before that was asked for."""
+    proven: int = 0
+    """The frozen end for which an earlier run has proven the end of the list: nothing up to there is left."""
+    end: "Newest | None" = None
+    """The newest messages of the list when its reading began, where they are its frozen end."""
+    is_end_sure: bool = False
+    """True where the service was seen to show the newest messages where it is asked for them."""
 
 
 JobPiece: TypeAlias = Piece[Job]
