@@ -225,6 +225,11 @@ class Archive:
         is_dense = seen.count(ids.first, ids.last) == len(ids)
         return is_end and is_dense and (is_whole or len(seen) > len(ids))
 
+    def last_seen(self, source: int, count: int) -> int:
+        """Return the first of the last `count` ids that the list of a source has shown; 0 for none."""
+        with self._lock:
+            return self.journal.seen(source).from_last(count)
+
     def unseen(self, source: int, ids: IdSet) -> IdSet:
         """Return the ids among these that the list of a source has not shown."""
         with self._lock:

@@ -105,10 +105,6 @@ class OwnershipRules:
         """
         self._empty.add(source)
 
-    def note_shown(self, source: Source) -> None:
-        """Note that a list is not empty after all."""
-        self._empty.discard(source)
-
     def writer(self, sender: str, receiver: str, receiver_type: str) -> Source | None:
         """Return the source that writes a message; None where no source claims it."""
         claimants = self.claimants(sender, receiver, receiver_type)

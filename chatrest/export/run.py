@@ -199,7 +199,10 @@ class Run:
             await self._sources.update()
 
     def _job(self, known: SourceState) -> Job:
-        return Job(number=known.number, source=known.source, until=self._until, by_time=known.by_time)
+        return Job(
+            number=known.number, source=known.source, until=self._until, by_time=known.by_time,
+            proven=known.proven,
+        )  # fmt: skip
 
     def _gaps(self, known: SourceState) -> list[Gap]:
         """Return the ids of a source that are to be read; behind its last one where the end is not proven."""
@@ -228,6 +231,7 @@ class Run:
         )
         with archive.journal.transaction():
             self._prove_covered()
+            pool.sides.save()
             current = {known.number for known in self._sources.known}
             for known in archive.journal.sources():
                 if known.number in current or known.number in pool.failed:

@@ -6,13 +6,15 @@ one is empty or not of the pair. The side that was found is kept in the journal 
 """
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Final, final
 
 from .jobs import Job
 from .journal import Journal
 from .ownership import Source
 
-OTHER_SIDES: Final = "other_sides"
+_OTHER_SIDES: Final = "other_sides"
 """In the journal's meta: the pairs whose messages are read from the list of the second of the two."""
 
 
@@ -22,18 +24,25 @@ class Sides:
 
     def __init__(self, journal: Journal) -> None:
         self._journal = journal
-        self._others = {Source.parse(key) for key in json.loads(journal[OTHER_SIDES] or "[]")}
-        self._changed: set[Source] = set()
+        self.others: set[Source] = {Source.parse(key) for key in json.loads(journal[_OTHER_SIDES] or "[]")}
+        """The pairs that are read from their other side."""
+        self._tried: set[Source] = set()
 
     def choose(self, job: Job) -> None:
-        """Let a job read the side that is known, and change it once a run."""
-        job.is_other_side = job.source in self._others
-        job.may_change_side = job.source.kind == "pair" and job.source not in self._changed
+        """Let a job read the side that is known; a pair may change it once a run."""
+        job.is_other_side = job.source in self.others
+        job.may_change_side = job.source.kind == "pair" and job.source not in self._tried
 
-    def change(self, job: Job) -> None:
-        """Let a pair be read from its other side from now on, in later runs too."""
-        self._changed.add(job.source)
-        self._others ^= {job.source}
-        with self._journal.transaction():
-            self._journal[OTHER_SIDES] = json.dumps(sorted(source.key for source in self._others))
-        self.choose(job)
+    @contextmanager
+    def changed(self, job: Job) -> Iterator[None]:
+        """Let a job read the other side within the block, and the next jobs too if it has shown something."""
+        self._tried.add(job.source)
+        job.is_other_side, job.may_change_side = not job.is_other_side, False
+        yield
+        if job.has_shown:
+            self.others ^= {job.source}
+
+    def save(self) -> None:
+        """Keep the sides for later runs; within a transaction."""
+        if self.others or self._journal[_OTHER_SIDES]:
+            self._journal[_OTHER_SIDES] = json.dumps(sorted(source.key for source in self.others))

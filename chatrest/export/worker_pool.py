@@ -29,9 +29,9 @@ from .in_thread import in_thread
 from .jobs import Job, JobPiece, OtherSideError
 from .list_reader import ListReader, in_unit_of, usual_least_pages
 from .ownership import OwnershipRules
-from .sides import Sides
 from .page_partition import Window
 from .report import Active, Progress
+from .sides import Sides
 
 WORKERS: Final = 32
 
@@ -66,7 +66,8 @@ class WorkerPool:
         """Sources that the service does not let be entered at an id of our own: they are not divided."""
         self.refused: set[int] = set()
         """Sources that it does not let be gone on with at a position that it named itself, either."""
-        self._sides = Sides(archive.journal)
+        self.sides: Sides = Sides(archive.journal)
+        """The sides from which pairs are read."""
         self.by_time: set[int] = set()
         """Sources whose lists go by time, with ids in any order."""
 
@@ -112,7 +113,7 @@ class WorkerPool:
         cannot_enter = job.number in self.uncut | self.refused
         is_named = bool(gap.position) and job.number not in self.refused and not (from_start and cannot_enter)
         from_start = from_start or cannot_enter
-        self._sides.choose(job)
+        self.sides.choose(job)
         if job.until != LAST:
             self.progress.ids += min(gap.until, job.until) - gap.after
         return Piece(
@@ -176,10 +177,10 @@ class WorkerPool:
         except (ActingUserIgnoredError, OtherSideError):
             if not job.may_change_side:
                 raise
-            await in_thread(lambda: self._sides.change(job))
             for name, value in begin.items():
                 setattr(piece, name, value)
-            await self._reader.read(piece, queue)
+            with self.sides.changed(job):
+                await self._reader.read(piece, queue)
 
     # ── writing ──
 
