@@ -56,11 +56,12 @@ _ELSEWHERE: Final = frozenset(
 """Filters with which a user's list may have messages of other conversations (specification, Endpoints)."""
 _ABSENT: Final = frozenset({"", "0", 0, None, UNSET})
 _MESSAGE_LISTS: Final = frozenset(
-    {
-        "messages.list", "messages.list_user", "messages.list_group", "messages.list_thread",
-        "messages.list_threads", "messages.list_threads_user", "messages.list_threads_group",
-    }
-)  # fmt: skip
+    {"messages.list", "messages.list_user", "messages.list_group", "messages.list_thread"}
+)
+_THREAD_LISTS: Final = frozenset(
+    {"messages.list_threads", "messages.list_threads_user", "messages.list_threads_group"}
+)
+"""Which threads are a user's or a group's is in no published document."""
 _CONVERSATION_LISTS: Final = frozenset({"conversations.list"})
 _RECEIVER: Final = attrgetter("receiver")
 
@@ -97,6 +98,8 @@ class Expectation(Struct, frozen=True):
         acting_user = None if endpoint.acting == "never" else call.acting_user or acting_user
         if endpoint.name in _CONVERSATION_LISTS and acting_user is not None:
             return cls.of_conversations(acting_user)
+        if endpoint.name in _THREAD_LISTS:
+            return cls.of_messages(acting_user=acting_user)
         if endpoint.name not in _MESSAGE_LISTS:
             return cls()
         segments = zip(endpoint.path.split("/"), call.path.split("/"), strict=True)

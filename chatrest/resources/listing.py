@@ -21,6 +21,7 @@ from ..walks.page_source import Dice, Sleep
 
 T = TypeVar("T")
 
+_BEGINNINGS: Final = frozenset({"fromTimestamp", "sentAt[from]"})
 _SIZE_NAMES: Final = ("perPage", "limit")
 
 
@@ -46,6 +47,7 @@ def walk(send: Send, call: Call[Listing[T]], cursor: Cursor | str | None) -> Wal
     expectation = Expectation.of(call, acting_user)
     check = FilterCheck(endpoint.name, expectation, is_strict=send.check_acting_user)
     source = WalkSource(
+        fetch_without_beginning=_without_beginning(send, call),
         fetch=partial(_fetch, send, call),
         rules=Rules(
             paging=paging,
@@ -66,6 +68,15 @@ def walk(send: Send, call: Call[Listing[T]], cursor: Cursor | str | None) -> Wal
         return Walk(source, beginning("", filters, paging))
     start = beginning(source.query, filters, paging)
     return Walk(source, resumed(cursor, start, paging, send.cursor_key))
+
+
+def _without_beginning(send: Send, call: Call[Listing[T]]) -> Callable[[Pairs], Awaitable[Listing[T]]] | None:
+    """Return the function that asks for a page without the beginning of the window, if the query has one."""
+    query = call.query
+    if not isinstance(query, WalkQuery) or query.keys().isdisjoint(_BEGINNINGS):
+        return None
+    rest = {name: value for name, value in query.items() if name not in _BEGINNINGS}
+    return partial(_fetch, send, structs.replace(call, query=WalkQuery(rest)))
 
 
 def _one_reply(query: type[Struct] | None) -> Paging:

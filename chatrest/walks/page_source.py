@@ -9,7 +9,7 @@ from functools import cached_property
 from operator import length_hint
 from typing import Any, Generic, TypeAlias, TypeVar, final
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from ..core.cursor import Cursor, fingerprint
 from ..core.cursor_key import CursorKey
@@ -57,6 +57,15 @@ class Page(Struct, Generic[T], frozen=True):
         return f"<Page of {len(self.items)} items, {len(self.raw)} bytes>"
 
 
+@final
+class TokenPage(Struct, Generic[T], frozen=True):
+    """Some items of a list, and the token to go on from: `await walk.page(n)`."""
+
+    items: list[T]
+    next: str | None
+    """The token of the items that follow, as `str(walk.cursor)`; None at the list's end."""
+
+
 class FetchedPage(Generic[T]):
     """A page that was fetched and taken, whose items are handed over or wait for it."""
 
@@ -84,6 +93,11 @@ class FetchedPage(Generic[T]):
         return self.step.next is None and self.step.error is None
 
     @property
+    def is_whole_end(self) -> bool:
+        """True for the list's last page where no limit has cut items from it."""
+        return self.is_end and len(self.items) == len(self.step.items)
+
+    @property
     def leads_on(self) -> bool:
         """True where the walk wants another page after this one."""
         return self.step.next is not None and self.after.left != 0
@@ -104,10 +118,18 @@ class WalkSource(Struct, Generic[T], frozen=True, kw_only=True, dict=True):
     """The list that is asked for: operation, path, acting user, app and filters."""
     filters: Pairs = ()
     """The pairs of the query, but for the page's size: filters, and the position that it begins at."""
+    fetch_without_beginning: Fetch[T] | None = None
+    """Asks for a page of the list without the beginning of its window; None where it has none."""
     check: FilterCheck | None = None
     """Compares what comes with what was asked; None for lists where nothing can be compared."""
     timing: Callable[[], tuple[Sleep, Dice]] | None = None
     """Gives the session's sleep and dice; None for those of asyncio and of the standard library."""
+
+    @property
+    def without_beginning(self) -> "WalkSource[T]":
+        """The list without the beginning of its window, and without a check of what comes."""
+        fetch = self.fetch if self.fetch_without_beginning is None else self.fetch_without_beginning
+        return structs.replace(self, fetch=fetch, check=None)
 
     @cached_property
     def query(self) -> str:
