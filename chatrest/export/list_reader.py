@@ -58,6 +58,7 @@ from .list_end import (
 from .message_ids import PageIds, ids_of, number
 from .ownership import OwnershipRules
 from .page_partition import PageDivider, Window, last_id
+from .repeated_rows import left_out
 from .report import Progress
 from .source_filter import SourceFilter
 
@@ -165,6 +166,8 @@ class ListReader:
             piece.is_guess = shown.covered > 0 and not is_from_start
         if job.may_change_side and not shown.count:
             raise OtherSideError
+        if (fault := self.filter.fault(job.source)) is not None:
+            raise fault  # and the end is not proven
         await self._end(piece, shown)
 
     # ── pages ──
@@ -181,7 +184,7 @@ class ListReader:
                 ids = ids_of(page.items)
                 shown.numbers.update(ids.numbers)
                 shown.keys.update(ids.others)
-                await self._put(piece, sorted(page.items, key=_by_id), 0, 0, (), len(page.raw))
+                await self._put(piece, sorted(page.items, key=_by_id), 0, 0, (), page)
                 shown.is_past = self._divider.window.is_past(page.items)
                 is_behind = job.end is not None and latest(page.items) > job.end.place
                 if shown.is_past or (is_behind and await self._is_end_sure(job)):
@@ -206,7 +209,7 @@ class ListReader:
                 if has_passed:
                     position = await self._checked_end(piece, part.page, shown) or position
                 covered, last = shown.covered, max(shown.covered, last)
-                ids = await self._put(piece, rows, covered, last, position, len(part.page.raw))
+                ids = await self._put(piece, rows, covered, last, position, part.page)
                 shown.covered, shown.newest_page = last, ids.numbers
                 shown.keys.update(ids.others)
                 shown.is_past = self._divider.window.is_past(part.items)
@@ -265,14 +268,16 @@ class ListReader:
             queue.give(cut(piece, covered + left // 2))
 
     async def _put(
-        self, piece: JobPiece, rows: list[Row], after: int, last: int, position: Pairs, size: int
+        self, piece: JobPiece, rows: list[Row], after: int, last: int, position: Pairs, served: Page[Row]
     ) -> PageIds:
         """Hand a page on; return the ids of its rows."""
-        job, progress = piece.of, self._progress
+        job, progress, size = piece.of, self._progress, len(served.raw)
         job.has_shown = job.has_shown or bool(rows)
         progress.waits_for_disk = self._backlog.is_full
         page = self._divider.page(job, rows)
-        await self._backlog.put(structs.replace(page, after=after, last=last, position=position, bytes=size))
+        again = left_out(served, rows) if job.purpose == "walk" else []
+        page = structs.replace(page, after=after, last=last, position=position, bytes=size, again=again)
+        await self._backlog.put(page)
         active = progress.active[id(piece)]
         active.messages += len(rows)
         progress.received += size

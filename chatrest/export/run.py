@@ -175,8 +175,8 @@ class Run:
         if last is not None and last.sent_at:
             self._pool.ask_in_unit_of(last.sent_at)
             self._knows_unit = True
-        if last is None or journal[GOES_BACKWARDS]:
-            return last
+        if last is None or number(last.id) is None or journal[GOES_BACKWARDS]:
+            return last  # what has no number is no end
         self._has_checked_end = await goes_backwards(self._session, last)
         return last if self._has_checked_end else None
 
@@ -228,6 +228,7 @@ class Run:
             missing=len(archive.journal.deleted(missing=True)),
             messages=sum(archive.sink.counts().values()),
             kept=self._sources.kept,
+            warnings=[*pool.warnings(), *archive.warnings()],
         )
         with archive.journal.transaction():
             self._prove_covered()
@@ -271,10 +272,12 @@ class Run:
         plan = self._pool.archive.plan
         if plan.all_users and self._until != LAST and not self._pool.archive.journal.sources():
             return "the service lists no users, although the app has messages"
-        if not plan.everything or report.messages or report.failed:
+        is_doubtful = plan.everything or (plan.all_users and self._until != LAST)
+        if not is_doubtful or report.messages or report.failed:
             return None
         uid = await user_with_messages(self._session, plan.query, self._pool.window)
-        return uid and f"the app's own list of messages is empty, although the list of user {uid} is not"
+        lists = "the app's own list of messages is" if plan.everything else "the lists of all users are"
+        return uid and f"{lists} empty, although the list of user {uid} is not"
 
 
 # ── around a run ──
