@@ -124,6 +124,10 @@ class IdSet:
         """The highest id; 0 of an empty set."""
         return int(self._bits.max()) if self._bits else 0
 
+    def from_last(self, count: int) -> int:
+        """Return the first of the last `count` ids; 0 of an empty set."""
+        return int(self._bits[-min(count, len(self._bits))]) if self._bits else 0
+
     def between(self, first: int, last: int) -> "IdSet":
         """Return the ids from `first` to `last`, both included."""
         bits = self._bits.copy()

@@ -13,6 +13,13 @@
 Ids that are no numbers, and all ids of a list that goes by time, have no order: they were seen, or were not.
 A source that earlier runs have read is probed first: where its newest messages have all been seen, nothing is
 new, for one request.
+
+Where the app's newest message is not known, the list is probed before it is read, and ends at the newest id
+that it has then: what comes while it is read is the next run's. Where positions tell times (see `list_end`):
+
+- a later run goes on behind an id alone; that all up to there was shown is checked, unless it was proven;
+- a piece that ends before its list does is checked at its end;
+- disorder of ids and times is `NotOrderedByIdError`: the list is read whole.
 """
 
 from collections.abc import Callable
@@ -24,27 +31,39 @@ from msgspec import Struct, field, structs
 from ..core.endpoint import Pairs
 from ..core.intervals import LAST
 from ..core.order import Affix
-from ..core.rows import Row
+from ..core.rows import UNKNOWN, Row
 from ..errors import BadRequestError, CursorError
 from ..queries.messages import MessageQuery
 from ..resources.messages import Messages
+from ..walks.page_source import Page
 from ..walks.piece_queue import PieceQueue, cut
-from ..walks.piece_reader import PieceReader
+from ..walks.piece_reader import NotOrderedByIdError, PiecePage, PieceReader
 from .archive import Archive
 from .backlog import Backlog
 from .file_names import MILLISECONDS, seconds
 from .id_set import IdSet
 from .in_thread import in_thread
-from .jobs import Job, JobPiece
+from .jobs import Job, JobPiece, OtherSideError
+from .list_end import (
+    KNOWN,
+    PROBED,
+    EndProbe,
+    Newest,
+    Place,
+    by_id_alone,
+    ids_begin_anew,
+    is_same_time,
+    latest,
+)
 from .message_ids import PageIds, ids_of, number
 from .ownership import OwnershipRules
 from .page_partition import PageDivider, Window, last_id
+from .repeated_rows import left_out
 from .report import Progress
+from .source_filter import SourceFilter
 
 LEAST_PAGES: Final = 16
 """Pages that have to be left of a list for it to be divided: a cut costs about a page that is read twice."""
-PROBED: Final = 10
-"""Messages of a probe: the newest ones of a list. Fewer are all that it has."""
 _TRIES: Final = 2
 """How often a list is gone on with behind an id, and brings nothing, before that is an error."""
 
@@ -61,6 +80,10 @@ class ShownIds(Struct, eq=False):
     """The ids that are no numbers."""
     newest_page: IdSet = field(default_factory=IdSet)
     """The ids of the newest page of a list that goes by id."""
+    is_past: bool = False
+    """True where the list has passed the end of the plan's window."""
+    has_end: bool = False
+    """True where the message at the frozen end was shown."""
 
     @property
     def last(self) -> int:
@@ -94,8 +117,11 @@ class ListReader:
         """`least_pages` gives the pages that have to be left of a list for it to be divided."""
         self._least_pages = least_pages
         self._messages = messages
+        self._probe = EndProbe(messages, archive.plan.query)
         self._archive = archive
-        self._divider = PageDivider(Window(*archive.plan.window), rules)
+        self._rules = rules
+        self._divider = PageDivider(Window(*archive.plan.window), rules, SourceFilter(archive.plan.query))
+        self.filter: SourceFilter = self._divider.filter
         self._backlog = backlog
         self._progress = progress
         self.window: Window = self._divider.window
@@ -109,16 +135,23 @@ class ListReader:
         Raises `PositionRefusedError`, `NotOrderedByIdError`, and the errors of a walk.
         """
         job, shown, tries = piece.of, ShownIds(0 if piece.of.by_time else piece.after), 0
-        is_known = await self._is_known(piece)
+        stand = Place.named_by(piece.position)
+        if stand is not None:
+            piece.position = by_id_alone(piece.position)
+            if piece.after > job.proven:  # a run that was interrupted has read so far by time
+                await self._probe.check_shown(job, piece.after, stand)
+        is_known = piece.is_open and await self._is_known(piece, stand)
         while not is_known:
             begin, count, was_from_start = shown.covered, shown.count, not (piece.position or piece.is_guess)
             if job.by_time:
                 await self._read_all(piece, shown)
             else:
                 await self._read_pages(piece, queue, shown)
-            if shown.covered >= min(piece.until, job.until):
+            if shown.covered >= min(piece.until, job.until) or shown.is_past:
                 break
-            unseen = await self._unseen(piece, shown)
+            if was_from_start and not shown.count:  # an empty list
+                break
+            unseen = await self._unseen(piece, shown, is_first=tries == 0)
             if not unseen:
                 break
             tries = tries + 1 if shown.count == count else 0
@@ -131,6 +164,10 @@ class ListReader:
             is_from_start = (was_from_start and begin) or (tries and number(unseen[0]) is None)
             piece.after, piece.position = shown.covered, ()
             piece.is_guess = shown.covered > 0 and not is_from_start
+        if job.may_change_side and not shown.count:
+            raise OtherSideError
+        if (fault := self.filter.fault(job.source)) is not None:
+            raise fault  # and the end is not proven
         await self._end(piece, shown)
 
     # ── pages ──
@@ -140,35 +177,82 @@ class ListReader:
 
         Only at the end is it known that no lower id comes, and so no page covers anything.
         """
-        walk = piece.of.source.list(self._messages, self._query(piece.of, "append"))
+        job = piece.of
+        walk = job.list(self._messages, self._query(job, "append"))
         async with aclosing(walk.pages()) as pages:
             async for page in pages:
                 ids = ids_of(page.items)
                 shown.numbers.update(ids.numbers)
                 shown.keys.update(ids.others)
-                await self._put(piece, sorted(page.items, key=_by_id), 0, 0, (), len(page.raw))
+                await self._put(piece, sorted(page.items, key=_by_id), 0, 0, (), page)
+                shown.is_past = self._divider.window.is_past(page.items)
+                is_behind = job.end is not None and latest(page.items) > job.end.place
+                if shown.is_past or (is_behind and await self._is_end_sure(job)):
+                    break
 
     async def _read_pages(self, piece: JobPiece, queue: PieceQueue[Job], shown: "ShownIds") -> None:
         """Read a piece until it or its list ends."""
         job, position = piece.of, piece.position
-        reader: PieceReader[Row] = PieceReader(job.source.list(self._messages, self._query(job)))
+        reader: PieceReader[Row] = PieceReader(job.list(self._messages, self._query(job)))
         async with self._backlog.fetching() as fetching, aclosing(reader.pages(piece)) as parts:
             async for part in parts:
                 if part.page is None:
                     break
+                has_passed = await self._has_passed(piece, part)
                 until, rows, last = min(piece.until, job.until), part.items, last_id(part.items)
                 if part.beyond is not None or last > until:
                     rows, last = [row for row in rows if (number(row.id) or 0) <= until], until
                 elif part.position:
                     position = part.position
+                if last == job.until:
+                    shown.has_end = shown.has_end or last_id(rows) == last
+                if has_passed:
+                    position = await self._checked_end(piece, part.page, shown) or position
                 covered, last = shown.covered, max(shown.covered, last)
-                ids = await self._put(piece, rows, covered, last, position, len(part.page.raw))
+                ids = await self._put(piece, rows, covered, last, position, part.page)
                 shown.covered, shown.newest_page = last, ids.numbers
                 shown.keys.update(ids.others)
-                if last >= until:
+                shown.is_past = self._divider.window.is_past(part.items)
+                if has_passed or shown.is_past:
                     break
                 await self._share(piece, last, last - covered, queue)
                 await fetching.next_page()
+
+    async def _has_passed(self, piece: JobPiece, part: PiecePage[Row]) -> bool:
+        """Return whether a page comes to the end of its piece.
+
+        To a frozen end that is not sure it does not before messages behind it have come: a service that shows
+        its oldest messages as the newest ones would end there.
+        """
+        job, last = piece.of, last_id(part.items)
+        if part.beyond is None and last < min(piece.until, job.until):
+            return False
+        if job.end is None or not piece.is_open or job.is_end_sure:
+            return True
+        return last > job.until and await self._is_end_sure(job)
+
+    async def _is_end_sure(self, job: Job) -> bool:
+        """Return whether the newest messages have changed since the reading began, as new ones have come.
+
+        Where they have not, the service shows others as the newest: then there is no frozen end.
+        """
+        if not job.is_end_sure and job.end is not None:
+            job.is_end_sure = (await self._probe.newest(job)).ids.numbers != job.end.ids.numbers
+            if not job.is_end_sure:
+                job.end, job.until = None, LAST
+        return job.is_end_sure
+
+    async def _checked_end(self, piece: JobPiece, page: Page[Row], shown: "ShownIds") -> Pairs:
+        """Check that all up to the end of a piece was shown, as its list goes on behind it.
+
+        Returns the position behind the frozen end of the list, where it has one of its own.
+        """
+        job, until = piece.of, min(piece.until, piece.of.until)
+        if "sentAt" not in dict(page.cursor.position):
+            return ()
+        if not shown.has_end:  # with nothing later among what was there before
+            await self._probe.check_shown(job, until, latest(page.items))
+        return job.end.place.position if job.end is not None and until == job.until else ()
 
     async def _share(self, piece: JobPiece, covered: int, ids_a_page: int, queue: PieceQueue[Job]) -> None:
         """Give the upper half of the rest away where somebody is idle and there is much of it."""
@@ -178,19 +262,22 @@ class ListReader:
         least = max(2, self._least_pages() * ids_a_page)
         if not job.newest and min(piece.until, job.until) - covered >= least:
             # The frozen end is the app's, and may be far above.
-            job.newest = ids_of(await self._probe(job)).numbers.last
+            job.newest = (await self._probe.newest(job)).ids.numbers.last
         if (left := min(piece.until, job.until, job.newest) - covered) >= least:
             piece.until = min(piece.until, job.until)
             queue.give(cut(piece, covered + left // 2))
 
     async def _put(
-        self, piece: JobPiece, rows: list[Row], after: int, last: int, position: Pairs, size: int
+        self, piece: JobPiece, rows: list[Row], after: int, last: int, position: Pairs, served: Page[Row]
     ) -> PageIds:
         """Hand a page on; return the ids of its rows."""
-        job, progress = piece.of, self._progress
+        job, progress, size = piece.of, self._progress, len(served.raw)
+        job.has_shown = job.has_shown or bool(rows)
         progress.waits_for_disk = self._backlog.is_full
         page = self._divider.page(job, rows)
-        await self._backlog.put(structs.replace(page, after=after, last=last, position=position, bytes=size))
+        again = left_out(served, rows) if job.purpose == "walk" else []
+        page = structs.replace(page, after=after, last=last, position=position, bytes=size, again=again)
+        await self._backlog.put(page)
         active = progress.active[id(piece)]
         active.messages += len(rows)
         progress.received += size
@@ -201,57 +288,132 @@ class ListReader:
 
     async def _end(self, piece: JobPiece, shown: "ShownIds") -> None:
         """Note the end of a piece; that of a list is proven."""
-        job, last, proven = piece.of, shown.last, 0
+        job, last, proven, position = piece.of, shown.last, 0, piece.position
         if job.until != LAST:
             self._progress.covered += max(0, min(piece.until, job.until) - last)
         if job.purpose == "walk" and piece.until >= job.until:
             self.ended.add(job.number)
+            if not shown.count:
+                self._rules.note_empty(job.source)
             self._progress.done = len(self.ended)
             proven = last if job.until == LAST else job.until
+            if job.end is not None and job.end.is_timed and not job.by_time:
+                last, position = job.until, job.end.place.position
         else:
             last = piece.until  # there is nothing up to there
         page = self._divider.page(job, [])
         await self._backlog.put(
-            structs.replace(page, after=shown.covered, last=last, position=piece.position, proven=proven)
+            structs.replace(page, after=shown.covered, last=last, position=position, proven=proven)
         )
 
     # ── what there is ──
 
-    async def _is_known(self, piece: JobPiece) -> bool:
-        """Return whether a list has nothing new: earlier runs have read it, and seen its newest messages."""
-        job = piece.of
-        is_resumed = job.purpose == "walk" and piece.is_open and (piece.is_guess or piece.position)
-        if job.by_time or not is_resumed:
+    async def _is_known(self, piece: JobPiece, stand: Place | None) -> bool:
+        """Return whether a list has nothing to read: it is empty, or earlier runs have seen its newest
+        messages. Else its frozen end is noted, where it has to be asked for.
+        """
+        job, found = piece.of, 0
+        is_resumed = job.purpose == "walk" and not job.by_time and bool(piece.is_guess or piece.position)
+        is_unbounded = job.until == LAST or job.by_time
+        if is_resumed and stand is not None:
+            found = await self._last_behind(piece, stand)
+            if found == piece.after or not is_unbounded:
+                return found == piece.after
+        elif not (is_resumed or is_unbounded):
             return False
         try:
-            rows = await self._probe(job)
+            newest = await self._probe.newest(job)
         except BadRequestError:  # the pages decide
             return False
-        ids = ids_of(self._divider.window.within(rows))
+        if is_resumed and stand is None and await self._has_seen(piece, newest):
+            return True
+        return is_unbounded and await self._freeze(piece, stand, newest, found)
+
+    async def _has_seen(self, piece: JobPiece, newest: Newest) -> bool:
+        """Return whether the newest messages of a list by id have all been seen."""
+        job, ids = piece.of, ids_of(self._divider.held(piece.of, newest.rows))
         await self._see_late(job, ids.numbers, piece.after)
         if await self._never_seen(job, {*ids.others}):
             return False
-        is_whole = len(rows) < PROBED
+        is_whole = len(newest.rows) < PROBED
         return await in_thread(
             lambda: self._archive.has_seen_newest(job.number, ids.numbers, is_whole=is_whole)
         )
 
-    async def _unseen(self, piece: JobPiece, shown: "ShownIds") -> list[str]:
-        """Ask for the newest messages of a list; return the ids that it should have shown, but has not."""
-        job, rows = piece.of, await self._probe(piece.of)
-        within = Window(job.since or None).within(self._divider.window.within(rows))
-        ids, ids_within = ids_of(rows), ids_of(within)
+    async def _last_behind(self, piece: JobPiece, stand: Place) -> int:
+        """Ask for what is new behind the last known ids; return its highest id, at whatever time it came.
+
+        That is where the piece begins if nothing is new, and 0 where the reply does not tell: the message
+        there must come as well. Raises `ChatRestError` where another one stands there.
+        """
+        job = piece.of
+        last_seen = await in_thread(lambda: self._archive.last_seen(job.number, KNOWN))
+        first = min(filter(None, (last_seen, piece.after)))
+        rows = await self._probe.behind(job, first - 1)
+        at_stand = [row for row in rows if number(row.id) == stand.id]
+        if first <= stand.id and not at_stand:
+            at_stand = await self._probe.deleted(stand.id)
+        if at_stand and not is_same_time(at_stand[0].sent_at, stand.sent_at):
+            raise ids_begin_anew(job, stand, Place.of(at_stand[0]))
+        ids = ids_of(self._divider.held(job, rows))
+        await self._see_late(job, ids.numbers, piece.after)
+        is_whole = len(rows) < PROBED and any(number(row.id) == piece.after for row in rows)
+        if not is_whole or await self._never_seen(job, {*ids.others}):
+            return ids.numbers.last if ids.numbers.last > piece.after else 0
+        return max(piece.after, ids.numbers.last)
+
+    async def _freeze(self, piece: JobPiece, stand: Place | None, newest: Newest, found: int) -> bool:
+        """Note the frozen end of a list; return whether there is nothing to read.
+
+        `found` is the highest id that was found behind the known ones. Raises `NotOrderedByIdError` where a
+        later message has a lower id, and `ChatRestError` where ids begin anew.
+        """
+        job = piece.of
+        if not newest.rows or newest.ids.others:
+            return not newest.rows and piece.after == 0
+        if job.by_time:
+            job.end = newest
+            return False
+        place, last = newest.place, newest.ids.numbers.last
+        is_after_end = stand is not None and stand.id == piece.after <= job.proven
+        if stand is not None and is_after_end and last < stand.id and place.sent_at > stand.sent_at:
+            raise ids_begin_anew(job, stand, place)
+        # The last messages were deleted, or others are shown as the newest.
+        if last < piece.after if stand is None else place < stand:
+            unseen = await in_thread(lambda: self._archive.unseen(job.number, newest.ids.numbers))
+            return stand is not None and not found and not unseen
+        if not newest.is_by_id or (stand is not None and place.id < max(found, stand.id)):
+            raise NotOrderedByIdError
+        job.end, job.until, job.newest, job.is_end_sure = newest, last, last, piece.after > 0
+        self._progress.ids += last - piece.after
+        return stand is not None and last == piece.after
+
+    async def _unseen(self, piece: JobPiece, shown: ShownIds, *, is_first: bool) -> list[str]:
+        """Return the ids that a list should have shown, but has not, by its newest messages.
+
+        They are asked for without a window, unless that has an end: the newest ones lie behind it.
+        """
+        job, window = piece.of, self._divider.window
+        if is_first and job.end is not None and window.until is None:
+            rows = job.end.rows
+        else:
+            asked = None if window.until is None else self._window_of(job)
+            rows = (await self._probe.newest(job, asked)).rows
+        within = Window(job.since or None).within(self._divider.held(job, rows))
+        if job.since or window != Window():
+            within = [row for row in within if row.sent_at != UNKNOWN]
+        ids = ids_of(within)
         if job.by_time:
             return [*map(str, ids.numbers - shown.numbers), *(ids.others.keys() - shown.keys)]
         if ids.numbers.last > shown.covered:
             return [str(ids.numbers.last)]
-        keys = ids_within.others.keys() - shown.keys if piece.until >= job.until else set[str]()
+        keys = ids.others.keys() - shown.keys if piece.until >= job.until else set[str]()
         if job.purpose == "walk":  # of a part of a list others may have seen them
             keys = await self._never_seen(job, keys)
         if keys:
             return list(keys)
         # What the newest page has shown is on its way to the journal: nobody need look there.
-        await self._see_late(job, ids_within.numbers - shown.newest_page, shown.covered)
+        await self._see_late(job, ids.numbers - shown.newest_page, shown.covered)
         return []
 
     async def _never_seen(self, job: Job, keys: set[str]) -> set[str]:
@@ -268,23 +430,20 @@ class ListReader:
         ):
             await self._backlog.put(structs.replace(self._divider.page(job, []), seen=PageIds(late, {})))
 
-    async def _probe(self, job: Job) -> list[Row]:
-        """Ask for the newest messages of a list: one request."""
-        query = self._query(job, "prepend")
-        async with aclosing(job.source.list(self._messages, query).limit(PROBED).pages()) as pages:
-            page = await anext(pages, None)
-        return [] if page is None else page.items
-
     def _query(self, job: Job, affix: Affix | None = None) -> MessageQuery:
         """Return the plan's filter, with the times to ask for."""
         query = self._archive.plan.query
-        since, until = query.from_timestamp, query.to_timestamp
-        if job.purpose != "confirm":  # which is for whatever the service makes of times
-            since, until = self.window.asked(job.since if job.purpose == "recheck" else None)
+        since, until = self._window_of(job)
         affix = affix or query.affix
         if (affix, since, until) == (query.affix, query.from_timestamp, query.to_timestamp):
             return query  # a filter that is made anew is checked anew
         return structs.replace(query, affix=affix, from_timestamp=since, to_timestamp=until)
+
+    def _window_of(self, job: Job) -> Window:
+        """Return the times to ask for."""
+        if job.purpose == "confirm":  # which is for whatever the service makes of times
+            return Window()
+        return self.window.asked(job.since if job.purpose == "recheck" else None)
 
 
 def in_unit_of(window: Window, timestamp: int) -> Window:

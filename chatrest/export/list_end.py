@@ -1,0 +1,156 @@
+"""What a list has at its end: the requests that tell whether all up to there was shown.
+
+Services that others wrote order a list by time, then id, and let it be entered by an id alone, or by a time
+and an id. There a message may come later with an earlier time than those before it, where clocks disagree:
+
+| asked for                           | and what it proves                                                   |
+|-------------------------------------|----------------------------------------------------------------------|
+| the newest messages                 | no message that is there now is later than the latest of them        |
+| what is behind one of the last ids  | with nothing new there, nothing is new, at whatever time             |
+| the latest message up to an id      | with none later than where a reading stands, it has shown all of it  |
+"""
+
+from contextlib import aclosing
+from typing import Any, Final, NamedTuple, final
+
+from msgspec import Struct, structs
+
+from ..core.endpoint import Pairs
+from ..core.rows import UNKNOWN, Row
+from ..errors import ApiError, BadRequestError, ChatRestError, ServerError
+from ..queries.messages import MessageQuery
+from ..resources.messages import Messages
+from ..times import timestamp_words
+from ..walks.page_source import Page
+from ..walks.piece_reader import NotOrderedByIdError
+from .file_names import seconds
+from .jobs import Job
+from .message_ids import PageIds, ids_of, number
+from .page_partition import Window
+
+PROBED: Final = 10
+"""Messages of a probe: the newest ones of a list. Fewer are all that it has."""
+KNOWN: Final = 5
+"""Of the known ids of a list, how many of the last ones are asked for once more with what is new: fewer than
+the smallest page has, so that a page of them alone is not cut off."""
+
+
+class Place(NamedTuple):
+    """Where a message stands in a list that goes by time."""
+
+    sent_at: int
+    id: int
+
+    @classmethod
+    def of(cls, row: Row) -> "Place":
+        """Return the place of a row."""
+        return cls(row.sent_at, number(row.id) or 0)
+
+    @classmethod
+    def named_by(cls, position: Pairs) -> "Place | None":
+        """Return the place that a position names; None for one by an id alone."""
+        members = dict(position)
+        sent_at, last = number(members.get("sentAt", "")), number(members.get("id", ""))
+        return cls(sent_at, last) if sent_at and last else None
+
+    @property
+    def position(self) -> Pairs:
+        """The position behind it."""
+        return (("affix", "append"), ("id", str(self.id)), ("sentAt", str(self.sent_at)))
+
+    def __str__(self) -> str:
+        return f"{self.id} (sent at {timestamp_words(self.sent_at)})"
+
+
+def latest(rows: list[Row]) -> Place:
+    """Return the place of the latest of some rows, one at least."""
+    return max(map(Place.of, rows))
+
+
+def by_id_alone(position: Pairs) -> Pairs:
+    """Return a position without its time: what came later with an earlier time lies behind it, too."""
+    return tuple(pair for pair in position if pair[0] != "sentAt")
+
+
+@final
+class Newest(Struct, frozen=True):
+    """The newest messages of a list."""
+
+    rows: list[Row]
+    ids: PageIds
+    is_timed: bool
+    """True where the service's positions tell times."""
+    is_by_id: bool
+    """False where the ids do not ascend with the times."""
+
+    @property
+    def place(self) -> Place:
+        """The place of the latest of them."""
+        return latest(self.rows)
+
+
+@final
+class EndProbe:
+    """Asks for the ends of lists; each of its methods costs one request."""
+
+    def __init__(self, messages: Messages, query: MessageQuery) -> None:
+        """`query` is the plan's filter."""
+        self._messages = messages
+        self._query = query
+
+    async def newest(self, job: Job, window: Window | None = None) -> Newest:
+        """Return the newest messages of a list: without a window, as services take its ends in other ways."""
+        since, until = window or Window()
+        query = structs.replace(self._query, affix="prepend", from_timestamp=since, to_timestamp=until)
+        page = await self._first_page(job, query)
+        if page is None:
+            return Newest([], ids_of([]), is_timed=False, is_by_id=True)
+        position = page.meta.cursor or page.meta.next
+        is_timed = position is not None and number(str(position.sent_at)) is not None
+        return Newest(page.items, ids_of(page.items), is_timed, page.cursor.by_id)
+
+    async def behind(self, job: Job, last: int) -> list[Row]:
+        """Return the first messages behind an id; fewer than `PROBED` are all that there are."""
+        position = {"id": str(last)} if last > 0 else {}
+        page = await self._first_page(job, structs.replace(self._query, affix="append", **position))
+        return [] if page is None else page.items
+
+    async def deleted(self, id: int) -> list[Row]:
+        """Return the message that stands under an id and left its list; none where the service has none."""
+        try:
+            reply: Any = await self._messages.get(str(id))
+        except ServerError:
+            raise
+        except ApiError:
+            return []
+        return list(reply.items)
+
+    async def check_shown(self, job: Job, last: int, stand: Place) -> None:
+        """Raise `NotOrderedByIdError` where a message up to the id `last` is later than `stand`, the place
+        that a reading has come to: it would be left out.
+        """
+        query = structs.replace(self._query, affix="prepend", id=str(last + 1))
+        try:
+            page = await self._first_page(job, query)
+        except BadRequestError:  # no service that goes on from an id refuses one
+            return
+        rows = [] if page is None else page.items
+        if any(stand < Place.of(row) for row in rows if (number(row.id) or last + 1) <= last):
+            raise NotOrderedByIdError
+
+    async def _first_page(self, job: Job, query: MessageQuery) -> Page[Row] | None:
+        async with aclosing(job.list(self._messages, query).limit(PROBED).pages()) as pages:
+            return await anext(pages, None)
+
+
+def ids_begin_anew(job: Job, known: Place, found: Place) -> ChatRestError:
+    """Return the error of a list whose ids begin anew: `found` cannot be, beside what is `known`."""
+    return ChatRestError(
+        f"the ids of {job.source} begin anew: the newest message that the export has is {known}, and the "
+        f"service now has {found}; it has lost its data, or is another one: export into a new folder"
+    )
+
+
+def is_same_time(one: int, other: int) -> bool:
+    """Return whether two times are the same second; one that is not told may be any."""
+    return UNKNOWN in (one, other) or seconds(one) == seconds(other)
