@@ -147,10 +147,10 @@ def export(
 
     OUT is a folder, or the address of an object store: s3://bucket/prefix, gs://…, az://… or file:///folder.
     Its credentials and endpoint are read from the usual environment variables (AWS_ACCESS_KEY_ID,
-    AWS_ENDPOINT_URL, GOOGLE_APPLICATION_CREDENTIALS, AZURE_STORAGE_ACCOUNT_NAME …); it needs the extra:
-    pip install 'chatrest[cloud]'. The run writes to the local folder of --journal and publishes from there;
-    readers of the store see whole versions. Files that they see are removed from that folder, but for SQLite.
-    Another machine can go on with the export.
+    AWS_ENDPOINT_URL, GOOGLE_APPLICATION_CREDENTIALS, AZURE_STORAGE_ACCOUNT_NAME …). Install it with
+    pip install 'chatrest-client[cloud]'. The run writes to the local folder of --journal and publishes from
+    there; readers of the store see complete versions. Published files are removed from that folder, except
+    with SQLite. Another machine can continue the export.
 
     If it is interrupted, run `chatrest export OUT` to continue; run later, the same command adds what is new.
     Later runs need no other options. A run that names sources reads these, as do the runs after it; what was
