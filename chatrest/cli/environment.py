@@ -3,6 +3,8 @@
 import os
 from typing import TYPE_CHECKING, Final
 
+import click
+
 from ..core.environment import headers_from_env
 from ..core.hosts import App
 from ..errors import RequestInvalidError
@@ -27,12 +29,19 @@ def session(telemetry: "Listener | tuple[()]" = ()) -> "AsyncSession":
     except RequestInvalidError as error:
         error.add_note(SEE_HELP)
         raise
-    return AsyncSession(app, telemetry=telemetry, headers=headers())
+    return AsyncSession(app, telemetry=telemetry, headers=headers(), proxy=proxy())
 
 
 def headers() -> dict[str, str]:
     """The headers that a deployment wants with every request: `CHATREST_HEADERS`, a `name: value` a line."""
     return headers_from_env()
+
+
+def proxy() -> str | None:
+    """Return the proxy of all requests: the option `--proxy`, else `CHATREST_PROXY`, else None."""
+    context = click.get_current_context(silent=True)
+    given = None if context is None else context.find_root().obj
+    return given or os.environ.get("CHATREST_PROXY") or None
 
 
 def management() -> "AsyncManagement":
@@ -46,4 +55,4 @@ def management() -> "AsyncManagement":
     url, key, secret = (os.environ.get(name, "") for name in names)
     if missing := [name for name in names if not os.environ.get(name)]:
         raise RequestInvalidError(f"the environment lacks {', '.join(missing)}; {SEE_HELP}")
-    return AsyncManagement(url, key=key, secret=secret)
+    return AsyncManagement(url, key=key, secret=secret, proxy=proxy())

@@ -21,7 +21,7 @@ from typing import Any, Final, NoReturn
 import click
 
 from ..errors import ChatRestError, RequestInvalidError
-from . import streams
+from . import log, streams
 from .call import call
 from .cat import cat
 from .compact import compact
@@ -167,6 +167,8 @@ Credentials and addresses come from the environment, never from an argument:
   CHATREST_REGION                        us (the default), eu or in
   CHATREST_SERVICE_DOMAIN                or CHATREST_BASE_URL for an emulator or a proxy
   CHATREST_HEADERS                       further headers, a line `name: value` each
+  CHATREST_PROXY                         the proxy of all requests, as --proxy
+  CHATREST_LOG                           info or debug, as -v or -vv
   CHATREST_MANAGEMENT_URL, _KEY, _SECRET only for the management interface, such as `chatrest apps`
 
 \b
@@ -191,13 +193,25 @@ Exit status: 0 done, 1 failed, 2 wrong usage (nothing was sent), 130 interrupted
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
 )
 @click.version_option(version(), "--version", "-V", prog_name=NAME)
+@click.option(
+    "-v", "--verbose", count=True,
+    help="Show on standard error what is repeated, and why; -vv also every request.",
+)  # fmt: skip
+@click.option(
+    "--proxy", metavar="URL",
+    help="Send all requests to the service through this proxy.  [default: CHATREST_PROXY, else none]",
+)  # fmt: skip
 @click.pass_context
-def root(ctx: click.Context) -> None:
+def root(ctx: click.Context, verbose: int, proxy: str | None) -> None:
     """Read, send, export and import the messages and users of a hosted chat platform.
 
     Records are printed as JSON lines, exactly as the service sends them. What was interrupted can be
     continued where it stopped. `chatrest COMMAND --help` has examples.
+
+    Options of this page stand before the command: `chatrest -v users`.
     """
+    ctx.obj = proxy
+    ctx.with_resource(log.shown_log(log.level_of(verbose)))
     if ctx.invoked_subcommand is None:
         click.echo(ctx.get_help())
 

@@ -6,7 +6,9 @@ from typing import Any
 import pytest
 from click.testing import Result
 
-from .conftest import Proxy, error_line, rows
+from .conftest import EmulatorThread, Proxy, error_line, rows
+
+Run = Callable[..., Result]
 
 
 def test_headers_go_with_every_request(command: Callable[..., Result], proxy: Callable[[Any], Proxy]) -> None:
@@ -33,3 +35,26 @@ def test_the_value_of_a_header_is_a_secret(
     with proxy(lambda number, path: (401, body)) as url:
         result = command("users", CHATREST_BASE_URL=url, CHATREST_HEADERS="authtoken: s3cret-value")
     assert error_line(result) == "users.list: 401 ERR_NO_AUTH: [hidden] is not valid"
+
+
+@pytest.mark.parametrize("is_option", [True, False])
+def test_the_proxy_gets_all_requests(service: EmulatorThread, command: Run, is_option: bool) -> None:
+    paths: list[str] = []
+
+    def answer(_: int, path: str) -> tuple[int, bytes]:
+        paths.append(path)
+        return 200, b'{"data": []}'
+
+    between = Proxy(service.emulator.port, answer)
+    with between as url:
+        address = url.removesuffix("/v3")
+        options, variables = (["--proxy", address], {}) if is_option else ([], {"CHATREST_PROXY": address})
+        for name in ("users", "apps"):
+            assert command(*options, name, **variables).stdout == ""
+    assert [path.partition("?")[0] for path in paths] == [
+        f"{service.emulator.base_url}/users", f"{service.emulator.management_url}/apps",
+    ]  # fmt: skip
+
+
+def test_a_wrong_proxy_is_wrong_usage(command: Run) -> None:
+    assert error_line(command("--proxy", "nonsense", "users"), 2).startswith("proxy: ")
