@@ -18,7 +18,7 @@ from msgspec import Raw, structs
 from ..errors import AuthenticationError, ChatRestError, ExportIncompleteError, RequestInvalidError
 from ..queries.messages import MessageQuery
 from . import streams
-from .environment import headers, session
+from .environment import headers, proxy, session
 from .export_apps import APPS_AT_ONCE, Modes, apps_options, export_apps
 from .exporting.format import FileTotals, estimate_lines, summary_lines
 from .filters import ListCommand, filter_options, query_of
@@ -190,17 +190,15 @@ def export(
     root, plan = local_copy(out, journal), _plan_of(given)
     files = _attachments(attachments, max_attachment)
     options: dict[str, Any] = {"tables": tables, "attachments": files, "recheck": recheck, "workers": workers}
+    if dask is not None:
+        _check_dask(apps, dry_run=dry_run)
     if apps is not None:
-        if dask is not None:
-            raise click.UsageError("--dask reads one app: give it without --apps")
         modes = Modes(at_once=apps_at_once or APPS_AT_ONCE, dry_run=dry_run, as_json=as_json, quiet=quiet)
         export_apps(out, apps, plan, {**options, "journal": journal}, modes)
         return
     if apps_at_once is not None:
         raise click.UsageError("--apps-at-once needs --apps")
     if dry_run:
-        if dask is not None:
-            raise click.UsageError("--dry-run reads a few pages only: give it without --dask")
         _estimate(out, plan, recheck=recheck, workers=workers, as_json=as_json)
         return
     from ..export import Progress, export
@@ -226,6 +224,18 @@ def export(
             report = run(work())
         totals = _files(Path(out) if root is None else root / "export")
         _print_report(report, progress, out, totals, monitor.elapsed, as_json=as_json)
+
+
+def _check_dask(apps: str | None, *, dry_run: bool) -> None:
+    """Raise `click.UsageError` if `--dask` is given with an option that it cannot be used with."""
+    if apps is not None:
+        raise click.UsageError("--dask reads one app: give it without --apps")
+    if dry_run:
+        raise click.UsageError("--dry-run reads a few pages only: give it without --dask")
+    if proxy() is not None:
+        raise click.UsageError(
+            "--dask cannot be used with a proxy (--proxy, CHATREST_PROXY): its workers have none"
+        )
 
 
 async def _export_by_cluster(
@@ -298,23 +308,24 @@ def _resume_hint(command: list[str], progress: "Progress") -> Iterator[None]:
 
 
 def _advice(error: BaseException, arguments: list[str], progress: "Progress") -> str:
-    from ..export.journal import UnreadableError
+    from ..export.journal import InUseError, UnreadableError
 
-    is_open = not progress.phase.startswith(("beginning", "waiting", "fetching"))  # the plan is on disk
-    again = "run the same command again"
-    command = f"continue with: {invocation()} export {shlex.join(arguments)}" if is_open else again
+    has_plan, again = progress.phase.has_plan, "run the same command again"
+    command = f"continue with: {invocation()} export {shlex.join(arguments)}" if has_plan else again
     match error:
         case ExportIncompleteError():
             return again
+        case InUseError():
+            return "wait until it ends, then run this command again"
         case RequestInvalidError():
-            return "wait until it ends, then run this command again" if "writing here" in str(error) else ""
+            return ""
         case UnreadableError():
             return f"{invocation()} verify {shlex.quote(arguments[0])} says what can safely be done"
         case AuthenticationError():
             return f"no exported message is lost; set CHATREST_API_KEY to a valid key and {command}"
         case OSError(errno=errno.ENOSPC | errno.EDQUOT) if not isinstance(error, ChatRestError):
             return f"free some space and {command}"
-        case OSError() if not is_open:
+        case OSError() if not has_plan:
             return ""
     return command
 
@@ -325,7 +336,8 @@ def _print_report(
     try:
         if as_json:
             totals = {"format": files.format, "files": files.count, "bytes": files.bytes}
-            _write_json({"export": out, **structs.asdict(report), **totals, "seconds": seconds})
+            members = structs.asdict(report) | {"reasons": report.all_reasons}
+            _write_json({"export": out, **members, **totals, "seconds": seconds})
         else:
             _write(summary_lines(report, progress, out, files, seconds))
     except BrokenPipeError:  # the reader of the summary is gone; the exit status must still be right

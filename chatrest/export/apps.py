@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
+from enum import StrEnum
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar, final
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar, final
 from ..cloud.address import is_address
 from ..core.arguments import check, check_count
 from ..errors import ChatRestError, ExportIncompleteError
+from ..network.options import ClientOptions
 from ..session import AsyncSession
 from ..telemetry import LOGGER
 from .app_file import AppExport, check_names
@@ -23,6 +25,16 @@ T = TypeVar("T")
 
 AT_ONCE: Final = 4
 """Apps that are exported at the same time."""
+
+
+class AppState(StrEnum):
+    """The state of one app within a run of many."""
+
+    WAITING = "waiting"
+    RUNNING = "running"
+    COMPLETE = "complete"
+    NOT_COMPLETE = "not complete"
+    FAILED = "failed"
 
 
 @final
@@ -52,13 +64,18 @@ class AppRun:
         return self.export.app.app_id
 
     @property
-    def words(self) -> str:
-        """The state in words: `waiting`, `running`, `complete`, `not complete`, or `failed: …`."""
+    def state(self) -> AppState:
+        """The state of the app's export."""
         if self.error is not None:
-            return f"failed: {self.error}"
+            return AppState.FAILED
         if self.report is None:
-            return "running" if self.has_begun else "waiting"
-        return "complete" if self.report.complete else "not complete"
+            return AppState.RUNNING if self.has_begun else AppState.WAITING
+        return AppState.COMPLETE if self.report.complete else AppState.NOT_COMPLETE
+
+    @property
+    def words(self) -> str:
+        """The state in words, with the error of an app that failed."""
+        return f"{self.state}: {self.error}" if self.error is not None else self.state
 
     def check(self) -> None:
         """Raise what the app failed by, or `ExportIncompleteError`."""
@@ -110,6 +127,7 @@ async def export_apps(
     at_once: int = AT_ONCE,
     journal: str | PathLike[str] | None = None,
     headers: Mapping[str, str] | None = None,
+    proxy: str | None = None,
     watch: Watch | None = None,
     **options: Any,
 ) -> AppsReport:
@@ -124,7 +142,7 @@ async def export_apps(
       its own; memory is that of so many exports.
     - `journal`: where `out` is the address of an object store, the folder of the working copies, each in
       `journal/<app id>`; by default folders of the user's own.
-    - `headers`: further headers of all requests. `watch` is called when an app begins and when it ends.
+    - `headers`, `proxy`: those of all sessions. `watch` is called when an app begins and when it ends.
 
     An app that fails does not stop the others: its error is in the report. A cancel or a kill loses what it
     would lose of each single export; the same call continues. Raises `RequestInvalidError` for wrong
@@ -136,6 +154,7 @@ async def export_apps(
     places = asyncio.Semaphore(check_count("at_once", at_once))
     root = journal_root(out, journal)
     journals = None if journal is None else root
+    connection: ClientOptions = {"headers": headers, "proxy": proxy}
     runs = [AppRun(each, _place(out, each.app.app_id)) for each in apps]
 
     async def work(run: AppRun) -> None:
@@ -143,7 +162,7 @@ async def export_apps(
             run.has_begun = True
             _notify(watch, run)
             copy = {} if journals is None else {"journal": journals / run.app_id}
-            await _export(run, plan, headers, {**options, **copy})
+            await _export(run, plan, connection, {**options, **copy})
             _notify(watch, run)
 
     async with asyncio.TaskGroup() as group:
@@ -153,13 +172,13 @@ async def export_apps(
 
 
 async def _export(
-    run: AppRun, plan: Plan | None, headers: Mapping[str, str] | None, options: Mapping[str, Any]
+    run: AppRun, plan: Plan | None, connection: ClientOptions, options: Mapping[str, Any]
 ) -> None:
     """Export one app; whatever it fails by is noted in its run."""
     from . import export
 
     try:
-        async with AsyncSession(run.export.app, telemetry=run.progress.heard, headers=headers) as session:
+        async with AsyncSession(run.export.app, telemetry=run.progress.heard, **connection) as session:
             run.report = await export(
                 session, run.folder, run.export.plan or plan, progress=run.progress, **options
             )
