@@ -127,14 +127,17 @@ def _call(
 ) -> None:
     """Call an operation, once or for each line of a file, and print the replies."""
     options = each_options(each, jobs, journal, retry_failed)
-    if options is not None:
-        if cursor is not None:
-            raise click.UsageError("--cursor is of one list: not with --each")
-        call_each(endpoint, texts, limit, options, _text_of)
-    elif isinstance(endpoint.reply, Many):
-        _call_list(endpoint, texts, limit, cursor)
-    else:
-        _call_once(endpoint, texts)
+    try:
+        if options is not None:
+            if cursor is not None:
+                raise click.UsageError("--cursor is of one list: not with --each")
+            call_each(endpoint, texts, limit, options, _text_of)
+        elif isinstance(endpoint.reply, Many):
+            _call_list(endpoint, texts, limit, cursor)
+        else:
+            _call_once(endpoint, texts)
+    except FileNotFoundError as error:  # all files are those that the user has named
+        raise RequestInvalidError(f"{error.filename}: there is no such file or folder") from None
 
 
 def _call_list(

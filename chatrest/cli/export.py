@@ -322,7 +322,7 @@ def _advice(error: BaseException, arguments: list[str], progress: "Progress") ->
         case UnreadableError():
             return f"{invocation()} verify {shlex.quote(arguments[0])} says what can safely be done"
         case AuthenticationError():
-            return f"no exported message is lost; set CHATREST_API_KEY to a valid key and {command}"
+            return f"no exported message is lost; {command}"
         case OSError(errno=errno.ENOSPC | errno.EDQUOT) if not isinstance(error, ChatRestError):
             return f"free some space and {command}"
         case OSError() if not has_plan:

@@ -28,6 +28,7 @@ from .compact import compact
 from .completion import completion
 from .demo.command import demo
 from .emulator import emulator
+from .environment import hint
 from .export import export
 from .importing import import_
 from .invocation import NAME, version
@@ -61,7 +62,7 @@ def command_error(error: BaseException) -> CommandError:
             return CommandError(f"{error}{notes}", 2)
         case OSError() if not isinstance(error, ChatRestError):
             return CommandError(f"{_os_error_text(error)}{notes}", 1)
-    return CommandError(f"{error}{notes}", 1)
+    return CommandError(f"{error}{hint(error)}{notes}", 1)
 
 
 _EXPECTED: Final = (KeyboardInterrupt, asyncio.CancelledError, OSError, ChatRestError)

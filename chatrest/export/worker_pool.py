@@ -18,7 +18,7 @@ from msgspec import structs
 
 from ..core.intervals import LAST, Gap
 from ..core.rows import AsRows
-from ..errors import AuthenticationError, ChatRestError
+from ..errors import AuthenticationError, ChatRestError, NotFoundError
 from ..resources.messages import Messages
 from ..session import AsyncSession
 from ..walks.piece_queue import Piece, PieceQueue
@@ -144,7 +144,6 @@ class WorkerPool:
                     await self._read(piece, queue)
             finally:
                 del self.progress.active[id(piece)]
-                self.progress.failed = len(self.failed)
                 queue.done()
 
     async def _read(self, piece: JobPiece, queue: PieceQueue[Job]) -> None:
@@ -158,6 +157,9 @@ class WorkerPool:
         except PositionRefusedError as error:
             (self.uncut if error.is_guess else self.refused).add(job.number)
         except ChatRestError as error:
+            # A user that was deleted is no failure; whether the source is one is known at the end.
+            if job.number not in self.failed and not isinstance(error, NotFoundError):
+                self.progress.failed += 1
             self.failed[job.number] = error
 
     # ── writing ──

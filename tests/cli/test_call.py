@@ -208,7 +208,7 @@ def test_values_from_files_and_from_standard_input(service: EmulatorThread, tmp_
 def test_a_file_that_cannot_be_read(command: Run, tmp_path: Path) -> None:
     (tmp_path / "binary").write_bytes(b"\xff")
     missing = command("call", "messages.send", f"body=@{tmp_path / 'none'}")
-    assert "none: No such file" in error_line(missing)
+    assert error_line(missing, 2) == f"{tmp_path / 'none'}: there is no such file or folder"
     assert "allowed is a file in UTF-8" in error_line(
         command("call", "messages.send", f"body=@{tmp_path / 'binary'}"), 2
     )

@@ -6,6 +6,8 @@ from typing import Any
 import pytest
 from click.testing import Result
 
+from chatrest.core.retry import RetryPolicy
+
 from .conftest import EmulatorThread, Proxy, error_line, rows
 
 Run = Callable[..., Result]
@@ -34,7 +36,10 @@ def test_the_value_of_a_header_is_a_secret(
     body = b'{"error":{"code":"ERR_NO_AUTH","message":"s3cret-value is not valid"}}'
     with proxy(lambda number, path: (401, body)) as url:
         result = command("users", CHATREST_BASE_URL=url, CHATREST_HEADERS="authtoken: s3cret-value")
-    assert error_line(result) == "users.list: 401 ERR_NO_AUTH: [hidden] is not valid"
+    assert error_line(result) == (
+        "users.list: 401 ERR_NO_AUTH: [hidden] is not valid; "
+        "check CHATREST_APP_ID, CHATREST_API_KEY and CHATREST_REGION"
+    )
 
 
 @pytest.mark.parametrize("is_option", [True, False])
@@ -58,3 +63,35 @@ def test_the_proxy_gets_all_requests(service: EmulatorThread, command: Run, is_o
 
 def test_a_wrong_proxy_is_wrong_usage(command: Run) -> None:
     assert error_line(command("--proxy", "nonsense", "users"), 2).startswith("proxy: ")
+
+
+NOT_SERVED = "http://127.0.0.1:1/v3"
+CLOUD = {"CHATREST_BASE_URL": None, "CHATREST_SERVICE_DOMAIN": "service.invalid"}
+
+
+@pytest.mark.parametrize(
+    ("args", "variables", "names"),
+    [
+        (["users"], {"CHATREST_BASE_URL": NOT_SERVED}, "CHATREST_BASE_URL"),
+        (["users"], CLOUD, "CHATREST_APP_ID, CHATREST_REGION and CHATREST_SERVICE_DOMAIN"),
+        (["apps"], {"CHATREST_MANAGEMENT_URL": NOT_SERVED}, "CHATREST_MANAGEMENT_URL"),
+        (
+            ["users"], {"CHATREST_PROXY": "http://127.0.0.1:1"},
+            "CHATREST_BASE_URL and CHATREST_PROXY (or --proxy)",
+        ),
+        (["users"], {"CHATREST_API_KEY": "wrong"}, "CHATREST_APP_ID, CHATREST_API_KEY and CHATREST_REGION"),
+        (
+            ["apps"], {"CHATREST_MANAGEMENT_KEY": "wrong"},
+            "CHATREST_MANAGEMENT_URL, CHATREST_MANAGEMENT_KEY and CHATREST_MANAGEMENT_SECRET",
+        ),
+    ],
+)  # fmt: skip
+def test_a_refused_key_and_a_failed_connection_name_the_variables(
+    command: Run, monkeypatch: pytest.MonkeyPatch, args: list[str], variables: dict[str, str], names: str
+) -> None:
+    monkeypatch.setattr(RetryPolicy, "wait", lambda *_: None)
+    assert error_line(command(*args, **variables)).endswith(f"; check {names}")
+
+
+def test_other_errors_name_no_variables(command: Run) -> None:
+    assert "CHATREST_" not in error_line(command("call", "users.get", "uid=nobody"))
