@@ -213,7 +213,8 @@ def call(ctx: click.Context) -> None:
       TEXT        the text as it is
       N           a number
       true|false  or 1 and 0
-      TIME        2026-11-01, 2026-11-01T12:00Z (UTC if no zone is given), or a timestamp
+      TIME        2026-11-01, 2026-11-01T12:00Z (UTC if no zone is given), a timestamp, yesterday, or 7d
+                  for the moment seven days ago
       LIST        items with commas between them, or a JSON array
       JSON        any JSON value
       @FILE       the value is read from a file, or from standard input (@-); @@ begins a text with @

@@ -41,7 +41,7 @@ def headers() -> dict[str, str]:
 
 
 def hint(error: BaseException) -> str:
-    """Return which variables to look at after a refused key or a failed connection; "" after any other error."""
+    """Return the variables to check after a refused key or a failed connection; "" after any other error."""
     match error:
         case AuthenticationError():
             names = _MANAGEMENT if _is_management(error) else _ACCOUNT

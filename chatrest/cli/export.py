@@ -78,11 +78,12 @@ def _tables(ctx: click.Context, param: click.Parameter, value: str | None) -> tu
 )
 @click.option(
     "--since", type=TimeOption(), metavar="T",
-    help="Sent at T or later: 2026-11-01, 2026-11-01T12:00+02:00, or a timestamp. Without a zone it is UTC.",
+    help="Sent at T or later: 2026-11-01, 2026-11-01T12:00+02:00, a timestamp, yesterday, or 7d (ago). "
+    "Without a zone it is UTC. Later runs keep the moment of the first one: give it only once.",
 )  # fmt: skip
 @click.option(
     "--until", type=TimeOption(end=True), metavar="T",
-    help="Sent at T or earlier. A date alone means the END of that day (UTC).",
+    help="Sent at T or earlier. A date, also today or yesterday, means the END of that day (UTC).",
 )  # fmt: skip
 @click.option(
     "--format", "format_", type=click.Choice(FORMATS), help="Format of the files.  [default: ndjson]"
