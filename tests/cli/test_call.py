@@ -181,7 +181,6 @@ def test_any_operation_of_the_table_can_be_called(
         result = command("call", "things.make", "thing_id=a b", "body=[1]", CHATREST_BASE_URL=url)
     assert (result.exit_code, result.stdout) == (0, output)
     assert paths == ["/v3/things/a%20b"]
-    assert "things.make" in command("call", "--list").stdout
 
 
 # ── files ──
@@ -261,13 +260,6 @@ def test_what_is_wrong_is_one_line_and_nothing_is_sent(
 
 
 # ── help ──
-
-
-def test_the_list_has_every_operation_on_a_line() -> None:
-    result = CliRunner().invoke(root, ["call", "--list"])
-    assert result.exit_code == 0
-    lines = [tuple(line.split()) for line in result.stdout.splitlines()]
-    assert lines == [(name, each.method, each.path) for name, each in OPERATIONS.items()]
 
 
 @loop_over("name", OPERATIONS)

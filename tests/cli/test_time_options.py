@@ -49,7 +49,7 @@ def test_a_relative_time_has_the_unit_that_is_asked_for() -> None:
 def test_what_is_no_time_is_refused(text: str) -> None:
     with pytest.raises(click.BadParameter, match="today, yesterday, or an age such as 7d"):
         TimeOption(now=lambda: NOW).convert(text, None, None)
-    with pytest.raises(RequestInvalidError, match="^t = .* an age such as 7d"):
+    with pytest.raises(RequestInvalidError, match=r"^t = .* an age such as 7d"):
         parse_time("t", text, now=lambda: NOW)
 
 
