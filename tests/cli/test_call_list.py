@@ -19,7 +19,10 @@ def entries(result: Result) -> list[tuple[str, str, str, str]]:
     lines = result.stdout.splitlines()
     heads = [line.split() for line in lines[::2]]
     assert all(line.startswith("    ") for line in lines[1::2])
-    return [(name, method, path, text.strip()) for (name, method, path), text in zip(heads, lines[1::2])]
+    return [
+        (name, method, path, text.strip())
+        for (name, method, path), text in zip(heads, lines[1::2], strict=True)
+    ]
 
 
 def test_the_list_has_every_operation_with_its_help_and_the_most_used_first(command: Run) -> None:
