@@ -154,8 +154,8 @@ def _usage_text(error: click.ClickException) -> str:
     text = error.format_message()
     for words, plain in _PLAIN:
         text = re.sub(words, plain, text)
-    if isinstance(error, click.NoSuchOption) and text.endswith(")"):
-        text = text.removesuffix(")").replace(". (Did you mean one of:", "; did you mean one of")
+    if isinstance(error, click.NoSuchOption) and error.possibilities:
+        text = f"{error.message.rstrip('.')}; did you mean one of {', '.join(sorted(error.possibilities))}?"
     if isinstance(error, click.UsageError) and error.ctx is not None:
         return f"{text.rstrip('.')} (see '{error.ctx.command_path} --help')"
     return text
