@@ -44,7 +44,7 @@ def hint(error: BaseException) -> str:
     """Return the variables to check after a refused key or a failed connection; "" after any other error."""
     match error:
         case AuthenticationError():
-            names = _MANAGEMENT if _is_management(error) else _ACCOUNT
+            names: tuple[str, ...] = _MANAGEMENT if _is_management(error) else _ACCOUNT
         case ConnectError(retry_after=None):
             names = _MANAGEMENT[:1] if _is_management(error) else _address()
             names += ("CHATREST_PROXY (or --proxy)",) if proxy() is not None else ()

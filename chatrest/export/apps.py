@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar, final
 from ..cloud.address import is_address
 from ..core.arguments import check, check_count
 from ..errors import ChatRestError, ExportIncompleteError
-from ..network.options import ClientOptions
 from ..session import AsyncSession
 from ..telemetry import LOGGER
 from .app_file import AppExport, check_names
@@ -154,7 +153,6 @@ async def export_apps(
     places = asyncio.Semaphore(check_count("at_once", at_once))
     root = journal_root(out, journal)
     journals = None if journal is None else root
-    connection: ClientOptions = {"headers": headers, "proxy": proxy}
     runs = [AppRun(each, _place(out, each.app.app_id)) for each in apps]
 
     async def work(run: AppRun) -> None:
@@ -162,7 +160,7 @@ async def export_apps(
             run.has_begun = True
             _notify(watch, run)
             copy = {} if journals is None else {"journal": journals / run.app_id}
-            await _export(run, plan, connection, {**options, **copy})
+            await _export(run, plan, headers, proxy, {**options, **copy})
             _notify(watch, run)
 
     async with asyncio.TaskGroup() as group:
@@ -172,15 +170,20 @@ async def export_apps(
 
 
 async def _export(
-    run: AppRun, plan: Plan | None, connection: ClientOptions, options: Mapping[str, Any]
+    run: AppRun,
+    plan: Plan | None,
+    headers: Mapping[str, str] | None,
+    proxy: str | None,
+    options: Mapping[str, Any],
 ) -> None:
     """Export one app; whatever it fails by is noted in its run."""
     from . import export
 
     try:
-        async with AsyncSession(run.export.app, telemetry=run.progress.heard, **connection) as session:
+        app, progress = run.export.app, run.progress
+        async with AsyncSession(app, telemetry=progress.heard, headers=headers, proxy=proxy) as session:
             run.report = await export(
-                session, run.folder, run.export.plan or plan, progress=run.progress, **options
+                session, run.folder, run.export.plan or plan, progress=progress, **options
             )
     except Exception as error:
         run.error = first_error(error)
