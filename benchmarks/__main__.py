@@ -1,6 +1,6 @@
 """Run all benchmarks in their short mode, and write the table, the plot and the README's block.
 
-    pip install "chatrest[compare]"
+    pip install "chatrest-client[compare]"
     python -m benchmarks                # all of them, in less than ten minutes
     python -m benchmarks walk memory    # these alone: printed, and nothing is written
     python -m benchmarks --render       # write the texts and the plot again, without measuring

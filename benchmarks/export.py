@@ -60,7 +60,7 @@ MOST_TIMES_WRITTEN: Final = 1.5
 LEAST_TIMES: Final = {OURS: 20.0, PARQUET: 10.0}
 """The smallest allowed ratios of messages per CPU second to those of dlt with its cheapest settings."""
 WITHOUT_DLT: Final = Comparison(
-    case="an export", against="dlt", failure="dlt is not installed: pip install 'chatrest[compare]'"
+    case="an export", against="dlt", failure="dlt is not installed: pip install 'chatrest-client[compare]'"
 )
 DLT: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = {
     OURS: {

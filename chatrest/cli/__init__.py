@@ -8,6 +8,8 @@ import sys
 from importlib.util import find_spec
 from typing import NoReturn
 
+from ..extras import missing_extra
+
 __all__ = ["main"]
 
 _NEEDED = ("click", "rich")
@@ -16,7 +18,7 @@ _NEEDED = ("click", "rich")
 def main() -> NoReturn:
     """Run the command with `sys.argv`, and end the process with its exit status."""
     if any(find_spec(name) is None for name in _NEEDED):
-        sys.exit("chatrest: the command needs the extra: pip install 'chatrest[cli]'")
+        sys.exit(f"chatrest: {missing_extra('the command', 'cli')}")
     try:
         from .root import root
     except KeyboardInterrupt:  # loading is slow enough for a user to press Ctrl-C

@@ -18,6 +18,7 @@ from . import streams
 from .call_arguments import call_of
 from .call_each import add_each_options, call_each, each_options
 from .call_help import describe, usage
+from .call_list import search_command
 from .call_parameters import Parameters, completions, nearest
 from .call_replies import check_success, client_of, line_of, send
 from .call_values import choices
@@ -36,6 +37,15 @@ def operations() -> Mapping[str, Endpoint[Any]]:
 
 class OperationGroup(click.Group):
     """A group with a subcommand for every operation of the table."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse the arguments; those after `--list` are of a command of their own, which is run at once."""
+        if args[:1] == ["--list"]:
+            search = search_command(operations())
+            with search.make_context("--list", args[1:], parent=ctx) as inner:
+                search.invoke(inner)
+            ctx.exit()
+        return super().parse_args(ctx, args)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names of all operations, in the table's order."""
@@ -127,14 +137,17 @@ def _call(
 ) -> None:
     """Call an operation, once or for each line of a file, and print the replies."""
     options = each_options(each, jobs, journal, retry_failed)
-    if options is not None:
-        if cursor is not None:
-            raise click.UsageError("--cursor is of one list: not with --each")
-        call_each(endpoint, texts, limit, options, _text_of)
-    elif isinstance(endpoint.reply, Many):
-        _call_list(endpoint, texts, limit, cursor)
-    else:
-        _call_once(endpoint, texts)
+    try:
+        if options is not None:
+            if cursor is not None:
+                raise click.UsageError("--cursor is of one list: not with --each")
+            call_each(endpoint, texts, limit, options, _text_of)
+        elif isinstance(endpoint.reply, Many):
+            _call_list(endpoint, texts, limit, cursor)
+        else:
+            _call_once(endpoint, texts)
+    except FileNotFoundError as error:  # all files are those that the user has named
+        raise RequestInvalidError(f"{error.filename}: there is no such file or folder") from None
 
 
 def _call_list(
@@ -178,16 +191,6 @@ def _text_of(name: str) -> str:
     return text.removesuffix("\n").removesuffix("\r")
 
 
-def _print_list(ctx: click.Context, param: click.Parameter, is_asked: bool) -> None:
-    """Print the name, method and path of every operation, a line each."""
-    if not is_asked or ctx.resilient_parsing:
-        return
-    width = max(map(len, operations()))
-    for name, endpoint in operations().items():
-        click.echo(f"{name:{width}}  {endpoint.method:6}  {endpoint.path}")
-    ctx.exit()
-
-
 @click.group(
     cls=OperationGroup,
     short_help="Call any operation of the service.",
@@ -195,8 +198,9 @@ def _print_list(ctx: click.Context, param: click.Parameter, is_asked: bool) -> N
     invoke_without_command=True,
 )
 @click.option(
-    "--list", is_flag=True, is_eager=True, expose_value=False, callback=_print_list,
-    help="Print the name, method and path of every operation.",
+    "--list", is_flag=True, expose_value=False,
+    help="Print all operations, or with WORDS after it those that have them in their name, path or help; "
+    "--json after it prints JSON lines.",
 )  # fmt: skip
 @click.pass_context
 def call(ctx: click.Context) -> None:
@@ -210,7 +214,8 @@ def call(ctx: click.Context) -> None:
       TEXT        the text as it is
       N           a number
       true|false  or 1 and 0
-      TIME        2026-11-01, 2026-11-01T12:00Z (UTC if no zone is given), or a timestamp
+      TIME        2026-11-01, 2026-11-01T12:00Z (UTC if no zone is given), a timestamp, yesterday, or 7d
+                  for the moment seven days ago
       LIST        items with commas between them, or a JSON array
       JSON        any JSON value
       @FILE       the value is read from a file, or from standard input (@-); @@ begins a text with @
@@ -224,6 +229,7 @@ def call(ctx: click.Context) -> None:
     \b
     Examples:
       chatrest call --list
+      chatrest call --list unread count
       chatrest call users.list --help
       chatrest call users.list status=available tags=a,b --limit 10
       chatrest call messages.send receiver=bob type=text data='{"text": "hello"}' on_behalf_of=alice

@@ -2,7 +2,8 @@
 
 An outcome is `{"line":3,"ok":true,"value":…}`, or `{"line":3,"ok":false,"code":…,"error":…}`: `code` is the
 service's error code, or the class of an error that has none. A reply that reports a failure inside a success
-has its `value` as well. The value of a list is an array of its records.
+has its `value` as well, and a message that may have been sent its `muid`. The value of a list is an array of
+its records.
 """
 
 import asyncio
@@ -18,7 +19,7 @@ from msgspec import Struct
 from ..core.decode import Many
 from ..core.endpoint import Call, Endpoint
 from ..core.rows import AsRows
-from ..errors import ChatRestError
+from ..errors import ChatRestError, OutcomeUnknownError
 from . import streams
 from .call_arguments import ReadFile, call_of
 from .call_lines import texts_of
@@ -231,8 +232,10 @@ def _outcome_line(outcome: "Outcome[_Line, bytes]") -> bytes:
         raise error
     code = _json(getattr(error, "code", None) or type(error).__name__)
     text = _json(streams.without_keys(streams.one_line(str(error))))
-    reply = b',"value":%b' % value if value else b""
-    return b'{"line":%d,"ok":false,"code":%b,"error":%b%b}\n' % (outcome.item.number, code, text, reply)
+    more = b',"value":%b' % value if value else b""
+    if isinstance(error, OutcomeUnknownError) and error.muid is not None:
+        more += b',"muid":%b' % _json(error.muid)
+    return b'{"line":%d,"ok":false,"code":%b,"error":%b%b}\n' % (outcome.item.number, code, text, more)
 
 
 def _json(text: str) -> bytes:

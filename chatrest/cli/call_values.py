@@ -6,7 +6,6 @@ allowed.
 
 import re
 from collections.abc import Callable, Iterator
-from datetime import UTC
 from typing import Any, Final
 
 import msgspec
@@ -15,7 +14,7 @@ from msgspec import inspect
 from ..errors import RequestInvalidError
 from ..queries.files import File
 from ..secrets import HIDDEN, is_credential, shown
-from ..times import parse_timestamp
+from .time_options import parse_time
 
 _LISTS: Final = (inspect.CollectionType, inspect.TupleType)
 _OBJECTS: Final = (inspect.DictType, inspect.StructType, inspect.TypedDictType, inspect.DataclassType)
@@ -69,7 +68,7 @@ def convert(name: str, text: str, rule: inspect.Type) -> Any:
     if (several := list_type(rule)) is not None:
         return _items(name, text, several)
     if per_second := time_unit(rule):
-        return parse_timestamp(name, text, per_second=per_second, zone=UTC)
+        return parse_time(name, text, per_second=per_second)
     kinds = list(alternatives(rule))
     if any(isinstance(kind, (*_OBJECTS, inspect.AnyType)) for kind in kinds) and text[:1] in ("{", "["):
         return read_json(name, text)

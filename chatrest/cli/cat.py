@@ -17,7 +17,9 @@ _LINES: Final = 1_000
 
 @click.command(short_help="Print the messages of an export as JSON lines.")
 @click.argument("out")
-@click.option("--since", type=TimeOption(), metavar="T", help="Sent at T or later, as for `export`.")
+@click.option(
+    "--since", type=TimeOption(), metavar="T", help="Sent at T or later: a date, a time, yesterday, 7d …"
+)
 @click.option(
     "--until", type=TimeOption(end=True), metavar="T", help="Sent at T or earlier; a date is its whole day."
 )

@@ -3,9 +3,11 @@
 import os
 from typing import TYPE_CHECKING, Final
 
+import click
+
 from ..core.environment import headers_from_env
 from ..core.hosts import App, allows_http
-from ..errors import RequestInvalidError
+from ..errors import AuthenticationError, ChatRestError, ConnectError, RequestInvalidError
 from .invocation import NAME
 
 if TYPE_CHECKING:
@@ -15,7 +17,10 @@ if TYPE_CHECKING:
 
 
 SEE_HELP: Final = f"see '{NAME} --help'"
-"""The way to go on where a variable is missing or wrong: the help of the command group lists them all."""
+"""The next step where a variable is missing or wrong: the help of the command group lists them all."""
+_ACCOUNT: Final = ("CHATREST_APP_ID", "CHATREST_API_KEY", "CHATREST_REGION")
+_HOST: Final = ("CHATREST_APP_ID", "CHATREST_REGION", "CHATREST_SERVICE_DOMAIN")
+_MANAGEMENT: Final = ("CHATREST_MANAGEMENT_URL", "CHATREST_MANAGEMENT_KEY", "CHATREST_MANAGEMENT_SECRET")
 
 
 def session(telemetry: "Listener | tuple[()]" = ()) -> "AsyncSession":
@@ -27,12 +32,44 @@ def session(telemetry: "Listener | tuple[()]" = ()) -> "AsyncSession":
     except RequestInvalidError as error:
         error.add_note(SEE_HELP)
         raise
-    return AsyncSession(app, telemetry=telemetry, headers=headers())
+    return AsyncSession(app, telemetry=telemetry, headers=headers(), proxy=proxy())
 
 
 def headers() -> dict[str, str]:
     """The headers that a deployment wants with every request: `CHATREST_HEADERS`, a `name: value` a line."""
     return headers_from_env()
+
+
+def hint(error: BaseException) -> str:
+    """Return the variables to check after a refused key or a failed connection; "" after any other error."""
+    match error:
+        case AuthenticationError():
+            names: tuple[str, ...] = _MANAGEMENT if _is_management(error) else _ACCOUNT
+        case ConnectError(retry_after=None):
+            names = _MANAGEMENT[:1] if _is_management(error) else _address()
+            names += ("CHATREST_PROXY (or --proxy)",) if proxy() is not None else ()
+        case _:
+            return ""
+    return f"; check {' and '.join(filter(None, (', '.join(names[:-1]), names[-1])))}"
+
+
+def _is_management(error: ChatRestError) -> bool:
+    from ..resources import OPERATIONS
+
+    endpoint = OPERATIONS.get(error.operation)
+    return endpoint is not None and endpoint.interface == "management"
+
+
+def _address() -> tuple[str, ...]:
+    """Return the variables that the service's address is made of."""
+    return ("CHATREST_BASE_URL",) if os.environ.get("CHATREST_BASE_URL") else _HOST
+
+
+def proxy() -> str | None:
+    """Return the proxy of all requests: the option `--proxy`, else `CHATREST_PROXY`, else None."""
+    context = click.get_current_context(silent=True)
+    given = None if context is None else context.find_root().obj
+    return given or os.environ.get("CHATREST_PROXY") or None
 
 
 def management() -> "AsyncManagement":
@@ -42,8 +79,7 @@ def management() -> "AsyncManagement":
     """
     from ..management import AsyncManagement
 
-    names = [f"CHATREST_MANAGEMENT_{part}" for part in ("URL", "KEY", "SECRET")]
-    url, key, secret = (os.environ.get(name, "") for name in names)
-    if missing := [name for name in names if not os.environ.get(name)]:
+    url, key, secret = (os.environ.get(name, "") for name in _MANAGEMENT)
+    if missing := [name for name in _MANAGEMENT if not os.environ.get(name)]:
         raise RequestInvalidError(f"the environment lacks {', '.join(missing)}; {SEE_HELP}")
-    return AsyncManagement(url, key=key, secret=secret, allow_http=allows_http(os.environ))
+    return AsyncManagement(url, key=key, secret=secret, proxy=proxy(), allow_http=allows_http(os.environ))

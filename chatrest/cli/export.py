@@ -18,7 +18,7 @@ from msgspec import Raw, structs
 from ..errors import AuthenticationError, ChatRestError, ExportIncompleteError, RequestInvalidError
 from ..queries.messages import MessageQuery
 from . import streams
-from .environment import headers, session
+from .environment import headers, proxy, session
 from .export_apps import APPS_AT_ONCE, Modes, apps_options, export_apps
 from .exporting.format import FileTotals, estimate_lines, summary_lines
 from .filters import ListCommand, filter_options, query_of
@@ -78,11 +78,12 @@ def _tables(ctx: click.Context, param: click.Parameter, value: str | None) -> tu
 )
 @click.option(
     "--since", type=TimeOption(), metavar="T",
-    help="Sent at T or later: 2026-11-01, 2026-11-01T12:00+02:00, or a timestamp. Without a zone it is UTC.",
+    help="Sent at T or later: 2026-11-01, 2026-11-01T12:00+02:00, a timestamp, yesterday, or 7d (ago). "
+    "Without a zone it is UTC. Later runs keep the moment of the first one: give it only once.",
 )  # fmt: skip
 @click.option(
     "--until", type=TimeOption(end=True), metavar="T",
-    help="Sent at T or earlier. A date alone means the END of that day (UTC).",
+    help="Sent at T or earlier. A date, also today or yesterday, means the END of that day (UTC).",
 )  # fmt: skip
 @click.option(
     "--format", "format_", type=click.Choice(FORMATS), help="Format of the files.  [default: ndjson]"
@@ -147,10 +148,10 @@ def export(
 
     OUT is a folder, or the address of an object store: s3://bucket/prefix, gs://…, az://… or file:///folder.
     Its credentials and endpoint are read from the usual environment variables (AWS_ACCESS_KEY_ID,
-    AWS_ENDPOINT_URL, GOOGLE_APPLICATION_CREDENTIALS, AZURE_STORAGE_ACCOUNT_NAME …); it needs the extra:
-    pip install 'chatrest[cloud]'. The run writes to the local folder of --journal and publishes from there;
-    readers of the store see whole versions. Files that they see are removed from that folder, but for SQLite.
-    Another machine can go on with the export.
+    AWS_ENDPOINT_URL, GOOGLE_APPLICATION_CREDENTIALS, AZURE_STORAGE_ACCOUNT_NAME …). Install it with
+    pip install 'chatrest-client[cloud]'. The run writes to the local folder of --journal and publishes from
+    there; readers of the store see complete versions. Published files are removed from that folder, except
+    with SQLite. Another machine can continue the export.
 
     If it is interrupted, run `chatrest export OUT` to continue; run later, the same command adds what is new.
     Later runs need no other options. A run that names sources reads these, as do the runs after it; what was
@@ -190,17 +191,15 @@ def export(
     root, plan = local_copy(out, journal), _plan_of(given)
     files = _attachments(attachments, max_attachment)
     options: dict[str, Any] = {"tables": tables, "attachments": files, "recheck": recheck, "workers": workers}
+    if dask is not None:
+        _check_dask(apps, dry_run=dry_run)
     if apps is not None:
-        if dask is not None:
-            raise click.UsageError("--dask reads one app: give it without --apps")
         modes = Modes(at_once=apps_at_once or APPS_AT_ONCE, dry_run=dry_run, as_json=as_json, quiet=quiet)
         export_apps(out, apps, plan, {**options, "journal": journal}, modes)
         return
     if apps_at_once is not None:
         raise click.UsageError("--apps-at-once needs --apps")
     if dry_run:
-        if dask is not None:
-            raise click.UsageError("--dry-run reads a few pages only: give it without --dask")
         _estimate(out, plan, recheck=recheck, workers=workers, as_json=as_json)
         return
     from ..export import Progress, export
@@ -226,6 +225,18 @@ def export(
             report = run(work())
         totals = _files(Path(out) if root is None else root / "export")
         _print_report(report, progress, out, totals, monitor.elapsed, as_json=as_json)
+
+
+def _check_dask(apps: str | None, *, dry_run: bool) -> None:
+    """Raise `click.UsageError` if `--dask` is given with an option that it cannot be used with."""
+    if apps is not None:
+        raise click.UsageError("--dask reads one app: give it without --apps")
+    if dry_run:
+        raise click.UsageError("--dry-run reads a few pages only: give it without --dask")
+    if proxy() is not None:
+        raise click.UsageError(
+            "--dask cannot be used with a proxy (--proxy, CHATREST_PROXY): its workers have none"
+        )
 
 
 async def _export_by_cluster(
@@ -312,7 +323,7 @@ def _advice(error: BaseException, arguments: list[str], progress: "Progress") ->
         case UnreadableError():
             return f"{invocation()} verify {shlex.quote(arguments[0])} says what can safely be done"
         case AuthenticationError():
-            return f"no exported message is lost; set CHATREST_API_KEY to a valid key and {command}"
+            return f"no exported message is lost; {command}"
         case OSError(errno=errno.ENOSPC | errno.EDQUOT) if not isinstance(error, ChatRestError):
             return f"free some space and {command}"
         case OSError() if not has_plan:

@@ -17,7 +17,7 @@ from msgspec import structs
 
 from ..errors import AuthenticationError, ExportIncompleteError, RequestInvalidError
 from . import streams
-from .environment import headers
+from .environment import headers, proxy
 from .exporting.format import duration, plural
 from .invocation import invocation
 from .running import run
@@ -90,7 +90,14 @@ async def _run(
 
     async with _log(runs, len(exports), is_shown=is_shown):
         return await run_apps(
-            exports, out, plan, at_once=modes.at_once, headers=headers(), watch=watch, **options
+            exports,
+            out,
+            plan,
+            at_once=modes.at_once,
+            headers=headers(),
+            proxy=proxy(),
+            watch=watch,
+            **options,
         )
 
 

@@ -21,13 +21,14 @@ from typing import Any, Final, NoReturn
 import click
 
 from ..errors import ChatRestError, RequestInvalidError
-from . import streams
+from . import log, streams
 from .call import call
 from .cat import cat
 from .compact import compact
 from .completion import completion
 from .demo.command import demo
 from .emulator import emulator
+from .environment import hint
 from .export import export
 from .importing import import_
 from .invocation import NAME, version
@@ -61,7 +62,7 @@ def command_error(error: BaseException) -> CommandError:
             return CommandError(f"{error}{notes}", 2)
         case OSError() if not isinstance(error, ChatRestError):
             return CommandError(f"{_os_error_text(error)}{notes}", 1)
-    return CommandError(f"{error}{notes}", 1)
+    return CommandError(f"{error}{hint(error)}{notes}", 1)
 
 
 _EXPECTED: Final = (KeyboardInterrupt, asyncio.CancelledError, OSError, ChatRestError)
@@ -153,8 +154,8 @@ def _usage_text(error: click.ClickException) -> str:
     text = error.format_message()
     for words, plain in _PLAIN:
         text = re.sub(words, plain, text)
-    if isinstance(error, click.NoSuchOption) and text.endswith(")"):
-        text = text.removesuffix(")").replace(". (Did you mean one of:", "; did you mean one of")
+    if isinstance(error, click.NoSuchOption) and error.possibilities:
+        text = f"{error.message.rstrip('.')}; did you mean one of {', '.join(sorted(error.possibilities))}?"
     if isinstance(error, click.UsageError) and error.ctx is not None:
         return f"{text.rstrip('.')} (see '{error.ctx.command_path} --help')"
     return text
@@ -168,6 +169,8 @@ Credentials and addresses come from the environment, never from an argument:
   CHATREST_SERVICE_DOMAIN                or CHATREST_BASE_URL for an emulator or a proxy
   CHATREST_ALLOW_HTTP                    1: permits http, as to an emulator in another container
   CHATREST_HEADERS                       further headers, a line `name: value` each
+  CHATREST_PROXY                         the proxy of all requests, as --proxy
+  CHATREST_LOG                           info or debug, as -v or -vv
   CHATREST_MANAGEMENT_URL, _KEY, _SECRET only for the management interface, such as `chatrest apps`
 
 \b
@@ -192,13 +195,25 @@ Exit status: 0 done, 1 failed, 2 wrong usage (nothing was sent), 130 interrupted
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
 )
 @click.version_option(version(), "--version", "-V", prog_name=NAME)
+@click.option(
+    "-v", "--verbose", count=True,
+    help="Show on standard error what is repeated, and why; -vv also every request.",
+)  # fmt: skip
+@click.option(
+    "--proxy", metavar="URL",
+    help="Send all requests to the service through this proxy.  [default: CHATREST_PROXY, else none]",
+)  # fmt: skip
 @click.pass_context
-def root(ctx: click.Context) -> None:
+def root(ctx: click.Context, verbose: int, proxy: str | None) -> None:
     """Read, send, export and import the messages and users of a hosted chat platform.
 
     Records are printed as JSON lines, exactly as the service sends them. What was interrupted can be
     continued where it stopped. `chatrest COMMAND --help` has examples.
+
+    Options of this page stand before the command: `chatrest -v users`.
     """
+    ctx.obj = proxy
+    ctx.with_resource(log.shown_log(log.level_of(verbose)))
     if ctx.invoked_subcommand is None:
         click.echo(ctx.get_help())
 

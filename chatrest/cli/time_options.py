@@ -1,7 +1,15 @@
-"""Option types for times: a point in time in any form that a plan takes, and an age such as `7d`."""
+"""Option types for times: absolute as in a plan, or relative to now, and an age such as `7d`.
+
+| relative time          | is                                                                 |
+|------------------------|--------------------------------------------------------------------|
+| `today`, `yesterday`   | that date in UTC: its first second, as an end its last one         |
+| `90s`, `12h`, `7d` …   | the moment so long ago (s, m, h, d, w)                             |
+"""
 
 import re
-from datetime import UTC
+import time
+from collections.abc import Callable
+from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, final
 
 import click
@@ -14,34 +22,70 @@ if TYPE_CHECKING:
 else:  # before click 8.4 it is not generic
     _ParamType: TypeAlias = click.ParamType
 
+Now: TypeAlias = Callable[[], float]
+
 _FORMS: Final = (
-    "a date such as 2026-01-31, a time such as 2026-01-31T12:00Z, or a timestamp such as 1767225600"
+    "a date such as 2026-01-31, a time such as 2026-01-31T12:00Z, a timestamp such as 1767225600, "
+    "today, yesterday, or an age such as 7d"
 )
-"""The forms of `TIME_FORMS`, without the types of Python."""
+"""The forms of `TIME_FORMS` without the types of Python, and the relative times."""
 _AGE: Final = re.compile(r"([0-9]{1,9})([smhdw])")
 _SECONDS: Final = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
+_DAYS_AGO: Final = {"today": 0, "yesterday": 1}
+
+
+def parse_time(name: str, text: str, *, per_second: int = 1, end: bool = False, now: Now = time.time) -> int:
+    """Return the timestamp of an absolute or relative time, in UTC where it has no zone.
+
+    A date is its first second, or with `end` its last. `per_second` is 1000 for a time in milliseconds.
+    Raises `RequestInvalidError` with the parameter's `name` for any other text.
+    """
+    try:
+        moment = _relative_time(text, now)
+        return parse_timestamp(
+            name, text if moment is None else moment, per_second=per_second, end=end, zone=UTC
+        )
+    except RequestInvalidError as error:
+        raise RequestInvalidError(str(error).replace(TIME_FORMS, _FORMS)) from None
+
+
+def _relative_time(text: str, now: Now) -> date | None:
+    """Return the date or moment of a relative time; None for any other text."""
+    if (days := _DAYS_AGO.get(text.lower())) is not None:
+        return datetime.fromtimestamp(now(), UTC).date() - timedelta(days)
+    if (seconds := _age(text)) is None:
+        return None
+    try:
+        return datetime.fromtimestamp(int(now()) - seconds, UTC)
+    except (OverflowError, OSError, ValueError):  # before the year 1
+        return date.min
+
+
+def _age(text: str) -> int | None:
+    """Return the seconds of an age such as `7d`; None for any other text, and for an age of 0."""
+    match = _AGE.fullmatch(text)
+    return int(match[1]) * _SECONDS[match[2]] or None if match is not None else None
 
 
 @final
 class TimeOption(_ParamType):
-    """A time as `times.parse_timestamp` reads it, in UTC where it has no zone.
-
-    A date is its first second, or with `end` its last. `per_second` is 1000 for a time in milliseconds.
-    """
+    """A time as `parse_time` reads it; `now` is the clock for relative ones."""
 
     name = "time"
 
-    def __init__(self, *, end: bool = False, per_second: int = 1) -> None:
+    def __init__(self, *, end: bool = False, per_second: int = 1, now: Now = time.time) -> None:
         self._end = end
         self._per_second = per_second
+        self._now = now
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
         """Return a timestamp; raise `click.BadParameter` for any other text."""
+        if isinstance(value, int):
+            return value
         try:
-            return parse_timestamp("", value, per_second=self._per_second, end=self._end, zone=UTC)
+            return parse_time("", value, per_second=self._per_second, end=self._end, now=self._now)
         except RequestInvalidError as error:
-            reason = str(error).removeprefix(" = ")
-            self.fail(reason.replace(TIME_FORMS, _FORMS), param, ctx)
+            self.fail(str(error).removeprefix(" = "), param, ctx)
 
 
 @final
@@ -54,12 +98,11 @@ class AgeOption(_ParamType):
         """Return the seconds; raise `click.BadParameter` for any other text."""
         if isinstance(value, int):
             return value
-        match = _AGE.fullmatch(value)
-        if match is None or not int(match[1]):
+        if (seconds := _age(value)) is None:
             self.fail(
                 f"{value!r} is not an age: give a whole number from 1 to 999,999,999 with s, m, h, d or w, "
                 "such as 7d",
                 param,
                 ctx,
             )
-        return int(match[1]) * _SECONDS[match[2]]
+        return seconds

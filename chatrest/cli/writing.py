@@ -8,7 +8,8 @@ import msgspec
 
 from ..models.user import AuthToken
 from ..queries.messages import NewMessage
-from . import streams
+from ..resources.messages import SEND
+from . import call_replies, streams
 from .environment import session
 from .running import run
 
@@ -27,7 +28,9 @@ from .running import run
 def send(receiver: str, text: str, on_behalf_of: str | None, receiver_type: Literal["user", "group"]) -> None:
     """Send TEXT to RECEIVER, and print the stored message as a JSON line.
 
-    The request is never repeated. If no reply comes, the error says that the message may have been sent.
+    The request is never repeated. If no reply comes, the error says that the message may have been sent, and
+    names its muid, a random id that the stored message has as well. If the service ignores --on-behalf-of, a
+    warning says so.
 
     \b
     Examples:
@@ -37,15 +40,12 @@ def send(receiver: str, text: str, on_behalf_of: str | None, receiver_type: Lite
     """
     message = NewMessage.text(receiver, text, receiver_type=receiver_type)
     streams.output()  # raises if it is closed, before the message is sent
-    streams.write_reply(run(_send(message, on_behalf_of)), "the message was sent")
+    streams.write_reply(call_replies.line_of(run(_send(message, on_behalf_of))), "the message was sent")
 
 
-async def _send(message: NewMessage, on_behalf_of: str | None) -> bytes:
+async def _send(message: NewMessage, on_behalf_of: str | None) -> Any:
     async with session() as chat:
-        view = chat if on_behalf_of is None else chat.as_user(on_behalf_of)
-        # Not messages.send: its struct leaves out unknown members.
-        reply = await view.request("POST", "/messages", json=message)
-    return _line(reply["data"] if isinstance(reply, dict) and "data" in reply else reply)
+        return await call_replies.send(chat, SEND, SEND(body=message, on_behalf_of=on_behalf_of))
 
 
 def _line(value: Any) -> bytes:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, final
 from msgspec import Struct
 
 from ..errors import RequestInvalidError
+from ..extras import missing_extra
 from .address import Scheme, StoreAddress
 
 if TYPE_CHECKING:
@@ -67,7 +68,7 @@ def import_obstore() -> Any:
     try:
         import obstore
     except ImportError:
-        raise RequestInvalidError("object stores need the extra: pip install 'chatrest[cloud]'") from None
+        raise RequestInvalidError(missing_extra("an object store", "cloud")) from None
     atexit.unregister(_let_threads_finish)
     atexit.register(_let_threads_finish)
     return obstore

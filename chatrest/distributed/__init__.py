@@ -12,9 +12,10 @@ async with Client("tls://scheduler:8786", asynchronous=True) as client:
 from importlib.util import find_spec as _find_spec
 
 from ..errors import RequestInvalidError
+from ..extras import missing_extra as _missing_extra
 
 if _find_spec("distributed") is None:
-    raise RequestInvalidError("chatrest.distributed needs the extra: pip install 'chatrest[dask]'")
+    raise RequestInvalidError(_missing_extra("chatrest.distributed", "dask"))
 
 from .coordinator import ClusterError
 from .fan_out import fan_out

@@ -27,6 +27,7 @@ from ..errors import ChatRestError
 from ..export.adoption import Attempt
 from ..export.in_thread import in_thread
 from ..export.report import Phase, Progress
+from ..extras import install_command
 from .attempt_folder import AdoptedAttempts
 from .coordinator import ClusterError, ShardLostError
 from .credentials import Credentials, is_private, refusal
@@ -148,7 +149,7 @@ class DaskRunner:
             raise ShardLostError(f"its result could not be fetched: {error}") from None
         except ImportError as error:
             raise ClusterError(
-                f"a worker cannot run it: {error}; it needs pip install 'chatrest[dask]', as here"
+                f"a worker cannot run it: {error}; it needs {install_command('dask')}, as here"
             ) from None
         finally:
             future.release()

@@ -7,7 +7,7 @@ Prints a line of JSON for each of the newest days: messages, senders, and the mo
 reads what is new since the last one, and the last two days again, for edits and deletions; `runs.jsonl` in
 the folder has a line for each. DuckDB reads the folder as it is: `FROM 'lake/messages/**/*.parquet'`.
 
-Needs `pip install 'chatrest[export,parquet]' duckdb`.
+Needs `pip install 'chatrest-client[export,parquet]' duckdb`.
 """
 
 import asyncio
@@ -22,6 +22,7 @@ from typing import Any, Final
 from chatrest import App, AsyncSession, ExportIncompleteError, NewMessage
 from chatrest.emulator import Emulator
 from chatrest.export import Plan, Report, export
+from chatrest.extras import install_command
 
 PLAN: Final = Plan(all_users=True, format="parquet", partition="month")
 RECHECK: Final = 2 * 86_400
@@ -43,7 +44,7 @@ def duckdb() -> Any:
     try:
         import duckdb as module  # type: ignore[import-not-found,unused-ignore]
     except ImportError:
-        sys.exit("this example reads with DuckDB: pip install 'chatrest[export,parquet]' duckdb")
+        sys.exit(f"this example reads with DuckDB: {install_command('export', 'parquet')} duckdb")
     return module
 
 

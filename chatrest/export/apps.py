@@ -126,6 +126,7 @@ async def export_apps(
     at_once: int = AT_ONCE,
     journal: str | PathLike[str] | None = None,
     headers: Mapping[str, str] | None = None,
+    proxy: str | None = None,
     watch: Watch | None = None,
     **options: Any,
 ) -> AppsReport:
@@ -140,7 +141,7 @@ async def export_apps(
       its own; memory is that of so many exports.
     - `journal`: where `out` is the address of an object store, the folder of the working copies, each in
       `journal/<app id>`; by default folders of the user's own.
-    - `headers`: further headers of all requests. `watch` is called when an app begins and when it ends.
+    - `headers`, `proxy`: those of all sessions. `watch` is called when an app begins and when it ends.
 
     An app that fails does not stop the others: its error is in the report. A cancel or a kill loses what it
     would lose of each single export; the same call continues. Raises `RequestInvalidError` for wrong
@@ -159,7 +160,7 @@ async def export_apps(
             run.has_begun = True
             _notify(watch, run)
             copy = {} if journals is None else {"journal": journals / run.app_id}
-            await _export(run, plan, headers, {**options, **copy})
+            await _export(run, plan, headers, proxy, {**options, **copy})
             _notify(watch, run)
 
     async with asyncio.TaskGroup() as group:
@@ -169,15 +170,20 @@ async def export_apps(
 
 
 async def _export(
-    run: AppRun, plan: Plan | None, headers: Mapping[str, str] | None, options: Mapping[str, Any]
+    run: AppRun,
+    plan: Plan | None,
+    headers: Mapping[str, str] | None,
+    proxy: str | None,
+    options: Mapping[str, Any],
 ) -> None:
     """Export one app; whatever it fails by is noted in its run."""
     from . import export
 
     try:
-        async with AsyncSession(run.export.app, telemetry=run.progress.heard, headers=headers) as session:
+        app, progress = run.export.app, run.progress
+        async with AsyncSession(app, telemetry=progress.heard, headers=headers, proxy=proxy) as session:
             run.report = await export(
-                session, run.folder, run.export.plan or plan, progress=run.progress, **options
+                session, run.folder, run.export.plan or plan, progress=progress, **options
             )
     except Exception as error:
         run.error = first_error(error)

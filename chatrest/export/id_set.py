@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, Final, Self, TypeAlias, final
 
 from ..errors import RequestInvalidError
+from ..extras import missing_extra
 
 BitMap: TypeAlias = Any
 """A `pyroaring.BitMap64`."""
@@ -30,7 +31,7 @@ _ABOVE_ALL: Final = (1 << 64) - 1
 def check_extra() -> None:
     """Raise `RequestInvalidError` where the extra is not installed."""
     if _BitMap is None:
-        raise RequestInvalidError("an export needs the extra: pip install 'chatrest[export]'")
+        raise RequestInvalidError(missing_extra("an export", "export"))
 
 
 @final

@@ -233,7 +233,14 @@ def difference(plan: Plan, other: Plan) -> tuple[str, str]:
     Such as `("since=2020-01-01", "no since")`; two empty texts where the plans are equal.
     """
     mine, others = _settings(plan), _settings(other)
-    names = [name for name in sorted({**mine, **others}) if mine.get(name) != others.get(name)]
+    of_format = (
+        () if plan.format == other.format else ("compress", "partition")
+    )  # their defaults depend on it
+    names = [
+        name
+        for name in sorted({**mine, **others})
+        if mine.get(name) != others.get(name) and name not in of_format
+    ]
     return _joined(mine, names), _joined(others, names)
 
 
@@ -257,13 +264,11 @@ def is_within(stored: Plan, plan: Plan) -> bool:
 
 
 def _settings(plan: Plan) -> dict[str, Any]:
-    """Return the settings of a plan that are not their defaults; the format always."""
-    defaults = dict(zip(("compress", "partition"), DEFAULTS[plan.format], strict=True))
+    """Return the settings of a plan that are given, or that have a default."""
     values = {name: value for name, value in structs.asdict(plan).items() if value not in ((), None)}
     values = {name: value for name, value in values.items() if value is not False}
     filters = structs.asdict(values.pop("query"))
-    values |= {f"query.{name}": value for name, value in filters.items() if value not in (None, UNSET)}
-    return {name: value for name, value in values.items() if value != defaults.get(name)}
+    return values | {f"query.{name}": value for name, value in filters.items() if value not in (None, UNSET)}
 
 
 def _words(name: str, value: Any) -> str:

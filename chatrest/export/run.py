@@ -242,6 +242,7 @@ class Run:
             if self._asks_all and not any(map(self._gaps, self._sources.known)):
                 archive.journal[RUNS] = "0"
         report.sources = len(self._sources.known) - len(report.deleted_users)
+        pool.progress.failed = len(report.failed)
         return report
 
     def _prove_covered(self) -> None:

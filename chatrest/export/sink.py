@@ -11,6 +11,7 @@ from typing import Protocol
 
 from ..core.rows import Row
 from ..errors import RequestInvalidError
+from ..extras import missing_extra
 from .formats.compression import compression
 from .id_set import IdSet
 from .message_ids import PageIds
@@ -86,7 +87,7 @@ class Sink(Protocol):
 def check_installed(plan: Plan) -> None:
     """Raise `RequestInvalidError` where what the plan's format needs is not installed."""
     if plan.format == "parquet" and find_spec("pyarrow") is None:
-        raise RequestInvalidError("format = 'parquet': it needs the extra: pip install 'chatrest[parquet]'")
+        raise RequestInvalidError(missing_extra("format = 'parquet'", "parquet"))
     if plan.format == "ndjson":
         compression(plan.compress or "none")
 

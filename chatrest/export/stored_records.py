@@ -15,6 +15,7 @@ from typing import Any, Final, NamedTuple
 
 from ..core.rows import UNKNOWN, row_of
 from ..errors import ChatRestError, RequestInvalidError
+from ..extras import missing_extra
 from .file_names import MILLISECONDS
 from .formats.compression import compression
 from .journal import Block
@@ -162,9 +163,7 @@ def parquet_batches(
 
         from .formats.parquet_rows import raws_of
     except ImportError:
-        raise RequestInvalidError(
-            "these are Parquet files: to read them needs the extra: pip install 'chatrest[parquet]'"
-        ) from None
+        raise RequestInvalidError(missing_extra("reading Parquet files", "parquet")) from None
     names = ["raw", "raw_bytes", *columns]
     try:
         with pq.ParquetFile(path, pre_buffer=False) as file:

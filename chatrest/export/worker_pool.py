@@ -18,7 +18,13 @@ from msgspec import structs
 
 from ..core.intervals import LAST, Gap
 from ..core.rows import AsRows
-from ..errors import ActingUserIgnoredError, AuthenticationError, ChatRestError, RequestInvalidError
+from ..errors import (
+    ActingUserIgnoredError,
+    AuthenticationError,
+    ChatRestError,
+    NotFoundError,
+    RequestInvalidError,
+)
 from ..resources.messages import Messages
 from ..session import AsyncSession
 from ..walks.piece_queue import Piece, PieceQueue
@@ -148,7 +154,6 @@ class WorkerPool:
                     await self._read(piece, queue)
             finally:
                 del self.progress.active[id(piece)]
-                self.progress.failed = len(self.failed)
                 queue.done()
 
     async def _read(self, piece: JobPiece, queue: PieceQueue[Job]) -> None:
@@ -167,6 +172,9 @@ class WorkerPool:
         except OtherSideError:
             self.failed[job.number] = ChatRestError("its list shows nothing, and the other one was not read")
         except ChatRestError as error:
+            # A user that was deleted is no failure; whether the source is one is known at the end.
+            if job.number not in self.failed and not isinstance(error, NotFoundError):
+                self.progress.failed += 1
             self.failed[job.number] = error
 
     async def _read_side(self, piece: JobPiece, queue: PieceQueue[Job]) -> None:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import IO, Any, Final, NamedTuple
 
 from ..errors import RequestInvalidError
+from ..extras import missing_extra
 
 LONGEST_LINE: Final = 16 * 1024 * 1024
 """Bytes; a record of the service is smaller by far."""
@@ -170,5 +171,5 @@ def _zstd() -> Any:
         else:
             from backports import zstd
     except ImportError:
-        raise RequestInvalidError("a .zst file needs the extra: pip install 'chatrest[zstd]'") from None
+        raise RequestInvalidError(missing_extra("a .zst file", "zstd")) from None
     return zstd

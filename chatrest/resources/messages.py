@@ -129,11 +129,20 @@ UNSUBSCRIBE_THREAD: Final = Endpoint(
 
 R = TypeVar("R")
 B = TypeVar("B", bound=MessageBody)
+T = TypeVar("T", bound=TrackedMessage)
 
 
 def random_muid() -> str:
     """Return a new message id: 32 random hexadecimal digits."""
     return uuid4().hex
+
+
+def with_muid(message: T, new_muid: Callable[[], str] = random_muid) -> T:
+    """Return the message with a `muid`: a new one if it has none."""
+    if message.muid is UNSET:
+        message = copy(message)  # `structs.replace` would check every field again, for 16 microseconds
+        structs.force_setattr(message, "muid", new_muid())
+    return message
 
 
 @final
@@ -315,10 +324,7 @@ class Messages(Collection):
 
     def _with_muid(self, message: B) -> B:
         """Return the message with a `muid`, if its operation has one."""
-        if isinstance(message, TrackedMessage) and message.muid is UNSET:
-            message = copy(message)  # `structs.replace` would check every field again, for 16 microseconds
-            structs.force_setattr(message, "muid", self._new_muid())
-        return message
+        return with_muid(message, self._new_muid) if isinstance(message, TrackedMessage) else message
 
     async def get(self, message_id: str, *, on_behalf_of: str | None = None) -> Message:
         """GET /messages/{id}: one message; `NotFoundError` for no such message."""

@@ -91,6 +91,8 @@ class Proxy:
         self.requests = 0
         self.headers: list[dict[str, str]] = []
         """Those of each request, names in lower case."""
+        self.bodies: list[Any] = []
+        """The JSON bodies of the requests that had one."""
         proxy = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -99,11 +101,14 @@ class Proxy:
             def do_GET(self) -> None:
                 proxy.requests += 1
                 proxy.headers.append({name.lower(): value for name, value in self.headers.items()})
-                status, body = answer(proxy.requests, self.path) or self.forward()
+                body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+                if body:
+                    proxy.bodies.append(json.loads(body))
+                status, reply = answer(proxy.requests, self.path) or self.forward(body)
                 self.send_response(status)
-                self.send_header("Content-Length", str(len(body)))
+                self.send_header("Content-Length", str(len(reply)))
                 self.end_headers()
-                self.wfile.write(body)
+                self.wfile.write(reply)
 
             def do_POST(self) -> None:
                 self.do_GET()
@@ -111,9 +116,9 @@ class Proxy:
             def do_DELETE(self) -> None:
                 self.do_GET()
 
-            def forward(self) -> tuple[int, bytes]:
+            def forward(self, body: bytes) -> tuple[int, bytes]:
                 connection = HTTPConnection("127.0.0.1", port)
-                connection.request(self.command, self.path, headers=dict(self.headers.items()))
+                connection.request(self.command, self.path, body or None, dict(self.headers.items()))
                 reply = connection.getresponse()
                 result = reply.status, reply.read()
                 connection.close()
@@ -163,7 +168,7 @@ def no_waits(fast_ramp: None) -> None:
 @pytest.fixture(autouse=True)
 def clean_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     """Remove the variables of the developer's own shell."""
-    for name in ("APP_ID", "API_KEY", "REGION", "SERVICE_DOMAIN", "BASE_URL", "HEADERS"):
+    for name in ("APP_ID", "API_KEY", "REGION", "SERVICE_DOMAIN", "BASE_URL", "HEADERS", "LOG", "PROXY"):
         monkeypatch.delenv(f"CHATREST_{name}", raising=False)
     for name in ("URL", "KEY", "SECRET"):
         monkeypatch.delenv(f"CHATREST_MANAGEMENT_{name}", raising=False)

@@ -92,7 +92,7 @@ def test_another_plan_is_an_error_that_names_the_difference(command: Run, out: P
     assert command("export", str(out), "--user", "user-01", "--quiet").exit_code == 0
     for options in ([], ["--dry-run"]):
         line = error_line(command("export", str(out), "--compress", "gzip", *options), 2)
-        assert "was exported with no compress, and this plan has compress=gzip" in line
+        assert "was exported with compress=none, and this plan has compress=gzip" in line
     assert command("export", str(out), "--user", "user-01", "--quiet").exit_code == 0
 
 

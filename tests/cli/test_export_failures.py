@@ -59,7 +59,8 @@ def test_the_error_for_a_wrong_key_says_how_to_continue(command: Run, out: Path)
     line = error_line(command("export", str(out), "--quiet", CHATREST_API_KEY="quite-wrong-key"))
     assert "401" in line
     assert line.endswith(
-        f"set CHATREST_API_KEY to a valid key and continue with: /of/a/venv/bin/chatrest export {out}"
+        "; check CHATREST_APP_ID, CHATREST_API_KEY and CHATREST_REGION; no exported message is lost; "
+        f"continue with: /of/a/venv/bin/chatrest export {out}"
     )
     assert command("export", str(out), "--quiet").exit_code == 0
 

@@ -85,7 +85,7 @@ def test_without_the_extra_the_error_says_what_to_install(missing: str) -> None:
     code = f"import sys; sys.modules['{missing}'] = None; from chatrest.cli import main; main()"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.returncode == 1
-    assert done.stderr == "chatrest: the command needs the extra: pip install 'chatrest[cli]'\n"
+    assert done.stderr == "chatrest: the command needs the extra 'cli': pip install 'chatrest-client[cli]'\n"
 
 
 @pytest.mark.parametrize(

@@ -39,5 +39,5 @@ def test_without_the_extra_one_sentence_says_what_to_install(
     monkeypatch.setitem(sys.modules, "obstore", None)
     for args in (["export", "--journal", str(tmp_path / "a")], ["verify"], ["cat"], ["compact"]):
         line = error_line(command(args[0], "s3://bucket/chat", *args[1:], XDG_STATE_HOME=str(tmp_path)), 2)
-        assert line == "object stores need the extra: pip install 'chatrest[cloud]'"
+        assert line == "an object store needs the extra 'cloud': pip install 'chatrest-client[cloud]'"
     assert list(tmp_path.iterdir()) == []

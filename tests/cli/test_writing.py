@@ -1,6 +1,8 @@
 """`send` and `token`."""
 
+import json
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from click.testing import Result
@@ -37,7 +39,11 @@ def test_unknown_members_of_a_message_are_printed(command: Run, proxy: MakeProxy
 
 def test_a_reply_without_an_envelope_is_printed_as_it_is(command: Run, proxy: MakeProxy) -> None:
     with proxy(lambda *_: (200, b"[1]")) as url:
-        assert command("send", "b", "x", CHATREST_BASE_URL=url).stdout == "[1]\n"
+        result = command("send", "b", "x", CHATREST_BASE_URL=url)
+    assert (result.exit_code, result.stdout) == (0, "[1]\n")
+    assert result.stderr == (
+        "chatrest: warning: messages.send: the reply is not the expected record; it is printed as it is\n"
+    )
 
 
 @pytest.mark.parametrize(
@@ -61,16 +67,60 @@ def test_an_invalid_message_is_one_error_line(
 
 
 def test_send_is_not_repeated_and_says_that_it_may_have_been_applied(command: Run, proxy: MakeProxy) -> None:
-    requests: list[int] = []
-
-    def answer(number: int, _: str) -> tuple[int, bytes]:
-        requests.append(number)
-        return 500, b"{}"
-
-    with proxy(answer) as url:
+    failing = proxy(lambda *_: (500, b"{}"))
+    with failing as url:
         error = error_line(command("send", "b", "x", CHATREST_BASE_URL=url))
+    [sent] = failing.bodies
     assert "may or may not have been applied" in error
-    assert requests == [1]
+    assert error.endswith(f"the message's muid is {sent['muid']}: look for it before you send it again")
+
+
+def test_send_and_call_give_the_message_a_muid_of_its_own(command: Run) -> None:
+    first, second = (rows(command("send", "user-02", "x", "--on-behalf-of", "user-01")) for _ in range(2))
+    assert len(first[0]["muid"]) == 32
+    assert first[0]["muid"] != second[0]["muid"]
+    body = 'body={"receiver": "user-02", "type": "text", "data": {"text": "x"}}'
+    assert len(rows(command("call", "messages.send", body))[0]["muid"]) == 32
+    assert rows(command("call", "messages.send", body, "muid=mine"))[0]["muid"] == "mine"
+
+
+SENT = b'{"data": {"id": "1", "sender": "app_system", "receiver": "bob", "data": {}}}'
+SENDING = [
+    ["send", "bob", "x", "--on-behalf-of", "alice"],
+    ["call", "messages.send", "receiver=bob", "type=text", 'data={"text": "x"}', "on_behalf_of=alice"],
+]
+
+
+@pytest.mark.parametrize("args", SENDING, ids=["send", "call"])
+def test_an_acting_user_that_the_service_ignored_is_one_warning(
+    command: Run, proxy: MakeProxy, args: list[str]
+) -> None:
+    with proxy(lambda *_: (200, SENT)) as url:
+        result = command(*args, CHATREST_BASE_URL=url)
+    assert (result.exit_code, result.stdout_bytes) == (0, SENT[9:-1] + b"\n")
+    [warning] = result.stderr.splitlines()
+    assert warning.startswith("chatrest: warning: messages.send: the service ignored the acting user")
+
+
+def test_a_warning_is_shown_once_for_many_calls(command: Run, proxy: MakeProxy, tmp_path: Path) -> None:
+    lines = tmp_path / "lines.jsonl"
+    lines.write_text('{"receiver": "bob"}\n{"receiver": "bob"}\n')
+    with proxy(lambda *_: (200, SENT)) as url:
+        args = ["type=text", 'data={"text": "x"}', "on_behalf_of=alice", "--each", str(lines)]
+        result = command("call", "messages.send", *args, CHATREST_BASE_URL=url)
+    assert [line["ok"] for line in map(json.loads, result.stdout.splitlines())] == [True, True]
+    assert len(result.stderr.splitlines()) == 1
+
+
+def test_a_line_of_unknown_outcome_has_its_muid(command: Run, proxy: MakeProxy, tmp_path: Path) -> None:
+    lines = tmp_path / "lines.jsonl"
+    lines.write_text('{"receiver": "bob"}\n')
+    failing = proxy(lambda *_: (500, b"{}"))
+    with failing as url:
+        args = ["type=text", 'data={"text": "x"}', "--each", str(lines)]
+        result = command("call", "messages.send", *args, CHATREST_BASE_URL=url)
+    [line], [sent] = map(json.loads, result.stdout.splitlines()), failing.bodies
+    assert (line["ok"], line["muid"]) == (False, sent["muid"])
 
 
 def test_token_prints_the_token_and_nothing_else(service: EmulatorThread, command: Run) -> None:

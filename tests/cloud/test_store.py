@@ -249,7 +249,7 @@ def test_without_the_extra_one_sentence_says_what_to_install() -> None:
         "except ValueError as error: print(error)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout == "object stores need the extra: pip install 'chatrest[cloud]'\n"
+    assert done.stdout == "an object store needs the extra 'cloud': pip install 'chatrest-client[cloud]'\n"
 
 
 def test_the_modules_do_not_import_obstore() -> None:

@@ -16,7 +16,7 @@ from chatrest.models.member import AddedMember
 from chatrest.models.message import Message, UnknownMessage
 from chatrest.models.meta import Current, Pagination, Position
 from chatrest.models.user import AuthToken, User
-from tests.cases import loop_over
+from tests.cases import TOO_DEEP, loop_over
 from tests.core.documented import (
     GOOD,
     KINDS,
@@ -301,7 +301,7 @@ def test_a_record_that_cannot_be_held_fails_its_page_by_its_place(record: Any, f
 
 
 def test_a_user_nested_too_deeply_fails_its_page_by_its_place() -> None:
-    deep = b'{"uid":"eve","metadata":' + b'{"a":' * 2000 + b"1" + b"}" * 2001
+    deep = b'{"uid":"eve","metadata":' + b'{"a":' * TOO_DEEP + b"1" + b"}" * (TOO_DEEP + 1)
     with pytest.raises(ReplyUnreadableError, match=r"^data\[1\]: nested too deeply"):
         many(User)(b'{"data":[{"uid":"bob"},' + deep + b"]}")
 

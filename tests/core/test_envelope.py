@@ -13,7 +13,7 @@ from chatrest.core.rows import rows
 from chatrest.errors import ReplyUnreadableError
 from chatrest.models.meta import Current, Meta, Pagination, Position
 from chatrest.models.user import User
-from tests.cases import loop_over
+from tests.cases import TOO_DEEP, loop_over
 from tests.core.documented import PAGE, TEXT, body, few_examples
 
 USERS = many(User)
@@ -154,7 +154,7 @@ def test_a_meta_that_is_null_or_empty_is_as_missing(meta: Any) -> None:
 
 
 def test_meta_nested_too_deeply_is_unreadable() -> None:
-    deep = b"[" * 2000 + b"]" * 2000
+    deep = b"[" * TOO_DEEP + b"]" * TOO_DEEP
     for name in (b"meta", b"cursor"):
         for read in READERS:
             with pytest.raises(ReplyUnreadableError, match="nested too deeply"):

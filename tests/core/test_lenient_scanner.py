@@ -9,7 +9,7 @@ from hypothesis import given, settings, strategies as st
 
 from chatrest.core.lenient import TooDeep, bytes_of, elements, members, read_record, text_of, whole
 from chatrest.errors import ReplyUnreadableError
-from tests.cases import loop_over
+from tests.cases import TOO_DEEP, loop_over
 
 few_examples = settings(max_examples=120, deadline=None, database=None)
 values = st.recursive(
@@ -176,7 +176,7 @@ def test_records_are_told_apart_however_deep_they_are(parts: list[bytes], space:
 
 
 def test_a_record_too_deep_is_read_one_level() -> None:
-    deep = b"[" * 3000 + b"]" * 3000
+    deep = b"[" * TOO_DEEP + b"]" * TOO_DEEP
     record = read_record(b'{"id" : "5", "a":%b,"b":{"c":1}, "n":null,"t":"]"}' % deep)
     assert isinstance(record, TooDeep)
     assert record == {"id": "5", "n": None, "t": "]"}

@@ -24,6 +24,7 @@ from chatrest import (
     User,
     parse,
 )
+from tests.cases import TOO_DEEP
 from tests.core.documented import (
     CALL_MESSAGE,
     CUSTOM,
@@ -93,7 +94,7 @@ def test_a_record_that_cannot_be_held_is_unreadable(data: str) -> None:
 
 
 def test_a_record_nested_too_deeply_is_an_unknown_message_and_no_user() -> None:
-    deep = b'{"uid":"bob","id":"5","metadata":' + b'{"a":' * 2000 + b"1" + b"}" * 2001
+    deep = b'{"uid":"bob","id":"5","metadata":' + b'{"a":' * TOO_DEEP + b"1" + b"}" * (TOO_DEEP + 1)
     message = parse(Message, deep)
     assert isinstance(message, UnknownMessage)
     assert (message.id, message.to_json()) == ("5", deep)

@@ -12,15 +12,15 @@ from chatrest.errors import ReplyUnreadableError
 from chatrest.models.meta import Position
 from chatrest.resources.agents import Agents
 from chatrest.resources.messages import Messages
-from tests.cases import loop_over
+from tests.cases import TOO_DEEP, loop_over
 from tests.core.documented import CALL_MESSAGE, GOOD, PAGE, TEXT, body, few_examples
 from tests.sending import Sender
 
-DEEP = b"[" * 1500 + b"]" * 1500
+DEEP = b"[" * TOO_DEEP + b"]" * TOO_DEEP
 ODD = [
     b'"7"', b"7", b"-7", b"0", b'""', b"null", b"true", b"1.5", b"1.0", b"[1]", b"{}", b"NaN", b"-Infinity",
     b"9" * 60, b"9" * 5000, b'"\\ud800"', b'"\xff\xfe"', b'"a\\u0000b"', '"é\u2028\x85"'.encode(), b'"a\\nb"',
-    b'"aGVsbG8="', b'[{"a":1},{"id":"2"}]', b"1e999", DEEP, b'{"a":' * 1500 + b"1" + b"}" * 1500,
+    b'"aGVsbG8="', b'[{"a":1},{"id":"2"}]', b"1e999", DEEP, b'{"a":' * TOO_DEEP + b"1" + b"}" * TOO_DEEP,
 ]  # fmt: skip
 NAMES = ["id", "id", "uid", "sender", "receiver", "receiverType", "sentAt", "//line", "//place", "metadata"]
 BREAKS = [b"", b" ", b"\n", b"\r", b"\r\n\t"]

@@ -190,7 +190,9 @@ def test_without_the_extra_one_sentence_says_what_to_install(monkeypatch: pytest
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     for name in [name for name in sys.modules if name.startswith("chatrest.distributed")]:
         monkeypatch.delitem(sys.modules, name)
-    with pytest.raises(RequestInvalidError, match=r"^chatrest.distributed needs .* 'chatrest\[dask\]'$"):
+    with pytest.raises(
+        RequestInvalidError, match=r"^chatrest.distributed needs .* 'chatrest-client\[dask\]'$"
+    ):
         importlib.import_module("chatrest.distributed")
 
 

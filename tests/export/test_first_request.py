@@ -166,7 +166,7 @@ async def test_without_the_extra_for_parquet_no_folder_is_made(
     async with served(10) as service:
         with monkeypatch.context() as patched:
             patched.setattr(sink, "find_spec", lambda name: None)
-            with pytest.raises(RequestInvalidError, match=r"chatrest\[parquet\]"):
+            with pytest.raises(RequestInvalidError, match=r"chatrest-client\[parquet\]"):
                 await export(service.session, tmp_path / "out", Plan(format="parquet"))
         assert not (tmp_path / "out").exists()
         assert (await export(service.session, tmp_path / "out", Plan(format="parquet"))).complete

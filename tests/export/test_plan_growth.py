@@ -85,8 +85,18 @@ async def test_what_a_plan_does_not_give_stays_as_it_is(tmp_path: Path) -> None:
     ("first", "other", "words"),
     [
         ({}, {"format": "parquet"}, "format=ndjson"),
-        ({}, {"compress": "gzip"}, "compress=gzip"),
-        ({}, {"partition": "month"}, "partition=month"),
+        ({}, {"compress": "gzip"}, "exported with compress=none, and this plan has compress=gzip"),
+        ({}, {"partition": "month"}, "exported with partition=source, and this plan has partition=month"),
+        (
+            {"partition": "day"},
+            {"partition": "month"},
+            "with partition=day, and this plan has partition=month",
+        ),
+        (
+            {"format": "parquet", "partition": "day"},
+            {"partition": "month"},
+            "with partition=day, and this plan has partition=month",
+        ),
         ({}, {"query": MessageQuery(category="message")}, "query.category='message'"),
         ({}, {"since": START}, "exported with no since, and this plan has since="),
         ({"until": START + 9}, {"until": START + 8}, "until="),

@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -9,7 +10,7 @@ from chatrest.core.retry import RetryPolicy
 from chatrest.emulator.service.request import Request
 from chatrest.emulator.weather import First, Status
 from chatrest.emulator.weather.faults import Change, Outgoing
-from chatrest.export import Plan, export
+from chatrest.export import Plan, Progress, export
 from tests.exporting import (
     assert_holds,
     assert_proven,
@@ -65,13 +66,22 @@ class NoSuchUser(Change, frozen=True):
 
 
 async def test_a_user_that_is_listed_and_switched_off_does_not_keep_an_export_from_being_complete(
-    tmp_path: Path,
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    failed: set[int] = set()
+
+    def note(progress: Progress, name: str, value: Any) -> None:
+        object.__setattr__(progress, name, value)
+        failed.add(getattr(progress, "failed", 0))
+
+    progress = Progress()
+    monkeypatch.setattr(Progress, "__setattr__", note)
     async with served(60) as service:
         service.emulator.weather.add(NoSuchUser(code="ERR_UID_NOT_FOUND", route="/users/eve/messages"))
         for _ in range(2):
-            report = await export(service.session, tmp_path / "out", Plan(all_users=True))
+            report = await export(service.session, tmp_path / "out", Plan(all_users=True), progress=progress)
             assert (report.complete, report.deleted_users) == (True, ["user eve"])
+            assert failed == {0}
         assert_whole(tmp_path / "out", service.expected())
         service.emulator.weather.clear()
         service.store.add_message("eve", "ann", "back again")

@@ -23,6 +23,7 @@ from chatrest.models.message import (
     settle,
     unknown,
 )
+from tests.cases import TOO_DEEP
 
 COMMON_FIELDS = {
     "id",
@@ -182,7 +183,7 @@ def test_an_unknown_message_returns_its_bytes_and_its_dict() -> None:
     assert (decoded.to_dict()["id"], decoded.to_dict()["b"]) == (5, "\ud800\udcff")
 
 
-@pytest.mark.parametrize("raw", [b"null", b"5", b"[1]", b'{"a":' * 3000 + b"1" + b"}" * 3000])
+@pytest.mark.parametrize("raw", [b"null", b"5", b"[1]", b'{"a":' * TOO_DEEP + b"1" + b"}" * TOO_DEEP])
 def test_an_unknown_message_that_is_no_object_has_no_dict(raw: bytes) -> None:
     with pytest.raises(ReplyUnreadableError, match="cannot be read as a dict: why"):
         unknown(None, raw, "why").to_dict()

@@ -33,6 +33,7 @@ import msgspec
 from ...core.arguments import check
 from ...core.lenient import read_record
 from ...errors import ReplyUnreadableError, RequestInvalidError
+from ...extras import missing_extra
 from ...models.raw_json import write_value
 from ...times import to_datetime
 from ..formats.compression import compression
@@ -286,9 +287,7 @@ class _ParquetWriter:
             import pyarrow as pa  # type: ignore[import-untyped]
             import pyarrow.parquet as pq  # type: ignore[import-untyped]
         except ImportError:
-            raise RequestInvalidError(
-                "format = 'parquet': it needs the extra: pip install 'chatrest[parquet]'"
-            ) from None
+            raise RequestInvalidError(missing_extra("format = 'parquet'", "parquet")) from None
         kinds = {
             "text": pa.string(), "integer": pa.int64(), "time": pa.timestamp("ms", "UTC"),
             "list": pa.list_(pa.string()), "json": pa.string(),

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 
 from ...errors import RequestInvalidError
+from ...extras import missing_extra
 from ..plan import Compress
 
 _GZIP_LEVEL: Final = 3
@@ -52,7 +53,5 @@ def _zstd() -> Any:
         else:
             from backports import zstd
     except ImportError:
-        raise RequestInvalidError(
-            "compress = 'zstd': it needs the extra: pip install 'chatrest[zstd]'"
-        ) from None
+        raise RequestInvalidError(missing_extra("compress = 'zstd'", "zstd")) from None
     return zstd

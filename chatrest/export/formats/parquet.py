@@ -11,6 +11,7 @@ from typing import Final, final
 
 from ...core.rows import Row
 from ...errors import RequestInvalidError
+from ...extras import missing_extra
 from ..file_names import SPOOL, STEM, partition_folder, partition_rows
 from ..id_set import IdSet
 from ..journal import DataFile
@@ -40,9 +41,7 @@ class ParquetSink:
                 parquet_parts,
             )
         except ImportError:
-            raise RequestInvalidError(
-                "format = 'parquet': it needs the extra: pip install 'chatrest[parquet]'"
-            ) from None
+            raise RequestInvalidError(missing_extra("format = 'parquet'", "parquet")) from None
         assert plan.compress is not None
         assert plan.partition is not None
         self._workspace = workspace

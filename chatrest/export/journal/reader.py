@@ -152,8 +152,8 @@ class JournalReader:
     def files(self, role: Role | None = None) -> list[DataFile]:
         """The files, in the order in which they were made."""
         sql = """SELECT number, name, partition_key, role, size, state, digest FROM files
-            WHERE ?1 IS NULL OR role = ?1 ORDER BY number"""
-        return list(self._rows(sql, DataFile, role))
+            WHERE ? IS NULL OR role = ? ORDER BY number"""
+        return list(self._rows(sql, DataFile, role, role))
 
     def open_file(self, partition_key: str, role: Role) -> DataFile | None:
         """The file that more of this is added to."""

@@ -267,7 +267,7 @@ async def test_what_an_export_refuses_is_refused(session: AsyncSession, tmp_path
 async def test_another_plan_and_another_app_are_refused(session: AsyncSession, tmp_path: Path) -> None:
     await export(session, tmp_path, Plan(users=["user-01"]))
     with pytest.raises(
-        RequestInvalidError, match="was exported with no compress, and this plan has compress=gzip:"
+        RequestInvalidError, match="was exported with compress=none, and this plan has compress=gzip:"
     ):
         await estimate(session, Plan(compress="gzip"), tmp_path)
     other = App("another", session.app.api_key, base_url=session.app.base_url)

@@ -61,6 +61,6 @@ def test_each_way_has_its_ending() -> None:
 def test_a_way_that_is_not_installed_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("compression.zstd", "compression", "backports.zstd", "backports"):
         monkeypatch.setitem(sys.modules, name, None)
-    with pytest.raises(RequestInvalidError, match=r"compress = 'zstd'.*chatrest\[zstd\]"):
+    with pytest.raises(RequestInvalidError, match=r"compress = 'zstd'.*chatrest-client\[zstd\]"):
         compression("zstd")
     assert compression("gzip").suffix == ".gz"

@@ -109,7 +109,8 @@ except Exception as error:
         [sys.executable, "-c", program, tmp_path / "out"], capture_output=True, text=True, check=True
     )
     assert done.stdout.strip() == (
-        "RequestInvalidError format = 'parquet': it needs the extra: pip install 'chatrest[parquet]'"
+        "RequestInvalidError format = 'parquet' needs the extra 'parquet': "
+        "pip install 'chatrest-client[parquet]'"
     )
 
 

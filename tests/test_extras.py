@@ -1,0 +1,57 @@
+"""Texts that say what to install name this distribution: `chatrest` on the index is another project."""
+
+import ast
+import re
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from chatrest.extras import DISTRIBUTION, install_command, missing_extra
+
+ROOT = Path(__file__).parent.parent
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+EXTRAS = set(PROJECT["optional-dependencies"])
+TEXTS = [
+    *(ROOT / name for name in ("README.md", "CHANGELOG.md", "pyproject.toml")),
+    *(path for suffix in ("py", "md") for path in (ROOT / "chatrest").rglob(f"*.{suffix}")),
+    *(ROOT / "benchmarks").rglob("*.py"),
+]
+REQUIREMENT = re.compile(r"\b(chatrest(?:[-_.]\w+)*)\[([a-z, ]+)\]")
+INSTALLED = re.compile(r"pip install\s+(?:-\S+\s+)*['\"]?(chatrest[-\w]*)")
+
+
+def calls_of(name: str) -> Iterator[tuple[Path, list[str]]]:
+    """Yield the constant texts among the arguments of each call of a function, and the file."""
+    for path in (ROOT / "chatrest").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and getattr(node.func, "id", "").lstrip("_") == name:
+                yield path, [each.value for each in node.args if isinstance(each, ast.Constant)]
+
+
+def test_the_sentence_names_the_distribution_and_the_extra() -> None:
+    assert install_command("cli", "dask") == "pip install 'chatrest-client[cli,dask]'"
+    assert missing_extra("an export", "export") == (
+        "an export needs the extra 'export': pip install 'chatrest-client[export]'"
+    )
+    assert PROJECT["name"] == DISTRIBUTION
+    assert PROJECT["scripts"] == {"chatrest": "chatrest.cli:main"}
+
+
+@pytest.mark.parametrize("path", TEXTS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_no_text_installs_another_distribution(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    requirements = REQUIREMENT.findall(text)
+    assert {name for name, _ in requirements} | set(INSTALLED.findall(text)) <= {DISTRIBUTION}
+    assert {extra.strip() for _, extras in requirements for extra in extras.split(",")} <= EXTRAS
+    assert "needs the extra: " not in text
+
+
+def test_every_extra_in_a_sentence_is_one_of_the_distribution() -> None:
+    sentences = list(calls_of("missing_extra"))
+    assert len(sentences) >= 10
+    assert [(path, texts) for path, texts in sentences if texts[-1] not in EXTRAS] == []
+    commands = list(calls_of("install_command"))
+    assert {extra for _, texts in commands for extra in texts} <= EXTRAS
+    assert len(commands) >= 2
