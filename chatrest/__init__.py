@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from .core.retry import RetryPolicy as RetryPolicy
     from .core.timeouts import Timeouts as Timeouts
     from .errors import (
+        ActingUserIgnoredError as ActingUserIgnoredError,
         ApiError as ApiError,
         AuthenticationError as AuthenticationError,
         BadRequestError as BadRequestError,
@@ -286,7 +287,7 @@ if TYPE_CHECKING:
     )
     from .session import AsyncSession as AsyncSession
     from .times import to_datetime as to_datetime
-    from .walk import Page as Page, Walk as Walk
+    from .walk import Page as Page, TokenPage as TokenPage, Walk as Walk
     from .walks.ordered_merge import Merge as Merge, merge as merge
 
 __version__ = "0.2.0"
@@ -300,7 +301,8 @@ _HOMES = {
     "core.retry": "RetryPolicy",
     "core.timeouts": "Timeouts",
     "errors": (
-        "ApiError AuthenticationError BadRequestError ChatRestError ConflictError ConnectError "
+        "ActingUserIgnoredError ApiError AuthenticationError BadRequestError ChatRestError ConflictError "
+        "ConnectError "
         "CursorError DeadlineExceededError DeadlineOutcomeUnknownError ExportIncompleteError "
         "FanOutError NotFoundError OutcomeUnknownError PermissionDeniedError RateLimitError "
         "ReplyUnreadableError RequestInvalidError RequestTimeoutError ServerError "
@@ -402,7 +404,7 @@ _HOMES = {
     "queries.webhooks": "NewWebhook WebhookChanges WebhookQuery",
     "session": "AsyncSession",
     "times": "to_datetime",
-    "walk": "Page Walk",
+    "walk": "Page TokenPage Walk",
     "fan_out.worker_tasks": "Outcome",
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names.split()}

@@ -19,6 +19,7 @@ ChatRestError                               operation
 ├── OutcomeUnknownError                     a call that must not be repeated may have been applied; muid
 ├── DeadlineExceededError (also TimeoutError)   attempts, reason, retry_after
 │   └── DeadlineOutcomeUnknownError (also OutcomeUnknownError)
+├── ActingUserIgnoredError                  the service answered for another user than the one asked for
 ├── CursorError                             a walk cannot continue without a gap or repetition
 ├── FanOutError                             too many items of a fan-out failed; failed, succeeded
 └── ExportIncompleteError                   an export does not hold all of its plan: `report.check()`
@@ -41,6 +42,7 @@ from typing import Any, Final, Literal, TypeAlias
 from .error_codes import KINDS, Kind
 
 __all__ = [
+    "ActingUserIgnoredError",
     "ApiError",
     "AuthenticationError",
     "BadRequestError",
@@ -207,6 +209,10 @@ class ServerOutcomeUnknownError(ServerError, OutcomeUnknownError):
 
 class DeadlineOutcomeUnknownError(DeadlineExceededError, OutcomeUnknownError):
     """The deadline passed after a call that must not be repeated was sent."""
+
+
+class ActingUserIgnoredError(ChatRestError):
+    """The service ignored the acting user, and served a list of other users: none of its page is given."""
 
 
 class CursorError(ChatRestError):

@@ -47,6 +47,8 @@ class AsyncSession(ClientView):
     - `arrays` ("comma"): the form of lists in a query, `comma`, `repeat` or `brackets`.
     - `verify`: True, or an `ssl.SSLContext`; `proxy`: a URL (the environment is not read).
     - `cursor_key`: bytes that sign cursor tokens (32 random ones are best); other tokens are an error.
+    - `check_acting_user` (True): a list that shows that the service ignored `onBehalfOf` is an
+      `ActingUserIgnoredError`; False: it comes with a warning.
     - `clock`, `sleep`, `dice`: by default time.monotonic, asyncio.sleep and random.random; tests replace
       them.
 

@@ -35,7 +35,8 @@ TIME_FORMS: Final = (
 )
 SMALLEST_PLAIN: Final = 100_000_000
 """The smallest timestamp (March 1973) that is taken as text without `@`: shorter numbers may be dates."""
-_MILLISECONDS_FROM: Final = 100_000_000_000
+MILLISECONDS_FROM: Final = 100_000_000_000
+"""The smallest timestamp that counts milliseconds, not seconds."""
 _AFTER_9999: Final = 253_402_300_800
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _DAY: Final = timedelta(days=1)
@@ -66,7 +67,7 @@ def to_datetime(stamp: float | UnsetType | None) -> datetime | None:
             f"stamp = {shown(stamp)}: allowed is a number of seconds or milliseconds, or None"
         )
     try:
-        unit = timedelta(milliseconds=1) if abs(stamp) >= _MILLISECONDS_FROM else timedelta(seconds=1)
+        unit = timedelta(milliseconds=1) if abs(stamp) >= MILLISECONDS_FROM else timedelta(seconds=1)
         return _EPOCH + stamp * unit
     except (OverflowError, ValueError):
         raise RequestInvalidError(f"stamp = {shown(stamp)}: allowed are the years 1 to 9999") from None
@@ -101,7 +102,7 @@ def to_seconds(name: str, moment: Time) -> int:
         except ValueError as reason:
             raise RequestInvalidError(f"{name} = {shown(moment)}: {reason}") from None
     stamp = parse_timestamp(name, moment)
-    return stamp // 1000 if stamp >= _MILLISECONDS_FROM else stamp
+    return stamp // 1000 if stamp >= MILLISECONDS_FROM else stamp
 
 
 def read_time(text: str, zone: tzinfo | None = None) -> int | date:

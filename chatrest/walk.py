@@ -20,7 +20,13 @@ from .core.polling import behind_last, follow_fault
 from .core.timeouts import check_seconds
 from .core.walk_state import Rules, WalkState
 from .errors import RequestInvalidError
-from .walks.page_source import Fetch as Fetch, FetchedPage, Page as Page, WalkSource as WalkSource
+from .walks.page_source import (
+    Fetch as Fetch,
+    FetchedPage,
+    Page as Page,
+    TokenPage as TokenPage,
+    WalkSource as WalkSource,
+)
 
 if TYPE_CHECKING:
     from .walks.ahead import ReadAhead
@@ -119,8 +125,35 @@ class Walk(Generic[T]):
             if not (await self._advance() or await self._wait_for_more(poller)):
                 return
 
+    async def page(self, count: int) -> TokenPage[T]:
+        """Return the next `count` items, with a token to go on from: for an endpoint that serves pages.
+
+        Moves this walk behind them: `page` again gives the next ones, as does `cursor=token` in another
+        process. Costs one request, and one more where a short reply does not prove the end. The token is None
+        at the end; where the reply does not show that nothing follows, the next page is empty. After an error
+        the walk is where it was.
+        """
+        check_count("count", count)
+        self._refuse_second_reader()
+        left = self._remaining
+        part = self.limit(count)
+        self._is_busy = True
+        try:
+            items = await part.collect()
+        finally:
+            self._is_busy = False
+        left = None if left is None else left - len(items)
+        last = part._page
+        is_end = len(items) < count or left == 0 or last is None or last.is_whole_end
+        self._state, self._page = WalkState(part._unsigned_cursor, left=left), None
+        return TokenPage(items, None if is_end else str(self.cursor))
+
     def limit(self, count: int) -> "Walk[T]":
-        """A walk from here that ends after `count` items, and asks for no larger page than that."""
+        """Another walk from here, that ends after `count` items and asks for no larger page than that.
+
+        This walk does not move, so its cursor and its next `limit` are the same as before: for one page after
+        another use `page`.
+        """
         if type(count) is not int or count < 0:
             raise RequestInvalidError(f"limit = {count!r}: allowed is a whole number, 0 or more")
         rules, cursor, left = self._rules, self._unsigned_cursor, self._remaining
@@ -184,7 +217,8 @@ class Walk(Generic[T]):
         each, and up to four times as many that wait, as long as their bodies have fewer than `max_bytes`
         bytes. With a limit no more is asked for than it is expected to take.
 
-        A list that cannot be entered in its midst is read serially: one that goes by page numbers or by time,
+        A list that cannot be entered in its midst is read serially: one that goes by page numbers or by time
+        (where positions have a time beside the id, one request asks which of the two counts),
         whose ids are no numbers, or whose service refuses an id that it has not named or leaves items out
         behind it. `items.reason` says which, and the logger `chatrest` (a warning).
 
@@ -206,6 +240,7 @@ class Walk(Generic[T]):
             start=lambda cursor, left: Walk(
                 self._source, structs.replace(cursor, mac=b""), left, self._rules
             ),
+            start_far=lambda cursor: Walk(self._source.without_beginning, cursor, 1, self._rules),
             peek=Walk._peek,
             parts=parts,
             is_ordered=ordered,

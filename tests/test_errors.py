@@ -10,6 +10,7 @@ from hypothesis import given, settings, strategies as st
 import chatrest
 from chatrest import errors
 from chatrest.errors import (
+    ActingUserIgnoredError,
     ApiError,
     AuthenticationError,
     BadRequestError,
@@ -50,6 +51,7 @@ PARENTS: dict[type[Exception], tuple[type[BaseException], ...]] = {
     ReplyUnreadableError: (TransportError,),
     OutcomeUnknownError: (ChatRestError,),
     DeadlineExceededError: (ChatRestError, TimeoutError),
+    ActingUserIgnoredError: (ChatRestError,),
     CursorError: (ChatRestError,),
     ServerOutcomeUnknownError: (ServerError, OutcomeUnknownError),
     DeadlineOutcomeUnknownError: (DeadlineExceededError, OutcomeUnknownError),

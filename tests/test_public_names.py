@@ -19,7 +19,7 @@ CONTRACT = [
     "NotFoundError", "ConflictError", "RateLimitError", "ServerError", "TransportError", "ConnectError",
     "RequestTimeoutError", "ReplyUnreadableError", "OutcomeUnknownError", "DeadlineExceededError",
     "CursorError", "parse", "to_datetime", "Ack", "Outcomes", "Member", "MemberScope", "AddedMember",
-    "MemberQuery", "NewMembers", "MessageCount", "File",
+    "MemberQuery", "NewMembers", "MessageCount", "File", "ActingUserIgnoredError",
 ]  # fmt: skip
 TREE = {
     "RequestInvalidError": "ChatRestError ValueError", "ApiError": "ChatRestError",
@@ -28,7 +28,7 @@ TREE = {
     "ServerError": "ApiError", "TransportError": "ChatRestError", "ConnectError": "TransportError",
     "RequestTimeoutError": "TransportError TimeoutError", "ReplyUnreadableError": "TransportError",
     "OutcomeUnknownError": "ChatRestError", "DeadlineExceededError": "ChatRestError TimeoutError",
-    "CursorError": "ChatRestError",
+    "CursorError": "ChatRestError", "ActingUserIgnoredError": "ChatRestError",
 }  # fmt: skip
 NETWORK = ("aiohttp", "yarl", "multidict", "tenacity", "ssl", "asyncio")
 

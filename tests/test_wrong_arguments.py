@@ -51,6 +51,7 @@ def refused(name: str) -> Any:
         "priority": ("urgent", None),
         "telemetry": (3, "x", [3]),
         "verify": ("no", 7),
+        "check_acting_user": (None, 1, "no"),
         "clock": (3,),
         "sleep": (3,),
         "dice": (3,),

@@ -8,12 +8,15 @@ import stat
 import sys
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import click
 
 from . import streams
 from .numbers import number_option
+
+HABITS: Final = ("documented", "compatible")
+"""Those of `chatrest.emulator.habits`, which is imported only when the command runs."""
 
 
 @click.command(short_help="Run an emulator of the service, with generated data.")
@@ -28,11 +31,18 @@ from .numbers import number_option
     help="Keep all data in FILE; if FILE has data, serve it and generate none.",
 )
 @click.option(
+    "--habits",
+    type=click.Choice(HABITS),
+    default=HABITS[0],
+    show_default=True,
+    help="Whose: those of the documents, or of an independent server of the same wire.",
+)
+@click.option(
     "--until-eof",
     is_flag=True,
     help="Also stop when standard input ends; for programs that start the emulator.",
 )
-def emulator(port: int, users: int, messages: int, seed: int, database: Path | None, until_eof: bool) -> None:
+def emulator(until_eof: bool, **options: Any) -> None:
     """Run an emulator of the service on 127.0.0.1 until Ctrl-C or SIGTERM (exit status 0).
 
     When it is ready, prints its address and keys on standard output as `export CHATREST_…=…` lines.
@@ -44,6 +54,7 @@ def emulator(port: int, users: int, messages: int, seed: int, database: Path | N
       chatrest users --limit 3               keys in the environment of this shell
       kill $CHATREST_EMULATOR_PID
       chatrest emulator --messages 100000 --port 8080 > emulator.env
+      chatrest emulator --habits compatible  also prints a login token of the first user
     """
     if until_eof and not _can_wait_for_input():
         raise click.UsageError("--until-eof needs a pipe as standard input")
@@ -51,9 +62,7 @@ def emulator(port: int, users: int, messages: int, seed: int, database: Path | N
     for each in _signals():
         signal.signal(each, _interrupt)
     with suppress(KeyboardInterrupt):
-        asyncio.run(
-            _serve(until_eof, users=users, messages=messages, seed=seed, database=database, port=port)
-        )
+        asyncio.run(_serve(until_eof, **options))
 
 
 def _can_wait_for_input() -> bool:
@@ -85,18 +94,22 @@ async def _serve(until_eof: bool, **options: Any) -> None:
                 loop.add_signal_handler(each, stop.set)
         if until_eof:
             await loop.connect_read_pipe(lambda: _Eof(stop), sys.stdin)
-        _announce(
-            {
-                "BASE_URL": service.base_url,
-                "APP_ID": service.app.app_id,
-                "API_KEY": service.app.api_key,
-                "MANAGEMENT_URL": service.management_url,
-                "MANAGEMENT_KEY": service.management_key,
-                "MANAGEMENT_SECRET": service.management_secret,
-                "EMULATOR_PID": str(os.getpid()),
-            }
-        )
-        users, messages = len(service.store.people.uids()), len(service.store.ids())
+        values = {
+            "BASE_URL": service.base_url,
+            "APP_ID": service.app.app_id,
+            "API_KEY": service.app.api_key,
+            "MANAGEMENT_URL": service.management_url,
+            "MANAGEMENT_KEY": service.management_key,
+            "MANAGEMENT_SECRET": service.management_secret,
+            "EMULATOR_PID": str(os.getpid()),
+        }
+        uids = service.store.people.uids()
+        if options["habits"] == "compatible" and uids:
+            values["HEADERS"] = "\n".join(
+                f"{name}: {value}" for name, value in service.login(uids[0]).items()
+            )
+        _announce(values)
+        users, messages = len(uids), len(service.store.ids())
         streams.warn(
             f"emulator at {service.base_url} with {users:,} users and {messages:,} messages; "
             f"stop it with Ctrl-C or: kill {os.getpid()}"

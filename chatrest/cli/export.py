@@ -298,23 +298,24 @@ def _resume_hint(command: list[str], progress: "Progress") -> Iterator[None]:
 
 
 def _advice(error: BaseException, arguments: list[str], progress: "Progress") -> str:
-    from ..export.journal import UnreadableError
+    from ..export.journal import InUseError, UnreadableError
 
-    is_open = not progress.phase.startswith(("beginning", "waiting", "fetching"))  # the plan is on disk
-    again = "run the same command again"
-    command = f"continue with: {invocation()} export {shlex.join(arguments)}" if is_open else again
+    has_plan, again = progress.phase.has_plan, "run the same command again"
+    command = f"continue with: {invocation()} export {shlex.join(arguments)}" if has_plan else again
     match error:
         case ExportIncompleteError():
             return again
+        case InUseError():
+            return "wait until it ends, then run this command again"
         case RequestInvalidError():
-            return "wait until it ends, then run this command again" if "writing here" in str(error) else ""
+            return ""
         case UnreadableError():
             return f"{invocation()} verify {shlex.quote(arguments[0])} says what can safely be done"
         case AuthenticationError():
             return f"no exported message is lost; set CHATREST_API_KEY to a valid key and {command}"
         case OSError(errno=errno.ENOSPC | errno.EDQUOT) if not isinstance(error, ChatRestError):
             return f"free some space and {command}"
-        case OSError() if not is_open:
+        case OSError() if not has_plan:
             return ""
     return command
 
@@ -325,7 +326,8 @@ def _print_report(
     try:
         if as_json:
             totals = {"format": files.format, "files": files.count, "bytes": files.bytes}
-            _write_json({"export": out, **structs.asdict(report), **totals, "seconds": seconds})
+            members = structs.asdict(report) | {"reasons": report.all_reasons}
+            _write_json({"export": out, **members, **totals, "seconds": seconds})
         else:
             _write(summary_lines(report, progress, out, files, seconds))
     except BrokenPipeError:  # the reader of the summary is gone; the exit status must still be right

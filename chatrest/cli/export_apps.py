@@ -112,7 +112,7 @@ async def _log(runs: "dict[str, AppRun]", count: int, *, is_shown: bool) -> Asyn
 
 
 def _progress_line(runs: "list[AppRun]", count: int) -> str:
-    ended = sum(each.words not in ("running", "waiting") for each in runs)
+    ended = sum(each.report is not None or each.error is not None for each in runs)
     written = sum(each.progress.written for each in runs)
     requests = sum(each.progress.requests for each in runs)
     limited = sum(each.progress.limited for each in runs)
@@ -162,7 +162,7 @@ def _rows(report: "AppsReport", out: str, seconds: float) -> Iterator[tuple[str,
     for app_run in report.runs:
         result = app_run.report
         counts = "" if result is None else f": {result.messages:,} messages, {result.written:,} of them new"
-        yield app_run.app_id, f"{'failed' if app_run.error is not None else app_run.words}{counts}"
+        yield app_run.app_id, f"{app_run.state}{counts}"
     messages, written = _totals(report)
     yield "messages", f"{messages:,}, {written:,} of them new"
     requests, limited = (
@@ -192,7 +192,8 @@ def _members(report: "AppsReport", out: str, seconds: float) -> dict[str, Any]:
 
 
 def _app_members(app_run: "AppRun") -> dict[str, Any]:
-    result = {} if app_run.report is None else structs.asdict(app_run.report)
+    report = app_run.report
+    result = {} if report is None else structs.asdict(report) | {"reasons": report.all_reasons}
     error = None if app_run.error is None else streams.without_keys(str(app_run.error))
     return {
         "app": app_run.app_id,

@@ -6,7 +6,7 @@ of its weather, the rate classes, and the names in errors and metrics are read f
 """
 
 import re
-from collections.abc import Awaitable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from functools import cached_property
 from typing import Any, Generic, Literal, Protocol, TypeAlias, TypeVar
 from urllib.parse import quote, unquote
@@ -81,10 +81,11 @@ class Endpoint(Struct, Generic[R], frozen=True, dict=True):
     """
     media: Media = "json"
     """The form of the body: `multipart` is `multipart/form-data`, whose struct may have fields of `File`."""
-    acting_field: str | None = None
-    """The field of the reply's record that repeats the acting user, such as `sender`.
+    is_by_other: Callable[[Any, str], bool] | None = None
+    """Tells from the reply's record that another one than the acting user did it (`core.acting_user`).
 
-    Where it is another user, the service has ignored `onBehalfOf`, and that is logged.
+    Then the service has ignored `onBehalfOf`, and that is logged. None for what only shows whose the record
+    is.
     """
     deprecated: str | None = None
     """The replacement of a deprecated operation, "" where none is known; None for all others.
@@ -181,6 +182,10 @@ class Send(Protocol):
     @property
     def cursor_key(self) -> CursorKey | None:
         """The key that signs cursors; None for none."""
+
+    @property
+    def check_acting_user(self) -> bool:
+        """True where a walk that shows that the acting user was ignored is an error, and no warning."""
 
     def __call__(self, call: Call[R], /) -> Awaitable[R]: ...
 

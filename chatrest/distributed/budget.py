@@ -32,6 +32,7 @@ class BudgetedSender:
         self.acting_user: str | None = send.acting_user
         self.page_sizes: PageSizes = send.page_sizes
         self.cursor_key: CursorKey | None = send.cursor_key
+        self.check_acting_user: bool = send.check_acting_user
         self.sleep: Callable[[float], Awaitable[None]] = send.sleep
         self.dice: Callable[[], float] = send.dice
         self.sent: int = 0

@@ -71,7 +71,9 @@ class Coordinator:
         self._walk = walk
         self._runner = runner
         self._known: dict[int, SourceState] = {
-            known.number: known for known in walk.sources.known if not known.by_time
+            known.number: known
+            for known in walk.sources.known
+            if not known.by_time and known.source not in walk.pool.sides.others
         }
         self._cutter = ShardCutter(
             self._known, self._gaps, until=walk.until, job=job, count=len(self._known), budget=budget

@@ -26,7 +26,7 @@ from distributed import Client, KilledWorker
 from ..errors import ChatRestError
 from ..export.adoption import Attempt
 from ..export.in_thread import in_thread
-from ..export.report import Progress
+from ..export.report import Phase, Progress
 from .attempt_folder import AdoptedAttempts
 from .coordinator import ClusterError, ShardLostError
 from .credentials import Credentials, is_private, refusal
@@ -94,9 +94,9 @@ class DaskRunner:
             if waited > _WORKERLESS_SECONDS:
                 raise ClusterError(f"the scheduler at {self._address} has no workers")
             if waited > _SILENT_SECONDS:
-                self._progress.phase = f"waiting for a worker at {self._address}"
+                self._progress.enter(Phase.WAITING_FOR_WORKER, self._address)
             await asyncio.sleep(_REFRESH_SECONDS / 4)
-        self._progress.phase = phase
+        self._progress.enter(phase)
         self._slots = count, self._clock()
         return count
 

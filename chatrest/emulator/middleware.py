@@ -19,6 +19,7 @@ from urllib.parse import parse_qsl
 from aiohttp import web
 from msgspec import Struct, structs
 
+from .habits import CompatibleService
 from .limits import TOO_MANY, LimitCounter, limit_headers
 from .service.refusals import Refusal
 from .service.request import Request
@@ -31,7 +32,7 @@ from .weather.script import Strike, Weather
 
 LAST_REQUESTS: Final = 10_000
 _HIDDEN: Final = "[hidden]"
-_SECRET_HEADERS: Final = frozenset({"apikey", "key", "secret", "authorization"})
+_SECRET_HEADERS: Final = frozenset({"apikey", "authtoken", "key", "secret", "authorization"})
 _LAST_SECOND: Final = 253_402_300_799  # of the year 9999
 _TOO_LARGE: Final = Outgoing(413, Refusal(413, "ERR_BAD_REQUEST", "The body is too large.").body, {})
 _NOTHING: Final = Outgoing(0, b"", {})
@@ -63,7 +64,7 @@ class Middleware:
 
     def __init__(
         self,
-        service: Service,
+        service: Service | CompatibleService,
         weather: Weather,
         limit_counter: LimitCounter,
         requests: deque[IncomingRequest],

@@ -8,7 +8,7 @@ Rules:
 import asyncio
 import time
 from collections import deque
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from os import PathLike
 from typing import Any, Final, Self, final
 
@@ -18,6 +18,7 @@ from msgspec import Struct
 
 from ..core.hosts import App
 from ..errors import RequestInvalidError
+from .habits import CompatibleService, HabitsName
 from .limits import LimitCounter, RateLimit
 from .middleware import LAST_REQUESTS, IncomingRequest as IncomingRequest, Middleware
 from .outbox import LAST_DELIVERIES, Delivery, Outbox
@@ -27,7 +28,9 @@ from .service.service import Keys, Service
 from .settings import (
     Dialects,
     Settings,
+    checked_clocks,
     checked_formats,
+    checked_habits,
     checked_keys,
     checked_path,
     checked_sizes,
@@ -60,6 +63,11 @@ class Emulator:
       GET /users/{uid}/messages and `meta.next` for the other three; "cursor" or "next": that one for all.
     - `page_order`: how messages are ordered inside a page; the specification does not say.
     - `list_order`: "id", or "time" for lists by `sentAt`, in which ids may come in any order.
+    - `habits`: "compatible" for an independent server of the same wire: other shapes, other pages, lists by
+      time, no acting users but the one of a login token (see `login`), and fewer operations.
+    - `clocks`: seconds that the clocks of several nodes are ahead, which store the messages in turn: with
+      `(0, -300)` every second message has a `sentAt` five minutes before that of the one before it. With
+      `(0,)` times follow `clock` also where it goes back; by default they never do.
     - `weather`: faults, see `chatrest.emulator.weather`; more can be added while it runs.
     - `limit`: a rate limit that it enforces on all clients together; without one it has none. It can be
       replaced while it runs: `emulator.limit = RateLimit(…)`.
@@ -91,6 +99,8 @@ class Emulator:
         dialect: Dialects = "documented",
         page_order: PageOrder = "ascending",
         list_order: ListOrder = "id",
+        habits: HabitsName = "documented",
+        clocks: Sequence[int] = (),
     ) -> None:
         self._sizes = checked_sizes(users, messages, seed, groups)
         self._settings = Settings(
@@ -98,6 +108,8 @@ class Emulator:
             database=checked_path(database),
             app_id=App(app_id, api_key).app_id,
             keys=checked_keys(api_key, auth_only_key, management_key, management_secret),
+            habits=checked_habits(habits),
+            clocks=checked_clocks(clocks),
             formats=checked_formats(dialect, page_order, list_order),
             clock=clock,
             sleep=sleep,
@@ -127,11 +139,13 @@ class Emulator:
         """Generate or open the data, and listen; a cancel or an error leaves nothing open."""
         if self._running is not None:
             raise RequestInvalidError("the emulator is started already")
-        store, settings = Store(self._settings.database), self._settings
+        settings = self._settings
+        store = Store(settings.database, settings.clocks)
         app = _app_record(settings.app_id)
         outbox = Outbox(store, app, settings.sleep, self.deliveries)
         context = Context(store, app, *settings.formats, settings.clock)
-        service = Service(context, settings.keys, outbox.publish)
+        kind = CompatibleService if settings.habits == "compatible" else Service
+        service = kind(context, settings.keys, outbox.publish)
         middleware = Middleware(
             service, self.weather, self.limited, self.requests, settings.clock, settings.sleep
         )
@@ -213,6 +227,21 @@ class Emulator:
     def store(self) -> Store:
         """The service's data: to compare with, and to add to while it runs."""
         return self._started().store
+
+    def login(self, uid: str) -> dict[str, str]:
+        """Return the headers with which a compatible server knows this user: `AsyncSession(app, headers=…)`.
+
+        They hold the user's newest login token, or a new one.
+        """
+        token = self.store.auth_tokens.issue(uid, int(self._settings.clock()), {}, fresh=False)
+        return {"authtoken": token["authToken"]}
+
+    def lose_data(self) -> None:
+        """Lose all messages, as a server does that starts from an empty database: ids begin at 1 again.
+
+        Users, groups and keys stay.
+        """
+        self.store.lose_messages()
 
     async def drain(self) -> None:
         """Wait until the events so far are delivered to webhooks, or given up after their repetitions."""

@@ -1,6 +1,6 @@
 """The arguments of an emulator, checked: errors name the argument that is wrong, and what is allowed."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from os import PathLike
 from typing import Final, Literal, TypeAlias
 
@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from ..core.hosts import check_key
 from ..errors import RequestInvalidError
+from .habits import HABITS, HabitsName
 from .service.page_format import (
     DIALECTS,
     LIST_ORDERS,
@@ -40,6 +41,8 @@ class Settings(Struct, frozen=True):
     database: str | PathLike[str] | None
     app_id: str
     keys: Keys
+    habits: HabitsName
+    clocks: tuple[int, ...]
     formats: tuple[PageFormat, PageFormat]
     """Of GET /users/{uid}/messages, and of the other message lists."""
     clock: Callable[[], float]
@@ -80,6 +83,21 @@ def checked_formats(
     _check_choice("list_order", list_order, LIST_ORDERS)
     users, others = _DOCUMENTED if dialect == "documented" else (dialect, dialect)
     return PageFormat(users, page_order, list_order), PageFormat(others, page_order, list_order)
+
+
+def checked_habits(habits: HabitsName) -> HabitsName:
+    """Return the name of the habits."""
+    _check_choice("habits", habits, HABITS)
+    return habits
+
+
+def checked_clocks(clocks: Sequence[int]) -> tuple[int, ...]:
+    """Return how many seconds each clock is ahead."""
+    if not isinstance(clocks, tuple | list) or not all(
+        type(each) is int and abs(each) <= 10**9 for each in clocks
+    ):
+        raise RequestInvalidError(f"clocks = {clocks!r}: allowed are whole numbers of seconds")
+    return tuple(clocks)
 
 
 def whole_number(name: str, value: object, most: int) -> int:

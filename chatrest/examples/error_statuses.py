@@ -23,6 +23,7 @@ from math import ceil
 from typing import Final, NamedTuple, final
 
 from chatrest import (
+    ActingUserIgnoredError,
     ApiError,
     AuthenticationError,
     BadRequestError,
@@ -70,6 +71,7 @@ ERROR_STATUSES: Final = (
     ErrorStatus(CursorError, 400, "cursor_refused", "The list cannot be continued: start it again."),
     ErrorStatus(AuthenticationError, 500, "misconfigured", "The backend is not set up correctly."),
     ErrorStatus(PermissionDeniedError, 403, "permission_denied", "That is not permitted."),
+    ErrorStatus(ActingUserIgnoredError, 502, "wrong_user", "The chat service answered for another user."),
     ErrorStatus(NotFoundError, 404, "not_found", "There is no such user, group or message."),
     ErrorStatus(ConflictError, 409, "conflict", "The state does not allow it, or it is done already."),
     ErrorStatus(RateLimitError, 503, "busy", "The chat service is busy: try again later."),

@@ -138,10 +138,8 @@ async def read_messages(peer: str, chat: RequestChat, cursor: str | None = None)
     """Return a page of the conversation of the signed-in user with `peer`."""
     query = MessageQuery(affix="prepend")
     # A token moves within this very list: the uid of the signed-in user cannot be replaced by it.
-    page = chat.as_user().messages.list_user(peer, query, cursor=cursor).limit(PAGE)
-    messages = await page.collect()
-    token = str(page.cursor) if len(messages) == PAGE else None
-    return MessagePage(messages=[ChatMessage.of(message) for message in messages], next=token)
+    page = await chat.as_user().messages.list_user(peer, query, cursor=cursor).page(PAGE)
+    return MessagePage(messages=[ChatMessage.of(message) for message in page.items], next=page.next)
 
 
 @router.post("/conversations/{peer}/messages", status_code=201)

@@ -11,19 +11,19 @@ for message in read("out", since="2026-11-01"):
 """
 
 from .app_file import AppExport, read_apps
-from .apps import AppRun, AppsReport, export_apps
+from .apps import AppRun, AppsReport, AppState, export_apps
 from .dataset.attachments import AttachmentOptions
 from .dry_run.estimate import Estimate, estimate
 from .entry_points import compact, export
 from .plan import Plan
 from .reading import read, read_raw
-from .report import AttachmentCounts, Failure, Progress, Report
+from .report import AttachmentCounts, Failure, Phase, Progress, Report
 from .run_log import RunEntry, runs
 from .verify.verify import verify
 from .verify.verify_result import Problem, VerifyResult
 
 __all__ = [
-    "AppExport", "AppRun", "AppsReport", "AttachmentCounts", "AttachmentOptions", "Estimate", "Failure",
-    "Plan", "Problem", "Progress", "Report", "RunEntry", "VerifyResult", "compact", "estimate", "export",
-    "export_apps", "read", "read_apps", "read_raw", "runs", "verify",
+    "AppExport", "AppRun", "AppState", "AppsReport", "AttachmentCounts", "AttachmentOptions", "Estimate",
+    "Failure", "Phase", "Plan", "Problem", "Progress", "Report", "RunEntry", "VerifyResult", "compact",
+    "estimate", "export", "export_apps", "read", "read_apps", "read_raw", "runs", "verify",
 ]  # fmt: skip

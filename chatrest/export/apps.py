@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
+from enum import StrEnum
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar, final
@@ -23,6 +24,16 @@ T = TypeVar("T")
 
 AT_ONCE: Final = 4
 """Apps that are exported at the same time."""
+
+
+class AppState(StrEnum):
+    """The state of one app within a run of many."""
+
+    WAITING = "waiting"
+    RUNNING = "running"
+    COMPLETE = "complete"
+    NOT_COMPLETE = "not complete"
+    FAILED = "failed"
 
 
 @final
@@ -52,13 +63,18 @@ class AppRun:
         return self.export.app.app_id
 
     @property
-    def words(self) -> str:
-        """The state in words: `waiting`, `running`, `complete`, `not complete`, or `failed: …`."""
+    def state(self) -> AppState:
+        """The state of the app's export."""
         if self.error is not None:
-            return f"failed: {self.error}"
+            return AppState.FAILED
         if self.report is None:
-            return "running" if self.has_begun else "waiting"
-        return "complete" if self.report.complete else "not complete"
+            return AppState.RUNNING if self.has_begun else AppState.WAITING
+        return AppState.COMPLETE if self.report.complete else AppState.NOT_COMPLETE
+
+    @property
+    def words(self) -> str:
+        """The state in words, with the error of an app that failed."""
+        return f"{self.state}: {self.error}" if self.error is not None else self.state
 
     def check(self) -> None:
         """Raise what the app failed by, or `ExportIncompleteError`."""

@@ -250,6 +250,11 @@ class Archive:
                     keys.setdefault(source, set()).add(key)
             return keys
 
+    @property
+    def deleted(self) -> IdSet:
+        """The ids that no source shows any more; not to be changed."""
+        return self._deleted
+
     def stored_since(self, since: int) -> IdSet:
         """Return the ids on disk that were sent at a time or later, as `prepare` learnt them."""
         with self._lock:

@@ -16,7 +16,7 @@ from .disk import Disk
 from .in_thread import in_thread
 from .local_path import local_path
 from .plan import Plan
-from .report import Progress, Report
+from .report import Phase, Progress, Report
 from .run import export_folder
 from .worker_pool import WORKERS
 
@@ -85,15 +85,12 @@ async def run_at(
         return await run(local_path(out))
     from .remote.store_export import store_export
 
-    def show(phase: str) -> None:
-        shown.phase = phase
-
-    async with store_export(str(out), root, on_phase=show) as target:
+    async with store_export(str(out), root, on_phase=shown.enter) as target:
         report = await run(target.folder, alongside=target.publishing, remote=target.remote)
-        show("publishing")
+        shown.enter(Phase.PUBLISHING)
         await target.publish()
     report.warnings = target.warnings
-    show("done")
+    shown.enter(Phase.DONE)
     return report
 
 

@@ -1,10 +1,13 @@
 """Jobs: what a worker has to know of a list beside the piece that it reads."""
 
-from typing import TYPE_CHECKING, TypeAlias, final
+from typing import TYPE_CHECKING, Any, TypeAlias, final
 
 from msgspec import Struct
 
 from ..core.intervals import LAST
+from ..queries.messages import MessageQuery
+from ..resources.messages import Messages
+from ..walk import Walk
 from ..walks.piece_queue import Piece
 from .archive import Purpose
 from .ownership import Source
@@ -28,12 +31,27 @@ class Job(Struct, kw_only=True, eq=False):
     """True where the list goes by time: all of it is read, and then its ids are covered at once."""
     newest: int = 0
     """The highest id that the list is known to have; 0 before that was asked for."""
+    is_other_side: bool = False
+    """True where the messages of a pair are read from the list of the other one of the two."""
+    may_change_side: bool = False
+    """True where the list of the other one is to be read if this one shows nothing."""
+    has_shown: bool = False
+    """True once the list has shown a message."""
     proven: int = 0
     """The frozen end for which an earlier run has proven the end of the list: nothing up to there is left."""
     end: "Newest | None" = None
     """The newest messages of the list when its reading began, where they are its frozen end."""
     is_end_sure: bool = False
     """True where the service was seen to show the newest messages where it is asked for them."""
+
+    def list(self, messages: Messages, query: MessageQuery) -> Walk[Any]:
+        """Return the walk over the list, from its start."""
+        names = self.source.names[::-1] if self.is_other_side else self.source.names
+        return Source(self.source.kind, names).list(messages, query)
+
+
+class OtherSideError(Exception):
+    """A pair's list shows nothing, and that of the other one of the two is to be read."""
 
 
 JobPiece: TypeAlias = Piece[Job]

@@ -134,7 +134,7 @@ class EndProbe:
         return [] if page is None else page.items
 
     async def _first_page(self, job: Job, query: MessageQuery) -> Page[Row] | None:
-        async with aclosing(job.source.list(self._messages, query).limit(PROBED).pages()) as pages:
+        async with aclosing(job.list(self._messages, query).limit(PROBED).pages()) as pages:
             return await anext(pages, None)
 
 

@@ -43,7 +43,7 @@ from .backlog import Backlog
 from .file_names import MILLISECONDS, seconds
 from .id_set import IdSet
 from .in_thread import in_thread
-from .jobs import Job, JobPiece
+from .jobs import Job, JobPiece, OtherSideError
 from .list_end import (
     KNOWN,
     PROBED,
@@ -59,6 +59,7 @@ from .message_ids import PageIds, ids_of, number
 from .ownership import OwnershipRules
 from .page_partition import PageDivider, Window, last_id
 from .report import Progress
+from .source_filter import SourceFilter
 
 LEAST_PAGES: Final = 16
 """Pages that have to be left of a list for it to be divided: a cut costs about a page that is read twice."""
@@ -78,6 +79,8 @@ class ShownIds(Struct, eq=False):
     """The ids that are no numbers."""
     newest_page: IdSet = field(default_factory=IdSet)
     """The ids of the newest page of a list that goes by id."""
+    is_past: bool = False
+    """True where the list has passed the end of the plan's window."""
     has_end: bool = False
     """True where the message at the frozen end was shown."""
 
@@ -115,7 +118,9 @@ class ListReader:
         self._messages = messages
         self._probe = EndProbe(messages, archive.plan.query)
         self._archive = archive
-        self._divider = PageDivider(Window(*archive.plan.window), rules)
+        self._rules = rules
+        self._divider = PageDivider(Window(*archive.plan.window), rules, SourceFilter(archive.plan.query))
+        self.filter: SourceFilter = self._divider.filter
         self._backlog = backlog
         self._progress = progress
         self.window: Window = self._divider.window
@@ -141,7 +146,9 @@ class ListReader:
                 await self._read_all(piece, shown)
             else:
                 await self._read_pages(piece, queue, shown)
-            if shown.covered >= min(piece.until, job.until):
+            if shown.covered >= min(piece.until, job.until) or shown.is_past:
+                break
+            if was_from_start and not shown.count:  # an empty list
                 break
             unseen = await self._unseen(piece, shown, is_first=tries == 0)
             if not unseen:
@@ -156,6 +163,8 @@ class ListReader:
             is_from_start = (was_from_start and begin) or (tries and number(unseen[0]) is None)
             piece.after, piece.position = shown.covered, ()
             piece.is_guess = shown.covered > 0 and not is_from_start
+        if job.may_change_side and not shown.count:
+            raise OtherSideError
         await self._end(piece, shown)
 
     # ── pages ──
@@ -166,21 +175,22 @@ class ListReader:
         Only at the end is it known that no lower id comes, and so no page covers anything.
         """
         job = piece.of
-        walk = job.source.list(self._messages, self._query(job, "append"))
+        walk = job.list(self._messages, self._query(job, "append"))
         async with aclosing(walk.pages()) as pages:
             async for page in pages:
                 ids = ids_of(page.items)
                 shown.numbers.update(ids.numbers)
                 shown.keys.update(ids.others)
                 await self._put(piece, sorted(page.items, key=_by_id), 0, 0, (), len(page.raw))
+                shown.is_past = self._divider.window.is_past(page.items)
                 is_behind = job.end is not None and latest(page.items) > job.end.place
-                if is_behind and await self._is_end_sure(job):
+                if shown.is_past or (is_behind and await self._is_end_sure(job)):
                     break
 
     async def _read_pages(self, piece: JobPiece, queue: PieceQueue[Job], shown: "ShownIds") -> None:
         """Read a piece until it or its list ends."""
         job, position = piece.of, piece.position
-        reader: PieceReader[Row] = PieceReader(job.source.list(self._messages, self._query(job)))
+        reader: PieceReader[Row] = PieceReader(job.list(self._messages, self._query(job)))
         async with self._backlog.fetching() as fetching, aclosing(reader.pages(piece)) as parts:
             async for part in parts:
                 if part.page is None:
@@ -199,7 +209,8 @@ class ListReader:
                 ids = await self._put(piece, rows, covered, last, position, len(part.page.raw))
                 shown.covered, shown.newest_page = last, ids.numbers
                 shown.keys.update(ids.others)
-                if has_passed:
+                shown.is_past = self._divider.window.is_past(part.items)
+                if has_passed or shown.is_past:
                     break
                 if _is_timed(part.page):
                     shown.numbers.update(ids.numbers)
@@ -271,6 +282,7 @@ class ListReader:
     ) -> PageIds:
         """Hand a page on; return the ids of its rows."""
         job, progress = piece.of, self._progress
+        job.has_shown = job.has_shown or bool(rows)
         progress.waits_for_disk = self._backlog.is_full
         page = self._divider.page(job, rows)
         await self._backlog.put(structs.replace(page, after=after, last=last, position=position, bytes=size))
@@ -289,6 +301,8 @@ class ListReader:
             self._progress.covered += max(0, min(piece.until, job.until) - last)
         if job.purpose == "walk" and piece.until >= job.until:
             self.ended.add(job.number)
+            if not shown.count:
+                self._rules.note_empty(job.source)
             self._progress.done = len(self.ended)
             proven = last if job.until == LAST else job.until
             if job.end is not None and job.end.is_timed and not job.by_time:
@@ -325,7 +339,7 @@ class ListReader:
 
     async def _has_seen(self, piece: JobPiece, newest: Newest) -> bool:
         """Return whether the newest messages of a list by id have all been seen."""
-        job, ids = piece.of, ids_of(self._divider.window.within(newest.rows))
+        job, ids = piece.of, ids_of(self._divider.held(piece.of, newest.rows))
         await self._see_late(job, ids.numbers, piece.after)
         if await self._never_seen(job, {*ids.others}):
             return False
@@ -349,7 +363,7 @@ class ListReader:
             at_stand = await self._probe.deleted(stand.id)
         if at_stand and not is_same_time(at_stand[0].sent_at, stand.sent_at):
             raise ids_begin_anew(job, stand, Place.of(at_stand[0]))
-        ids = ids_of(self._divider.window.within(rows))
+        ids = ids_of(self._divider.held(job, rows))
         await self._see_late(job, ids.numbers, piece.after)
         is_whole = len(rows) <= KNOWN and any(number(row.id) == piece.after for row in rows)
         if not is_whole or await self._never_seen(job, {*ids.others}):
@@ -399,7 +413,7 @@ class ListReader:
             is_asked = window.until is not None or job.purpose == "recheck"
             asked = self._window_of(job) if is_asked else None
             rows = (await self._probe.newest(job, asked)).rows
-        within = Window(job.since or None).within(window.within(rows))
+        within = Window(job.since or None).within(self._divider.held(job, rows))
         if job.since or window != Window():
             within = [row for row in within if row.sent_at != UNKNOWN]
         ids = ids_of(within)

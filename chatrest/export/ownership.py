@@ -88,6 +88,7 @@ class OwnershipRules:
     def __init__(self, sources: Iterable[Source] = ()) -> None:
         self._ranks: dict[Source, tuple[int, int]] = {}
         self._claimants: dict[tuple[str, str, str], list[Source]] = {}
+        self._empty: set[Source] = set()
         for source in sources:
             self.add(source)
 
@@ -96,6 +97,20 @@ class OwnershipRules:
         if source not in self._ranks:
             self._ranks[source] = (_ORDER[source.kind], len(self._ranks))
             self._claimants.clear()
+
+    def note_empty(self, source: Source) -> None:
+        """Note that a list shows nothing in this run: what the source claims is left to the next claimant.
+
+        Where a service ignores the acting user, the acting user's own list shows none of the messages.
+        """
+        self._empty.add(source)
+
+    def writer(self, sender: str, receiver: str, receiver_type: str) -> Source | None:
+        """Return the source that writes a message; None where no source claims it."""
+        claimants = self.claimants(sender, receiver, receiver_type)
+        if not claimants or not self._empty:
+            return claimants[0] if claimants else None
+        return next((source for source in claimants if source not in self._empty), claimants[0])
 
     def are_of(self, source: Source) -> bool:
         """Return True if there is no other source."""
@@ -142,10 +157,10 @@ class SourceOwnership(NamedTuple):
 
     def of(self, names: tuple[str, str, str]) -> Ownership:
         """Return what the source does with a message of this sender, receiver and type of receiver."""
-        claimants = self.rules.claimants(*names)
-        if not claimants:
+        writer = self.rules.writer(*names)
+        if writer is None:
             return Ownership.UNCLAIMED
-        return Ownership.OWN if claimants[0] == self.source else Ownership.FOREIGN
+        return Ownership.OWN if writer == self.source else Ownership.FOREIGN
 
 
 def pair_of(uid: str, other: str) -> Source:

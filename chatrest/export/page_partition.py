@@ -5,13 +5,18 @@ from operator import attrgetter
 from typing import Final, NamedTuple, final
 
 from ..core.rows import UNKNOWN, Row
+from ..queries.messages import MessageQuery
 from .archive import FetchedPage
 from .file_names import MILLISECONDS, seconds
 from .jobs import Job
 from .message_ids import ids_of, number
 from .ownership import Ownership, OwnershipRules, Source, SourceOwnership
+from .source_filter import SourceFilter
 
+_DISORDER: Final = 300
+"""Seconds by which the times of a list may go back: as far as the clocks of a service disagree."""
 _ENDS: Final = attrgetter("sender", "receiver", "receiver_type")
+_SENT_AT: Final = attrgetter("sent_at")
 
 
 class Window(NamedTuple):
@@ -32,6 +37,12 @@ class Window(NamedTuple):
             since = max(recheck_since or 0, since or 0)
         low = None if since is None else max(0, since - _second(since))
         return Window(low, None if self.until is None else self.until + _second(self.until))
+
+    def is_past(self, rows: list[Row]) -> bool:
+        """Return whether rows in the order of ids show that none of the window comes after them."""
+        if self.until is None or not rows:
+            return False
+        return seconds(min(map(_SENT_AT, rows))) > seconds(self.until) + _DISORDER
 
     def within(self, rows: list[Row]) -> list[Row]:
         """Return the rows that were sent in it; those that tell no time are kept.
@@ -73,17 +84,27 @@ def last_id(rows: list[Row]) -> int:
 class PageDivider:
     """Divides the rows of pages by a window, and by the rule of ownership."""
 
-    def __init__(self, window: Window, rules: OwnershipRules) -> None:
+    def __init__(
+        self, window: Window, rules: OwnershipRules, source_filter: SourceFilter | None = None
+    ) -> None:
         self.window: Window = window
+        self.filter: SourceFilter = source_filter or SourceFilter(MessageQuery())
         self._rules = rules
         self._ownerships: dict[Source, SourceOwnership] = {}
+
+    def held(self, job: Job, rows: list[Row]) -> list[Row]:
+        """Return the rows of a list that an export holds: of the window, and of what was asked for.
+
+        Raises `ActingUserIgnoredError`.
+        """
+        return self.window.within(self.filter.fitting(job.source, rows))
 
     def page(self, job: Job, rows: list[Row]) -> FetchedPage:
         """Return a page with the rows that a source writes; it covers nothing yet."""
         shown = None
         if job.purpose in ("recheck", "confirm"):
             shown = ids_of(rows).numbers  # whatever time it tells now, a message that is shown is not deleted
-        rows = [] if job.purpose == "confirm" else self.window.within(rows)
+        rows = [] if job.purpose == "confirm" else self.held(job, rows)
         if job.since:  # a service that does not heed it must not be read as if it did
             rows = Window(job.since).within(rows)
         seen = ids_of(rows)
@@ -112,8 +133,7 @@ class PageDivider:
         """Return the rows by the sources whose files they belong to."""
         by_writer: dict[Source, list[Row]] = {}
         for row in rows:
-            claimants = self._rules.claimants(*_ENDS(row))
-            by_writer.setdefault(claimants[0] if claimants else source, []).append(row)
+            by_writer.setdefault(self._rules.writer(*_ENDS(row)) or source, []).append(row)
         return by_writer
 
 

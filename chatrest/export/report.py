@@ -1,11 +1,38 @@
 """The numbers of a run: its progress, to be read at any time, and the report of its result."""
 
+from enum import StrEnum
 from typing import final
 
 from msgspec import Struct
 
 from ..errors import ExportIncompleteError
 from ..telemetry import Attempt, Record
+
+
+class Phase(StrEnum):
+    """The step that a run of an export is at."""
+
+    BEGINNING = "beginning"
+    WAITING_FOR_LEASE = "waiting for the end of another writer's lease"
+    COPYING_FROM_STORE = "fetching what is in the store"
+    LISTING_SOURCES = "asking what there is"
+    READING_NEWS = "asking what is new"
+    WALKING = "walking"
+    WAITING_FOR_WORKER = "waiting for a worker"
+    RECHECKING = "reading again"
+    READING_MISSING = "checking that nothing is missing"
+    FINISHING = "finishing"
+    READING_TABLES = "reading tables"
+    FETCHING_ATTACHMENTS = "fetching attachments"
+    PUBLISHING = "publishing"
+    STOPPING = "stopping: writing the fetched pages"
+    """After an interrupt; a display shows it in the place of the run's own phase."""
+    DONE = "done"
+
+    @property
+    def has_plan(self) -> bool:
+        """True once the plan is stored, so that the export can be continued without its options."""
+        return self not in (Phase.BEGINNING, Phase.WAITING_FOR_LEASE, Phase.COPYING_FROM_STORE)
 
 
 class Active(Struct):
@@ -26,8 +53,10 @@ class Progress:
     """
 
     def __init__(self) -> None:
-        self.phase = "beginning"
-        """The step of the run, in words."""
+        self.phase: Phase = Phase.BEGINNING
+        """The step of the run."""
+        self.detail = ""
+        """What the step is about, such as the seconds that it waits; often empty."""
         self.jobs = 0
         """Pieces of lists that wait to be read."""
         self.ids = 0
@@ -45,7 +74,7 @@ class Progress:
         self.changed = 0
         """Messages that were replaced by a newer version."""
         self.deleted = 0
-        """Messages that a recheck did not find in the service any more."""
+        """Messages that the recheck newly found to be deleted in the service."""
         self.received = 0
         """Bytes of the pages that came."""
         self.requests: int = 0
@@ -60,6 +89,10 @@ class Progress:
         """The sources that are being read now, by a number of their own."""
         self.waits_for_disk = False
         """True while the disk is slower than the service."""
+
+    def enter(self, phase: Phase, detail: str = "") -> None:
+        """Note the step of the run."""
+        self.phase, self.detail = phase, detail
 
     def heard(self, record: Record) -> None:
         """Count a request: a telemetry listener, `AsyncSession(app, telemetry=progress.heard)`."""
@@ -122,7 +155,7 @@ class Report(Struct, kw_only=True):
     changed: int = 0
     """Messages that were replaced by a newer version; the older one is kept in the history file."""
     deleted: int = 0
-    """Messages that this run's recheck did not find in the service any more; they stay in the export."""
+    """Messages that this run's recheck newly found to be deleted in the service; they stay in the export."""
     missing: int = 0
     """Messages that were in a lost or damaged file, and that the service does not show any more."""
     sources: int = 0
@@ -147,6 +180,11 @@ class Report(Struct, kw_only=True):
     """When it began, in epoch seconds."""
     finished: int = 0
     """When it ended, in epoch seconds."""
+
+    @property
+    def all_reasons(self) -> list[str]:
+        """The reasons why it is not complete, those of the sources in `failed` included."""
+        return [*self.reasons, *(f"{each.source}: {each.error}" for each in self.failed)]
 
     def check(self) -> None:
         """Raise `ExportIncompleteError` with the reasons where the export is not complete.

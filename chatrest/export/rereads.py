@@ -138,7 +138,7 @@ class Rereads:
         ]
 
     async def recheck(self) -> int:
-        """Read again what is noted, by earlier runs, too; return how many messages are not shown any more."""
+        """Read again what is noted, by earlier runs, too; return how many messages it newly found deleted."""
         rechecks = self._journal.rechecks()
         if not rechecks:
             return 0
@@ -183,14 +183,15 @@ class Rereads:
         return unshown & asked
 
     def _note_deleted(self, since: int) -> int:
-        """Note what is deleted; return how many messages that are."""
-        unshown = self._unshown(since)
-        for known, ids in self._by_source(unshown, self._journal.sources()):
+        """Note what is deleted; return how many messages are newly found to be."""
+        new = self._unshown(since)
+        new.discard(self._archive.deleted)
+        for known, ids in self._by_source(new, self._journal.sources()):
             self._archive.note_deleted(known.number, ids, self._now)
         if not self.unread():
             with self._journal.transaction():
                 self._journal.end_rechecks()
-        return len(unshown)
+        return len(new)
 
 
 def _without(keys: dict[int, set[str]], number: int) -> dict[int, set[str]]:

@@ -36,7 +36,7 @@ from .message_ids import number
 from .news import MOST_RUNS, RUNS, News, runs_by_app_list
 from .ownership import OwnershipRules
 from .plan import Plan
-from .report import Failure, Progress, Report
+from .report import Failure, Phase, Progress, Report
 from .rereads import Rereads
 from .run_log import append_run
 from .run_manifest import write_finished, write_unfinished
@@ -102,7 +102,7 @@ async def export_folder(
             await in_thread(lambda: append_run(archive.disk, archive.folder, report))
     except sqlite3.Error as error:  # a disk that is full says it this way, too
         raise OSError(f"{folder}: {error}") from error
-    shown.phase = "done"
+    shown.enter(Phase.DONE)
     return report
 
 
@@ -136,7 +136,7 @@ class Run:
         """Run to the end; return what has come of it. However it ends, what was committed stays."""
         archive, progress = self._pool.archive, self._pool.progress
         rereads = Rereads(self._pool, self._sources, int(self._now()))
-        progress.phase = "asking what there is"
+        progress.enter(Phase.LISTING_SOURCES)
         last = await self._newest()
         self._until = (number(last.id) if last else None) or LAST
         await self._sources.learn()
@@ -144,20 +144,20 @@ class Run:
             self._pool.ask_in_unit_of(await self._sources.recent_time())
         if self._recheck is not None:
             rereads.begin_recheck(ago(last.sent_at if last else int(self._now()), self._recheck))
-        progress.phase = "asking what is new"
+        progress.enter(Phase.READING_NEWS)
         news = News(self._session, self._pool, self._sources, self._until)
         if news.is_worthwhile:
             # A recheck asks each source in any case, and needs what their own lists have shown.
             is_due = self._recheck is not None or runs_by_app_list(archive.journal) >= MOST_RUNS
             self._asks_all = is_due or not await news.read()
             self._sources.refresh()
-        progress.phase = "walking"
+        progress.enter(Phase.WALKING)
         await self._walk()
-        progress.phase = "reading again"  # after what is new: a message must not come by two ways
+        progress.enter(Phase.RECHECKING)  # after what is new: a message must not come by two ways
         progress.deleted = await rereads.recheck()
-        progress.phase = "checking that nothing is missing"
+        progress.enter(Phase.READING_MISSING)
         is_whole = await rereads.read_missing()
-        progress.phase = "finishing"
+        progress.enter(Phase.FINISHING)
         amended = await in_thread(archive.finish)
         unread = [*filter(self._gaps, self._sources.known), *rereads.unread()]
         report = self._report(amended)
@@ -196,7 +196,7 @@ class Run:
                 break
             # Those between intervals first.
             await self._pool.read(sorted(pieces, key=lambda piece: piece.is_open))
-            await self._sources.learn()
+            await self._sources.update()
 
     def _job(self, known: SourceState) -> Job:
         return Job(
@@ -231,6 +231,7 @@ class Run:
         )
         with archive.journal.transaction():
             self._prove_covered()
+            pool.sides.save()
             current = {known.number for known in self._sources.known}
             for known in archive.journal.sources():
                 if known.number in current or known.number in pool.failed:

@@ -15,7 +15,7 @@ def write_finished(archive: Archive, report: Report, tables: list[TableEntry] | 
     begun = _begun(archive, report.started)
     manifest = structs.replace(
         begun,
-        reasons=[*report.reasons, *(f"{each.source}: {each.error}" for each in report.failed)],
+        reasons=report.all_reasons,
         complete=report.complete,
         finished=report.finished,
         until=None if report.until is None else str(report.until),

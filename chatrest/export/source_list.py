@@ -72,6 +72,15 @@ class SourceList:
         self._add([*self._plan.sources, *sorted(self._listed, key=str)])
         self._pool.archive.look_again(returned)
 
+    async def update(self) -> None:
+        """Note what reading has shown of the sources; the users are listed again where one may be deleted."""
+        listed = (known for known in self.known if known.source in self._listed - {*self._plan.sources})
+        errors = (self._pool.failed.get(known.number) for known in listed)
+        if any(isinstance(error, NotFoundError) and error.code != _NO_USER for error in errors):
+            await self.learn()
+        else:
+            self._add([])
+
     def add_app_list(self) -> SourceState:
         """Return the app's own list as a source, which the plan need not ask for."""
         app_list = Source("everything")

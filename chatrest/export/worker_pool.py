@@ -18,7 +18,7 @@ from msgspec import structs
 
 from ..core.intervals import LAST, Gap
 from ..core.rows import AsRows
-from ..errors import AuthenticationError, ChatRestError
+from ..errors import ActingUserIgnoredError, AuthenticationError, ChatRestError
 from ..resources.messages import Messages
 from ..session import AsyncSession
 from ..walks.piece_queue import Piece, PieceQueue
@@ -26,11 +26,12 @@ from ..walks.piece_reader import NotOrderedByIdError, PositionRefusedError
 from .archive import Archive, CommitStats, FetchedPage
 from .backlog import Backlog
 from .in_thread import in_thread
-from .jobs import Job, JobPiece
+from .jobs import Job, JobPiece, OtherSideError
 from .list_reader import ListReader, in_unit_of, usual_least_pages
 from .ownership import OwnershipRules
 from .page_partition import Window
 from .report import Active, Progress
+from .sides import Sides
 
 WORKERS: Final = 32
 
@@ -65,6 +66,8 @@ class WorkerPool:
         """Sources that the service does not let be entered at an id of our own: they are not divided."""
         self.refused: set[int] = set()
         """Sources that it does not let be gone on with at a position that it named itself, either."""
+        self.sides: Sides = Sides(archive.journal)
+        """The sides from which pairs are read."""
         self.by_time: set[int] = set()
         """Sources whose lists go by time, with ids in any order."""
 
@@ -110,6 +113,7 @@ class WorkerPool:
         cannot_enter = job.number in self.uncut | self.refused
         is_named = bool(gap.position) and job.number not in self.refused and not (from_start and cannot_enter)
         from_start = from_start or cannot_enter
+        self.sides.choose(job)
         if job.until != LAST:
             self.progress.ids += min(gap.until, job.until) - gap.after
         return Piece(
@@ -150,7 +154,9 @@ class WorkerPool:
     async def _read(self, piece: JobPiece, queue: PieceQueue[Job]) -> None:
         job = piece.of
         try:
-            await self._reader.read(piece, queue)
+            await self._read_side(piece, queue)
+            if (fault := self._reader.filter.fault(job.source)) is not None:
+                raise fault
         except AuthenticationError:
             raise  # no other source would fare better
         except NotOrderedByIdError:
@@ -159,6 +165,22 @@ class WorkerPool:
             (self.uncut if error.is_guess else self.refused).add(job.number)
         except ChatRestError as error:
             self.failed[job.number] = error
+
+    async def _read_side(self, piece: JobPiece, queue: PieceQueue[Job]) -> None:
+        """Read a piece; that of a pair from the other one's list, where this one shows nothing of the pair.
+
+        So it is where a service ignores the acting user, and shows what its own user has with the other one.
+        """
+        job, begin = piece.of, structs.asdict(piece)
+        try:
+            await self._reader.read(piece, queue)
+        except (ActingUserIgnoredError, OtherSideError):
+            if not job.may_change_side:
+                raise
+            for name, value in begin.items():
+                setattr(piece, name, value)
+            with self.sides.changed(job):
+                await self._reader.read(piece, queue)
 
     # ── writing ──
 

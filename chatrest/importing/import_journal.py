@@ -193,7 +193,8 @@ class ImportJournal:
 
 
 def _failure(path: Path, error: sqlite3.Error) -> Exception:
-    if "locked" in str(error):
+    code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_OK) & 0xFF  # the primary one
+    if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
         return RequestInvalidError(f"{path}: another import is writing here")
     if isinstance(error, sqlite3.OperationalError):
         return OSError(f"{path}: {error}")

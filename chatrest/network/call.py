@@ -170,7 +170,7 @@ class ActiveCall(Generic[R]):
             failure = unreadable(reply, error, name, options.secrets)
         else:
             call = self._call
-            if call.acting_user is not None and call.endpoint.acting_field is not None:
+            if call.acting_user is not None:
                 self._context.notices.check_acting_user(call.endpoint, call.acting_user, result)
             return result
         raise failure

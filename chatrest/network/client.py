@@ -12,7 +12,7 @@ from typing import Final, TypeVar, final
 
 from msgspec import structs
 
-from ..core.arguments import check_count, detach, instance
+from ..core.arguments import check_count, check_unquoted, detach, instance
 from ..core.cursor_key import CursorKey
 from ..core.endpoint import Call
 from ..core.hosts import check_url
@@ -57,6 +57,7 @@ class Client:
         verify: Verify = True,
         proxy: str | None = None,
         cursor_key: bytes | None = None,
+        check_acting_user: bool = True,
         clock: Clock = time.monotonic,
         sleep: Sleep = asyncio.sleep,
         dice: Dice = random.random,
@@ -65,6 +66,10 @@ class Client:
         proxy = None if proxy is None else check_url("proxy", proxy)
         check_verify(verify)
         self.cursor_key: CursorKey | None = check_cursor_key(cursor_key)
+        check_unquoted(
+            isinstance(check_acting_user, bool), "check_acting_user", check_acting_user, "True or False"
+        )
+        self.check_acting_user: bool = check_acting_user
         self.page_sizes: PageSizes = PageSizes()
         self.make_pacer: MakePacer | None = None
         """Makes the pacers of pools that are made from now on; None for pacers of this session alone."""
@@ -149,6 +154,11 @@ class Sender:
     def cursor_key(self) -> CursorKey | None:
         """The key that signs cursor tokens; None if they are not signed."""
         return self._client.cursor_key
+
+    @property
+    def check_acting_user(self) -> bool:
+        """True where a walk that shows that the acting user was ignored is an error, and no warning."""
+        return self._client.check_acting_user
 
     def sleep(self, seconds: float, /) -> Awaitable[None]:
         """Return an awaitable that sleeps by the session's clock."""

@@ -1,4 +1,4 @@
-"""Notices that replies bring beside their records, logged at WARNING once a session.
+"""Notices that replies bring beside their records, logged at WARNING once for each operation of a session.
 
 They are: an operation is deprecated; the service ignored the acting user.
 """
@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any, Final, final
 
+from ..core.acting_user import is_of_others
 from ..core.endpoint import Endpoint
 from ..core.faults import http_date
 from ..telemetry import LOGGER
@@ -25,7 +26,7 @@ class Notices:
 
     def __init__(self) -> None:
         self._deprecated: set[str] = set()
-        self._has_ignored = False
+        self._ignoring: set[str] = set()
 
     def log_deprecation(self, endpoint: Endpoint[Any], headers: Mapping[str, str]) -> None:
         """Log the headers `Deprecation` and `Sunset` of a reply, once for each operation.
@@ -44,19 +45,15 @@ class Notices:
         )
 
     def check_acting_user(self, endpoint: Endpoint[Any], acting_user: str, record: Any) -> None:
-        """Log a record that names another user than the acting one, once a session.
-
-        Services without acting users ignore the header, and act as the app (specification, Authentication 8).
-        """
-        assert endpoint.acting_field is not None
-        actor = getattr(record, endpoint.acting_field, None)
-        if self._has_ignored or not isinstance(actor, str) or actor == acting_user:
+        """Log a record that shows another user than the acting one, once for each operation."""
+        if endpoint.name in self._ignoring:
             return
-        self._has_ignored = True
+        if not (endpoint.is_by_other or is_of_others)(record, acting_user):
+            return
+        self._ignoring.add(endpoint.name)
         LOGGER.warning(
-            "%s: the service ignored the acting user (onBehalfOf): the %s of its reply is another user",
+            "%s: the service ignored the acting user (onBehalfOf): its reply shows another user",
             endpoint.name,
-            endpoint.acting_field,
         )
 
 

@@ -47,6 +47,7 @@ class ClientOptions(TypedDict, total=False):
     verify: Verify
     proxy: str | None
     cursor_key: bytes | None
+    check_acting_user: bool
     clock: Clock
     sleep: Sleep
     dice: Dice

@@ -11,14 +11,17 @@ from ..core.cursor import Cursor, beginning, resumed
 from ..core.decode import Listing
 from ..core.encode import WalkQuery, filter_values, query_pairs
 from ..core.endpoint import Call, Pairs, Send
+from ..core.expectation import Expectation
 from ..core.paging import LARGEST_PAGE, ONE_LIMITED_REPLY, ONE_REPLY, UNPAGED, Paging
 from ..core.rows import AsRows, row_identity
 from ..core.walk_state import Rules
 from ..walk import Walk, WalkSource
+from ..walks.filter_check import FilterCheck
 from ..walks.page_source import Dice, Sleep
 
 T = TypeVar("T")
 
+_BEGINNINGS: Final = frozenset({"fromTimestamp", "sentAt[from]"})
 _SIZE_NAMES: Final = ("perPage", "limit")
 
 
@@ -41,7 +44,10 @@ def walk(send: Send, call: Call[Listing[T]], cursor: Cursor | str | None) -> Wal
         filters, sizes = _parted(query, paging)
     size = min(sizes) if sizes else min(LARGEST_PAGE, paging.largest)
     size_name = paging.size_name(acting_user)
+    expectation = Expectation.of(call, acting_user)
+    check = FilterCheck(endpoint.name, expectation, is_strict=send.check_acting_user)
     source = WalkSource(
+        fetch_without_beginning=_without_beginning(send, call),
         fetch=partial(_fetch, send, call),
         rules=Rules(
             paging=paging,
@@ -54,6 +60,7 @@ def walk(send: Send, call: Call[Listing[T]], cursor: Cursor | str | None) -> Wal
         largest=send.page_sizes.of(send.app_id, endpoint.name, size_name, size),
         cursor_key=send.cursor_key,
         filters=filters,
+        check=check if expectation else None,
         timing=partial(_timing, send),
         identity=(endpoint.name, call.path, acting_user, send.app_id, filters),
     )
@@ -61,6 +68,15 @@ def walk(send: Send, call: Call[Listing[T]], cursor: Cursor | str | None) -> Wal
         return Walk(source, beginning("", filters, paging))
     start = beginning(source.query, filters, paging)
     return Walk(source, resumed(cursor, start, paging, send.cursor_key))
+
+
+def _without_beginning(send: Send, call: Call[Listing[T]]) -> Callable[[Pairs], Awaitable[Listing[T]]] | None:
+    """Return the function that asks for a page without the beginning of the window, if the query has one."""
+    query = call.query
+    if not isinstance(query, WalkQuery) or query.keys().isdisjoint(_BEGINNINGS):
+        return None
+    rest = {name: value for name, value in query.items() if name not in _BEGINNINGS}
+    return partial(_fetch, send, structs.replace(call, query=WalkQuery(rest)))
 
 
 def _one_reply(query: type[Struct] | None) -> Paging:

@@ -11,6 +11,7 @@ from uuid import uuid4
 
 from msgspec import UNSET, structs
 
+from ..core.acting_user import is_changed_by_other, is_reaction_of_other, is_sent_by_other
 from ..core.arguments import check_count
 from ..core.decode import ACK, Ack, Outcomes, many, one
 from ..core.endpoint import Call, Endpoint, Send
@@ -38,7 +39,7 @@ Services of this kind lead on by `id`, or by `cursorField` and `cursorValue` tha
 
 SEND: Final = Endpoint(
     "messages.send", "POST", "/messages", one(Message, first_record), "never",
-    body=NewMessage, acting="optional", acting_field="sender", user_limit=30,
+    body=NewMessage, acting="optional", is_by_other=is_sent_by_other, user_limit=30,
 )  # fmt: skip
 SEND_BOT: Final = Endpoint(
     "messages.send_bot", "POST", "/bots/{uid}/messages", one(Message, first_record), "never",
@@ -46,7 +47,7 @@ SEND_BOT: Final = Endpoint(
 )  # fmt: skip
 SEND_THREAD: Final = Endpoint(
     "messages.send_thread", "POST", "/messages/{id}/thread", one(Message, first_record), "never",
-    body=NewThreadMessage, acting="required", acting_field="sender", user_limit=30,
+    body=NewThreadMessage, acting="required", is_by_other=is_sent_by_other, user_limit=30,
 )  # fmt: skip
 LIST: Final = Endpoint(
     "messages.list", "GET", "/messages", many(Message), query=MessageQuery, paging=BY_NEXT, acting="optional"
@@ -66,11 +67,11 @@ LIST_THREAD: Final = Endpoint(
 GET: Final = Endpoint("messages.get", "GET", "/messages/{id}", one(Message), acting="optional")
 UPDATE: Final = Endpoint(
     "messages.update", "PUT", "/messages/{id}", one(Message), "idempotent",
-    body=MessageChanges, acting="optional",
+    body=MessageChanges, acting="optional", is_by_other=is_changed_by_other,
 )  # fmt: skip
 DELETE: Final = Endpoint(
     "messages.delete", "DELETE", "/messages/{id}", one(Message), "idempotent",
-    body=MessageDeletion, acting="optional",
+    body=MessageDeletion, acting="optional", is_by_other=is_changed_by_other,
 )  # fmt: skip
 MARK_INTERACTED: Final = Endpoint(
     "messages.mark_interacted", "PATCH", "/messages/{id}/interacted", ACK, "idempotent",
@@ -86,7 +87,7 @@ LIST_REACTION: Final = Endpoint(
 )  # fmt: skip
 ADD_REACTION: Final = Endpoint(
     "messages.add_reaction", "POST", "/messages/{id}/reactions/{reaction}", one(Message), "idempotent",
-    acting="required",
+    acting="required", is_by_other=is_reaction_of_other,
 )  # fmt: skip
 REMOVE_REACTION: Final = Endpoint(
     "messages.remove_reaction", "DELETE", "/messages/{id}/reactions/{reaction}", one(Message), "idempotent",

@@ -9,7 +9,7 @@ from functools import cached_property
 from operator import length_hint
 from typing import Any, Generic, TypeAlias, TypeVar, final
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from ..core.cursor import Cursor, fingerprint
 from ..core.cursor_key import CursorKey
@@ -21,6 +21,7 @@ from ..core.step import Step, step
 from ..core.walk_state import Rules, WalkState
 from ..errors import CursorError
 from ..models.meta import Meta
+from .filter_check import FilterCheck
 
 T = TypeVar("T")
 
@@ -56,6 +57,15 @@ class Page(Struct, Generic[T], frozen=True):
         return f"<Page of {len(self.items)} items, {len(self.raw)} bytes>"
 
 
+@final
+class TokenPage(Struct, Generic[T], frozen=True):
+    """Some items of a list, and the token to go on from: `await walk.page(n)`."""
+
+    items: list[T]
+    next: str | None
+    """The token of the items that follow, as `str(walk.cursor)`; None at the list's end."""
+
+
 class FetchedPage(Generic[T]):
     """A page that was fetched and taken, whose items are handed over or wait for it."""
 
@@ -83,6 +93,11 @@ class FetchedPage(Generic[T]):
         return self.step.next is None and self.step.error is None
 
     @property
+    def is_whole_end(self) -> bool:
+        """True for the list's last page where no limit has cut items from it."""
+        return self.is_end and len(self.items) == len(self.step.items)
+
+    @property
     def leads_on(self) -> bool:
         """True where the walk wants another page after this one."""
         return self.step.next is not None and self.after.left != 0
@@ -103,8 +118,18 @@ class WalkSource(Struct, Generic[T], frozen=True, kw_only=True, dict=True):
     """The list that is asked for: operation, path, acting user, app and filters."""
     filters: Pairs = ()
     """The pairs of the query, but for the page's size: filters, and the position that it begins at."""
+    fetch_without_beginning: Fetch[T] | None = None
+    """Asks for a page of the list without the beginning of its window; None where it has none."""
+    check: FilterCheck | None = None
+    """Compares what comes with what was asked; None for lists where nothing can be compared."""
     timing: Callable[[], tuple[Sleep, Dice]] | None = None
     """Gives the session's sleep and dice; None for those of asyncio and of the standard library."""
+
+    @property
+    def without_beginning(self) -> "WalkSource[T]":
+        """The list without the beginning of its window, and without a check of what comes."""
+        fetch = self.fetch if self.fetch_without_beginning is None else self.fetch_without_beginning
+        return structs.replace(self, fetch=fetch, check=None)
 
     @cached_property
     def query(self) -> str:
@@ -121,10 +146,12 @@ class WalkSource(Struct, Generic[T], frozen=True, kw_only=True, dict=True):
     async def read(self, state: WalkState, rules: Rules) -> FetchedPage[T]:
         """Return the page at `state`, fetched with one call.
 
-        Raises `CursorError` for a page that the walk cannot honestly take, and the errors of the call;
-        neither changes anything.
+        Raises `CursorError` for a page that the walk cannot honestly take, `ActingUserIgnoredError`, and the
+        errors of the call; none of them changes anything.
         """
         listing = await self.fetch(_position(state.cursor.position, rules))
+        if self.check is not None:
+            listing = self.check.checked(listing, is_start=state.cursor.last is None)
         try:
             result = step(state.cursor, listing, rules, state.memory, self.largest.count)
         except CursorError as error:

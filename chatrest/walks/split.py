@@ -25,7 +25,7 @@ from msgspec import Struct, structs
 from ..core.cursor import Cursor
 from ..core.density import Density
 from ..core.intervals import LAST, rank_of
-from ..core.order import Affix
+from ..core.order import Affix, is_number
 from ..errors import ChatRestError
 from .page_source import FetchedPage, Page, WalkSource
 from .parallel_read import MOST_PAGES, ParallelRead, end_tasks
@@ -64,6 +64,8 @@ class SplitSource(Struct, Generic[T], frozen=True, kw_only=True):
     source: WalkSource[T]
     start: "Callable[[Cursor, int | None], Walk[T]]"
     """Gives the walk over the list from a position, with a limit or None."""
+    start_far: "Callable[[Cursor], Walk[T]]"
+    """Gives the walk over one item of the list from a position, without the beginning of a window."""
     peek: "Callable[[Walk[T]], Awaitable[FetchedPage[T] | None]]"
     """Fetches a walk's next page, and hands over nothing of it; None at the end."""
     parts: int
@@ -75,7 +77,8 @@ class SplitSource(Struct, Generic[T], frozen=True, kw_only=True):
     async def other_end(self, direction: Affix) -> int | None:
         """Return the rank of the last item of the list in a direction; None where it cannot be read.
 
-        Costs a request for one item.
+        Costs a request for one item. The newest item is asked for without the beginning of a window: with
+        `prepend`, some services take that for a position, and return what lies before the window.
         """
         opposite: Affix = "prepend" if direction == "append" else "append"
         # Beside a query that has a position of its own, the far end needs an id that lies behind all others.
@@ -83,11 +86,39 @@ class SplitSource(Struct, Generic[T], frozen=True, kw_only=True):
         extreme = str(LAST - 1) if direction == "append" else "1"
         pairs = {"affix": opposite, "id": extreme if is_pinned else "", self.size_name: "1"}
         position = tuple((name, value) for name, value in pairs.items() if name and value)
+        start = Cursor("", position, opposite)
+        walk = self.start_far(start) if direction == "append" else self.start(start, 1)
         try:
-            items = await self.start(Cursor("", position, opposite), 1).collect()
+            items = await walk.collect()
         except ChatRestError:
             return None
         return rank_of(items[0].id, direction) if items else None  # type: ignore[attr-defined]
+
+    async def is_by_id(self, page: FetchedPage[T], direction: Affix) -> bool:
+        """Return True where the list goes by id, though the position after the page has a time, too.
+
+        Costs a request for one item: after the first item's id, with a time beyond the page. What goes by id
+        returns the second item. What goes by time returns a later one; then the items between two ids are not
+        those between two positions, as soon as a clock went back.
+        """
+        place = dict(page.after.cursor.position)
+        if "sentAt" not in place:
+            return True
+        if not is_number(place["sentAt"]) or len(page.step.items) < 2:
+            return False
+        beyond = int(place["sentAt"]) + (1 if direction == "append" else -1)
+        pairs = {
+            "affix": direction,
+            "id": _id(page.step.items[0]),
+            "sentAt": str(beyond),
+            self.size_name: "1",
+        }
+        position = tuple((name, value) for name, value in pairs.items() if name)
+        try:
+            items = await self.start(Cursor("", position, direction), 1).collect()
+        except ChatRestError:
+            return False
+        return bool(items) and _id(items[0]) == _id(page.step.items[1])
 
 
 class _PageTimer:
@@ -152,6 +183,8 @@ class Split(Generic[T]):
         self._delivery: _Delivery[T] | FetchedPage[T] | None = None
         self._phase: Phase = "unopened"
         self._timer = _PageTimer()
+        self._is_by_id = False
+        """True once the list was seen to go by id, and not by time."""
         self.reason: str | None = None
         """Why the list cannot be entered in its midst, and is read serially; None while nothing says so."""
 
@@ -266,12 +299,12 @@ class Split(Generic[T]):
         try:
             page = self._delivery = await source.peek(self._walk)
             if page is not None and page.leads_on and self._phase != "serial":
-                self._choose_phase(begin, page, ends)
+                await self._choose_phase(begin, page, ends)
         finally:
             await end_tasks(ends.values())
         return page is not None
 
-    def _choose_phase(
+    async def _choose_phase(
         self, begin: Cursor, page: FetchedPage[T], ends: "dict[Affix, asyncio.Task[int | None]]"
     ) -> None:
         """Go on as the page at `begin` allows it; takes the task that it needs out of `ends`."""
@@ -279,7 +312,11 @@ class Split(Generic[T]):
         if direction is None or (fault := _fault(page, direction)):
             self._stand("serial", "its direction is not known" if direction is None else fault)
             self._delivery = page
+        elif is_worth_readers and not (self._is_by_id or await self._source.is_by_id(page, direction)):
+            self._stand("serial", "it goes by time: a position in it is a time, and then an id")
+            self._delivery = page
         elif is_worth_readers:
+            self._is_by_id = True
             end = ends.pop(direction) if direction in ends else self._find_end(direction)
             self._start(begin, page, direction, end)
         else:

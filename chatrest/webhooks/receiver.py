@@ -202,12 +202,21 @@ def _credentials(username: str | None, password: str | None) -> Credentials | No
     return Credentials(username, password)
 
 
+class _Range(NamedTuple):
+    """The numbers that an option may be."""
+
+    words: str
+    is_whole: bool = True
+    may_be_0: bool = False
+    most: float = math.inf
+
+
 _NUMBERS: Final = {
-    "answer_within": ("a number of seconds above 0, at most 60", 60.0),
-    "remember_for": ("a number of seconds from 0", math.inf),
-    "max_body_bytes": ("a whole number above 0", math.inf),
-    "concurrency": ("a whole number above 0", math.inf),
-    "remember": ("a whole number from 0", math.inf),
+    "answer_within": _Range("a number of seconds above 0, at most 60", is_whole=False, most=60.0),
+    "remember_for": _Range("a number of seconds from 0", is_whole=False, may_be_0=True),
+    "max_body_bytes": _Range("a whole number above 0"),
+    "concurrency": _Range("a whole number above 0"),
+    "remember": _Range("a whole number from 0", may_be_0=True),
 }
 
 
@@ -221,14 +230,11 @@ def _check(on_event: object, options: ReceiverOptions) -> None:
         if name not in get_type_hints(ReceiverOptions):
             raise RequestInvalidError(f"{name}: allowed are {', '.join(get_type_hints(ReceiverOptions))}")
         if name in _NUMBERS:
-            _check_number(name, value, *_NUMBERS[name])
+            _check_number(name, value, _NUMBERS[name])
 
 
-def _check_number(name: str, value: object, allowed: str, most: float) -> None:
-    kinds = (int,) if "whole" in allowed else (int, float)
-    if isinstance(value, kinds) and not isinstance(value, bool) and value <= most:  # NaN is not
-        if value > 0:
-            return
-        if value == 0 and "from 0" in allowed:
-            return
-    raise RequestInvalidError(f"{name} = {description(value)}: allowed is {allowed}")
+def _check_number(name: str, value: Any, allowed: _Range) -> None:
+    kinds = (int,) if allowed.is_whole else (int, float)
+    fits = isinstance(value, kinds) and not isinstance(value, bool)
+    if not fits or not (0 < value <= allowed.most or (value == 0 and allowed.may_be_0)):  # NaN is neither
+        raise RequestInvalidError(f"{name} = {description(value)}: allowed is {allowed.words}")

@@ -1,6 +1,7 @@
 """`export`'s failures: one line each, and how to go on."""
 
 import errno
+import json
 import os
 from pathlib import Path
 
@@ -27,6 +28,14 @@ def test_a_failed_source_is_one_error_line_and_the_others_are_exported(
     assert summary_of(result)["export"].endswith("NOT COMPLETE")
     assert summary_of(result)["sources"] == "2, 1 of them failed"
     assert ids_of(out) == sorted(service.ask(lambda emulator: emulator.store.ids(participant="user-01")))
+
+
+def test_the_reasons_of_failed_sources_are_in_the_json(command: Run, out: Path) -> None:
+    result = command("export", str(out), "--group", "nowhere", "--user", "user-01", "--quiet", "--json")
+    members = json.loads(result.stdout)
+    [failure], [reason] = members["failed"], members["reasons"]
+    assert reason == f"{failure['source']}: {failure['error']}"
+    assert reason.startswith("group nowhere: ")
 
 
 def test_only_the_first_20_failures_are_printed(command: Run, out: Path) -> None:

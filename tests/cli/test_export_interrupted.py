@@ -12,6 +12,8 @@ from threading import Event
 
 import pytest
 
+from chatrest.cli.export import _resume_hint
+from chatrest.export import Phase, Progress
 from tests.commands import PATIENCE, MakeProxy, Start, all_ids, ids_of
 
 from .conftest import EmulatorThread
@@ -63,6 +65,20 @@ def test_an_interrupted_export_can_be_continued(
     assert rest.communicate(timeout=PATIENCE)[1] == b""
     assert rest.returncode == 0
     assert ids_of(out) == all_ids(service)
+
+
+@pytest.mark.parametrize("phase", Phase)
+def test_an_interrupt_in_any_phase_says_how_to_continue(phase: Phase) -> None:
+    progress = Progress()
+    progress.enter(phase)
+    with pytest.raises(KeyboardInterrupt) as caught, _resume_hint(["a b", "--dask=local:4"], progress):
+        raise KeyboardInterrupt
+    [advice] = caught.value.__notes__
+    if phase in (Phase.BEGINNING, Phase.WAITING_FOR_LEASE, Phase.COPYING_FROM_STORE):
+        assert advice == "run the same command again"
+    else:
+        assert advice.startswith("continue with: ")
+        assert advice.endswith(" export 'a b' --dask=local:4")
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudoterminal")

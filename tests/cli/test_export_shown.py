@@ -11,7 +11,7 @@ from chatrest.cli.exporting.display import LOG_INTERVAL, LineDisplay, display_of
 from chatrest.cli.exporting.format import about, duration, progress_line, rounded
 from chatrest.cli.exporting.snapshot import Snapshot
 from chatrest.cli.exporting.terminal import rendered
-from chatrest.export.report import Active, Progress
+from chatrest.export.report import Active, Phase, Progress
 
 
 @pytest.mark.parametrize(
@@ -61,7 +61,7 @@ def snapshot(**changes: Any) -> Snapshot:
         "active": {each: Active(f"user user-{each:03}", each / 40, each * 1000) for each in range(32)},
     }  # fmt: skip
     known: dict[str, Any] = {
-        "phase": "walking", "rate": 12_345.6, "elapsed": 192.0, "share": 0.63, "left": 250.0,
+        "phase": Phase.WALKING, "rate": 12_345.6, "elapsed": 192.0, "share": 0.63, "left": 250.0,
         "waits": "waits for the service's rate limit",
     }  # fmt: skip
     known |= {name: value for name, value in changes.items() if name in known}
@@ -114,18 +114,20 @@ def test_the_progress_as_one_line() -> None:
         "2 failed, 63%, about 4 min left, 3:12, waits for the service's rate limit"
     )
     assert progress_line(snapshot(received=0, waits=None)) == "walking: 3:12"
+    waiting = snapshot(received=0, waits=None, phase=Phase.WAITING_FOR_WORKER, detail="tcp://host:1")
+    assert progress_line(waiting) == "waiting for a worker (tcp://host:1): 3:12"
 
 
 def test_plain_lines_are_one_for_each_phase_and_every_ten_seconds() -> None:
     lines: list[str] = []
     with LineDisplay(lines.append) as log:
         for elapsed, phase in (
-            (0.0, "beginning"),
-            (0.1, "walking"),
-            (5.0, "walking"),
-            (LOG_INTERVAL + 1, "walking"),
-            (LOG_INTERVAL + 2, "finishing"),
-            (2 * LOG_INTERVAL + 1, "finishing"),
+            (0.0, Phase.BEGINNING),
+            (0.1, Phase.WALKING),
+            (5.0, Phase.WALKING),
+            (LOG_INTERVAL + 1, Phase.WALKING),
+            (LOG_INTERVAL + 2, Phase.FINISHING),
+            (2 * LOG_INTERVAL + 1, Phase.FINISHING),
         ):
             log.show(snapshot(elapsed=elapsed, phase=phase))
     assert [line.partition(":")[0] for line in lines] == ["walking", "walking", "finishing"]

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from chatrest.cli.exporting.snapshot import Monitor
-from chatrest.export import Progress
+from chatrest.export import Phase, Progress
 
 
 class _Clock:
@@ -27,7 +27,7 @@ def test_the_remaining_time_needs_some_seconds_of_data() -> None:
     clock, progress = _Clock(), Progress()
     monitor = Monitor(progress, clock)
     assert monitor.snapshot().left is None
-    progress.phase, progress.ids, progress.received = "walking", 1000, 1
+    progress.phase, progress.ids, progress.received = Phase.WALKING, 1000, 1
     for second in range(1, 31):
         clock.now += 1
         progress.written, progress.covered = 50 * second, 10 * second
@@ -45,7 +45,7 @@ def test_the_remaining_time_needs_some_seconds_of_data() -> None:
         snapshot = monitor.snapshot()
     assert snapshot.rate == 0
     assert snapshot.left is None
-    progress.phase = "finishing"
+    progress.enter(Phase.FINISHING)
     assert monitor.snapshot().left is None
 
 
@@ -98,4 +98,4 @@ def test_a_silent_service_is_reported_with_the_seconds_of_silence() -> None:
 
 
 def test_the_phase_says_that_the_export_is_stopping() -> None:
-    assert Monitor(Progress()).snapshot(stopping=True).phase.startswith("stopping")
+    assert Monitor(Progress()).snapshot(stopping=True).phase is Phase.STOPPING

@@ -11,7 +11,7 @@ from chatrest.distributed.cluster import connect
 from chatrest.distributed.credentials import Credentials
 from chatrest.distributed.start import export_with
 from chatrest.emulator import Emulator
-from chatrest.export import Plan, Progress, read, verify
+from chatrest.export import Phase, Plan, Progress, read, verify
 from tests.distributed.test_cluster import FAST, IN_THIS_PROCESS, OPTIONS, SMALL
 
 
@@ -32,7 +32,7 @@ async def test_workers_write_to_a_store(s3_store: ObjectStore, tmp_path: Path) -
                 progress=progress,
             )  # fmt: skip
             assert report.complete, report
-    assert progress.phase == "done"
+    assert progress.phase is Phase.DONE
     assert verify(out).ok
     assert sorted(int(message.id) for message in read(out)) == list(range(1, 401))
     assert [info.name async for info in s3_store.list("attempts")] == []

@@ -28,7 +28,7 @@ from chatrest.distributed.rate_coordinator import RateCoordinator
 from chatrest.distributed.shard import Budget, Job, Shard, encode
 from chatrest.distributed.start import export_with
 from chatrest.emulator import Emulator
-from chatrest.export import Plan, Progress, verify
+from chatrest.export import Phase, Plan, Progress, verify
 from tests.cli.conftest import EmulatorThread
 from tests.exporting import assert_whole, on_one_line, raws_of
 
@@ -229,13 +229,12 @@ async def test_a_cluster_without_workers_is_an_error_after_a_minute(tmp_path: Pa
     ticks = itertools.count(0, 30)
     app = App("a", "k3y", base_url="http://127.0.0.1:9")
     rate = RateCoordinator(client, "a", None, "job-1")
-    phases: list[str] = []
+    phases: list[tuple[Phase, str]] = []
 
     class Noted(Progress):
-        def __setattr__(self, name: str, value: object) -> None:
-            if name == "phase":
-                phases.append(str(value))
-            super().__setattr__(name, value)
+        def enter(self, phase: Phase, detail: str = "") -> None:
+            phases.append((phase, detail))
+            super().enter(phase, detail)
 
     runner = DaskRunner(
         client, Credentials(app, {}), str(tmp_path), AttemptFolder(tmp_path), rate, Noted(),
@@ -243,4 +242,4 @@ async def test_a_cluster_without_workers_is_an_error_after_a_minute(tmp_path: Pa
     )  # fmt: skip
     with pytest.raises(ClusterError, match="has no workers"):
         await runner.slots()
-    assert "waiting for a worker at its address" in phases
+    assert (Phase.WAITING_FOR_WORKER, "its address") in phases

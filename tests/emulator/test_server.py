@@ -16,6 +16,7 @@ import pytest
 from aiohttp import ClientSession
 from yarl import URL
 
+from chatrest import AsyncSession
 from chatrest.core.hosts import App
 from chatrest.emulator import Emulator
 from chatrest.errors import RequestInvalidError
@@ -224,3 +225,40 @@ asyncio.run(main())
             assert len(json.load(response)["data"]) == 3
         process.communicate("")
     assert process.returncode == 0
+
+
+async def test_clocks_of_nodes_disagree() -> None:
+    async with Emulator(users=2, messages=50, clocks=(0, -300)) as emulator:
+        skewed = [emulator.store.sent_at(number) or 0 for number in range(1, 51)]
+        record = emulator.store.add_message("user-01", "user-02", "hi", sent_at=2_000_000_000)
+        assert record["sentAt"] == 1_999_999_700
+    async with Emulator(users=2, messages=50) as emulator:
+        plain = [emulator.store.sent_at(number) or 0 for number in range(1, 51)]
+    assert [own - even for own, even in zip(skewed, plain, strict=True)] == [-300, 0] * 25
+
+
+async def test_a_clock_that_goes_back_is_believed_where_clocks_are_given() -> None:
+    async with Emulator(users=2, messages=0, clocks=(0,)) as emulator:
+        times = [emulator.store.add_message("user-01", "user-02", sent_at=at)["sentAt"] for at in (9, 5)]
+    assert times == [9, 5]
+
+
+async def test_ids_begin_again_after_a_loss() -> None:
+    async with Emulator(users=3, messages=200, groups=1) as emulator:
+        emulator.lose_data()
+        assert emulator.store.ids() == []
+        sent = emulator.store.add_message("user-01", "user-02", "hi", sent_at=5)
+        assert (sent["id"], sent["sentAt"]) == ("1", 5)
+        async with AsyncSession(emulator.app) as session:
+            walk = session.conversations.list(on_behalf_of="user-01")
+            [conversation] = await walk.collect()
+            assert len(await session.messages.list().collect()) == 1
+    assert conversation.last_message is not None
+
+
+async def test_wrong_habits_and_clocks_are_refused() -> None:
+    with pytest.raises(RequestInvalidError, match="habits = 'odd': allowed are documented, compatible"):
+        Emulator(habits="odd")  # type: ignore[arg-type]
+    for clocks in ("12", 5, (0.5,)):
+        with pytest.raises(RequestInvalidError, match="clocks"):
+            Emulator(clocks=clocks)  # type: ignore[arg-type]

@@ -10,7 +10,7 @@ from chatrest import App, AuthenticationError, ExportIncompleteError, RequestInv
 from chatrest.emulator import Emulator
 from chatrest.export import Plan, read
 from chatrest.export.app_file import AppExport
-from chatrest.export.apps import AppRun, export_apps
+from chatrest.export.apps import AppRun, AppState, export_apps
 
 
 async def started(stack: AsyncExitStack, count: int) -> list[Emulator]:
@@ -32,7 +32,7 @@ async def test_each_app_has_a_folder_and_some_run_at_once(tmp_path: Path) -> Non
 
     def watch(run: AppRun) -> None:
         nonlocal most
-        (running.add if run.words == "running" else running.discard)(run.app_id)
+        (running.add if run.state is AppState.RUNNING else running.discard)(run.app_id)
         most = max(most, len(running))
 
     async with AsyncExitStack() as stack:

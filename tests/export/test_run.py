@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from chatrest.export import Plan, Progress, export
+from chatrest.export import Phase, Plan, Progress, export
 from tests.exporting import (
     GROUPS,
     USERS,
@@ -111,7 +111,7 @@ async def test_progress_and_report_add_up(tmp_path: Path) -> None:
         report = await export(
             service.session, tmp_path / "out", Plan(**MIXED), progress=progress, now=lambda: next(now)
         )
-        assert progress.phase == "done"
+        assert progress.phase is Phase.DONE
         assert progress.written == report.written == 150
         assert progress.covered == progress.ids == 150 * report.sources
         assert progress.active == {}

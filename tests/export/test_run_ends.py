@@ -166,7 +166,9 @@ class FullJournal:
 
     def _check(self, sql: str) -> None:
         if sql.startswith(self._statement):
-            raise sqlite3.OperationalError("database or disk is full")
+            error = sqlite3.OperationalError("database or disk is full")
+            error.sqlite_errorcode = sqlite3.SQLITE_FULL
+            raise error
 
 
 @pytest.mark.parametrize(

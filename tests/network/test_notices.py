@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from chatrest import NewMessage, RetryPolicy
+from chatrest import MessageChanges, NewMessage, RetryPolicy
 from tests.faulty import Faulty, reply
 
 pytestmark = pytest.mark.usefixtures("tidy")
@@ -81,12 +81,15 @@ async def test_an_ordinary_reply_logs_nothing(warnings: Any) -> None:
     assert warnings() == []
 
 
-async def test_an_acting_user_that_was_ignored_is_logged_once_a_session(warnings: Any) -> None:
+async def test_an_acting_user_that_was_ignored_is_logged_once_for_each_operation(warnings: Any) -> None:
     answer = reply({"data": {**MESSAGE, "sender": "app_system"}})
     async with Faulty(answer) as server, server.session(retry=RetryPolicy(attempts=1)) as session:
         await session.messages.send(HELLO)
         assert warnings() == []
         await session.messages.send(HELLO, on_behalf_of="alice")
         await session.as_user("alice").messages.send(HELLO)
-    [text] = warnings()
-    assert text.startswith("messages.send: the service ignored the acting user (onBehalfOf): the sender of ")
+        await session.messages.update("1", MessageChanges.text("x"), on_behalf_of="alice")
+        await session.messages.delete("1", on_behalf_of="alice")
+    words = "the service ignored the acting user (onBehalfOf): its reply shows another user"
+    names = ("send", "update", "delete")
+    assert warnings() == [f"messages.{name}: {words}" for name in names]

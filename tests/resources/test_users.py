@@ -21,6 +21,7 @@ class Session:
     app_id = "app"
     acting_user = None
     cursor_key = None
+    check_acting_user = True
 
     def __init__(self, count: int = 100) -> None:
         self.page_sizes = PageSizes()

@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from typing import Final, Protocol, Self, final
 
+from ...export.report import Phase
 from ...session import AsyncSession
 from .. import streams
 from .format import progress_line
@@ -37,7 +38,7 @@ class LineDisplay:
 
     def __init__(self, write: Callable[[str], None] | None = streams.warn) -> None:
         self._write = write
-        self._phase = "beginning"
+        self._phase = Phase.BEGINNING
         self._written_at = 0.0
 
     def __enter__(self) -> Self:
@@ -49,7 +50,7 @@ class LineDisplay:
     def show(self, snapshot: Snapshot) -> None:
         """Write a line if the phase is new or ten seconds have passed."""
         is_due = snapshot.phase != self._phase or snapshot.elapsed - self._written_at >= LOG_INTERVAL
-        if self._write is not None and is_due and snapshot.phase != "beginning":
+        if self._write is not None and is_due and snapshot.phase is not Phase.BEGINNING:
             self._phase, self._written_at = snapshot.phase, snapshot.elapsed
             self._write(progress_line(snapshot))
 

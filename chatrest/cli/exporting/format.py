@@ -79,7 +79,7 @@ def progress_line(snapshot: "Snapshot") -> str:
     """The progress as one plain line."""
     progress = snapshot.progress
     if not progress.received:
-        return f"{snapshot.phase}: {snapshot.waits or duration(snapshot.elapsed)}"
+        return f"{snapshot.title}: {snapshot.waits or duration(snapshot.elapsed)}"
     parts = [
         f"{progress.written:,} messages at {snapshot.rate:,.0f}/s",
         size(progress.received),
@@ -91,7 +91,7 @@ def progress_line(snapshot: "Snapshot") -> str:
         duration(snapshot.elapsed),
         *([snapshot.waits] if snapshot.waits else []),
     ]
-    return f"{snapshot.phase}: {', '.join(parts)}"
+    return f"{snapshot.title}: {', '.join(parts)}"
 
 
 # ── the summary ──

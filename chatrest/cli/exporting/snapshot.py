@@ -12,7 +12,7 @@ from typing import Final, NamedTuple, final
 
 from msgspec import Struct
 
-from ...export.report import Progress
+from ...export.report import Phase, Progress
 from ...network.pool_state import PoolState
 
 _RATE_WINDOW: Final = 10.0
@@ -23,7 +23,14 @@ _SHORTEST_WINDOW: Final = 5.0
 _LEAST_SHARE: Final = 0.01
 _REPORTED_SILENCE: Final = 10.0
 """Seconds without a reply after which the display says so."""
-_NO_ANSWER: Final = "the service does not answer"
+
+
+class Wait(NamedTuple):
+    """The reason why an export waits, as a sentence for users."""
+
+    text: str
+    is_silence: bool = False
+    """True where the service does not answer, so that nobody knows when the export will end."""
 
 
 @final
@@ -31,7 +38,7 @@ class Snapshot(Struct, frozen=True, kw_only=True):
     """The progress of an export at one moment, with what is computed from it."""
 
     progress: Progress
-    phase: str
+    phase: Phase
     rate: float
     """Messages per second."""
     elapsed: float
@@ -42,6 +49,11 @@ class Snapshot(Struct, frozen=True, kw_only=True):
     """Estimated seconds to the end; None if unknown."""
     waits: str | None = None
     """The reason for a wait, as a sentence for users; None if the export does not wait."""
+
+    @property
+    def title(self) -> str:
+        """The phase in words."""
+        return f"{self.phase} ({self.progress.detail})" if self.progress.detail else self.phase
 
 
 class _Sample(NamedTuple):
@@ -60,7 +72,7 @@ class Monitor:
         self._began = clock()
         self._samples: deque[_Sample] = deque()
         self._last_reply = (0, self._began)
-        self._last_waits: str | None = None
+        self._last_wait: Wait | None = None
 
     @property
     def elapsed(self) -> float:
@@ -72,16 +84,15 @@ class Monitor:
         progress, now = self._progress, self._clock()
         self._add_sample(now)
         share = min(1.0, progress.covered / progress.ids) if progress.ids else None
-        waits = self._if_repeated(self._waits(pools, now))
-        is_silent = waits is not None and waits.startswith(_NO_ANSWER)
+        wait = self._if_repeated(self._wait(pools, now))
         return Snapshot(
             progress=progress,
-            phase="stopping: writing the fetched pages" if stopping else progress.phase,
+            phase=Phase.STOPPING if stopping else progress.phase,
             rate=self._rate(now),
             elapsed=now - self._began,
             share=share,
-            left=None if is_silent else self._left(now, share),
-            waits=waits,
+            left=None if wait is not None and wait.is_silence else self._left(now, share),
+            waits=wait and wait.text,
         )
 
     def _add_sample(self, now: float) -> None:
@@ -100,7 +111,7 @@ class Monitor:
         return (self._progress.written - first.written) / (now - first.at)
 
     def _left(self, now: float, share: float | None) -> float | None:
-        if share is None or share < _LEAST_SHARE or self._progress.phase != "walking":
+        if share is None or share < _LEAST_SHARE or self._progress.phase is not Phase.WALKING:
             return None
         speeds = [self._speed(now, over) for over in _REMAINING_WINDOWS]
         slowest = min(speeds)
@@ -118,22 +129,22 @@ class Monitor:
 
     # ── the reason for a wait ──
 
-    def _if_repeated(self, waits: str | None) -> str | None:
-        """Return `waits` if the last snapshot waited too, as a failure that is over at once is not shown."""
-        previous, self._last_waits = self._last_waits, waits
-        return waits if waits is not None and previous is not None else None
+    def _if_repeated(self, wait: Wait | None) -> Wait | None:
+        """Return `wait` if the last snapshot waited too, as a failure that is over at once is not shown."""
+        previous, self._last_wait = self._last_wait, wait
+        return wait if previous is not None else None
 
-    def _waits(self, pools: Collection[PoolState], now: float) -> str | None:
+    def _wait(self, pools: Collection[PoolState], now: float) -> Wait | None:
         trouble, silent = self._progress.trouble, now - self._last_reply[1]
         # Calls that wait while their pool has free places wait for the rate limit.
         if trouble == "RateLimitError" or any(each.waiting and not each.is_full for each in pools):
-            return "waits for the service's rate limit"
+            return Wait("waits for the service's rate limit")
         if trouble in ("ConnectError", "RequestTimeoutError", "ReplyUnreadableError"):
-            return f"{_NO_ANSWER}: {trouble}"
+            return Wait(f"the service does not answer: {trouble}", is_silence=True)
         if trouble == "ServerError":
-            return f"the service fails: {trouble}"
+            return Wait(f"the service fails: {trouble}")
         if self._progress.waits_for_disk:
-            return "waits for the disk"
+            return Wait("waits for the disk")
         if silent > _REPORTED_SILENCE and any(each.active for each in pools):
-            return f"has waited {silent:.0f} s for the service's answer"
+            return Wait(f"has waited {silent:.0f} s for the service's answer")
         return None

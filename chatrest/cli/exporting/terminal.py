@@ -57,7 +57,7 @@ def rendered(snapshot: Snapshot, out: str, rows: int = ROWS) -> RenderableType:
 
 
 def _head(snapshot: Snapshot, out: str) -> RenderableType:
-    title = Text.assemble((snapshot.phase, "bold"), f"  {one_line(out)}")
+    title = Text.assemble((snapshot.title, "bold"), f"  {one_line(out)}")
     return _left_and_right(title, Text(duration(snapshot.elapsed)))
 
 

@@ -28,6 +28,13 @@ class Arguments:
             name = name.removesuffix("[]")
             self._values.setdefault(_ALIASES.get(name, name), []).append(value)
 
+    def without(self, names: Iterable[str]) -> "Arguments":
+        """Return the query without these parameters."""
+        dropped = set(names)
+        return Arguments(
+            (name, value) for name, values in self._values.items() if name not in dropped for value in values
+        )
+
     def check(self) -> None:
         """Refuse the request with 400 if a value read so far was wrong."""
         if self._errors:

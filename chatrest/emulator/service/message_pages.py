@@ -37,7 +37,7 @@ def page_reply(
     affix: Affix = request.affix or ("prepend" if request.id is None else "append")
     span = (_span_by_time if page_format.list_order == "time" else _span_by_id)(store, name, request, affix)
     ids = list(span.ids)
-    records = _records(store, ids, request, acting_user)
+    records = list_records(store, ids, request, acting_user)
     edge = request.id if not ids else ids[-1] if affix == "append" else ids[0]
     if page_format.page_order == "descending":
         records.reverse()
@@ -77,8 +77,8 @@ def _span_by_time(store: Store, name: str, request: ListRequest, affix: Affix) -
     return Span([number for _, number in order[max(0, end - request.size) : end]], end)
 
 
-def _records(store: Store, ids: list[int], request: ListRequest, acting_user: str | None) -> list[bytes]:
-    """The records of these ids, in their order, with what the request wants to know beside them."""
+def list_records(store: Store, ids: list[int], request: ListRequest, acting_user: str | None) -> list[bytes]:
+    """Return the records of these ids, in their order, with what the request wants to know beside them."""
     ascending = sorted(ids)
     records = store.records(ascending, with_tags=request.with_tags)
     if request.blocked_info or request.tag_info:

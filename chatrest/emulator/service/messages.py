@@ -37,7 +37,7 @@ def list_user(context: Context, call: Call) -> bytes:
     uid, reader, store = call.path["uid"], call.acting_user, context.store
     user_record(context, uid)
     sizes, default = (("limit", "perPage"), 10) if reader else (("perPage", "limit"), 100)
-    request = _visible(context, call, list_request(call.query, reader, uid, sizes, default))
+    request = visible(context, call, list_request(call.query, reader, uid, sizes, default))
     name = conversation_list(conversation_id(uid, reader)) if reader else participant_list(uid)
     if request.count:
         return count_reply(store, name, request, uid, context.user_lists)
@@ -72,16 +72,16 @@ def list_thread(context: Context, call: Call) -> bytes:
 def _list(context: Context, call: Call, name: str, default_size: int) -> bytes:
     reader = call.acting_user
     request = list_request(call.query, reader, None, ("limit", "perPage"), default_size)
-    request = _visible(context, call, request)
+    request = visible(context, call, request)
     if reader is not None and name == ALL:
         guids = encode(context.store.members.guids(reader)).decode()
-        request = _narrowed(request, _OWN, (reader, reader, guids))
+        request = narrowed(request, _OWN, (reader, reader, guids))
     if request.count:
         return count_reply(context.store, name, request, reader, context.other_lists)
     return page_reply(context.store, name, request, reader, context.other_lists)
 
 
-def _visible(context: Context, call: Call, request: ListRequest) -> ListRequest:
+def visible(context: Context, call: Call, request: ListRequest) -> ListRequest:
     """The request without what the acting user has reset, and on demand without messages of blocked users.
 
     What may change meanwhile is in the values of a condition, as its matches are cached.
@@ -91,14 +91,14 @@ def _visible(context: Context, call: Call, request: ListRequest) -> ListRequest:
     if reader is None:
         return request
     if store.views.has_resets(reader):
-        request = _narrowed(request, _NOT_RESET, (reader,))
+        request = narrowed(request, _NOT_RESET, (reader,))
     if hides_blocked:
         blocked = encode(store.relations.uids("blocked", reader)).decode()
-        request = _narrowed(request, _NOT_BLOCKED, (blocked,))
+        request = narrowed(request, _NOT_BLOCKED, (blocked,))
     return request
 
 
-def _narrowed(request: ListRequest, sql: str, values: tuple[str, ...]) -> ListRequest:
+def narrowed(request: ListRequest, sql: str, values: tuple[str, ...]) -> ListRequest:
     """The request with one more condition."""
     before = request.condition
     terms = " AND ".join(filter(None, (before.sql, sql)))

@@ -6,7 +6,7 @@ Rules:
 - The header `onBehalfOf` is read where the operation's endpoint says so, and else ignored.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Final, NamedTuple, final
 from urllib.parse import parse_qsl
 
@@ -14,7 +14,7 @@ from ...core.endpoint import Acting
 from ..store.directory import Directory
 from .api_keys import key_scope, set_keys
 from .arguments import Arguments
-from .context import Call, Context
+from .context import Call, Context, Handler
 from .events import Event, events_of
 from .handlers import HANDLERS
 from .refusals import Refusal, bad_request, no_operation, no_user
@@ -36,25 +36,34 @@ class Keys(NamedTuple):
 
 @final
 class Service:
-    """The documented service over the store of `context`; `publish` is called with each event."""
+    """The documented service over the store of `context`; `publish` is called with each event.
+
+    `handlers` are those of the operations by name, for a service that answers some of them otherwise.
+    """
 
     def __init__(
-        self, context: Context, keys: Keys, publish: Callable[[Event], None] = lambda _: None
+        self,
+        context: Context,
+        keys: Keys,
+        publish: Callable[[Event], None] = lambda _: None,
+        handlers: Mapping[str, Handler] = HANDLERS,
     ) -> None:
         self._context = context
         self._keys = keys
         self._publish = publish
+        self._handlers = handlers
         set_keys(context.store, keys.full_access, keys.auth_only)
         add_default_role(context.store)
 
     def answer(self, request: Request) -> Reply:
         """Return the reply; a refusal is a reply too."""
         try:
-            return Reply(200, self._answer(request))
+            return Reply(200, self.process(request))
         except Refusal as refusal:
             return Reply(refusal.status, refusal.body)
 
-    def _answer(self, request: Request) -> bytes:
+    def process(self, request: Request) -> bytes:
+        """Return the body of a 200, or raise `Refusal`."""
         base = request.path.removeprefix("/").partition("/")[0]
         full_access = True
         if base == "management":
@@ -73,7 +82,7 @@ class Service:
         query = Arguments(parse_qsl(request.query, keep_blank_values=True, errors="replace"))
         key = request.headers.get("apikey", "")
         call = Call(route.parameters, query, acting_user, request.body, request.headers, key)
-        reply = HANDLERS[endpoint.name](self._context, call)
+        reply = self._handlers[endpoint.name](self._context, call)
         for event in events_of(endpoint.name, self._context, call, reply):
             self._publish(event)
         return reply

@@ -170,6 +170,11 @@ class ConversationViews:
         """Return True for a user who has reset a conversation."""
         return uid in self._users_with_resets
 
+    def forget(self) -> None:
+        """Look for all conversations again, as all messages are gone."""
+        self._synced_id = 0
+        self._users_with_resets.clear()
+
     def _find_new(self) -> None:
         """Bring the table of conversations up to date."""
         [last] = self._db.execute("SELECT coalesce(max(id), 0) FROM messages").fetchone()

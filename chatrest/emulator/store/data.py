@@ -37,7 +37,7 @@ def fill(store: Store, *, users: int, messages: int, groups: int, seed: int) -> 
     user_records = [_user(dice, index, users) for index in range(users)]
     group_count = groups if users > 1 else 0
     rooms = [_group(dice, index, groups, user_records) for index in range(group_count)]
-    records = _records(dice, user_records, rooms, messages)
+    records = _records(store, dice, user_records, rooms, messages)
     store.add_all(user_records, [group for group, _ in rooms], records, _members(rooms))
 
 
@@ -87,6 +87,7 @@ def _members(rooms: list[_Room]) -> Iterator[tuple[str, str, Member]]:
 
 
 def _records(
+    store: Store,
     dice: Random,
     users: list[dict[str, Any]],
     rooms: list[_Room],
@@ -105,7 +106,7 @@ def _records(
         at += int(dice.random() * 120)
         [conversation] = dice.choices(conversations, cum_weights=shares)
         [kind] = dice.choices(names, cum_weights=kinds)
-        yield writer.record(kind, conversation, number, at).encode()
+        yield writer.record(kind, conversation, number, at + store.skew(number)).encode()
 
 
 def _pairs(dice: Random, users: list[dict[str, Any]]) -> list[Conversation]:

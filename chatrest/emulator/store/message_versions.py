@@ -22,6 +22,8 @@ _MOVE_UP: Final = "UPDATE positions SET position = position - 1 WHERE list = ? A
 _TABLES: Final = (
     "messages", "records", "changes", "quotes", "pins", "saves", "subscriptions", "interactions"
 )  # fmt: skip
+LOST_WITH_MESSAGES: Final = (*_TABLES, "positions", "reactions", "conversations", "views")
+"""The tables that have nothing without messages."""
 _DELETIONS: Final = (
     *(f"DELETE FROM {table} WHERE id = ?" for table in _TABLES),  # noqa: S608
     "DELETE FROM reactions WHERE message = ?",

@@ -1,6 +1,6 @@
 """The data of the emulated service: SQLite, in memory or in a file; no socket, no clock."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from os import PathLike
 from typing import Any, Final, Self, final
@@ -17,7 +17,7 @@ from .groups import Groups
 from .members import Member, Memberships
 from .message_index import COLUMNS, IndexedMessage, conversation_id, index_message
 from .message_marks import MessageMarks
-from .message_versions import MessageVersions
+from .message_versions import LOST_WITH_MESSAGES, MessageVersions
 from .reactions import Reactions
 from .relations import Relations
 from .threads import Threads
@@ -38,8 +38,15 @@ class Store(MessageVersions):
     last_id: int
     last_sent_at: int
 
-    def __init__(self, database: str | PathLike[str] | None = None) -> None:
+    def __init__(
+        self, database: str | PathLike[str] | None = None, clocks: Sequence[int] | None = None
+    ) -> None:
         super().__init__(open_database(database))
+        self.clocks: tuple[int, ...] = tuple(clocks or ())
+        """Seconds that the clock of each node is ahead; the nodes store the messages in turn.
+
+        Without any there is one clock, which never goes back.
+        """
         self.people: Directory = Directory(self._db)
         """The users, and what members and messages need of groups."""
         self.groups: Groups = Groups(self._db)
@@ -154,7 +161,7 @@ class Store(MessageVersions):
         fields: Mapping[str, Any],
     ) -> dict[str, Any]:
         """Add a message with the next id; `about` is its category, type and data."""
-        is_group, at = receiver_type == "group", max(self.last_sent_at, sent_at or 0)
+        is_group, at = receiver_type == "group", self._time(sent_at)
         record = {
             "id": str(self.last_id + 1),
             "conversationId": f"group_{receiver}" if is_group else conversation_id(sender, receiver),
@@ -168,6 +175,16 @@ class Store(MessageVersions):
         }
         self.add_records([encode(record)])
         return record
+
+    def _time(self, sent_at: int | None) -> int:
+        """The time of the next message, which is sent at `sent_at` by the clock that is right."""
+        if not self.clocks:
+            return max(self.last_sent_at, sent_at or 0)
+        return max(0, (self.last_sent_at if sent_at is None else sent_at) + self.skew(self.last_id + 1))
+
+    def skew(self, id: int) -> int:
+        """Return how many seconds the clock of the node that stores the message `id` is ahead."""
+        return self.clocks[id % len(self.clocks)] if self.clocks else 0
 
     def add_records(self, records: Iterable[bytes]) -> None:
         """Add messages given as JSON bytes, as odd as a test wants them, in one transaction.
@@ -208,6 +225,17 @@ class Store(MessageVersions):
         """Serve other bytes for a message, any bytes; filters and lists go by the old ones."""
         with self._db:
             self._db.execute("UPDATE records SET record = ? WHERE id = ?", (record, id))
+
+    def lose_messages(self) -> None:
+        """Lose all messages and what was attached to them: the next one has the id 1 again."""
+        with self._db:
+            for table in LOST_WITH_MESSAGES:
+                self._db.execute(f"DELETE FROM {table}")  # noqa: S608
+            self._db.execute("DELETE FROM sqlite_sequence WHERE name = 'reactions'")
+        self.last_id = self.last_sent_at = 0
+        self._sizes.clear()
+        self.views.forget()
+        self.forget_matches()
 
     def hide(self, ids: Iterable[int], *names: str) -> None:
         """Take messages out of the lists of these names, such as `u:ann`; out of all where none is given."""

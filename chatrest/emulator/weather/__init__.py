@@ -4,6 +4,7 @@ from chatrest.emulator.weather import First, Latency, Status
 """
 
 from ..service.request import Request
+from .acting_users import IgnoredActingUser
 from .compression import BadGzip, Gzip, GzipBomb
 from .connection_faults import CloseIdle, Cut, Drip, HalfOpen, Line, LostReply, Reset, WrongLength
 from .cursor_faults import CursorCycles, CursorMovesBack, CursorRepeats, EmptyPage
@@ -45,6 +46,7 @@ __all__ = [
     "Gzip",
     "GzipBomb",
     "HalfOpen",
+    "IgnoredActingUser",
     "IgnoredParameter",
     "Latency",
     "Line",

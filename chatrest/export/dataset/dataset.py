@@ -34,7 +34,7 @@ from ...walk import Walk
 from ..archive import Archive
 from ..in_thread import in_thread
 from ..manifest import TableEntry, tables_of
-from ..report import AttachmentCounts, Failure, Progress, Report
+from ..report import AttachmentCounts, Failure, Phase, Progress, Report
 from .attachments import AttachmentOptions, AttachmentRun
 from .snapshot import NewTable, TableFolder, publish, recover
 from .tables import Table, check_tables, record_of, with_member
@@ -99,14 +99,14 @@ class Dataset:
         """Read what is asked for, and add it to the report; `save` writes the manifest, after each step."""
         bulk = session.with_options(priority="bulk")
         if self._tables:
-            progress.phase = "reading tables"
+            progress.enter(Phase.READING_TABLES)
             entries, failures = await read_tables(bulk, self._place, self._tables, self._now)
             self._new |= {entry.table: entry for entry in entries}
             report.tables = {entry.table: entry.rows for entry in self.entries if entry.table in self._tables}
             report.failed += failures
         report.complete = report.complete and not report.failed
         if self._attachments is not None:
-            progress.phase = "fetching attachments"
+            progress.enter(Phase.FETCHING_ATTACHMENTS)
             await self._fetch(bulk, report, self._attachments, save)
         await self._publish(save)
 

@@ -15,7 +15,7 @@ import re
 import socket
 from collections.abc import AsyncIterator
 from functools import partial
-from ipaddress import ip_address
+from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address
 from pathlib import Path
 from types import TracebackType
 from typing import Final, Literal, NamedTuple, Self, TypeAlias, final
@@ -40,6 +40,18 @@ _URL: Final = re.compile(r"[\x21-\x7e\xa1-\U0010ffff]{1,8192}")
 _FAILURES: Final = (
     aiohttp.ClientError, TimeoutError, ValueError, ConnectionError, ReplyUnreadableError
 )  # fmt: skip
+_NUMBER: Final = re.compile(r"[0-9]+|0x[0-9a-f]*")
+"""The last part of a host that is an address, and not a name."""
+_EMBEDDED: Final = (
+    (IPv6Network("::/96"), 0, 0),  # IPv4-compatible
+    (IPv6Network("::ffff:0:0:0/96"), 0, 0),  # IPv4-translated
+    (IPv6Network("64:ff9b::/96"), 0, 0),  # NAT64
+    (IPv6Network("2002::/16"), 80, 0),  # 6to4
+    (IPv6Network("2001::/32"), 64, 0),  # Teredo: its server
+    (IPv6Network("2001::/32"), 0, 0xFFFF_FFFF),  # and its client
+)
+"""Networks of addresses that hold one of IPv4: how far to the left, and what its bits are inverted by."""
+_OWN_NAT64: Final = IPv6Network("64:ff9b:1::/48")
 _HTML: Final = ("text/html", "application/xhtml+xml")
 _NOT_PUBLIC: Final = "the address is not public"
 _NO_URL: Final = "the address is not a URL"
@@ -217,15 +229,29 @@ def address_fault(url: str, *, local: bool) -> str | None:
 
 
 def is_public(host: str) -> bool:
-    """Return False for the text of an IP address that is not public, and for names of this machine."""
+    """Return False for an IP address that is not public, in any notation, and for names of this machine."""
+    host = host.rstrip(".").lower()
     if host == "localhost" or host.endswith(".localhost"):
         return False
     try:
         address = ip_address(host.partition("%")[0])
     except ValueError:
-        return True  # a name: what it resolves to is checked when it is resolved
-    mapped = getattr(address, "ipv4_mapped", None) or address
-    return mapped.is_global and not mapped.is_multicast
+        # A resolver may take `127.1`, `2130706433` or `0x7f.1` for an address. What a name resolves to is
+        # checked when it is resolved.
+        return not _NUMBER.fullmatch(host.rpartition(".")[2])
+    address = getattr(address, "ipv4_mapped", None) or address
+    return all(each.is_global and not each.is_multicast for each in (address, *_embedded(address)))
+
+
+def _embedded(address: IPv4Address | IPv6Address) -> list[IPv4Address | IPv6Address]:
+    """Return the addresses to which translators and tunnels lead what is sent to an IPv6 address."""
+    embedded = [
+        ip_address(int(address) >> shift & 0xFFFF_FFFF ^ mask)
+        for network, shift, mask in _EMBEDDED
+        if address in network
+    ]
+    # That of a network's own translator may be anywhere in it, and is never public.
+    return [*embedded, IPv6Address("::")] if address in _OWN_NAT64 else embedded
 
 
 class _NotPublicError(OSError):

@@ -71,11 +71,10 @@ FACTS: Final = (
 )
 """The statements that give all rows in a fixed order, but for the generation."""
 _SURROUNDINGS: Final = frozenset({
-    sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED,
-    sqlite3.SQLITE_READONLY, sqlite3.SQLITE_NOMEM, sqlite3.SQLITE_INTERRUPT,
+    sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_NOMEM,
+    sqlite3.SQLITE_INTERRUPT,
 })  # fmt: skip
 """Errors of the system around a database, and not of what is in it."""
-_IN_USE: Final = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 _VALUES: Final = 500
 """Values of one query: every SQLite takes so many."""
 FAULTS: Final = (sqlite3.Error, UnicodeDecodeError)
@@ -162,7 +161,7 @@ def _check_unlocked(path: Path) -> None:
         try:
             db.execute("SELECT 1 FROM sqlite_master").fetchone()
         except sqlite3.Error as error:
-            if "locked" in str(error):
+            if is_in_use(error):
                 raise
 
 
@@ -185,14 +184,23 @@ def check_integrity(db: sqlite3.Connection, path: Path) -> None:
 
 def fault_of(path: Path, error: Exception) -> ChatRestError | OSError:
     """Return the error that says whose fault it is that the journal cannot be read or written."""
-    code = getattr(error, "sqlite_errorcode", None)
-    if code is not None and code & 0xFF in _IN_USE:
+    if is_in_use(error):
         return InUseError(f"{path}: another export is writing here")
-    if "unable to open" in str(error):
+    if primary_code(error) == sqlite3.SQLITE_CANTOPEN:
         return RequestInvalidError(f"{path}: {error}")
-    if (code is not None and code & 0xFF in _SURROUNDINGS) or "full" in str(error):
+    if primary_code(error) in _SURROUNDINGS:
         return OSError(f"{path}: {error}")  # such as a disk that is full
     return UnreadableError(f"{path} is damaged, or is no export's journal: {error}")
+
+
+def primary_code(error: Exception) -> int:
+    """Return SQLite's primary result code of an error; `SQLITE_OK` for an error of something else."""
+    return getattr(error, "sqlite_errorcode", sqlite3.SQLITE_OK) & 0xFF
+
+
+def is_in_use(error: Exception) -> bool:
+    """Return whether another connection has the database."""
+    return primary_code(error) in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 
 
 def _is_new(db: sqlite3.Connection, path: Path) -> bool:

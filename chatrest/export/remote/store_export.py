@@ -29,13 +29,14 @@ from ..archive import Archive
 from ..dataset.tables import ATTACHMENTS
 from ..in_thread import in_thread
 from ..manifest import Manifest
+from ..report import Phase
 from ..run_log import NAME as RUNS
 from .stored_files import StoredFiles, may_be_remote
 from .version_files import Stage, local_files, stage_at_rest, stage_running, unchanged_data_files
 from .working_folder import WorkingFolder
 
 Sleep: TypeAlias = Callable[[float], Awaitable[object]]
-OnPhase: TypeAlias = Callable[[str], object]
+OnPhase: TypeAlias = Callable[[Phase, str], object]
 
 PUBLISH_SECONDS: Final = 600.0
 """The least time between two publications of a run that is writing."""
@@ -181,7 +182,7 @@ def _facts(manifest: Manifest) -> dict[str, int | str | bool | None]:
 
 @asynccontextmanager
 async def store_export(
-    address: str, root: Path, *, on_phase: OnPhase = lambda _: None, sleep: Sleep = asyncio.sleep
+    address: str, root: Path, *, on_phase: OnPhase = lambda phase, detail: None, sleep: Sleep = asyncio.sleep
 ) -> AsyncIterator[StoreExport]:
     """Hold the export at `address`; the local copy in `root` is current in the block.
 
@@ -195,13 +196,13 @@ async def store_export(
         await in_thread(partial(_remove_staging, root))
 
         def tell(seconds: float) -> None:
-            on_phase(f"waiting {seconds:.0f} s for the end of another writer's lease")
+            on_phase(Phase.WAITING_FOR_LEASE, f"{seconds:.0f} s")
 
         await check_reachable(store)
         async with Lease(store, owner=working.owner, on_wait=tell) as lease:
             publisher = Publisher(store, lease, on_version=working.note_next)
             export = StoreExport(working, publisher, lease, StoredFiles(store), sleep)
-            on_phase("fetching what is in the store")
+            on_phase(Phase.COPYING_FROM_STORE, "")
             await export.update(store)
             yield export
 

@@ -2,6 +2,7 @@
 
 import json
 import socket
+from ipaddress import IPv6Address
 from typing import Any
 
 import pytest
@@ -103,7 +104,7 @@ class FixedResolver(AbstractResolver):
     [
         ("https://inside.example.com/", "not public"),
         ("https://\u246027.0.0.1/", "not public"),
-        ("https://2130706433/", "not a URL"),
+        ("https://2130706433/", "not public"),
     ],
 )
 async def test_a_name_that_resolves_to_a_private_address_is_refused(
@@ -122,6 +123,42 @@ def test_public_addresses() -> None:
     assert is_public("2606:2800:21f:cb07:6820:80da:af6b:8b2c")
     assert is_public("files.example.com")
     assert not is_public("fe80::1%eth0")
+
+
+@pytest.mark.parametrize(
+    ("host", "expected"),
+    [
+        ("::ffff:10.0.0.1", False), ("::ffff:93.184.215.14", True),
+        ("64:ff9b::10.0.0.1", False), ("64:ff9b::93.184.215.14", True),
+        ("64:ff9b:1::10.0.0.1", False), ("64:ff9b:1::93.184.215.14", False),
+        ("2002:a9fe:a9fe::1", False), ("2002:5db8:d70e::1", True),
+        ("::10.0.0.1", False), ("::169.254.169.254", False), ("::93.184.215.14", True),
+        ("::ffff:0:10.0.0.1", False), ("::", False), ("::1", False),
+        # Teredo: the server is 93.184.215.14, the client 10.0.0.1 with inverted bits
+        ("2001:0:5db8:d70e::f5ff:fffe", False),
+    ],
+)  # fmt: skip
+def test_an_ipv6_address_that_holds_one_of_ipv4_is_as_public_as_that(
+    host: str, expected: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # The check does not depend on what a version of Python knows of these networks.
+    monkeypatch.setattr(IPv6Address, "is_global", property(lambda self: int(self) > 1))
+    assert is_public(host) is expected
+
+
+@pytest.mark.parametrize(
+    "host",
+    ["127.1", "2130706433", "0x7f.1", "0x7f000001", "0177.0.0.1", "127.0.0.1.", "localhost.", "LOCALHOST",
+     "10.0.0.1.", "1.2.3.4.5", "0x", "127.0x0.1"],
+)  # fmt: skip
+def test_a_host_that_is_a_number_is_not_public(host: str) -> None:
+    assert not is_public(host)
+    assert address_fault(f"https://{host}/a", local=False) == "the address is not public"
+
+
+@pytest.mark.parametrize("host", ["1.example.com", "0x7f.example", "3com.com", "files.example.com."])
+def test_a_name_with_digits_is_a_name(host: str) -> None:
+    assert is_public(host)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,117 @@
+"""The message lists of a compatible server: by time, then by id (operations table, compatible_servers).
+
+- `fromTimestamp` and `sentAt` are places to go on from: `append` gives what is later, `prepend` what is
+  earlier. `id` alone is a place by id, `id` with `sentAt` a place by time, then id.
+- What a place leaves is ordered by (sentAt, id), and the page is its beginning (`append`) or its end.
+- A list is that of the acting user, who is the login token's.
+- Deleted messages are in no list.
+"""
+
+from typing import Any, Final
+
+from msgspec import Raw
+from msgspec.json import encode
+
+from ..service.context import Call, Context, Handler
+from ..service.list_request import list_request
+from ..service.message_access import message_record
+from ..service.message_pages import count_reply, list_records
+from ..service.messages import narrowed, visible
+from ..service.page_format import PageFormat
+from ..service.refusals import Refusal
+from ..service.users import user_record
+from ..store.message_index import conversation_id, conversation_list, group_list, thread_list
+from ..store.message_lists import Condition
+from .tables import DEFAULT_SIZE
+
+_PLACE: Final = ("id", "sentAt", "fromTimestamp", "affix")
+_COUNT_FORMAT: Final = PageFormat("cursor")
+
+
+def list_user(context: Context, call: Call) -> bytes:
+    """The messages between a user and the acting user."""
+    user_record(context, call.path["uid"])
+    return _page(context, call, conversation_list(conversation_id(call.path["uid"], _reader(call))))
+
+
+def list_group(context: Context, call: Call) -> bytes:
+    """The messages of a group of the acting user's; whether there is any other group is not told."""
+    guid, reader = call.path["guid"], _reader(call)
+    if context.store.members.member(guid, reader) is None:
+        raise Refusal(400, "ERR_NOT_A_MEMBER", f"The user {reader} is not a member of the group {guid}.")
+    return _page(context, call, group_list(guid))
+
+
+def list_thread(context: Context, call: Call) -> bytes:
+    """The replies to a message."""
+    parent = call.path["id"]
+    message_record(context, parent)
+    return _page(context, call, thread_list(str(int(parent))))
+
+
+def list_all(context: Context, call: Call) -> bytes:
+    """Counts of what is unread, or the messages with one receiver but the newest; else nothing."""
+    query, reader = call.query, _reader(call)
+    if query.flag("unread") and query.flag("count"):
+        request = list_request(query, reader, None, ("limit",), DEFAULT_SIZE)
+        return count_reply(context.store, f"u:{reader}", request, reader, _COUNT_FORMAT)
+    receiver = query.text("receiver")
+    if receiver is None:
+        return encode({"data": [], "meta": {"cursor": {"affix": query.text("affix") or "prepend"}}})
+    is_group = query.text("receiverType") == "group"
+    name = group_list(receiver) if is_group else conversation_list(conversation_id(reader, receiver))
+    ids = context.store.matching(name)
+    return _page(context, call, name, [("m.id < ?", (ids[-1] if ids else 0,))])
+
+
+def _reader(call: Call) -> str:
+    return str(call.acting_user)
+
+
+_Terms = list[tuple[str, tuple[int, ...]]]
+
+
+def _page(context: Context, call: Call, name: str, terms: _Terms | None = None) -> bytes:
+    """Return one page of a list; it costs a scan of the list."""
+    store, query, reader = context.store, call.query, call.acting_user
+    place, is_later = _place(call)
+    query.check()
+    request = list_request(query.without(_PLACE), reader, None, ("limit",), DEFAULT_SIZE)
+    request = visible(context, call, request)
+    for sql, values in [("NOT m.deleted", ()), *(terms or ()), *place]:
+        request = narrowed(request, sql, values)
+    order = store.by_time(name, Condition(*request.condition))
+    page = order[: request.size] if is_later else order[-request.size :]
+    records = list_records(store, [number for _, number in page], request, reader)
+    cursor: dict[str, Any] = {"affix": "append" if is_later else "prepend"}
+    if page:
+        sent_at, number = page[-1 if is_later else 0]
+        cursor = {"id": number, "sentAt": sent_at, **cursor}
+    return encode({"data": [Raw(record) for record in records], "meta": {"cursor": cursor}})
+
+
+def _place(call: Call) -> tuple[_Terms, bool]:
+    """Return the conditions of the place that a page begins at, and if it goes to later messages."""
+    query = call.query
+    start, sent_at, number = query.number("fromTimestamp"), query.number("sentAt"), query.number("id")
+    has_place = (start, sent_at, number) != (None, None, None)
+    affix = query.choice("affix", ("append", "prepend")) or ("append" if has_place else "prepend")
+    sign = ">" if affix == "append" else "<"
+    terms: _Terms = []
+    if start is not None:
+        terms.append((f"m.sent_at {sign} ?", (start,)))
+    if number is not None and sent_at is not None:
+        terms.append((f"(m.sent_at, m.id) {sign} (?, ?)", (sent_at, number)))
+    elif number is not None:
+        terms.append((f"m.id {sign} ?", (number,)))
+    elif sent_at is not None:
+        terms.append((f"m.sent_at {sign} ?", (sent_at,)))
+    return terms, affix == "append"
+
+
+LISTS: Final[dict[str, Handler]] = {
+    "messages.list": list_all,
+    "messages.list_user": list_user,
+    "messages.list_group": list_group,
+    "messages.list_thread": list_thread,
+}
