@@ -75,7 +75,7 @@ class ShownIds(Struct, eq=False):
     covered: int
     """The id up to which all was shown; 0 for a list that goes by time."""
     numbers: IdSet = field(default_factory=IdSet)
-    """The ids of a list that goes by time."""
+    """The ids of a list that goes by time, or may do so."""
     keys: set[str] = field(default_factory=set)
     """The ids that are no numbers."""
     newest_page: IdSet = field(default_factory=IdSet)
@@ -139,7 +139,7 @@ class ListReader:
         if stand is not None:
             piece.position = by_id_alone(piece.position)
             if piece.after > job.proven:  # a run that was interrupted has read so far by time
-                await self._probe.check_shown(job, piece.after, stand)
+                await self._check_shown(piece, shown, piece.after, stand)
         is_known = piece.is_open and await self._is_known(piece, stand)
         while not is_known:
             begin, count, was_from_start = shown.covered, shown.count, not (piece.position or piece.is_guess)
@@ -215,6 +215,8 @@ class ListReader:
                 shown.is_past = self._divider.window.is_past(part.items)
                 if has_passed or shown.is_past:
                     break
+                if _is_timed(part.page):
+                    shown.numbers.update(ids.numbers)
                 await self._share(piece, last, last - covered, queue)
                 await fetching.next_page()
 
@@ -248,11 +250,22 @@ class ListReader:
         Returns the position behind the frozen end of the list, where it has one of its own.
         """
         job, until = piece.of, min(piece.until, piece.of.until)
-        if "sentAt" not in dict(page.cursor.position):
+        if not _is_timed(page):
             return ()
         if not shown.has_end:  # with nothing later among what was there before
-            await self._probe.check_shown(job, until, latest(page.items))
+            await self._check_shown(piece, shown, until, latest(page.items))
         return job.end.place.position if job.end is not None and until == job.until else ()
+
+    async def _check_shown(self, piece: JobPiece, shown: "ShownIds", last: int, stand: Place) -> None:
+        """Raise `NotOrderedByIdError` where a message up to the id `last` is later than `stand`, the place
+        that a reading has come to, and was not seen: it would be left out.
+        """
+        job, window = piece.of, self._divider.window
+        rows = [row for row in await self._probe.up_to(piece.of, last) if stand < Place.of(row)]
+        left = ids_of(Window(job.since or None).within(window.within(rows))).numbers
+        left = left.between(1, last) - shown.numbers
+        if left and await in_thread(lambda: self._archive.unseen(job.number, left)):
+            raise NotOrderedByIdError
 
     async def _share(self, piece: JobPiece, covered: int, ids_a_page: int, queue: PieceQueue[Job]) -> None:
         """Give the upper half of the rest away where somebody is idle and there is much of it."""
@@ -314,7 +327,7 @@ class ListReader:
         """
         job, found = piece.of, 0
         is_resumed = job.purpose == "walk" and not job.by_time and bool(piece.is_guess or piece.position)
-        is_unbounded = job.until == LAST or job.by_time
+        is_unbounded = job.by_time or (job.purpose == "walk" and job.until == LAST)
         if is_resumed and stand is not None:
             found = await self._last_behind(piece, stand)
             if found == piece.after or not is_unbounded:
@@ -357,7 +370,7 @@ class ListReader:
             raise ids_begin_anew(job, stand, Place.of(at_stand[0]))
         ids = ids_of(self._divider.held(job, rows))
         await self._see_late(job, ids.numbers, piece.after)
-        is_whole = len(rows) < PROBED and any(number(row.id) == piece.after for row in rows)
+        is_whole = len(rows) <= KNOWN and any(number(row.id) == piece.after for row in rows)
         if not is_whole or await self._never_seen(job, {*ids.others}):
             return ids.numbers.last if ids.numbers.last > piece.after else 0
         return max(piece.after, ids.numbers.last)
@@ -377,27 +390,33 @@ class ListReader:
         place, last = newest.place, newest.ids.numbers.last
         is_after_end = stand is not None and stand.id == piece.after <= job.proven
         if stand is not None and is_after_end and last < stand.id and place.sent_at > stand.sent_at:
-            raise ids_begin_anew(job, stand, place)
+            if not await self._probe.deleted(stand.id):
+                raise ids_begin_anew(job, stand, place)
+            return False
         # The last messages were deleted, or others are shown as the newest.
         if last < piece.after if stand is None else place < stand:
             unseen = await in_thread(lambda: self._archive.unseen(job.number, newest.ids.numbers))
             return stand is not None and not found and not unseen
         if not newest.is_by_id or (stand is not None and place.id < max(found, stand.id)):
             raise NotOrderedByIdError
-        job.end, job.until, job.newest, job.is_end_sure = newest, last, last, piece.after > 0
+        first = await in_thread(lambda: self._archive.journal.seen(job.number).first)
+        job.end, job.until, job.newest = newest, last, last
+        job.is_end_sure = 0 < first < newest.ids.numbers.first
         self._progress.ids += last - piece.after
         return stand is not None and last == piece.after
 
     async def _unseen(self, piece: JobPiece, shown: ShownIds, *, is_first: bool) -> list[str]:
         """Return the ids that a list should have shown, but has not, by its newest messages.
 
-        They are asked for without a window, unless that has an end: the newest ones lie behind it.
+        They are asked for without a window, unless that has an end, behind which the newest ones lie; of a
+        recheck with it, for what the service makes of times is left to its confirmation.
         """
         job, window = piece.of, self._divider.window
         if is_first and job.end is not None and window.until is None:
             rows = job.end.rows
         else:
-            asked = None if window.until is None else self._window_of(job)
+            is_asked = window.until is not None or job.purpose == "recheck"
+            asked = self._window_of(job) if is_asked else None
             rows = (await self._probe.newest(job, asked)).rows
         within = Window(job.since or None).within(self._divider.held(job, rows))
         if job.since or window != Window():
@@ -455,6 +474,11 @@ def in_unit_of(window: Window, timestamp: int) -> Window:
         time if time is None or time >= MILLISECONDS else time * 1000 + more
         for time, more in zip(window, rest, strict=True)
     ))  # fmt: skip
+
+
+def _is_timed(page: Page[Row]) -> bool:
+    """Return whether the position after a page tells a time."""
+    return any(name == "sentAt" for name, _ in page.cursor.position)
 
 
 def _by_id(row: Row) -> int:
