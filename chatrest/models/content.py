@@ -47,6 +47,7 @@ class Content(Record, OfCount, frozen=True, gc=False, rename="camel", omit_defau
     reactions: Maybe[tuple[ReactionCount, ...]] = UNSET
     mentions: Maybe[Json] = UNSET
     moderation: Maybe[Json] = UNSET
+    caption: Maybe[str] = UNSET
 
 
 @final

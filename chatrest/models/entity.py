@@ -41,6 +41,8 @@ class Entity(Record, frozen=True, gc=False, rename="camel"):
     scope: Maybe[str] = UNSET
     tags: Maybe[tuple[str, ...]] = UNSET
     metadata: Maybe[Json] = UNSET
+    has_joined: Maybe[bool] = UNSET
+    status_message: Maybe[str] = UNSET
 
 
 @final

@@ -22,3 +22,4 @@ class Reaction(Record, frozen=True, gc=False, rename="camel"):
     uid: str
     reacted_at: int
     reacted_by: Maybe[Entity] = UNSET
+    reacted_by_me: Maybe[bool] = UNSET

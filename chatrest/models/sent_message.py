@@ -4,17 +4,20 @@ from typing import Any, final
 
 from msgspec import UNSET
 
-from .record import Json, Maybe, Record
+from .message import NestedMessage
+from .record import Maybe, Record
+from .views import nested_message, views
 
 
 @final
+@views(nested_message, "data")
 class SentMessage(Record, frozen=True, gc=False, rename="camel"):
-    """The outcome for one receiver. `data` is the message as the service stored it, as JSON.
+    """The outcome for one receiver. `data` is the message as the service stored it.
 
     An outcome without `success` is a failure.
     """
 
     success: bool = False
     message: Maybe[str] = UNSET
-    data: Maybe[Json] = UNSET
+    data: Maybe[NestedMessage] = UNSET
     error: Maybe[Any] = UNSET

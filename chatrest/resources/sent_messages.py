@@ -4,12 +4,12 @@ The operations table shows one message for the reply. Services of this kind may 
 for each receiver, or with an array of messages: each form is read as the outcomes that it shows.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any, Final, final
 
 from msgspec import Struct
 
-from ..core.decode import Outcomes, each, parse, read_json
+from ..core.decode import Outcomes, each, read_json
 from ..core.outcomes import outcomes_of
 from ..errors import ReplyUnreadableError
 from ..models.message import Message
@@ -68,7 +68,7 @@ def _is_message(record: Any) -> bool:
 def complete(outcomes: Outcomes[SentMessage], message: MessageBody, operation: str) -> Outcomes[SentMessage]:
     """Return the outcomes with a failure for every receiver that the reply does not mention."""
     by_receiver = dict.fromkeys(receivers_of(message), SentMessage(message=_UNMENTIONED)) | dict(outcomes)
-    return Outcomes(by_receiver, outcomes.raw, operation)
+    return Outcomes(by_receiver, outcomes.raw, operation, outcomes.repairs)
 
 
 def receivers_of(message: MessageBody) -> Iterable[str]:
@@ -88,6 +88,6 @@ def first_message(outcomes: Outcomes[SentMessage]) -> Message:
     the reply holds no message.
     """
     for outcome in outcomes.check().values():
-        if isinstance(outcome.data, Mapping):
-            return parse(Message, dict(outcome.data))
+        if outcome.data:
+            return outcome.data
     raise ReplyUnreadableError("data: expected a message, got outcomes without one")
