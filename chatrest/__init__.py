@@ -39,7 +39,7 @@ if TYPE_CHECKING:
         TransportError as TransportError,
     )
     from .fan_out.fan_out import FanOut as FanOut, FanOutCounts as FanOutCounts
-    from .fan_out.worker_tasks import Outcome as Outcome
+    from .fan_out.worker_tasks import Failure as Failure, Outcome as Outcome, Success as Success
     from .management import AsyncManagement as AsyncManagement
     from .models.agent import (
         Agent as Agent,
@@ -403,7 +403,7 @@ _HOMES = {
     "session": "AsyncSession",
     "times": "to_datetime",
     "walk": "Page Walk",
-    "fan_out.worker_tasks": "Outcome",
+    "fan_out.worker_tasks": "Failure Outcome Success",
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names.split()}
 

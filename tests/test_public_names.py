@@ -120,8 +120,10 @@ def test_public_classes_are_final() -> None:
         for name, kind in kinds.items()
         if isinstance(kind, type) and not issubclass(kind, Exception) and not _is_final(kind)
     ]
-    assert open_to_all == ["Outcomes"]
+    assert open_to_all == ["Outcome", "Outcomes"]
     assert issubclass(chatrest.PermissionOutcomes, chatrest.Outcomes)
+    for kind in (chatrest.Success, chatrest.Failure):
+        assert issubclass(kind, chatrest.Outcome)  # type: ignore[arg-type]
 
 
 def _is_final(kind: type) -> bool:

@@ -46,7 +46,8 @@ def first_record(reply: Any) -> dict[str, Any] | None:
     None where the reply holds none; `ReplyUnreadableError` with the failures where one of them failed.
     """
     if records := _messages(reply):
-        return records[0]
+        first: dict[str, Any] = records[0]
+        return first
     outcomes = outcomes_of(reply)
     if failed := [key for key, outcome in outcomes.items() if not outcome["success"]]:
         names = ", ".join(failed[:_SHOWN])
@@ -54,7 +55,7 @@ def first_record(reply: Any) -> dict[str, Any] | None:
     return next((each["data"] for each in outcomes.values() if isinstance(each.get("data"), dict)), None)
 
 
-def _messages(reply: Any) -> list[dict[str, Any]]:
+def _messages(reply: Any) -> list[Any]:
     """The messages of a reply that is one message, or an array of them; none where it is neither."""
     data = reply.get("data", reply) if isinstance(reply, dict) else reply
     records = data if isinstance(data, list) else [data]
