@@ -68,7 +68,8 @@ def test_the_names_for_type_checkers_are_those_at_run_time() -> None:
         if isinstance(node, ast.ImportFrom)
         for alias in node.names
     ]
-    assert sorted(alias.asname or "" for _, alias in imported) == sorted(chatrest.__all__)
+    assert sorted(alias.asname or "" for _, alias in imported) == sorted(chatrest._HOME)
+    assert set(chatrest.__all__) < set(chatrest._HOME) <= set(dir(chatrest))
     assert all(alias.asname == alias.name for _, alias in imported)
     for module, alias in imported:
         assert chatrest._HOME[alias.name] == module
@@ -114,13 +115,13 @@ def test_names_without_network_do_not_import_aiohttp() -> None:
 
 def test_public_classes_are_final() -> None:
     """Errors apart, and the outcomes: another public class is derived from them."""
-    kinds = {name: getattr(chatrest, name) for name in chatrest.__all__}
+    kinds = {name: getattr(chatrest, name) for name in chatrest._HOME}
     open_to_all = [
         name
         for name, kind in kinds.items()
         if isinstance(kind, type) and not issubclass(kind, Exception) and not _is_final(kind)
     ]
-    assert open_to_all == ["Outcome", "Outcomes"]
+    assert open_to_all == ["Outcomes", "Outcome"]
     assert issubclass(chatrest.PermissionOutcomes, chatrest.Outcomes)
     for kind in (chatrest.Success, chatrest.Failure):
         assert issubclass(kind, chatrest.Outcome)  # type: ignore[arg-type]
@@ -152,6 +153,6 @@ def test_values_are_frozen() -> None:
 
 
 def test_every_public_name_has_a_docstring() -> None:
-    for name in chatrest.__all__:
+    for name in chatrest._HOME:
         kind = getattr(chatrest, name)
         assert not isinstance(kind, type) or (kind.__doc__ or "").strip(), name

@@ -228,9 +228,12 @@ def import_record(where: str, value: Any, kind: type[B]) -> B:
     names = _names(kind)
     if unknown := [name for name in value if name not in names]:
         raise RequestInvalidError(f"{where}: a {kind.__name__} has no {', '.join(map(shown, unknown))}")
+    members = {names[name]: member for name, member in value.items()}
+    for field in fields(kind):
+        if field.required and field.name not in members:
+            raise RequestInvalidError(f"{where}: {field.name!r} is missing")
     try:
-        return kind(**{names[name]: member for name, member in value.items()})
-    except (RequestInvalidError, TypeError) as error:
-        fault = str(error).removeprefix("Missing required argument ")
-        missing = isinstance(error, TypeError)
-    raise RequestInvalidError(f"{where}: {fault} is missing" if missing else f"{where}: {fault}")
+        return kind(**members)
+    except RequestInvalidError as error:
+        fault = str(error)
+    raise RequestInvalidError(f"{where}: {fault}")
