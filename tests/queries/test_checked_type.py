@@ -69,8 +69,7 @@ def test_help_of_a_filter_is_readable() -> None:
         (lambda: Deletion(True), "Deletion takes its fields by name (permanent)"),
         (
             lambda: MessageQuery("x"),
-            "MessageQuery takes its fields by name "
-            "(search_key, has_attachments, attachment_types, has_mentions, has_links, …)",
+            f"MessageQuery takes its fields by name ({', '.join(MessageQuery.__struct_fields__[:5])}, …)",
         ),
     ],
 )
@@ -97,6 +96,6 @@ def test_a_type_error_of_another_cause_keeps_its_words() -> None:
         def __post_init__(self) -> None:
             raise TypeError("of the struct itself")
 
-    with pytest.raises(TypeError, match="^of the struct itself$"):
+    with pytest.raises(TypeError, match=r"^of the struct itself$"):
         Broken()
     assert NewMessage.text("bob", "hi").receiver == "bob"

@@ -1,4 +1,4 @@
-"""The error of a call with arguments that a method does not have, and what it costs the others: nothing seen."""
+"""The error of a call with an argument that its method does not have."""
 
 import inspect
 import pydoc
@@ -15,6 +15,8 @@ from chatrest.resources.lazy import collection_class
 from chatrest.resources.messages import Messages
 from chatrest.resources.users import Users
 from tests.sending import Sender
+
+AFIX = "Messages.list_user() has no argument 'afix' (did you mean 'affix'?): query=MessageQuery(…) has it"
 
 
 async def called(call: Callable[[], Any]) -> Any:
@@ -35,7 +37,7 @@ async def called(call: Callable[[], Any]) -> Any:
         ),
         (
             lambda u, m: m.list_user("a", afix="append"),
-            "Messages.list_user() has no argument 'afix' (did you mean 'affix'?): query=MessageQuery(…) has it",
+            AFIX,
         ),
         (
             lambda u, m: m.get("a", on_behalf="b"),
@@ -66,7 +68,7 @@ async def test_a_type_error_of_the_method_itself_is_its_own() -> None:
             raise TypeError("mine")
 
     for call in (Failing(Sender()).plain, Failing(Sender()).awaited):
-        with pytest.raises(TypeError, match="^mine$"):
+        with pytest.raises(TypeError, match=r"^mine$"):
             await called(call)
 
 
