@@ -4,9 +4,10 @@ from typing import TYPE_CHECKING, ClassVar, TypeAlias, final
 
 from msgspec import UNSET
 
+from .decoding import nested_message
 from .message import NestedMessage
 from .record import Json, Maybe, Record
-from .views import nested_message, text_id, views, whole_count
+from .views import text_id, views, whole_count
 
 
 @final

@@ -4,12 +4,13 @@ from typing import Any, final
 
 from msgspec import UNSET
 
+from .decoding import nested_message
 from .group import Group
 from .member import MemberScope
 from .message import NestedMessage
 from .record import Maybe, Record
 from .user import User
-from .views import nested_message, views
+from .views import views
 
 
 @final

@@ -4,10 +4,11 @@ from typing import Any, ClassVar, final
 
 from msgspec import UNSET
 
+from .decoding import nested_message
 from .message import NestedMessage
 from .record import Maybe, Record
 from .user import UserFields
-from .views import nested_message, views
+from .views import views
 
 
 @final

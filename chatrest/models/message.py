@@ -13,10 +13,11 @@ from msgspec import UNSET, UnsetType, ValidationError, convert, structs
 from ..errors import ReplyUnreadableError
 from .call import CallContent
 from .content import ActionContent, Content, CustomContent, InteractiveContent
+from .decoding import nested_message
 from .flag import Flag
 from .raw_json import read_value
 from .record import Count, Id, Json, Maybe, OfId, OfIdAndCount, Record
-from .views import nested_message, views
+from .views import views
 
 MEDIA_TYPES = frozenset({"image", "video", "audio", "file"})
 

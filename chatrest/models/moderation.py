@@ -6,9 +6,10 @@ from typing import ClassVar, final
 
 from msgspec import UNSET, field
 
+from .decoding import nested_message
 from .message import NestedMessage
 from .record import Maybe, Record
-from .views import nested_message, views
+from .views import views
 
 
 @final

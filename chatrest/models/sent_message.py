@@ -4,9 +4,10 @@ from typing import Any, final
 
 from msgspec import UNSET
 
+from .decoding import nested_message
 from .message import NestedMessage
 from .record import Maybe, Record
-from .views import nested_message, views
+from .views import views
 
 
 @final

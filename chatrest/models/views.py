@@ -6,8 +6,6 @@ what came. The attribute gives the typed message, or the number; each access mak
 """
 
 from collections.abc import Callable
-from functools import cache
-from importlib import import_module
 from typing import Any, Final, TypeAlias, TypeVar, final
 
 from msgspec import UNSET, UnsetType
@@ -60,15 +58,3 @@ def whole_count(stored: object) -> int | UnsetType:
 def text_id(stored: object) -> str:
     """Return an id as text, as the ids of messages are; some services send numbers."""
     return str(stored)
-
-
-def nested_message(stored: object) -> Any:
-    """Return the message of its stored JSON, typed as in a list."""
-    return _message_reader()(stored)
-
-
-@cache
-def _message_reader() -> Callable[[object], Any]:
-    """Return the lenient decoder, by its name: the models are below it, and load without it."""
-    reader: Callable[[object], Any] = import_module("chatrest.core.kinds").message_of
-    return reader
