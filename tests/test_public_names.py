@@ -1,6 +1,8 @@
 """The names that users rely on: all there, loaded when first used, and cheap until then."""
 
 import ast
+import pydoc
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -156,3 +158,18 @@ def test_every_public_name_has_a_docstring() -> None:
     for name in chatrest._HOME:
         kind = getattr(chatrest, name)
         assert not isinstance(kind, type) or (kind.__doc__ or "").strip(), name
+
+
+def test_no_docstring_cites_a_document_that_is_not_here() -> None:
+    """Nor does a comment: a reader of the package cannot look it up."""
+    root = Path(chatrest.__file__).parent
+    cited = re.compile(r"\b(?:specification|operations\s+table)\b", re.IGNORECASE)
+    files = [*root.rglob("*.py"), *root.rglob("*.md")]
+    assert [str(file) for file in files if cited.search(file.read_text(encoding="utf-8"))] == []
+
+
+def test_the_help_of_the_package_can_be_read() -> None:
+    """The main names, each with its own help; 25,642 lines once."""
+    shown = pydoc.render_doc(chatrest, renderer=pydoc.plaintext).splitlines()
+    assert len(shown) < 7000
+    assert any("help(session.messages)" in line for line in shown[:20])

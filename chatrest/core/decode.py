@@ -12,7 +12,7 @@
 
 A whole reply is decoded at once. That is all or nothing, so where it fails the reply is read again, record by
 record: a message that still cannot be held becomes an `UnknownMessage` with its exact bytes, and never fails
-its page (specification, Resources: the values of `category` and `type` are open). Any other record that
+its page (the values of `category` and `type` are open). Any other record that
 cannot be held is a `ReplyUnreadableError` that names its place: no record is dropped.
 """
 

@@ -58,7 +58,7 @@ class Emulator:
       is, and no data is generated. One emulator at a time can have it open.
     - `dialect`: which of the two envelopes message lists use. "documented": `meta.cursor` for
       GET /users/{uid}/messages and `meta.next` for the other three; "cursor" or "next": that one for all.
-    - `page_order`: how messages are ordered inside a page; the specification does not say.
+    - `page_order`: how messages are ordered inside a page; the documents do not say.
     - `list_order`: "id", or "time" for lists by `sentAt`, in which ids may come in any order.
     - `weather`: faults, see `chatrest.emulator.weather`; more can be added while it runs.
     - `limit`: a rate limit that it enforces on all clients together; without one it has none. It can be

@@ -1,4 +1,4 @@
-"""The contents of messages: `data` by category (the specification shows only that of calls)."""
+"""The contents of messages: `data` by category (only that of calls is documented)."""
 
 from typing import TYPE_CHECKING, Any, TypeAlias, final
 

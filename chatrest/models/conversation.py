@@ -1,4 +1,4 @@
-"""Conversations, as one of their users sees them (operations table, conversation)."""
+"""Conversations, as one of their users sees them."""
 
 from typing import TYPE_CHECKING, ClassVar, TypeAlias, final
 

@@ -11,7 +11,7 @@ E = TypeVar("E")
 
 @final
 class EntityWrapper(Record, Generic[E], frozen=True, gc=False, rename="camel", omit_defaults=True):
-    """An entity wrapper (specification, Resources): `entity`, and its `entity_type` such as user or call."""
+    """An entity wrapper: `entity`, and its `entity_type` such as user or call."""
 
     entity: E
     entity_type: str = ""

@@ -1,4 +1,4 @@
-"""The outcomes of importing users, groups, members and messages (operations table, data_import)."""
+"""The outcomes of importing users, groups, members and messages."""
 
 from typing import Any, final
 

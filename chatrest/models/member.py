@@ -1,4 +1,4 @@
-"""Members of a group, and the outcomes of adding members (operations table, members)."""
+"""Members of a group, and the outcomes of adding members."""
 
 from typing import Any, ClassVar, final
 

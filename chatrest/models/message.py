@@ -88,8 +88,8 @@ else:
 class TextMessage(_ById, OfIdAndCount, frozen=True, gc=False, rename="camel", tag="message"):
     """A text message (category `message`), with its text in `data.text`.
 
-    As in every message, `id` is a text of digits; `sent_at` and `updated_at` are in the service's unit (not
-    shown by the specification; epoch seconds on services of this kind).
+    As in every message, `id` is a text of digits; `sent_at` and `updated_at` are in the service's unit,
+    epoch seconds on services of this kind.
     """
 
     data: _Content

@@ -1,5 +1,5 @@
 """Moderation: rules and their conditions, keyword lists, reasons, and the messages that were blocked or
-reviewed (operations table, moderation). Times are in epoch seconds on services of this kind.
+reviewed. Times are in epoch seconds on services of this kind.
 """
 
 from typing import ClassVar, final

@@ -1,4 +1,4 @@
-"""Acknowledgements: one for a call, or one for each item of a batch (operations table, ack, ack_map)."""
+"""Acknowledgements: one for a call, or one for each item of a batch."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar, Final, Generic, TypeVar, final

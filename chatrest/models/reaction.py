@@ -1,4 +1,4 @@
-"""The reactions of single users to a message (operations table, reaction)."""
+"""The reactions of single users to a message."""
 
 from typing import final
 

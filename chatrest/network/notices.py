@@ -46,7 +46,7 @@ class Notices:
     def check_acting_user(self, endpoint: Endpoint[Any], acting_user: str, record: Any) -> None:
         """Log a record that names another user than the acting one, once a session.
 
-        Services without acting users ignore the header, and act as the app (specification, Authentication 8).
+        Services without acting users ignore the header, and act as the app.
         """
         assert endpoint.acting_field is not None
         actor = getattr(record, endpoint.acting_field, None)

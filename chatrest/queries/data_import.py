@@ -1,4 +1,4 @@
-"""The records that are imported, and the bodies that hold up to 50 of them (operations table, data_import).
+"""The records that are imported, and the bodies that hold up to 50 of them.
 
 A body is a mapping by a key that each record repeats. The methods take the records as they are, in any order,
 and the keys are made of them; a mapping by key is taken, too.
@@ -23,7 +23,7 @@ B = TypeVar("B", bound=Body)
 
 
 MOST_ENTRIES: Final = 50
-"""Records of one request (operations table, limits.counts.import_entries)."""
+"""Records of one request."""
 
 
 @final

@@ -1,4 +1,4 @@
-"""The filter, the header and the bodies of webhooks and their triggers (operations table, webhooks)."""
+"""The filter, the header and the bodies of webhooks and their triggers."""
 
 from typing import Annotated, Final, Literal, TypeAlias, final
 

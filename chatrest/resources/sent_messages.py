@@ -1,6 +1,6 @@
 """The replies to messages that were sent to several receivers.
 
-The operations table shows one message for the reply. Services of this kind may also answer with an outcome
+The documents show one message for the reply. Services of this kind may also answer with an outcome
 for each receiver, or with an array of messages: each form is read as the outcomes that it shows.
 """
 
