@@ -1,7 +1,20 @@
 """chatrest: an asyncio client library for the REST service of a hosted chat platform.
 
+    from chatrest import App, AsyncSession
+
+    async with AsyncSession(App.from_env()) as session:
+        async for message in session.messages.list_user("bob", on_behalf_of="alice"):
+            print(message.id, message.text)
+
+`session.users`, `.groups`, `.members`, `.messages`, `.conversations` and the others are the collections:
+`help(session.messages)` shows the operations of one, `chatrest/resources/OPERATIONS.md` those of all. A
+filter or a body is a struct (`MessageQuery`, `NewUser`): `help(chatrest.MessageQuery)` shows its fields.
+Records (`Message`, `User`, …) are frozen structs with `to_dict` and `to_json`. All errors are
+`ChatRestError`s.
+
 The public names are imported when they are first used (PEP 562): `import chatrest` is fast, and the structs,
-filters and errors do not import aiohttp.
+filters and errors do not import aiohttp. `dir(chatrest)` has all of them; `help` and `import *` have those
+that most programs start from.
 """
 
 from importlib import import_module
@@ -40,7 +53,7 @@ if TYPE_CHECKING:
         TransportError as TransportError,
     )
     from .fan_out.fan_out import FanOut as FanOut, FanOutCounts as FanOutCounts
-    from .fan_out.worker_tasks import Outcome as Outcome
+    from .fan_out.worker_tasks import Failure as Failure, Outcome as Outcome, Success as Success
     from .management import AsyncManagement as AsyncManagement
     from .models.agent import (
         Agent as Agent,
@@ -292,7 +305,7 @@ if TYPE_CHECKING:
 
 __version__ = "0.2.0"
 
-_HOMES = {
+_HOMES: dict[str, str] = {
     "core.breaker": "HostState",
     "core.cursor": "Cursor",
     "core.decode": "parse",
@@ -405,11 +418,18 @@ _HOMES = {
     "session": "AsyncSession",
     "times": "to_datetime",
     "walk": "Page TokenPage Walk",
-    "fan_out.worker_tasks": "Outcome",
+    "fan_out.worker_tasks": "Failure Outcome Success",
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names.split()}
 
-__all__ = sorted(_HOME)
+__all__ = sorted(
+    (
+        "Ack AddedMember App AsyncManagement AsyncSession AuthToken Conversation Cursor File Group Member "
+        "MemberQuery MemberScope Message MessageCount MessageQuery ActionMessage CallMessage CustomMessage "
+        "InteractiveMessage MediaMessage TextMessage UnknownMessage NewMembers NewMessage NewUser Outcome "
+        "Outcomes Page RetryPolicy Timeouts User UserQuery Walk merge parse to_datetime " + _HOMES["errors"]
+    ).split()
+)
 
 
 if not TYPE_CHECKING:  # or a type checker would take any name for one of ours

@@ -1,6 +1,6 @@
 """The service's error codes, grouped by their meaning for a caller.
 
-From the published error guide and the operations table; `ERR_NO_AUTH` and `ERR_MESSAGE_NOT_FOUND` are
+From the published error guide and document; `ERR_NO_AUTH` and `ERR_MESSAGE_NOT_FOUND` are
 from a compatible server. The guide names few statuses, so the group follows the meaning of a code:
 
 - `conflict`: the change is already made, a limit is reached, or the state does not allow the call;

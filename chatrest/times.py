@@ -1,7 +1,7 @@
 """Times: the service's timestamps as datetimes, and the forms in which a caller may give a time.
 
-The specification does not show the unit of a timestamp. Services of this kind send epoch seconds in chat
-records and epoch milliseconds in some others (operations table, oddities), so the size of a number decides:
+The unit of a timestamp is not documented. Services of this kind send epoch seconds in chat
+records and epoch milliseconds in some others, so the size of a number decides:
 from 100,000,000,000 on it is milliseconds (in milliseconds that is 1973, in seconds the year 5138).
 
 Queries, plans and the command take a time in the same forms, all of them read by `parse_timestamp`:

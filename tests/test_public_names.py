@@ -1,6 +1,8 @@
 """The names that users rely on: all there, loaded when first used, and cheap until then."""
 
 import ast
+import pydoc
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -68,7 +70,8 @@ def test_the_names_for_type_checkers_are_those_at_run_time() -> None:
         if isinstance(node, ast.ImportFrom)
         for alias in node.names
     ]
-    assert sorted(alias.asname or "" for _, alias in imported) == sorted(chatrest.__all__)
+    assert sorted(alias.asname or "" for _, alias in imported) == sorted(chatrest._HOME)
+    assert set(chatrest.__all__) < set(chatrest._HOME) <= set(dir(chatrest))
     assert all(alias.asname == alias.name for _, alias in imported)
     for module, alias in imported:
         assert chatrest._HOME[alias.name] == module
@@ -114,14 +117,16 @@ def test_names_without_network_do_not_import_aiohttp() -> None:
 
 def test_public_classes_are_final() -> None:
     """Errors apart, and the outcomes: another public class is derived from them."""
-    kinds = {name: getattr(chatrest, name) for name in chatrest.__all__}
+    kinds = {name: getattr(chatrest, name) for name in chatrest._HOME}
     open_to_all = [
         name
         for name, kind in kinds.items()
         if isinstance(kind, type) and not issubclass(kind, Exception) and not _is_final(kind)
     ]
-    assert open_to_all == ["Outcomes"]
+    assert open_to_all == ["Outcomes", "Outcome"]
     assert issubclass(chatrest.PermissionOutcomes, chatrest.Outcomes)
+    for kind in (chatrest.Success, chatrest.Failure):
+        assert issubclass(kind, chatrest.Outcome)  # type: ignore[arg-type]
 
 
 def _is_final(kind: type) -> bool:
@@ -150,6 +155,21 @@ def test_values_are_frozen() -> None:
 
 
 def test_every_public_name_has_a_docstring() -> None:
-    for name in chatrest.__all__:
+    for name in chatrest._HOME:
         kind = getattr(chatrest, name)
         assert not isinstance(kind, type) or (kind.__doc__ or "").strip(), name
+
+
+def test_no_docstring_cites_a_document_that_is_not_here() -> None:
+    """Nor does a comment: a reader of the package cannot look it up."""
+    root = Path(chatrest.__file__).parent
+    cited = re.compile(r"\b(?:specification|operations\s+table)\b", re.IGNORECASE)
+    files = [*root.rglob("*.py"), *root.rglob("*.md")]
+    assert [str(file) for file in files if cited.search(file.read_text(encoding="utf-8"))] == []
+
+
+def test_the_help_of_the_package_can_be_read() -> None:
+    """The main names, each with its own help; 25,642 lines once."""
+    shown = pydoc.render_doc(chatrest, renderer=pydoc.plaintext).splitlines()
+    assert len(shown) < 7000
+    assert any("help(session.messages)" in line for line in shown[:20])

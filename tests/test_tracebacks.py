@@ -188,7 +188,7 @@ async def test_no_error_of_a_form_leads_to_its_file(step: str) -> None:
 
 @loop_over("step", STEPS)
 async def test_no_error_leads_to_the_password_of_a_webhook(step: str) -> None:
-    hook = NewWebhook(id="w", name="W", webhook_url="https://h.example", password=PROVIDER)
+    hook = NewWebhook(id="w", name="W", webhook_url="https://h.example", username="u", password=PROVIDER)
     async with Faulty(STEPS[step]) as server:
         account = AsyncManagement(server.url, key=KEY, secret=MANAGEMENT[1], sleep=no_wait, **options())
         async with account:

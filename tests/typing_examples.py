@@ -5,20 +5,26 @@ A line with `type: ignore` is an error in an editor; without the error, mypy wou
 
 from typing import assert_type
 
+from msgspec import UnsetType
+
 from chatrest import (
     Ack,
     AppInfo,
     AsyncManagement,
     AsyncSession,
     AuthToken,
+    Failure,
     File,
     Member,
     Message,
+    MessageCount,
     MessageQuery,
     NewMembers,
     NewMessage,
+    Outcome,
     Outcomes,
     Page,
+    Success,
     User,
     UserQuery,
     Walk,
@@ -55,6 +61,43 @@ async def records(session: AsyncSession) -> None:
     imported = await session.data_import.import_users([UserImport(uid="zoe", name="Zoe")])
     assert_type(imported["zoe"], UserOutcome)
     await session.data_import.import_users({"zoe": {"uid": "zoe", "name": "Zoe"}})
+
+
+async def outcomes(session: AsyncSession) -> None:
+    """An outcome of a fan-out is a `Success` or a `Failure`, by `ok` and by its class."""
+
+    async def length(uid: str) -> int:
+        return len(await session.messages.list_user(uid).collect())
+
+    async with session.fan_out(["a", "b"], length) as outcomes:
+        async for outcome in outcomes:
+            assert_type(outcome, Outcome[str, int])
+            assert_type(outcome.result(), int)
+            if outcome.ok:
+                assert_type(outcome, Success[str, int])
+                assert_type(outcome.value, int)
+            else:
+                assert_type(outcome.error, BaseException)
+            match outcome:
+                case Success(value=value):
+                    assert_type(value, int)
+                case Failure(error=error):
+                    assert_type(error, BaseException)
+
+
+async def nested_messages(session: AsyncSession, message: Message) -> None:
+    """Messages inside of records are messages, every message has a text, and counts are numbers."""
+    assert_type(message.text, str | None)
+    if message.quoted_message:
+        assert_type(message.quoted_message, Message)
+        assert_type(message.quoted_message.text, str | None)
+    conversation = await session.conversations.get_user("bob")
+    if conversation.last_message:
+        assert_type(conversation.last_message, Message)
+    assert_type(conversation.unread_message_count, int | UnsetType | None)
+    sent = await session.messages.send_each(NewMessage.text("bob", "hi"), on_behalf_of="alice")
+    assert_type(sent["bob"].data, Message | UnsetType | None)
+    assert_type(await session.messages.counts(MessageQuery(unread=True)), list[MessageCount])
 
 
 async def management(management: AsyncManagement) -> None:

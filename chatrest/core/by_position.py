@@ -1,6 +1,6 @@
 """The way on by positions: by the reply's own, or from the last id that the walk has seen.
 
-A list without any position is gone on with as the specification's own parameters say: from the last id that
+A list without any position is gone on with as the documented parameters say: from the last id that
 the walk has seen, in its direction; where the direction is not known, the list is asked for once more in the
 direction of its first page; where the service ignores an id, by page number.
 """
@@ -51,8 +51,8 @@ def by_position(view: PageView, served: tuple[Pairs, bool]) -> Onward:
 def _is_on_page(view: PageView, place: dict[str, str]) -> bool:
     """Return True for a position in the midst of the page: the item at it came, and items ahead of it.
 
-    Some services always send the oldest id of a page, going `append` too (operations table,
-    compatible_servers): from there all items of the page but one would come again. Not so where the item at
+    Some services always send the oldest id of a page, going `append` too: from there all items of
+    the page but one would come again. Not so where the item at
     it is the last by its time: then the list goes by time.
     """
     served, items = place.get("id"), view.ordered.items
@@ -163,7 +163,7 @@ def by_last_item(view: PageView) -> Onward:
 
 
 def own_position(view: PageView, served: Pairs) -> Onward:
-    """The specification's own parameters: `affix`, and the `id` of the last item."""
+    """The documented parameters: `affix`, and the `id` of the last item."""
     last = last_id([view.rules.identify(item) for item in view.ordered.items[-1:]], view.cursor.last)
     if not last:  # records without an id: there is nothing to go on from
         return END if view.is_short else Onward(error="a full page of records without an id leads nowhere")

@@ -12,7 +12,7 @@
 
 A whole reply is decoded at once. That is all or nothing, so where it fails the reply is read again, record by
 record: a message that still cannot be held becomes an `UnknownMessage` with its exact bytes, and never fails
-its page (specification, Resources: the values of `category` and `type` are open). Any other record that
+its page (the values of `category` and `type` are open). Any other record that
 cannot be held is a `ReplyUnreadableError` that names its place: no record is dropped.
 """
 
@@ -43,11 +43,12 @@ from .lenient import (
     type_name,
     whole,
 )
-from .outcomes import outcomes_of
+from .outcomes import OutcomeCoercions, outcomes_of
 
 T = TypeVar("T")
 BOM: Final = b"\xef\xbb\xbf"
 _UNREAD: Final = object()
+_PLAIN_ACK: Final = frozenset({"success", "message", "Message"})
 _LONGEST_KEY: Final = 50
 
 
@@ -222,13 +223,16 @@ class Each(Struct, Generic[T], frozen=True):
         reply = read_json(body)
         records = outcomes_of(reply)
         by_key: dict[str, T] = {}
+        coercions = OutcomeCoercions()
         for key, record in records.items():
+            notes: list[str] = []
             try:
-                by_key[key] = coerced(record, shape(self.record), "", [])
+                by_key[key] = coerced(record, shape(self.record), "", notes)
+                coercions.add(key, notes)
             except CoercionError as error:
                 fault = RecordError(0, str(error)).at(f"data.{key[:_LONGEST_KEY]}")
                 raise fault from None
-        return Outcomes(by_key, body, self.operation)
+        return Outcomes(by_key, body, self.operation, coercions.lines())
 
 
 @final
@@ -256,7 +260,11 @@ class _Acknowledgement(Struct, frozen=True):
             succeeded = True if success is None else coerced(success, shape(bool), "success", [])
         except CoercionError as error:
             raise ReplyUnreadableError(str(error)) from None
-        return Ack(succeeded, message if isinstance(message, str) else UNSET)
+        text = message if isinstance(message, str) else UNSET
+        if served.keys() <= _PLAIN_ACK:  # nearly every one
+            return Ack(succeeded, text)
+        ack: Ack = coerced({**served, "success": succeeded, "message": text}, shape(Ack), "", [])
+        return ack
 
 
 def read_json(body: bytes, /) -> Any:

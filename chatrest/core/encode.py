@@ -1,7 +1,7 @@
 """From a filter struct or a mapping to the pairs of a query string.
 
-One decision in one place: booleans travel as `true` and `false`, and arrays as one comma list. The
-specification does not say how arrays travel; every public trace of such a service is a comma list. A
+One decision in one place: booleans travel as `true` and `false`, and arrays as one comma list. It
+is not documented how arrays travel; every public trace of such a service is a comma list. A
 deployment that differs is served by `AsyncSession(arrays="repeat")` (`tags=a&tags=b`) or `"brackets"`
 (`tags[]=a&tags[]=b`). `mentionedUids` is a comma list always: its description says so.
 """

@@ -70,10 +70,10 @@ class Endpoint(Struct, Generic[R], frozen=True, dict=True):
     paging: Paging | None = None
     """How the list is paged; None for what is no list."""
     acting: Acting = "never"
-    """Whether the header `onBehalfOf` goes with it (specification, Authentication 8)."""
+    """Whether the header `onBehalfOf` goes with it."""
     rate_class: RateClass = "standard"
     user_limit: int | None = None
-    """Requests a minute that a single acting user may make (operations table, limits: rate)."""
+    """Requests a minute that a single acting user may make."""
     interface: Interface = "chat"
     headers: type[Struct] | None = None
     """The struct of the headers that this operation takes beside those of every request: a `Filter` whose
@@ -90,7 +90,7 @@ class Endpoint(Struct, Generic[R], frozen=True, dict=True):
     deprecated: str | None = None
     """The replacement of a deprecated operation, "" where none is known; None for all others.
 
-    Calling it is a `DeprecationWarning` (specification, Versioning 6).
+    Calling it is a `DeprecationWarning`.
     """
 
     def __post_init__(self) -> None:

@@ -104,7 +104,7 @@ def _records(data: bytes | None, is_record: Callable[[Collection[str]], bool]) -
 
 def _numbered(names: dict[str, bytes], is_record: Callable[[Collection[str]], bool]) -> list[bytes]:
     """Return the records of an array that was written as an object: those under numbers, and one more where
-    the other members are one (operations table, oddities); none for any other object.
+    the other members are one; none for any other object.
     """
     records = [raw for name, raw in names.items() if name.isdecimal()]
     rest = {name: raw for name, raw in names.items() if not name.isdecimal()}

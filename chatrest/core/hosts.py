@@ -1,8 +1,7 @@
-"""The address of an app, from app id, region and service domain (specification, Versioning).
+"""The address of an app, from app id, region and service domain.
 
-An address is https, so that a key never travels in the clear (specification, Authentication 9). Exceptions
-are loopback, where an emulator or a test server listens, and an app that allows http, as for an emulator in
-another container.
+An address is https, so that a key never travels in the clear. Exceptions are loopback, where an emulator or a
+test server listens, and an app that allows http, as for an emulator in another container.
 """
 
 import os
@@ -32,7 +31,7 @@ class App:
     `call-` for `api-`; `base_url` stands for both where it is given (an emulator, a proxy, another
     deployment), with a version of its own. Raises `RequestInvalidError` for a region other than us, eu, in,
     an app id that is not one DNS label, a key that cannot stand in a header, an address that is neither https
-    nor loopback, or a version that is not `v` and a number (specification, Versioning).
+    nor loopback, or a version that is not `v` and a number.
 
     `allow_http` permits an http `base_url` of any host: everybody on the way can read the key then.
     """

@@ -25,6 +25,7 @@ from ..models.message import (
     unknown,
 )
 from ..models.meta import Meta, Position
+from ..models.raw_json import write_value
 from .lenient import (
     REFUSED,
     CoercionError,
@@ -199,6 +200,14 @@ class _MessageKind(Kind[Message]):
             _tighten(items, coercions)
         settle(items)
 
+    def of_json(self, record: Any) -> Message:
+        """Return the message of decoded JSON that the strict decoder refuses."""
+        try:
+            raw = write_value(record)
+        except (ValueError, RecursionError):  # nested too deeply to be written
+            raw = b""
+        return self._lenient(record, raw, [])
+
     def _lenient(self, record: Any, raw: bytes, notes: list[str]) -> Message:
         if flaw := _flaw(record):
             return unknown(record, raw, flaw)
@@ -253,7 +262,23 @@ def _flaw(record: Any) -> str | None:
     return None
 
 
-MESSAGE: Final[Kind[Message]] = _MessageKind(Message, Typed, LooselyTyped)
+MESSAGE: Final = _MessageKind(Message, Typed, LooselyTyped)
+
+
+def message_of(stored: Any) -> Message:
+    """Return the message of decoded JSON, as leniently as in a list; a message as it is.
+
+    The `raw` of an `UnknownMessage` is the JSON written again: of a nested message no bytes are kept.
+    """
+    if isinstance(stored, Message):
+        return stored
+    try:
+        messages: list[Any] = [msgspec.convert(stored, Typed)]
+    except (msgspec.ValidationError, RecursionError):
+        messages = [MESSAGE.of_json(stored)]
+    settle(messages)
+    message: Message = messages[0]
+    return message
 
 
 _KINDS: Final[dict[Any, Kind[Any]]] = {Message: MESSAGE}

@@ -1,6 +1,6 @@
 """The order of a walk: the items of a page that are new to it, ascending or descending by id, each once.
 
-The specification does not say how a page is ordered inside, nor whether the item at a page's border comes
+The documents do not say how a page is ordered inside, nor whether the item at a page's border comes
 twice. So ids are compared as numbers (they are texts of digits), and what the walk has passed is dropped:
 what the page before held, or what a walk that was resumed had delivered. An id behind the walk that it never
 saw would be lost.

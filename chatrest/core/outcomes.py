@@ -7,15 +7,40 @@
 | `{success: {key: …}, failed: {key: …}}`, or arrays of them | as in a group                              |
 | `{members: [{uid, …}], failed, success}`                   | each record's `uid`, `id`, `guid`, `muid`  |
 | `[{uid, success, …}]`                                      | the same                                   |
+
+The record of an item is in the outcome's `data`; some imports wrap it twice, in `data.data`.
 """
 
-from collections.abc import Iterator
-from typing import Any, Final
+from collections.abc import Iterable, Iterator
+from typing import Any, Final, final
 
 from ..errors import ReplyUnreadableError
 
+_LONGEST_KEY: Final = 50
 _KEYS: Final = ("uid", "id", "guid", "muid")
 _OUTCOME: Final = frozenset({"success", "message", "error", "data", "code"})
+
+
+@final
+class OutcomeCoercions:
+    """The values of outcomes that did not have their documented type: a line a field, however many items."""
+
+    def __init__(self) -> None:
+        self._keys: dict[str, list[str]] = {}
+
+    def add(self, key: str, texts: Iterable[str]) -> None:
+        """Add the coercions of the outcome under `key`."""
+        for text in texts:
+            self._keys.setdefault(text, []).append(key)
+
+    def lines(self) -> tuple[str, ...]:
+        """Return the coercions: `data.bob.data.uid: expected …`, or `data.*.data.uid: … (3 outcomes)`."""
+        return tuple(
+            f"data.{keys[0][:_LONGEST_KEY]}.{text}"
+            if len(keys) == 1
+            else f"data.*.{text} ({len(keys)} outcomes)"
+            for text, keys in self._keys.items()
+        )
 
 
 def outcomes_of(reply: Any) -> dict[str, dict[str, Any]]:
@@ -104,8 +129,16 @@ def _outcome(value: Any, *, succeeded: bool) -> dict[str, Any]:
         return {"success": succeeded, "message": value} if isinstance(value, str) else {"success": succeeded}
     success = _is_true(value["success"]) if value.get("success") is not None else succeeded
     if _OUTCOME & value.keys():
-        return {**value, "success": success}
+        outcome = {**value, "success": success}
+        while _is_wrapped_again(outcome.get("data")):
+            outcome["data"] = outcome["data"]["data"]
+        return outcome
     return {"success": success, "data": value} if value else {"success": success}
+
+
+def _is_wrapped_again(data: Any) -> bool:
+    """Return whether an item's `data` is not its record, but another outcome around it."""
+    return isinstance(data, dict) and isinstance(data.get("data"), dict) and data.keys() <= _OUTCOME
 
 
 def _is_group(value: Any) -> bool:

@@ -38,7 +38,7 @@ from .timeouts import check_seconds
 DOCUMENTED_RATES: Final[Mapping[str, float]] = MappingProxyType(
     {"core": 10_000 / 60, "standard": 20_000 / 60, "import": 60 / 60}
 )
-"""Requests a second by rate class (operations table, limits: rate). No bulk ramp goes beyond them."""
+"""Requests a second by rate class. No bulk ramp goes beyond them."""
 FIRST_RATE: Final = 10.0
 """Requests a second at which a ramp begins."""
 

@@ -15,7 +15,7 @@
 | `ONE_LIMITED_REPLY` | nothing                                | nothing                 | the service's |
 
 The dialect says what is documented, the reply decides: services of this kind send `meta.cursor` where
-`meta.next` is documented, and positions at the top level (operations table, cursors.conflict).
+`meta.next` is documented, and positions at the top level.
 """
 
 from collections.abc import Hashable, Mapping
@@ -30,12 +30,10 @@ from ..models.meta import Position
 Order: TypeAlias = Literal["id", "service"]
 
 LARGEST_PAGE: Final = 1000
-"""Records a page may hold at most (specification, Limits): what a walk asks for where nobody says less."""
+"""Records a page may hold at most: what a walk asks for where nobody says less."""
 
 SMALLEST_DEFAULT: Final = 10
-"""Records of the smallest page that is documented for a request without a size (specification, Endpoints,
-`limit`).
-"""
+"""Records of the smallest page that is documented for a request without a size."""
 
 POSITION_MEMBERS: Final = (
     ("id", "id"), ("sentAt", "sent_at"), ("updatedAt", "updated_at"), ("createdAt", "created_at"),
@@ -59,7 +57,7 @@ class Paging(Struct, frozen=True, kw_only=True, dict=True):
     size: str = "perPage"
     """The query parameter that asks for a page's size, in records; "" where the list has none."""
     acting_size: str | None = None
-    """The one that does where a user acts (specification, Endpoints, `limit`); None: the same."""
+    """The one that does where a user acts; None: the same."""
     largest: int = LARGEST_PAGE
     positions: bool = True
     """Whether the list is documented to go on by a position in the reply."""
@@ -118,8 +116,8 @@ BY_ID: Final = Paging(order="id", size="perPage", acting_size="limit")
 BY_NEXT: Final = Paging(order="id", size="limit")
 BY_UPDATED: Final = Paging(size="limit")
 BY_CREATED: Final = Paging(size="limit", largest=100, own_member="createdAt")
-"""Agents and their tools: `createdAt` in milliseconds. No largest size is documented (operations table,
-cursors.next_variants), so pages are asked for that are as large as those of knowledge.
+"""Agents and their tools: `createdAt` in milliseconds. No largest size is documented, so pages are
+asked for that are as large as those of knowledge.
 """
 BY_CURSOR: Final = Paging(size="limit", largest=100, shows_end=True)
 """Knowledge: an opaque cursor, in `meta.next` only where there is a next page."""
@@ -132,9 +130,7 @@ ONE_REPLY: Final = Paging(positions=False, size="")
 ONE_LIMITED_REPLY: Final = Paging(positions=False, size="limit")
 """All in one reply, of a size that can be asked for: an operation without paging, but with a `limit`."""
 BY_THREAD: Final = Paging(order="id", numbered=True)
-"""Replies to a message: `page` in the query, `meta.next` in the reply (operations table,
-messages.list_thread).
-"""
+"""Replies to a message: `page` in the query, `meta.next` in the reply."""
 
 
 def position_pairs(position: Position, paging: Paging) -> tuple[tuple[str, str], ...]:

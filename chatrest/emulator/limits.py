@@ -1,5 +1,4 @@
-"""Rate limits as the service enforces them: counters that take the time as an argument (operations table,
-limits).
+"""Rate limits as the service enforces them: counters that take the time as an argument.
 
 | kind      | within the limit are                                                                     |
 |-----------|------------------------------------------------------------------------------------------|

@@ -1,6 +1,6 @@
 """Deliveries of events to webhooks: real requests, to loopback addresses alone.
 
-Rules (operations table, webhooks.delivery and webhooks.retry):
+Rules:
 - An event goes to every enabled webhook that has its trigger, in the order in which the webhooks were made.
 - A receiver answers with 2xx within 2 s; a redirect is no answer. With `retryOnFailure` a failed delivery is
   tried again after 10 s, and once more after 30 s.

@@ -64,7 +64,7 @@ class Emulator:
       is, and no data is generated. One emulator at a time can have it open.
     - `dialect`: which of the two envelopes message lists use. "documented": `meta.cursor` for
       GET /users/{uid}/messages and `meta.next` for the other three; "cursor" or "next": that one for all.
-    - `page_order`: how messages are ordered inside a page; the specification does not say.
+    - `page_order`: how messages are ordered inside a page; the documents do not say.
     - `list_order`: "id", or "time" for lists by `sentAt`, in which ids may come in any order.
     - `habits`: "compatible" for an independent server of the same wire: other shapes, other pages, lists by
       time, no acting users but the one of a login token (see `login`), and fewer operations.

@@ -3,7 +3,7 @@
 A message stands once in an export. Of the sources of the plan that claim it, which its own members decide,
 the first one writes it, so that a message lies in the same file whatever is read first:
 
-| source     | claims                                     | how sure (specification, Endpoints)        |
+| source     | claims                                     | how sure                                   |
 |------------|--------------------------------------------|--------------------------------------------|
 | everything | every message                              | stands alone in a plan                     |
 | group      | messages that are sent to it               | its own list                               |

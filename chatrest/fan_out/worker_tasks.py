@@ -17,7 +17,7 @@ from collections.abc import (
 )
 from contextvars import Context, copy_context
 from types import GeneratorType
-from typing import Any, Final, Generic, TypeVar, final
+from typing import TYPE_CHECKING, Any, Final, Generic, Literal, TypeAlias, TypeVar, final
 
 from msgspec import Struct
 
@@ -31,8 +31,7 @@ _PATIENCE: Final = 256
 """Items that are skipped without a break for other tasks of the loop."""
 
 
-@final
-class Outcome(Struct, Generic[T, R], frozen=True):
+class OutcomeBase(Struct, Generic[T, R], frozen=True):
     """The outcome of a worker for one item: its value or its error."""
 
     item: T
@@ -53,6 +52,37 @@ class Outcome(Struct, Generic[T, R], frozen=True):
         if self.error is not None:
             raise self.error
         return self.value  # type: ignore[return-value]  # None only where the worker returned it
+
+
+@final
+class Success(OutcomeBase[T, R], Generic[T, R], frozen=True):
+    """The outcome of a worker that returned: `value` is its result, `error` is None."""
+
+    if TYPE_CHECKING:
+        value: R
+        error: None
+
+        @property
+        def ok(self) -> Literal[True]: ...
+
+
+@final
+class Failure(OutcomeBase[T, R], Generic[T, R], frozen=True):
+    """The outcome of a worker that raised: `error` is what it raised, `value` is None."""
+
+    if TYPE_CHECKING:
+        value: None
+        error: BaseException
+
+        @property
+        def ok(self) -> Literal[False]: ...
+
+
+if TYPE_CHECKING:
+    Outcome: TypeAlias = Success[T, R] | Failure[T, R]
+    """A `Success` or a `Failure`: `if outcome.ok:`, or a `match` on the class, tells a type checker which."""
+else:
+    Outcome = OutcomeBase
 
 
 class Entry(Struct, Generic[T]):
@@ -232,14 +262,14 @@ class WorkerTasks(Generic[T, R]):
         try:
             value = await self._worker(item)
         except (Exception, asyncio.CancelledError) as error:
-            return Outcome(item, None, error, clock() - began)
-        return Outcome(item, value, None, clock() - began)
+            return Failure(item, None, error, clock() - began)
+        return Success(item, value, None, clock() - began)
 
     def _end(self, task: "asyncio.Task[Outcome[T, R]]") -> None:
         entry = self._running.pop(task)
         fault: BaseException | None = None
         if task.cancelled():  # before its first step
-            entry.outcome = Outcome(entry.item, None, asyncio.CancelledError(), 0.0)
+            entry.outcome = Failure(entry.item, None, asyncio.CancelledError(), 0.0)
         elif (fault := task.exception()) is None:
             entry.outcome = task.result()
         if not self.is_cancelled:

@@ -1,6 +1,6 @@
 """The members of an exported record that an import takes, and those that it leaves out. Pure.
 
-The table is that of data_import in the operations table.
+The members are those that the import operations document.
 
 Kept are the ids of users and groups, all times that an import takes (`createdAt`, `joinedAt`, `sentAt` …),
 and the texts. Messages get new ids, in the order of the old ones.

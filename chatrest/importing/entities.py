@@ -51,7 +51,7 @@ KINDS: Final[tuple[Kind, ...]] = ("users", "groups", "members", "messages")
 """In the order in which they are imported: a later kind may need an earlier one."""
 IMPORTED_CATEGORIES: Final = ("message", "custom")
 _DATA: Final = ("text", "customData", "attachments", "metadata")
-"""The content of a message that can be imported (operations table, data_import.import_messages)."""
+"""The content of a message that can be imported."""
 _EMPTY: Final[tuple[Any, ...]] = (None, "", [])
 
 
@@ -125,7 +125,7 @@ def _of_stored_message(stored: dict[str, Any]) -> dict[str, Any]:
 
 
 def _with_digits(attachment: Any) -> Any:
-    """Return an attachment with its size as digits: replies show a number (operations table, attachment)."""
+    """Return an attachment with its size as digits: replies show a number."""
     if isinstance(attachment, dict) and type(attachment.get("size")) is int:
         return attachment | {"size": str(attachment["size"])}
     return attachment

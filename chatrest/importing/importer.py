@@ -1,7 +1,7 @@
 """The run of an import: batches are sent one after another, and each is in the journal before and after.
 
 A batch may be sent a second time in two cases: its request was under way when the process ended, or its reply
-was lost. This adds nothing: a message whose `muid` was used is refused (operations table, data_import), and a
+was lost. This adds nothing: a message whose `muid` was used is refused, and a
 user, group or member that exists is changed to the same, or refused as existing. Such refusals of a repeated
 batch count as imported before.
 

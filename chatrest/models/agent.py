@@ -1,4 +1,4 @@
-"""Agents, the models that they use, and what each agent has (operations table, agents).
+"""Agents, the models that they use, and what each agent has.
 
 Times are in epoch milliseconds. Fields are lenient: what a service leaves out is UNSET.
 """

@@ -1,4 +1,4 @@
-"""Knowledge of agents: files, texts, websites and their pages (operations table, agents).
+"""Knowledge of agents: files, texts, websites and their pages.
 
 Times are in epoch milliseconds, but where a field says otherwise.
 """

@@ -1,4 +1,4 @@
-"""API tools, frontend actions and MCP servers, which agents may use (operations table, agents).
+"""API tools, frontend actions and MCP servers, which agents may use.
 
 Times are in epoch milliseconds. `id` is `_id` on the wire, the app's id and the slug or the function's name.
 """

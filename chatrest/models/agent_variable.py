@@ -1,4 +1,4 @@
-"""Variables of agents, and where they are used (operations table, agents).
+"""Variables of agents, and where they are used.
 
 Times are in epoch milliseconds.
 """

@@ -11,7 +11,7 @@ from .record import Maybe, Record, digest
 class ApiKey(Record, frozen=True, gc=False, rename="camel", omit_defaults=True):
     """A key of the app. `api_key` is a credential: the attribute shows it, the repr does not.
 
-    `scope` is any text: authOnly and fullAccess are known (specification, Authentication 3).
+    `scope` is any text: authOnly and fullAccess are known.
     """
 
     fill_missing: ClassVar[bool] = False

@@ -24,4 +24,4 @@ class AppInfo(Record, frozen=True, gc=False, rename="camel", omit_defaults=True)
     app_owner: Maybe[Json] = UNSET
     app_region: Maybe[Json] = UNSET
     api_keys: Maybe[Json] = UNSET
-    access_key: Maybe[Json] = UNSET
+    access_key: Maybe[Json | str] = UNSET

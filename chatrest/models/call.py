@@ -1,4 +1,4 @@
-"""The call inside a call message (specification, Resources: `data` of a message with category call)."""
+"""The call inside a call message."""
 
 from typing import final
 

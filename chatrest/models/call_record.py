@@ -1,4 +1,4 @@
-"""The history of calls: their participants, recordings and transcriptions (operations table, calls)."""
+"""The history of calls: their participants, recordings and transcriptions."""
 
 from typing import ClassVar, final
 

@@ -1,4 +1,4 @@
-"""The contents of messages: `data` by category (the specification shows only that of calls)."""
+"""The contents of messages: `data` by category (only that of calls is documented)."""
 
 from typing import TYPE_CHECKING, Any, TypeAlias, final
 
@@ -47,6 +47,7 @@ class Content(Record, OfCount, frozen=True, gc=False, rename="camel", omit_defau
     reactions: Maybe[tuple[ReactionCount, ...]] = UNSET
     mentions: Maybe[Json] = UNSET
     moderation: Maybe[Json] = UNSET
+    caption: Maybe[str] = UNSET
 
 
 @final

@@ -1,10 +1,13 @@
-"""Conversations, as one of their users sees them (operations table, conversation)."""
+"""Conversations, as one of their users sees them."""
 
-from typing import ClassVar, final
+from typing import TYPE_CHECKING, ClassVar, TypeAlias, final
 
 from msgspec import UNSET
 
+from .decoding import nested_message
+from .message import NestedMessage
 from .record import Json, Maybe, Record
+from .views import text_id, views, whole_count
 
 
 @final
@@ -43,13 +46,23 @@ class ConversationParty(Record, frozen=True, gc=False, rename="camel"):
     auth_token: Maybe[str] = UNSET
 
 
+# Counts and ids are stored as served: some services send digits, others numbers.
+if TYPE_CHECKING:
+    _Count: TypeAlias = int
+    _Id: TypeAlias = str
+else:
+    _Count = _Id = int | str
+
+
 @final
+@views(nested_message, "last_message")
+@views(whole_count, "unread_message_count", "unread_mentions_count")
+@views(text_id, "latest_message_id", "last_read_message_id", "last_delivered_message_id")
 class Conversation(Record, frozen=True, gc=False, rename="camel"):
     """A conversation of a user: with another user or with a group.
 
-    `unread_message_count` is a text of digits. `last_message` is the message's JSON:
-    `chatrest.parse(Message, …)` gives it typed. A pinned conversation has `pinned_at` and `pinned_by` (a uid,
-    or app_system); lists of pins and the replies of pinning have little else.
+    `last_message` is typed like the messages of a list. A pinned conversation has `pinned_at` and `pinned_by`
+    (a uid, or app_system); lists of pins and the replies of pinning have little else.
     """
 
     fill_missing: ClassVar[bool] = False
@@ -57,14 +70,20 @@ class Conversation(Record, frozen=True, gc=False, rename="camel"):
 
     conversation_id: str
     conversation_type: Maybe[str] = UNSET
-    unread_message_count: Maybe[str] = UNSET
+    unread_message_count: Maybe[_Count] = UNSET
     created_at: Maybe[int] = UNSET
     updated_at: Maybe[int] = UNSET
-    last_message: Maybe[Json] = UNSET
+    last_message: Maybe[NestedMessage] = UNSET
     conversation_with: Maybe[ConversationParty] = UNSET
     tags: Maybe[tuple[str, ...]] = UNSET
     pinned_at: Maybe[int] = UNSET
     pinned_by: Maybe[str] = UNSET
+    unread_mentions_count: Maybe[_Count] = UNSET
+    latest_message_id: Maybe[_Id] = UNSET
+    last_read_message_id: Maybe[_Id] = UNSET
+    last_delivered_message_id: Maybe[_Id] = UNSET
+    delivered_at: Maybe[int] = UNSET
+    read_at: Maybe[int] = UNSET
 
     @property
     def key(self) -> str:

@@ -11,7 +11,7 @@ E = TypeVar("E")
 
 @final
 class EntityWrapper(Record, Generic[E], frozen=True, gc=False, rename="camel", omit_defaults=True):
-    """An entity wrapper (specification, Resources): `entity`, and its `entity_type` such as user or call."""
+    """An entity wrapper: `entity`, and its `entity_type` such as user or call."""
 
     entity: E
     entity_type: str = ""
@@ -41,6 +41,8 @@ class Entity(Record, frozen=True, gc=False, rename="camel"):
     scope: Maybe[str] = UNSET
     tags: Maybe[tuple[str, ...]] = UNSET
     metadata: Maybe[Json] = UNSET
+    has_joined: Maybe[bool] = UNSET
+    status_message: Maybe[str] = UNSET
 
 
 @final

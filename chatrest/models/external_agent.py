@@ -1,4 +1,4 @@
-"""Agents of other frameworks, and their tools (operations table, agents)."""
+"""Agents of other frameworks, and their tools."""
 
 from typing import ClassVar, final
 

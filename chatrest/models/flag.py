@@ -1,4 +1,4 @@
-"""Flags that users put on messages (operations table, flag)."""
+"""Flags that users put on messages."""
 
 from typing import final
 

@@ -1,13 +1,16 @@
-"""The outcomes of importing users, groups, members and messages (operations table, data_import)."""
+"""The outcomes of importing users, groups, members and messages."""
 
 from typing import Any, final
 
 from msgspec import UNSET
 
+from .decoding import nested_message
 from .group import Group
 from .member import MemberScope
-from .record import Json, Maybe, Record
+from .message import NestedMessage
+from .record import Maybe, Record
 from .user import User
+from .views import views
 
 
 @final
@@ -41,13 +44,11 @@ class MemberOutcome(Record, frozen=True, gc=False, rename="camel"):
 
 
 @final
+@views(nested_message, "data")
 class MessageOutcome(Record, frozen=True, gc=False, rename="camel"):
-    """The outcome of one message: `data` is the message as JSON, for `chatrest.parse(Message, …)`.
-
-    One without `success` is a failure.
-    """
+    """The outcome of one message: `data` is the message as stored. One without `success` is a failure."""
 
     success: bool = False
     message: Maybe[str] = UNSET
-    data: Maybe[Json] = UNSET
+    data: Maybe[NestedMessage] = UNSET
     error: Maybe[Any] = UNSET

@@ -1,4 +1,4 @@
-"""The acknowledgement of one item of a batch (operations table, ack_map)."""
+"""The acknowledgement of one item of a batch."""
 
 from typing import Any, final
 

@@ -1,16 +1,19 @@
-"""Members of a group, and the outcomes of adding members (operations table, members)."""
+"""Members of a group, and the outcomes of adding members."""
 
 from typing import Any, ClassVar, final
 
 from msgspec import UNSET
 
-from .record import Json, Maybe, Record
+from .decoding import nested_message
+from .message import NestedMessage
+from .record import Maybe, Record
 from .user import UserFields
+from .views import views
 
 
 @final
 class Member(UserFields, frozen=True, gc=False, rename="camel", omit_defaults=True):
-    """A user as a member of a group, with the fields of a `User`.
+    """A user as a member of a group, or as one who is banned from it, with the fields of a `User`.
 
     `scope` is any text: admin, moderator and participant are known. `joined_at` is in the service's unit
     (epoch seconds on services of this kind).
@@ -18,6 +21,10 @@ class Member(UserFields, frozen=True, gc=False, rename="camel", omit_defaults=Tr
 
     scope: Maybe[str] = UNSET
     joined_at: Maybe[int] = UNSET
+    guid: Maybe[str] = UNSET
+    has_joined: Maybe[bool] = UNSET
+    is_banned: Maybe[bool] = UNSET
+    banned_at: Maybe[int] = UNSET
 
 
 @final
@@ -34,13 +41,14 @@ class MemberScope(Record, frozen=True, gc=False, rename="camel"):
 
 
 @final
+@views(nested_message, "data")
 class AddedMember(Record, frozen=True, gc=False, rename="camel"):
-    """The outcome of adding one uid. `data` is the action message to the group, as JSON.
+    """The outcome of adding one uid. `data` is the action message to the group.
 
     An outcome without `success` is a failure.
     """
 
     success: bool = False
     message: Maybe[str] = UNSET
-    data: Maybe[Json] = UNSET
+    data: Maybe[NestedMessage] = UNSET
     error: Maybe[Any] = UNSET

@@ -13,14 +13,24 @@ from msgspec import UNSET, UnsetType, ValidationError, convert, structs
 from ..errors import ReplyUnreadableError
 from .call import CallContent
 from .content import ActionContent, Content, CustomContent, InteractiveContent
+from .decoding import nested_message
 from .flag import Flag
 from .raw_json import read_value
 from .record import Count, Id, Json, Maybe, OfId, OfIdAndCount, Record
+from .views import views
 
 MEDIA_TYPES = frozenset({"image", "video", "audio", "file"})
 
+# A nested message is stored as its JSON, and its attribute gives it typed: see `views`.
+if TYPE_CHECKING:
+    NestedMessage: TypeAlias = "Message"
+else:
+    NestedMessage = Any
+nests_messages = views(nested_message, "quoted_message", "last_reply")
+
 
 # In the order in which the service writes the fields, as msgspec decodes that order fastest.
+@nests_messages
 class _Message(Record, OfId, frozen=True, gc=False, rename="camel", tag_field="category"):
     id: Id
     conversation_id: str
@@ -44,18 +54,26 @@ class _Message(Record, OfId, frozen=True, gc=False, rename="camel", tag_field="c
     pinned_at: Maybe[int] = UNSET
     pinned_by: Maybe[str] = UNSET
     saved_at: Maybe[int] = UNSET
-    quoted_message: Maybe[Json] = UNSET
+    quoted_message: Maybe[NestedMessage] = UNSET
     thread_subscribed: Maybe[bool] = UNSET
     reply_count: Maybe[int] = UNSET
-    last_reply: Maybe[Json] = UNSET
+    last_reply: Maybe[NestedMessage] = UNSET
     flagged_by: Maybe[tuple[Flag, ...]] = UNSET
     flagged_count: Maybe[int] = UNSET
     app_id: Maybe[str] = UNSET
+    metadata: Maybe[Json] = UNSET
+    resource: Maybe[str] = UNSET
 
     @property
     def category(self) -> str:
         """The category in the message's JSON, which determines its class."""
         return str(self.__struct_config__.tag)
+
+    @property
+    def text(self) -> str | None:
+        """The message's text, or the caption of its files; None if it has neither."""
+        data = self.data
+        return getattr(data, "text", None) or getattr(data, "caption", None) or None
 
 
 if TYPE_CHECKING:
@@ -70,8 +88,8 @@ else:
 class TextMessage(_ById, OfIdAndCount, frozen=True, gc=False, rename="camel", tag="message"):
     """A text message (category `message`), with its text in `data.text`.
 
-    As in every message, `id` is a text of digits; `sent_at` and `updated_at` are in the service's unit (not
-    shown by the specification; epoch seconds on services of this kind).
+    As in every message, `id` is a text of digits; `sent_at` and `updated_at` are in the service's unit,
+    epoch seconds on services of this kind.
     """
 
     data: _Content
@@ -100,7 +118,7 @@ class ActionMessage(_ById, frozen=True, gc=False, rename="camel", tag="action"):
 
 @final
 class CallMessage(_ById, frozen=True, gc=False, rename="camel", tag="call"):
-    """A message about a call (specification, Resources), which is in `data.entities.on.entity`."""
+    """A message about a call, which is in `data.entities.on.entity`."""
 
     data: CallContent
 
@@ -113,6 +131,7 @@ class InteractiveMessage(_ById, frozen=True, gc=False, rename="camel", tag="inte
 
 
 @final
+@nests_messages
 class UnknownMessage(Record, frozen=True, gc=False, kw_only=True, rename="camel"):
     """A record that no other message class can hold: `raw` is its JSON, byte for byte.
 
@@ -143,15 +162,24 @@ class UnknownMessage(Record, frozen=True, gc=False, kw_only=True, rename="camel"
     pinned_at: Maybe[int] = UNSET
     pinned_by: Maybe[str] = UNSET
     saved_at: Maybe[int] = UNSET
-    quoted_message: Maybe[Json] = UNSET
+    quoted_message: Maybe[NestedMessage] = UNSET
     thread_subscribed: Maybe[bool] = UNSET
     reply_count: Maybe[int] = UNSET
-    last_reply: Maybe[Json] = UNSET
+    last_reply: Maybe[NestedMessage] = UNSET
     flagged_by: Maybe[tuple[Flag, ...]] = UNSET
     flagged_count: Maybe[int] = UNSET
     app_id: Maybe[str] = UNSET
+    metadata: Maybe[Json] = UNSET
+    resource: Maybe[str] = UNSET
     raw: bytes
     reason: str
+
+    @property
+    def text(self) -> str | None:
+        """The message's text, or the caption of its files, if it can be read; None if not."""
+        data = self.data if isinstance(self.data, dict) else {}
+        texts = (data.get(name) for name in ("text", "caption"))
+        return next((text for text in texts if text and isinstance(text, str)), None)
 
     def to_dict(self) -> Json:
         """Return the record as it was served, read from `raw`.
@@ -180,7 +208,7 @@ Message: TypeAlias = (
     | InteractiveMessage
     | UnknownMessage
 )
-"""Any message; all classes have the common and the optional fields."""
+"""Any message; all classes have the common and the optional fields, and `text`."""
 
 Typed: TypeAlias = TextMessage | CustomMessage | ActionMessage | CallMessage | InteractiveMessage
 """The classes that one decode distinguishes by `category`; a media message is first a text message."""

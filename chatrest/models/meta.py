@@ -1,4 +1,4 @@
-"""The list envelope's `meta` (specification, Resources): the position in a list, in all known dialects.
+"""The list envelope's `meta`: the position in a list, in all known dialects.
 
 Values have the type that the service sends (`int | str | None`): a cursor is sent back unchanged, and the
 numbers of `pagination` may be wrong (`total` is often 0).

@@ -1,4 +1,4 @@
-"""Usage figures (operations table, metrics): of a window of time, and of the messages of the last hour."""
+"""Usage figures: of a window of time, and of the messages of the last hour."""
 
 from typing import ClassVar, final
 

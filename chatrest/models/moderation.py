@@ -1,12 +1,15 @@
 """Moderation: rules and their conditions, keyword lists, reasons, and the messages that were blocked or
-reviewed (operations table, moderation). Times are in epoch seconds on services of this kind.
+reviewed. Times are in epoch seconds on services of this kind.
 """
 
 from typing import ClassVar, final
 
 from msgspec import UNSET, field
 
-from .record import Json, Maybe, Record
+from .decoding import nested_message
+from .message import NestedMessage
+from .record import Maybe, Record
+from .views import views
 
 
 @final
@@ -117,6 +120,7 @@ class Reason(Record, frozen=True, gc=False, rename="camel", omit_defaults=True):
     default: Maybe[bool] = UNSET
 
 
+@views(nested_message, "message")
 class _HeldMessage(Record, frozen=True, gc=False, rename="camel", omit_defaults=True):
     identified_by: ClassVar[str] = "key"
 
@@ -124,7 +128,7 @@ class _HeldMessage(Record, frozen=True, gc=False, rename="camel", omit_defaults=
     rule_name: Maybe[str] = UNSET
     revision_id: Maybe[str] = UNSET
     condition: Maybe[ModerationCondition] = UNSET
-    message: Maybe[Json] = UNSET
+    message: Maybe[NestedMessage] = UNSET
     action: Maybe[tuple[str, ...]] = UNSET
     created_at: Maybe[int] = UNSET
     updated_at: Maybe[int] = UNSET
@@ -132,14 +136,13 @@ class _HeldMessage(Record, frozen=True, gc=False, rename="camel", omit_defaults=
     @property
     def key(self) -> str:
         """The identifier in a list: the message and the rule, as several rules may meet one message."""
-        message = self.message if isinstance(self.message, dict) else {}
-        parts = (message.get("id"), self.rule_id, self.revision_id, self.created_at)
+        parts = (self.message.id if self.message else None, self.rule_id, self.revision_id, self.created_at)
         return "/".join("" if part is UNSET else str(part) for part in parts)
 
 
 @final
 class BlockedMessage(_HeldMessage, frozen=True, gc=False, rename="camel", omit_defaults=True):
-    """A message that a rule blocked; `chatrest.parse(Message, blocked.message)` gives it typed."""
+    """A message that a rule blocked, in `message`, typed like the messages of a list."""
 
 
 @final

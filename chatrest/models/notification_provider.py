@@ -1,4 +1,4 @@
-"""The providers that deliver notifications (operations table, notifications).
+"""The providers that deliver notifications.
 
 Their keys, tokens and passwords are credentials: the attributes show them, a repr does not.
 """

@@ -1,4 +1,4 @@
-"""Acknowledgements: one for a call, or one for each item of a batch (operations table, ack, ack_map)."""
+"""Acknowledgements: one for a call, or one for each item of a batch."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar, Final, Generic, TypeVar, final
@@ -16,12 +16,21 @@ _LONGEST: Final = 100
 
 @final
 class Ack(Record, frozen=True, gc=False, rename="camel"):
-    """An acknowledgement: `success`, and the service's `message` if it sends one."""
+    """An acknowledgement: `success`, the service's `message`, and what it is about, each if it is sent.
+
+    Marks of a conversation name `conversation_id`, `message_id` and a time; bans name `uid` and `guid`.
+    """
 
     fill_missing: ClassVar[bool] = False
 
     success: bool = True
     message: Maybe[str] = UNSET
+    conversation_id: Maybe[str] = UNSET
+    message_id: Maybe[str] = UNSET
+    read_at: Maybe[int] = UNSET
+    delivered_at: Maybe[int] = UNSET
+    uid: Maybe[str] = UNSET
+    guid: Maybe[str] = UNSET
 
 
 class Outcomes(Mapping[str, T], Generic[T]):
@@ -30,13 +39,21 @@ class Outcomes(Mapping[str, T], Generic[T]):
     A 200 means that the batch was read, not that every item succeeded: `check()` raises if one failed.
     """
 
-    __slots__ = ("_by_key", "_operation", "raw")
+    __slots__ = ("_by_key", "_operation", "raw", "repairs")
 
-    def __init__(self, by_key: Mapping[str, T], raw: bytes = b"", operation: str = "") -> None:
+    def __init__(
+        self,
+        by_key: Mapping[str, T],
+        raw: bytes = b"",
+        operation: str = "",
+        repairs: tuple[str, ...] = (),
+    ) -> None:
         self._by_key = dict(by_key)
         self._operation = operation
         self.raw: bytes = raw
         """The reply's body, byte for byte as served."""
+        self.repairs: tuple[str, ...] = repairs
+        """The values that did not have their documented type, as in a `Page`: `data.bob.data.uid: …`."""
 
     def __getitem__(self, key: str) -> T:
         return self._by_key[key]

@@ -1,4 +1,4 @@
-"""The reactions of single users to a message (operations table, reaction)."""
+"""The reactions of single users to a message."""
 
 from typing import final
 
@@ -22,3 +22,4 @@ class Reaction(Record, frozen=True, gc=False, rename="camel"):
     uid: str
     reacted_at: int
     reacted_by: Maybe[Entity] = UNSET
+    reacted_by_me: Maybe[bool] = UNSET

@@ -1,5 +1,6 @@
 """The base class of all records of the service: immutable, with a repr that hides credentials."""
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, TypeAlias, TypeVar
 
 from msgspec import UNSET, Struct, UnsetType
@@ -72,6 +73,24 @@ class Record(Struct, frozen=True, gc=False, rename="camel"):
     def to_json(self) -> bytes:
         """Return the record as JSON that `chatrest.parse` can read, with credentials like `to_dict`."""
         return write_value(self)
+
+    def __iter__(self) -> Iterator[tuple[str, Any]]:
+        """Iterate over the pairs of `to_dict`: `dict(record)` is the same, and FastAPI asks for that."""
+        return iter(self.to_dict().items())
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> Json:
+        """Return how pydantic, and so FastAPI, reads and writes records: with `parse` and `to_dict`."""
+        from .pydantic_schema import core_schema
+
+        return core_schema(cls)
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, schema: Any, handler: Any) -> Json:
+        """Return the record's JSON schema, for the documentation that FastAPI makes."""
+        from .pydantic_schema import json_schema
+
+        return json_schema(cls)
 
     def __repr__(self) -> str:
         inner = ", ".join(f"{name}={value!r}" for name, value in self.__rich_repr__())

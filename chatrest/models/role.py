@@ -1,4 +1,4 @@
-"""Roles, the features that they restrict, and their permissions (operations table, roles, rbac)."""
+"""Roles, the features that they restrict, and their permissions."""
 
 from collections.abc import Mapping
 from typing import ClassVar, TypeAlias, final

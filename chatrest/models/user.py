@@ -4,6 +4,7 @@ from typing import ClassVar, final
 
 from msgspec import UNSET
 
+from .call import WsChannel
 from .record import Json, Maybe, Record, digest
 
 
@@ -36,7 +37,7 @@ class UserFields(Record, frozen=True, gc=False, rename="camel", omit_defaults=Tr
 
 @final
 class User(UserFields, frozen=True, gc=False, rename="camel", omit_defaults=True):
-    """A user of the app, with the usual fields (the specification shows none).
+    """A user of the app, with the fields that services of this kind send.
 
     Times are in the service's unit (epoch seconds on services of this kind).
     """
@@ -44,10 +45,13 @@ class User(UserFields, frozen=True, gc=False, rename="camel", omit_defaults=True
 
 @final
 class AuthToken(Record, frozen=True, gc=False, rename="camel"):
-    """A login token of one user, for the user's client library (Authentication 7).
+    """A login token of one user, for the user's client library.
 
-    `auth_token` is a credential: the attribute shows it, the repr does not.
+    `auth_token`, `jwt`, `fat` and the secret of `ws_channel` are credentials: the attributes show them, the
+    repr does not. Some services answer with the whole user, whose fields are here too, and with `settings`.
     """
+
+    hidden_fields: ClassVar[frozenset[str]] = frozenset({"jwt", "fat", "settings"})
 
     fill_missing: ClassVar[bool] = False  # no id is ""
     identified_by: ClassVar[str] = "identity"
@@ -58,6 +62,26 @@ class AuthToken(Record, frozen=True, gc=False, rename="camel"):
     platform: Maybe[str] = UNSET
     user_agent: Maybe[str] = UNSET
     app_info: Maybe[str | Json] = UNSET
+    jwt: Maybe[str] = UNSET
+    fat: Maybe[str] = UNSET
+    ws_channel: Maybe[WsChannel] = UNSET
+    settings: Maybe[Json] = UNSET
+    name: Maybe[str] = UNSET
+    status: Maybe[str] = UNSET
+    role: Maybe[str] = UNSET
+    avatar: Maybe[str] = UNSET
+    link: Maybe[str] = UNSET
+    status_message: Maybe[str] = UNSET
+    metadata: Maybe[Json] = UNSET
+    tags: Maybe[tuple[str, ...]] = UNSET
+    updated_at: Maybe[int] = UNSET
+    last_active_at: Maybe[int] = UNSET
+    deactivated_at: Maybe[int] = UNSET
+    conversation_id: Maybe[str] = UNSET
+    blocked_by_me: Maybe[bool] = UNSET
+    blocked_by_me_at: Maybe[int] = UNSET
+    blocked_at: Maybe[int] = UNSET
+    has_blocked_me: Maybe[bool] = UNSET
 
     @property
     def identity(self) -> str:

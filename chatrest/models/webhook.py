@@ -1,4 +1,4 @@
-"""Webhooks of an app, and the triggers that send to them (operations table, webhooks and triggers)."""
+"""Webhooks of an app, and the triggers that send to them."""
 
 from typing import ClassVar, final
 

@@ -14,7 +14,7 @@ from .rate_gate import RateGate
 LimitSource: TypeAlias = Literal["none", "given", "stated", "learnt"]
 
 _MOST_NAMES: Final = 3
-_MINUTE: Final = 60.0  # seconds: the window of a limit that response headers tell (operations table, limits)
+_MINUTE: Final = 60.0  # seconds: the window of a limit that response headers tell
 
 
 @final

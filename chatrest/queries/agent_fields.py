@@ -1,4 +1,4 @@
-"""The types of fields that the filters and bodies of agents share (operations table, agents and limits)."""
+"""The types of fields that the filters and bodies of agents share."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeAlias

@@ -1,4 +1,4 @@
-"""The filters and bodies of knowledge: files, texts and websites (operations table, agents)."""
+"""The filters and bodies of knowledge: files, texts and websites."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Final, Literal, TypeAlias, final
@@ -10,7 +10,7 @@ from .agent_fields import AnyTexts, PageLimit, Source, SourceType, Uri
 from .checked import Affix, Body, Filter, Flag, Millis, Ordinal, Size, Text
 
 LARGEST_FILE: Final = 50 * 1024 * 1024
-"""Bytes of a knowledge file (operations table, limits.sizes)."""
+"""Bytes of a knowledge file."""
 _VALID: Final = r"\A[^\ud800-\udfff]*\Z"
 
 UrlStatus: TypeAlias = Literal["discovered", "processing", "processed", "failed", "skipped"]

@@ -1,4 +1,4 @@
-"""The bodies of API tools, frontend actions and MCP servers (operations table, agents).
+"""The bodies of API tools, frontend actions and MCP servers.
 
 Passwords and headers of tools may be credentials: no repr and no error shows them.
 """

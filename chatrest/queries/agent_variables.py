@@ -1,4 +1,4 @@
-"""The filter and the bodies of variables (operations table, agents)."""
+"""The filter and the bodies of variables."""
 
 from typing import Annotated, ClassVar, Final, Literal, TypeAlias, final
 

@@ -1,4 +1,4 @@
-"""The filters and bodies of agents, and of what an agent has (operations table, agents)."""
+"""The filters and bodies of agents, and of what an agent has."""
 
 from typing import final
 

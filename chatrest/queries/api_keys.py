@@ -1,4 +1,4 @@
-"""The filter of the key list, and the bodies that make and change keys (operations table, api_keys)."""
+"""The filter of the key list, and the bodies that make and change keys."""
 
 from typing import Annotated, Literal, TypeAlias, final
 

@@ -1,4 +1,4 @@
-"""The bodies that make and change auth tokens (operations table, auth_tokens)."""
+"""The bodies that make and change auth tokens."""
 
 from typing import final
 

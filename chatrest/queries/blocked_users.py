@@ -1,4 +1,4 @@
-"""The body that blocks and unblocks users (operations table, blocked_users)."""
+"""The body that blocks and unblocks users."""
 
 from typing import final
 

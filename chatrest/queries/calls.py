@@ -1,4 +1,4 @@
-"""The filters of the calls interface (operations table, calls)."""
+"""The filters of the calls interface."""
 
 from typing import Annotated, Literal, TypeAlias, final
 

@@ -26,6 +26,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 from ..errors import RequestInvalidError
 from ..secrets import HIDDEN, is_credential, masked, masked_fields, shown
 from ..times import TIME_FORMS, Time, parse_timestamp
+from .checked_type import CheckedType
 from .files import file_of
 
 # `\Z`, as `$` would also match before a final newline. A lone surrogate cannot be sent.
@@ -97,7 +98,7 @@ else:
     ]
 
 
-class Checked(Struct, frozen=True, kw_only=True, rename="camel"):
+class Checked(Struct, metaclass=CheckedType, frozen=True, kw_only=True, rename="camel"):
     """A struct that checks its fields when it is created; raises `RequestInvalidError` if one is wrong.
 
     An optional field is not sent if it is `UNSET`, or None and its type does not allow null.
@@ -107,13 +108,22 @@ class Checked(Struct, frozen=True, kw_only=True, rename="camel"):
     """Fields that may hold a credential without its name, such as headers: never in a repr or an error."""
 
     def __post_init__(self) -> None:
-        for name, (rule, is_optional, takes_null) in _rules(type(self)).items():
+        values = msgspec.structs.astuple(self)
+        for value, (name, (rule, is_optional, takes_null)) in zip(
+            values, _rules(type(self)).items(), strict=True
+        ):
             # As most fields of most bodies and filters: this is the way of each request.
-            if (is_optional and getattr(self, name) is UNSET) or (takes_null and getattr(self, name) is None):
+            if (value is None and takes_null) or (value is UNSET and is_optional):
                 continue
             # No frame of the error holds the value: it may be a credential.
             if fault := _check_field(self, name, rule, is_optional=is_optional):
+                del values, value
                 raise RequestInvalidError(fault)
+
+    @classmethod
+    def allowed(cls, name: str) -> str:
+        """Return the values that the field `name` accepts, in words."""
+        return _words(_rules(cls)[name][0])
 
     def __repr__(self) -> str:
         inner = ", ".join(f"{name}={value!r}" for name, value in self.__rich_repr__())

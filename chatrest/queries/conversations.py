@@ -1,6 +1,4 @@
-"""The filter of conversation lists, and the bodies that change conversations (operations table,
-conversations).
-"""
+"""The filter of conversation lists, and the bodies that change conversations."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Final, Literal, TypeAlias, final
@@ -13,7 +11,7 @@ from .checked import Body, Filter, Flag, Ordinal, Size, Text, Texts, Uid
 from .message_fields import AnyTags, MessageNumber, ReceiverType, Switch
 
 APP_PINS: Final = 5
-"""Conversations that an app may pin (operations table, limits.counts)."""
+"""Conversations that an app may pin."""
 
 if TYPE_CHECKING:
     PinnedBy: TypeAlias = Sequence[Literal["me", "system"]]

@@ -1,4 +1,4 @@
-"""The records that are imported, and the bodies that hold up to 50 of them (operations table, data_import).
+"""The records that are imported, and the bodies that hold up to 50 of them.
 
 A body is a mapping by a key that each record repeats. The methods take the records as they are, in any order,
 and the keys are made of them; a mapping by key is taken, too.
@@ -23,7 +23,7 @@ B = TypeVar("B", bound=Body)
 
 
 MOST_ENTRIES: Final = 50
-"""Records of one request (operations table, limits.counts.import_entries)."""
+"""Records of one request."""
 
 
 @final
@@ -228,9 +228,12 @@ def import_record(where: str, value: Any, kind: type[B]) -> B:
     names = _names(kind)
     if unknown := [name for name in value if name not in names]:
         raise RequestInvalidError(f"{where}: a {kind.__name__} has no {', '.join(map(shown, unknown))}")
+    members = {names[name]: member for name, member in value.items()}
+    for field in fields(kind):
+        if field.required and field.name not in members:
+            raise RequestInvalidError(f"{where}: {field.name!r} is missing")
     try:
-        return kind(**{names[name]: member for name, member in value.items()})
-    except (RequestInvalidError, TypeError) as error:
-        fault = str(error).removeprefix("Missing required argument ")
-        missing = isinstance(error, TypeError)
-    raise RequestInvalidError(f"{where}: {fault} is missing" if missing else f"{where}: {fault}")
+        return kind(**members)
+    except RequestInvalidError as error:
+        fault = str(error)
+    raise RequestInvalidError(f"{where}: {fault}")

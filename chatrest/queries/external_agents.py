@@ -1,4 +1,4 @@
-"""The filter and the bodies of external agents and their tools (operations table, agents)."""
+"""The filter and the bodies of external agents and their tools."""
 
 from typing import Annotated, Any, ClassVar, Literal, TypeAlias, final
 

@@ -1,4 +1,4 @@
-"""Files to upload: the parts of a form that are neither text nor number (operations table, media)."""
+"""Files to upload: the parts of a form that are neither text nor number."""
 
 import os
 from contextlib import suppress

@@ -1,4 +1,4 @@
-"""The filter of a user's friends, and the bodies that change them (operations table, friends)."""
+"""The filter of a user's friends, and the bodies that change them."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Final, TypeAlias, final
@@ -8,7 +8,7 @@ from msgspec import UNSET, Meta, UnsetType
 from .checked import Body, Filter, Flag, Ordinal, Size, Text, Uids
 
 MOST: Final = 1000
-"""Friends of one user (operations table, limits.counts)."""
+"""Friends of one user."""
 
 if TYPE_CHECKING:
     FriendUids: TypeAlias = Sequence[str]

@@ -1,4 +1,4 @@
-"""The filter of the group list, and the bodies that make and change groups (operations table, groups)."""
+"""The filter of the group list, and the bodies that make and change groups."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, final

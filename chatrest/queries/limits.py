@@ -1,4 +1,4 @@
-"""Types of fields with the lengths and counts of the operations table: users, groups, roles, keys."""
+"""Types of fields with the documented lengths and counts: users, groups, roles, keys."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Final, TypeAlias

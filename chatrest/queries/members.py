@@ -1,4 +1,4 @@
-"""The filter of a group's member list, and the bodies that change its members (operations table, members)."""
+"""The filter of a group's member list, and the bodies that change its members."""
 
 from typing import final
 

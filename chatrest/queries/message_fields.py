@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal, TypeAlias
 from msgspec import Meta
 
 MOST_TAGS: Final = 25
-"""Tags per item (operations table, limits.counts)."""
+"""Tags per item."""
 LONGEST_TAG: Final = 100
-"""Characters of a tag (operations table, limits.lengths)."""
+"""Characters of a tag."""
 
 ReceiverType: TypeAlias = Annotated[Literal["user", "group"], Meta(description="'user' or 'group'")]
 Switch: TypeAlias = Annotated[Literal[0, 1], Meta(description="the number 0 or 1")]

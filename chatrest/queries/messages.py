@@ -1,4 +1,4 @@
-"""The filters of message and thread lists, and the bodies that change messages (specification, Endpoints)."""
+"""The filters of message and thread lists, and the bodies that change messages."""
 
 from collections.abc import Mapping
 from typing import Any, Final, Self, final
@@ -35,15 +35,14 @@ _WINDOWS: Final = (
 
 @final
 class MessageQuery(Filter, frozen=True, kw_only=True, rename="camel"):
-    """The filter of message lists: the 27 query parameters of GET /users/{uid}/messages (specification,
-    Endpoints), then those of the other lists (operations table, messages.list, list_group and list_thread).
+    """The filter of message lists: the 27 query parameters of GET /users/{uid}/messages, then further ones.
 
     `limit` and `per_page` are page sizes (`walk.limit(n)` limits the number of messages): `limit` is for
     calls with an acting user, `per_page` for calls without one; by default a walk requests the largest page.
-    Timestamps are in the service's unit (not shown by the specification; epoch seconds on services of this
-    kind). `sent_at` is where a walk starts, with `affix`; `sent_at_from` to `edited_at_to` are windows. A
-    service may ignore a parameter that its list does not declare. Raises `RequestInvalidError` for a wrong
-    value, or if a window ends before it begins.
+    Timestamps are in the service's unit, epoch seconds on services of this kind. `sent_at` is where a walk
+    starts, with `affix`; `sent_at_from` to `edited_at_to` are windows. A service may ignore a parameter that
+    its list does not declare. Raises `RequestInvalidError` for a wrong value, or if a window ends before it
+    begins.
     """
 
     search_key: Text | None = None

@@ -1,4 +1,4 @@
-"""The window of the usage figures (operations table, metrics)."""
+"""The window of the usage figures."""
 
 from typing import final
 

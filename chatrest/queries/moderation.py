@@ -1,4 +1,4 @@
-"""The filters and bodies of moderation (operations table, moderation)."""
+"""The filters and bodies of moderation."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, final

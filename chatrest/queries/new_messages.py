@@ -1,4 +1,4 @@
-"""The bodies of messages to send (operations table, messages.send, send_bot and send_thread)."""
+"""The bodies of messages to send."""
 
 from collections.abc import Mapping, Sequence
 from typing import (
@@ -24,7 +24,7 @@ from .checked import Body, Json, Text, Texts, Uid, Uids
 from .message_fields import ReceiverType, Tags
 
 MESSAGE_BYTES: Final = 65_536
-"""The longest message as JSON, in bytes (operations table, limits.lengths.message_json)."""
+"""The longest message as JSON, in bytes."""
 LONGEST_URL: Final = 3000
 
 MediaType: TypeAlias = Literal["image", "file", "audio", "video"]
@@ -207,7 +207,7 @@ class TrackedMessage(MessageBody, frozen=True, kw_only=True, rename="camel"):
 
 @final
 class NewMessage(TrackedMessage, frozen=True, kw_only=True, rename="camel"):
-    """A message to send: the body of POST /messages (specification, Endpoints).
+    """A message to send: the body of POST /messages.
 
     `receiver` is a uid for `receiver_type="user"`, a guid for `"group"`; `multiple_receivers` takes its place
     for several. `data` is a JSON object, `{"text": …}` for a text. `muid` is an id that the caller chooses

@@ -1,4 +1,4 @@
-"""The accounts of the providers that deliver notifications (operations table, notifications).
+"""The accounts of the providers that deliver notifications.
 
 A creation needs what the documents mark as required; an update changes what it holds. No repr and no error
 shows a key, a token or a password of them.

@@ -1,4 +1,4 @@
-"""Settings, preferences, push tokens and the log of notifications (operations table, notifications)."""
+"""Settings, preferences, push tokens and the log of notifications."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, final

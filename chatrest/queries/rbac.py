@@ -1,4 +1,4 @@
-"""The body that sets permissions (operations table, rbac)."""
+"""The body that sets permissions."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, TypeAlias, final

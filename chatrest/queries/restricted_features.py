@@ -1,4 +1,4 @@
-"""The bodies that restrict and allow features (operations table, restricted_features)."""
+"""The bodies that restrict and allow features."""
 
 from typing import final
 

@@ -1,4 +1,4 @@
-"""The bodies that make and change roles (operations table, roles)."""
+"""The bodies that make and change roles."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, final

@@ -1,4 +1,4 @@
-"""The filter of the user list, and the bodies that make and change users (operations table, users)."""
+"""The filter of the user list, and the bodies that make and change users."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias, final

@@ -1,9 +1,11 @@
-"""The filter, the header and the bodies of webhooks and their triggers (operations table, webhooks)."""
+"""The filter, the header and the bodies of webhooks and their triggers."""
 
 from typing import Annotated, Final, Literal, TypeAlias, final
 
 from msgspec import UNSET, Meta, UnsetType, field
+from msgspec.structs import force_setattr
 
+from ..errors import RequestInvalidError
 from .checked import Body, Filter, Flag, Size, Text, Texts
 
 _VALID: Final = r"\A[^\ud800-\udfff]*\Z"
@@ -57,6 +59,7 @@ class WebhookQuery(Filter, frozen=True, kw_only=True, rename="camel"):
 class NewWebhook(Body, frozen=True, kw_only=True, rename="camel"):
     """A webhook to make. `username` and `password` go with each event where `use_basic_auth` is true.
 
+    Both of them or neither: given both, `use_basic_auth` is true unless it is given too.
     With `retry_on_failure` an event that was not answered with 2xx is sent twice again, after 10 s and 30 s.
     """
 
@@ -68,6 +71,14 @@ class NewWebhook(Body, frozen=True, kw_only=True, rename="camel"):
     password: WebhookPassword | UnsetType = UNSET
     enabled: Flag | UnsetType = UNSET
     retry_on_failure: Flag | UnsetType = UNSET
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        given = [name for name in ("username", "password") if getattr(self, name) is not UNSET]
+        if len(given) == 1:
+            raise RequestInvalidError(f"{given[0]} alone: expected username and password, or neither")
+        if given and self.use_basic_auth is UNSET:
+            force_setattr(self, "use_basic_auth", True)
 
 
 @final

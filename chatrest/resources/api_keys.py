@@ -1,4 +1,4 @@
-"""API keys of an app (specification, Authentication 3).
+"""API keys of an app.
 
 Methods that take a key are plain functions: the frame of a coroutine would hold it as long as the call runs.
 """

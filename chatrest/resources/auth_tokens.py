@@ -1,4 +1,4 @@
-"""Auth tokens: with one of them an end user's client logs in (specification, Authentication 7).
+"""Auth tokens: with one of them an end user's client logs in.
 
 Methods that take a token are plain functions: a coroutine's frame would hold it as long as the call runs.
 """

@@ -5,13 +5,13 @@ from typing import Final, final
 from ..core.decode import ACK, Ack, many
 from ..core.endpoint import Endpoint
 from ..core.paging import BY_PAGE
-from ..models.user import User
+from ..models.member import Member
 from ..queries.pages import PageQuery
 from ..walk import Walk
 from .collection import Collection, Start
 
 LIST: Final = Endpoint(
-    "banned_users.list", "GET", "/groups/{guid}/bannedusers", many(User), query=PageQuery, paging=BY_PAGE
+    "banned_users.list", "GET", "/groups/{guid}/bannedusers", many(Member), query=PageQuery, paging=BY_PAGE
 )
 BAN: Final = Endpoint(
     "banned_users.ban", "POST", "/groups/{guid}/bannedusers/{uid}", ACK, "idempotent", acting="optional"
@@ -25,8 +25,11 @@ UNBAN: Final = Endpoint(
 class BannedUsers(Collection):
     """The users that are banned from groups: `session.banned_users`."""
 
-    def list(self, guid: str, query: PageQuery | None = None, *, cursor: Start = None) -> Walk[User]:
-        """The users that are banned from a group, in the service's order. One request a page."""
+    def list(self, guid: str, query: PageQuery | None = None, *, cursor: Start = None) -> Walk[Member]:
+        """The users that are banned from a group, in the service's order.
+
+        `banned_at` where the service shows it. One request a page.
+        """
         return self._walk(LIST, query, cursor, guid=guid)
 
     async def ban(self, guid: str, uid: str, *, on_behalf_of: str | None = None) -> Ack:

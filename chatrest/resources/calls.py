@@ -1,4 +1,4 @@
-"""Calls: the history of calls and meetings, on an interface of its own (specification, Authentication 5)."""
+"""Calls: the history of calls and meetings, on an interface of its own."""
 
 from typing import Final, final
 

@@ -10,6 +10,7 @@ exceptions, both a plain `def` that returns `self._call(…)`, an awaitable:
 
 from collections.abc import Awaitable
 from functools import cache
+from types import FunctionType
 from typing import Any, Final, TypeAlias, TypeVar
 
 from msgspec import Struct
@@ -20,6 +21,7 @@ from ..core.endpoint import Call, Endpoint, Send
 from ..errors import RequestInvalidError
 from ..secrets import description, shown
 from ..walk import Walk
+from .argument_hints import hinting
 from .deprecation import warn_deprecated
 from .listing import walk
 
@@ -40,6 +42,12 @@ class Collection:
 
     def __init__(self, send: Send) -> None:
         self._send = send
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        for name, method in list(vars(cls).items()):
+            if isinstance(method, FunctionType) and not name.startswith("_"):
+                setattr(cls, name, hinting(method))
 
     def __repr__(self) -> str:
         names = [name for name in dir(type(self)) if not name.startswith("_")]

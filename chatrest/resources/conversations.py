@@ -198,7 +198,7 @@ class Conversations(Collection):
         """POST /users/{uid}/conversation/delivered: mark messages as delivered, `message_id` the last."""
         return await self._call(
             MARK_DELIVERED_USER,
-            ReceiptMark(message_id=_given(message_id)),
+            _mark(message_id),
             on_behalf_of=on_behalf_of,
             uid=uid,
         )
@@ -207,17 +207,13 @@ class Conversations(Collection):
         self, uid: str, message_id: MessageNumber | None = None, *, on_behalf_of: str | None = None
     ) -> Ack:
         """POST /users/{uid}/conversation/read: mark messages as read, `message_id` the last."""
-        return await self._call(
-            MARK_READ_USER, ReceiptMark(message_id=_given(message_id)), on_behalf_of=on_behalf_of, uid=uid
-        )
+        return await self._call(MARK_READ_USER, _mark(message_id), on_behalf_of=on_behalf_of, uid=uid)
 
     async def mark_unread_user(
         self, uid: str, message_id: MessageNumber | None = None, *, on_behalf_of: str | None = None
     ) -> Ack:
         """DELETE /users/{uid}/conversation/read: mark messages as unread, `message_id` the first."""
-        return await self._call(
-            MARK_UNREAD_USER, ReceiptMark(message_id=_given(message_id)), on_behalf_of=on_behalf_of, uid=uid
-        )
+        return await self._call(MARK_UNREAD_USER, _mark(message_id), on_behalf_of=on_behalf_of, uid=uid)
 
     async def pin_user(self, uid: str, *, on_behalf_of: str | None = None) -> Conversation:
         """POST /users/{uid}/conversation/pin: pin a conversation for the acting user alone; the first
@@ -258,7 +254,7 @@ class Conversations(Collection):
 
         `preserve_order` keeps the place in the list.
         """
-        body = GroupReset(preserve_order=_given(preserve_order))
+        body = None if preserve_order is None else GroupReset(preserve_order=preserve_order)
         return await self._call(RESET_GROUP, body, on_behalf_of=on_behalf_of, guid=guid)
 
     async def mark_delivered_group(
@@ -269,7 +265,7 @@ class Conversations(Collection):
         """
         return await self._call(
             MARK_DELIVERED_GROUP,
-            ReceiptMark(message_id=_given(message_id)),
+            _mark(message_id),
             on_behalf_of=on_behalf_of,
             guid=guid,
         )
@@ -278,9 +274,7 @@ class Conversations(Collection):
         self, guid: str, message_id: MessageNumber | None = None, *, on_behalf_of: str | None = None
     ) -> Ack:
         """POST /groups/{guid}/conversation/read: mark messages as read, `message_id` the last."""
-        return await self._call(
-            MARK_READ_GROUP, ReceiptMark(message_id=_given(message_id)), on_behalf_of=on_behalf_of, guid=guid
-        )
+        return await self._call(MARK_READ_GROUP, _mark(message_id), on_behalf_of=on_behalf_of, guid=guid)
 
     async def mark_unread_group(
         self, guid: str, message_id: MessageNumber | None = None, *, on_behalf_of: str | None = None
@@ -288,7 +282,7 @@ class Conversations(Collection):
         """DELETE /groups/{guid}/conversation/read: mark messages as unread, `message_id` the first."""
         return await self._call(
             MARK_UNREAD_GROUP,
-            ReceiptMark(message_id=_given(message_id)),
+            _mark(message_id),
             on_behalf_of=on_behalf_of,
             guid=guid,
         )
@@ -307,6 +301,11 @@ class Conversations(Collection):
         `PermissionDeniedError` for one that the app has pinned.
         """
         return await self._call(UNPIN_GROUP, on_behalf_of=on_behalf_of, guid=guid)
+
+
+def _mark(message_id: MessageNumber | None) -> ReceiptMark | None:
+    """Return the body of a receipt; None, and so no body, where it is about all messages."""
+    return None if message_id is None else ReceiptMark(message_id=message_id)
 
 
 def _given(value: T | None) -> T | UnsetType:

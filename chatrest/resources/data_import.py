@@ -39,7 +39,7 @@ IMPORT_MESSAGES: Final = Endpoint(
 class DataImport(Collection):
     """Imports of existing data: `session.data_import`.
 
-    Each call is one request of 1 to 50 records (60 requests a minute, operations table, limits), and gives an
+    Each call is one request of 1 to 50 records (60 requests a minute), and gives an
     outcome for each record: `outcomes.check()` raises for failures. Sent once: where no reply came,
     `OutcomeUnknownError`.
     """

@@ -1,4 +1,4 @@
-"""The warning of a call of a deprecated operation (specification, Versioning 6)."""
+"""The warning of a call of a deprecated operation."""
 
 import sys
 import warnings

@@ -36,6 +36,11 @@ class collection(Generic[C]):  # noqa: N801, used as a function: `collection()`
         made = session.__dict__[self._name] = cast("C", kind(session.sender))
         return made
 
+    def __repr__(self) -> str:
+        kind = collection_class(self._name)
+        count = sum(not name.startswith("_") for name in dir(kind))
+        return f"<{kind.__name__}: {count} operations, see help(session.{self._name})>"
+
 
 def collection_class(name: str) -> "type[Collection]":
     """Return the class of the collection of this name, such as `ApiKeys` for `api_keys`; load its module."""

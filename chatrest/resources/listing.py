@@ -36,7 +36,7 @@ def walk(send: Send, call: Call[Listing[T]], cursor: Cursor | str | None) -> Wal
     if call.query is not None:
         values = filter_values(call.query) or {}
         if values.get("count"):
-            # Counts come in the place of messages, in one reply (operations table, messages.list).
+            # Counts come in the place of messages, in one reply.
             paging = structs.replace(UNPAGED, size=paging.size, acting_size=paging.acting_size)
         paging = paging.filtered_by(values)
         query = WalkQuery(_with_own_size(values, paging, acting_user))
@@ -98,7 +98,7 @@ def _with_own_size(query: Mapping[str, Any], paging: Paging, acting_user: str | 
     """Return a query whose page size has the list's own name for it.
 
     Lists that share a filter differ in that name: `GET /messages` knows `limit` alone, replies to a message
-    `perPage` alone (operations table, messages.list and messages.list_thread).
+    `perPage` alone.
     """
     others = [name for name in _SIZE_NAMES if name in query and name not in paging.sizes]
     if not others or not paging.size:

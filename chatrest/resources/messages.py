@@ -1,6 +1,4 @@
-"""Messages: sending, reading and changing them; threads, reactions, pins and saves (specification,
-Endpoints).
-"""
+"""Messages: sending, reading and changing them; threads, reactions, pins and saves."""
 
 import builtins
 from collections.abc import Awaitable, Callable, Sequence
@@ -33,8 +31,7 @@ from .sent_messages import SentMessages, complete, first_message, first_record
 REACTIONS: Final = Paging(size="limit", smallest_cap=SMALLEST_DEFAULT)
 """Reactions: by the position of the reply, in the service's order; a few of them that lead back are all.
 
-Services of this kind lead on by `id`, or by `cursorField` and `cursorValue` that show no direction
-(operations table, cursors.next_variants).
+Services of this kind lead on by `id`, or by `cursorField` and `cursorValue` that show no direction.
 """
 
 SEND: Final = Endpoint(
@@ -169,7 +166,7 @@ class Messages(Collection):
     ) -> Walk[Message]:
         """GET /users/{uid}/messages: the messages between `uid` and `on_behalf_of`. One request a page.
 
-        Without an acting user the specification does not say whose messages come. `cursor` goes on where
+        Without an acting user it is not documented whose messages come. `cursor` goes on where
         another walk of the same query stood. Raises `RequestInvalidError` or `CursorError` before anything is
         sent; the walk raises `NotFoundError` for a user that the app does not have.
         """
@@ -219,7 +216,7 @@ class Messages(Collection):
         example.
 
         Of the whole app or of the acting user (GET /messages), of the conversation with `uid`, or of the
-        group `guid`. `count=true` is sent with it (specification, Endpoints). One request, or two where the
+        group `guid`. `count=true` is sent with it. One request, or two where the
         reply has pagination.
         """
         if uid is not None and guid is not None:

@@ -1,4 +1,4 @@
-"""Usage figures of an app (operations table, metrics)."""
+"""Usage figures of an app."""
 
 from datetime import date
 from typing import Final, final

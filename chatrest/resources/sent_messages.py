@@ -1,15 +1,15 @@
 """The replies to messages that were sent to several receivers.
 
-The operations table shows one message for the reply. Services of this kind may also answer with an outcome
+The documents show one message for the reply. Services of this kind may also answer with an outcome
 for each receiver, or with an array of messages: each form is read as the outcomes that it shows.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any, Final, final
 
 from msgspec import Struct
 
-from ..core.decode import Outcomes, each, parse, read_json
+from ..core.decode import Outcomes, each, read_json
 from ..core.outcomes import outcomes_of
 from ..errors import ReplyUnreadableError
 from ..models.message import Message
@@ -46,7 +46,8 @@ def first_record(reply: Any) -> dict[str, Any] | None:
     None where the reply holds none; `ReplyUnreadableError` with the failures where one of them failed.
     """
     if records := _messages(reply):
-        return records[0]
+        first: dict[str, Any] = records[0]
+        return first
     outcomes = outcomes_of(reply)
     if failed := [key for key, outcome in outcomes.items() if not outcome["success"]]:
         names = ", ".join(failed[:_SHOWN])
@@ -54,7 +55,7 @@ def first_record(reply: Any) -> dict[str, Any] | None:
     return next((each["data"] for each in outcomes.values() if isinstance(each.get("data"), dict)), None)
 
 
-def _messages(reply: Any) -> list[dict[str, Any]]:
+def _messages(reply: Any) -> list[Any]:
     """The messages of a reply that is one message, or an array of them; none where it is neither."""
     data = reply.get("data", reply) if isinstance(reply, dict) else reply
     records = data if isinstance(data, list) else [data]
@@ -68,7 +69,7 @@ def _is_message(record: Any) -> bool:
 def complete(outcomes: Outcomes[SentMessage], message: MessageBody, operation: str) -> Outcomes[SentMessage]:
     """Return the outcomes with a failure for every receiver that the reply does not mention."""
     by_receiver = dict.fromkeys(receivers_of(message), SentMessage(message=_UNMENTIONED)) | dict(outcomes)
-    return Outcomes(by_receiver, outcomes.raw, operation)
+    return Outcomes(by_receiver, outcomes.raw, operation, outcomes.repairs)
 
 
 def receivers_of(message: MessageBody) -> Iterable[str]:
@@ -88,6 +89,6 @@ def first_message(outcomes: Outcomes[SentMessage]) -> Message:
     the reply holds no message.
     """
     for outcome in outcomes.check().values():
-        if isinstance(outcome.data, Mapping):
-            return parse(Message, dict(outcome.data))
+        if outcome.data:
+            return outcome.data
     raise ReplyUnreadableError("data: expected a message, got outcomes without one")

@@ -16,9 +16,7 @@ from .collection import Collection, Start
 
 
 def _reactivated(reply: Any) -> dict[str, Any] | None:
-    """The record for `{success: {uid: {success}}}`, as some services acknowledge it (operations table,
-    compatible_servers).
-    """
+    """The record for `{success: {uid: {success}}}`, as some services acknowledge it."""
     outcomes = outcomes_of(reply).items()
     return {"nonDeactivatedUids": [uid for uid, outcome in outcomes if outcome["success"]]}
 

@@ -1,4 +1,4 @@
-"""The check of Basic credentials (operations table, webhooks.auth: the service signs nothing)."""
+"""The check of Basic credentials (the service signs nothing)."""
 
 import binascii
 from collections.abc import Iterable, Iterator, Mapping

@@ -1,6 +1,6 @@
 """The memory of events that have been handled, bounded in number and time.
 
-No delivery has an id (operations table, webhooks.dedupe), and records repeat: a message is edited twice, a
+No delivery has an id, and records repeat: a message is edited twice, a
 user is blocked again. So the whole body identifies an event, and only for the time in which the service
 repeats a delivery.
 """

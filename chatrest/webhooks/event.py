@@ -27,7 +27,7 @@ from .payloads import (
 
 
 class _Event(Record, frozen=True, kw_only=True, rename="camel"):
-    """The members of every envelope (operations table, webhooks.envelope); texts that are absent are ""."""
+    """The members of every envelope; texts that are absent are ""."""
 
     trigger: str
     app_id: str = ""
@@ -153,7 +153,7 @@ class ModerationEvent(_Event, frozen=True, kw_only=True):
 
 @final
 class CampaignEvent(_Event, frozen=True, kw_only=True):
-    """An event of a campaign. The operations table shows no `data` of these: it is JSON as served."""
+    """An event of a campaign. No `data` of these is documented: it is JSON as served."""
 
     data: Json
 

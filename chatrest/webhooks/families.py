@@ -1,4 +1,4 @@
-"""The triggers and the class of their events (operations table, webhooks.triggers)."""
+"""The triggers and the class of their events."""
 
 from typing import Any, Final
 

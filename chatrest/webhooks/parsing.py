@@ -1,4 +1,4 @@
-"""From the body of a delivery to an event (operations table, webhooks.envelope and webhooks.payloads).
+"""From the body of a delivery to an event.
 
 Records in an event are held as those in a list are: strictly where they fit, else leniently. The members of
 `data` themselves must have their documented kind; if one has not, the event is an `UnknownEvent` that says
@@ -164,7 +164,7 @@ def _payload(kind: type[Any], trigger: str, raw: bytes) -> Any:
         parts["reaction"] = _with_id(parts["reaction"], b"")
     if kind is ModerationEvent and "failed" not in parts and "failures" in parts:
         parts["failed"] = raw
-    if "sessionid" in parts:  # both spellings occur in events of calls (operations table, oddities)
+    if "sessionid" in parts:  # both spellings occur in events of calls
         parts.setdefault("sessionId", parts["sessionid"])
     return _struct(_PAYLOADS[kind], parts)
 

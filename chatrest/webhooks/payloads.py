@@ -1,4 +1,4 @@
-"""The `data` of events, a struct for each shape (operations table, webhooks.payloads).
+"""The `data` of events, a struct for each shape.
 
 Only the member without which the event makes no sense is required. Everything else is `UNSET` if it is
 absent, as in the records of lists.

@@ -1,4 +1,4 @@
-"""The answer to a delivery, for any server (operations table, webhooks.delivery and webhooks.retry).
+"""The answer to a delivery, for any server.
 
 Rules:
 - The service waits 2 s for the answer. With `retryOnFailure` it repeats what was not answered with 2xx, after

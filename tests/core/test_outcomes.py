@@ -10,6 +10,7 @@ from msgspec import UNSET
 
 from chatrest.core.decode import ACK, Ack, each
 from chatrest.errors import ApiError, ReplyUnreadableError
+from chatrest.models.imports import GroupOutcome, MemberOutcome, UserOutcome
 from chatrest.models.member import AddedMember
 from chatrest.models.user import User
 from tests.cases import loop_over
@@ -157,7 +158,36 @@ def test_an_outcome_keeps_what_the_service_said() -> None:
     assert result["eve"] == AddedMember(False, error={"code": "E"})
     assert result.raw == served
     assert ADDED(b'{"data":{"failed":{"eve":"unknown"}}}')["eve"].message == "unknown"
-    assert ADDED(b'{"data":{"members":[{"uid":"bob"}]}}')["bob"].data == {"uid": "bob"}
+    assert ADDED(b'{"data":{"members":[{"uid":"bob"}]}}')["bob"].to_dict()["data"] == {"uid": "bob"}
+
+
+@pytest.mark.parametrize(
+    ("kind", "record"),
+    [(UserOutcome, {"uid": "u", "name": "U"}), (GroupOutcome, {"guid": "g", "name": "G"}),
+     (MemberOutcome, {"guid": "g", "uid": "u", "scope": "admin"})],
+)  # fmt: skip
+@pytest.mark.parametrize("wraps", [1, 2, 3])
+def test_a_record_that_is_wrapped_again_is_found(kind: Any, record: dict[str, Any], wraps: int) -> None:
+    data: Any = record
+    for _ in range(wraps):
+        data = {"success": True, "data": data}
+    outcomes = each(kind)(json.dumps({"data": {"x": data}}).encode())
+    assert outcomes["x"].success
+    assert outcomes["x"].data.to_dict() == record
+    assert outcomes.repairs == ()
+    bare = each(kind)(json.dumps({"data": {"x": {"success": True, "data": {"data": record}}}}).encode())
+    assert bare["x"] == outcomes["x"]
+
+
+def test_what_an_outcome_could_not_hold_is_said() -> None:
+    bad = {"success": True, "data": {"name": "U"}}
+    odd = {"success": True, "data": {"uid": 5}}
+    outcomes = each(UserOutcome)(json.dumps({"data": {"a": bad, "b": bad, "c": odd}}).encode())
+    assert outcomes["a"].data is UNSET
+    assert outcomes.repairs == (
+        "data.*.data.uid: expected text, got nothing (2 outcomes)",
+        "data.c.data.uid: expected text, got whole number",
+    )
 
 
 def test_an_outcome_that_its_type_cannot_hold_names_its_key() -> None:

@@ -10,7 +10,7 @@ import pytest
 from aiohttp import web
 
 from benchmarks.virtual_time import run
-from chatrest import AsyncSession, MessageQuery, Outcome, RequestInvalidError, RetryPolicy
+from chatrest import AsyncSession, Failure, MessageQuery, RequestInvalidError, RetryPolicy, Success
 from chatrest.emulator import Emulator
 from chatrest.emulator.weather import Drip, First, HalfOpen, Latency, Status, TooManyRequests
 from chatrest.examples import aiohttp_backend
@@ -113,9 +113,9 @@ async def test_a_line_break_in_a_path_makes_no_line_of_the_log(
 
 
 def test_a_mistake_of_a_worker_is_no_failure_of_its_user() -> None:
-    counted = Outcome("user-01", 3, None, 0.1)
+    counted = Success("user-01", 3, None, 0.1)
     with pytest.raises(KeyError):
-        show_counts([counted, Outcome("user-02", None, KeyError("x"), 0.1)])
+        show_counts([counted, Failure("user-02", None, KeyError("x"), 0.1)])
 
 
 async def test_nobody_is_served_without_a_login(backend: Backend) -> None:

@@ -7,6 +7,7 @@ import msgspec
 import pytest
 from msgspec import UNSET, structs
 
+from chatrest.core.decode import parse
 from chatrest.errors import ReplyUnreadableError
 from chatrest.models.message import (
     BY_CATEGORY,
@@ -192,7 +193,7 @@ def test_an_unknown_message_that_is_no_object_has_no_dict(raw: bytes) -> None:
 def test_an_unknown_message_has_the_optional_fields_that_can_be_read() -> None:
     decoded = unknown({**RECORD, **MORE, "category": "poll", "parentId": 8, "readAt": "x"}, b"raw", "why")
     assert (decoded.muid, decoded.parent_id, decoded.edited_at, decoded.tags) == ("m", "8", 3, ("x",))
-    assert (decoded.quoted_message, decoded.receipts) == ({"id": "0"}, {"data": [[]]})
+    assert (decoded.quoted_message.id, decoded.receipts) == ("0", {"data": [[]]})
     assert (decoded.read_at, decoded.app_id) == (UNSET, UNSET)
     assert unknown({"muid": None, "sender": "\ud800"}, b"", "").muid is None
     assert unknown({"sender": "\ud800"}, b"", "").sender == "\ud800"
@@ -224,3 +225,33 @@ def test_an_interactive_message_has_its_data_and_its_goal() -> None:
     )
     assert decoded.data.allow_sender_interaction is False
     assert json.loads(msgspec.json.encode(decoded))["data"] == data
+
+
+@pytest.mark.parametrize(
+    ("record", "text"),
+    [
+        ({"data": {"text": "t"}}, "t"),
+        ({"data": {"text": ""}}, None),
+        ({"type": "image", "data": {"attachments": [{"url": "u"}], "text": "c"}}, "c"),
+        ({"type": "image", "data": {"attachments": [{"url": "u"}], "caption": "c"}}, "c"),
+        ({"type": "image", "data": {"attachments": [{"url": "u"}]}}, None),
+        ({"category": "custom", "type": "x", "data": {"customData": {}, "text": "t"}}, "t"),
+        ({"category": "custom", "type": "x", "data": {"customData": {}}}, None),
+        ({"category": "interactive", "type": "form", "data": {"text": None}}, None),
+        ({"category": "action", "data": {"action": "joined"}}, None),
+        ({"category": "poll", "data": {"text": "t"}}, "t"),
+        ({"category": "poll", "data": {"text": 5, "caption": "c"}}, "c"),
+        ({"category": "poll", "data": "t"}, None),
+    ],
+)
+def test_every_message_has_its_text_or_none(record: dict[str, Any], text: str | None) -> None:
+    read = parse(Message, {**RECORD, **record})
+    assert read.text == text
+
+
+def test_every_message_has_metadata_and_a_resource_at_its_top() -> None:
+    more = {"metadata": {"a": 1}, "resource": "WEB-1"}
+    for category in ("message", "custom", "poll"):
+        read = parse(Message, {**RECORD, **more, "category": category})
+        assert (read.metadata, read.resource) == ({"a": 1}, "WEB-1")
+        assert read.to_dict() == {**RECORD, **more, "category": category}

@@ -23,7 +23,9 @@ from chatrest.models.conversation import Conversation, ConversationParty
 from chatrest.models.entity import Entity, EntityWrapper, Parties
 from chatrest.models.group import Group
 from chatrest.models.item_ack import ItemAck
+from chatrest.models.member import Member
 from chatrest.models.meta import Meta, Pagination, Position
+from chatrest.models.outcome import Ack
 from chatrest.models.reaction import Reaction
 from chatrest.models.role import Feature, Permission, PermissionMap, Role
 from chatrest.models.sent_message import SentMessage
@@ -83,6 +85,35 @@ SHAPES: list[tuple[type[Any], dict[str, Any], set[str]]] = [
         {"by", "on", "for"},
     ),
     (Attachment, {"url": "u", "name": "n", "mimeType": "m", "extension": "e", "size": 5}, {"url"}),
+    (
+        Ack,
+        {
+            "success": True,
+            "message": "m",
+            "conversationId": "c",
+            "messageId": "5",
+            "readAt": 1,
+            "deliveredAt": 2,
+            "uid": "u",
+            "guid": "g",
+        },
+        set(),
+    ),
+    (
+        Member,
+        {
+            **USER,
+            "scope": "participant",
+            "joinedAt": 1,
+            "guid": "g",
+            "hasJoined": True,
+            "isBanned": True,
+            "bannedAt": 2,
+        },
+        {"uid"},
+    ),
+    (Entity, {"guid": "g", "hasJoined": False, "statusMessage": "s"}, set()),
+    (Content, {"text": "t", "caption": "c"}, set()),
     (ReactionCount, {"reaction": "+", "count": 2, "reactedByMe": True}, {"reaction", "count"}),
     (
         Content,
@@ -110,7 +141,15 @@ SHAPES: list[tuple[type[Any], dict[str, Any], set[str]]] = [
     ),
     (
         Reaction,
-        {"id": "1", "messageId": "5", "reaction": "+", "uid": "u", "reactedAt": 7, "reactedBy": USER},
+        {
+            "id": "1",
+            "messageId": "5",
+            "reaction": "+",
+            "uid": "u",
+            "reactedAt": 7,
+            "reactedBy": USER,
+            "reactedByMe": True,
+        },
         {"id", "messageId", "reaction", "uid", "reactedAt"},
     ),
     (
@@ -161,7 +200,30 @@ SHAPES: list[tuple[type[Any], dict[str, Any], set[str]]] = [
     (Recording, {"rid": "r", "duration": 1.5, "startTime": 1, "endTime": 2, "recording_url": "u"}, {"rid"}),
     (
         AuthToken,
-        {"uid": "u", "authToken": "t", "createdAt": 1, "platform": "p", "userAgent": "a", "appInfo": {}},
+        {
+            "uid": "u",
+            "authToken": "t",
+            "createdAt": 1,
+            "platform": "p",
+            "userAgent": "a",
+            "appInfo": {},
+            "jwt": "j",
+            "fat": "f",
+            "wsChannel": CHANNEL,
+            "settings": {"a": 1},
+            "name": "n",
+            "status": "offline",
+            "role": "r",
+            "avatar": "x",
+            "link": "l",
+            "statusMessage": "s",
+            "metadata": {},
+            "tags": ["t"],
+            "lastActiveAt": 2,
+            "updatedAt": 3,
+            "deactivatedAt": 0,
+            "blockedByMe": False,
+        },
         {"uid", "authToken"},
     ),
     (
@@ -178,7 +240,7 @@ SHAPES: list[tuple[type[Any], dict[str, Any], set[str]]] = [
             "appOwner": {},
             "appRegion": {},
             "apiKeys": {},
-            "accessKey": {},
+            "accessKey": "k",
         },
         {"id"},
     ),

@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from msgspec import UNSET
 
 from chatrest.core.encode import filter_values
 from chatrest.errors import RequestInvalidError
@@ -70,3 +71,17 @@ def test_another_version_is_refused(number: Any) -> None:
 def test_a_trigger_at_least_is_needed() -> None:
     with pytest.raises(RequestInvalidError, match=r"^trigger_ids = \[\]"):
         TriggerIds(trigger_ids=[])
+
+
+def test_credentials_of_a_webhook_turn_basic_authentication_on() -> None:
+    both = {"username": "u", "password": "hush"}
+    assert NewWebhook(**HOOK, **both).use_basic_auth is True
+    assert NewWebhook(**HOOK, **both, use_basic_auth=False).use_basic_auth is False
+    assert NewWebhook(**HOOK).use_basic_auth is UNSET
+
+
+@pytest.mark.parametrize("name", ["username", "password"])
+def test_half_of_the_credentials_of_a_webhook_is_refused(name: str) -> None:
+    with pytest.raises(RequestInvalidError, match=f"^{name} alone: expected username and password") as caught:
+        NewWebhook(**HOOK, **{name: "hush"})
+    assert "hush" not in str(caught.value)

@@ -4,8 +4,10 @@ from typing import Any
 
 import pytest
 
+from chatrest.core.decode import parse
 from chatrest.errors import CursorError, RequestInvalidError
 from chatrest.models.conversation import Conversation
+from chatrest.models.message import Message
 from chatrest.models.outcome import Ack
 from chatrest.queries.conversations import ConversationPin, ConversationQuery
 from chatrest.resources.conversations import Conversations
@@ -40,14 +42,29 @@ def twins() -> dict[str, Operation]:
 TWINS: list[tuple[str, tuple[Any, ...], str, str, Any, Any]] = [
     ("get", (), "GET", "", None, RECORD),
     ("update", (["x"],), "PUT", "", {"tags": ["x"]}, RECORD),
-    ("reset", (), "DELETE", "", {}, DONE),
     ("mark_delivered", ("5",), "POST", "/delivered", {"messageId": 5}, DONE),
     ("mark_read", (5,), "POST", "/read", {"messageId": 5}, DONE),
-    ("mark_unread", (), "DELETE", "/read", {}, DONE),
+    ("mark_unread", (), "DELETE", "/read", None, DONE),
     ("pin", (), "POST", "/pin", None, RECORD),
     ("unpin", (), "DELETE", "/pin", None, RECORD),
 ]
 OPERATIONS = twins() | {
+    "reset_user": Operation(
+        lambda c, **k: c.reset_user("a/b", **k),
+        Sent("DELETE", "/users/a%2Fb/conversation", "idempotent", {}), DONE,
+    ),
+    "reset_group": Operation(
+        lambda c, **k: c.reset_group("a/b", **k),
+        Sent("DELETE", "/groups/a%2Fb/conversation", "idempotent"), DONE,
+    ),
+    "mark_read_group, all": Operation(
+        lambda c, **k: c.mark_read_group("g", **k),
+        Sent("POST", "/groups/g/conversation/read", "idempotent"), DONE,
+    ),
+    "mark_delivered_user, all": Operation(
+        lambda c, **k: c.mark_delivered_user("u", **k),
+        Sent("POST", "/users/u/conversation/delivered", "idempotent"), DONE,
+    ),
     "reset_user, fully": Operation(
         lambda c, **k: c.reset_user(
             "bob", conversation_with="bob", delete_messages_permanently=True, preserve_order=False, **k
@@ -87,9 +104,10 @@ async def test_an_acting_user_is_needed(name: str) -> None:
 async def test_a_conversation_may_come_in_an_array_or_with_a_count_as_a_number() -> None:
     sender = answering({"data": [CONVERSATION | {"unreadMessageCount": 3}]}, acting_user="ann")
     conversation = await Conversations(sender).get_user("bob")
-    assert conversation.unread_message_count == "3"
+    assert conversation.unread_message_count == 3
     assert conversation.conversation_with.uid == "bob"  # type: ignore[union-attr]
-    assert conversation.last_message == MESSAGE
+    assert conversation.last_message == parse(Message, MESSAGE)
+    assert conversation.to_dict()["lastMessage"] == MESSAGE
 
 
 async def test_the_deprecated_operations_name_their_replacements() -> None:

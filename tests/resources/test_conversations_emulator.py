@@ -46,19 +46,18 @@ async def test_the_list_is_walked_and_resumed_by_page_numbers(ann: AsyncSession)
 
 async def test_receipts_change_the_counts_and_the_messages(ann: AsyncSession) -> None:
     conversation = await ann.conversations.get_user("bob")
-    assert (conversation.unread_message_count, conversation.last_message["data"]["text"]) == (  # type: ignore[index]
-        "1", "I am bob"
-    )  # fmt: skip
+    assert conversation.last_message
+    assert (conversation.unread_message_count, conversation.last_message.text) == (1, "I am bob")
     assert (await ann.conversations.mark_delivered_user("bob")).success
-    identity = str(conversation.last_message["id"])  # type: ignore[index]
+    identity = conversation.last_message.id
     assert (await ann.messages.get(identity)).delivered_at
     assert (await ann.conversations.mark_read_user("bob", identity)).message
-    assert (await ann.conversations.get_user("bob")).unread_message_count == "0"
+    assert (await ann.conversations.get_user("bob")).unread_message_count == 0
     assert (await ann.messages.get(identity)).read_at
     counts = await ann.messages.counts(MessageQuery(unread=True))
     assert {count.entity_id for count in counts} == set(USERS[2:])
     await ann.conversations.mark_unread_user("bob", identity)
-    assert (await ann.conversations.get_user("bob")).unread_message_count == "1"
+    assert (await ann.conversations.get_user("bob")).unread_message_count == 1
 
 
 async def test_a_reset_conversation_is_accessible_again_with_the_next_message(ann: AsyncSession) -> None:
@@ -72,7 +71,7 @@ async def test_a_reset_conversation_is_accessible_again_with_the_next_message(an
     message = await ann.messages.send(NewMessage.text("ann", "again"), on_behalf_of="bob")
     conversation = await ann.conversations.get_user("bob")
     assert conversation.last_message
-    assert conversation.last_message["id"] == message.id
+    assert conversation.last_message.id == message.id
 
 
 async def test_tags_and_resets_of_a_group(ann: AsyncSession) -> None:
@@ -83,7 +82,7 @@ async def test_tags_and_resets_of_a_group(ann: AsyncSession) -> None:
     assert (tagged.conversation_id, tagged.tags) == ("group_den", ("x",))
     assert (await ann.conversations.reset_group("den", preserve_order=True)).success
     assert await ann.messages.list_group("den").collect() == []
-    assert (await ann.conversations.get_group("den")).last_message != {}
+    assert (await ann.conversations.get_group("den")).last_message is UNSET
     await ann.conversations.reset_user("bob")
     ids = {each.conversation_id async for each in ann.conversations.list()}
     assert ("ann_user_bob" in ids, "group_den" in ids) == (False, True)

@@ -89,7 +89,7 @@ async def test_the_muids_can_be_given(session: AsyncSession) -> None:
         multiple_receivers=MultipleReceivers(uids=["bob", "cat"]), type="text", data={"text": "all"}
     )
     outcomes = await messages.send_each(several)
-    assert {str(outcome.data["muid"]) for outcome in outcomes.values() if outcome.data} == {"m3"}
+    assert {outcome.data.muid for outcome in outcomes.values() if outcome.data} == {"m3"}
     assert (await messages.send_bot("ann", NewBotMessage.text("bob", "beep"))).muid == "m4"
 
 

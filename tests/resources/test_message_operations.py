@@ -4,8 +4,9 @@ from typing import Any
 
 import pytest
 
+from chatrest.core.decode import parse
 from chatrest.errors import ApiError, CursorError, ReplyUnreadableError, RequestInvalidError
-from chatrest.models.message import TextMessage
+from chatrest.models.message import Message, TextMessage
 from chatrest.models.outcome import Ack
 from chatrest.queries.messages import MessageChanges, MessageQuery, ThreadQuery
 from chatrest.queries.new_messages import NewBotMessage, NewMessage, NewThreadMessage
@@ -229,7 +230,8 @@ async def test_a_partial_success_is_an_error_with_every_failure() -> None:
         await Messages(answering(PARTIAL)).send(SEVERAL)
     outcomes = await Messages(answering(PARTIAL)).send_each(SEVERAL, on_behalf_of="ann")
     assert (list(outcomes.succeeded), list(outcomes.failed)) == (["bob"], ["eve"])
-    assert outcomes["bob"].data == MESSAGE
+    assert outcomes["bob"].to_dict()["data"] == MESSAGE
+    assert outcomes["bob"].data == parse(Message, MESSAGE)
 
 
 async def test_a_message_to_several_gives_the_first_of_its_reply() -> None:

@@ -90,7 +90,8 @@ async def test_threads(emulator: Emulator, session: AsyncSession) -> None:
     threads = await walk.collect()
     assert [thread.id for thread in threads] == parents[::-1]
     assert [thread.reply_count for thread in threads] == [1] * 5
-    assert threads[0].last_reply["parentId"] == parents[-1]  # type: ignore[index]
+    assert threads[0].last_reply
+    assert threads[0].last_reply.parent_id == parents[-1]
     rest = session.messages.list_threads(ThreadQuery(limit=2), on_behalf_of="ann").limit(3)
     await rest.collect()
     resumed = session.messages.list_threads(ThreadQuery(limit=2), on_behalf_of="ann", cursor=str(rest.cursor))

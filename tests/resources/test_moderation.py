@@ -168,14 +168,14 @@ async def test_the_times_of_listed_reasons_may_be_texts() -> None:
     assert (reason.description, reason.default) == ("d", True)
 
 
-async def test_a_held_message_has_its_rule_and_the_message_as_json() -> None:
+async def test_a_held_message_has_its_rule_and_the_message_typed() -> None:
     [held] = await Moderation(Sender(rows(HELD))).list_reviewed_messages().collect()
     assert (held.rule_id, held.rule_name, held.revision_id) == ("r", "R", "r-1")
     assert (held.action, held.blocked_at, held.app_id) == (("blockMessage",), "5.25", "app")
     assert held.condition
     assert (held.condition.message, held.condition.weight) == ("m", 3)
     assert held.message
-    assert held.message["data"]["text"] == "hi"
+    assert held.message.text == "hi"
 
 
 async def test_a_flagged_message_is_a_message() -> None:

@@ -152,7 +152,7 @@ async def test_a_rule_blocks_a_message_until_it_is_reviewed(session: AsyncSessio
     assert [each.id async for each in moderation.list_messages(disapproved)] == [bad.id]
     [blocked] = await moderation.list_blocked_messages().collect()
     assert blocked.message
-    assert (blocked.message["id"], blocked.rule_id, blocked.action) == (bad.id, "r", ("blockMessage",))
+    assert (blocked.message.id, blocked.rule_id, blocked.action) == (bad.id, "r", ("blockMessage",))
     await moderation.review_blocked_message(bad.id, "approved")
     assert await moderation.list_blocked_messages().collect() == []
     [reviewed] = await moderation.list_reviewed_messages().collect()
@@ -171,7 +171,7 @@ async def test_a_rule_meets_messages_that_are_sent(session: AsyncSession) -> Non
     assert bad.data.moderation["status"] == "disapproved"
     [blocked] = await session.moderation.list_blocked_messages().collect()
     assert blocked.message
-    assert (blocked.message["id"], blocked.rule_name) == (bad.id, "R")
+    assert (blocked.message.id, blocked.rule_name) == (bad.id, "R")
     await session.moderation.review_blocked_message(bad.id, "approved")
     assert (await session.messages.get(bad.id)).data.moderation["status"] == "approved"
     assert await session.moderation.list_blocked_messages().collect() == []

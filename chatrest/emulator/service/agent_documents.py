@@ -18,7 +18,7 @@ MCP_SERVERS: Final = "agents.mcp_servers"
 TOOL_ACTIONS: Final = "agents.tool_actions"
 """The actions that agents may take: a parent an agent, a key a tool."""
 MODEL: Final = "gpt-4o-mini"
-"""The model of an agent that names none (operations table, agents.create)."""
+"""The model of an agent that names none."""
 PAGES: Final = PositionedPages(member="createdAt", parameter="createdAt", largest=1000)
 """The paging of agents and their tools."""
 

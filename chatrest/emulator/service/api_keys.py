@@ -14,7 +14,7 @@ from .quota import with_quota
 from .refusals import Refusal
 
 _MOST: Final = 25
-"""Keys of an app (operations table, limits.counts)."""
+"""Keys of an app."""
 _OF_SETTINGS: Final = "api_keys.of_settings"
 
 

@@ -1,7 +1,7 @@
 """Query parameters, read by kind: whole numbers, booleans, choices, texts, lists.
 
 A boolean is `true`, `false`, `1` or `0`. A list may come as one comma list, as a repeated key or as
-`key[]` (operations table, `arrays_in_query`). Wrong values are collected, and refused all at once with 400
+`key[]`. Wrong values are collected, and refused all at once with 400
 and a text for every field. Parameters that an operation does not know are ignored.
 """
 

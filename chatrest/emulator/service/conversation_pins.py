@@ -18,7 +18,7 @@ from .users import user_record
 
 OWN_PINS: Final = 5
 APP_PINS: Final = 5
-"""Operations table, limits.counts."""
+"""The documented limit."""
 
 
 class PinBody(Body):

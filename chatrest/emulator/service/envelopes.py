@@ -1,4 +1,4 @@
-"""The envelopes of replies, around records that are JSON already (operations table, reply)."""
+"""The envelopes of replies, around records that are JSON already."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final, TypeAlias

@@ -1,4 +1,4 @@
-"""Batches: an acknowledgement for each item of a body (operations table, ack_map)."""
+"""Batches: an acknowledgement for each item of a body."""
 
 from collections.abc import Callable, Iterable
 from typing import Any

@@ -1,7 +1,7 @@
 """The operations of keyword lists: documents that are made of a form, or of JSON.
 
 Terms come as a comma list, as an array, or in a file of comma-separated values. Quotes stay inside the terms
-of a file, and a list of lists leaks members of the service's database (operations table, oddities).
+of a file, and a list of lists leaks members of the service's database.
 """
 
 from typing import Any, Final, Literal

@@ -1,9 +1,9 @@
 """The query parameters of the message lists, read and checked: which messages, and which part of the list.
 
-The 27 parameters of GET /users/{uid}/messages (specification, Endpoints), and for every list alike the
-few more that the operations table gives the others: senders, receiverType, conversationId, hideDeleted,
+The 27 parameters of GET /users/{uid}/messages, and for every list alike the
+few more that the others have: senders, receiverType, conversationId, hideDeleted,
 onlyDeleted, hideQuotedMessages, hideMessagesFromBlockedUsers, saved, pinned, sentAt, and the windows
-`sentAt[from]` to `editedAt[to]`. Where the specification is silent, the emulator has chosen:
+`sentAt[from]` to `editedAt[to]`. Where the documents are silent, the emulator has chosen:
 
 - A boolean that is false filters nothing, as if it were absent.
 - Several filters must all match; within a list (types, tags, mentionedUids …) one of its values must.

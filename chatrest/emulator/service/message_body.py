@@ -14,7 +14,7 @@ from .refusals import Refusal, bad_request, banned_member
 from .users import user_record
 
 MESSAGE_BYTES: Final = 65_536
-"""The longest message as JSON (operations table, `limits.lengths.message_json`)."""
+"""The longest message as JSON."""
 _MEDIA: Final = ("image", "file", "audio", "video")
 _INTERACTIVE: Final = ("card", "form", "customInteractive", "scheduler")
 
@@ -113,7 +113,7 @@ def _media(data: dict[str, Any]) -> dict[str, Any]:
         isinstance(item, dict) and isinstance(item.get("url"), str) for item in attachments
     ):
         raise Refusal(400, "ERR_INVALID_MEDIA_MESSAGE", "The attachments must be objects with a url.")
-    # Sizes come as digits and are shown as numbers (operations table, oddities).
+    # Sizes come as digits and are shown as numbers.
     sized = [item | _size(item.get("size")) for item in attachments]
     return data | {"attachments": sized, "url": attachments[0]["url"]}
 

@@ -12,7 +12,7 @@ from .message_refusals import over_limit
 
 PINS_PER_CONVERSATION: Final = 100
 SAVES_PER_USER: Final = 100
-"""Operations table, limits.counts."""
+"""The documented limit."""
 
 
 class InteractionsBody(Body):

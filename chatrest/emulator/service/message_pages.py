@@ -1,15 +1,15 @@
-"""The message lists: from a list request to the bytes of one page (specification, List response envelope).
+"""The message lists: from a list request to the bytes of one page.
 
 Rules:
 - A page is ascending by id (or descending throughout, `page_order`), whichever direction the walk takes.
 - Without `id` a walk begins at the newest page and goes `prepend`; with `affix=append` it begins at the
-  oldest. With `id` and no affix it goes on after it: the specification's "retrieves messages after it".
+  oldest. With `id` and no affix it goes on after it: the documented "retrieves messages after it".
 - The cursor is the last record in the walk's direction, with the affix that was taken. An empty page
   repeats the position of its request, and has none where the request had none.
 - `meta.pagination` is about the walk: `total` is the number of messages that are left in its direction,
   with this page, so the last page is where `current_page` (always 1) reaches `total_pages`.
 - `count=true` gives no messages but rows `{entityType, entityId, count}`, one per user or group on the
-  other side of the conversation (the specification names no shape).
+  other side of the conversation (no shape is documented).
 """
 
 from bisect import bisect_left, bisect_right

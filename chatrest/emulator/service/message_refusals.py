@@ -1,4 +1,4 @@
-"""The errors of operations on messages and conversations (operations table, `errors`)."""
+"""The errors of operations on messages and conversations."""
 
 from .refusals import Refusal
 

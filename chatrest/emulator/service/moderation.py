@@ -53,7 +53,7 @@ def delete_rule(context: Context, call: Call) -> Document:
 
 
 def list_reasons(context: Context, call: Call) -> list[Document]:
-    """Return the reasons; their times are texts in a list (operations table, oddities)."""
+    """Return the reasons; their times are texts in a list."""
     times = ("createdAt", "updatedAt")
     return [reason | {name: str(reason[name]) for name in times} for reason in REASONS.list(context, call)]
 

@@ -1,7 +1,7 @@
 """The operations of a user's notifications: preferences, muted conversations, time zone and addresses.
 
 Preferences are kept in the form in which they are changed (`groupPreferences` …); a get shows them as
-`preferences.group` and so on, and a reset as they are kept (operations table, oddities).
+`preferences.group` and so on, and a reset as they are kept.
 """
 
 from typing import Any, Final

@@ -55,7 +55,7 @@ APNS: Final = DocumentCollection(
 
 
 def _without_flag(context: Context, document: Document) -> Document:
-    """Leave out `isEnabled`, which is accepted and never returned (operations table, twilio)."""
+    """Leave out `isEnabled`, which is accepted and never returned."""
     return {name: value for name, value in document.items() if name != "isEnabled"}
 
 
@@ -100,7 +100,7 @@ def add_apns_provider(context: Context, call: Call) -> list[Document]:
 
 
 def get_sendgrid(context: Context, call: Call) -> Document:
-    """Return the account without its members about replies (operations table, sendgrid)."""
+    """Return the account without its members about replies."""
     account = SENDGRID.get(context, call)
     return {name: value for name, value in account.items() if name not in _REPLY_MEMBERS}
 

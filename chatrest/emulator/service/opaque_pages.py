@@ -1,4 +1,4 @@
-"""Lists that go on by an opaque cursor in `meta.next` (operations table, cursors.next_variants, knowledge).
+"""Lists that go on by an opaque cursor in `meta.next`.
 
 - With `affix=append` (the default) a list goes from the newest document to the oldest, with `prepend` from
   the oldest to the newest.

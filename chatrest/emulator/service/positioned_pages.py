@@ -1,5 +1,4 @@
-"""Lists that go on by a position in `meta.next`, such as `createdAt` or `messageId` (operations table,
-cursors.next_variants).
+"""Lists that go on by a position in `meta.next`, such as `createdAt` or `messageId`.
 
 - With `affix=append` (the default) a page ascends from the position, with `prepend` it descends from it.
 - Documents of one position stay on one page, however long it becomes: nothing is lost at its border.

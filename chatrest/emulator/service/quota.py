@@ -1,4 +1,4 @@
-"""The most documents of a kind that an app may have (operations table, limits.counts)."""
+"""The most documents of a kind that an app may have."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The errors of the emulated service: status, code and body (operations table, `errors`)."""
+"""The errors of the emulated service: status, code and body."""
 
 from collections.abc import Mapping, Sequence
 from http import HTTPStatus

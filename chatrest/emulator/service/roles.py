@@ -14,7 +14,7 @@ from .refusals import Refusal
 
 DEFAULT: Final = "default"
 _MOST: Final = 25
-"""Roles of an app (operations table, limits.counts)."""
+"""Roles of an app."""
 
 
 def no_role(role: str) -> Refusal:

@@ -1,8 +1,8 @@
 """The operations that send: a message, a bot's message, a reply in a thread.
 
 A message to several receivers is stored once for each, and answered with an outcome for each:
-`{uids: {uid: {success, data}}, guids: {…}}` (the operations table shows no shape). What is wrong with the
-message itself is refused as a whole. Creations answer 200 (operations table, `media`).
+`{uids: {uid: {success, data}}, guids: {…}}` (no shape is documented). What is wrong with the
+message itself is refused as a whole. Creations answer 200.
 """
 
 from typing import Any, Final, NamedTuple

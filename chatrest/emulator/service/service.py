@@ -2,7 +2,7 @@
 
 Rules:
 - The key is checked first, then the path, then the acting user, then the query or the body.
-- `authOnly` keys may create users and auth tokens and nothing else (specification, Authentication 3).
+- `authOnly` keys may create users and auth tokens and nothing else.
 - The header `onBehalfOf` is read where the operation's endpoint says so, and else ignored.
 """
 
@@ -90,7 +90,7 @@ class Service:
     def _check_management(self, request: Request) -> None:
         credentials = request.headers.get("key"), request.headers.get("secret")
         if credentials == (None, None) and "apikey" in request.headers:
-            # An app's own key is unknown here, and so is the path (operations table, interfaces).
+            # An app's own key is unknown here, and so is the path.
             raise no_operation(request.method, request.path)
         if None in credentials:
             raise Refusal(401, "AUTH_ERR_EMPTY_AUTH_HEADER", "The headers key and secret are missing.")

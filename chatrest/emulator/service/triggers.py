@@ -1,4 +1,4 @@
-"""The operations of triggers: the kinds of events that a webhook is sent (operations table, webhooks)."""
+"""The operations of triggers: the kinds of events that a webhook is sent."""
 
 from typing import Any, Final
 

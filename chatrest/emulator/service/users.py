@@ -76,7 +76,7 @@ def list_users(context: Context, call: Call) -> bytes:
 
     `searchKey` matches the beginning of uid or name (or of what `searchIn` names), without regard to
     case; one of `tags` and one of `roles` must match; users switched off are left out by default.
-    `count=true` leaves the records out: `meta.pagination.total` is the count (the specification names no
+    `count=true` leaves the records out: `meta.pagination.total` is the count (the documents name no
     shape).
     """
     query = call.query

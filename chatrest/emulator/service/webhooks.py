@@ -13,7 +13,7 @@ from .refusals import Refusal
 
 VERSION: Final = "2"
 _MOST: Final = 25
-"""Webhooks of an app (operations table, limits.counts)."""
+"""Webhooks of an app."""
 
 
 def no_webhook(id: str) -> Refusal:

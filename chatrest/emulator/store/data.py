@@ -7,7 +7,7 @@ Rules:
 - About one message in ten is in a group, where there are groups.
 - Ids ascend from 1 by 1, `sentAt` ascends from `EPOCH` with them.
 - An edit or a deletion (category `action`) is of a message that shows it; a call that is `ongoing` was
-  `initiated` before in the same conversation (specification, `data` of a message with category `call`).
+  `initiated` before in the same conversation.
 
 Records are written as text, not as objects: the command's demo makes 100,000 of them at its start.
 """

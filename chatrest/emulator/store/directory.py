@@ -13,7 +13,7 @@ from msgspec.json import decode, encode
 from ...errors import RequestInvalidError
 
 SYSTEM: Final = {"uid": "app_system", "name": "System", "role": "default", "status": "available"}
-"""The app itself, as a sender (operations table, `on_behalf_of`)."""
+"""The app itself, as a sender."""
 
 _UPDATE: Final = """
 UPDATE users SET (uid, folded_uid, folded_name, status, role, deactivated, updated_at, tags, record)

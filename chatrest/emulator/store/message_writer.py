@@ -1,4 +1,4 @@
-"""Generated messages, written as JSON text: a method for each kind (specification, Message record).
+"""Generated messages, written as JSON text: a method for each kind.
 
 Text and not objects: the command's demo generates 100,000 of them at its start.
 """

@@ -1,4 +1,4 @@
-"""Habits of servers whose lists disagree with the documents (operations table, compatible_servers).
+"""Habits of servers whose lists disagree with the documents.
 
 A habit strikes every request of its route, beside all other faults, so that several make one server:
 

@@ -1,4 +1,4 @@
-"""Odd records, as services of this kind send them against their documents (operations table, oddities)."""
+"""Odd records, as services of this kind send them against their documents."""
 
 import json
 from collections.abc import Callable

@@ -79,8 +79,7 @@ class Link(NamedTuple):
 def links_of(raw: bytes) -> Iterator[Link]:
     """Yield the links of a message's record.
 
-    A media message without attachments has the address of its file in `url` (operations table,
-    message_data_media).
+    A media message without attachments has the address of its file in `url`.
     """
     if b'"url"' not in raw:
         return

@@ -175,12 +175,12 @@ def clean_text(text: str) -> str:
 
 def _integer(value: Any) -> int | None:
     if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 19:
-        return int(value)  # counts are texts of digits in some records (operations table, conversation)
+        return int(value)  # counts are texts of digits in some records
     return value if type(value) is int and abs(value) <= _HIGHEST else None
 
 
 def _time(value: Any) -> datetime | None:
-    if type(value) is not int or value <= 0:  # 0 stands for "never" (operations table, user)
+    if type(value) is not int or value <= 0:  # 0 stands for "never"
         return None
     try:
         return to_datetime(value)

@@ -309,7 +309,7 @@ def _part(total: int, task: Task) -> int:
 
 def _total(page: Page[Row]) -> int | None:
     """Return the service's total; None where it is made of the page's size, which services that do not count
-    write (operations table, compatible_servers).
+    write.
     """
     pagination = page.meta.pagination
     if pagination is None:

@@ -1,4 +1,4 @@
-"""AI agents (operations table, agents): those of the service's own builder, and those of other frameworks."""
+"""AI agents: those of the service's own builder, and those of other frameworks."""
 
 from typing import final
 

@@ -1,4 +1,4 @@
-"""Moderation (operations table, moderation): rules and their references, and the messages that they meet."""
+"""Moderation: rules and their references, and the messages that they meet."""
 
 from typing import final
 

@@ -1,4 +1,4 @@
-"""Notifications by push, e-mail and text message (operations table, notifications)."""
+"""Notifications by push, e-mail and text message."""
 
 from typing import final
 

@@ -20,7 +20,7 @@ from ..collection import Collection, Start
 
 _TOKENS: Final = "/notifications/push/v1/tokens"
 _BY_LOG: Final = Paging(size="", renames=(("messageId", "logId"),))
-"""The log asks for `logId` and answers `messageId` (operations table, cursors.next_variants)."""
+"""The log asks for `logId` and answers `messageId`."""
 
 LIST_PUSH_TOKENS: Final = Endpoint(
     "notifications.list_push_tokens", "GET", _TOKENS, one(PushTokens), query=PushTokenQuery

@@ -1,0 +1,49 @@
+"""What pydantic and FastAPI ask a record for: its schema, as the plain dicts that theirs are.
+
+So a record is a field of a pydantic model and a response of FastAPI, and chatrest does not import pydantic.
+"""
+
+from typing import Any, Final
+
+from msgspec import structs
+
+from ..errors import ChatRestError
+from .decoding import parsed
+
+_NOT_SERVED: Final = ("raw", "reason")
+"""Fields of an `UnknownMessage` that are no members of it."""
+
+
+def core_schema(kind: Any) -> dict[str, Any]:
+    """Return the schema by which pydantic reads and writes records: `parse` and `to_dict`."""
+
+    def read(value: Any) -> Any:
+        if isinstance(value, kind):
+            return value
+        try:
+            return parsed(kind, value)
+        except ChatRestError as error:
+            fault = ValueError(str(error))  # pydantic makes it one of its own
+        raise fault
+
+    def write(record: Any) -> Any:
+        return record.to_dict()
+
+    return {
+        "type": "function-plain",
+        "function": {"type": "no-info", "function": read},
+        "serialization": {"type": "function-plain", "function": write},
+    }
+
+
+def json_schema(kind: Any) -> dict[str, Any]:
+    """Return the JSON schema of a record: the names of its members, and which of them are always there."""
+    fields = [field for field in structs.fields(kind) if field.name not in _NOT_SERVED]
+    names = [kind.__struct_config__.tag_field, *(field.encode_name for field in fields)]
+    return {
+        "type": "object",
+        "title": kind.__name__,
+        "properties": {name: {} for name in names if name is not None},
+        "required": [field.encode_name for field in fields if field.required],
+        "additionalProperties": True,
+    }

@@ -1,0 +1,170 @@
+"""Nested messages and counts: typed where they are looked at, and written as they were served."""
+
+import json
+import pickle
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+from msgspec import UNSET, structs
+
+from chatrest.core.decode import many, parse
+from chatrest.models.conversation import Conversation
+from chatrest.models.imports import MessageOutcome
+from chatrest.models.member import AddedMember
+from chatrest.models.message import (
+    ActionMessage,
+    CallMessage,
+    MediaMessage,
+    Message,
+    TextMessage,
+    UnknownMessage,
+)
+from chatrest.models.moderation import BlockedMessage, ReviewedMessage
+from chatrest.models.sent_message import SentMessage
+from tests.core.documented import CALL_MESSAGE, COMMON, TEXT
+
+ACTION = {**COMMON, "category": "action", "type": "groupMember", "data": {"action": "added"}}
+MEDIA = {**TEXT, "type": "image", "data": {"attachments": [{"url": "u"}], "caption": "c"}}
+HOLDERS: list[tuple[Any, str, dict[str, Any]]] = [
+    (Conversation, "lastMessage", {"conversationId": "c"}),
+    (TextMessage, "quotedMessage", TEXT),
+    (CallMessage, "lastReply", CALL_MESSAGE),
+    (UnknownMessage, "quotedMessage", {**TEXT, "category": "poll"}),
+    (SentMessage, "data", {"success": True}),
+    (MessageOutcome, "data", {"success": True}),
+    (AddedMember, "data", {"success": True}),
+    (BlockedMessage, "message", {"ruleId": "r"}),
+    (ReviewedMessage, "message", {"ruleId": "r"}),
+]
+NAMES = {"lastMessage": "last_message", "quotedMessage": "quoted_message", "lastReply": "last_reply"}
+
+
+def nested(kind: Any, member: str, record: dict[str, Any], message: Any) -> Any:
+    """Return the record with a nested message, and that message as the attribute shows it."""
+    held = parse(kind, {**record, member: message})
+    return held, getattr(held, NAMES.get(member, member))
+
+
+@pytest.mark.parametrize(
+    ("kind", "member", "record"), HOLDERS, ids=lambda value: getattr(value, "__name__", "")
+)
+def test_a_nested_message_is_typed_and_written_as_it_was_served(
+    kind: Any, member: str, record: dict[str, Any]
+) -> None:
+    for message, expected in ((TEXT, TextMessage), (MEDIA, MediaMessage), (ACTION, ActionMessage)):
+        served = {**message, "from the future": {"a": 1}}
+        held, typed = nested(kind, member, record, served)
+        assert type(typed) is expected
+        assert typed == parse(Message, message)
+        assert held.to_dict()[member] == json.loads(held.to_json())[member] == served
+        assert "secret" not in repr(held) or "[hidden]" in repr(held)
+
+
+@pytest.mark.parametrize(
+    ("kind", "member", "record"), HOLDERS, ids=lambda value: getattr(value, "__name__", "")
+)
+@pytest.mark.parametrize(
+    "damage", [5, "x", True, [], [1], {}, {"id": None}, {**TEXT, "category": "poll"}, {**TEXT, "sentAt": {}}]
+)
+def test_a_damaged_nested_message_is_unknown_and_fails_nothing(
+    kind: Any, member: str, record: dict[str, Any], damage: Any
+) -> None:
+    held, message = nested(kind, member, record, damage)
+    assert type(message) is UnknownMessage
+    assert json.loads(message.raw) == damage
+    assert message.reason
+    assert held.to_dict()[member] == damage
+
+
+def test_a_nested_message_is_read_as_leniently_as_one_of_a_list() -> None:
+    quoted = {**TEXT, "id": 5, "parentId": 7, "sentAt": "12", "tags": {}}
+    _, message = nested(TextMessage, "quotedMessage", TEXT, quoted)
+    assert (message.id, message.parent_id, message.sent_at, message.tags) == ("5", "7", 12, ())
+    assert type(message) is TextMessage
+
+
+def test_a_damaged_nested_message_keeps_its_page_on_the_fast_way() -> None:
+    records = [
+        {**TEXT, "id": str(number), "quotedMessage": damage} for number, damage in enumerate([5, [], {}])
+    ]
+    page = many(Message)(json.dumps({"data": records}).encode())
+    assert ([type(item) for item in page.items], page.repairs) == ([TextMessage] * 3, ())
+
+
+def test_an_absent_nested_message_is_unset_and_null_is_none() -> None:
+    assert Conversation("c").last_message is UNSET
+    assert parse(Conversation, {"conversationId": "c", "lastMessage": None}).last_message is None
+    message = parse(Message, TEXT)
+    assert Conversation("c", last_message=message).last_message is message
+
+
+def test_nested_messages_nest() -> None:
+    deep = {**TEXT, "quotedMessage": {**TEXT, "id": "2", "quotedMessage": {**TEXT, "id": "3"}}}
+    message = parse(Message, deep)
+    assert message.quoted_message
+    assert message.quoted_message.quoted_message
+    assert message.quoted_message.quoted_message.id == "3"
+    deepest: dict[str, Any] = {"id": "9"}
+    for _ in range(5000):
+        deepest = {"a": deepest}
+    stored = Conversation("c", last_message=deepest)  # type: ignore[arg-type]
+    assert type(stored.last_message) is UnknownMessage
+
+
+def test_copies_and_pickles_keep_what_is_stored() -> None:
+    conversation = parse(
+        Conversation, {"conversationId": "c", "lastMessage": TEXT, "unreadMessageCount": "3"}
+    )
+    for twin in (pickle.loads(pickle.dumps(conversation)), structs.replace(conversation)):
+        assert twin == conversation
+        assert twin.last_message == parse(Message, TEXT)
+        assert twin.to_json() == conversation.to_json()
+
+
+def test_a_process_that_only_unpickles_reads_nested_messages() -> None:
+    stored = pickle.dumps(parse(Conversation, {"conversationId": "c", "lastMessage": TEXT}))
+    code = f"import pickle\nprint(type(pickle.loads({stored!r}).last_message).__name__)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=30)
+    assert done.stdout.strip() == "TextMessage", done.stderr
+
+
+@pytest.mark.parametrize(
+    ("served", "shown"),
+    [
+        ("3", 3),
+        (3, 3),
+        ("0", 0),
+        (None, None),
+        ("many", UNSET),
+        ("-1", UNSET),
+        ("٣", UNSET),
+        ("9" * 5000, UNSET),
+    ],
+)
+def test_a_count_is_a_number_and_written_as_it_was_served(served: Any, shown: Any) -> None:
+    record = {"conversationId": "c", "unreadMessageCount": served, "unreadMentionsCount": served}
+    conversation = parse(Conversation, record)
+    assert conversation.unread_message_count == conversation.unread_mentions_count == shown
+    assert type(conversation.unread_message_count) is type(shown)
+    assert conversation.to_dict() == record
+
+
+def test_ids_of_a_conversation_are_texts() -> None:
+    record = {
+        "conversationId": "c", "latestMessageId": 7, "lastReadMessageId": "8", "lastDeliveredMessageId": 9,
+        "deliveredAt": 1, "readAt": None,
+    }  # fmt: skip
+    conversation = parse(Conversation, record)
+    assert (conversation.latest_message_id, conversation.last_read_message_id) == ("7", "8")
+    assert (conversation.last_delivered_message_id, conversation.delivered_at) == ("9", 1)
+    assert conversation.read_at is None
+    assert conversation.to_dict() == record
+
+
+def test_a_field_that_is_shown_in_another_form_stays_frozen() -> None:
+    with pytest.raises(AttributeError):
+        Conversation("c").last_message = None  # type: ignore[misc]
+    assert "last_message" in {field.name for field in structs.fields(Conversation)}
+    assert Conversation.last_message is vars(Conversation)["last_message"]
