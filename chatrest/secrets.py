@@ -6,7 +6,7 @@ URL, for HTML or for JSON.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from html import escape
 from typing import Any, Final
@@ -36,6 +36,27 @@ _PAIR = re.compile(
 def is_credential(name: str) -> bool:
     """Return True if a field of this name holds a credential."""
     return name.replace("_", "").replace("-", "").lower() in _CREDENTIALS
+
+
+def credential_values(value: Any, levels: int = DEEPEST) -> Iterator[str]:
+    """Yield the texts under the names of credentials in decoded JSON."""
+    if isinstance(value, dict):
+        for name, item in value.items():
+            if is_credential(str(name)):
+                yield from _texts(item)
+            elif levels:
+                yield from credential_values(item, levels - 1)
+    elif isinstance(value, list | tuple) and levels:
+        for item in value:
+            yield from credential_values(item, levels - 1)
+
+
+def _texts(value: Any, levels: int = DEEPEST) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, list | tuple | dict) and levels:
+        for item in value.values() if isinstance(value, dict) else value:
+            yield from _texts(item, levels - 1)
 
 
 class _Hidden:

@@ -1,22 +1,25 @@
 """The error and the rate limit signal of a reply."""
 
 import time
-from typing import Final
+from typing import Any, Final
 
 from msgspec import structs
 
-from ..core.arguments import detach
+from ..core.decode import NoRecordError
+from ..core.endpoint import Call
 from ..core.faults import error_of, fault, http_date, signal
 from ..core.pacer import Signal
 from ..errors import (
     ApiError,
     ChatRestError,
+    NotFoundError,
     OutcomeUnknownError,
     ReplyUnreadableError,
     ServerError,
     ServerOutcomeUnknownError,
     TransportError,
 )
+from .call_secrets import credentials_of
 from .transport import Reply, plain_headers
 
 _NOT_JSON: Final = frozenset({"text/html", "text/plain", "application/xml", "text/xml"})
@@ -28,24 +31,35 @@ def is_success(reply: Reply) -> bool:
     return 200 <= reply.status < 300 and reply.status != 206
 
 
-def refusal(reply: Reply, operation: str, secrets: tuple[str, ...]) -> ChatRestError:
+def refusal(reply: Reply, call: Call[Any], secrets: tuple[str, ...]) -> ChatRestError:
     """Return the error for a reply without a success status, or with an error in its body."""
     if reply.status == 206:
         return ReplyUnreadableError("206 Partial Content: only a part came, though all of it was asked for")
+    secrets = (*secrets, *credentials_of(call))
     headers = plain_headers(reply.headers, secrets)
-    return fault(reply.status, headers, reply.body, operation, secrets, _service_time(reply))
+    return fault(reply.status, headers, reply.body, call.endpoint.name, secrets, _service_time(reply))
 
 
 def unreadable(
-    reply: Reply, error: ReplyUnreadableError, operation: str, secrets: tuple[str, ...]
+    reply: Reply, error: ReplyUnreadableError, call: Call[Any], secrets: tuple[str, ...]
 ) -> ChatRestError:
     """Return the error for an unreadable success, without the frames that hold its body."""
-    if error_of(reply.body):
-        return refusal(reply, operation, secrets)
+    record = error_of(reply.body)
+    if record:
+        return refusal(reply, call, secrets)
+    if isinstance(error, NoRecordError) and call.endpoint.replay != "never":
+        name, headers = call.endpoint.name, plain_headers(reply.headers, secrets)
+        text = f"{name}: {reply.status}: the service answered without a record: {error}"
+        return NotFoundError(text, status=reply.status, headers=headers, operation=name)
+    failure = ReplyUnreadableError(str(error))
+    failure.is_json = error.is_json
+    failure.answered = error.is_json and record is None and bool(reply.body.strip())
+    if call.endpoint.replay == "never" and failure.answered:
+        failure.args = (f"{failure}; the service answered {reply.status}, so the call was applied",)
     kind = reply.headers.get("Content-Type", "").partition(";")[0].strip().lower()
     if kind in _NOT_JSON:
-        error.args = (f"{error}; its Content-Type is {kind}: is that the service's address?",)
-    return detach(error)
+        failure.args = (f"{failure}; its Content-Type is {kind}: is that the service's address?",)
+    return failure
 
 
 def outcome_unknown(operation: str, error: ApiError | TransportError) -> ChatRestError:

@@ -14,6 +14,7 @@ from msgspec import Raw
 
 from ...errors import ReplyUnreadableError
 from ...models.raw_json import REFUSED, read_value
+from ..reply_bounds import check_records
 
 _BOM: Final = b"\xef\xbb\xbf"
 _SPACE: Final = re.compile(rb"[ \t\n\r]*+")
@@ -32,12 +33,15 @@ _PAST_LEAVES: Final = re.compile(
 _BRACKET: Final = re.compile(rb"[]}]")
 _OPENING: Final = (b"[", b"{")
 _CLOSING: Final = (b"]", b"}")
+_SLICE: Final = 1 << 18
 _NEAR: Final = 8
 _MANY: Final = 50
 _SHALLOW: Final = 100
 """Opening brackets that any call stack leaves room for; to look closer costs a few microseconds."""
 
 _MEMBERS: Final = msgspec.json.Decoder(dict[str, Raw])
+_VALUE: Final = msgspec.json.Decoder(Raw)
+_TYPES: Final = {b"[": "array", b'"': "text", b"t": "boolean", b"f": "boolean", b"n": "null"}
 _ELEMENTS: Final = msgspec.json.Decoder(list[Raw])
 
 
@@ -127,11 +131,17 @@ def reply_parts(body: bytes) -> tuple[dict[str, bytes], list[bytes] | None]:
 
 
 def elements(array: bytes) -> list[bytes]:
-    """Return the elements of an array, each as its exact bytes; `ReplyUnreadableError` where it is none."""
+    """Return the elements of an array, each as its exact bytes.
+
+    Raises `ReplyUnreadableError` where it is no array, or has more elements than a list may have.
+    """
     try:
-        return list(map(bytes, _ELEMENTS.decode(array)))
+        raws = _ELEMENTS.decode(array)
     except REFUSED:
         pass
+    else:
+        check_records(len(raws))
+        return list(map(bytes, raws))
     try:
         parts, end = _split_array(array, _skip(array, 0))
         _refuse_rest(array, end)
@@ -142,11 +152,25 @@ def elements(array: bytes) -> list[bytes]:
 
 
 def _scanned(body: bytes, records: list[bytes] | None) -> dict[str, bytes]:
+    if (name := _other_type(body)) is not None:
+        raise ReplyUnreadableError(f"expected an object, got {name}")
     try:
         return _split_object(body, records)
     except (ValueError, IndexError, RecursionError) as error:
         fault = _unreadable(error)
     raise fault
+
+
+def _other_type(body: bytes) -> str | None:
+    """Return what a JSON value is that is no object; None for an object and for what is not JSON."""
+    first = body.lstrip(b" \t\r\n")[:1]
+    if not first or first == b"{":
+        return None
+    try:
+        _VALUE.decode(body)
+    except REFUSED:
+        return None
+    return _TYPES.get(first, "number")
 
 
 def _split_object(body: bytes, records: list[bytes] | None) -> dict[str, bytes]:
@@ -174,6 +198,7 @@ def _split_array(body: bytes, at: int) -> tuple[list[bytes], int]:
     while body[at : at + 1] != b"]":
         end = _end_of(body, at)
         parts.append(body[at:end])
+        check_records(len(parts))
         at = _comma(body, end, b"]")
     return parts, at + 1
 
@@ -194,11 +219,13 @@ def _closing(body: bytes, at: int) -> int:
             break
         if step == _MANY:
             down = _PAST_LEAVES
-        top = down.match(body, at).end()  # type: ignore[union-attr]  # it matches nothing at least
+        # In slices, as other threads wait while a pattern is matched.
+        slice_end = at + _SLICE
+        top = down.match(body, at, slice_end).end()  # type: ignore[union-attr]  # it matches nothing at least
         depth += count(b"[", at, top) + count(b"{", at, top)
         if down is _PAST_LEAVES:
             depth -= count(b"]", at, top) + count(b"}", at, top)
-        at = _UP.match(body, top).end()  # type: ignore[union-attr]
+        at = _UP.match(body, top, slice_end).end()  # type: ignore[union-attr]
         closed = count(b"]", top, at) + count(b"}", top, at)
         if closed >= depth:
             return _nth_closing(body, top, at, depth, closed)
@@ -258,8 +285,11 @@ def _refuse_rest(body: bytes, at: int) -> None:
 
 
 def _unreadable(error: Exception) -> ReplyUnreadableError:
+    text = f"the reply is not JSON: {error}"
     if isinstance(error, RecursionError):
-        return ReplyUnreadableError("the reply's JSON is nested too deeply to be read")
-    if isinstance(error, IndexError):
-        return ReplyUnreadableError("the reply's JSON is cut off")
-    return ReplyUnreadableError(f"the reply is not JSON: {error}")
+        text = "the reply's JSON is nested too deeply to be read"
+    elif isinstance(error, IndexError):
+        text = "the reply's JSON is cut off"
+    fault = ReplyUnreadableError(text)
+    fault.is_json = False
+    return fault
