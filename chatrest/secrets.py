@@ -27,6 +27,7 @@ _CREDENTIALS = frozenset({
 _NAMES = "|".join("[-_]*".join(name) for name in sorted(_CREDENTIALS))
 # The value of a name: a quoted text, a list, an object, or a word; its closing character may be cut off.
 _VALUE = r"""\\*"(?:[^"\\]|\\.)*+"?|\\*'(?:[^'\\]|\\.)*+'?|\[[^\]]*+\]?|\{[^}]*+\}?|[^\s,;&}\]<>]+"""
+_JSON_STARTS: Final = frozenset("{[")
 _ESCAPE = re.compile(r"[%&\\]")
 _PAIR = re.compile(
     rf"""((?<![a-z0-9])(?:{_NAMES})[-_]*(?:\\*["'])?\s*[:=]\s*)(?:{_VALUE})""", re.IGNORECASE | re.DOTALL
@@ -86,7 +87,41 @@ def masked(name: str, value: Any) -> Any:
         return {key: masked(str(key), item) for key, item in value.items()}
     if isinstance(value, list | tuple):
         return type(value)(masked("", item) for item in value)
+    if isinstance(value, str) and value.lstrip()[:1] in _JSON_STARTS:
+        text = scrub(value, ())
+        return value if text == value else text
     return _Bytes(len(value)) if isinstance(value, bytes) else value
+
+
+class GuardedDict(dict[str, Any]):
+    """A JSON object that holds credentials: as any dict, but its repr hides them."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return repr({key: masked(key, item) for key, item in self.items()})
+
+    __str__ = __repr__
+
+
+def guarded(value: Any, levels: int = DEEPEST) -> Any:
+    """Return decoded JSON in which each object with a credential inside is a `GuardedDict`."""
+    if not levels:
+        return value
+    if isinstance(value, list):
+        return [guarded(item, levels - 1) for item in value]
+    if not isinstance(value, dict):
+        return value
+    members = {name: guarded(item, levels - 1) for name, item in value.items()}
+    return GuardedDict(members) if any(map(_is_secret, members, members.values())) else members
+
+
+def _is_secret(name: str, value: Any) -> bool:
+    if isinstance(value, list):
+        return is_credential(name) or any(_is_secret("", item) for item in value)
+    if isinstance(value, dict):
+        return is_credential(name) or isinstance(value, GuardedDict)
+    return masked(name, value) is not value
 
 
 def masked_fields(owner: Any, pairs: Iterable[tuple[str, Any]]) -> list[tuple[str, Any]]:

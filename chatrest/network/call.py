@@ -89,7 +89,13 @@ class ActiveCall(Generic[R]):
         finally:
             if (start := self._context.start) is not None:
                 record = attempt_record(
-                    start, progress, spent, self._attempts, error_name=error_name, cause=cause
+                    start,
+                    progress,
+                    spent,
+                    self._attempts,
+                    error_name=error_name,
+                    cause=cause,
+                    secrets=self._options.secrets,
                 )
                 notify(self._context.listeners, record)
 

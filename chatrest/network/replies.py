@@ -19,10 +19,12 @@ from ..errors import (
     ServerOutcomeUnknownError,
     TransportError,
 )
+from ..secrets import scrub
 from .call_secrets import credentials_of
 from .transport import Reply, plain_headers
 
 _NOT_JSON: Final = frozenset({"text/html", "text/plain", "application/xml", "text/xml"})
+_LEAST_HOLD: Final = 0.05
 _LIMITED: Final = b"ERR_TOO_MANY_REQUESTS"
 
 
@@ -47,11 +49,13 @@ def unreadable(
     record = error_of(reply.body)
     if record:
         return refusal(reply, call, secrets)
+    secrets = (*secrets, *credentials_of(call))
+    text = scrub(str(error), secrets)  # it may repeat names of members
     if isinstance(error, NoRecordError) and call.endpoint.replay != "never":
         name, headers = call.endpoint.name, plain_headers(reply.headers, secrets)
-        text = f"{name}: {reply.status}: the service answered without a record: {error}"
+        text = f"{name}: {reply.status}: the service answered without a record: {text}"
         return NotFoundError(text, status=reply.status, headers=headers, operation=name)
-    failure = ReplyUnreadableError(str(error))
+    failure = ReplyUnreadableError(text)
     failure.is_json = error.is_json
     failure.answered = error.is_json and record is None and bool(reply.body.strip())
     if call.endpoint.replay == "never" and failure.answered:
@@ -75,15 +79,15 @@ def outcome_unknown(operation: str, error: ApiError | TransportError) -> ChatRes
 
 
 def limit_signal(reply: Reply, longest_wait: float) -> Signal:
-    """Return the rate limit signal of a reply, without a `retry_after` above `longest_wait` seconds.
+    """Return the rate limit signal of a reply, without a `retry_after` above `longest_wait` seconds, or of 0.
 
-    A wait that this call refuses must not delay other calls. A rate limit is also recognized by its error
-    code, as in `errors`.
+    A wait that this call refuses must not delay other calls, and one of nothing must not let all of them go.
+    A rate limit is also recognized by its error code, as in `errors`.
     """
     if reply.status < 400 or (reply.status != 429 and _LIMITED not in reply.body):
         return signal(reply.status, reply.headers, 0.0)
     limit = signal(429, reply.headers, _service_time(reply))
-    if limit.retry_after is not None and limit.retry_after > longest_wait:
+    if limit.retry_after is not None and not _LEAST_HOLD <= limit.retry_after <= longest_wait:
         return structs.replace(limit, retry_after=None)
     return limit
 

@@ -44,6 +44,8 @@ _READ_BUFFER: Final = 1 << 20  # a page of 1000 messages in few reads; the defau
 _KEEPALIVE: Final = 15.0
 _LARGE: Final = 1 << 20
 _KNOWN_TIMEOUTS: Final = 64
+_NO_TLS: Final = frozenset({"WRONG_VERSION_NUMBER", "HTTP_REQUEST", "UNKNOWN_PROTOCOL"})
+"""OpenSSL's reasons for an answer that is not TLS."""
 _WITHOUT_TYPE: Final = (hdrs.CONTENT_TYPE,)
 
 Verify: TypeAlias = tls.SSLContext | bool
@@ -97,6 +99,7 @@ class Transport:
 
     def __init__(self, *, verify: Verify = True, proxy: str | None = None, cap: int) -> None:
         self._cap = cap
+        self._has_proxy = proxy is not None
         self._timeouts: dict[Timeouts, aiohttp.ClientTimeout] = {}
         self._timer = ExpiryTimer()
         self._closed = False
@@ -161,7 +164,7 @@ class Transport:
         except ReplyUnreadableError as error:
             failure = detach(error)
         except _FAILURES as error:
-            failure = _failure(error, timeouts, progress)
+            failure = self._noting_proxy(_failure(error, timeouts, progress), request)
         finally:
             if expiry is not None:
                 self._timer.stop(expiry)
@@ -242,6 +245,14 @@ class Transport:
                     raise self._too_large(f"{packed} bytes unpack to more than that")
         if packed:
             inflate.finish()
+
+    def _noting_proxy(self, error: TransportError, request: Request) -> TransportError:
+        """Return `error`, which says of a failed connection that a proxy of the environment was not used."""
+        scheme = request.url.partition(":")[0]
+        names = [name for name in os.environ if name.lower() in (f"{scheme}_proxy", "all_proxy")]
+        if names and isinstance(error, ConnectError) and not (self._has_proxy or error.is_final):
+            error.args = (f"{error} ({min(names)} is set, and not used: give the session proxy=…)",)
+        return error
 
     def _too_large(self, reason: str) -> ReplyUnreadableError:
         error = ReplyUnreadableError(f"the reply is larger than max_reply_bytes = {self._cap}: {reason}")
@@ -362,18 +373,32 @@ def _no_connection(error: Exception, timeouts: Timeouts) -> ConnectError:
     if isinstance(error, aiohttp.ClientHttpProxyError):
         return ConnectError(f"the proxy refused the connection with {error.status}, nothing was sent")
     if isinstance(error, aiohttp.ClientConnectorError):
-        return ConnectError(f"no connection to {error.host}:{error.port}, nothing was sent{_reason(error)}")
+        text = f"no connection to {error.host}:{error.port}, nothing was sent{_reason(error)}"
+        failure = ConnectError(text)
+        failure.is_final = _is_final(_cause(error))
+        return failure
     if isinstance(error, _LOST):
         return ConnectError(f"no connection, nothing was sent{_reason(error)}")
     return ConnectError(f"no connection ({type(error).__name__}), nothing was sent{_reason(error)}")
 
 
+def _cause(error: Exception) -> object:
+    return getattr(error, "certificate_error", None) or getattr(error, "os_error", error)
+
+
+def _is_final(cause: object) -> bool:
+    """Return True for a certificate that is refused, and a host without TLS: both stay so."""
+    is_refused = isinstance(cause, tls.SSLCertVerificationError | tls.CertificateError)
+    return is_refused or (isinstance(cause, tls.SSLError) and cause.reason in _NO_TLS)
+
+
 def _reason(error: Exception) -> str:
     """Return the operating system's reason for `error`, never text of the peer, which may contain a key."""
-    certificate = getattr(error, "certificate_error", None)
-    cause = certificate or getattr(error, "os_error", error)
+    cause = _cause(error)
     if isinstance(cause, tls.SSLCertVerificationError):
         return f": its certificate is refused, {cause.verify_message}"
+    if isinstance(cause, tls.SSLError) and cause.reason in _NO_TLS:
+        return ": it does not speak TLS"
     if isinstance(cause, tls.SSLError):
         return f": {cause.reason or type(cause).__name__}"
     if isinstance(cause, OSError) and cause.errno is not None:
