@@ -19,6 +19,7 @@ from ..reply_bounds import check_records
 _BOM: Final = b"\xef\xbb\xbf"
 _SPACE: Final = re.compile(rb"[ \t\n\r]*+")
 _STRING: Final = re.compile(rb'"(?:[^"\\]++|\\.)*+"', re.DOTALL)
+_INNER: Final = re.compile(rb'(?:[^"\\]++|\\.)*+', re.DOTALL)
 _SCALAR: Final = re.compile(rb'[^][{}",: \t\n\r]++')
 # Everything up to the next bracket of the other direction, or a string that holds brackets: a nested value is
 # a few matches, however deep it is.
@@ -34,6 +35,8 @@ _BRACKET: Final = re.compile(rb"[]}]")
 _OPENING: Final = (b"[", b"{")
 _CLOSING: Final = (b"]", b"}")
 _SLICE: Final = 1 << 18
+_LARGEST_ODD: Final = 1 << 22
+"""Bytes of a value that is read although it is not JSON by the book."""
 _NEAR: Final = 8
 _MANY: Final = 50
 _SHALLOW: Final = 100
@@ -47,7 +50,7 @@ _ELEMENTS: Final = msgspec.json.Decoder(list[Raw])
 
 @final
 class TooDeep(dict[str, Any]):
-    """A record that is nested too deeply to be read: those of its members that are no arrays or objects."""
+    """A record that is nested too deeply, or too large and odd, to be read: its members that are scalars."""
 
 
 def whole(body: bytes) -> Any:
@@ -58,7 +61,7 @@ def whole(body: bytes) -> Any:
     if not body.removeprefix(_BOM).strip():
         return None
     try:
-        return read_value(body)
+        return read_value(body) if len(body) <= _LARGEST_ODD else msgspec.json.decode(body)
     except (ValueError, RecursionError) as error:
         fault = _unreadable(error)
     raise fault  # outside: the standard library's error holds the whole text
@@ -71,6 +74,8 @@ def read_record(raw: bytes) -> Any:
     """
     fault = None
     try:
+        if len(raw) > _LARGEST_ODD:
+            return _strict_or_shallow(raw)
         if not is_too_deep(raw):
             return read_value(raw)
     except RecursionError:
@@ -80,6 +85,17 @@ def read_record(raw: bytes) -> Any:
     if fault is not None:
         raise fault
     return _shallow(raw)
+
+
+def _strict_or_shallow(raw: bytes) -> Any:
+    """Return a large record; of one that the strict decoder refuses, one level.
+
+    Python's own decoder reads what is odd, and holds up all threads meanwhile.
+    """
+    try:
+        return msgspec.json.decode(raw)
+    except REFUSED:
+        return _shallow(raw)
 
 
 def is_too_deep(raw: bytes) -> bool:
@@ -100,7 +116,7 @@ def _shallow(raw: bytes) -> TooDeep:
     record = TooDeep()
     if raw.lstrip()[:1] == b"{":
         for name, value in members(raw).items():
-            if value[:1] not in _OPENING:
+            if value[:1] not in _OPENING and len(value) <= _LARGEST_ODD:
                 record[name] = read_record(value)
     return record
 
@@ -245,12 +261,26 @@ def _nth_closing(body: bytes, begin: int, end: int, wanted: int, count: int) -> 
 
 
 def _matched(pattern: re.Pattern[bytes], body: bytes, at: int) -> int:
-    match = pattern.match(body, at)
+    match = pattern.match(body, at, at + _SLICE)
+    if match is None or match.end() == at + _SLICE:
+        if body[at : at + 1] == b'"' and len(body) > at + _SLICE:
+            return _string_end(body, at)
+        match = pattern.match(body, at)
     if match is None:
         if at >= len(body) or body[at : at + 1] == b'"':
             raise IndexError
         raise ValueError(f"expected a value or a name at byte {at}")
     return match.end()
+
+
+def _string_end(body: bytes, at: int) -> int:
+    """Return the place after a long string that begins at `at`, found in slices."""
+    begin, at = at, at + 1
+    while begin < at:
+        begin, at = at, _INNER.match(body, at, at + _SLICE).end()  # type: ignore[union-attr]
+    if body[at : at + 1] != b'"':
+        raise IndexError
+    return at + 1
 
 
 def _skip(body: bytes, at: int) -> int:
