@@ -34,6 +34,10 @@ _PAIR = re.compile(
 )
 
 
+_MAY_HOLD = re.compile(rb"key|token|secret|password|authmeta|presignedurl|\\u", re.IGNORECASE)
+"""Found in the JSON of every object with a credential."""
+
+
 def is_credential(name: str) -> bool:
     """Return True if a field of this name holds a credential."""
     return name.replace("_", "").replace("-", "").lower() in _CREDENTIALS
@@ -104,15 +108,19 @@ class GuardedDict(dict[str, Any]):
     __str__ = __repr__
 
 
-def guarded(value: Any, levels: int = DEEPEST) -> Any:
-    """Return decoded JSON in which each object with a credential inside is a `GuardedDict`."""
+def guarded(value: Any, raw: bytes) -> Any:
+    """Return decoded JSON, with a `GuardedDict` for each object that has a credential inside."""
+    return _guarded(value, DEEPEST) if _MAY_HOLD.search(raw) else value
+
+
+def _guarded(value: Any, levels: int) -> Any:
     if not levels:
         return value
     if isinstance(value, list):
-        return [guarded(item, levels - 1) for item in value]
+        return [_guarded(item, levels - 1) for item in value]
     if not isinstance(value, dict):
         return value
-    members = {name: guarded(item, levels - 1) for name, item in value.items()}
+    members = {name: _guarded(item, levels - 1) for name, item in value.items()}
     return GuardedDict(members) if any(map(_is_secret, members, members.values())) else members
 
 

@@ -224,7 +224,7 @@ def unknown(record: Any, raw: bytes, reason: str) -> UnknownMessage:
                     continue
                 with suppress(ValidationError, UnicodeEncodeError):
                     members[name] = convert(value, kind)
-    members["data"] = guarded(members["data"])
+    members["data"] = guarded(members["data"], raw)
     return UnknownMessage(raw=raw, reason=reason, **members)
 
 

@@ -115,7 +115,7 @@ def _event(raw: bytes) -> Event:
             return event
         except CoercionError as error:
             reason = str(error)
-    return UnknownEvent(data=guarded(_value(envelope, "data", None)), reason=reason, **fields)
+    return UnknownEvent(data=guarded(_value(envelope, "data", None), raw), reason=reason, **fields)
 
 
 def _envelope(raw: bytes) -> Parts:
