@@ -21,7 +21,6 @@ from ..errors import (
     BadRequestError,
     ConflictError,
     OutcomeUnknownError,
-    api_error_class,
 )
 from ..export.in_thread import in_thread
 from ..secrets import scrub
@@ -38,6 +37,8 @@ ATTEMPTS: Final = 5
 """Requests for a batch whose replies are lost, before the error is raised."""
 _FIRST_PAUSE: Final = 1.0
 _TOO_LARGE: Final = 413
+_FAILED: Final = 500
+"""And above: a code that refuses with such a status may come after a part was applied."""
 _NOT_FOUND: Final = frozenset({"ERR_UID_NOT_FOUND", "ERR_GUID_NOT_FOUND", "ERR_ROLE_NOT_FOUND"})
 
 
@@ -149,45 +150,53 @@ class _Importer:
         self._secrets = (session.app.api_key,)
         self._listener = progress
         self._imported = self._refused = 0
+        self._sent_to = 0
+        """Records up to this line of the file may have been applied by a request whose reply was lost."""
 
     async def import_file(self, number: int, each: Input) -> None:
         """Import what is left of a file."""
         state = self._journal.state(number)
+        self._sent_to = state.open.line
         lines = each.lines(state.settled, state.open)
         for batch in batches(each.name, each.kind, lines, each.read):
-            await self._settle(number, each, batch, state.open.line)
+            await self._settle(number, each, batch)
 
-    async def _settle(self, number: int, each: Input, batch: Batch, sent_to: int) -> None:
-        """Send a batch and note its outcomes; records up to line `sent_to` may have been sent before."""
+    async def _settle(self, number: int, each: Input, batch: Batch) -> None:
+        """Send a batch and note its outcomes; one that is refused as a whole is sent in halves."""
         if not batch.entities:
             self._finish(number, each, batch, _Outcomes())
             return
         self._journal.begin(number, batch.end)
         try:
-            replies, sent_to = await self._send(each.kind, batch, sent_to)
+            replies = await self._send(each.kind, batch)
         except ApiError as error:
             if not is_about_records(error):
                 raise
+            if error.status >= _FAILED:
+                self._may_be_applied(batch)
             if len(batch.entities) > 1:  # one record may have made the service refuse all
                 for half in batch.halves():
-                    await self._settle(number, each, half, sent_to)
+                    await self._settle(number, each, half)
                 return
             replies = {batch.entities[0].key: error}
-        outcomes = _outcomes(each.name, batch.entities, replies, sent_to)
+        outcomes = _outcomes(each.name, batch.entities, replies, self._sent_to)
         self._finish(number, each, batch, outcomes.scrubbed(self._secrets))
 
-    async def _send(self, kind: Kind, batch: Batch, sent_to: int) -> tuple[Any, int]:
-        """Return the replies by key, and up to which line the records were possibly sent before."""
+    async def _send(self, kind: Kind, batch: Batch) -> Any:
+        """Return the replies by key; a batch whose reply is lost is sent again."""
         records = [entity.record for entity in batch.entities]
         for attempt in range(1, ATTEMPTS + 1):
             try:
-                return await self._calls[kind](records), sent_to
+                return await self._calls[kind](records)
             except OutcomeUnknownError:
                 if attempt == ATTEMPTS:
                     raise
-                sent_to = max(sent_to, batch.end.line)
+                self._may_be_applied(batch)
             await self._sleep(_FIRST_PAUSE * 2 ** (attempt - 1))
         raise AssertionError
+
+    def _may_be_applied(self, batch: Batch) -> None:
+        self._sent_to = max(self._sent_to, batch.end.line)
 
     def _finish(self, number: int, each: Input, batch: Batch, outcomes: "_Outcomes") -> None:
         notes = [*batch.notes, *outcomes.notes]
@@ -222,12 +231,17 @@ def _outcomes(file: str, entities: Iterable[Entity], replies: Any, sent_to: int)
             imported += 1
             continue
         code, message = _reason(reply)
-        if entity.end.line <= sent_to and api_error_class(400, code) is ConflictError:
+        if entity.end.line <= sent_to and _says_it_exists(code):
             existing += 1
         else:
             line = entity.end.line
             notes.append(LineNote(file=file, line=line, key=entity.key, code=code, message=message))
     return _Outcomes(imported, existing, notes)
+
+
+def _says_it_exists(code: str) -> bool:
+    """Return True for the refusal of a record that is there; a full group is a conflict, too, and is not."""
+    return "_ALREADY_" in code or code in ("ERR_SAME_SCOPE", "status 409")
 
 
 def _reason(reply: Any) -> tuple[str, str]:
