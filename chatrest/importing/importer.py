@@ -18,20 +18,24 @@ from msgspec import Struct, structs
 
 from ..errors import (
     ApiError,
+    AuthenticationError,
     BadRequestError,
     ConflictError,
     OutcomeUnknownError,
+    RequestInvalidError,
+    ServerError,
 )
 from ..export.in_thread import in_thread
+from ..queries.roles import NewRole
 from ..secrets import scrub
 from ..session import AsyncSession
 from .batches import Batch, Entity, batches
 from .entities import Kind
+from .export_folder import DEFAULT_ROLE
 from .import_journal import ImportJournal
-from .input_files import Position
-from .inputs import Input, read_inputs
-from .missing_roles import make_missing_roles
-from .result import NO_OUTCOME, FileResult, ImportResult, LineNote
+from .input_files import Input, Position
+from .inputs import read_inputs
+from .result import NO_OUTCOME, FileResult, ImportResult, LineNote, list_omissions
 
 ATTEMPTS: Final = 5
 """Requests for a batch whose replies are lost, before the error is raised."""
@@ -78,7 +82,10 @@ async def run(
     messages. `journal` is a path, by default that of the first file or export with `.import-journal`. One
     request for 50 records; waits for rate limits as long as it takes.
 
-    The result has the lines that were refused, and what an export holds and no import takes. Raises
+    A record of an export, or one with a member that only the service writes (see `shown_records`), may have
+    members that no import takes: they are dropped. In any other line an unknown member is a mistake.
+
+    The result has the lines that were refused, and the counts of what was dropped. Raises
     `RequestInvalidError` for a wrong argument, a changed file or a journal of another import, and the errors
     of the service that are not about a record (`ServerError`, `AuthenticationError` …); after any error and
     any kill the same call continues.
@@ -89,11 +96,12 @@ async def run(
         names = [(each.name, each.kind) for each in inputs.files]
         held = stack.enter_context(closing(ImportJournal(inputs.journal_path(journal), app, names)))
         bulk = session.with_options(priority="bulk", on_behalf_of=None)
-        await make_missing_roles(bulk, inputs.roles)
+        await _make_missing_roles(bulk, inputs.roles)
         importer = _Importer(bulk, held, progress)
         for number, each in enumerate(inputs.files):
             await importer.import_file(number, each)
-        return ImportResult(files=held.results(), refused=held.refused(), not_carried=inputs.not_carried)
+        omissions = list_omissions(inputs.omissions + held.omissions())
+        return ImportResult(files=held.results(), refused=held.refused(), not_carried=omissions)
 
 
 def check(
@@ -107,6 +115,7 @@ def check(
     results, refused, imported = [], [], 0
     with ExitStack() as stack:
         inputs = read_inputs(files, kind, stack, allow_incomplete=allow_incomplete)
+        omissions = inputs.omissions
         for each in inputs.files:
             counts = {"lines": 0, "imported": 0, "skipped": 0, "refused": 0}
             for batch in batches(each.name, each.kind, each.lines(), each.read):
@@ -116,13 +125,32 @@ def check(
                 counts["skipped"] += len(batch.notes) - len(notes)
                 counts["refused"] += len(notes)
                 refused += notes
+                omissions.update(batch.omissions())
                 imported += len(batch.entities)
                 if progress is not None:
                     progress(_progress(each, batch.end, imported, len(refused)))
             results.append(FileResult(file=each.name, kind=each.kind, **counts))
     return ImportResult(
-        files=tuple(results), refused=tuple(refused), dry_run=True, not_carried=inputs.not_carried
+        files=tuple(results), refused=tuple(refused), dry_run=True, not_carried=list_omissions(omissions)
     )
+
+
+async def _make_missing_roles(session: AsyncSession, roles: frozenset[str]) -> None:
+    """Make those of `roles` that the app does not have, with the service's defaults for their rights.
+
+    Costs a request for the list, and one for each missing role; none where all users have the default role.
+    A role that the service refuses to make is left out: its users are refused one by one, and named.
+    """
+    if roles <= {DEFAULT_ROLE}:
+        return
+    known = {role.role async for role in session.roles.list()}
+    for role in sorted(roles - known):
+        try:
+            await session.roles.create(NewRole(role=role, name=role))
+        except (AuthenticationError, ServerError):
+            raise
+        except (ApiError, RequestInvalidError):
+            continue
 
 
 def is_about_records(error: ApiError) -> bool:
@@ -200,7 +228,14 @@ class _Importer:
 
     def _finish(self, number: int, each: Input, batch: Batch, outcomes: "_Outcomes") -> None:
         notes = [*batch.notes, *outcomes.notes]
-        self._journal.finish(number, batch.end, notes, imported=outcomes.imported, existing=outcomes.existing)
+        self._journal.finish(
+            number,
+            batch.end,
+            notes,
+            batch.omissions(),
+            imported=outcomes.imported,
+            existing=outcomes.existing,
+        )
         self._imported += outcomes.imported + outcomes.existing
         self._refused += sum(not note.is_skipped for note in notes)
         if self._listener is not None:
