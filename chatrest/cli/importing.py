@@ -53,9 +53,9 @@ def import_(
 
     A line is a record to import, or a record that the service has shown. Users are imported first, then
     groups, members and messages. The folder of an export stands for its tables and its messages, the oldest
-    first, in any format; what it holds and no import takes is listed. If the import is interrupted, run the
-    same command again: it continues, and sends no record that was imported. Lines that are added to a file
-    later are imported by the next run.
+    first, in any format. What shown records hold and no import takes is dropped, and listed at the end. If
+    the import is interrupted, run the same command again: it continues, and sends no record that was
+    imported. Lines that are added to a file later are imported by the next run.
 
     \b
     Examples:

@@ -1,14 +1,16 @@
 """The lines of a file as batches: the records of a request, and notes of the lines between them."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
 
 from ..errors import RequestInvalidError
 from ..queries.checked import Body
 from ..queries.data_import import MOST_ENTRIES
-from .entities import Kind, Reader, SkippedLine, read_entity
+from .entities import Kind, Reader, SkippedLine, read_object
 from .input_files import LONGEST_LINE, Line, Position
 from .result import INVALID, SKIPPED, LineNote
+from .shown_records import read_line
 
 MOST_LINES: Final = 1000
 """Lines of a batch, so that a file without any record is noted in steps, too."""
@@ -21,6 +23,8 @@ class Entity(NamedTuple):
     record: Body
     end: Position
     """The end of its line."""
+    left_out: tuple[str, ...] = ()
+    """What its line holds and no import takes, in words."""
 
 
 class Batch(NamedTuple):
@@ -29,6 +33,12 @@ class Batch(NamedTuple):
     entities: tuple[Entity, ...]
     notes: tuple[LineNote, ...]
     end: Position
+
+    def omissions(self) -> Counter[str]:
+        """Return how often the lines hold something that no import takes."""
+        counts = Counter(words for entity in self.entities for words in entity.left_out)
+        counts.update(note.message for note in self.notes if note.is_skipped)
+        return counts
 
     def halves(self) -> tuple["Batch", "Batch"]:
         """Return two batches with about half of the records each; there are two records at least."""
@@ -39,7 +49,7 @@ class Batch(NamedTuple):
         return Batch(first, before, end), Batch(second, self.notes[len(before) :], self.end)
 
 
-def batches(file: str, kind: Kind, lines: Iterable[Line], read: Reader = read_entity) -> Iterator[Batch]:
+def batches(file: str, kind: Kind, lines: Iterable[Line], read: Reader = read_line) -> Iterator[Batch]:
     """Yield the batches of a file, with the records that `read` makes of its lines.
 
     The same lines give the same batches.
@@ -72,9 +82,9 @@ def _entry(file: str, kind: Kind, line: Line, read: Reader) -> Entity | LineNote
     if not line.raw.strip():
         return None
     try:
-        key, record = read(kind, line.raw)
+        key, record, left_out = read(kind, read_object(line.raw))
     except RequestInvalidError as error:
         return LineNote(file=file, line=number, code=INVALID, message=str(error))
     except SkippedLine as reason:
         return LineNote(file=file, line=number, code=SKIPPED, message=str(reason))
-    return Entity(key, record, line.end)
+    return Entity(key, record, line.end, left_out)

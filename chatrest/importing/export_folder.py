@@ -9,11 +9,10 @@
 | users (deactivated) | the same users once more, with `deactivatedAt`: before, they could send nothing |
 """
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from pathlib import Path
-from secrets import token_urlsafe
-from typing import Final, NamedTuple, final
+from typing import Final, final
 
 from ..errors import ChatRestError, RequestInvalidError
 from ..export.dataset.snapshot import find_table
@@ -21,25 +20,15 @@ from ..export.dataset.tables import read_table
 from ..export.file_names import path_inside
 from ..export.manifest import NAME as MANIFEST, Manifest, read
 from ..export.reading import read_raw
-from .carry_over import active_user, group_reader, is_deactivated, omitted
-from .entities import Kind, Reader, read_entity, read_object
+from .entities import Kind, Reader, read_object
+from .input_files import Input, number_records
 from .message_order import MessageOrder
-from .missing_roles import DEFAULT
-from .result import Omission
+from .shown_records import read_active, read_again, read_shown
 
 _TABLES: Final[tuple[Kind, ...]] = ("users", "groups", "members")
-_PASSWORD_BYTES: Final = 18
 _REASONS_SHOWN: Final = 3
-
-
-class ExportPart(NamedTuple):
-    """Records of one kind."""
-
-    name: str
-    kind: Kind
-    records: Callable[[], Iterable[bytes]]
-    read: Reader = read_entity
-    is_last: bool = False
+DEFAULT_ROLE: Final = "default"
+"""The role that every app has."""
 
 
 @final
@@ -63,34 +52,37 @@ class ExportFolder:
         if self._order is not None:
             self._order.close()
 
-    def parts(self) -> Iterator[ExportPart]:
+    def parts(self) -> Iterator[Input]:
         """Yield the parts in the order in which they are imported."""
-        readers: dict[Kind, Reader] = {
-            "users": active_user,
-            "groups": group_reader(lambda: token_urlsafe(_PASSWORD_BYTES)),
-        }
-        name = self._folder.resolve().name
         for kind in _TABLES:
             if kind in self._tables:
-                reader = readers.get(kind, read_entity)
-                yield ExportPart(f"{name}/{kind}", kind, self._table(kind), reader)
-        yield ExportPart(f"{name}/messages", "messages", self._messages)
+                yield self._part(
+                    kind, kind, self._table(kind), read_active if kind == "users" else read_shown
+                )
+        yield self._part("messages", "messages", self._messages, read_shown)
         if "users" in self._tables:
-            yield ExportPart(f"{name}/users (deactivated)", "users", self._deactivated, is_last=True)
+            name = "users (deactivated)"
+            yield self._part(name, "users", self._deactivated, read_again, is_last=True)
 
-    def omissions(self) -> list[Omission]:
-        """Return what the export holds and no import takes, the most frequent first."""
-        counts: Counter[str] = Counter()
-        for kind in _TABLES:
-            if kind in self._tables:
-                for raw in self._table(kind)():
-                    counts.update(omitted(kind, _object(raw)))
-        counts.update(self._sorted().omissions)
-        if self._conversations:
-            counts["conversations (their tags, pins and unread counts)"] = self._conversations
-        if roles := self.roles() - {DEFAULT}:
-            counts["rights of roles (a missing role is made without them)"] = len(roles)
-        return [Omission(what, count) for what, count in counts.most_common()]
+    def _part(
+        self,
+        name: str,
+        kind: Kind,
+        records: Callable[[], Iterable[bytes]],
+        read: Reader,
+        *,
+        is_last: bool = False,
+    ) -> Input:
+        name = f"{self._folder.resolve().name}/{name}"
+        return Input(name, self._folder, kind, partial(number_records, name, records), read, is_last)
+
+    def omissions(self) -> dict[str, int]:
+        """Return what the export holds beside the records, and no import takes."""
+        counts = {
+            "conversations (their tags, pins and unread counts)": self._conversations,
+            "rights of roles (a missing role is made without them)": len(self.roles() - {DEFAULT_ROLE}),
+        }
+        return {what: count for what, count in counts.items() if count}
 
     def roles(self) -> set[str]:
         """Return the roles of all users."""
@@ -101,15 +93,12 @@ class ExportFolder:
         return lambda: read_table(self._tables[kind], kind)
 
     def _messages(self) -> Iterator[bytes]:
-        return self._sorted().records()
-
-    def _deactivated(self) -> Iterator[bytes]:
-        return (raw for raw in self._table("users")() if is_deactivated(_object(raw)))
-
-    def _sorted(self) -> MessageOrder:
         if self._order is None:
             self._order = MessageOrder(read_raw(self._folder))
-        return self._order
+        return self._order.records()
+
+    def _deactivated(self) -> Iterator[bytes]:
+        return (raw for raw in self._table("users")() if _object(raw).get("deactivatedAt"))  # 0 is never
 
 
 def _check_sizes(folder: Path, manifest: Manifest) -> None:

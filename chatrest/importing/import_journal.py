@@ -7,15 +7,18 @@ SQLite, held by one process at a time.
 | meta    | the app                                                                                 |
 | files   | per file: its kind, the settled lines with a digest, the end of the open batch, counts  |
 | refused | the lines that were refused, with code and message                                      |
+| omitted | what the settled lines hold and no import takes, with its count                         |
 
 `begin` is on the disk before a batch is sent, and `finish` after its outcomes are known; both in one
 transaction each. A batch that was begun and not finished may have been sent: it is sent again.
 """
 
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Final, NamedTuple, final
 
 from ..errors import RequestInvalidError
@@ -37,6 +40,9 @@ _SCHEMA: Final = (
         message TEXT NOT NULL, PRIMARY KEY(file, line)) WITHOUT ROWID""",
     f"PRAGMA application_id={_APPLICATION}",
     f"PRAGMA user_version={_VERSION}",
+)
+_OMITTED: Final = (
+    "CREATE TABLE IF NOT EXISTS omitted(what TEXT PRIMARY KEY, count INTEGER NOT NULL) WITHOUT ROWID"
 )
 
 
@@ -85,6 +91,7 @@ class ImportJournal:
         with self._transaction():
             if not tables:
                 self._create(app, files)
+            db.execute(_OMITTED)  # a journal of an earlier version has none
         [state] = db.execute("PRAGMA quick_check(1)").fetchone()
         if state != "ok":
             raise sqlite3.DatabaseError(state)
@@ -133,7 +140,14 @@ class ImportJournal:
             )
 
     def finish(
-        self, file: int, end: Position, notes: Iterable[LineNote], *, imported: int = 0, existing: int = 0
+        self,
+        file: int,
+        end: Position,
+        notes: Iterable[LineNote],
+        omissions: Mapping[str, int] = MappingProxyType({}),
+        *,
+        imported: int = 0,
+        existing: int = 0,
     ) -> None:
         """Note the outcomes of the lines up to `end`; it is on the disk afterwards."""
         refused = [note for note in notes if not note.is_skipped]
@@ -145,6 +159,10 @@ class ImportJournal:
                 """UPDATE files SET line = ?, offset = ?, digest = ?, imported = imported + ?,
                 existing = existing + ?, skipped = skipped + ?, refused = refused + ? WHERE number = ?""",
                 (*end, imported, existing, skipped, len(refused), file + 1),
+            )
+            self._db.executemany(
+                "INSERT INTO omitted VALUES(?, ?) ON CONFLICT DO UPDATE SET count = count + excluded.count",
+                [(_text(what), count) for what, count in omissions.items()],
             )
 
     def results(self) -> tuple[FileResult, ...]:
@@ -164,6 +182,10 @@ class ImportJournal:
             LineNote(file=name, line=line, code=code, message=message, key=key)
             for name, line, code, message, key in rows
         )
+
+    def omissions(self) -> Counter[str]:
+        """Return what the settled lines hold and no import takes."""
+        return Counter(dict(self._rows("SELECT what, count FROM omitted")))
 
     def _rows(self, sql: str, *values: object) -> list[tuple[Any, ...]]:
         with self._errors():

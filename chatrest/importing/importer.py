@@ -18,26 +18,31 @@ from msgspec import Struct, structs
 
 from ..errors import (
     ApiError,
+    AuthenticationError,
     BadRequestError,
     ConflictError,
     OutcomeUnknownError,
-    api_error_class,
+    RequestInvalidError,
+    ServerError,
 )
 from ..export.in_thread import in_thread
+from ..queries.roles import NewRole
 from ..secrets import scrub
 from ..session import AsyncSession
 from .batches import Batch, Entity, batches
 from .entities import Kind
+from .export_folder import DEFAULT_ROLE
 from .import_journal import ImportJournal
-from .input_files import Position
-from .inputs import Input, read_inputs
-from .missing_roles import make_missing_roles
-from .result import NO_OUTCOME, FileResult, ImportResult, LineNote
+from .input_files import Input, Position
+from .inputs import read_inputs
+from .result import NO_OUTCOME, FileResult, ImportResult, LineNote, list_omissions
 
 ATTEMPTS: Final = 5
 """Requests for a batch whose replies are lost, before the error is raised."""
 _FIRST_PAUSE: Final = 1.0
 _TOO_LARGE: Final = 413
+_FAILED: Final = 500
+"""And above: a code that refuses with such a status may come after a part was applied."""
 _NOT_FOUND: Final = frozenset({"ERR_UID_NOT_FOUND", "ERR_GUID_NOT_FOUND", "ERR_ROLE_NOT_FOUND"})
 
 
@@ -77,7 +82,10 @@ async def run(
     messages. `journal` is a path, by default that of the first file or export with `.import-journal`. One
     request for 50 records; waits for rate limits as long as it takes.
 
-    The result has the lines that were refused, and what an export holds and no import takes. Raises
+    A record of an export, or one with a member that only the service writes (see `shown_records`), may have
+    members that no import takes: they are dropped. In any other line an unknown member is a mistake.
+
+    The result has the lines that were refused, and the counts of what was dropped. Raises
     `RequestInvalidError` for a wrong argument, a changed file or a journal of another import, and the errors
     of the service that are not about a record (`ServerError`, `AuthenticationError` …); after any error and
     any kill the same call continues.
@@ -88,11 +96,12 @@ async def run(
         names = [(each.name, each.kind) for each in inputs.files]
         held = stack.enter_context(closing(ImportJournal(inputs.journal_path(journal), app, names)))
         bulk = session.with_options(priority="bulk", on_behalf_of=None)
-        await make_missing_roles(bulk, inputs.roles)
+        await _make_missing_roles(bulk, inputs.roles)
         importer = _Importer(bulk, held, progress)
         for number, each in enumerate(inputs.files):
             await importer.import_file(number, each)
-        return ImportResult(files=held.results(), refused=held.refused(), not_carried=inputs.not_carried)
+        omissions = list_omissions(inputs.omissions + held.omissions())
+        return ImportResult(files=held.results(), refused=held.refused(), not_carried=omissions)
 
 
 def check(
@@ -106,6 +115,7 @@ def check(
     results, refused, imported = [], [], 0
     with ExitStack() as stack:
         inputs = read_inputs(files, kind, stack, allow_incomplete=allow_incomplete)
+        omissions = inputs.omissions
         for each in inputs.files:
             counts = {"lines": 0, "imported": 0, "skipped": 0, "refused": 0}
             for batch in batches(each.name, each.kind, each.lines(), each.read):
@@ -115,13 +125,32 @@ def check(
                 counts["skipped"] += len(batch.notes) - len(notes)
                 counts["refused"] += len(notes)
                 refused += notes
+                omissions.update(batch.omissions())
                 imported += len(batch.entities)
                 if progress is not None:
                     progress(_progress(each, batch.end, imported, len(refused)))
             results.append(FileResult(file=each.name, kind=each.kind, **counts))
     return ImportResult(
-        files=tuple(results), refused=tuple(refused), dry_run=True, not_carried=inputs.not_carried
+        files=tuple(results), refused=tuple(refused), dry_run=True, not_carried=list_omissions(omissions)
     )
+
+
+async def _make_missing_roles(session: AsyncSession, roles: frozenset[str]) -> None:
+    """Make those of `roles` that the app does not have, with the service's defaults for their rights.
+
+    Costs a request for the list, and one for each missing role; none where all users have the default role.
+    A role that the service refuses to make is left out: its users are refused one by one, and named.
+    """
+    if roles <= {DEFAULT_ROLE}:
+        return
+    known = {role.role async for role in session.roles.list()}
+    for role in sorted(roles - known):
+        try:
+            await session.roles.create(NewRole(role=role, name=role))
+        except (AuthenticationError, ServerError):
+            raise
+        except (ApiError, RequestInvalidError):
+            continue
 
 
 def is_about_records(error: ApiError) -> bool:
@@ -149,49 +178,64 @@ class _Importer:
         self._secrets = (session.app.api_key,)
         self._listener = progress
         self._imported = self._refused = 0
+        self._sent_to = 0
+        """Records up to this line of the file may have been applied by a request whose reply was lost."""
 
     async def import_file(self, number: int, each: Input) -> None:
         """Import what is left of a file."""
         state = self._journal.state(number)
+        self._sent_to = state.open.line
         lines = each.lines(state.settled, state.open)
         for batch in batches(each.name, each.kind, lines, each.read):
-            await self._settle(number, each, batch, state.open.line)
+            await self._settle(number, each, batch)
 
-    async def _settle(self, number: int, each: Input, batch: Batch, sent_to: int) -> None:
-        """Send a batch and note its outcomes; records up to line `sent_to` may have been sent before."""
+    async def _settle(self, number: int, each: Input, batch: Batch) -> None:
+        """Send a batch and note its outcomes; one that is refused as a whole is sent in halves."""
         if not batch.entities:
             self._finish(number, each, batch, _Outcomes())
             return
         self._journal.begin(number, batch.end)
         try:
-            replies, sent_to = await self._send(each.kind, batch, sent_to)
+            replies = await self._send(each.kind, batch)
         except ApiError as error:
             if not is_about_records(error):
                 raise
+            if error.status >= _FAILED:
+                self._may_be_applied(batch)
             if len(batch.entities) > 1:  # one record may have made the service refuse all
                 for half in batch.halves():
-                    await self._settle(number, each, half, sent_to)
+                    await self._settle(number, each, half)
                 return
             replies = {batch.entities[0].key: error}
-        outcomes = _outcomes(each.name, batch.entities, replies, sent_to)
+        outcomes = _outcomes(each.name, batch.entities, replies, self._sent_to)
         self._finish(number, each, batch, outcomes.scrubbed(self._secrets))
 
-    async def _send(self, kind: Kind, batch: Batch, sent_to: int) -> tuple[Any, int]:
-        """Return the replies by key, and up to which line the records were possibly sent before."""
+    async def _send(self, kind: Kind, batch: Batch) -> Any:
+        """Return the replies by key; a batch whose reply is lost is sent again."""
         records = [entity.record for entity in batch.entities]
         for attempt in range(1, ATTEMPTS + 1):
             try:
-                return await self._calls[kind](records), sent_to
+                return await self._calls[kind](records)
             except OutcomeUnknownError:
                 if attempt == ATTEMPTS:
                     raise
-                sent_to = max(sent_to, batch.end.line)
+                self._may_be_applied(batch)
             await self._sleep(_FIRST_PAUSE * 2 ** (attempt - 1))
         raise AssertionError
 
+    def _may_be_applied(self, batch: Batch) -> None:
+        self._sent_to = max(self._sent_to, batch.end.line)
+
     def _finish(self, number: int, each: Input, batch: Batch, outcomes: "_Outcomes") -> None:
         notes = [*batch.notes, *outcomes.notes]
-        self._journal.finish(number, batch.end, notes, imported=outcomes.imported, existing=outcomes.existing)
+        self._journal.finish(
+            number,
+            batch.end,
+            notes,
+            batch.omissions(),
+            imported=outcomes.imported,
+            existing=outcomes.existing,
+        )
         self._imported += outcomes.imported + outcomes.existing
         self._refused += sum(not note.is_skipped for note in notes)
         if self._listener is not None:
@@ -222,12 +266,17 @@ def _outcomes(file: str, entities: Iterable[Entity], replies: Any, sent_to: int)
             imported += 1
             continue
         code, message = _reason(reply)
-        if entity.end.line <= sent_to and api_error_class(400, code) is ConflictError:
+        if entity.end.line <= sent_to and _says_it_exists(code):
             existing += 1
         else:
             line = entity.end.line
             notes.append(LineNote(file=file, line=line, key=entity.key, code=code, message=message))
     return _Outcomes(imported, existing, notes)
+
+
+def _says_it_exists(code: str) -> bool:
+    """Return True for the refusal of a record that is there; a full group is a conflict, too, and is not."""
+    return "_ALREADY_" in code or code in ("ERR_SAME_SCOPE", "status 409")
 
 
 def _reason(reply: Any) -> tuple[str, str]:

@@ -7,7 +7,7 @@ the file from its beginning, and checks the digest where the run before it stopp
 import gzip
 import sys
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from hashlib import blake2b
 from pathlib import Path
@@ -15,6 +15,7 @@ from typing import IO, Any, Final, NamedTuple
 
 from ..errors import RequestInvalidError
 from ..extras import missing_extra
+from .entities import Kind, Reader
 
 LONGEST_LINE: Final = 16 * 1024 * 1024
 """Bytes; a record of the service is smaller by far."""
@@ -37,6 +38,21 @@ class Line(NamedTuple):
 
     raw: bytes | None
     end: Position
+
+
+class Input(NamedTuple):
+    """Lines of one kind."""
+
+    name: str
+    """In results and in the journal."""
+    path: Path
+    """The file, or the folder of the export."""
+    kind: Kind
+    lines: Callable[..., Iterator[Line]]
+    """Gives the lines after a position, once the bytes up to there and up to a second one are confirmed."""
+    read: Reader
+    is_last: bool = False
+    """True for what comes after all kinds."""
 
 
 def input_paths(files: Iterable[str | Path]) -> list[Path]:
@@ -73,11 +89,14 @@ def read_lines(path: Path, start: Position = _BEGINNING, until: Position = _BEGI
 
 
 def number_records(
-    name: str, records: Iterable[bytes], start: Position = _BEGINNING, until: Position = _BEGINNING
+    name: str,
+    records: Callable[[], Iterable[bytes]],
+    start: Position = _BEGINNING,
+    until: Position = _BEGINNING,
 ) -> Iterator[Line]:
     """Yield records as lines, with the rules of `read_lines`; `name` stands for the file in errors."""
     hasher = blake2b(digest_size=20)
-    yield from _numbered(name, hasher, _record_lines(records, hasher), start, until)
+    yield from _numbered(name, hasher, _record_lines(records(), hasher), start, until)
 
 
 def _numbered(

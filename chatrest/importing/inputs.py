@@ -1,6 +1,7 @@
 """The inputs of an import: files of lines, and the tables and messages of exports, in the order of import."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections import Counter
+from collections.abc import Iterable
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
@@ -8,35 +9,21 @@ from typing import Final, NamedTuple
 
 from ..errors import RequestInvalidError
 from ..export.manifest import NAME as MANIFEST
-from .entities import KINDS, Kind, Reader, kind_of, read_entity, read_object
-from .export_folder import ExportFolder, ExportPart
-from .input_files import Line, Position, input_paths, number_records, read_lines
-from .result import Omission
+from .entities import KINDS, Kind, kind_of, read_object
+from .export_folder import ExportFolder
+from .input_files import Input, input_paths, read_lines
+from .shown_records import read_line
 
 SUFFIX: Final = ".import-journal"
 _LINES_FOR_KIND: Final = 1000
-
-
-class Input(NamedTuple):
-    """Lines of one kind."""
-
-    name: str
-    """In results and in the journal."""
-    path: Path
-    """The file, or the folder of the export."""
-    kind: Kind
-    lines: Callable[..., Iterator[Line]]
-    """Gives the lines after a position, once the bytes up to there and up to a second one are confirmed."""
-    read: Reader = read_entity
-    is_last: bool = False
-    """True for what comes after all kinds."""
 
 
 class Inputs(NamedTuple):
     """All inputs of an import."""
 
     files: list[Input]
-    not_carried: tuple[Omission, ...]
+    omissions: Counter[str]
+    """What exports hold beside the records, and no import takes."""
     roles: frozenset[str]
     """Those of the users of exports."""
 
@@ -56,31 +43,24 @@ def read_inputs(
     if kind is not None and kind not in KINDS:
         raise RequestInvalidError(f"kind = {kind!r}: allowed are {', '.join(KINDS)}, or None")
     inputs: list[Input] = []
-    omissions: list[Omission] = []
+    omissions: Counter[str] = Counter()
     roles: set[str] = set()
     for path in map(Path, files):
         if (path / MANIFEST).is_file():
             folder = ExportFolder(path, allow_incomplete=allow_incomplete)
             stack.callback(folder.close)
-            inputs += [_input_of(path, part) for part in folder.parts() if kind in (None, part.kind)]
-            omissions += folder.omissions()
+            inputs += [part for part in folder.parts() if kind in (None, part.kind)]
+            if kind is None:
+                omissions.update(folder.omissions())
             roles |= folder.roles() if kind in (None, "users") else set()
         else:
             for each in input_paths([path]):
-                inputs.append(Input(each.name, each, kind or _detected_kind(each), partial(read_lines, each)))
+                detected = kind or _detected_kind(each)
+                inputs.append(Input(each.name, each, detected, partial(read_lines, each), read_line))
     if not inputs:
         raise RequestInvalidError("files: allowed is one file or folder at least")
     inputs.sort(key=lambda each: (each.is_last, KINDS.index(each.kind)))
-    return Inputs(inputs, tuple(omissions), frozenset(roles))
-
-
-def _input_of(folder: Path, part: ExportPart) -> Input:
-    lines = partial(_lines, part.name, part.records)
-    return Input(part.name, folder, part.kind, lines, part.read, part.is_last)
-
-
-def _lines(name: str, records: Callable[[], Iterable[bytes]], *positions: Position) -> Iterator[Line]:
-    return number_records(name, records(), *positions)
+    return Inputs(inputs, omissions, frozenset(roles))
 
 
 def _detected_kind(path: Path) -> Kind:

@@ -4,14 +4,12 @@ It is in a file without a name that the system removes; it needs as much space a
 """
 
 import sqlite3
-from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Any, Final, final
 
 from ..errors import RequestInvalidError
 from ..models.raw_json import write_value
-from .carry_over import omitted
 from .entities import read_object
 
 _BATCH: Final = 1000
@@ -20,14 +18,13 @@ _HIGHEST: Final = (1 << 63) - 1
 
 @final
 class MessageOrder:
-    """Messages in the order of their ids, and the counts of what no import takes of them.
+    """Messages in the order of their ids.
 
     A `muid` that came before is removed, so that the message gets one of its own: the service would refuse
     the second message.
     """
 
     def __init__(self, records: Iterable[bytes]) -> None:
-        self.omissions: Counter[str] = Counter()
         self._db = sqlite3.connect("", isolation_level=None, check_same_thread=False)
         try:
             self._fill(records)
@@ -60,7 +57,6 @@ class MessageOrder:
             record = read_object(raw)
         except RequestInvalidError:  # it is named as a line that cannot be imported
             return None, None, raw
-        self.omissions.update(omitted("messages", record))
         if (muid := record.get("muid")) and self._is_known(str(muid)):
             raw = write_value({name: value for name, value in record.items() if name != "muid"})
         return _whole(record.get("id")), _whole(record.get("sentAt")), raw

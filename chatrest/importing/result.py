@@ -1,6 +1,7 @@
 """The result of an import: counts for each file, and every line that was refused."""
 
-from typing import final
+from collections.abc import Mapping
+from typing import Final, final
 
 from msgspec import Struct
 
@@ -39,6 +40,7 @@ class LineNote(Struct, frozen=True, kw_only=True):
 INVALID = "invalid"
 NO_OUTCOME = "no outcome"
 SKIPPED = "skipped"
+_MOST_OMISSIONS: Final = 100
 
 
 @final
@@ -58,11 +60,12 @@ class FileResult(Struct, frozen=True, kw_only=True):
 
 @final
 class Omission(Struct, frozen=True):
-    """Something that an export holds, and that no import can carry over."""
+    """Something that the service has shown, and that no import takes."""
 
     what: str
-    """In words, such as `deleted messages`."""
+    """In words, such as `deleted messages`; a member that this library does not know is by its name."""
     count: int
+    """Records that hold it."""
 
 
 @final
@@ -73,7 +76,7 @@ class ImportResult(Struct, frozen=True, kw_only=True):
     refused: tuple[LineNote, ...]
     dry_run: bool = False
     not_carried: tuple[Omission, ...] = ()
-    """Parts of the exports among the files that no import takes."""
+    """What the files hold and no import takes, the most frequent first: an app's copy is without it."""
 
     @property
     def imported(self) -> int:
@@ -89,3 +92,11 @@ class ImportResult(Struct, frozen=True, kw_only=True):
     def ok(self) -> bool:
         """True if nothing was refused."""
         return not any(file.refused for file in self.files)
+
+
+def list_omissions(counts: Mapping[str, int]) -> tuple[Omission, ...]:
+    """Return omissions, the most frequent first; of very many the rare ones are one."""
+    ordered = sorted(counts.items(), key=lambda each: (-each[1], each[0]))
+    rest = sum(count for _, count in ordered[_MOST_OMISSIONS:])
+    listed = [Omission(what, count) for what, count in ordered[:_MOST_OMISSIONS]]
+    return (*listed, *([Omission("other members", rest)] if rest else []))

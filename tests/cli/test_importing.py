@@ -68,6 +68,18 @@ def test_the_result_as_json_is_one_object(command: Callable[..., Result], users:
     assert error_line(result) == "1 line was refused; 2 records are imported"
 
 
+def test_unknown_members_of_shown_records_are_the_last_lines(
+    command: Callable[..., Result], tmp_path: Path
+) -> None:
+    path = tmp_path / "shown.ndjson"
+    path.write_text(
+        "".join(f"{json.dumps(GOOD | {'uid': uid, 'status': 'offline', 'jwt': 'j'})}\n" for uid in "ab")
+    )
+    lost = "the member 'jwt' of users"
+    assert command(path).stdout == (f"shown.ndjson: 2 users are imported\nnot carried over:\n  2 {lost}\n")
+    assert json.loads(command(path, "--json").stdout)["not_carried"] == [{"what": lost, "count": 2}]
+
+
 def test_a_dry_run_needs_no_service(users: Path, tmp_path: Path) -> None:
     result = CliRunner().invoke(root, ["import", str(users), "--dry-run"])
     assert result.exit_code == 1
