@@ -165,7 +165,8 @@ def _ordinary_step(
         time=getattr(items[-1], "sent_at", None),
         delivered=cursor.delivered + len(items),
     )
-    return Step(start, items, 0, goal, Memory(ids, memory.visited, True, is_doubted=memory.is_doubted))
+    remembered = Memory(ids, memory.visited, True, is_doubted=memory.is_doubted, last_item=items[-1])
+    return Step(start, items, 0, goal, remembered)
 
 
 def _is_plain(page: Listing[T], rules: Rules, memory: Memory) -> bool:
@@ -228,5 +229,6 @@ def _remembered(view: PageView, target: Onward) -> Memory:
         claimed_last=view.says_last,
         is_doubted=view.is_doubted,
         last_place=old.last_place,
+        last_item=items[-1] if items else old.last_item,
         empty_pages=0 if view.ids else old.empty_pages + 1,
     )

@@ -11,6 +11,7 @@ from typing import Any, Generic, TypeAlias, TypeVar, final
 
 from msgspec import Struct, structs
 
+from ..core.conflicts import conflicts
 from ..core.cursor import Cursor, fingerprint
 from ..core.cursor_key import CursorKey
 from ..core.decode import Listing
@@ -164,6 +165,8 @@ class WalkSource(Struct, Generic[T], frozen=True, kw_only=True, dict=True):
         except CursorError as error:
             fault = self.cursor_error(str(error))
             raise fault from None
+        if lines := conflicts(listing, result, state.memory, rules.identify):
+            listing = structs.replace(listing, repairs=(*listing.repairs, *lines))
         if state.cursor.done:
             result = without_done(result, state.cursor.done, rules.identify)
         largest.note(len(listing.items))
