@@ -73,12 +73,13 @@ class SentMark(Struct, frozen=True, kw_only=True):
 
     def is_before(self, message: Message) -> bool:
         """Return True for a message that was certainly sent before this one."""
-        sent_at = to_datetime(message.sent_at)
-        return (
-            self.since is not None
-            and sent_at is not None
-            and (sent_at.timestamp() < self.since - CLOCK_MARGIN)
-        )
+        if self.since is None:
+            return False
+        try:
+            sent_at = to_datetime(message.sent_at)
+        except RequestInvalidError:  # a time of no calendar shows nothing
+            return False
+        return sent_at is not None and sent_at.timestamp() < self.since - CLOCK_MARGIN
 
 
 @final

@@ -13,12 +13,14 @@ from chatrest import (
     AsyncSession,
     CursorError,
     DeadlineOutcomeUnknownError,
+    Message,
     NewMessage,
     NotFoundError,
     OutcomeUnknownError,
     RequestInvalidError,
     ServerOutcomeUnknownError,
     TextMessage,
+    parse,
 )
 from chatrest.emulator import Emulator
 from chatrest.emulator.weather import (
@@ -375,3 +377,9 @@ def raising(error: Exception) -> Any:
         raise error
 
     return answer
+
+
+def test_a_time_of_no_calendar_shows_nothing() -> None:
+    mark = SentMark.checked("m-1", "bob", "ann", NOW)
+    message = parse(Message, {"id": "1", "sender": "ann", "receiver": "bob", "sentAt": 10**17})
+    assert not mark.is_before(message)
