@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from .decode import Listing
 from .order import is_number
-from .step import Step
+from .step import Step, record_of
 from .walk_state import Memory
 
 T = TypeVar("T")
@@ -25,16 +25,16 @@ def conflicts(
     if len(step.items) == len(page.items) or step.next == step.start:  # the same page is asked for again
         return ()
     given = set(map(id, step.items))
-    records: dict[str, Any] = {identify(item): item for item in step.items}
-    if memory.last_item is not None:
-        records.setdefault(identify(memory.last_item), memory.last_item)
+    records: dict[str, Any] = {identify(item): record_of(item) for item in step.items}
+    if memory.last_record is not None and step.start.last is not None:
+        records.setdefault(step.start.last, memory.last_record)
     lines = []
     for index, item in enumerate(page.items):
         text = identify(item)
         if id(item) in given or not text:
             continue
         first = records.get(text)
-        if first is not None and first != item:
+        if first is not None and first != record_of(item):
             lines.append(f"data[{index}]: another record of the id {text[:100]} came before, which is given")
         elif first is None and _is_other_text(text, memory):
             lines.append(f"data[{index}]: its id {text[:100]} is the number of another id, which is given")
