@@ -26,8 +26,8 @@ def conflicts(
         return ()
     given = set(map(id, step.items))
     records: dict[str, Any] = {identify(item): record_of(item) for item in step.items}
-    if memory.last_record is not None and step.start.last is not None:
-        records.setdefault(step.start.last, memory.last_record)
+    if memory.last_record is not None:
+        records.setdefault(*memory.last_record)
     lines = []
     for index, item in enumerate(page.items):
         text = identify(item)

@@ -103,7 +103,7 @@ class Step(Struct, Generic[T], frozen=True):
 
 
 def record_of(item: Any) -> Any:
-    """What an item is compared by: a row's own bytes, as the row itself would keep those of its whole page."""
+    """What an item is compared by: a row's own bytes, as the row would keep those of its whole page."""
     return getattr(item, "raw", item)
 
 
@@ -171,7 +171,7 @@ def _ordinary_step(
         delivered=cursor.delivered + len(items),
     )
     remembered = Memory(
-        ids, memory.visited, True, is_doubted=memory.is_doubted, last_record=record_of(items[-1])
+        ids, memory.visited, True, is_doubted=memory.is_doubted, last_record=(last, record_of(items[-1]))
     )
     return Step(start, items, 0, goal, remembered)
 
@@ -236,6 +236,6 @@ def _remembered(view: PageView, target: Onward) -> Memory:
         claimed_last=view.says_last,
         is_doubted=view.is_doubted,
         last_place=old.last_place,
-        last_record=record_of(items[-1]) if items else old.last_record,
+        last_record=(view.rules.identify(items[-1]), record_of(items[-1])) if items else old.last_record,
         empty_pages=0 if view.ids else old.empty_pages + 1,
     )
