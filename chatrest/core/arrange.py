@@ -154,12 +154,11 @@ def _times(items: Sequence[Any]) -> list[int]:
 
 
 def _stated_direction(page: Listing[Any]) -> Affix | None:
-    """The direction that the service says by an affix; a reply with no position but `previous` leads there."""
-    positions = [each for each in (page.meta.cursor, page.meta.next, page.cursor) if each is not None]
-    for position in positions or [page.meta.previous]:
-        if position is not None and (affix := affix_of(position)) is not None:
-            return affix
-    return None
+    """The direction that the service says by an affix; where `previous` is the only position, it is that."""
+    meta = page.meta
+    onward = [position for position in (meta.cursor, meta.next, page.cursor) if position is not None]
+    positions = onward or [position for position in (meta.previous,) if position is not None]
+    return next((affix for position in positions if (affix := affix_of(position)) is not None), None)
 
 
 def _direction_by_position(page: Listing[Any], ids: Sequence[str], rules: Rules) -> Affix | None:

@@ -33,7 +33,7 @@ Short: fewer records than were asked for, and than the service's own `per_page`.
 """
 
 from collections.abc import Callable
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from msgspec import Struct, structs
 
@@ -102,6 +102,11 @@ class Step(Struct, Generic[T], frozen=True):
         return last_id([text], self.start.last)
 
 
+def record_of(item: Any) -> Any:
+    """What an item is compared by: a row's own bytes, as the row would keep those of its whole page."""
+    return getattr(item, "raw", item)
+
+
 def step(
     cursor: Cursor, page: Listing[T], rules: Rules, memory: Memory = _NOTHING, largest: int = 0
 ) -> Step[T]:
@@ -165,7 +170,10 @@ def _ordinary_step(
         time=getattr(items[-1], "sent_at", None),
         delivered=cursor.delivered + len(items),
     )
-    return Step(start, items, 0, goal, Memory(ids, memory.visited, True, is_doubted=memory.is_doubted))
+    remembered = Memory(
+        ids, memory.visited, True, is_doubted=memory.is_doubted, last_record=(last, record_of(items[-1]))
+    )
+    return Step(start, items, 0, goal, remembered)
 
 
 def _is_plain(page: Listing[T], rules: Rules, memory: Memory) -> bool:
@@ -228,5 +236,6 @@ def _remembered(view: PageView, target: Onward) -> Memory:
         claimed_last=view.says_last,
         is_doubted=view.is_doubted,
         last_place=old.last_place,
+        last_record=(view.rules.identify(items[-1]), record_of(items[-1])) if items else old.last_record,
         empty_pages=0 if view.ids else old.empty_pages + 1,
     )

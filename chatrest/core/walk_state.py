@@ -48,6 +48,8 @@ class Memory(Struct, frozen=True):
     """Whether that page had items before, which were not given."""
     last_place: Cursor | None = None
     """By page numbers: behind the items of the last page that had any, for what is new may come there."""
+    last_record: tuple[str, Any] | None = None
+    """The id of the last item that was given, and what one of this id that comes again is compared with."""
     empty_pages: int = 0
     """How many pages in a row were empty."""
 

@@ -53,6 +53,7 @@ LIST_USER: Final = Endpoint(
     "messages.list_user", "GET", "/users/{uid}/messages", many(Message),
     query=MessageQuery, paging=BY_ID, acting="optional",
 )  # fmt: skip
+_LIST_AS_APP: Final = structs.replace(LIST_USER, acting="never")
 LIST_GROUP: Final = Endpoint(
     "messages.list_group", "GET", "/groups/{guid}/messages", many(Message),
     query=MessageQuery, paging=BY_NEXT, acting="optional",
@@ -281,7 +282,9 @@ class Messages(Collection):
         (500), the conversation's end, or, with `since`, the moment of the send by the caller's clock, past
         it by a margin of 5 minutes for the clocks. A deleted or edited message is still the message; one that
         was deleted for good is None. A message that is not there is asked for again after each of `pauses`,
-        in seconds, as a service may show it late. One request or two a reading where messages are few.
+        in seconds, as a service may show it late. A service that ignores acting users stores the message as
+        sent by the app: before None, the newest messages of `receiver` are read without the acting user, too.
+        One request or two a list and reading where messages are few.
 
         Raises `OutcomeUnknownError` where the list does not show it: no message has a `muid`, a record cannot
         be read, or `limit` ends the search before `since`. Without `since`, None means: not among the
@@ -291,7 +294,10 @@ class Messages(Collection):
         acting_user = on_behalf_of if on_behalf_of is not None else self._send.acting_user
         mark = SentMark.checked(muid, receiver, acting_user, since)
         newest = partial(self._conversation, receiver, receiver_type, on_behalf_of)
-        return await find_sent(mark, newest, check_count("limit", limit), pauses, self._send.sleep)
+        of_app = None
+        if receiver_type == "user" and acting_user is not None:
+            of_app = partial(self._walk, _LIST_AS_APP, MessageQuery(affix="prepend"), uid=receiver)
+        return await find_sent(mark, newest, of_app, check_count("limit", limit), pauses, self._send.sleep)
 
     def _conversation(
         self, receiver: str, receiver_type: ReceiverType, on_behalf_of: str | None

@@ -10,7 +10,15 @@ from typing import Final, Self, TypeAlias, final
 
 from msgspec import Struct
 
-from ..errors import OutcomeUnknownError, RequestInvalidError
+from ..core.expectation import APP_UIDS
+from ..errors import (
+    ActingUserIgnoredError,
+    ApiError,
+    ChatRestError,
+    CursorError,
+    OutcomeUnknownError,
+    RequestInvalidError,
+)
 from ..models.message import ActionMessage, CallMessage, Message, UnknownMessage
 from ..secrets import shown
 from ..times import to_datetime, to_seconds
@@ -56,17 +64,22 @@ class SentMark(Struct, frozen=True, kw_only=True):
             return message.sender.casefold() != self.receiver.casefold()
         return message.sender.casefold() == self.sender.casefold()
 
+    def is_found(self, message: Message) -> bool:
+        """Return True for the message itself, also where the service stored it as sent by the app."""
+        if message.muid != self.muid:
+            return False
+        is_of_app = message.receiver.casefold() == self.receiver.casefold() and message.sender in APP_UIDS
+        return is_of_app or self.is_from_sender(message)
+
     def is_before(self, message: Message) -> bool:
         """Return True for a message that was certainly sent before this one."""
+        if self.since is None:
+            return False
         try:
             sent_at = to_datetime(message.sent_at)
-        except RequestInvalidError:  # the service's time is none
+        except RequestInvalidError:  # a time of no calendar shows nothing
             return False
-        return (
-            self.since is not None
-            and sent_at is not None
-            and (sent_at.timestamp() < self.since - CLOCK_MARGIN)
-        )
+        return sent_at is not None and sent_at.timestamp() < self.since - CLOCK_MARGIN
 
 
 @final
@@ -84,7 +97,7 @@ class SentSearch:
     async def read(self, walk: Walk[Message], limit: int) -> Message | None:
         """Return the message, or None if it is certainly not there; `OutcomeUnknownError` in doubt."""
         async for message in walk.limit(limit).thorough():
-            if message.muid == self._mark.muid and self._mark.is_from_sender(message):
+            if self._mark.is_found(message):
                 return message
             self.note(message)
             if self._older >= OLDER_IN_A_ROW:
@@ -128,11 +141,15 @@ class SentSearch:
 async def find_sent(
     mark: SentMark,
     newest: Callable[[], Walk[Message]],
+    newest_of_app: Callable[[], Walk[Message]] | None,
     limit: int,
     pauses: Sequence[float],
     sleep: Callable[[float], Awaitable[None]],
 ) -> Message | None:
     """Search the walk that `newest` returns, and once more after each of `pauses`, in seconds.
+
+    `newest_of_app` returns the list that holds the message where the service ignored the acting user and
+    stored it as sent by the app; None where that is the same list.
 
     Returns the message, or None if the last reading did not have it. Raises `OutcomeUnknownError` if that
     reading was in doubt, and the errors of a list.
@@ -143,13 +160,39 @@ async def find_sent(
             await sleep(pause)
         doubt = None
         try:
-            if (message := await SentSearch(mark).read(newest(), limit)) is not None:
+            if (message := await _read(mark, newest, newest_of_app, limit)) is not None:
                 return message
         except OutcomeUnknownError as error:
             doubt = error
     if doubt is not None:
         raise doubt
     return None
+
+
+async def _read(
+    mark: SentMark,
+    newest: Callable[[], Walk[Message]],
+    newest_of_app: Callable[[], Walk[Message]] | None,
+    limit: int,
+) -> Message | None:
+    """Read both lists once; a doubt of the app's list counts only where the other list is no evidence."""
+    if newest_of_app is None:
+        return await SentSearch(mark).read(newest(), limit)
+    failure: ChatRestError | None = None
+    try:
+        if (message := await SentSearch(mark).read(newest(), limit)) is not None:
+            return message
+    except (ActingUserIgnoredError, OutcomeUnknownError) as error:
+        failure = error
+    try:
+        message = await SentSearch(mark).read(newest_of_app(), limit)
+    except (ApiError, CursorError, OutcomeUnknownError):
+        if isinstance(failure, ActingUserIgnoredError):
+            raise
+        message = None
+    if message is None and isinstance(failure, OutcomeUnknownError):
+        raise failure
+    return message
 
 
 def _epoch_seconds(name: str, moment: Moment | None) -> float | None:

@@ -11,6 +11,7 @@ from typing import Any, Generic, TypeAlias, TypeVar, final
 
 from msgspec import Struct, structs
 
+from ..core.conflicts import conflicts
 from ..core.cursor import Cursor, fingerprint
 from ..core.cursor_key import CursorKey
 from ..core.decode import Listing
@@ -19,7 +20,7 @@ from ..core.endpoint import Pairs
 from ..core.paging import LargestPage, OtherSize
 from ..core.step import Step, step
 from ..core.walk_state import Rules, WalkState
-from ..errors import CursorError
+from ..errors import CursorError, RequestInvalidError
 from ..models.meta import Meta
 from .filter_check import FilterCheck
 
@@ -158,14 +159,20 @@ class WalkSource(Struct, Generic[T], frozen=True, kw_only=True, dict=True):
         is_other = other is not None and other.is_used
         if other is not None and is_other:
             largest, size_name = other.largest, other.name
-        listing = await self.fetch(_position(position, rules, size_name))
+        try:
+            listing = await self.fetch(_position(position, rules, size_name))
+        except RequestInvalidError:
+            if _can_be_sent(position):
+                raise
+            raise self.cursor_error("the service gave a position that no address can hold") from None
         if self.check is not None:
             listing = self.check.checked(listing, is_start=state.cursor.last is None)
         try:
             result = step(state.cursor, listing, rules, state.memory, largest.count)
         except CursorError as error:
-            fault = self.cursor_error(str(error))
-            raise fault from None
+            raise self.cursor_error(str(error)) from None
+        if lines := conflicts(listing, result, state.memory, rules.identify):
+            listing = structs.replace(listing, repairs=(*listing.repairs, *lines))
         if state.cursor.done:
             result = without_done(result, state.cursor.done, rules.identify)
         largest.note(len(listing.items))
@@ -187,6 +194,15 @@ def _position(position: Pairs, rules: Rules, size_name: str) -> Pairs:
     if rules.size_asked or not size_name or (position and size_name in dict(position)):
         return position
     return (*position, (size_name, str(rules.size)))
+
+
+def _can_be_sent(position: Pairs) -> bool:
+    """Return False for a position with a lone surrogate, which only a service can have given."""
+    try:
+        "".join([value for _, value in position]).encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _is_free(position: Pairs, rules: Rules) -> bool:

@@ -13,12 +13,14 @@ from chatrest import (
     AsyncSession,
     CursorError,
     DeadlineOutcomeUnknownError,
+    Message,
     NewMessage,
     NotFoundError,
     OutcomeUnknownError,
     RequestInvalidError,
     ServerOutcomeUnknownError,
     TextMessage,
+    parse,
 )
 from chatrest.emulator import Emulator
 from chatrest.emulator.weather import (
@@ -328,3 +330,60 @@ async def test_generated_messages_do_not_cast_doubt() -> None:
     async with Emulator(users=2, messages=200, groups=0) as emulator, AsyncSession(emulator.app) as session:
         found = await session.messages.find_sent("lost", receiver="user-02", on_behalf_of="user-01")
     assert found is None
+# ── services that ignore the acting user ──
+
+
+@pytest.mark.parametrize(("receiver", "receiver_type"), [("bob", "user"), ("den", "group")])
+async def test_a_message_that_was_stored_as_sent_by_the_app_is_found(
+    session: AsyncSession, receiver: str, receiver_type: Any
+) -> None:
+    message = NewMessage(
+        receiver=receiver, receiver_type=receiver_type, type="text", data={"text": "hello"}, muid="m-1"
+    )
+    sent = await session.messages.send(message)
+    assert sent.sender == "app_system"
+    for acting_user in (None, "ann"):
+        found = await session.messages.find_sent(
+            "m-1", receiver=receiver, receiver_type=receiver_type, on_behalf_of=acting_user
+        )
+        assert found is not None
+        assert found.id == sent.id
+    other = await session.as_user("ann").messages.find_sent("m-2", receiver="bob", pauses=())
+    assert other is None
+
+
+async def test_a_list_of_other_users_is_no_evidence() -> None:
+    record = {
+        "id": "1", "conversationId": "carl_user_bob", "sender": "carl", "receiver": "bob",
+        "receiverType": "user", "category": "message", "type": "text", "data": {"text": "hi"}, "sentAt": 7,
+        "updatedAt": 7, "muid": "m-1",
+    }  # fmt: skip
+
+    def answer(*records: Any) -> bytes:
+        return json.dumps({"data": records}).encode()
+
+    of_app = record | {"sender": "system", "conversationId": "system_user_bob"}
+    for second, result in ((of_app, "1"), (record | {"muid": "m-2"}, None)):
+        sender = Sender(answer(record), answer(second), answer())
+        message = await Messages(sender).find_sent("m-1", receiver="bob", on_behalf_of="ann", pauses=())
+        assert (None if message is None else message.id) == result
+        assert [call.acting_user for call in sender.calls[:2]] == ["ann", None]
+    with pytest.raises(NotFoundError):
+        await Messages(Sender(answer(record), raising(NotFoundError("no")))).find_sent(
+            "m-1", receiver="bob", on_behalf_of="ann", pauses=()
+        )
+    honest = Sender(answer(), raising(NotFoundError("not without a user")))
+    assert await Messages(honest).find_sent("m-1", receiver="bob", on_behalf_of="ann", pauses=()) is None
+
+
+def raising(error: Exception) -> Any:
+    def answer(call: Any) -> Any:
+        raise error
+
+    return answer
+
+
+def test_a_time_of_no_calendar_shows_nothing() -> None:
+    mark = SentMark.checked("m-1", "bob", "ann", NOW)
+    message = parse(Message, {"id": "1", "sender": "ann", "receiver": "bob", "sentAt": 10**17})
+    assert not mark.is_before(message)
