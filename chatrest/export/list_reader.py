@@ -149,7 +149,7 @@ class ListReader:
                 await self._read_pages(piece, queue, shown)
             if shown.covered >= min(piece.until, job.until) or shown.is_past:
                 break
-            if was_from_start and not shown.count:  # an empty list
+            if was_from_start and not shown.count and job.source.kind != "everything":
                 break
             unseen = await self._unseen(piece, shown, is_first=tries == 0)
             if not unseen:
@@ -164,10 +164,6 @@ class ListReader:
             is_from_start = (was_from_start and begin) or (tries and number(unseen[0]) is None)
             piece.after, piece.position = shown.covered, ()
             piece.is_guess = shown.covered > 0 and not is_from_start
-        if job.may_change_side and not shown.count:
-            raise OtherSideError
-        if (fault := self.filter.fault(job.source)) is not None:
-            raise fault  # and the end is not proven
         await self._end(piece, shown)
 
     # ── pages ──
@@ -287,8 +283,15 @@ class ListReader:
         return page.seen
 
     async def _end(self, piece: JobPiece, shown: "ShownIds") -> None:
-        """Note the end of a piece; that of a list is proven."""
+        """Note the end of a piece; that of a list is proven.
+
+        Raises `OtherSideError`, and the error of a source whose list showed messages of others.
+        """
         job, last, proven, position = piece.of, shown.last, 0, piece.position
+        if job.may_change_side and not shown.count:
+            raise OtherSideError
+        if (fault := self.filter.fault(job.source)) is not None:
+            raise fault
         if job.until != LAST:
             self._progress.covered += max(0, min(piece.until, job.until) - last)
         if job.purpose == "walk" and piece.until >= job.until:
