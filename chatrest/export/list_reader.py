@@ -296,7 +296,7 @@ class ListReader:
 
     async def _end(self, piece: JobPiece, shown: "ShownIds") -> None:
         """Note the end of a piece; that of a list is proven."""
-        job, last, proven, position = piece.of, shown.last, 0, piece.position
+        job, last, proven, position, noted = piece.of, shown.last, 0, piece.position, ""
         if job.until != LAST:
             self._progress.covered += max(0, min(piece.until, job.until) - last)
         if job.purpose == "walk" and piece.until >= job.until:
@@ -305,13 +305,17 @@ class ListReader:
                 self._rules.note_empty(job.source)
             self._progress.done = len(self.ended)
             proven = last if job.until == LAST else job.until
-            if job.end is not None and job.end.is_timed and not job.by_time:
+            if job.end is not None and job.by_time:
+                noted = job.end.noted
+            elif job.end is not None and job.end.is_timed:
                 last, position = job.until, job.end.place.position
         else:
             last = piece.until  # there is nothing up to there
         page = self._divider.page(job, [])
         await self._backlog.put(
-            structs.replace(page, after=shown.covered, last=last, position=position, proven=proven)
+            structs.replace(
+                page, after=shown.covered, last=last, position=position, proven=proven, newest=noted
+            )
         )
 
     # ── what there is ──
@@ -360,7 +364,7 @@ class ListReader:
         rows = await self._probe.behind(job, first - 1)
         at_stand = [row for row in rows if number(row.id) == stand.id]
         if first <= stand.id and not at_stand:
-            at_stand = await self._probe.deleted(stand.id)
+            at_stand = await self._probe.message(stand.id)
         if at_stand and not is_same_time(at_stand[0].sent_at, stand.sent_at):
             raise ids_begin_anew(job, stand, Place.of(at_stand[0]))
         ids = ids_of(self._divider.held(job, rows))
@@ -380,12 +384,13 @@ class ListReader:
         if not newest.rows or newest.ids.others:
             return not newest.rows and piece.after == 0
         if job.by_time:
+            await self._check_ids_go_on(job, newest)
             job.end = newest
             return False
         place, last = newest.place, newest.ids.numbers.last
         is_after_end = stand is not None and stand.id == piece.after <= job.proven
         if stand is not None and is_after_end and last < stand.id and place.sent_at > stand.sent_at:
-            if not await self._probe.deleted(stand.id):
+            if not await self._probe.message(stand.id):
                 raise ids_begin_anew(job, stand, place)
             return False
         # The last messages were deleted, or others are shown as the newest.
@@ -399,6 +404,20 @@ class ListReader:
         job.is_end_sure = 0 < first < newest.ids.numbers.first
         self._progress.ids += last - piece.after
         return stand is not None and last == piece.after
+
+    async def _check_ids_go_on(self, job: Job, newest: Newest) -> None:
+        """Raise `ChatRestError` where the ids of a list that goes by time begin anew: the newest id that the
+        last run has found is another message's, or is gone, and later messages have lower ones.
+        """
+        noted = await in_thread(lambda: self._archive.newest_of(job.number))
+        if not noted:
+            return
+        last, sent_at, latest_time = map(int, noted.split())
+        known, [*found] = Place(sent_at, last), await self._probe.message(last)
+        if found and not is_same_time(found[0].sent_at, sent_at):
+            raise ids_begin_anew(job, known, Place.of(found[0]))
+        if not found and newest.ids.numbers.last < last and newest.place.sent_at > latest_time:
+            raise ids_begin_anew(job, known, newest.place)
 
     async def _unseen(self, piece: JobPiece, shown: ShownIds, *, is_first: bool) -> list[str]:
         """Return the ids that a list should have shown, but has not, by its newest messages.
