@@ -22,7 +22,6 @@ from ..queries.messages import MessageQuery
 from ..resources.messages import Messages
 from ..times import timestamp_words
 from ..walks.page_source import Page
-from ..walks.piece_reader import NotOrderedByIdError
 from .file_names import seconds
 from .jobs import Job
 from .message_ids import PageIds, ids_of, number
@@ -30,9 +29,9 @@ from .page_partition import Window
 
 PROBED: Final = 10
 """Messages of a probe: the newest ones of a list. Fewer are all that it has."""
-KNOWN: Final = 5
+KNOWN: Final = 3
 """Of the known ids of a list, how many of the last ones are asked for once more with what is new: fewer than
-the smallest page has, so that a page of them alone is not cut off."""
+any page has, so that a reply of them alone is not cut off."""
 
 
 class Place(NamedTuple):
@@ -88,6 +87,12 @@ class Newest(Struct, frozen=True):
         """The place of the latest of them."""
         return latest(self.rows)
 
+    @property
+    def noted(self) -> str:
+        """What tells in a later run whether ids begin anew: the highest id, its time, and the latest time."""
+        newest = max(map(Place.of, self.rows), key=lambda place: place.id)
+        return f"{newest.id} {newest.sent_at} {self.place.sent_at}"
+
 
 @final
 class EndProbe:
@@ -110,13 +115,13 @@ class EndProbe:
         return Newest(page.items, ids_of(page.items), is_timed, page.cursor.by_id)
 
     async def behind(self, job: Job, last: int) -> list[Row]:
-        """Return the first messages behind an id; fewer than `PROBED` are all that there are."""
+        """Return the first messages behind an id."""
         position = {"id": str(last)} if last > 0 else {}
         page = await self._first_page(job, structs.replace(self._query, affix="append", **position))
         return [] if page is None else page.items
 
-    async def deleted(self, id: int) -> list[Row]:
-        """Return the message that stands under an id and left its list; none where the service has none."""
+    async def message(self, id: int) -> list[Row]:
+        """Return the message that stands under an id, where it has left its list, too; none for none."""
         try:
             reply: Any = await self._messages.get(str(id))
         except ServerError:
@@ -125,18 +130,14 @@ class EndProbe:
             return []
         return list(reply.items)
 
-    async def check_shown(self, job: Job, last: int, stand: Place) -> None:
-        """Raise `NotOrderedByIdError` where a message up to the id `last` is later than `stand`, the place
-        that a reading has come to: it would be left out.
-        """
+    async def up_to(self, job: Job, last: int) -> list[Row]:
+        """Return the latest messages up to an id; with those behind it where the service is used to that."""
         query = structs.replace(self._query, affix="prepend", id=str(last + 1))
         try:
             page = await self._first_page(job, query)
         except BadRequestError:  # no service that goes on from an id refuses one
-            return
-        rows = [] if page is None else page.items
-        if any(stand < Place.of(row) for row in rows if (number(row.id) or last + 1) <= last):
-            raise NotOrderedByIdError
+            return []
+        return [] if page is None else page.items
 
     async def _first_page(self, job: Job, query: MessageQuery) -> Page[Row] | None:
         async with aclosing(job.list(self._messages, query).limit(PROBED).pages()) as pages:

@@ -75,7 +75,7 @@ class ShownIds(Struct, eq=False):
     covered: int
     """The id up to which all was shown; 0 for a list that goes by time."""
     numbers: IdSet = field(default_factory=IdSet)
-    """The ids of a list that goes by time."""
+    """The ids of a list that goes by time, or may do so."""
     keys: set[str] = field(default_factory=set)
     """The ids that are no numbers."""
     newest_page: IdSet = field(default_factory=IdSet)
@@ -139,7 +139,7 @@ class ListReader:
         if stand is not None:
             piece.position = by_id_alone(piece.position)
             if piece.after > job.proven:  # a run that was interrupted has read so far by time
-                await self._probe.check_shown(job, piece.after, stand)
+                await self._check_shown(piece, shown, piece.after, stand)
         is_known = piece.is_open and await self._is_known(piece, stand)
         while not is_known:
             begin, count, was_from_start = shown.covered, shown.count, not (piece.position or piece.is_guess)
@@ -149,8 +149,8 @@ class ListReader:
                 await self._read_pages(piece, queue, shown)
             if shown.covered >= min(piece.until, job.until) or shown.is_past:
                 break
-            if was_from_start and not shown.count and job.source.kind != "everything":
-                break
+            if was_from_start and not shown.count and self._divider.window.until is not None:
+                break  # an empty list
             unseen = await self._unseen(piece, shown, is_first=tries == 0)
             if not unseen:
                 break
@@ -211,6 +211,8 @@ class ListReader:
                 shown.is_past = self._divider.window.is_past(part.items)
                 if has_passed or shown.is_past:
                     break
+                if _is_timed(part.page):
+                    shown.numbers.update(ids.numbers)
                 await self._share(piece, last, last - covered, queue)
                 await fetching.next_page()
 
@@ -244,11 +246,22 @@ class ListReader:
         Returns the position behind the frozen end of the list, where it has one of its own.
         """
         job, until = piece.of, min(piece.until, piece.of.until)
-        if "sentAt" not in dict(page.cursor.position):
+        if not _is_timed(page):
             return ()
         if not shown.has_end:  # with nothing later among what was there before
-            await self._probe.check_shown(job, until, latest(page.items))
+            await self._check_shown(piece, shown, until, latest(page.items))
         return job.end.place.position if job.end is not None and until == job.until else ()
+
+    async def _check_shown(self, piece: JobPiece, shown: "ShownIds", last: int, stand: Place) -> None:
+        """Raise `NotOrderedByIdError` where a message up to the id `last` is later than `stand`, the place
+        that a reading has come to, and was not seen: it would be left out.
+        """
+        job, window = piece.of, self._divider.window
+        rows = [row for row in await self._probe.up_to(piece.of, last) if stand < Place.of(row)]
+        left = ids_of(Window(job.since or None).within(window.within(rows))).numbers
+        left = left.between(1, last) - shown.numbers
+        if left and await in_thread(lambda: self._archive.unseen(job.number, left)):
+            raise NotOrderedByIdError
 
     async def _share(self, piece: JobPiece, covered: int, ids_a_page: int, queue: PieceQueue[Job]) -> None:
         """Give the upper half of the rest away where somebody is idle and there is much of it."""
@@ -287,7 +300,7 @@ class ListReader:
 
         Raises `OtherSideError`, and the error of a source whose list showed messages of others.
         """
-        job, last, proven, position = piece.of, shown.last, 0, piece.position
+        job, last, proven, position, noted = piece.of, shown.last, 0, piece.position, ""
         if job.may_change_side and not shown.count:
             raise OtherSideError
         if (fault := self.filter.fault(job.source)) is not None:
@@ -300,13 +313,17 @@ class ListReader:
                 self._rules.note_empty(job.source)
             self._progress.done = len(self.ended)
             proven = last if job.until == LAST else job.until
-            if job.end is not None and job.end.is_timed and not job.by_time:
+            if job.end is not None and job.by_time:
+                noted = job.end.noted
+            elif job.end is not None and job.end.is_timed:
                 last, position = job.until, job.end.place.position
         else:
             last = piece.until  # there is nothing up to there
         page = self._divider.page(job, [])
         await self._backlog.put(
-            structs.replace(page, after=shown.covered, last=last, position=position, proven=proven)
+            structs.replace(
+                page, after=shown.covered, last=last, position=position, proven=proven, newest=noted
+            )
         )
 
     # ── what there is ──
@@ -317,12 +334,12 @@ class ListReader:
         """
         job, found = piece.of, 0
         is_resumed = job.purpose == "walk" and not job.by_time and bool(piece.is_guess or piece.position)
-        is_unbounded = job.until == LAST or job.by_time
+        is_unbounded = job.by_time or (job.purpose == "walk" and job.until == LAST)
         if is_resumed and stand is not None:
             found = await self._last_behind(piece, stand)
             if found == piece.after or not is_unbounded:
                 return found == piece.after
-        elif not (is_resumed or is_unbounded):
+        elif not (is_resumed or is_unbounded or self._begins_with_probe(piece)):
             return False
         try:
             newest = await self._probe.newest(job)
@@ -330,7 +347,20 @@ class ListReader:
             return False
         if is_resumed and stand is None and await self._has_seen(piece, newest):
             return True
+        if not (is_resumed or is_unbounded):
+            job.first_look = newest
+            return not newest.rows
         return is_unbounded and await self._freeze(piece, stand, newest, found)
+
+    def _begins_with_probe(self, piece: JobPiece) -> bool:
+        """Return whether a list is probed before it is read and not after it: an empty one costs no more.
+
+        One that has the app's newest message is not empty; and a window with an end is asked for in the
+        list's own direction alone, as services take it in other ways.
+        """
+        job, is_from_start = piece.of, not (piece.after or piece.position or piece.is_guess)
+        may_be_empty = not job.has_newest and self._divider.window.until is None
+        return may_be_empty and is_from_start and job.purpose == "walk"
 
     async def _has_seen(self, piece: JobPiece, newest: Newest) -> bool:
         """Return whether the newest messages of a list by id have all been seen."""
@@ -355,12 +385,12 @@ class ListReader:
         rows = await self._probe.behind(job, first - 1)
         at_stand = [row for row in rows if number(row.id) == stand.id]
         if first <= stand.id and not at_stand:
-            at_stand = await self._probe.deleted(stand.id)
+            at_stand = await self._probe.message(stand.id)
         if at_stand and not is_same_time(at_stand[0].sent_at, stand.sent_at):
             raise ids_begin_anew(job, stand, Place.of(at_stand[0]))
         ids = ids_of(self._divider.held(job, rows))
         await self._see_late(job, ids.numbers, piece.after)
-        is_whole = len(rows) < PROBED and any(number(row.id) == piece.after for row in rows)
+        is_whole = len(rows) <= KNOWN and any(number(row.id) == piece.after for row in rows)
         if not is_whole or await self._never_seen(job, {*ids.others}):
             return ids.numbers.last if ids.numbers.last > piece.after else 0
         return max(piece.after, ids.numbers.last)
@@ -375,32 +405,54 @@ class ListReader:
         if not newest.rows or newest.ids.others:
             return not newest.rows and piece.after == 0
         if job.by_time:
+            await self._check_ids_go_on(job, newest)
             job.end = newest
             return False
         place, last = newest.place, newest.ids.numbers.last
         is_after_end = stand is not None and stand.id == piece.after <= job.proven
         if stand is not None and is_after_end and last < stand.id and place.sent_at > stand.sent_at:
-            raise ids_begin_anew(job, stand, place)
+            if not await self._probe.message(stand.id):
+                raise ids_begin_anew(job, stand, place)
+            return False
         # The last messages were deleted, or others are shown as the newest.
         if last < piece.after if stand is None else place < stand:
             unseen = await in_thread(lambda: self._archive.unseen(job.number, newest.ids.numbers))
             return stand is not None and not found and not unseen
         if not newest.is_by_id or (stand is not None and place.id < max(found, stand.id)):
             raise NotOrderedByIdError
-        job.end, job.until, job.newest, job.is_end_sure = newest, last, last, piece.after > 0
+        first = await in_thread(lambda: self._archive.journal.seen(job.number).first)
+        job.end, job.until, job.newest = newest, last, last
+        job.is_end_sure = 0 < first < newest.ids.numbers.first
         self._progress.ids += last - piece.after
         return stand is not None and last == piece.after
+
+    async def _check_ids_go_on(self, job: Job, newest: Newest) -> None:
+        """Raise `ChatRestError` where the ids of a list that goes by time begin anew: the newest id that the
+        last run has found is another message's, or is gone, and later messages have lower ones.
+        """
+        noted = await in_thread(lambda: self._archive.newest_of(job.number))
+        if not noted:
+            return
+        last, sent_at, latest_time = map(int, noted.split())
+        known, [*found] = Place(sent_at, last), await self._probe.message(last)
+        if found and not is_same_time(found[0].sent_at, sent_at):
+            raise ids_begin_anew(job, known, Place.of(found[0]))
+        if not found and newest.ids.numbers.last < last and newest.place.sent_at > latest_time:
+            raise ids_begin_anew(job, known, newest.place)
 
     async def _unseen(self, piece: JobPiece, shown: ShownIds, *, is_first: bool) -> list[str]:
         """Return the ids that a list should have shown, but has not, by its newest messages.
 
-        They are asked for without a window, unless that has an end: the newest ones lie behind it.
+        They are asked for without a window, unless that has an end, behind which the newest ones lie; of a
+        recheck with it, for what the service makes of times is left to its confirmation.
         """
         job, window = piece.of, self._divider.window
-        if is_first and job.end is not None and window.until is None:
-            rows = job.end.rows
+        newest = job.end or job.first_look
+        if is_first and newest is not None and window.until is None:
+            rows = newest.rows
         else:
-            asked = None if window.until is None else self._window_of(job)
+            is_asked = window.until is not None or job.purpose == "recheck"
+            asked = self._window_of(job) if is_asked else None
             rows = (await self._probe.newest(job, asked)).rows
         within = Window(job.since or None).within(self._divider.held(job, rows))
         if job.since or window != Window():
@@ -458,6 +510,11 @@ def in_unit_of(window: Window, timestamp: int) -> Window:
         time if time is None or time >= MILLISECONDS else time * 1000 + more
         for time, more in zip(window, rest, strict=True)
     ))  # fmt: skip
+
+
+def _is_timed(page: Page[Row]) -> bool:
+    """Return whether the position after a page tells a time."""
+    return any(name == "sentAt" for name, _ in page.cursor.position)
 
 
 def _by_id(row: Row) -> int:
