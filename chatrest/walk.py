@@ -121,7 +121,10 @@ class Walk(Generic[T]):
             if (page := self._page) is not None and (items := list(page.rest)):
                 listing = page.listing
                 unordered_count = max(0, page.step.unordered_count - (len(page.items) - len(items)))
-                yield Page(items, listing.meta, listing.raw, self.cursor, listing.repairs, unordered_count)
+                yield Page(
+                    items, listing.meta, listing.raw, self.cursor, listing.repairs, unordered_count,
+                    len(listing.items),
+                )  # fmt: skip
             if not (await self._advance() or await self._wait_for_more(poller)):
                 return
 

@@ -36,6 +36,7 @@ from .opening import (
 )
 from .ownership import Source
 from .plan import Plan, growth_fault
+from .repeated_rows import RepeatedRows
 from .sink import Sink, check_installed, sink_of
 from .stored_index import StoredIndex
 from .workspace import RemoteFiles, Workspace
@@ -73,6 +74,8 @@ class FetchedPage(Struct, frozen=True, kw_only=True):
     """Of missing ids: the rows by the source whose file they belong to."""
     shown: IdSet | None = None
     """Of a recheck and its confirmation: all ids that the service showed, in any window."""
+    again: list[Row] = []
+    """Rows that came again under ids that were read before."""
     compared: list[Row] = []
     """Of a recheck: the rows that are compared with those on disk."""
     bytes: int = 0
@@ -126,6 +129,7 @@ class Archive:
         self._pending: IdSet = IdSet()
         self.index: StoredIndex | None = None
         """Rows on disk that are read again."""
+        self._repeats: RepeatedRows = RepeatedRows()
         self.before_change: Callable[[], None] = lambda: None
         """Called before the first commit of this run."""
         check_installed(plan or Plan())
@@ -292,6 +296,7 @@ class Archive:
     def finish(self) -> int:
         """Put everything into its final place; return how many messages took that of an older version."""
         with self._guarded():
+            self._repeats.compare(self.sink)
             amended = self.sink.apply_updates()
             with self.journal.transaction():
                 self.journal.forget_changed()  # what is left of it is not on disk any more
@@ -302,6 +307,10 @@ class Archive:
             self._check_sizes()
             self.journal.check_in_place()
             return amended
+
+    def warnings(self) -> list[str]:
+        """Return what came in two versions under one id in this run, as a sentence; after `finish`."""
+        return self._repeats.warnings()
 
     def compact(self) -> int:
         """Merge the small files of each partition; return how many are gone."""
@@ -357,8 +366,10 @@ class Archive:
         self.journal.see_others(page.number, page.seen.others)
         if page.compared:
             self._compare(page, stats)
+        self._repeats.note(page.again)
         if page.writers is None:
-            stats.written += self._add(page.number, page.source, page.rows, page.ids)
+            is_first = page.purpose == "walk"
+            stats.written += self._add(page.number, page.source, page.rows, page.ids, is_first=is_first)
         else:
             for writer, rows in page.writers.items():
                 number = self.journal.source_of(writer.key) or page.number
@@ -376,9 +387,13 @@ class Archive:
         if page.newest:
             self.journal[f"newest {page.number}"] = page.newest
 
-    def _add(self, number: int, source: Source, rows: list[Row], ids: PageIds) -> int:
+    def _add(
+        self, number: int, source: Source, rows: list[Row], ids: PageIds, *, is_first: bool = False
+    ) -> int:
         """Write the rows that are not in the export yet; return how many."""
         new = self._unwritten(rows, ids)
+        if is_first:  # what is read again may have been edited meanwhile
+            self._repeats.add(rows, new, ids)
         return self.sink.add(number, source, new, ids if new is rows else None) if new else 0
 
     def _unwritten(self, rows: list[Row], ids: PageIds) -> list[Row]:

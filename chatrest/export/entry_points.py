@@ -89,7 +89,7 @@ async def run_at(
         report = await run(target.folder, alongside=target.publishing, remote=target.remote)
         shown.enter(Phase.PUBLISHING)
         await target.publish()
-    report.warnings = target.warnings
+    report.warnings += target.warnings
     shown.enter(Phase.DONE)
     return report
 

@@ -58,6 +58,7 @@ from .list_end import (
 from .message_ids import PageIds, ids_of, number
 from .ownership import OwnershipRules
 from .page_partition import PageDivider, Window, last_id
+from .repeated_rows import left_out
 from .report import Progress
 from .source_filter import SourceFilter
 
@@ -148,8 +149,8 @@ class ListReader:
                 await self._read_pages(piece, queue, shown)
             if shown.covered >= min(piece.until, job.until) or shown.is_past:
                 break
-            if was_from_start and not shown.count:  # an empty list
-                break
+            if was_from_start and not shown.count and self._divider.window.until is not None:
+                break  # an empty list
             unseen = await self._unseen(piece, shown, is_first=tries == 0)
             if not unseen:
                 break
@@ -163,8 +164,6 @@ class ListReader:
             is_from_start = (was_from_start and begin) or (tries and number(unseen[0]) is None)
             piece.after, piece.position = shown.covered, ()
             piece.is_guess = shown.covered > 0 and not is_from_start
-        if job.may_change_side and not shown.count:
-            raise OtherSideError
         await self._end(piece, shown)
 
     # ── pages ──
@@ -181,7 +180,7 @@ class ListReader:
                 ids = ids_of(page.items)
                 shown.numbers.update(ids.numbers)
                 shown.keys.update(ids.others)
-                await self._put(piece, sorted(page.items, key=_by_id), 0, 0, (), len(page.raw))
+                await self._put(piece, sorted(page.items, key=_by_id), 0, 0, (), page)
                 shown.is_past = self._divider.window.is_past(page.items)
                 is_behind = job.end is not None and latest(page.items) > job.end.place
                 if shown.is_past or (is_behind and await self._is_end_sure(job)):
@@ -206,7 +205,7 @@ class ListReader:
                 if has_passed:
                     position = await self._checked_end(piece, part.page, shown) or position
                 covered, last = shown.covered, max(shown.covered, last)
-                ids = await self._put(piece, rows, covered, last, position, len(part.page.raw))
+                ids = await self._put(piece, rows, covered, last, position, part.page)
                 shown.covered, shown.newest_page = last, ids.numbers
                 shown.keys.update(ids.others)
                 shown.is_past = self._divider.window.is_past(part.items)
@@ -278,14 +277,16 @@ class ListReader:
             queue.give(cut(piece, covered + left // 2))
 
     async def _put(
-        self, piece: JobPiece, rows: list[Row], after: int, last: int, position: Pairs, size: int
+        self, piece: JobPiece, rows: list[Row], after: int, last: int, position: Pairs, served: Page[Row]
     ) -> PageIds:
         """Hand a page on; return the ids of its rows."""
-        job, progress = piece.of, self._progress
+        job, progress, size = piece.of, self._progress, len(served.raw)
         job.has_shown = job.has_shown or bool(rows)
         progress.waits_for_disk = self._backlog.is_full
         page = self._divider.page(job, rows)
-        await self._backlog.put(structs.replace(page, after=after, last=last, position=position, bytes=size))
+        again = left_out(served, rows) if job.purpose == "walk" else []
+        page = structs.replace(page, after=after, last=last, position=position, bytes=size, again=again)
+        await self._backlog.put(page)
         active = progress.active[id(piece)]
         active.messages += len(rows)
         progress.received += size
@@ -295,8 +296,15 @@ class ListReader:
         return page.seen
 
     async def _end(self, piece: JobPiece, shown: "ShownIds") -> None:
-        """Note the end of a piece; that of a list is proven."""
+        """Note the end of a piece; that of a list is proven.
+
+        Raises `OtherSideError`, and the error of a source whose list showed messages of others.
+        """
         job, last, proven, position, noted = piece.of, shown.last, 0, piece.position, ""
+        if job.may_change_side and not shown.count:
+            raise OtherSideError
+        if (fault := self.filter.fault(job.source)) is not None:
+            raise fault
         if job.until != LAST:
             self._progress.covered += max(0, min(piece.until, job.until) - last)
         if job.purpose == "walk" and piece.until >= job.until:
@@ -331,7 +339,7 @@ class ListReader:
             found = await self._last_behind(piece, stand)
             if found == piece.after or not is_unbounded:
                 return found == piece.after
-        elif not (is_resumed or is_unbounded):
+        elif not (is_resumed or is_unbounded or self._begins_with_probe(piece)):
             return False
         try:
             newest = await self._probe.newest(job)
@@ -339,7 +347,20 @@ class ListReader:
             return False
         if is_resumed and stand is None and await self._has_seen(piece, newest):
             return True
+        if not (is_resumed or is_unbounded):
+            job.first_look = newest
+            return not newest.rows
         return is_unbounded and await self._freeze(piece, stand, newest, found)
+
+    def _begins_with_probe(self, piece: JobPiece) -> bool:
+        """Return whether a list is probed before it is read and not after it: an empty one costs no more.
+
+        One that has the app's newest message is not empty; and a window with an end is asked for in the
+        list's own direction alone, as services take it in other ways.
+        """
+        job, is_from_start = piece.of, not (piece.after or piece.position or piece.is_guess)
+        may_be_empty = not job.has_newest and self._divider.window.until is None
+        return may_be_empty and is_from_start and job.purpose == "walk"
 
     async def _has_seen(self, piece: JobPiece, newest: Newest) -> bool:
         """Return whether the newest messages of a list by id have all been seen."""
@@ -426,8 +447,9 @@ class ListReader:
         recheck with it, for what the service makes of times is left to its confirmation.
         """
         job, window = piece.of, self._divider.window
-        if is_first and job.end is not None and window.until is None:
-            rows = job.end.rows
+        newest = job.end or job.first_look
+        if is_first and newest is not None and window.until is None:
+            rows = newest.rows
         else:
             is_asked = window.until is not None or job.purpose == "recheck"
             asked = self._window_of(job) if is_asked else None

@@ -173,7 +173,8 @@ class Report(Struct, kw_only=True):
     """Sources that earlier runs have read, and that the plan does not ask for any more: their messages stay,
     and nothing new is read of them."""
     warnings: list[str] = []
-    """The things that an object store cannot promise, or that were set aside there, a sentence each."""
+    """A sentence each: filters that the service ignored, messages that came in two versions under one id, and
+    things that an object store cannot promise, or that were set aside there."""
     requests: int = 0
     """Requests that the run sent."""
     started: int = 0

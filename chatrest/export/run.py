@@ -129,6 +129,7 @@ class Run:
         self._pool = WorkerPool(self._session, archive, OwnershipRules(), progress, workers)
         self._sources = SourceList(self._session, self._pool)
         self._until = LAST
+        self._newest_names: set[str] = set()
         self._has_checked_end = False
         self._knows_unit = False
         self._asks_all = False
@@ -140,6 +141,7 @@ class Run:
         progress.enter(Phase.LISTING_SOURCES)
         last = await self._newest()
         self._until = (number(last.id) if last else None) or LAST
+        self._newest_names = {last.sender, last.receiver} if last else set()
         await self._sources.learn()
         if not self._knows_unit and archive.plan.window != (None, None):
             self._pool.ask_in_unit_of(await self._sources.recent_time())
@@ -176,8 +178,8 @@ class Run:
         if last is not None and last.sent_at:
             self._pool.ask_in_unit_of(last.sent_at)
             self._knows_unit = True
-        if last is None or journal[GOES_BACKWARDS]:
-            return last
+        if last is None or number(last.id) is None or journal[GOES_BACKWARDS]:
+            return last  # what has no number is no end
         self._has_checked_end = await goes_backwards(self._session, last)
         return last if self._has_checked_end else None
 
@@ -200,9 +202,11 @@ class Run:
             await self._sources.update()
 
     def _job(self, known: SourceState) -> Job:
+        source = known.source
         return Job(
-            number=known.number, source=known.source, until=self._until, by_time=known.by_time,
+            number=known.number, source=source, until=self._until, by_time=known.by_time,
             proven=known.proven,
+            has_newest=source.kind == "everything" or not self._newest_names.isdisjoint(source.names),
         )  # fmt: skip
 
     def _gaps(self, known: SourceState) -> list[Gap]:
@@ -229,6 +233,7 @@ class Run:
             missing=len(archive.journal.deleted(missing=True)),
             messages=sum(archive.sink.counts().values()),
             kept=self._sources.kept,
+            warnings=[*pool.warnings(), *archive.warnings()],
         )
         with archive.journal.transaction():
             self._prove_covered()
@@ -272,10 +277,12 @@ class Run:
         plan = self._pool.archive.plan
         if plan.all_users and self._until != LAST and not self._pool.archive.journal.sources():
             return "the service lists no users, although the app has messages"
-        if not plan.everything or report.messages or report.failed:
+        is_doubtful = plan.everything or (plan.all_users and self._until != LAST)
+        if not is_doubtful or report.messages or report.failed:
             return None
         uid = await user_with_messages(self._session, plan.query, self._pool.window)
-        return uid and f"the app's own list of messages is empty, although the list of user {uid} is not"
+        lists = "the app's own list of messages is" if plan.everything else "the lists of all users are"
+        return uid and f"{lists} empty, although the list of user {uid} is not"
 
 
 # ── around a run ──

@@ -18,7 +18,7 @@ from msgspec import structs
 
 from ..core.intervals import LAST, Gap
 from ..core.rows import AsRows
-from ..errors import ActingUserIgnoredError, AuthenticationError, ChatRestError
+from ..errors import ActingUserIgnoredError, AuthenticationError, ChatRestError, RequestInvalidError
 from ..resources.messages import Messages
 from ..session import AsyncSession
 from ..walks.piece_queue import Piece, PieceQueue
@@ -160,8 +160,6 @@ class WorkerPool:
         job = piece.of
         try:
             await self._read_side(piece, queue)
-            if (fault := self._reader.filter.fault(job.source)) is not None:
-                raise fault
         except AuthenticationError:
             raise  # no other source would fare better
         except NotOrderedByIdError:
@@ -169,6 +167,11 @@ class WorkerPool:
             self._disordered.add(job.number)
         except PositionRefusedError as error:
             (self.uncut if error.is_guess else self.refused).add(job.number)
+        except RequestInvalidError as error:  # the plan's own names are checked before anything is sent
+            name = ChatRestError(f"the service lists a name that cannot be asked for: {error}")
+            self.failed[job.number] = name
+        except OtherSideError:
+            self.failed[job.number] = ChatRestError("its list shows nothing, and the other one was not read")
         except ChatRestError as error:
             self.failed[job.number] = error
 
@@ -177,16 +180,22 @@ class WorkerPool:
 
         So it is where a service ignores the acting user, and shows what its own user has with the other one.
         """
-        job, begin = piece.of, structs.asdict(piece)
+        job = piece.of
+        before = [(each, structs.asdict(each)) for each in (piece, job)]
         try:
             await self._reader.read(piece, queue)
         except (ActingUserIgnoredError, OtherSideError):
             if not job.may_change_side:
                 raise
-            for name, value in begin.items():
-                setattr(piece, name, value)
+            for each, members in before:
+                for name, value in members.items():
+                    setattr(each, name, value)
             with self.sides.changed(job):
                 await self._reader.read(piece, queue)
+
+    def warnings(self) -> list[str]:
+        """Return what the service ignored of what was asked, a sentence each."""
+        return self._reader.filter.warnings()
 
     # ── writing ──
 

@@ -58,7 +58,10 @@ class SentMark(Struct, frozen=True, kw_only=True):
 
     def is_before(self, message: Message) -> bool:
         """Return True for a message that was certainly sent before this one."""
-        sent_at = to_datetime(message.sent_at)
+        try:
+            sent_at = to_datetime(message.sent_at)
+        except RequestInvalidError:  # the service's time is none
+            return False
         return (
             self.since is not None
             and sent_at is not None

@@ -48,6 +48,8 @@ class Page(Struct, Generic[T], frozen=True):
     """The number of first items that are in the service's order, and not placed by their id: those whose id
     is no number, or is another one's, too.
     """
+    served: int = 0
+    """The number of records in the reply, those that the walk has left out as seen included."""
 
     def __rich_repr__(self) -> list[tuple[str, object]]:
         """Return the fields for rich, without the bytes: they may hold a credential."""

@@ -322,3 +322,10 @@ async def test_wrong_arguments_are_named(session: AsyncSession, arguments: dict[
 async def test_a_muid_is_a_text(session: AsyncSession) -> None:
     with pytest.raises(RequestInvalidError, match=r"^muid = None: allowed is a text"):
         await session.messages.find_sent(None, receiver="bob")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("sent_at", [10**18, -(10**18)])
+def test_a_time_of_the_service_that_is_none_is_no_wrong_argument(sent_at: int) -> None:
+    mark = SentMark.checked("m1", "bob", "ann", 1_600_000_000)
+    message = TextMessage("1", "", "ann", "user", "bob", "text", {}, sent_at, sent_at)
+    assert not mark.is_before(message)

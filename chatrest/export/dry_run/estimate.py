@@ -322,7 +322,7 @@ class _Figures(Struct, frozen=True, dict=True):
         """
         messages, unsampled = self.messages, len(self._unsampled)
         listing = ceil(len(self.sources) / LARGEST_PAGE) + 1 if self.plan.all_users else 0
-        besides = newest + listing * (2 if self.tasks else 1)
+        besides = newest + listing
         pages = sum(_pages(each, each.left.least) for each in self.samples)
         ends = sum(map(_most_end, self.samples)) + _END * unsampled
         likely = self._sum([_pages(each, each.left.likely) for each in self.samples])
@@ -374,7 +374,12 @@ class _Figures(Struct, frozen=True, dict=True):
 
 
 def _most_end(sample: Sample) -> int:
-    """Return the requests after the pages of a list: the proof of its end, and one before it is divided."""
+    """Return the requests after the pages of a list: the proof of its end, and one before it is divided.
+
+    An empty list needs none.
+    """
+    if sample.known == COUNTED and not sample.page_rows and sample.task.gaps[0].after == 0:
+        return 0
     behind = sample.task.ids_behind(sample.last)
     ids_a_page = sample.last - sample.task.gaps[0].after
     is_divided = bool(sample.page_rows) and behind is not None and behind >= LEAST_PAGES * ids_a_page

@@ -1,0 +1,121 @@
+"""Records that were not asked for: none is filed where it does not belong, and the report says what was."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from aiohttp import web
+
+from chatrest import ActingUserIgnoredError, MessageQuery
+from chatrest.core.rows import Row
+from chatrest.emulator.store.message_index import group_list
+from chatrest.export import Plan, export
+from chatrest.export.ownership import Source, pair_of
+from chatrest.export.source_filter import SourceFilter
+from tests.exporting import assert_holds, fast_disk as fast_disk, ids_of, served
+from tests.small_service import Record, SmallService, talk
+
+pytestmark = pytest.mark.usefixtures("fast_disk")
+
+
+def row(id: int, sender: str, receiver: str, kind: str = "user", **members: Any) -> Row:
+    record = {"id": str(id), "sender": sender, "receiver": receiver, "receiverType": kind} | members
+    return Row(str(id), "", sender, receiver, kind, 0, json.dumps(record).encode())
+
+
+def test_a_row_of_another_conversation_is_left_out_and_fails_the_source() -> None:
+    group, source_filter = Source("group", ("den",)), SourceFilter(MessageQuery())
+    own, other = row(1, "ann", "den", "group"), row(2, "ann", "oak", "group")
+    assert source_filter.fitting(group, [own]) == [own]
+    assert source_filter.fault(group) is None
+    assert source_filter.fitting(group, [own, other]) == [own]
+    assert "'2', from 'ann' to the group 'oak'" in str(source_filter.fault(group))
+    assert source_filter.fault(Source("group", ("oak",))) is None
+    assert source_filter.warnings() == []
+
+
+def test_a_filter_that_is_ignored_is_a_warning() -> None:
+    ann, source_filter = Source("user", ("ann",)), SourceFilter(MessageQuery(types=["text"]))
+    text, image = row(1, "ann", "bob", type="text"), row(2, "ann", "bob", type="image")
+    assert source_filter.fitting(ann, [text, image]) == [text]
+    assert source_filter.fault(ann) is None
+    assert source_filter.warnings() == [
+        "the service ignored the filter types: messages that do not fit it were left out"
+    ]
+
+
+@pytest.mark.parametrize("ends", [("ann", "cat"), ("cat", "bob"), ("cat", "dan"), ("bob", "bob")])
+def test_a_pair_shows_that_the_acting_user_is_ignored(ends: tuple[str, str]) -> None:
+    with pytest.raises(ActingUserIgnoredError, match="list of pair ann bob"):
+        SourceFilter(MessageQuery()).fitting(pair_of("ann", "bob"), [row(1, *ends)])
+
+
+async def test_a_list_of_a_group_that_shows_all_groups_fails_and_files_nothing_else(tmp_path: Path) -> None:
+    async with served(120) as service:
+        den, oak = (service.store.ids(group=guid) for guid in ("den", "oak"))
+        service.store.show(oak, group_list("den"))
+        report = await export(service.session, tmp_path / "out", Plan(groups=["den"]))
+        assert oak
+        assert not report.complete
+        assert "does not belong to the list of group den" in report.failed[0].error
+        assert_holds(tmp_path / "out", service.expected(den))
+        again = await export(service.session, tmp_path / "out")
+        assert not again.complete
+        assert_holds(tmp_path / "out", service.expected(den))
+
+
+async def test_types_that_the_service_ignores_are_filtered_here(tmp_path: Path) -> None:
+    records = talk(60)
+    for record in records[::3]:
+        record["type"] = "image"
+    service = SmallService(records)
+    async with service.session() as session:
+        plan = Plan(users=["ann"], query=MessageQuery(types=["text"]))
+        report = await export(session, tmp_path / "out", plan)
+        again = await export(session, tmp_path / "out")
+    assert (report.complete, report.messages, again.complete, again.written) == (True, 40, True, 0)
+    assert report.warnings == [
+        "the service ignored the filter types: messages that do not fit it were left out"
+    ]
+
+
+async def test_a_documented_service_gives_no_warning_and_no_failure(tmp_path: Path) -> None:
+    async with served(200) as service:
+        plan = Plan(users=["ann", "bob"], pairs=[("cat", "dan")], groups=["den", "oak"])
+        report = await export(service.session, tmp_path / "out", plan)
+        assert (report.complete, report.warnings, report.failed) == (True, [], [])
+
+
+async def test_a_listed_user_whose_uid_cannot_be_asked_for_is_a_failed_source(tmp_path: Path) -> None:
+    service = SmallService(talk(30), users=["ann", "", "..", "a\nb"])
+    async with service.session() as session:
+        report = await export(session, tmp_path / "out")
+    assert not report.complete
+    assert sorted(each.source for each in report.failed) == ["user ", "user ..", "user a\nb"]
+    assert all("a name that cannot be asked for" in each.error for each in report.failed)
+    assert ids_of(tmp_path / "out") == [str(number) for number in range(1, 31)]
+
+
+@pytest.mark.parametrize("id", ["", "\x00", "..", "\ud800", None])
+async def test_a_newest_message_without_an_id_is_no_end(id: Any, tmp_path: Path) -> None:
+    service = SmallService(talk(30))
+
+    def spoil(request: web.Request, reply: Record) -> Record:
+        if request.path == "/messages":
+            reply["data"] = [{**record, "id": id} for record in reply["data"]]
+        return reply
+
+    service.spoil = spoil
+    async with service.session() as session:
+        report = await export(session, tmp_path / "out", Plan(users=["ann"]))
+    assert (report.complete, report.until, report.messages) == (True, None, 30)
+
+
+async def test_a_window_is_no_filter_that_is_ignored(tmp_path: Path) -> None:
+    async with served(100) as service:
+        [first, *_] = service.expected([20])
+        report = await export(
+            service.session, tmp_path / "out", Plan(users=["ann"], since=json.loads(first)["sentAt"])
+        )
+        assert (report.complete, report.warnings) == (True, [])
