@@ -4,8 +4,9 @@
 newest id → sources → pieces of lists → archive.commit → … until no gap is left → missing → finish
 ```
 
-- The end is frozen: no id above the newest of the app at the beginning. What comes later comes with the next
-  run, whose gaps begin where this one's intervals end.
+- The end is frozen: no id above the newest of the app at the beginning; where that is not known, above the
+  newest of each list when its reading begins. What comes later comes with the next run, whose gaps begin
+  where this one's intervals end.
 - A source that the service refuses is noted, and the rest goes on; a key that it refuses ends the run.
 - Gaps are looked for more than once: users may be made while others are read, and a worker that begins in the
   middle of a list may be told that there is no such position.
