@@ -144,6 +144,9 @@ def _print(report: "AppsReport", out: str, seconds: float, *, as_json: bool) -> 
             streams.write(lines.encode(errors="backslashreplace"))
     except BrokenPipeError:  # the reader of the summary is gone; the exit status must still be right
         streams.detach_stdout()
+    for app_run in report.runs:
+        for warning in app_run.report.warnings if app_run.report is not None else ():
+            streams.warn(f"{app_run.app_id}: {warning}")
     for app_run in report.failed:
         for reason in _reasons(app_run):
             streams.warn(f"{app_run.app_id}: {reason}")

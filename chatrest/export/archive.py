@@ -62,6 +62,8 @@ class FetchedPage(Struct, frozen=True, kw_only=True):
     """Where the list goes on."""
     proven: int = 0
     """The frozen end, where this page comes last, and the end of the source is proven."""
+    newest: str = ""
+    """With a proven end: what a later run has to know of the newest message of a list that goes by time."""
     seen: PageIds
     """The ids of all of its rows."""
     rows: list[Row]
@@ -229,6 +231,11 @@ class Archive:
         is_dense = seen.count(ids.first, ids.last) == len(ids)
         return is_end and is_dense and (is_whole or len(seen) > len(ids))
 
+    def newest_of(self, source: int) -> str:
+        """Return what was noted of the newest message of a list that goes by time; "" for nothing."""
+        with self._lock:
+            return self.journal[f"newest {source}"] or ""
+
     def last_seen(self, source: int, count: int) -> int:
         """Return the first of the last `count` ids that the list of a source has shown; 0 for none."""
         with self._lock:
@@ -370,9 +377,15 @@ class Archive:
         if page.purpose == "recheck":
             self.journal.rechecked(page.number, page.last, page.position)
         elif page.purpose == "walk":
-            self.journal.cover(page.number, page.after, page.last, page.position)
-            if page.proven:
-                self.journal.prove(page.number, page.proven)
+            self._cover(page)
+
+    def _cover(self, page: FetchedPage) -> None:
+        """Note what a page covers, and the end of its list where it is proven."""
+        self.journal.cover(page.number, page.after, page.last, page.position)
+        if page.proven:
+            self.journal.prove(page.number, page.proven)
+        if page.newest:
+            self.journal[f"newest {page.number}"] = page.newest
 
     def _add(
         self, number: int, source: Source, rows: list[Row], ids: PageIds, *, is_first: bool = False

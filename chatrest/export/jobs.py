@@ -41,6 +41,10 @@ class Job(Struct, kw_only=True, eq=False):
     """The frozen end for which an earlier run has proven the end of the list: nothing up to there is left."""
     end: "Newest | None" = None
     """The newest messages of the list when its reading began, where they are its frozen end."""
+    has_newest: bool = False
+    """True where the app's newest message belongs to the list."""
+    first_look: "Newest | None" = None
+    """The newest messages of the list when its reading began, where its frozen end is the app's."""
     is_end_sure: bool = False
     """True where the service was seen to show the newest messages where it is asked for them."""
 

@@ -87,6 +87,12 @@ class Newest(Struct, frozen=True):
         """The place of the latest of them."""
         return latest(self.rows)
 
+    @property
+    def noted(self) -> str:
+        """What tells in a later run whether ids begin anew: the highest id, its time, and the latest time."""
+        newest = max(map(Place.of, self.rows), key=lambda place: place.id)
+        return f"{newest.id} {newest.sent_at} {self.place.sent_at}"
+
 
 @final
 class EndProbe:
@@ -114,8 +120,8 @@ class EndProbe:
         page = await self._first_page(job, structs.replace(self._query, affix="append", **position))
         return [] if page is None else page.items
 
-    async def deleted(self, id: int) -> list[Row]:
-        """Return the message that stands under an id and left its list; none where the service has none."""
+    async def message(self, id: int) -> list[Row]:
+        """Return the message that stands under an id, where it has left its list, too; none for none."""
         try:
             reply: Any = await self._messages.get(str(id))
         except ServerError:

@@ -149,8 +149,8 @@ class ListReader:
                 await self._read_pages(piece, queue, shown)
             if shown.covered >= min(piece.until, job.until) or shown.is_past:
                 break
-            if was_from_start and not shown.count:  # an empty list
-                break
+            if was_from_start and not shown.count and self._divider.window.until is not None:
+                break  # an empty list
             unseen = await self._unseen(piece, shown, is_first=tries == 0)
             if not unseen:
                 break
@@ -164,10 +164,6 @@ class ListReader:
             is_from_start = (was_from_start and begin) or (tries and number(unseen[0]) is None)
             piece.after, piece.position = shown.covered, ()
             piece.is_guess = shown.covered > 0 and not is_from_start
-        if job.may_change_side and not shown.count:
-            raise OtherSideError
-        if (fault := self.filter.fault(job.source)) is not None:
-            raise fault  # and the end is not proven
         await self._end(piece, shown)
 
     # ── pages ──
@@ -300,8 +296,15 @@ class ListReader:
         return page.seen
 
     async def _end(self, piece: JobPiece, shown: "ShownIds") -> None:
-        """Note the end of a piece; that of a list is proven."""
-        job, last, proven, position = piece.of, shown.last, 0, piece.position
+        """Note the end of a piece; that of a list is proven.
+
+        Raises `OtherSideError`, and the error of a source whose list showed messages of others.
+        """
+        job, last, proven, position, noted = piece.of, shown.last, 0, piece.position, ""
+        if job.may_change_side and not shown.count:
+            raise OtherSideError
+        if (fault := self.filter.fault(job.source)) is not None:
+            raise fault
         if job.until != LAST:
             self._progress.covered += max(0, min(piece.until, job.until) - last)
         if job.purpose == "walk" and piece.until >= job.until:
@@ -310,13 +313,17 @@ class ListReader:
                 self._rules.note_empty(job.source)
             self._progress.done = len(self.ended)
             proven = last if job.until == LAST else job.until
-            if job.end is not None and job.end.is_timed and not job.by_time:
+            if job.end is not None and job.by_time:
+                noted = job.end.noted
+            elif job.end is not None and job.end.is_timed:
                 last, position = job.until, job.end.place.position
         else:
             last = piece.until  # there is nothing up to there
         page = self._divider.page(job, [])
         await self._backlog.put(
-            structs.replace(page, after=shown.covered, last=last, position=position, proven=proven)
+            structs.replace(
+                page, after=shown.covered, last=last, position=position, proven=proven, newest=noted
+            )
         )
 
     # ── what there is ──
@@ -332,7 +339,7 @@ class ListReader:
             found = await self._last_behind(piece, stand)
             if found == piece.after or not is_unbounded:
                 return found == piece.after
-        elif not (is_resumed or is_unbounded):
+        elif not (is_resumed or is_unbounded or self._begins_with_probe(piece)):
             return False
         try:
             newest = await self._probe.newest(job)
@@ -340,7 +347,20 @@ class ListReader:
             return False
         if is_resumed and stand is None and await self._has_seen(piece, newest):
             return True
+        if not (is_resumed or is_unbounded):
+            job.first_look = newest
+            return not newest.rows
         return is_unbounded and await self._freeze(piece, stand, newest, found)
+
+    def _begins_with_probe(self, piece: JobPiece) -> bool:
+        """Return whether a list is probed before it is read and not after it: an empty one costs no more.
+
+        One that has the app's newest message is not empty; and a window with an end is asked for in the
+        list's own direction alone, as services take it in other ways.
+        """
+        job, is_from_start = piece.of, not (piece.after or piece.position or piece.is_guess)
+        may_be_empty = not job.has_newest and self._divider.window.until is None
+        return may_be_empty and is_from_start and job.purpose == "walk"
 
     async def _has_seen(self, piece: JobPiece, newest: Newest) -> bool:
         """Return whether the newest messages of a list by id have all been seen."""
@@ -365,7 +385,7 @@ class ListReader:
         rows = await self._probe.behind(job, first - 1)
         at_stand = [row for row in rows if number(row.id) == stand.id]
         if first <= stand.id and not at_stand:
-            at_stand = await self._probe.deleted(stand.id)
+            at_stand = await self._probe.message(stand.id)
         if at_stand and not is_same_time(at_stand[0].sent_at, stand.sent_at):
             raise ids_begin_anew(job, stand, Place.of(at_stand[0]))
         ids = ids_of(self._divider.held(job, rows))
@@ -385,12 +405,13 @@ class ListReader:
         if not newest.rows or newest.ids.others:
             return not newest.rows and piece.after == 0
         if job.by_time:
+            await self._check_ids_go_on(job, newest)
             job.end = newest
             return False
         place, last = newest.place, newest.ids.numbers.last
         is_after_end = stand is not None and stand.id == piece.after <= job.proven
         if stand is not None and is_after_end and last < stand.id and place.sent_at > stand.sent_at:
-            if not await self._probe.deleted(stand.id):
+            if not await self._probe.message(stand.id):
                 raise ids_begin_anew(job, stand, place)
             return False
         # The last messages were deleted, or others are shown as the newest.
@@ -405,6 +426,20 @@ class ListReader:
         self._progress.ids += last - piece.after
         return stand is not None and last == piece.after
 
+    async def _check_ids_go_on(self, job: Job, newest: Newest) -> None:
+        """Raise `ChatRestError` where the ids of a list that goes by time begin anew: the newest id that the
+        last run has found is another message's, or is gone, and later messages have lower ones.
+        """
+        noted = await in_thread(lambda: self._archive.newest_of(job.number))
+        if not noted:
+            return
+        last, sent_at, latest_time = map(int, noted.split())
+        known, [*found] = Place(sent_at, last), await self._probe.message(last)
+        if found and not is_same_time(found[0].sent_at, sent_at):
+            raise ids_begin_anew(job, known, Place.of(found[0]))
+        if not found and newest.ids.numbers.last < last and newest.place.sent_at > latest_time:
+            raise ids_begin_anew(job, known, newest.place)
+
     async def _unseen(self, piece: JobPiece, shown: ShownIds, *, is_first: bool) -> list[str]:
         """Return the ids that a list should have shown, but has not, by its newest messages.
 
@@ -412,8 +447,9 @@ class ListReader:
         recheck with it, for what the service makes of times is left to its confirmation.
         """
         job, window = piece.of, self._divider.window
-        if is_first and job.end is not None and window.until is None:
-            rows = job.end.rows
+        newest = job.end or job.first_look
+        if is_first and newest is not None and window.until is None:
+            rows = newest.rows
         else:
             is_asked = window.until is not None or job.purpose == "recheck"
             asked = self._window_of(job) if is_asked else None

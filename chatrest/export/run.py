@@ -4,8 +4,9 @@
 newest id → sources → pieces of lists → archive.commit → … until no gap is left → missing → finish
 ```
 
-- The end is frozen: no id above the newest of the app at the beginning. What comes later comes with the next
-  run, whose gaps begin where this one's intervals end.
+- The end is frozen: no id above the newest of the app at the beginning; where that is not known, above the
+  newest of each list when its reading begins. What comes later comes with the next run, whose gaps begin
+  where this one's intervals end.
 - A source that the service refuses is noted, and the rest goes on; a key that it refuses ends the run.
 - Gaps are looked for more than once: users may be made while others are read, and a worker that begins in the
   middle of a list may be told that there is no such position.
@@ -128,6 +129,7 @@ class Run:
         self._pool = WorkerPool(self._session, archive, OwnershipRules(), progress, workers)
         self._sources = SourceList(self._session, self._pool)
         self._until = LAST
+        self._newest_names: set[str] = set()
         self._has_checked_end = False
         self._knows_unit = False
         self._asks_all = False
@@ -139,6 +141,7 @@ class Run:
         progress.enter(Phase.LISTING_SOURCES)
         last = await self._newest()
         self._until = (number(last.id) if last else None) or LAST
+        self._newest_names = {last.sender, last.receiver} if last else set()
         await self._sources.learn()
         if not self._knows_unit and archive.plan.window != (None, None):
             self._pool.ask_in_unit_of(await self._sources.recent_time())
@@ -199,9 +202,11 @@ class Run:
             await self._sources.update()
 
     def _job(self, known: SourceState) -> Job:
+        source = known.source
         return Job(
-            number=known.number, source=known.source, until=self._until, by_time=known.by_time,
+            number=known.number, source=source, until=self._until, by_time=known.by_time,
             proven=known.proven,
+            has_newest=source.kind == "everything" or not self._newest_names.isdisjoint(source.names),
         )  # fmt: skip
 
     def _gaps(self, known: SourceState) -> list[Gap]:

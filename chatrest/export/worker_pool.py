@@ -76,6 +76,8 @@ class WorkerPool:
         """The sides from which pairs are read."""
         self.by_time: set[int] = set()
         """Sources whose lists go by time, with ids in any order."""
+        self._disordered: set[int] = set()
+        """Those of them that were found so while they were read by id."""
 
     async def read(self, pieces: Iterable[JobPiece]) -> None:
         """Read pieces. Sources that fail are noted; a refused key, or a disk that fails, is raised."""
@@ -93,6 +95,9 @@ class WorkerPool:
         except BaseExceptionGroup as errors:
             first = first_error(errors)
         else:
+            # Another piece of such a list may have come to its end: all of it is read by time.
+            self.ended.difference_update(self._disordered)
+            self._disordered.clear()
             return
         raise first  # outside: what else failed at the same time says no more
 
@@ -164,6 +169,7 @@ class WorkerPool:
             raise  # no other source would fare better
         except NotOrderedByIdError:
             self.by_time.add(job.number)
+            self._disordered.add(job.number)
         except PositionRefusedError as error:
             (self.uncut if error.is_guess else self.refused).add(job.number)
         except RequestInvalidError as error:  # the plan's own names are checked before anything is sent

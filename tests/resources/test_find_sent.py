@@ -383,7 +383,8 @@ def raising(error: Exception) -> Any:
     return answer
 
 
-def test_a_time_of_no_calendar_shows_nothing() -> None:
+@pytest.mark.parametrize("sent_at", [10**17, 10**18, -(10**18)])
+def test_a_time_of_no_calendar_shows_nothing(sent_at: int) -> None:
     mark = SentMark.checked("m-1", "bob", "ann", NOW)
-    message = parse(Message, {"id": "1", "sender": "ann", "receiver": "bob", "sentAt": 10**17})
+    message = parse(Message, {"id": "1", "sender": "ann", "receiver": "bob", "sentAt": sent_at})
     assert not mark.is_before(message)

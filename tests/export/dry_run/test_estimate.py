@@ -137,7 +137,7 @@ async def test_filters_and_times_narrow_it(session: AsyncSession) -> None:
     early = await estimate(session, Plan(users=["user-01"], until=1))
     assert 0 < calls.messages < whole.messages
     assert early.messages == 0
-    assert early.requests == 5
+    assert early.requests == 4
 
 
 async def test_each_kind_of_sources_has_samples_of_its_own(session: AsyncSession) -> None:

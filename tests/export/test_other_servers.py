@@ -1,0 +1,142 @@
+"""A service that others wrote: windows that it reads in its own way, busy lists, ids that begin anew."""
+
+from pathlib import Path
+
+import pytest
+
+from chatrest.export import Plan, export
+from tests.compatible_service import CompatibleService
+from tests.exporting import fast_disk as fast_disk, ids_of
+from tests.small_service import START
+
+pytestmark = pytest.mark.usefixtures("fast_disk", "tidy")
+ANN = Plan(users=["ann"])
+DAY = 86_400
+
+
+# ── windows ──
+
+
+async def test_a_quiet_list_is_whole_in_a_window(tmp_path: Path) -> None:
+    service = CompatibleService(("ann", "bob", "cat"))
+    service.talk(150)
+    service.now += 10 * DAY
+    plan = Plan(all_users=True, since=START + 5 * DAY)
+    async with service.session() as session:
+        for count in (0, 0, 20, 0):
+            service.talk(count)
+            report = await export(session, tmp_path / "out", plan)
+            assert (report.complete, report.written) == (True, count), report
+    assert ids_of(tmp_path / "out") == service.ids[150:]
+
+
+async def test_a_recheck_of_a_quiet_list_is_whole_and_so_is_the_plain_run_after_it(tmp_path: Path) -> None:
+    service = CompatibleService()
+    service.talk(150)
+    service.now += 30 * DAY
+    async with service.session() as session:
+        for recheck in (None, 7 * DAY, None, 40 * DAY, None):
+            report = await export(session, tmp_path / "out", ANN, recheck=recheck, now=lambda: service.now)
+            assert report.complete, (recheck, report)
+            assert (report.deleted, report.changed) == (0, 0)
+        service.delete(140)
+        report = await export(session, tmp_path / "out", ANN, recheck=40 * DAY, now=lambda: service.now)
+    assert (report.complete, report.deleted) == (True, 1)
+
+
+@pytest.mark.parametrize(("since", "until"), [(20, 60), (0, 60), (120, 10**6), (200, 300)])
+async def test_a_window_holds_what_was_sent_in_it(since: int, until: int, tmp_path: Path) -> None:
+    service = CompatibleService()
+    service.talk(150)
+    plan = Plan(users=["ann"], since=START + since, until=START + until)
+    async with service.session() as session:
+        for _ in range(2):
+            assert (await export(session, tmp_path / "out", plan)).complete
+        service.talk(100)
+        assert (await export(session, tmp_path / "out")).complete
+    held = [str(record["id"]) for record in service.records if since <= record["sentAt"] - START <= until]
+    assert ids_of(tmp_path / "out") == held
+
+
+# ── busy lists ──
+
+
+@pytest.mark.parametrize("clocks", [(0,), (0, -300)], ids=["in order", "by time"])
+async def test_an_export_of_a_busy_list_ends_where_it_was_when_its_reading_began(
+    clocks: tuple[int, ...], tmp_path: Path
+) -> None:
+    service = CompatibleService(clocks=clocks)
+    service.talk(450)
+    service.talk(450, node=len(clocks) - 1)
+    async with service.session() as session:
+        for _ in range(2):
+            truth = set(service.ids)
+            service.requests.clear()
+            service.before_list = lambda: service.talk(35)  # more than a page has
+            report = await export(session, tmp_path / "out", ANN)
+            service.before_list = lambda: None
+            assert report.complete, report
+            assert truth <= set(ids_of(tmp_path / "out"))
+            assert len(service.lists_asked()) < len(truth) // 25 + 25
+
+
+async def test_an_empty_list_costs_one_request_and_a_quiet_one_costs_one(tmp_path: Path) -> None:
+    service = CompatibleService(("ann", "bob", "cat", "dan"))
+    service.talk(40)
+    async with service.session() as session:
+        for expected in (1, 1):
+            service.requests.clear()
+            assert (await export(session, tmp_path / "out", Plan(users=["cat", "dan"]))).complete
+            assert len(service.lists_asked()) == 2 * expected
+        await export(session, tmp_path / "ann", ANN)
+        service.requests.clear()
+        assert (await export(session, tmp_path / "ann")).complete
+        assert len(service.lists_asked()) == 1
+
+
+# ── ids that begin anew ──
+
+
+@pytest.mark.parametrize("later", [60, 150, 260])
+@pytest.mark.parametrize("clocks", [(0,), (0, -300)], ids=["in order", "by time"])
+async def test_ids_that_begin_anew_fail_the_source_in_every_run(
+    clocks: tuple[int, ...], later: int, tmp_path: Path
+) -> None:
+    service = CompatibleService(("ann", "bob", "cat"), clocks=clocks)
+    service.talk(100)
+    service.talk(100, node=len(clocks) - 1)
+    async with service.session() as session:
+        assert (await export(session, tmp_path / "out", ANN)).complete
+        service.now += DAY
+        service.lose_all()
+        for number in range(later):
+            service.now += 1
+            service.send("ann", "cat" if number % 3 else "bob", node=number % len(clocks))
+        for _ in range(2):
+            report = await export(session, tmp_path / "out")
+            assert (report.complete, report.written) == (False, 0)
+            [failure] = report.failed
+            assert "begin anew" in failure.error
+            assert f" {100 * (3 - len(clocks))} " in failure.error  # the highest of the latest ones
+            assert "into a new folder" in failure.error
+            service.talk(1)
+        assert (await export(session, tmp_path / "new", ANN)).complete
+
+
+@pytest.mark.parametrize("clocks", [(0,), (0, -300)], ids=["in order", "by time"])
+@pytest.mark.parametrize("count", [1, 2, 30])
+async def test_messages_that_were_deleted_are_no_ids_that_begin_anew(
+    clocks: tuple[int, ...], count: int, tmp_path: Path
+) -> None:
+    service = CompatibleService(clocks=clocks)
+    service.talk(60)
+    service.talk(60, node=len(clocks) - 1)
+    async with service.session() as session:
+        await export(session, tmp_path / "out", ANN)
+        for number in range(count):
+            service.delete(120 - number)
+        report = await export(session, tmp_path / "out")
+        assert (report.complete, report.written) == (True, 0), report
+        service.talk(5)
+        report = await export(session, tmp_path / "out")
+    assert (report.complete, report.written) == (True, 5), report
