@@ -1,11 +1,12 @@
 """The service's error codes, grouped by their meaning for a caller.
 
-From the published error guide and the operations table; `ERR_NO_AUTH` and `ERR_MESSAGE_NOT_FOUND` are
-from a compatible server. The guide names few statuses, so the group follows the meaning of a code:
+From the published error guide and the operations table; `ERR_NO_AUTH`, `ERR_MESSAGE_NOT_FOUND` and
+`ERR_ROUTE_NOT_FOUND` are from a compatible server. The guide names few statuses, so the group follows the
+meaning of a code:
 
 - `conflict`: the change is already made, a limit is reached, or the state does not allow the call;
 - `permission_denied`: the call needs another user, plan, scope or relation;
-- `not_found`: something that the call names does not exist, also a membership or a friendship;
+- `not_found`: something that the call names does not exist, also a friendship, a ban or the operation;
 - `server`: the service failed to process a valid call;
 - `unspecified`: the code names no cause, so the status determines the class.
 """
@@ -34,6 +35,7 @@ _CODES: Final[Mapping[Kind, str]] = {
         AUTH_ERR_NO_ACCESS ERR_APIKEY_NO_SELF_ACTION ERR_AUTHTOKEN_UNAVAILABLE ERR_AUTHTOKEN_NOT_ACCESSIBLE
         ERR_PLAN_RESTRICTION ERR_SUBSCRIPTION_EXPIRED ERR_PLAN_QUOTA_RESTRICTION
         ERR_ROLE_DELETE_DENIED ERR_PERMISSION_DENIED ERR_ACTION_NOT_ALLOWED
+        ERR_NOT_A_MEMBER
         ERR_GROUP_NOT_JOINED ERR_GROUP_JOIN_NOT_ALLOWED ERR_BANNED_GROUPMEMBER ERR_GROUP_NO_CLEARANCE
         ERR_GROUP_NO_ADMIN_SCOPE ERR_GROUP_NO_MODERATOR_SCOPE ERR_GROUP_NO_SCOPE_CLEARANCE
         ERR_GROUP_NO_SELF_ACTION
@@ -43,12 +45,12 @@ _CODES: Final[Mapping[Kind, str]] = {
         """,
     "not_found": """
         ERR_APIKEY_NOT_FOUND ERR_AUTH_TOKEN_NOT_FOUND ERR_ROLE_NOT_FOUND ERR_UID_NOT_FOUND ERR_BOT_NOT_FOUND
-        ERR_GUID_NOT_FOUND ERR_NOT_A_MEMBER ERR_NOT_A_BANNED_USER ERR_NOT_A_FRIEND
+        ERR_GUID_NOT_FOUND ERR_NOT_A_BANNED_USER ERR_NOT_A_FRIEND
         ERR_CONVERSATION_NOT_FOUND ERR_MESSAGE_ID_NOT_FOUND ERR_MSG_NOT_FOUND ERR_CALL_SESSION_NOT_FOUND
         ERR_EXTENSION_NOT_FOUND ERR_WEBHOOK_NOT_FOUND ERR_TRIGGER_NOT_FOUND
         ERR_RULE_NOT_FOUND ERR_KEYWORD_NOT_FOUND ERR_REASON_NOT_FOUND
         ERR_AGENT_NOT_FOUND ERR_TOOL_NOT_FOUND ERR_KB_NOT_FOUND ERR_API_NOT_FOUND
-        ERR_MESSAGE_NOT_FOUND
+        ERR_MESSAGE_NOT_FOUND ERR_ROUTE_NOT_FOUND
         """,
     "conflict": """
         ERR_BOT_ALREADY_EXISTS ERR_ALREADY_JOINED ERR_NO_VACANCY ERR_SAME_SCOPE ERR_ALREADY_BANNED

@@ -6,9 +6,9 @@ ChatRestError                               operation
 ├── ApiError                                the service's error, by its code, else by the status
 │   ├── BadRequestError                     400, 422; ERR_BAD_REQUEST, ERR_EMPTY_…, ERR_INVALID_…
 │   ├── AuthenticationError                 401; AUTH_ERR_…, ERR_NO_AUTH
-│   ├── PermissionDeniedError               403; …_DENIED, …_NOT_ALLOWED, …_NO_ACCESS, …_RESTRICTION
-│   ├── NotFoundError                       404; …_NOT_FOUND, ERR_NOT_A_MEMBER
-│   ├── ConflictError                       409; …_ALREADY_…, ERR_SAME_SCOPE
+│   ├── PermissionDeniedError               403; …_DENIED, …_NOT_ALLOWED, …_NO_ACCESS, ERR_NOT_A_MEMBER
+│   ├── NotFoundError                       404; …_NOT_FOUND; is_unserved
+│   ├── ConflictError                       409; …_ALREADY_…, ERR_SAME_SCOPE; details "already taken"
 │   ├── RateLimitError                      429; ERR_TOO_MANY_REQUESTS; retry_after
 │   └── ServerError                         5xx; ERR_OPERATION_FAILED, …_FAILED
 │       └── ServerOutcomeUnknownError (also OutcomeUnknownError)
@@ -124,7 +124,13 @@ class PermissionDeniedError(ApiError):
 
 
 class NotFoundError(ApiError):
-    """The user, group, message, membership or operation does not exist."""
+    """The user, group, message, membership or operation does not exist.
+
+    `is_unserved` is True if the reply names no record that is missing: the service does not serve this
+    operation, or not at this address.
+    """
+
+    is_unserved: bool = False
 
 
 class ConflictError(ApiError):
@@ -149,10 +155,12 @@ class ConnectError(TransportError):
     """No connection could be made, and nothing was sent.
 
     `retry_after` is in seconds until the next attempt is possible while the region is down, else None.
+    `is_final` is True if a repetition would end the same: a refused certificate, or a host without TLS.
     """
 
     sent = False
     retry_after: float | None = None
+    is_final: bool = False
 
 
 class RequestTimeoutError(TransportError, TimeoutError):
@@ -160,7 +168,15 @@ class RequestTimeoutError(TransportError, TimeoutError):
 
 
 class ReplyUnreadableError(TransportError):
-    """A reply was cut off, too large, not JSON, or not of the documented shape."""
+    """A reply was cut off, too large, not JSON, or not of the documented shape.
+
+    `answered` is True for a complete reply with a success status that is only too large, or not of the
+    documented shape: the call was applied, and a repetition would bring the same.
+    """
+
+    answered: bool = False
+    is_json: bool = True
+    """False if the reply's text is not JSON, is cut off, or is nested too deeply to be read."""
 
 
 class OutcomeUnknownError(ChatRestError):
@@ -251,6 +267,8 @@ def api_error_class(status: int, code: str | None) -> type[ApiError]:
     kind = None if code is None else KINDS.get(code)
     if kind is not None and kind != "unspecified":
         return _BY_KIND[kind]
+    if code is not None and kind is None and "_ALREADY_" in code and status < 500 and status != 429:
+        return ConflictError
     if status in _BY_STATUS:
         return _BY_STATUS[status]
     if status >= 500 or kind is not None:

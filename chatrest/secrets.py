@@ -6,7 +6,7 @@ URL, for HTML or for JSON.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from html import escape
 from typing import Any, Final
@@ -27,15 +27,41 @@ _CREDENTIALS = frozenset({
 _NAMES = "|".join("[-_]*".join(name) for name in sorted(_CREDENTIALS))
 # The value of a name: a quoted text, a list, an object, or a word; its closing character may be cut off.
 _VALUE = r"""\\*"(?:[^"\\]|\\.)*+"?|\\*'(?:[^'\\]|\\.)*+'?|\[[^\]]*+\]?|\{[^}]*+\}?|[^\s,;&}\]<>]+"""
+_JSON_STARTS: Final = frozenset("{[")
 _ESCAPE = re.compile(r"[%&\\]")
 _PAIR = re.compile(
     rf"""((?<![a-z0-9])(?:{_NAMES})[-_]*(?:\\*["'])?\s*[:=]\s*)(?:{_VALUE})""", re.IGNORECASE | re.DOTALL
 )
 
 
+_MAY_HOLD = re.compile(rb"key|token|secret|password|authmeta|presignedurl|\\u", re.IGNORECASE)
+"""Found in the JSON of every object with a credential."""
+
+
 def is_credential(name: str) -> bool:
     """Return True if a field of this name holds a credential."""
     return name.replace("_", "").replace("-", "").lower() in _CREDENTIALS
+
+
+def credential_values(value: Any, levels: int = DEEPEST) -> Iterator[str]:
+    """Yield the texts under the names of credentials in decoded JSON."""
+    if isinstance(value, dict):
+        for name, item in value.items():
+            if is_credential(str(name)):
+                yield from _texts(item)
+            elif levels:
+                yield from credential_values(item, levels - 1)
+    elif isinstance(value, list | tuple) and levels:
+        for item in value:
+            yield from credential_values(item, levels - 1)
+
+
+def _texts(value: Any, levels: int = DEEPEST) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, list | tuple | dict) and levels:
+        for item in value.values() if isinstance(value, dict) else value:
+            yield from _texts(item, levels - 1)
 
 
 class _Hidden:
@@ -65,7 +91,45 @@ def masked(name: str, value: Any) -> Any:
         return {key: masked(str(key), item) for key, item in value.items()}
     if isinstance(value, list | tuple):
         return type(value)(masked("", item) for item in value)
+    if isinstance(value, str) and value.lstrip()[:1] in _JSON_STARTS:
+        text = scrub(value, ())
+        return value if text == value else text
     return _Bytes(len(value)) if isinstance(value, bytes) else value
+
+
+class GuardedDict(dict[str, Any]):
+    """A JSON object that holds credentials: as any dict, but its repr hides them."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return repr({key: masked(key, item) for key, item in self.items()})
+
+    __str__ = __repr__
+
+
+def guarded(value: Any, raw: bytes) -> Any:
+    """Return decoded JSON, with a `GuardedDict` for each object that has a credential inside."""
+    return _guarded(value, DEEPEST) if _MAY_HOLD.search(raw) else value
+
+
+def _guarded(value: Any, levels: int) -> Any:
+    if not levels:
+        return value
+    if isinstance(value, list):
+        return [_guarded(item, levels - 1) for item in value]
+    if not isinstance(value, dict):
+        return value
+    members = {name: _guarded(item, levels - 1) for name, item in value.items()}
+    return GuardedDict(members) if any(map(_is_secret, members, members.values())) else members
+
+
+def _is_secret(name: str, value: Any) -> bool:
+    if isinstance(value, list):
+        return is_credential(name) or any(_is_secret("", item) for item in value)
+    if isinstance(value, dict):
+        return is_credential(name) or isinstance(value, GuardedDict)
+    return masked(name, value) is not value
 
 
 def masked_fields(owner: Any, pairs: Iterable[tuple[str, Any]]) -> list[tuple[str, Any]]:

@@ -1,11 +1,13 @@
 """The session: the collections of one app, with one acting user and one set of options."""
 
-from typing import TYPE_CHECKING, Self, Unpack, final
+from typing import TYPE_CHECKING, Any, Self, Unpack, final
+
+from msgspec import structs
 
 from .core.arguments import check_unquoted, hides_arguments
 from .core.endpoint import check_acting_user
-from .core.hosts import App
-from .core.wire import Headers
+from .core.hosts import App, check_key
+from .core.wire import LOGIN_HEADER, Headers
 from .errors import RequestInvalidError
 from .network.options import ClientOptions, Destination
 from .network.view import ClientView
@@ -77,11 +79,26 @@ class AsyncSession(ClientView):
         return self._view(destination=_destination(app))
 
     @hides_arguments
-    def as_user(self, uid: str) -> Self:
-        """Return a view whose calls act on behalf of `uid`: the header `onBehalfOf` (Authentication 8)."""
+    def as_user(self, uid: str, *, auth_token: str | None = None) -> Self:
+        """Return a view whose calls act on behalf of `uid`: the header `onBehalfOf` (Authentication 8).
+
+        With a login token of that user, the view sends the token in place of the app's key and that header: a
+        service without acting users sees the user then, too. A call `on_behalf_of` another user is a
+        `RequestInvalidError`. The token is a secret like the key.
+        """
         if uid is None:
             raise RequestInvalidError("uid = None: allowed is a user's uid")
-        return self._view(acting_user=check_acting_user(uid, "uid"))
+        acting_user = check_acting_user(uid, "uid")
+        if auth_token is None:
+            return self._view(acting_user=acting_user)
+        keys = Headers({LOGIN_HEADER: check_key("auth_token", auth_token)})
+        own = structs.replace(self._options.destination, keys=keys)
+        return self._view(acting_user=acting_user, destination=own)
+
+    def _view(self, **changes: Any) -> Self:
+        if "acting_user" in changes and "destination" not in changes:
+            changes["destination"] = _destination(self.app)  # the token of one user is not another one's
+        return super()._view(**changes)
 
     # One line a collection, in the order of the alphabet: the attribute has the name of its module.
     agents: "collection[Agents]" = collection()

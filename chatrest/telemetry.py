@@ -8,8 +8,8 @@ uid, query or body: the path is a template.
 The order for each call: `around_call` of all listeners, one `Attempt` for each attempt, one `Outcome`, then
 the exits of the context managers, the last entered first. Errors and cancellation do not change this order.
 
-Without listeners no record is created, and decoding is not measured. The logger `chatrest` logs attempts at
-DEBUG and repetitions at INFO; it has no handler.
+Without listeners no record is created, and decoding is not measured. The logger `chatrest` logs attempts and
+repetitions at INFO, and where the time of each call went at DEBUG; it has no handler.
 """
 
 import logging
@@ -68,6 +68,12 @@ class Attempt(_CallRecord, frozen=True, kw_only=True, gc=False):
     """Decoding the reply."""
     pause: float | None = None
     """The planned pause before the next attempt; None if no attempt is to follow."""
+    request_id: str | None = None
+    """The id that the service gave the request, from the header `X-Request-Id` or one like it."""
+    limit: float | None = None
+    """The rate limit that the reply states, in requests of a window that it does not name."""
+    remaining: float | None = None
+    """The requests that remain of it."""
     reached_network: bool = True
     """True if a request was sent, or at least a connection was tried."""
     error: str | None
@@ -133,14 +139,39 @@ def notify(listeners: Sequence[Listener], record: Record) -> None:
 
 
 def log_attempt(record: Record) -> None:
-    """Log an attempt to the logger `chatrest` at DEBUG."""
-    if isinstance(record, Attempt):
+    """Log to the logger `chatrest`: an attempt at INFO, and where the time of a call went at DEBUG."""
+    if isinstance(record, Outcome):
         LOGGER.debug(
-            "%s %s: attempt %d: %s, %d bytes in %.3f s",
-            record.method,
-            record.template,
-            record.number,
-            record.status if record.error is None else f"{record.status or ''} {record.error}".strip(),
-            record.reply_bytes,
+            "%s: %d attempts in %.3f s: %.3f s held back by the rate limit, %.3f s waiting for a place, "
+            "%.3f s on the network, %.3f s decoding, %.3f s waiting between attempts",
+            record.operation,
+            record.attempts,
+            record.seconds,
+            record.paced,
+            record.queued,
             record.network,
+            record.decoded,
+            record.waited,
         )
+        return
+    notes = (
+        ("request id ", record.request_id),
+        ("rate limit ", _whole(record.limit)),
+        ("remaining ", _whole(record.remaining)),
+        ("again in ", None if record.pause is None else f"{record.pause:.1f} s"),
+    )
+    LOGGER.info(
+        "%s %s to %s: attempt %d: %s, %d bytes in %.3f s%s",
+        record.method,
+        record.template,
+        record.server_address,
+        record.number,
+        record.status if record.error is None else f"{record.status or ''} {record.error}".strip(),
+        record.reply_bytes,
+        record.network,
+        "".join(f", {words}{value}" for words, value in notes if value is not None),
+    )
+
+
+def _whole(count: float | None) -> str | None:
+    return None if count is None else f"{count:g}"

@@ -1,6 +1,7 @@
 """Secrets are hidden in every way of showing a value."""
 
 import json
+import pickle
 import time
 from html import escape
 from urllib.parse import quote, quote_plus
@@ -10,6 +11,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from rich.pretty import pretty_repr
 
+from chatrest import Message, parse, webhooks
 from chatrest.core.cursor import Cursor
 from chatrest.core.decode import MESSAGE, Many, One
 from chatrest.core.hosts import App
@@ -23,6 +25,7 @@ from chatrest.models.user import AuthToken, User
 from chatrest.secrets import (
     _CREDENTIALS,
     HIDDEN,
+    guarded,
     is_credential,
     longest,
     masked,
@@ -302,3 +305,45 @@ def test_what_is_nested_too_deeply_becomes_a_short_text() -> None:
 def test_a_value_without_a_repr_is_shown_by_its_type() -> None:
     assert shown(10**5000) == "[int too long to be written]"
     assert shown("a") == "'a'"
+
+
+DAMAGED_CALL = {
+    "id": "1", "category": "call", "type": "audio", "sender": "a", "receiver": "b", "receiverType": "user",
+    "conversationId": "a_user_b", "sentAt": 1, "updatedAt": 1,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "entity",
+    [
+        {"wsChannel": {"identity": "i", "secret": "TOP-SECRET"}},
+        json.dumps({"wsChannel": {"identity": "i", "secret": "TOP-SECRET"}}),
+        json.dumps({"call": json.dumps({"secret": "TOP-SECRET"})}),
+        [{"token": ["TOP-SECRET"]}],
+    ],
+)
+def test_no_repr_of_a_damaged_call_shows_its_secret(entity: object) -> None:
+    data = {"action": 7, "entities": {"on": {"entity": entity, "entityType": "call"}}}
+    message = parse(Message, {**DAMAGED_CALL, "data": data})
+    assert type(message) is UnknownMessage
+    event = webhooks.parse(json.dumps({"trigger": "strange", "data": {"message": {"data": data}}}))
+    for value in (message, message.data, message.data["entities"], message.data["entities"]["on"], event):
+        assert "TOP-SECRET" not in repr(value) + str(value) + f"{value}" + pretty_repr(value)
+    assert "TOP-SECRET" not in repr(event.data["message"]["data"]["entities"])
+    assert message.data == data
+    assert pickle.loads(pickle.dumps(message.data)) == data
+    assert message.to_dict()["data"] == json.loads(msgspec.json.encode(message.data)) == data
+
+
+def test_json_without_a_credential_is_left_as_it_is() -> None:
+    value = {"a": [{"monkey": 1}], "b": "{not json"}
+    assert guarded(value, b'{"a":[{"x":1}]}') is value
+    assert guarded(value, json.dumps(value).encode()) == value
+    assert type(guarded(value, json.dumps(value).encode())) is dict
+
+
+def test_a_deeply_nested_object_is_guarded_without_a_recursion_error() -> None:
+    deep: object = {"secret": "s"}
+    for _ in range(2000):
+        deep = {"a": deep}
+    assert isinstance(guarded(deep, b"secret"), dict)

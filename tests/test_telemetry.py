@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from multidict import CIMultiDict
 
 import chatrest.network.client as client_module
 import chatrest.network.records as records_module
@@ -416,19 +417,33 @@ async def test_the_log_is_quiet_by_default(
     assert (root, capfd.readouterr()) == ([], ("", ""))
 
 
-async def test_debug_shows_each_attempt(caplog: pytest.LogCaptureFixture) -> None:
-    caplog.set_level(logging.DEBUG, "chatrest")
-    stage = Stage(reply(503, b"no"), reply(), slow=0.25, telemetry=())
-    await stage.list()
-    lines = [line.getMessage() for line in caplog.records if line.levelno == logging.DEBUG]
-    assert lines == [
-        "GET /users/{uid}/messages: attempt 1: 503 ServerError, 2 bytes in 0.250 s",
-        f"GET /users/{{uid}}/messages: attempt 2: 200, {len(PAGE)} bytes in 0.250 s",
-    ]
-
-
-async def test_info_shows_only_repetitions(caplog: pytest.LogCaptureFixture) -> None:
+async def test_info_shows_each_attempt_and_repetition(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO, "chatrest")
-    await Stage(reply(503, b""), reply()).list()
-    [line] = caplog.records
-    assert line.getMessage().startswith("attempt 1 failed, again in 0.0 s: messages.list_user: 503")
+    names = {"X-Request-Id": "abc-1", "X-Rate-Limit": "600", "X-Rate-Limit-Remaining": "3"}
+    stage = Stage(Reply(503, CIMultiDict(names), b"no"), reply(), slow=0.25, telemetry=())
+    await stage.list()
+    first, repetition, second = [line.getMessage() for line in caplog.records]
+    assert first == (
+        "GET /users/{uid}/messages to chat.invalid: attempt 1: 503 ServerError, 2 bytes in 0.250 s, "
+        "request id abc-1, rate limit 600, remaining 3, again in 0.0 s"
+    )
+    assert repetition.startswith("attempt 1 failed, again in 0.0 s: messages.list_user: 503")
+    assert second == (
+        f"GET /users/{{uid}}/messages to chat.invalid: attempt 2: 200, {len(PAGE)} bytes in 0.250 s"
+    )
+
+
+async def test_debug_shows_where_the_time_of_a_call_went(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG, "chatrest")
+    await Stage(reply(), slow=0.25, telemetry=()).list()
+    [line] = [line.getMessage() for line in caplog.records if line.levelno == logging.DEBUG]
+    assert line.startswith("messages.list_user: 1 attempts in 0.250 s: 0.000 s held back by the rate limit")
+
+
+@pytest.mark.parametrize("value", [KEY, "a b", "x" * 101, "abc\u202e"])
+async def test_a_request_id_that_is_none_or_a_key_is_not_logged(
+    caplog: pytest.LogCaptureFixture, value: str
+) -> None:
+    caplog.set_level(logging.INFO, "chatrest")
+    await Stage(Reply(200, CIMultiDict({"X-Request-Id": value}), PAGE), telemetry=()).list()
+    assert value not in caplog.text

@@ -49,6 +49,12 @@ T = TypeVar("T")
 BOM: Final = b"\xef\xbb\xbf"
 _UNREAD: Final = object()
 _LONGEST_KEY: Final = 50
+_NOTHING: Final = (b"{}", b"[]", b"null")
+_LONGEST_NOTHING: Final = 20  # with white space
+
+
+class NoRecordError(ReplyUnreadableError):
+    """A reply with `{}`, `[]` or null in the place of a record; callers see another class in its place."""
 
 
 class Listing(Struct, Generic[T], frozen=True):
@@ -100,10 +106,15 @@ class Many(Struct, Generic[T], frozen=True):
 
         Raises `ReplyUnreadableError` where the body is not the list envelope, or a record cannot be held.
         """
+        page = self.strictly(body)
+        return self.leniently(body) if page is None else page
+
+    def strictly(self, body: bytes) -> Listing[T] | None:
+        """Return the page of a reply that is as documented; None for any other."""
         coercions = Coercions()
         page = self.kind.listing(body, coercions)
         if page is None:
-            return self._leniently(body)
+            return None
         meta = NO_META if page.meta is None else page.meta
         fault = position_fault(meta, page.cursor, body)
         return Listing(page.data, meta, body, coercions.lines(), page.cursor, fault)
@@ -113,7 +124,8 @@ class Many(Struct, Generic[T], frozen=True):
         reply = None if self.substitute is None else self.substitute(read_json(body))
         return body if reply is None else write_value(reply)
 
-    def _leniently(self, body: bytes) -> Listing[T]:
+    def leniently(self, body: bytes) -> Listing[T]:
+        """Return the page, read record by record; errors as for the call."""
         coercions = Coercions()
         envelope = read_envelope(self.enveloped(body), self.kind.is_record, coercions)
         try:
@@ -141,9 +153,15 @@ class One(Struct, Generic[T], frozen=True):
 
     def __call__(self, body: bytes, /) -> T:
         """Return the record; raises `ReplyUnreadableError` where the body is not its envelope."""
-        item = self.kind.single(body)
-        if item is not None:
-            return item
+        item = self.strictly(body)
+        return self.leniently(body) if item is None else item
+
+    def strictly(self, body: bytes) -> T | None:
+        """Return the record of a reply that is as documented; None for any other."""
+        return self.kind.single(body)
+
+    def leniently(self, body: bytes) -> T:
+        """Return the record of a reply that is not as documented; errors as for the call."""
         try:
             raw = _only(body, self.kind)
         except ReplyUnreadableError:
@@ -190,7 +208,10 @@ class Bare(Struct, Generic[T], frozen=True):
 
     def _found(self, body: bytes) -> tuple[bytes, str]:
         """Return the record's JSON, and its place in the reply."""
-        raw = _sole(_trimmed(body))
+        raw = _trimmed(body)
+        if self.kind.required:
+            _refuse_nothing(raw, "")
+        raw = _sole(raw)
         parts = members(raw)
         _refuse_error(parts)
         wrapped = "data" in parts and "data" not in self.kind.wire_names
@@ -283,10 +304,14 @@ def _refuse_error(parts: dict[str, Any]) -> None:
 
 def _only(body: bytes, kind: Kind[Any]) -> bytes:
     """Return the one record of a reply: what is in `data`, or in an array of one, or wrapped twice."""
-    parts = members(_sole(_trimmed(body)))
+    root = _trimmed(body)
+    _refuse_nothing(root, "data")
+    parts = members(_sole(root))
     if "data" not in parts:
         raise ReplyUnreadableError("data: expected one record, got nothing")
+    _refuse_nothing(parts["data"], "data")
     raw = _sole(parts["data"])
+    _refuse_nothing(raw, "data")
     if raw[:1] != b"{":
         if raw is not parts["data"]:
             return raw
@@ -299,6 +324,12 @@ def _only(body: bytes, kind: Kind[Any]) -> bytes:
         return inner
     missing = ", ".join(sorted(kind.required - names.keys()))
     raise ReplyUnreadableError(f"data: expected one record, got an object without {missing}")
+
+
+def _refuse_nothing(raw: bytes, path: str) -> None:
+    """Raise `NoRecordError` for `{}`, `[]` and null."""
+    if len(raw) <= _LONGEST_NOTHING and b"".join(raw.split()) in _NOTHING:
+        raise NoRecordError(f"{path}{': ' if path else ''}expected one record, got {raw.decode()}")
 
 
 def _trimmed(body: bytes) -> bytes:

@@ -5,6 +5,7 @@ checked.
 """
 
 import zlib
+from collections.abc import Iterator
 from typing import Final
 
 from ..errors import ReplyUnreadableError
@@ -26,15 +27,23 @@ class Inflate:
         self._ended = False
 
     def feed(self, piece: bytes, room: int) -> list[bytes]:
-        """Unpack `piece`, and stop a step behind `room` bytes, where the caller refuses the body."""
+        """Unpack `piece`, and stop a step after `room` bytes, where the caller refuses the body."""
         pieces: list[bytes] = []
         size = 0
-        packed = self._after_end(piece) if self._ended else self._begun(piece)
-        while packed is not None and size <= room:
-            pieces.append(self._unpack(packed))
-            size += len(pieces[-1])
-            packed = self._rest(len(pieces[-1]))
+        for part in self.steps(piece):
+            pieces.append(part)
+            size += len(part)
+            if size > room:
+                break
         return pieces
+
+    def steps(self, piece: bytes) -> Iterator[bytes]:
+        """Unpack `piece` in steps of at most a mebibyte; the caller ends the iteration to refuse the body."""
+        packed = self._after_end(piece) if self._ended else self._begun(piece)
+        while packed is not None:
+            unpacked = self._unpack(packed)
+            packed = self._rest(len(unpacked))
+            yield unpacked
 
     def finish(self) -> None:
         """Check at the end of the body that the stream has ended, too: else `ReplyUnreadableError`."""

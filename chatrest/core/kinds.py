@@ -36,6 +36,7 @@ from .lenient import (
     shape,
     whole_number,
 )
+from .reply_bounds import check_records, may_be_dense
 
 T = TypeVar("T")
 
@@ -97,6 +98,7 @@ class Kind(Generic[T]):
     def __init__(self, record: Any, strict: Any = None, loose: Any = None) -> None:
         self.record = record
         """The struct, or the union of messages."""
+        self._struct: Any = TextMessage if record == Message else record
         self._strict = _Decoders(record if strict is None else strict)
         self._loose = None if loose is None else _Decoders(loose)
         self._prefers_loose = False
@@ -109,7 +111,7 @@ class Kind(Generic[T]):
     @cached_property
     def wire_names(self) -> frozenset[str]:
         """The names of the record's members on the wire."""
-        return frozenset(field.encode_name for field in structs.fields(self.record))
+        return frozenset(field.encode_name for field in structs.fields(self._struct))
 
     @cached_property
     def required(self) -> frozenset[str]:
@@ -121,14 +123,26 @@ class Kind(Generic[T]):
             return frozenset({fields[self.identified_by].encode_name})
         return frozenset(field.encode_name for field in fields.values())
 
+    @cached_property
+    def _least_bytes(self) -> int:
+        """The bytes of the shortest record that a strict decoder takes."""
+        names = [field.encode_name for field in structs.fields(self._struct) if field.required]
+        return len("{}") + sum(len(f'"{name}":0,') for name in names)
+
     def is_record(self, names: Collection[str]) -> bool:
         """Return whether an object with members of these `names` is such a record."""
         return self.required <= set(names)
 
     def listing(self, body: bytes, coercions: Coercions) -> ListReply[list[T]] | None:
-        """Decode a list's envelope at once; None where that fails."""
+        """Decode a list's envelope at once; None where that fails, or may give far too many records.
+
+        Raises `ReplyUnreadableError` for more records than any list has.
+        """
+        if may_be_dense(body, self._least_bytes):
+            return None
         page, loose = self._decoded("listing", body)
         if page is not None:
+            check_records(len(page.data))
             self._finish(page.data, loose, coercions)
             self._prefers_loose = loose and bool(coercions)
         return page  # type: ignore[no-any-return]
@@ -191,7 +205,6 @@ class Kind(Generic[T]):
 class _MessageKind(Kind[Message]):
     """Messages: any record is one, at least an `UnknownMessage`."""
 
-    wire_names = frozenset(field.encode_name for field in structs.fields(TextMessage))
     required = frozenset({"id"})
 
     def _finish(self, items: list[Any], loose: bool, coercions: Coercions) -> None:

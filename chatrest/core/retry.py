@@ -6,7 +6,9 @@ Pure: the network floor sends and sleeps. The rules, by what the last attempt en
 |---------------------------------------------------|------------------|------------------------------|
 | no connection (`ConnectError`)                    | again            | again: nothing was sent      |
 | a rate limit, by status 429 or by its code        | again            | again: it was not processed  |
-| cut off, timed out, unreadable (`TransportError`) | again            | the outcome is unknown       |
+| cut off, timed out, not JSON (`TransportError`)   | again            | the outcome is unknown       |
+| a complete success of another shape, or too large | raised           | raised: it was applied       |
+| a certificate that is refused, a host without TLS | raised           | raised: nothing was sent     |
 | 408, 500, 502, 503, 504, 520 to 529 (a proxy's)   | again            | the outcome is unknown       |
 | any other 5xx but 501 and 505                     | raised           | the outcome is unknown       |
 | a code that refuses, whatever its status          | raised           | raised: it was not applied   |
@@ -34,6 +36,7 @@ from ..errors import (
     ChatRestError,
     ConnectError,
     RateLimitError,
+    ReplyUnreadableError,
     RequestInvalidError,
     ServerError,
     TransportError,
@@ -45,6 +48,8 @@ from .timeouts import check_seconds
 
 LOGGED: Final = 20
 """The first attempts, and as many of the last, that a log keeps: a bulk call may make thousands."""
+_LEAST_NAMED: Final = 1.0
+"""Seconds: a service that names less, and refuses the next attempt too, has named no time."""
 REPEATED_STATUSES: Final = frozenset({408, 500, 502, 503, 504})
 
 Dice: TypeAlias = Callable[[], float]
@@ -163,13 +168,16 @@ class RetryPolicy(Struct, frozen=True, kw_only=True):
         return max(named, self._bound(attempts.failed) * dice())
 
     def _limit_wait(self, error: RateLimitError, attempts: Attempts, dice: Dice) -> float | None:
-        if error.retry_after is None:
+        named = error.retry_after
+        if named is not None and named < _LEAST_NAMED and attempts.limited > 1:
+            named = None  # it was waited for, and was wrong
+        if named is None:
             # The window may be almost over or have just begun, so the bound grows to it.
             bound = min(self.unnamed_limit_wait, self._bound(attempts.limited) * 8)
             return bound * (0.5 + dice() / 2)
-        if error.retry_after > self.longest_server_wait:
+        if named > self.longest_server_wait:
             return None
-        return error.retry_after + min(self.first_wait, 1.0) * dice()
+        return named + min(self.first_wait, 1.0) * dice()
 
     def _bound(self, count: int) -> float:
         return min(self.longest_wait, self.first_wait * 2.0 ** min(max(count - 1, 0), 60))
@@ -177,7 +185,9 @@ class RetryPolicy(Struct, frozen=True, kw_only=True):
 
 def may_repeat(error: ChatRestError, replay: Replay) -> bool:
     """True if a call may be sent again after `error`."""
-    if isinstance(error, ConnectError | RateLimitError):
+    if isinstance(error, ConnectError):
+        return not error.is_final
+    if isinstance(error, RateLimitError):
         return True
     if isinstance(error, ServerError) and error.status == 429:
         return True  # whatever its code: a 429 was not processed
@@ -188,6 +198,8 @@ def is_passing(error: ChatRestError) -> bool:
     """True if `error` may be gone when the call is repeated."""
     if isinstance(error, ServerError) or type(error) is ApiError:  # any other class is a refusal: final
         return error.status in REPEATED_STATUSES or 520 <= error.status < 530
+    if isinstance(error, ReplyUnreadableError) and error.answered:
+        return False
     return isinstance(error, TransportError) and not isinstance(error, ConnectError)
 
 

@@ -7,7 +7,6 @@ page at less than half of the cost. A record that does not have its documented t
 
 import re
 from collections.abc import Awaitable, Callable, Collection, Sequence
-from functools import partial
 from itertools import count
 from operator import attrgetter
 from typing import Annotated, Any, Final, TypeVar, final
@@ -25,6 +24,7 @@ from .envelope import NO_META, position_fault, read_envelope
 from .kinds import RecordError
 from .lenient import Coercions, read_record, type_name
 from .paging import PageSizes
+from .reply_bounds import check_records
 
 R = TypeVar("R")
 
@@ -110,23 +110,57 @@ def rows(body: bytes, /, reply: "Many[Any] | None" = None) -> Listing[Row]:
     `reply` is the list's own reader: it tells a record by the names of its members, where an object stands in
     the place of a list, and knows the list's other forms.
     """
-    coercions = Coercions()
-    if (read := _read_at_once(body)) is not None:
-        page, items = read
-    else:
-        try:
-            page = _PAGE.decode(body)
-        except REFUSED:
-            return _leniently(body, coercions, reply)
-        items = _rows_of(page.data, coercions)
-        raws: list[Raw] | list[bytes] = page.data
-        if b"\n" in body or b"\r" in body:
-            raws = [bytes(raw).translate(_ONE_LINE) for raw in page.data]
-        for item, raw in zip(items, raws, strict=True):
-            item.line = raw
-    meta = NO_META if page.meta is None else page.meta
-    fault = position_fault(meta, page.cursor, body)
-    return Listing(items, meta, body, coercions.lines(), page.cursor, fault)
+    return RowReader(reply)(body)
+
+
+@final
+class RowReader(Struct, frozen=True):
+    """Reads a list reply as rows; `reply` is the list's own reader."""
+
+    reply: "Many[Any] | None" = None
+
+    def __call__(self, body: bytes, /) -> Listing[Row]:
+        """Return the page; raises `ReplyUnreadableError` where the body is not the list envelope."""
+        page = self.strictly(body)
+        return self.leniently(body) if page is None else page
+
+    def strictly(self, body: bytes) -> Listing[Row] | None:
+        """Return the page of a reply whose records have their documented types; None for any other."""
+        coercions = Coercions()
+        if (read := _read_at_once(body)) is not None:
+            page, items = read
+        else:
+            try:
+                page = _PAGE.decode(body)
+                check_records(len(page.data))
+                items = _at_once(page.data, coercions)
+            except REFUSED:
+                return None
+            _put_lines(items, page.data, body)
+        meta = NO_META if page.meta is None else page.meta
+        fault = position_fault(meta, page.cursor, body)
+        return Listing(items, meta, body, coercions.lines(), page.cursor, fault)
+
+    def leniently(self, body: bytes) -> Listing[Row]:
+        """Return the page, read record by record; errors as for the call."""
+        coercions, reply = Coercions(), self.reply
+        is_record = _is_record if reply is None else reply.kind.is_record
+        envelope = read_envelope(body if reply is None else reply.enveloped(body), is_record, coercions)
+        items = _rows_of(envelope.records, coercions)
+        for item, raw in zip(items, envelope.records, strict=True):
+            item.line = raw.translate(_ONE_LINE)
+        return Listing(
+            items, envelope.meta, body, coercions.lines(), envelope.cursor, envelope.position_fault
+        )
+
+
+def _put_lines(items: list[Row], raws: list[Raw], body: bytes) -> None:
+    """Give each row its record's bytes, without line breaks."""
+    lines: list[Raw] | list[bytes] = raws
+    if b"\n" in body or b"\r" in body:
+        lines = [bytes(raw).translate(_ONE_LINE) for raw in raws]
+    for item, line in zip(items, lines, strict=True):
+        item.line = line
 
 
 def _read_at_once(body: bytes) -> tuple[_Page, list[Row]] | None:
@@ -144,6 +178,7 @@ def _read_at_once(body: bytes) -> tuple[_Page, list[Row]] | None:
         start = border.start() + 2
         data[start - 1] = _LINE_BREAK
         starts.append(start)
+    check_records(len(starts))
     data[-1] = _LINE_BREAK  # in the place of the array's end
     starts.append(len(data))
     try:
@@ -185,7 +220,7 @@ class AsRows:
     def __call__(self, call: Call[R], /) -> Awaitable[R]:
         """Make the call of a list; what it gives is a `Listing[Row]`, whatever the endpoint says."""
         reply: Any = call.endpoint.reply
-        read = partial(rows, reply=reply) if isinstance(reply, Many) else rows
+        read = RowReader(reply if isinstance(reply, Many) else None)
         return self._send(structs.replace(call, endpoint=structs.replace(call.endpoint, reply=read)))
 
 
@@ -215,28 +250,24 @@ def row_of(raw: bytes, members: Any = None) -> Row:
     return row
 
 
-def _leniently(body: bytes, coercions: Coercions, reply: Many[Any] | None) -> Listing[Row]:
-    is_record = _is_record if reply is None else reply.kind.is_record
-    envelope = read_envelope(body if reply is None else reply.enveloped(body), is_record, coercions)
-    items = _rows_of(envelope.records, coercions)
-    for item, raw in zip(items, envelope.records, strict=True):
-        item.line = raw.translate(_ONE_LINE)
-    return Listing(items, envelope.meta, body, coercions.lines(), envelope.cursor, envelope.position_fault)
-
-
 def _is_record(names: Collection[str]) -> bool:
     return "id" in names or "uid" in names
 
 
-def _rows_of(raws: list[Raw] | list[bytes], coercions: Coercions) -> list[Row]:
+def _rows_of(raws: list[bytes], coercions: Coercions) -> list[Row]:
+    try:
+        return _at_once(raws, coercions)
+    except REFUSED:
+        return [_row(raw, index, coercions) for index, raw in enumerate(raws)]
+
+
+def _at_once(raws: list[Raw] | list[bytes], coercions: Coercions) -> list[Row]:
+    """Return the rows of records with their documented types, or with numbers for ids."""
     try:
         return list(map(_ROW.decode, raws))
     except REFUSED:
         pass
-    try:
-        items = list(map(_LOOSE_ROW.decode, raws))
-    except REFUSED:
-        return [_row(raw, index, coercions) for index, raw in enumerate(raws)]
+    items = list(map(_LOOSE_ROW.decode, raws))
     _tighten(items, coercions)
     return items
 
@@ -252,12 +283,12 @@ def _tighten(items: list[Row], coercions: Coercions) -> None:
                 indexes.append(index)
 
 
-def _row(raw: bytes | Raw, index: int, coercions: Coercions) -> Row:
+def _row(raw: bytes, index: int, coercions: Coercions) -> Row:
     try:
         return _ROW.decode(raw)
     except REFUSED:
         notes: list[str] = []
-        row = _of_members(read_record(bytes(raw)), notes)
+        row = _of_members(read_record(raw), notes)
         coercions.add(index, notes)
         return row
 

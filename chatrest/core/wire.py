@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping
 from math import isfinite
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 from msgspec import Struct, structs
@@ -14,6 +14,8 @@ from .encode import Arrays, encoded, query_pairs
 from .endpoint import Call, Method
 from .multipart import Form, form
 
+LOGIN_HEADER: Final = "authToken"
+"""The header of a user's login token, in place of the app's key."""
 _NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _VALUE = re.compile(r"[^\x00-\x08\x0a-\x1f\x7f\ud800-\udfff]*")
 _OURS = frozenset({
@@ -68,7 +70,7 @@ def request(call: Call[Any], base: str, headers: Headers, arrays: Arrays) -> Req
     sent: dict[str, str] = dict(headers)
     if call.headers is not None:
         sent.update(check_headers(dict(query_pairs(call.headers, "comma"))))
-    if call.acting_user is not None:
+    if call.acting_user is not None and LOGIN_HEADER not in headers:
         sent["onBehalfOf"] = call.acting_user
     body: bytes | Form | None = None
     if call.body is not None and call.endpoint.media == "multipart":

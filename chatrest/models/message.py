@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, final
 from msgspec import UNSET, UnsetType, ValidationError, convert, structs
 
 from ..errors import ReplyUnreadableError
+from ..secrets import guarded
 from .call import CallContent
 from .content import ActionContent, Content, CustomContent, InteractiveContent
 from .flag import Flag
@@ -223,6 +224,7 @@ def unknown(record: Any, raw: bytes, reason: str) -> UnknownMessage:
                     continue
                 with suppress(ValidationError, UnicodeEncodeError):
                     members[name] = convert(value, kind)
+    members["data"] = guarded(members["data"], raw)
     return UnknownMessage(raw=raw, reason=reason, **members)
 
 

@@ -25,6 +25,7 @@ from ..errors import (
     TransportError,
 )
 from ..telemetry import LOGGER, Outcome, notify
+from .decoding import INLINE_BYTES, decode_large
 from .notices import DEPRECATION, SUNSET
 from .options import CallContext, CallOptions
 from .pool import Pool
@@ -62,7 +63,7 @@ class ActiveCall(Generic[R]):
             if self._context.listeners:
                 return await self._attempt()
             self._progress.number = 1  # without listeners the first attempt skips all measurements
-            return self._read(await self._exchange(self._progress))
+            return await self._read(await self._exchange(self._progress))
         except (ApiError, TransportError) as error:
             first = error
         return await self._repeat(first)
@@ -88,7 +89,13 @@ class ActiveCall(Generic[R]):
         finally:
             if (start := self._context.start) is not None:
                 record = attempt_record(
-                    start, progress, spent, self._attempts, error_name=error_name, cause=cause
+                    start,
+                    progress,
+                    spent,
+                    self._attempts,
+                    error_name=error_name,
+                    cause=cause,
+                    secrets=self._options.secrets,
                 )
                 notify(self._context.listeners, record)
 
@@ -98,7 +105,7 @@ class ActiveCall(Generic[R]):
         try:
             reply = await self._exchange(spent)
             began = now()
-            result = self._read(reply)
+            result = await self._read(reply)
             spent.decoded = now() - began
             return result
         finally:
@@ -160,14 +167,17 @@ class ActiveCall(Generic[R]):
         if wait >= left > 0:
             raise self._late(no_room_text(wait, "rate limit", deadline, left), "rate limit", wait)
 
-    def _read(self, reply: Reply) -> R:
-        name, options = self._call.endpoint.name, self._options
+    async def _read(self, reply: Reply) -> R:
+        endpoint, body = self._call.endpoint, reply.body
         if reply.status != 200 and not is_success(reply):
-            raise refusal(reply, name, options.secrets)
+            raise refusal(reply, self._call, self._options.secrets)
         try:
-            result = self._call.endpoint.reply(reply.body)
+            if len(body) <= INLINE_BYTES:
+                result = endpoint.reply(body)
+            else:
+                result = await decode_large(endpoint.reply, body)
         except ReplyUnreadableError as error:
-            failure = unreadable(reply, error, name, options.secrets)
+            failure = unreadable(reply, error, self._call, self._options.secrets)
         else:
             call = self._call
             if call.acting_user is not None and call.endpoint.acting_field is not None:

@@ -18,7 +18,7 @@ from ..core.endpoint import Call
 from ..core.hosts import check_url
 from ..core.pacer import Pace
 from ..core.paging import PageSizes
-from ..core.wire import Headers, Request, request
+from ..core.wire import LOGIN_HEADER, Headers, Request, request
 from ..errors import ChatRestError, RequestInvalidError
 from ..telemetry import LOGGER, Listener, log_attempt, notify
 from .call import ActiveCall
@@ -137,8 +137,12 @@ class Sender:
         self.app_id: Final = options.destination.app_id
         self.acting_user: Final = options.acting_user
         self._client, self._options = client, options
-        self._headers = Headers(options.destination.keys, Accept="application/json")
-        self._headers.update(options.headers)
+        keys = options.destination.keys
+        self._headers = Headers(keys, Accept="application/json")
+        replaced = {name.lower() for name in keys}  # by the view's own, such as the token of its user
+        self._headers.update(
+            (name, value) for name, value in options.headers.items() if name.lower() not in replaced
+        )
 
     @property
     def page_sizes(self) -> PageSizes:
@@ -163,6 +167,11 @@ class Sender:
         if self.acting_user is not None and call.acting_user is None and call.endpoint.acting != "never":
             call = structs.replace(call, acting_user=self.acting_user)
         try:
+            if LOGIN_HEADER in self._headers and call.acting_user not in (None, self.acting_user):
+                raise RequestInvalidError(
+                    f"on_behalf_of = {call.acting_user!r}: the view has the login token of "
+                    f"{self.acting_user!r}, expected is that user, or session.as_user(uid) with the app's key"
+                )
             return self._client.start(call, self._options, self._headers)
         except ChatRestError as error:
             failure = detach(error)
@@ -175,7 +184,7 @@ def run_call(
     call: Call[R], request: Request, pool: Pool, options: CallOptions, context: CallContext
 ) -> Awaitable[R]:
     """Return an awaitable that makes the call within its deadline, with records for listeners."""
-    if LOGGER.isEnabledFor(logging.DEBUG):
+    if LOGGER.isEnabledFor(logging.INFO):
         context = structs.replace(context, listeners=(log_attempt, *context.listeners))
     if context.listeners:
         context = structs.replace(context, start=call_start(next(_NUMBERS), call, request, options))

@@ -3,18 +3,25 @@
 The records are made with all their fields written out, as a call with `**` takes five times as long.
 """
 
+import re
+from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from functools import lru_cache
-from typing import Any, final
+from typing import Any, Final, final
 from urllib.parse import urlsplit
 
 from ..core.endpoint import Call
+from ..core.faults import signal
 from ..core.retry import Attempts
 from ..core.wire import Headers, Request, check_headers
 from ..errors import ConnectError
+from ..secrets import scrub
 from ..telemetry import LISTENER_FAILED, LOGGER, Attempt, CallStart, Listener, Outcome
 from .options import CallOptions
 from .progress import Durations, Progress
+
+_REQUEST_IDS: Final = ("X-Request-Id", "X-Amzn-RequestId", "X-Correlation-Id", "X-Trace-Id", "CF-Ray")
+_ID: Final = re.compile(r"[A-Za-z0-9._:/+=-]{1,100}")
 
 
 @final
@@ -95,8 +102,9 @@ def attempt_record(
     *,
     error_name: str | None,
     cause: BaseException | None,
+    secrets: tuple[str, ...],
 ) -> Attempt:
-    """Return the record of the attempt that has just ended.
+    """Return the record of the attempt that has just ended, without `secrets` in what the service named.
 
     `attempts` includes this one if it failed and a repetition was considered; `cause` is the error of the
     attempt before.
@@ -106,6 +114,8 @@ def attempt_record(
     is_down = (
         is_planned and isinstance(attempts.error, ConnectError) and attempts.error.retry_after is not None
     )
+    headers: Mapping[str, str] = {} if reply is None else reply.headers
+    stated = signal(0, headers, 0.0)
     return Attempt(
         call=start.call,
         operation=start.operation,
@@ -123,10 +133,19 @@ def attempt_record(
         network=spent.network,
         decoded=spent.decoded,
         pause=attempts.pause if is_planned else None,
+        request_id=_request_id(headers, secrets),
+        limit=stated.limit,
+        remaining=stated.remaining,
         reached_network=not is_down and (is_planned or progress.stage == "network"),
         error=error_name,
         cause=None if cause is None else type(cause).__name__,
     )
+
+
+def _request_id(headers: Mapping[str, str], secrets: tuple[str, ...]) -> str | None:
+    """Return the id of a request in the service's logs, if it looks like one."""
+    value = next((headers[name] for name in _REQUEST_IDS if name in headers), None)
+    return scrub(value, secrets) if value is not None and _ID.fullmatch(value) else None
 
 
 def outcome_record(start: CallStart, progress: Progress, now: float, error_name: str | None) -> Outcome:

@@ -25,6 +25,7 @@ from yarl import URL
 from ..core.arguments import detach
 from ..core.inflate import ACCEPTED, Inflate
 from ..core.multipart import Form
+from ..core.reply_bounds import ERROR_BYTES
 from ..core.timeouts import Timeouts
 from ..core.wire import Headers, Request
 from ..errors import (
@@ -43,13 +44,15 @@ _READ_BUFFER: Final = 1 << 20  # a page of 1000 messages in few reads; the defau
 _KEEPALIVE: Final = 15.0
 _LARGE: Final = 1 << 20
 _KNOWN_TIMEOUTS: Final = 64
+_NO_TLS: Final = frozenset({"WRONG_VERSION_NUMBER", "HTTP_REQUEST", "UNKNOWN_PROTOCOL"})
+"""OpenSSL's reasons for an answer that is not TLS."""
 _WITHOUT_TYPE: Final = (hdrs.CONTENT_TYPE,)
 
 Verify: TypeAlias = tls.SSLContext | bool
 
 
 class Reply(Struct, frozen=True):
-    """A reply: the body is decompressed, and complete unless an error's body was cut at the cap.
+    """A reply: the body is decompressed, and that of a success is complete.
 
     Its repr shows only status and size, as headers and body may contain a key.
     """
@@ -96,6 +99,7 @@ class Transport:
 
     def __init__(self, *, verify: Verify = True, proxy: str | None = None, cap: int) -> None:
         self._cap = cap
+        self._has_proxy = proxy is not None
         self._timeouts: dict[Timeouts, aiohttp.ClientTimeout] = {}
         self._timer = ExpiryTimer()
         self._closed = False
@@ -160,7 +164,7 @@ class Transport:
         except ReplyUnreadableError as error:
             failure = detach(error)
         except _FAILURES as error:
-            failure = _failure(error, timeouts, progress)
+            failure = self._noting_proxy(_failure(error, timeouts, progress), request)
         finally:
             if expiry is not None:
                 self._timer.stop(expiry)
@@ -188,53 +192,72 @@ class Transport:
         content = response.content
         if not content.is_eof() or content.total_bytes > self._cap:
             return None
-        return None if hdrs.CONTENT_ENCODING in response.headers else content.read_nowait()
+        if hdrs.CONTENT_ENCODING in response.headers:
+            return None
+        body = content.read_nowait()
+        return body if response.status < 300 else body[:ERROR_BYTES]
 
     async def _read(self, response: aiohttp.ClientResponse) -> bytes:
-        """Return the body, reading at most the cap.
+        """Return the body: of a success at most the cap, else `ReplyUnreadableError`.
 
-        Raises `ReplyUnreadableError` for a larger success; the body of a larger error reply is cut.
+        An error has its status, whatever became of its body: that is cut at `ERROR_BYTES`, and where it
+        breaks off or cannot be unpacked.
         """
-        declared = response.content_length
-        is_success = response.status < 300
-        if declared is not None and declared > self._cap and is_success:
+        pieces: list[bytes] = []
+        if response.status < 300:
+            await self._read_into(pieces, response, self._cap)
+            return pieces[0] if len(pieces) == 1 else b"".join(pieces)
+        cap = min(self._cap, ERROR_BYTES)
+        try:
+            await self._read_into(pieces, response, cap)
+        except (ReplyUnreadableError, aiohttp.ClientPayloadError):
+            response.close()  # its rest must not be read as the next reply
+        return b"".join(pieces)[:cap]
+
+    async def _read_into(self, pieces: list[bytes], response: aiohttp.ClientResponse, cap: int) -> None:
+        """Append the body's pieces, unpacked; raise `ReplyUnreadableError` where it is larger than `cap`."""
+        declared, content = response.content_length, response.content
+        if declared is not None and declared > cap and response.status < 300:
             raise self._too_large(f"{declared} bytes are announced")
-        encoding = response.headers.get(hdrs.CONTENT_ENCODING)
-        if encoding is not None and encoding.strip().lower() not in ("", "identity"):
-            return await self._unpack(response, Inflate(encoding))
-        content, pieces, size = response.content, list[bytes](), 0
-        while not content.at_eof():
-            piece = await content.readany()
+        encoding = response.headers.get(hdrs.CONTENT_ENCODING, "").strip().lower()
+        if encoding not in ("", "identity"):
+            await self._unpack_into(pieces, content, Inflate(encoding), cap)
+            return
+        size = 0
+        while piece := await content.readany():
             size += len(piece)
             pieces.append(piece)
-            if size > self._cap:
-                if is_success:
-                    raise self._too_large("it was still going on")
-                return self._cut(response, pieces)
-        return pieces[0] if len(pieces) == 1 else b"".join(pieces)
+            if size > cap:
+                raise self._too_large("it was still going on")
 
-    async def _unpack(self, response: aiohttp.ClientResponse, inflate: Inflate) -> bytes:
-        pieces: list[bytes] = []
+    async def _unpack_into(
+        self, pieces: list[bytes], content: aiohttp.StreamReader, inflate: Inflate, cap: int
+    ) -> None:
         packed = size = 0
-        while piece := await response.content.readany():
+        while piece := await content.readany():
             packed += len(piece)
-            for part in inflate.feed(piece, self._cap - size):
+            for part in inflate.steps(piece):
+                if size:
+                    await asyncio.sleep(0)  # a few bytes may unpack to very many
                 size += len(part)
                 pieces.append(part)
-            if max(packed, size) > self._cap:
-                if response.status < 300:
+                if max(packed, size) > cap:
                     raise self._too_large(f"{packed} bytes unpack to more than that")
-                return self._cut(response, pieces)
         if packed:
             inflate.finish()
-        return b"".join(pieces)
 
-    def _cut(self, response: aiohttp.ClientResponse, pieces: list[bytes]) -> bytes:
-        response.close()  # its rest must not be read as the next reply
-        return b"".join(pieces)[: self._cap]
+    def _noting_proxy(self, error: TransportError, request: Request) -> TransportError:
+        """Return `error`, which says of a failed connection that a proxy of the environment was not used."""
+        scheme = request.url.partition(":")[0]
+        names = [name for name in os.environ if name.lower() in (f"{scheme}_proxy", "all_proxy")]
+        if names and isinstance(error, ConnectError) and not (self._has_proxy or error.is_final):
+            error.args = (f"{error} ({min(names)} is set, and not used: give the session proxy=…)",)
+        return error
 
     def _too_large(self, reason: str) -> ReplyUnreadableError:
-        return ReplyUnreadableError(f"the reply is larger than max_reply_bytes = {self._cap}: {reason}")
+        error = ReplyUnreadableError(f"the reply is larger than max_reply_bytes = {self._cap}: {reason}")
+        error.answered = True
+        return error
 
     def _client_timeout(self, timeouts: Timeouts) -> aiohttp.ClientTimeout:
         known = self._timeouts.get(timeouts)
@@ -350,18 +373,32 @@ def _no_connection(error: Exception, timeouts: Timeouts) -> ConnectError:
     if isinstance(error, aiohttp.ClientHttpProxyError):
         return ConnectError(f"the proxy refused the connection with {error.status}, nothing was sent")
     if isinstance(error, aiohttp.ClientConnectorError):
-        return ConnectError(f"no connection to {error.host}:{error.port}, nothing was sent{_reason(error)}")
+        text = f"no connection to {error.host}:{error.port}, nothing was sent{_reason(error)}"
+        failure = ConnectError(text)
+        failure.is_final = _is_final(_cause(error))
+        return failure
     if isinstance(error, _LOST):
         return ConnectError(f"no connection, nothing was sent{_reason(error)}")
     return ConnectError(f"no connection ({type(error).__name__}), nothing was sent{_reason(error)}")
 
 
+def _cause(error: Exception) -> object:
+    return getattr(error, "certificate_error", None) or getattr(error, "os_error", error)
+
+
+def _is_final(cause: object) -> bool:
+    """Return True for a certificate that is refused, and a host without TLS: both stay so."""
+    is_refused = isinstance(cause, tls.SSLCertVerificationError | tls.CertificateError)
+    return is_refused or (isinstance(cause, tls.SSLError) and cause.reason in _NO_TLS)
+
+
 def _reason(error: Exception) -> str:
     """Return the operating system's reason for `error`, never text of the peer, which may contain a key."""
-    certificate = getattr(error, "certificate_error", None)
-    cause = certificate or getattr(error, "os_error", error)
+    cause = _cause(error)
     if isinstance(cause, tls.SSLCertVerificationError):
         return f": its certificate is refused, {cause.verify_message}"
+    if isinstance(cause, tls.SSLError) and cause.reason in _NO_TLS:
+        return ": it does not speak TLS"
     if isinstance(cause, tls.SSLError):
         return f": {cause.reason or type(cause).__name__}"
     if isinstance(cause, OSError) and cause.errno is not None:

@@ -71,5 +71,5 @@ class Members(Collection):
         return structs.replace(changed, guid=changed.guid or guid, scope=changed.scope or scope)
 
     async def kick(self, guid: str, uid: str, *, on_behalf_of: str | None = None) -> Ack:
-        """Remove a member from a group; `NotFoundError` where the user is none (`ERR_NOT_A_MEMBER`)."""
+        """Remove a member; `PermissionDeniedError` (`ERR_NOT_A_MEMBER`) where the user is not in it."""
         return await self._call(KICK, on_behalf_of=on_behalf_of, guid=guid, uid=uid)

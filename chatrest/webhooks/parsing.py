@@ -16,6 +16,7 @@ from ..errors import ReplyUnreadableError, RequestInvalidError
 from ..models.message import Message, UnknownMessage
 from ..models.raw_json import bytes_of
 from ..models.record import Json, Record
+from ..secrets import guarded
 from .event import (
     CallEvent,
     CallSessionEvent,
@@ -114,7 +115,7 @@ def _event(raw: bytes) -> Event:
             return event
         except CoercionError as error:
             reason = str(error)
-    return UnknownEvent(data=_value(envelope, "data", None), reason=reason, **fields)
+    return UnknownEvent(data=guarded(_value(envelope, "data", None), raw), reason=reason, **fields)
 
 
 def _envelope(raw: bytes) -> Parts:

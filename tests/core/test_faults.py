@@ -369,3 +369,86 @@ def test_what_no_terminal_can_show_is_replaced() -> None:
     error = error_for(400, b'{"error":{"code":"A\\ud800","message":"b\xe9"}}')
     assert (error.code, error.message) == ("A\ufffd", "b\ufffd")
     assert str(error).encode()
+
+
+@pytest.mark.parametrize(
+    ("status", "error", "kind"),
+    [
+        (400, {"code": "ERR_UID_ALREADY_EXISTS", "message": "no"}, ConflictError),
+        (417, {"code": "ERR_GUID_ALREADY_EXISTS"}, ConflictError),
+        (400, {"code": "ERR_BAD_REQUEST", "details": {"uid": ["The uid is already taken."]}}, ConflictError),
+        (400, {"code": "ERR_BAD_REQUEST", "details": {"uid": "already exists"}}, ConflictError),
+        (422, {"details": [{"field": "uid", "message": "This uid exists already"}]}, ConflictError),
+        (400, {"message": "User with UID bob already exists"}, ConflictError),
+        (400, {"code": "ERR_BAD_REQUEST", "details": {"uid": ["The uid is too long."]}}, BadRequestError),
+        (500, {"code": "ERR_UID_ALREADY_EXISTS"}, ServerError),
+        (401, {"message": "the key already exists"}, AuthenticationError),
+    ],
+)  # fmt: skip
+def test_what_exists_already_is_a_conflict(status: int, error: dict[str, Any], kind: type[ApiError]) -> None:
+    assert type(error_for(status, {"error": error})) is kind
+
+
+@pytest.mark.parametrize(
+    ("status", "code", "is_unserved"),
+    [
+        (404, None, True), (404, "ERR_ROUTE_NOT_FOUND", True), (400, "ERR_ROUTE_NOT_FOUND", True),
+        (404, "ERR_ENDPOINT_NOT_FOUND", True), (404, "ERR_STRANGE", True),
+        (404, "ERR_UID_NOT_FOUND", False), (400, "ERR_MESSAGE_NOT_FOUND", False),
+        (404, "ERR_NEW_THING_NOT_FOUND", False), (417, "ERR_GUID_NOT_FOUND", False),
+    ],
+)  # fmt: skip
+def test_an_operation_that_is_not_served_is_told_apart(
+    status: int, code: str | None, is_unserved: bool
+) -> None:
+    error = error_for(status, {"error": {"code": code, "message": "m"}} if code else b"<h1>Not found</h1>")
+    assert type(error) is NotFoundError
+    assert error.is_unserved is is_unserved
+    assert ("the service may not serve this operation" in str(error)) is is_unserved
+
+
+def test_a_missing_login_token_names_where_to_give_it() -> None:
+    error = error_for(401, {"error": {"code": "ERR_NO_AUTH", "message": "no"}})
+    assert type(error) is AuthenticationError
+    assert "CHATREST_HEADERS" in str(error)
+    assert "auth_token=" in str(error)
+
+
+@pytest.mark.parametrize("status", [403, 502])
+def test_a_proxys_page_leads_with_its_status_and_80_characters(status: int) -> None:
+    page = b"<html><style>p{}</style><h1>Blocked by policy</h1>" + b"<p>lorem ipsum</p>" * 100
+    error = error_for(status, page)
+    assert str(error).startswith(f"users.list: {status}: Blocked by policy lorem ipsum")
+    assert len(error.message) == 80
+
+
+def test_the_error_of_a_cut_body_has_its_first_members() -> None:
+    body = (
+        b'{"error":{"message":"no \\"such\\" user","code":"ERR_UID_NOT_FOUND","details":[' + b"{}," * 30_000
+    )
+    error = error_for(404, body)
+    assert (error.code, error.message, error.details) == ("ERR_UID_NOT_FOUND", 'no "such" user', None)
+    record = error_of(body)
+    assert record is not None
+    assert record["code"] == "ERR_UID_NOT_FOUND"
+
+
+@pytest.mark.parametrize("filler", [b"[", b'"a":', b"\\", b'{"error":', b"<", b'"', b"\xff", b"%41"])
+def test_a_hostile_body_of_an_error_is_read_once_and_soon(filler: bytes) -> None:
+    body = b'{"error":{"message":"' + filler * 1_000_000
+    before = time.process_time()
+    for _ in range(3):
+        assert error_for(500, body).status == 500
+    assert time.process_time() - before < 30  # minutes, where a pattern backtracks
+
+
+@pytest.mark.parametrize(
+    ("headers", "seconds"),
+    [
+        ({"X-RateLimit-Reset": "30"}, 30.0), ({"RateLimit-Reset": "30"}, 30.0),
+        ({"X-Rate-Limit-Reset": str(int(NOW) + 30)}, 30.0), ({"X-RateLimit-Reset": "1700000030000"}, 30.0),
+        ({"X-RateLimit-Reset": str(int(NOW) - 30)}, 0.0),
+    ],
+)  # fmt: skip
+def test_a_reset_is_an_epoch_or_seconds_to_go(headers: dict[str, str], seconds: float) -> None:
+    assert retry_after(headers, NOW) == seconds

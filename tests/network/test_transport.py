@@ -130,8 +130,9 @@ async def test_the_total_timeout_before_a_connection_sends_nothing(transport: Tr
 
 async def test_a_server_without_tls(transport: Transport) -> None:
     async with Faulty(reply(), greet=cut(b"hello, this is no TLS\r\n")) as server:
-        with pytest.raises(ConnectError, match="nothing was sent"):
+        with pytest.raises(ConnectError, match=r"nothing was sent: it does not speak TLS$") as caught:
             await transport.exchange(to_tls(server), TIMES)
+    assert caught.value.is_final
 
 
 async def test_tls_is_verified_by_the_context_given() -> None:
@@ -144,10 +145,24 @@ async def test_tls_is_verified_by_the_context_given() -> None:
             if fits:
                 assert (await transport.exchange(asked(server), TIMES)).status == 200
             else:
-                with pytest.raises(ConnectError, match="certificate"):
+                with pytest.raises(ConnectError, match="certificate") as caught:
                     await transport.exchange(asked(server), TIMES)
+                assert caught.value.is_final
             await transport.close()
     assert len(server.requests) == 2
+
+
+@pytest.mark.parametrize("name", ["HTTPS_PROXY", "https_proxy", "ALL_PROXY"])
+async def test_a_failed_connection_names_a_proxy_of_the_environment(
+    transport: Transport, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.setenv(name, "http://user:pass-word@proxy.invalid:1")
+    with pytest.raises(ConnectError, match=f"{name} is set, and not used: give the session proxy=") as caught:
+        await transport.exchange(Request("GET", "https://127.0.0.1:1/v3/a", {}, None), TIMES)
+    assert "pass-word" not in str(caught.value)
+    with pytest.raises(ConnectError) as plain:
+        await transport.exchange(Request("GET", "http://127.0.0.1:1/v3/a", {}, None), TIMES)
+    assert ("is set" in str(plain.value)) is (name == "ALL_PROXY")
 
 
 async def test_a_proxy_is_used() -> None:
@@ -157,6 +172,23 @@ async def test_a_proxy_is_used() -> None:
         await transport.close()
     assert got.body == b'{"by":"proxy"}'
     assert proxy.requests[0].target == "http://127.0.0.1:1/v3/a"
+
+
+@pytest.mark.parametrize("status", [403, 502])
+@pytest.mark.parametrize("encoding", ["gzip", "br", "nonsense"])
+async def test_an_error_whose_body_cannot_be_unpacked_keeps_its_status(
+    transport: Transport, status: int, encoding: str
+) -> None:
+    async with Faulty(reply(b"<html>no", status, content_encoding=encoding), reply()) as server:
+        assert (await transport.exchange(asked(server), TIMES)).status == status
+        assert (await transport.exchange(asked(server), TIMES)).status == 200
+
+
+async def test_an_error_whose_body_breaks_off_keeps_its_status_and_text(transport: Transport) -> None:
+    data = reply(b"<html>Blocked", 403).replace(b"Content-Length: 13", b"Content-Length: 99")
+    async with Faulty(cut(data)) as server:
+        got = await transport.exchange(asked(server), TIMES)
+    assert (got.status, got.body) == (403, b"<html>Blocked")
 
 
 async def test_a_proxy_that_refuses_the_tunnel_sent_nothing() -> None:

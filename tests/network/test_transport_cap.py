@@ -7,6 +7,7 @@ import zlib
 import pytest
 
 from chatrest import ReplyUnreadableError
+from chatrest.core.reply_bounds import ERROR_BYTES
 from chatrest.network.transport import Transport
 from tests.faulty import Faulty, Peer, hang, reply
 from tests.network.exchanges import CAP, TIMES, asked, chunked
@@ -40,7 +41,7 @@ async def test_an_error_that_is_too_large_keeps_its_status(
     }
     async with Faulty(answers[framing], reply(b'{"next":1}')) as server:
         got = await transport.exchange(asked(server), TIMES)
-        assert (got.status, got.body) == (status, body[:CAP])
+        assert (got.status, got.body) == (status, body[:ERROR_BYTES])
         assert (await transport.exchange(asked(server), TIMES)).body == b'{"next":1}'
 
 

@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from chatrest import AsyncSession, NotFoundError
+from chatrest import AsyncSession, NotFoundError, PermissionDeniedError
 from chatrest.emulator import Emulator
 from chatrest.errors import ApiError
 from chatrest.queries.members import MemberQuery, NewMembers
@@ -65,7 +65,7 @@ async def test_additions_scopes_and_kicks_leave_their_state(
 async def test_errors_have_the_service_codes(session: AsyncSession) -> None:
     with pytest.raises(NotFoundError, match="ERR_GUID_NOT_FOUND"):
         await session.members.list("no group").collect()
-    with pytest.raises(NotFoundError, match="ERR_NOT_A_MEMBER"):
+    with pytest.raises(PermissionDeniedError, match="ERR_NOT_A_MEMBER"):
         await session.members.kick(GUID, "user-40")
     with pytest.raises(ApiError, match="ERR_SAME_SCOPE"):
         await session.members.change_scope(GUID, "user-01", "admin")

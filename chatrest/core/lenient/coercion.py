@@ -26,6 +26,10 @@ _NAMES: Final = {
     dict: "object", list: "array", str: "text", bool: "boolean", int: "whole number", float: "number"
 }  # fmt: skip
 _INDEX: Final = re.compile(r"\[\d+\]")
+_MOST_NOTES: Final = 1000
+"""Coercions of one record; what has more of them was written to be slow."""
+_MOST_FIELDS: Final = 1000
+"""Fields, with their indexes in arrays, that are told apart in a page."""
 
 
 class CoercionError(Exception):
@@ -50,6 +54,8 @@ class Coercions:
     def add(self, index: int, texts: Iterable[str]) -> None:
         """Add the coercions of the record at `index`."""
         for text in texts:
+            if len(self._records) >= _MOST_FIELDS:
+                text = _INDEX.sub("[*]", text)
             self.records(text).append(index)
 
     def add_other(self, texts: Iterable[str]) -> None:
@@ -94,16 +100,28 @@ def coerced(value: Any, want: inspect.Type, path: str, notes: list[str]) -> Any:
         members = _object(value, path, notes)
         if isinstance(want.value_type, inspect.AnyType):
             return members
-        return {key: coerced(each, want.value_type, f"{path}.*", notes) for key, each in members.items()}
+        values = _coerced_items(members.values(), want.value_type, path, ".*", notes)
+        return dict(zip(members, values, strict=True))
     if isinstance(want, inspect.VarTupleType | inspect.ListType):
-        array = _array(value, path, notes)
-        items = [coerced(item, want.item_type, f"{path}[{i}]", notes) for i, item in enumerate(array)]
+        items = _coerced_items(_array(value, path, notes), want.item_type, path, "[{}]", notes)
         return items if isinstance(want, inspect.ListType) else tuple(items)
     if isinstance(want, inspect.AnyType):
         return value
     if isinstance(want, inspect.LiteralType) and value in want.values:
         return value
     return _coerced_scalar(value, want, path, notes)
+
+
+def _coerced_items(
+    values: Iterable[Any], want: inspect.Type, path: str, suffix: str, notes: list[str]
+) -> list[Any]:
+    """Return the values of an array or object; too many coercions in one record are a `CoercionError`."""
+    items: list[Any] = []
+    for index, value in enumerate(values):
+        items.append(coerced(value, want, path + suffix.format(index), notes))
+        if len(notes) > _MOST_NOTES:
+            raise CoercionError(f"{path}: more than {_MOST_NOTES} values are not of their type")
+    return items
 
 
 def _coerced_struct(served: dict[str, Any], want: inspect.StructType, path: str, notes: list[str]) -> Any:
@@ -137,15 +155,24 @@ def _coerced_union(value: Any, want: inspect.UnionType, path: str, notes: list[s
         return None
     kinds = [kind for kind in want.types if not isinstance(kind, inspect.NoneType)]
     kinds = _tagged(value, kinds, path) or kinds
-    for kind in kinds:  # first one that holds the value as it is, then one that holds it coerced
+    first: tuple[Any, list[str]] | None = None
+    fault = f"{path}: got {type_name(value)}"
+    for kind in kinds:  # the first one that holds the value as it is, else what the first of all makes of it
         fresh: list[str] = []
         try:
-            held = coerced(value, kind, path, fresh)
-        except CoercionError:
+            result = (coerced(value, kind, path, fresh), fresh)
+        except CoercionError as error:
+            if kind is kinds[0]:
+                fault = str(error)
             continue
         if not fresh:
-            return held
-    return coerced(value, kinds[0], path, notes)
+            return result[0]
+        if kind is kinds[0]:
+            first = result
+    if first is None:
+        raise CoercionError(fault)
+    notes += first[1]
+    return first[0]
 
 
 def _tagged(value: Any, kinds: list[inspect.Type], path: str) -> list[inspect.Type]:

@@ -14,10 +14,12 @@ from msgspec import Raw
 
 from ...errors import ReplyUnreadableError
 from ...models.raw_json import REFUSED, read_value
+from ..reply_bounds import check_records
 
 _BOM: Final = b"\xef\xbb\xbf"
 _SPACE: Final = re.compile(rb"[ \t\n\r]*+")
 _STRING: Final = re.compile(rb'"(?:[^"\\]++|\\.)*+"', re.DOTALL)
+_INNER: Final = re.compile(rb'(?:[^"\\]++|\\.)*+', re.DOTALL)
 _SCALAR: Final = re.compile(rb'[^][{}",: \t\n\r]++')
 # Everything up to the next bracket of the other direction, or a string that holds brackets: a nested value is
 # a few matches, however deep it is.
@@ -32,18 +34,23 @@ _PAST_LEAVES: Final = re.compile(
 _BRACKET: Final = re.compile(rb"[]}]")
 _OPENING: Final = (b"[", b"{")
 _CLOSING: Final = (b"]", b"}")
+_SLICE: Final = 1 << 18
+_LARGEST_ODD: Final = 1 << 22
+"""Bytes of a value that is read although it is not JSON by the book."""
 _NEAR: Final = 8
 _MANY: Final = 50
 _SHALLOW: Final = 100
 """Opening brackets that any call stack leaves room for; to look closer costs a few microseconds."""
 
 _MEMBERS: Final = msgspec.json.Decoder(dict[str, Raw])
+_VALUE: Final = msgspec.json.Decoder(Raw)
+_TYPES: Final = {b"[": "array", b'"': "text", b"t": "boolean", b"f": "boolean", b"n": "null"}
 _ELEMENTS: Final = msgspec.json.Decoder(list[Raw])
 
 
 @final
 class TooDeep(dict[str, Any]):
-    """A record that is nested too deeply to be read: those of its members that are no arrays or objects."""
+    """A record that is nested too deeply, or too large and odd, to be read: its members that are scalars."""
 
 
 def whole(body: bytes) -> Any:
@@ -54,7 +61,7 @@ def whole(body: bytes) -> Any:
     if not body.removeprefix(_BOM).strip():
         return None
     try:
-        return read_value(body)
+        return read_value(body) if len(body) <= _LARGEST_ODD else msgspec.json.decode(body)
     except (ValueError, RecursionError) as error:
         fault = _unreadable(error)
     raise fault  # outside: the standard library's error holds the whole text
@@ -67,6 +74,8 @@ def read_record(raw: bytes) -> Any:
     """
     fault = None
     try:
+        if len(raw) > _LARGEST_ODD:
+            return _strict_or_shallow(raw)
         if not is_too_deep(raw):
             return read_value(raw)
     except RecursionError:
@@ -76,6 +85,17 @@ def read_record(raw: bytes) -> Any:
     if fault is not None:
         raise fault
     return _shallow(raw)
+
+
+def _strict_or_shallow(raw: bytes) -> Any:
+    """Return a large record; of one that the strict decoder refuses, one level.
+
+    Python's own decoder reads what is odd, and holds up all threads meanwhile.
+    """
+    try:
+        return msgspec.json.decode(raw)
+    except REFUSED:
+        return _shallow(raw)
 
 
 def is_too_deep(raw: bytes) -> bool:
@@ -96,7 +116,7 @@ def _shallow(raw: bytes) -> TooDeep:
     record = TooDeep()
     if raw.lstrip()[:1] == b"{":
         for name, value in members(raw).items():
-            if value[:1] not in _OPENING:
+            if value[:1] not in _OPENING and len(value) <= _LARGEST_ODD:
                 record[name] = read_record(value)
     return record
 
@@ -127,11 +147,17 @@ def reply_parts(body: bytes) -> tuple[dict[str, bytes], list[bytes] | None]:
 
 
 def elements(array: bytes) -> list[bytes]:
-    """Return the elements of an array, each as its exact bytes; `ReplyUnreadableError` where it is none."""
+    """Return the elements of an array, each as its exact bytes.
+
+    Raises `ReplyUnreadableError` where it is no array, or has more elements than a list may have.
+    """
     try:
-        return list(map(bytes, _ELEMENTS.decode(array)))
+        raws = _ELEMENTS.decode(array)
     except REFUSED:
         pass
+    else:
+        check_records(len(raws))
+        return list(map(bytes, raws))
     try:
         parts, end = _split_array(array, _skip(array, 0))
         _refuse_rest(array, end)
@@ -142,11 +168,25 @@ def elements(array: bytes) -> list[bytes]:
 
 
 def _scanned(body: bytes, records: list[bytes] | None) -> dict[str, bytes]:
+    if (name := _other_type(body)) is not None:
+        raise ReplyUnreadableError(f"expected an object, got {name}")
     try:
         return _split_object(body, records)
     except (ValueError, IndexError, RecursionError) as error:
         fault = _unreadable(error)
     raise fault
+
+
+def _other_type(body: bytes) -> str | None:
+    """Return what a JSON value is that is no object; None for an object and for what is not JSON."""
+    first = body.lstrip(b" \t\r\n")[:1]
+    if not first or first == b"{":
+        return None
+    try:
+        _VALUE.decode(body)
+    except REFUSED:
+        return None
+    return _TYPES.get(first, "number")
 
 
 def _split_object(body: bytes, records: list[bytes] | None) -> dict[str, bytes]:
@@ -174,6 +214,7 @@ def _split_array(body: bytes, at: int) -> tuple[list[bytes], int]:
     while body[at : at + 1] != b"]":
         end = _end_of(body, at)
         parts.append(body[at:end])
+        check_records(len(parts))
         at = _comma(body, end, b"]")
     return parts, at + 1
 
@@ -194,11 +235,13 @@ def _closing(body: bytes, at: int) -> int:
             break
         if step == _MANY:
             down = _PAST_LEAVES
-        top = down.match(body, at).end()  # type: ignore[union-attr]  # it matches nothing at least
+        # In slices, as other threads wait while a pattern is matched.
+        slice_end = at + _SLICE
+        top = down.match(body, at, slice_end).end()  # type: ignore[union-attr]  # it matches nothing at least
         depth += count(b"[", at, top) + count(b"{", at, top)
         if down is _PAST_LEAVES:
             depth -= count(b"]", at, top) + count(b"}", at, top)
-        at = _UP.match(body, top).end()  # type: ignore[union-attr]
+        at = _UP.match(body, top, slice_end).end()  # type: ignore[union-attr]
         closed = count(b"]", top, at) + count(b"}", top, at)
         if closed >= depth:
             return _nth_closing(body, top, at, depth, closed)
@@ -218,12 +261,26 @@ def _nth_closing(body: bytes, begin: int, end: int, wanted: int, count: int) -> 
 
 
 def _matched(pattern: re.Pattern[bytes], body: bytes, at: int) -> int:
-    match = pattern.match(body, at)
+    match = pattern.match(body, at, at + _SLICE)
+    if match is None or match.end() == at + _SLICE:
+        if body[at : at + 1] == b'"' and len(body) > at + _SLICE:
+            return _string_end(body, at)
+        match = pattern.match(body, at)
     if match is None:
         if at >= len(body) or body[at : at + 1] == b'"':
             raise IndexError
         raise ValueError(f"expected a value or a name at byte {at}")
     return match.end()
+
+
+def _string_end(body: bytes, at: int) -> int:
+    """Return the place after a long string that begins at `at`, found in slices."""
+    begin, at = at, at + 1
+    while begin < at:
+        begin, at = at, _INNER.match(body, at, at + _SLICE).end()  # type: ignore[union-attr]
+    if body[at : at + 1] != b'"':
+        raise IndexError
+    return at + 1
 
 
 def _skip(body: bytes, at: int) -> int:
@@ -258,8 +315,11 @@ def _refuse_rest(body: bytes, at: int) -> None:
 
 
 def _unreadable(error: Exception) -> ReplyUnreadableError:
+    text = f"the reply is not JSON: {error}"
     if isinstance(error, RecursionError):
-        return ReplyUnreadableError("the reply's JSON is nested too deeply to be read")
-    if isinstance(error, IndexError):
-        return ReplyUnreadableError("the reply's JSON is cut off")
-    return ReplyUnreadableError(f"the reply is not JSON: {error}")
+        text = "the reply's JSON is nested too deeply to be read"
+    elif isinstance(error, IndexError):
+        text = "the reply's JSON is cut off"
+    fault = ReplyUnreadableError(text)
+    fault.is_json = False
+    return fault

@@ -1,0 +1,205 @@
+"""Replies that are written to be slow or large: what they cost is bounded, and the event loop goes on."""
+
+import asyncio
+import gzip
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from chatrest import ApiError, AsyncSession, DeadlineExceededError, NotFoundError, ReplyUnreadableError
+from chatrest.core import reply_bounds
+from chatrest.core.decode import Many, many, read_json
+from chatrest.core.reply_bounds import INLINE_BYTES, MOST_RECORDS, MOST_VALUES, check_values
+from chatrest.core.rows import RowReader
+from chatrest.models.message import Message
+from chatrest.models.user import User
+from chatrest.network.decoding import decode_large
+from tests.faulty import Faulty, reply
+
+pytestmark = pytest.mark.usefixtures("tidy")
+
+
+def array(item: bytes, count: int) -> bytes:
+    return b"[" + b",".join([item] * count) + b"]"
+
+
+def packed(body: bytes, status: int = 200) -> bytes:
+    return reply(gzip.compress(body), status, content_encoding="gzip")
+
+
+def messages(session: AsyncSession) -> Any:
+    return session.messages.list_user("bob").collect()
+
+
+def users(session: AsyncSession) -> Any:
+    return session.users.list().collect()
+
+
+def groups(session: AsyncSession) -> Any:
+    return session.groups.list().collect()
+
+
+@pytest.mark.parametrize("status", [200, 404])
+async def test_an_error_with_a_huge_array_is_read_to_64_kib(status: int) -> None:
+    body = b'{"error":{"code":"ERR_UID_NOT_FOUND","message":"no","details":' + array(b"{}", 3_000_000) + b"}}"
+    async with Faulty(packed(body, status)) as server, server.session() as session:
+        with pytest.raises(NotFoundError, match="ERR_UID_NOT_FOUND: no") as caught:
+            await session.users.get("bob")
+    assert caught.value.details is None
+    assert len(server.requests) == 1
+
+
+async def test_the_details_of_an_error_below_64_kib_are_whole() -> None:
+    details = [{}] * 15_000
+    async with (
+        Faulty(reply({"error": {"code": "ERR_X", "details": details}}, 400)) as server,
+        server.session() as session,
+    ):
+        with pytest.raises(ApiError) as caught:
+            await session.users.get("bob")
+    assert caught.value.details == details
+
+
+@pytest.mark.parametrize("collect", [messages, users, groups])
+@pytest.mark.parametrize("item", [b"{}", b"0", b'"x"', b"[]", b'{"uid":"a","guid":"a","id":"1"}'])
+async def test_a_list_of_far_more_records_than_a_page_has_is_unreadable(
+    collect: Callable[[AsyncSession], Any], item: bytes
+) -> None:
+    body = b'{"data":' + array(item, 100_000) + b"}"
+    async with Faulty(packed(body)) as server, server.session() as session:
+        with pytest.raises(ReplyUnreadableError, match=r"records, got 100000|expected"):
+            await collect(session)
+    assert len(server.requests) == 1
+
+
+@pytest.mark.parametrize("reader", [many(Message), many(User), RowReader()])
+def test_exactly_the_most_records_are_read(reader: Any) -> None:
+    record = b'{"id":"1","uid":"u"}'
+    assert len(reader(b'{"data":' + array(record, MOST_RECORDS) + b"}").items) == MOST_RECORDS
+    with pytest.raises(ReplyUnreadableError, match=f"expected at most {MOST_RECORDS} records"):
+        reader(b'{"data":' + array(record, MOST_RECORDS + 1) + b"}")
+
+
+def test_no_record_is_made_of_a_list_that_is_too_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[Any] = []
+    reader: Many[Any] = many(Message)
+    monkeypatch.setattr(reader.kind, "_lenient", lambda *args: made.append(args))
+    for item in (b"{}", b'{"id":"1"}', b"7"):
+        with pytest.raises(ReplyUnreadableError):
+            reader(b'{"data":' + array(item, 50_000) + b"}")
+    assert not made
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b'{"data":{"id":"1","x":' + array(b"{}", 2_000_000) + b"}}",
+        b'{"data":{"id":"1","x":' + array(b"1", 3_000_000) + b"}}",
+        b'{"data":[{"id":"1","tags":' + array(b'""', 2_000_000) + b"}]}",
+        b"{" + b",".join(b'"a%d":0' % number for number in range(1_000_001)) + b"}",
+        b'{"data":[' + b"[" * 6_000_000,
+    ],
+)
+async def test_a_body_of_too_many_values_is_not_decoded(body: bytes) -> None:
+    with pytest.raises(ReplyUnreadableError, match=f"expected at most {MOST_VALUES}"):
+        await decode_large(read_json, body)
+
+
+def test_a_small_body_is_not_counted() -> None:
+    check_values(b"[" * 4 * 1024 * 1024)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b'{"data":[{"id":"1","x":' + b"[[]," * 400_000 + b"1" + b"]" * 400_000 + b"}]}",
+        b'{"data":[{"id":"1","x":' + b'{"a":' * 400_000 + b"1" + b"}" * 400_000 + b"}]}",
+        b'{"data":[{"id":"1","x":"' + b"\\ud800" * 100_000 + b'"}]}',
+        b'{"data":[{"id":"1","x":' + b"9" * 1_000_000 + b"}]}",
+        b'{"data":[{"id":"1","category":"message","tags":' + array(b"1", 300_000) + b"}]}",
+        b'{"data":[{"id":"1","category":"message","type":"text","data":{"attachments":'
+        + array(b"{}", 50_000)
+        + b"}}]}",
+        b'{"data":' + array(b'{"id":"1","category":"new"}', MOST_RECORDS) + b"}",
+    ],
+    ids=["leafy", "nested", "surrogates", "digits", "tags", "attachments", "unknown"],
+)
+async def test_what_needs_reading_record_by_record_does_not_run_on_the_event_loop(body: bytes) -> None:
+    reader: Many[Any] = many(Message)
+    threads: set[int] = set()
+
+    class Watched:
+        strictly = reader.strictly
+
+        def leniently(self, body: bytes) -> Any:
+            threads.add(threading.get_ident())
+            return reader.leniently(body)
+
+        def __call__(self, body: bytes, /) -> Any:
+            threads.add(threading.get_ident())
+            return reader(body)
+
+    page = await decode_large(Watched(), body)
+    assert page.items[0].id == "1"
+    assert sum(map(len, page.repairs)) < 1_000_000
+    assert threads
+    assert threading.get_ident() not in threads
+
+
+async def test_a_page_as_documented_is_decoded_on_the_event_loop(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def refuse(*_: object) -> None:
+        raise AssertionError
+
+    monkeypatch.setattr("chatrest.network.decoding.to_thread", refuse)
+    body = b'{"data":' + array(b'{"uid":"%b"}' % (b"u" * 900), 1000) + b"}"
+    assert INLINE_BYTES < len(body) <= reply_bounds.STRICT_BYTES
+    assert len((await decode_large(many(User), body)).items) == 1000
+
+
+async def test_a_deadline_does_not_wait_for_a_decode(monkeypatch: pytest.MonkeyPatch) -> None:
+    release, began = threading.Event(), asyncio.Event()
+    loop = asyncio.get_running_loop()
+
+    def stuck(body: bytes) -> None:
+        loop.call_soon_threadsafe(began.set)
+        release.wait()
+
+    monkeypatch.setattr("chatrest.network.decoding.check_values", stuck)
+    body = {"data": ["x" * INLINE_BYTES]}
+    try:
+        async with Faulty(reply(body)) as server, server.session(deadline=0.05) as session:
+            with pytest.raises(DeadlineExceededError):
+                await session.request("GET", "/a")
+            assert began.is_set()
+    finally:
+        release.set()
+
+
+async def test_other_calls_go_on_while_a_body_is_unpacked() -> None:
+    body = b'{"data":"' + b"x" * (30 << 20) + b'"}'
+    turns = 0
+
+    async def tick() -> None:
+        nonlocal turns
+        while True:
+            turns += 1
+            await asyncio.sleep(0)
+
+    async with Faulty(packed(body)) as server, server.session() as session:
+        ticking = asyncio.create_task(tick())
+        assert len((await session.request("GET", "/a"))["data"]) == 30 << 20
+        ticking.cancel()
+    assert turns > 25
+
+
+@pytest.mark.parametrize("body", [b"{}", b'{"data":{}}', b'{"data": [] }', b"[]", b'{"data":null}'])
+async def test_nothing_in_the_place_of_a_record_is_a_missing_record(body: bytes) -> None:
+    async with Faulty(reply(body)) as server, server.session() as session:
+        with pytest.raises(
+            NotFoundError, match=r"users\.get: 200: the service answered without a record"
+        ) as e:
+            await session.users.get("bob")
+    assert (e.value.status, e.value.operation, e.value.is_unserved) == (200, "users.get", False)
+    assert len(server.requests) == 1
