@@ -1,6 +1,7 @@
 """Lint, types and the README's promises, as tests: one `pytest` is the whole gate."""
 
 import re
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -46,6 +47,52 @@ def test_the_readme_has_one_command_under(heading: str) -> None:
     [section] = re.findall(rf"^## {heading}\n(.*?)(?=^## |\Z)", README, re.DOTALL | re.MULTILINE)
     [block] = re.findall(r"^```sh\n(.*?)^```$", section, re.DOTALL | re.MULTILINE)
     assert len(block.strip().splitlines()) == 1
+
+
+FAKE_PYTHON = """#!/bin/sh
+case "$1" in
+    -c) case "$2" in *"!= '3.12'"*) exit 0;; esac; exit 1;;
+esac
+mkdir -p "$3/bin"
+for name in pip pytest; do
+    printf '#!/bin/sh\necho "%s $*"\n' "$name" > "$3/bin/$name"
+    chmod +x "$3/bin/$name"
+done
+"""
+BROKEN_SHIM = "#!/bin/sh\nexit 127\n"
+
+
+def program(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+    path.chmod(0o755)
+
+
+def test_the_gate_tests_the_other_claimed_pythons_that_it_finds(tmp_path: Path) -> None:
+    """A Python of pyenv is found, a shim without its Python is not one, and what is not there is skipped."""
+    checkout, tools, home = (tmp_path / name for name in ("checkout", "tools", "home"))
+    program(checkout / ".ci" / "run", (ROOT / ".ci" / "run").read_text(encoding="utf-8"))
+    (checkout / "pyproject.toml").write_text((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    command = "mkdir -p .venv/bin && cp ../own .venv/bin/python && echo the suite"
+    (checkout / "README.md").write_text(f"## Test it\n\n```sh\n{command}\n```\n")
+    program(tmp_path / "own", FAKE_PYTHON.replace("3.12", "3.11"))
+    program(home / ".pyenv" / "versions" / "3.12.9" / "bin" / "python", FAKE_PYTHON)
+    tools.mkdir()
+    for name in ("awk", "bash", "chmod", "cp", "dirname", "mkdir", "rm", "sed", "sh"):
+        (tools / name).symlink_to(str(shutil.which(name)))
+    program(tools / "python3.13", BROKEN_SHIM)
+    done = subprocess.run(
+        [str(checkout / ".ci" / "run")], env={"HOME": str(home), "PATH": str(tools)},
+        capture_output=True, text=True,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    lines = [line for line in done.stdout.splitlines() if not line.startswith("+ ")]
+    assert lines[0] == "the suite"
+    assert lines[1] == "pip install --quiet --editable .[test]"
+    assert lines[2].startswith("pytest -n auto tests/core ")
+    assert lines[3:] == ["skipped: this machine has no Python 3.13"]
+    quick = lines[2].removeprefix("pytest -n auto ").split()
+    assert [path for path in quick if not (ROOT / path).exists()] == []
 
 
 def test_the_readmes_test_passes(tmp_path: Path) -> None:

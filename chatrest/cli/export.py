@@ -178,9 +178,9 @@ def export(
     Below OUT:
       messages/…, or messages.sqlite         the messages; `chatrest cat OUT` prints them
       users/, groups/, attachments/ …        the tables of --with, and the attachments
-      history.jsonl                          older versions of messages that changed
+      history.jsonl                          older versions of changed messages (.gz or .zst if compressed)
       manifest.json                          the list of files with checksums, and whether it is complete
-      runs.jsonl                             a line for each run: what was new, failed, requests, seconds
+      runs.jsonl                             a line for each run: what was written, failed, requests, seconds
       journal.sqlite                         the ids that are safely on disk; needed to continue
 
     With --json the summary is one JSON object on standard output; so is the estimate of --dry-run. The README

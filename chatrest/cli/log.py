@@ -1,10 +1,10 @@
 """The library's log on standard error: each warning once, and more of it with `-v`, `-vv` or `CHATREST_LOG`.
 
-| option | variable             | shows                                                              |
-|--------|----------------------|--------------------------------------------------------------------|
-|        |                      | warnings, such as an acting user that the service ignored          |
-| `-v`   | `CHATREST_LOG=info`  | also what is repeated, and why                                     |
-| `-vv`  | `CHATREST_LOG=debug` | also each attempt: method, path template, status, size and seconds |
+| option | variable             | shows                                                                      |
+|--------|----------------------|----------------------------------------------------------------------------|
+|        |                      | warnings, such as an acting user that the service ignored                  |
+| `-v`   | `CHATREST_LOG=info`  | also each attempt: method, path template, host, status, request id, limit  |
+| `-vv`  | `CHATREST_LOG=debug` | also each call: its seconds, and how many of them it waited, and for what  |
 
 A line has the level's name before its text, and keys are hidden in it, as in every line of `streams`.
 """

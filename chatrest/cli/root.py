@@ -197,7 +197,7 @@ Exit status: 0 done, 1 failed, 2 wrong usage (nothing was sent), 130 interrupted
 @click.version_option(version(), "--version", "-V", prog_name=NAME)
 @click.option(
     "-v", "--verbose", count=True,
-    help="Show on standard error what is repeated, and why; -vv also every request.",
+    help="Show every request on standard error, with its status; -vv also what each call waited for.",
 )  # fmt: skip
 @click.option(
     "--proxy", metavar="URL",

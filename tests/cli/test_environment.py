@@ -36,10 +36,10 @@ def test_the_value_of_a_header_is_a_secret(
     body = b'{"error":{"code":"ERR_NO_AUTH","message":"s3cret-value is not valid"}}'
     with proxy(lambda number, path: (401, body)) as url:
         result = command("users", CHATREST_BASE_URL=url, CHATREST_HEADERS="authtoken: s3cret-value")
-    assert error_line(result) == (
-        "users.list: 401 ERR_NO_AUTH: [hidden] is not valid; "
-        "check CHATREST_APP_ID, CHATREST_API_KEY and CHATREST_REGION"
-    )
+    line = error_line(result)
+    assert line.startswith("users.list: 401 ERR_NO_AUTH: [hidden] is not valid")
+    assert line.endswith("; check CHATREST_APP_ID, CHATREST_API_KEY and CHATREST_REGION")
+    assert "s3cret-value" not in result.stderr
 
 
 @pytest.mark.parametrize("is_option", [True, False])

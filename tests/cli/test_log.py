@@ -92,7 +92,8 @@ def test_what_was_repeated_and_every_request_are_shown(
     assert len(result.stdout.splitlines()) == 1
     assert {line.split(": ")[1] for line in result.stderr.splitlines()} == levels
     assert ("503" in result.stderr) == bool(levels)
-    assert ("GET /users" in result.stderr) == ("debug" in levels)
+    assert ("GET /users to 127.0.0.1" in result.stderr) == bool(levels)
+    assert ("waiting between attempts" in result.stderr) == ("debug" in levels)
     for secret in SECRETS:
         assert secret not in result.stderr
 
