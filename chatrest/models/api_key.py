@@ -5,9 +5,11 @@ from typing import ClassVar, final
 from msgspec import UNSET
 
 from .record import Maybe, Record, digest
+from .views import ABSENT, Filled, texts
 
 
 @final
+@texts("name")
 class ApiKey(Record, frozen=True, gc=False, rename="camel", omit_defaults=True):
     """A key of the app. `api_key` is a credential: the attribute shows it, the repr does not.
 
@@ -18,7 +20,7 @@ class ApiKey(Record, frozen=True, gc=False, rename="camel", omit_defaults=True):
     identified_by: ClassVar[str] = "identity"
 
     api_key: str
-    name: str = ""
+    name: Filled = ABSENT
     scope: Maybe[str] = UNSET
     created_at: Maybe[int] = UNSET
 

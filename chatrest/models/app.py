@@ -5,16 +5,18 @@ from typing import ClassVar, final
 from msgspec import UNSET
 
 from .record import Json, Maybe, Record
+from .views import ABSENT, Filled, texts
 
 
 @final
+@texts("name")
 class AppInfo(Record, frozen=True, gc=False, rename="camel", omit_defaults=True):
     """An application. `api_keys` holds credentials: the attribute shows them, the repr does not."""
 
     fill_missing: ClassVar[bool] = False  # no id is ""
 
     id: str
-    name: str = ""
+    name: Filled = ABSENT
     region: Maybe[str] = UNSET
     plan: Maybe[str] = UNSET
     state: Maybe[str] = UNSET

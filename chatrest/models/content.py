@@ -6,6 +6,7 @@ from msgspec import UNSET, field
 
 from .entity import Entity, EntityWrapper, Parties
 from .record import Count, Json, Maybe, OfCount, Record
+from .views import ABSENT, Filled, texts
 
 
 @final
@@ -35,10 +36,11 @@ class ReactionCount(Record, frozen=True, gc=False, rename="camel"):
 
 
 @final
+@texts("text")
 class Content(Record, OfCount, frozen=True, gc=False, rename="camel", omit_defaults=True):
     """`data` of a text or media message: the text or caption ("" for none), and attachments."""
 
-    text: str = ""
+    text: Filled = ABSENT
     attachments: Maybe[tuple[_Attachment, ...]] = UNSET
     url: Maybe[str] = UNSET
     resource: Maybe[str] = UNSET

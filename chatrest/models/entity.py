@@ -5,16 +5,18 @@ from typing import Generic, TypeVar, final
 from msgspec import UNSET
 
 from .record import Json, Maybe, Record
+from .views import ABSENT, Filled, texts
 
 E = TypeVar("E")
 
 
 @final
+@texts("entity_type")
 class EntityWrapper(Record, Generic[E], frozen=True, gc=False, rename="camel", omit_defaults=True):
     """An entity wrapper: `entity`, and its `entity_type` such as user or call."""
 
     entity: E
-    entity_type: str = ""
+    entity_type: Filled = ABSENT
 
 
 @final

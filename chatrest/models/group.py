@@ -5,9 +5,11 @@ from typing import ClassVar, final
 from msgspec import UNSET
 
 from .record import Json, Maybe, Record
+from .views import ABSENT, Filled, texts
 
 
 @final
+@texts("name")
 class Group(Record, frozen=True, gc=False, rename="camel", omit_defaults=True):
     """A group of the app. `scope`, `joined_at` and `has_joined` are the acting user's.
 
@@ -19,7 +21,7 @@ class Group(Record, frozen=True, gc=False, rename="camel", omit_defaults=True):
     identified_by: ClassVar[str] = "guid"
 
     guid: str
-    name: str = ""
+    name: Filled = ABSENT
     type: Maybe[str] = UNSET
     owner: Maybe[str] = UNSET
     created_at: Maybe[int] = UNSET

@@ -1,5 +1,6 @@
-"""Notifications: the settings of an app, the preferences of a user, push tokens and the log (operations
-table, notifications). What the documents show as an object without members is JSON.
+"""Notifications: the settings of an app, the preferences of a user, push tokens and the log.
+
+What is documented as an object without members is JSON.
 """
 
 from typing import Any, ClassVar, final

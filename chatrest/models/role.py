@@ -8,6 +8,7 @@ from msgspec import UNSET
 from .item_ack import ItemAck
 from .outcome import Outcomes
 from .record import Json, Maybe, Record
+from .views import ABSENT, Filled, texts
 
 PermissionValues: TypeAlias = dict[str, str | tuple[str, ...]]
 """The values of permissions by id: a word, or a list of texts."""
@@ -22,6 +23,7 @@ class RoleSettings(Record, frozen=True, gc=False, rename="camel"):
 
 
 @final
+@texts("name")
 class Role(Record, frozen=True, gc=False, rename="camel", omit_defaults=True):
     """A role of users: a named set of rights. Times are in the service's unit."""
 
@@ -29,7 +31,7 @@ class Role(Record, frozen=True, gc=False, rename="camel", omit_defaults=True):
     identified_by: ClassVar[str] = "role"
 
     role: str
-    name: str = ""
+    name: Filled = ABSENT
     description: Maybe[str] = UNSET
     created_at: Maybe[int] = UNSET
     updated_at: Maybe[int] = UNSET

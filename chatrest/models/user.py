@@ -6,8 +6,10 @@ from msgspec import UNSET
 
 from .call import WsChannel
 from .record import Json, Maybe, Record, digest
+from .views import ABSENT, Filled, texts
 
 
+@texts("name")
 class UserFields(Record, frozen=True, gc=False, rename="camel", omit_defaults=True):
     """The fields that a user and a group member share."""
 
@@ -15,7 +17,7 @@ class UserFields(Record, frozen=True, gc=False, rename="camel", omit_defaults=Tr
     identified_by: ClassVar[str] = "uid"
 
     uid: str
-    name: str = ""
+    name: Filled = ABSENT
     status: Maybe[str] = UNSET
     role: Maybe[str] = UNSET
     created_at: Maybe[int] = UNSET

@@ -5,16 +5,18 @@ from typing import ClassVar, final
 from msgspec import UNSET, field
 
 from .record import Maybe, Record
+from .views import ABSENT, Filled, texts
 
 
 @final
+@texts("name")
 class Webhook(Record, frozen=True, gc=False, rename="camel", omit_defaults=True):
     """An address that events are sent to. `password` is a credential: the repr does not show it."""
 
     fill_missing: ClassVar[bool] = False  # no id is ""
 
     id: str
-    name: str = ""
+    name: Filled = ABSENT
     webhook_url: Maybe[str] = field(default=UNSET, name="webhookURL")
     use_basic_auth: Maybe[bool] = UNSET
     username: Maybe[str] = UNSET

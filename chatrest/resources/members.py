@@ -15,8 +15,9 @@ from .collection import Collection, Start
 
 
 def _acknowledged_scope(reply: Any) -> dict[str, Any] | None:
-    """The record for `{group, success: {uid: {success}}}`, as some services acknowledge a change (operations
-    table, compatible_servers): the scope itself is not in it.
+    """The record for `{group, success: {uid: {success}}}`, as some services acknowledge a change.
+
+    The scope itself is not in it.
     """
     (uid, outcome), *others = outcomes_of(reply).items()
     return None if others or not outcome["success"] else {"guid": "", "uid": uid, "scope": ""}

@@ -9,10 +9,12 @@ from msgspec import UNSET
 
 import chatrest
 from chatrest import (
+    AppInfo,
     AuthToken,
     CallMessage,
     CustomMessage,
     Flag,
+    Group,
     MediaMessage,
     Member,
     Message,
@@ -185,3 +187,31 @@ def test_every_message_has_every_optional_field() -> None:
         assert (message.app_id, message.parent_id, message.deleted_at) == ("a", "7", None)
         assert (message.muid, message.tags, message.pinned_at) == ("m", ("a",), UNSET)
         assert message.to_dict() == {**record, **more}
+
+
+@pytest.mark.parametrize(
+    ("kind", "record", "text"),
+    [
+        (User, {"uid": "u"}, "name"),
+        (Member, {"uid": "u"}, "name"),
+        (Group, {"guid": "g"}, "name"),
+        (AppInfo, {"id": "a"}, "name"),
+    ],
+)
+def test_an_empty_text_is_written_and_an_absent_one_is_not(
+    kind: Any, record: dict[str, Any], text: str
+) -> None:
+    for served in (record, {**record, text: ""}, {**record, text: "x"}):
+        held = parse(kind, served)
+        assert getattr(held, text) == served.get(text, "")
+        assert type(getattr(held, text)) is str
+        assert held.to_dict() == json.loads(held.to_json()) == served
+        assert parse(kind, held.to_json()) == held
+
+
+def test_a_caption_that_is_empty_stays_in_its_message() -> None:
+    for data in ({"attachments": [{"url": "u"}]}, {"text": "", "attachments": [{"url": "u"}]}):
+        message = parse(Message, {**TEXT, "type": "image", "data": data})
+        assert isinstance(message, MediaMessage)
+        assert (message.data.text, message.text) == ("", None)
+        assert message.to_dict()["data"] == data
