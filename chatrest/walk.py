@@ -183,8 +183,8 @@ class Walk(Generic[T]):
         windows of time and messages of the same second make no difference. Costs about the requests of the
         walk, one more for the list's other end, and one for some of the pieces. Memory: the pages of a reader
         each, and up to four times as many that wait, as long as their bodies have fewer than `max_bytes`
-        bytes; records take about four times the bytes of their body. With a limit no more is asked for than it
-        is expected to take.
+        bytes; records take about four times the bytes of their body. With a limit no more is asked for than
+        it is expected to take.
 
         A list that cannot be entered in its midst is read serially: one that goes by page numbers or by time,
         whose ids are no numbers, or whose service refuses an id that it has not named or leaves items out
