@@ -36,9 +36,9 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 AHEAD_BYTES: Final = 16 * 1024 * 1024
-"""Bytes of the pages that wait for the consumer of a walk that is read ahead."""
+"""Bytes of the bodies of pages that wait for the consumer of a walk that is read ahead."""
 SPLIT_BYTES: Final = 64 * 1024 * 1024
-"""Bytes of the pages that wait for the consumer of a list that is read from many positions."""
+"""Bytes of the bodies of pages that wait for the consumer of a list that is read from many positions."""
 
 
 @final
@@ -184,7 +184,8 @@ class Walk(Generic[T]):
         a page only after all items before it. Each page is asked for as soon as the page before it has come,
         up to `pages` pages before the consumer, and as long as the bodies of those that wait have fewer than
         `max_bytes` bytes; one page more may always be on its way. Memory: the bodies and the records of all
-        of these. Of a `limit`, no page beyond its items is asked for.
+        of these; records take about four times the bytes of their body, and a page at most some 200 MB, from
+        a hostile service. Of a `limit`, no page beyond its items is asked for.
 
         The block owns one task; it has ended when the block is left, in any way. Pages that came for nothing
         are dropped, and the walk goes on after the last item that was handed over. Raises
@@ -218,7 +219,8 @@ class Walk(Generic[T]):
         windows of time and messages of the same second make no difference. Costs about the requests of the
         walk, one more for the list's other end, and one for some of the pieces. Memory: the pages of a reader
         each, and up to four times as many that wait, as long as their bodies have fewer than `max_bytes`
-        bytes. With a limit no more is asked for than it is expected to take.
+        bytes; records take about four times the bytes of their body. With a limit no more is asked for than
+        it is expected to take.
 
         A list that cannot be entered in its midst is read serially: one that goes by page numbers or by time
         (where positions have a time beside the id, one request asks which of the two counts),

@@ -154,7 +154,7 @@ class One(Struct, Generic[T], frozen=True):
 
     def __call__(self, body: bytes, /) -> T:
         """Return the record; raises `ReplyUnreadableError` where the body is not its envelope."""
-        item = self.strictly(body)
+        item = self.kind.single(body)
         return self.leniently(body) if item is None else item
 
     def strictly(self, body: bytes) -> T | None:

@@ -63,7 +63,8 @@ class ActiveCall(Generic[R]):
             if self._context.listeners:
                 return await self._attempt()
             self._progress.number = 1  # without listeners the first attempt skips all measurements
-            return await self._read(await self._exchange(self._progress))
+            reply = await self._exchange(self._progress)
+            return self._read(reply) if len(reply.body) <= INLINE_BYTES else await self._read_large(reply)
         except (ApiError, TransportError) as error:
             first = error
         return await self._repeat(first)
@@ -105,7 +106,8 @@ class ActiveCall(Generic[R]):
         try:
             reply = await self._exchange(spent)
             began = now()
-            result = await self._read(reply)
+            is_small = len(reply.body) <= INLINE_BYTES
+            result = self._read(reply) if is_small else await self._read_large(reply)
             spent.decoded = now() - began
             return result
         finally:
@@ -172,23 +174,34 @@ class ActiveCall(Generic[R]):
         if wait >= left > 0:
             raise self._late(no_room_text(wait, "rate limit", deadline, left), "rate limit", wait)
 
-    async def _read(self, reply: Reply) -> R:
-        endpoint, body = self._call.endpoint, reply.body
-        if reply.status != 200 and not is_success(reply):
-            raise refusal(reply, self._call, self._options.secrets)
+    def _read(self, reply: Reply) -> R:
+        """Return what a reply holds, or raise its error; for a body of at most `INLINE_BYTES`."""
+        if reply.status != 200:
+            self._refuse(reply)
         try:
-            if len(body) <= INLINE_BYTES:
-                result = endpoint.reply(body)
-            else:
-                result = await decode_large(endpoint.reply, body)
+            return self._accepted(self._call.endpoint.reply(reply.body))
         except ReplyUnreadableError as error:
             failure = unreadable(reply, error, self._call, self._options.secrets)
-        else:
-            call = self._call
-            if call.acting_user is not None:
-                self._context.notices.check_acting_user(call.endpoint, call.acting_user, result)
-            return result
         raise failure
+
+    async def _read_large(self, reply: Reply) -> R:
+        """Return what a large reply holds, or raise its error, while the event loop goes on."""
+        self._refuse(reply)
+        try:
+            return self._accepted(await decode_large(self._call.endpoint.reply, reply.body))
+        except ReplyUnreadableError as error:
+            failure = unreadable(reply, error, self._call, self._options.secrets)
+        raise failure
+
+    def _refuse(self, reply: Reply) -> None:
+        if not is_success(reply):
+            raise refusal(reply, self._call, self._options.secrets)
+
+    def _accepted(self, result: R) -> R:
+        call = self._call
+        if call.acting_user is not None:
+            self._context.notices.check_acting_user(call.endpoint, call.acting_user, result)
+        return result
 
     # ── the attempts after the first ──
 

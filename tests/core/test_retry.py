@@ -126,6 +126,32 @@ def test_a_429_that_names_no_time_waits_longer_each_time_up_to_its_window() -> N
     assert wait(policy, limited(None), limited=9, patient=True, dice=lambda: 0.0) == 30
 
 
+@pytest.mark.parametrize("named", [0.0, 0.001, 0.999])
+@pytest.mark.parametrize("patient", [False, True])
+def test_a_named_time_of_nothing_is_believed_once(named: float, patient: bool) -> None:
+    policy, empty, plain = RetryPolicy(limited=9), RateLimitError("x"), RateLimitError("x")
+    empty.retry_after = named
+    assert wait(policy, empty, limited=1, patient=patient, dice=lambda: 0.0) == named
+    for limited in range(2, 9):
+        as_unnamed = wait(policy, plain, limited=limited, patient=patient)
+        assert wait(policy, empty, limited=limited, patient=patient) == as_unnamed
+        assert as_unnamed is not None
+        assert as_unnamed >= 1.0
+    empty.retry_after = 1.0
+    assert wait(policy, empty, limited=5, patient=patient, dice=lambda: 0.0) == 1.0
+
+
+def test_what_would_end_the_same_is_not_repeated() -> None:
+    shape, garbled, refused = ReplyUnreadableError("x"), ReplyUnreadableError("x"), ConnectError("x")
+    shape.answered = refused.is_final = True
+    for error in (shape, refused):
+        assert not may_repeat(error, "safe")
+        assert not may_repeat(error, "never")
+        assert not leaves_open(error)
+    assert may_repeat(garbled, "safe")
+    assert leaves_open(garbled)
+
+
 def test_a_region_that_is_down_is_waited_for_by_patient_calls_alone() -> None:
     error = ConnectError("x")
     error.retry_after = 12.0

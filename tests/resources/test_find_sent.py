@@ -330,6 +330,8 @@ async def test_generated_messages_do_not_cast_doubt() -> None:
     async with Emulator(users=2, messages=200, groups=0) as emulator, AsyncSession(emulator.app) as session:
         found = await session.messages.find_sent("lost", receiver="user-02", on_behalf_of="user-01")
     assert found is None
+
+
 # ── services that ignore the acting user ──
 
 
