@@ -46,7 +46,7 @@ FAMILIES: Final = (
         "step cursor onward arrange order paging cycle walk walk_ends walk_habits walk_hostile",
     ),
     ("retry pacer rate_search", "retry pacer pacer_limits rate_search breaker"),
-    ("decode envelope", "decode decode_numbers decode_replies envelope parse faults"),
+    ("decode envelope", "decode decode_numbers decode_replies envelope parse faults outcomes endpoint"),
 )
 """Names of files, and of the tests that run against their mutants; wherever these files are."""
 EXAMPLES: Final = 15
