@@ -27,9 +27,12 @@ import sys
 import time
 from argparse import ArgumentParser, Namespace
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, suppress
 from hashlib import blake2b
+from importlib import import_module
+from itertools import islice
 from pathlib import Path
 from queue import SimpleQueue
 from tempfile import TemporaryDirectory
@@ -40,14 +43,19 @@ COPIED: Final = ("chatrest", "tests", "pyproject.toml", "README.md")
 FAMILIES: Final = (
     (
         "walk step by_position by_number onward arrange order page_view cursor",
-        "step cursor onward arrange order paging cycle walk walk_ends walk_habits walk_hostile",
+        "step cursor onward arrange order paging cycle walk walk_ends walk_habits walk_hostile follow",
     ),
     ("retry pacer rate_search", "retry pacer pacer_limits rate_search breaker"),
-    ("decode envelope", "decode decode_numbers decode_replies envelope parse faults"),
+    ("decode envelope", "decode decode_numbers decode_replies envelope parse faults outcomes endpoint"),
 )
 """Names of files, and of the tests that run against their mutants; wherever these files are."""
 EXAMPLES: Final = 15
 """Examples of a property test: few, as most mutants survive only the first ones."""
+LIBRARIES: Final = (
+    "aiohttp", "aioresponses", "anyio", "hypothesis.internal.conjecture.engine", "hypothesis.strategies",
+    "msgspec", "pdb", "pyroaring", "pytest_aiohttp", "pytest_asyncio", "tenacity", "tornado.ioloop",
+)  # fmt: skip
+"""Imported once for all mutants."""
 LEAST_TIMEOUT: Final = 60.0
 _SLOWER: Final = 5
 """A run that takes so many times as long as that of the whole package has no end."""
@@ -66,8 +74,8 @@ class Mutant(NamedTuple):
     after: str
     number: int
     """From 1, of those with the same texts."""
-    source: str
-    """The changed file."""
+    site: int
+    """Its number among all changes of the file."""
 
     @property
     def name(self) -> str:
@@ -101,23 +109,35 @@ _SHIFTED: Final[dict[type[ast.cmpop], type[ast.cmpop]]] = {
 
 def mutants_of(path: str, source: str) -> Iterator[Mutant]:
     """Yield all mutants of a file."""
-    tree = ast.parse(source)
     seen: Counter[tuple[str, str, str]] = Counter()
-    for function, statement, body in _statements(tree, "module"):
+    for index, (function, statement, body, change) in enumerate(_sites(ast.parse(source))):
         before = _text(statement)
-        for change in (*_deletions(statement, body), *_changes(statement)):
-            back = change.swap()
-            after = "pass" if change.node is body[0] else _text(statement)
-            if after != before:
-                texts = (function, before, after)
-                seen[texts] += 1
-                mutated = ast.unparse(ast.fix_missing_locations(tree))
-                yield Mutant(path, function, statement.lineno, before, after, seen[texts], mutated)
-            back.swap()
+        back = change.swap()
+        after = "pass" if change.node is body[0] else _text(statement)
+        back.swap()
+        if after != before:
+            texts = (function, before, after)
+            seen[texts] += 1
+            yield Mutant(path, function, statement.lineno, before, after, seen[texts], index)
+
+
+def mutated(source: str, index: int) -> str:
+    """Return the text of a file with one of its changes."""
+    tree = ast.parse(source)
+    *_, change = next(islice(_sites(tree), index, None))
+    change.swap()
+    return ast.unparse(ast.fix_missing_locations(tree))
 
 
 _Body = tuple[ast.AST, str, int]
 """A statement's place: a node, its list of statements, and an index."""
+
+
+def _sites(tree: ast.Module) -> Iterator[tuple[str, ast.stmt, _Body, _Change]]:
+    """Yield all changes of a file, with the function, the statement and its place."""
+    for function, statement, body in _statements(tree, "module"):
+        for change in (*_deletions(statement, body), *_changes(statement)):
+            yield function, statement, body, change
 
 
 def _statements(node: ast.AST, function: str) -> Iterator[tuple[str, ast.stmt, _Body]]:
@@ -246,6 +266,7 @@ class Worker:
         self._process = subprocess.Popen(
             [sys.executable, __file__, "--serve"],
             cwd=folder, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+            start_new_session=True,
         )  # fmt: skip
 
     def write(self, path: str, source: str) -> None:
@@ -273,12 +294,12 @@ class Worker:
 
 def serve(requests: IO[str], replies: IO[str]) -> None:
     """Run the tests that each line names in a fork of this process; the reply is whether they fail."""
-    import aiohttp  # noqa: F401, the libraries are imported once
-    import aioresponses  # noqa: F401
     import hypothesis
     import pytest
-    import pytest_asyncio  # noqa: F401
 
+    for name in LIBRARIES:
+        with suppress(ImportError):
+            import_module(name)
     sys.path[0] = str(Path.cwd())
     hypothesis.settings.register_profile(
         "mutants", max_examples=EXAMPLES, deadline=None, derandomize=True, database=None
@@ -317,45 +338,55 @@ def tests_of(path: str) -> list[str]:
     return [str(each.relative_to(ROOT)) for each in found]
 
 
-def survivors(mutants: Sequence[Mutant], options: Namespace) -> list[Mutant]:
-    """Return the mutants that no test finds."""
+def fates(mutants: Sequence[Mutant], options: Namespace) -> dict[Mutant, bool]:
+    """Return which mutants survive; an interrupt ends it early, with those that are settled."""
     paths = sorted({mutant.path for mutant in mutants})
     tests = {path: options.tests or tests_of(path) for path in paths}
+    survived: dict[Mutant, bool] = {}
     free: SimpleQueue[Worker] = SimpleQueue()
-    with TemporaryDirectory() as folder, ThreadPoolExecutor(options.at_once) as threads:
-        workers = [Worker(Path(folder) / str(number), paths) for number in range(options.at_once)]
-        timeouts: dict[str, float] = {}
-        for path in paths:
-            begun, key = time.monotonic(), " ".join(sorted(tests[path]))
-            if key not in timeouts:
-                if workers[0].fails(tests[path], 3600.0):
-                    raise SystemExit(f"without any change these tests fail: {', '.join(tests[path])}")
-                timeouts[key] = max(LEAST_TIMEOUT, _SLOWER * (time.monotonic() - begun))
-        for worker in workers:
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(TemporaryDirectory()))
+        for number in range(options.at_once):
+            worker = Worker(folder / str(number), paths)
+            stack.callback(worker.close)
             free.put(worker)
+        timeouts = _timeouts(worker, tests)
+        threads = stack.enter_context(ThreadPoolExecutor(options.at_once))
 
-        def survives(mutant: Mutant) -> bool:
+        def settle(mutant: Mutant) -> None:
             worker = free.get()
             whole = worker.read(mutant.path)
             try:
-                worker.write(mutant.path, mutant.source)
-                timeout = timeouts[" ".join(sorted(tests[mutant.path]))]
-                is_killed = worker.fails(tests[mutant.path], timeout)
+                worker.write(mutant.path, mutated(whole, mutant.site))
+                survived[mutant] = not worker.fails(tests[mutant.path], timeouts[mutant.path])
             finally:
                 worker.write(mutant.path, whole)
                 free.put(worker)
-            if is_killed:
-                print(".", end="", file=sys.stderr, flush=True)
-            else:  # at once: a run that is ended early has told something, too
+            if survived[mutant]:
                 place = f"{mutant.path}:{mutant.line}  {mutant.function}"
                 print(f"\n{place}\n    {mutant.before}\n  → {mutant.after}", flush=True)
-            return not is_killed
+            else:
+                print(".", end="", file=sys.stderr, flush=True)
 
-        alive = list(threads.map(survives, mutants))
-        for worker in workers:
-            worker.close()
-    print(file=sys.stderr)
-    return [mutant for mutant, lives in zip(mutants, alive, strict=True) if lives]
+        try:
+            for future in [threads.submit(settle, mutant) for mutant in mutants]:
+                future.result()
+        except KeyboardInterrupt:
+            threads.shutdown(cancel_futures=True)
+    return survived
+
+
+def _timeouts(worker: Worker, tests: Mapping[str, Sequence[str]]) -> dict[str, float]:
+    """Return how long the tests of each file may take; `SystemExit` if they fail without any change."""
+    timeouts: dict[frozenset[str], float] = {}
+    for names in tests.values():
+        begun = time.monotonic()
+        if frozenset(names) in timeouts:
+            continue
+        if worker.fails(names, 3600.0):
+            raise SystemExit(f"without any change these tests fail: {', '.join(names)}")
+        timeouts[frozenset(names)] = max(LEAST_TIMEOUT, _SLOWER * (time.monotonic() - begun))
+    return {path: timeouts[frozenset(names)] for path, names in tests.items()}
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -378,10 +409,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
     files = options.files or _default_files()
     every = [mutant for path in files for mutant in mutants_of(path, (ROOT / path).read_text("utf-8"))]
     mutants = chosen([mutant for mutant in every if options.only in mutant.name], options.most, options.seed)
-    alive = survivors(mutants, options)
-    _report(mutants, alive)
+    survived = fates(mutants, options)
+    _report(survived)
     if options.save:
-        lines = sorted(f"{'survived' if each in alive else 'killed'}  {each.name}\n" for each in mutants)
+        lines = sorted(
+            f"{'survived' if lives else 'killed'}  {each.name}\n" for each, lives in survived.items()
+        )
         options.save.write_text("".join(lines), encoding="utf-8")
 
 
@@ -391,11 +424,13 @@ def _default_files() -> list[str]:
     return [str(path.relative_to(ROOT)) for path in found if path.stem in stems]
 
 
-def _report(mutants: Sequence[Mutant], alive: Sequence[Mutant]) -> None:
-    made, left = (Counter(mutant.path for mutant in each) for each in (mutants, alive))
+def _report(survived: Mapping[Mutant, bool]) -> None:
+    made = Counter(mutant.path for mutant in survived)
+    left = Counter(mutant.path for mutant, lives in survived.items() if lives)
+    print()
     for path, count in sorted(made.items()):
         print(f"{count - left[path]:4} of {count:3}  {path}")
-    print(f"{len(mutants) - len(alive):4} of {len(mutants):3}  are killed")
+    print(f"{made.total() - left.total():4} of {made.total():3}  are killed")
 
 
 if __name__ == "__main__":

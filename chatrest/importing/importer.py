@@ -33,9 +33,9 @@ from .batches import Batch, Entity, batches
 from .entities import Kind
 from .export_folder import DEFAULT_ROLE
 from .import_journal import ImportJournal
-from .input_files import Input, Position
-from .inputs import read_inputs
-from .result import NO_OUTCOME, FileResult, ImportResult, LineNote, list_omissions
+from .input_files import Input
+from .inputs import Inputs, read_inputs
+from .result import NO_OUTCOME, ImportResult, LineNote, list_omissions
 
 ATTEMPTS: Final = 5
 """Requests for a batch whose replies are lost, before the error is raised."""
@@ -93,15 +93,13 @@ async def run(
     with ExitStack() as stack:
         inputs = await in_thread(partial(read_inputs, files, kind, stack, allow_incomplete=allow_incomplete))
         app = f"{session.app.app_id} at {session.app.chat_url}"
-        names = [(each.name, each.kind) for each in inputs.files]
-        held = stack.enter_context(closing(ImportJournal(inputs.journal_path(journal), app, names)))
+        held = stack.enter_context(closing(ImportJournal(inputs.journal_path(journal), app, inputs.names)))
         bulk = session.with_options(priority="bulk", on_behalf_of=None)
         await _make_missing_roles(bulk, inputs.roles)
-        importer = _Importer(bulk, held, progress)
+        importer = _Importer(bulk, held, _Ledger(held, progress))
         for number, each in enumerate(inputs.files):
             await importer.import_file(number, each)
-        omissions = list_omissions(inputs.omissions + held.omissions())
-        return ImportResult(files=held.results(), refused=held.refused(), not_carried=omissions)
+        return _result(held, inputs)
 
 
 def check(
@@ -112,27 +110,19 @@ def check(
     allow_incomplete: bool = False,
 ) -> ImportResult:
     """Validate every line of the files, without network; arguments, result and errors as those of `run`."""
-    results, refused, imported = [], [], 0
     with ExitStack() as stack:
         inputs = read_inputs(files, kind, stack, allow_incomplete=allow_incomplete)
-        omissions = inputs.omissions
-        for each in inputs.files:
-            counts = {"lines": 0, "imported": 0, "skipped": 0, "refused": 0}
+        held = stack.enter_context(closing(ImportJournal(Path(":memory:"), "", inputs.names)))
+        ledger = _Ledger(held, progress)
+        for number, each in enumerate(inputs.files):
             for batch in batches(each.name, each.kind, each.lines(), each.read):
-                notes = [note for note in batch.notes if not note.is_skipped]
-                counts["lines"] = batch.end.line
-                counts["imported"] += len(batch.entities)
-                counts["skipped"] += len(batch.notes) - len(notes)
-                counts["refused"] += len(notes)
-                refused += notes
-                omissions.update(batch.omissions())
-                imported += len(batch.entities)
-                if progress is not None:
-                    progress(_progress(each, batch.end, imported, len(refused)))
-            results.append(FileResult(file=each.name, kind=each.kind, **counts))
-    return ImportResult(
-        files=tuple(results), refused=tuple(refused), dry_run=True, not_carried=list_omissions(omissions)
-    )
+                ledger.finish(number, each, batch, _Outcomes(imported=len(batch.entities)))
+        return _result(held, inputs, dry_run=True)
+
+
+def _result(held: ImportJournal, inputs: Inputs, *, dry_run: bool = False) -> ImportResult:
+    omissions = list_omissions(inputs.omissions + held.omissions())
+    return ImportResult(files=held.results(), refused=held.refused(), dry_run=dry_run, not_carried=omissions)
 
 
 async def _make_missing_roles(session: AsyncSession, roles: frozenset[str]) -> None:
@@ -159,15 +149,11 @@ def is_about_records(error: ApiError) -> bool:
     return is_refusal or error.status == _TOO_LARGE
 
 
-def _progress(each: Input, end: Position, imported: int, refused: int) -> Progress:
-    return Progress(file=each.name, kind=each.kind, line=end.line, imported=imported, refused=refused)
-
-
 @final
 class _Importer:
     """One run of an import."""
 
-    def __init__(self, session: AsyncSession, journal: ImportJournal, progress: OnProgress | None) -> None:
+    def __init__(self, session: AsyncSession, journal: ImportJournal, ledger: "_Ledger") -> None:
         data = session.data_import
         self._calls: dict[Kind, Callable[[Any], Any]] = {
             "users": data.import_users, "groups": data.import_groups,
@@ -176,8 +162,7 @@ class _Importer:
         self._sleep = session.sender.sleep
         self._journal = journal
         self._secrets = (session.app.api_key,)
-        self._listener = progress
-        self._imported = self._refused = 0
+        self._finish = ledger.finish
         self._sent_to = 0
         """Records up to this line of the file may have been applied by a request whose reply was lost."""
 
@@ -226,21 +211,6 @@ class _Importer:
     def _may_be_applied(self, batch: Batch) -> None:
         self._sent_to = max(self._sent_to, batch.end.line)
 
-    def _finish(self, number: int, each: Input, batch: Batch, outcomes: "_Outcomes") -> None:
-        notes = [*batch.notes, *outcomes.notes]
-        self._journal.finish(
-            number,
-            batch.end,
-            notes,
-            batch.omissions(),
-            imported=outcomes.imported,
-            existing=outcomes.existing,
-        )
-        self._imported += outcomes.imported + outcomes.existing
-        self._refused += sum(not note.is_skipped for note in notes)
-        if self._listener is not None:
-            self._listener(_progress(each, batch.end, self._imported, self._refused))
-
 
 class _Outcomes(NamedTuple):
     imported: int = 0
@@ -254,6 +224,30 @@ class _Outcomes(NamedTuple):
             for note in self.notes
         ]
         return self._replace(notes=notes)
+
+
+@final
+class _Ledger:
+    """What a run has settled: every batch goes to the journal, and then to the listener."""
+
+    def __init__(self, journal: ImportJournal, listener: OnProgress | None) -> None:
+        self._journal = journal
+        self._listener = listener
+        self._imported = self._refused = 0
+
+    def finish(self, number: int, each: Input, batch: Batch, outcomes: _Outcomes) -> None:
+        """Note the outcomes of a batch of the file with this number."""
+        notes = [*batch.notes, *outcomes.notes]
+        imported, existing = outcomes.imported, outcomes.existing
+        self._journal.finish(
+            number, batch.end, notes, batch.omissions(), imported=imported, existing=existing
+        )
+        self._imported += imported + existing
+        self._refused += sum(not note.is_skipped for note in notes)
+        if self._listener is not None:
+            line, done, refused = batch.end.line, self._imported, self._refused
+            progress = Progress(file=each.name, kind=each.kind, line=line, imported=done, refused=refused)
+            self._listener(progress)
 
 
 def _outcomes(file: str, entities: Iterable[Entity], replies: Any, sent_to: int) -> _Outcomes:

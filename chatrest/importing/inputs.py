@@ -27,6 +27,11 @@ class Inputs(NamedTuple):
     roles: frozenset[str]
     """Those of the users of exports."""
 
+    @property
+    def names(self) -> list[tuple[str, Kind]]:
+        """The files as the journal has them."""
+        return [(each.name, each.kind) for each in self.files]
+
     def journal_path(self, journal: str | Path | None) -> Path:
         """Return the path of the journal, which may not be that of a file."""
         first = self.files[0].path

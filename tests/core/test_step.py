@@ -157,6 +157,11 @@ def test_an_empty_page_that_counts_more_pages_is_asked_for_again_once() -> None:
     assert onward(given_all, listing) is None, "all that it counts was given"
 
 
+def test_empty_pages_in_a_row_are_counted() -> None:
+    assert taken(at(id="5"), page(cursor=position(7)), empty_pages=3).memory.empty_pages == 4
+    assert taken(at(id="5"), page(6, cursor=position(7)), empty_pages=3).memory.empty_pages == 0
+
+
 def test_an_empty_page_whose_meta_is_gone_is_asked_for_again_once() -> None:
     assert onward(at(id="5"), page(), has_meta=True) == {"affix": "append", "id": "5"}
     assert onward(at(id="5"), page(), has_meta=True, has_asked_again=True) is None

@@ -86,6 +86,19 @@ def test_an_empty_file_becomes_a_journal(path: Path) -> None:
     ImportJournal(path, APP, FILES).close()
 
 
+def test_omissions_are_added_up_and_a_journal_without_them_gets_them(path: Path) -> None:
+    journal = ImportJournal(path, APP, FILES)
+    journal.close()
+    with sqlite3.connect(path) as earlier:
+        earlier.execute("DROP TABLE omitted")
+    earlier.close()
+    journal = ImportJournal(path, APP, FILES)
+    journal.finish(0, at(1), [], {"pins": 2, "\ud800": 1})
+    journal.finish(1, at(1), [], {"pins": 3})
+    assert journal.omissions() == {"pins": 5, "\\ud800": 1}
+    journal.close()
+
+
 steps = st.lists(
     st.tuples(
         st.integers(0, 1), st.integers(1, 60), st.integers(0, 3), st.sampled_from(["begin", "finish", "open"])
