@@ -4,8 +4,7 @@ from typing import Any, Final
 
 from msgspec.json import encode
 
-from ..store.conversation_pins import AppPin
-from ..store.conversation_views import Kind, View, view_of
+from ..store.conversation_views import AppPin, Kind, View, view_of
 from .context import Call, Context, Handler
 from .conversation_record import pin_fields
 from .envelopes import one_reply

@@ -3,7 +3,7 @@
 from typing import Final
 
 from ...queries.friends import MOST
-from ..store.relations import Relations
+from ..store.members import Relations
 from .context import Call, Context, Handler
 from .envelopes import ack_reply, member_reply
 from .item_acks import item_acks
