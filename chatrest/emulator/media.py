@@ -8,7 +8,7 @@ from binascii import crc32
 from struct import pack
 from typing import Final, NamedTuple
 
-from .store.phrases import MEDIA
+from .phrases import MEDIA
 
 PATH: Final = "/media/"
 """The beginning of the paths of files; no key is asked for."""

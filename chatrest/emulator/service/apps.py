@@ -6,11 +6,8 @@ The emulator serves one app; those that are created are listed beside it, and se
 from hashlib import sha256
 from typing import Any, Final
 
-from msgspec import UNSET
 from msgspec.json import encode
 
-from ...queries.apps import NewApp
-from .bodies import read_body
 from .context import Call, Context, Handler
 from .envelopes import data_reply
 from .numbered_pages import numbered_reply, page_number
@@ -51,16 +48,16 @@ def list_apps(context: Context, call: Call) -> bytes:
 
 def create_app(context: Context, call: Call) -> bytes:
     """Add an app with a key of each scope."""
-    body, apps = read_body(call.body or b"{}", NewApp), context.store.documents.of(_KIND)
+    body, apps = call.read(), context.store.documents.of(_KIND)
     number = context.store.documents.next_number()
     app_id = sha256(f"app {number}".encode()).hexdigest()[:_ID_LENGTH]
     keys = {scope: sha256(f"{app_id} {scope}".encode()).hexdigest()[:40] for scope in _SCOPES}
     app = {
         "id": app_id,
-        "name": body.name,
+        "name": body["name"],
         "plan": "free",
-        "region": body.region,
-        "version": "3" if body.version is UNSET else body.version,
+        "region": body["region"],
+        "version": body.get("version", "3"),
         "state": "active",
         "owner": 1,
         "createdAt": context.now,

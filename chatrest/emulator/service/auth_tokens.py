@@ -1,34 +1,14 @@
 """The operations of auth tokens: those of one user, the oldest first."""
 
-from typing import Any, Final
-
-from msgspec import UNSET, UnsetType
+from typing import Final
 
 from ..store.documents import Document
-from .bodies import Body, read_body
 from .changes import apply_changes
 from .context import Call, Context, Handler
 from .envelopes import ack_reply, data_reply
 from .numbered_pages import documents_reply
 from .refusals import Refusal
 from .users import user_record
-
-
-class TokenBody(Body):
-    """POST /users/{uid}/auth_tokens: `force` asks for a fresh token; the rest is its scope."""
-
-    force: bool = False
-    platform: str | None = None
-    user_agent: str | None = None
-    app_info: Any = None
-
-
-class TokenChanges(Body):
-    """PUT /users/{uid}/auth_tokens/{authToken}."""
-
-    platform: str | UnsetType = UNSET
-    user_agent: str | UnsetType = UNSET
-    app_info: dict[str, Any] | UnsetType = UNSET
 
 
 def _token(context: Context, call: Call) -> Document:
@@ -51,13 +31,15 @@ def list_tokens(context: Context, call: Call) -> bytes:
 
 
 def create_token(context: Context, call: Call) -> bytes:
-    """Give an auth token; without `force` the newest one of the same scope, where there is one."""
+    """Give an auth token; without `force` the newest one of the same scope, where there is one.
+
+    Its scope is platform, user agent and app information.
+    """
     uid = call.path["uid"]
     user_record(context, uid)
-    body = read_body(call.body or b"{}", TokenBody)
-    members = {"platform": body.platform, "userAgent": body.user_agent, "appInfo": body.app_info}
-    scope = {name: value for name, value in members.items() if value is not None}
-    return data_reply(context.store.auth_tokens.issue(uid, context.now, scope, fresh=body.force))
+    body = call.read()
+    scope = {name: body[name] for name in ("platform", "userAgent", "appInfo") if body.get(name) is not None}
+    return data_reply(context.store.auth_tokens.issue(uid, context.now, scope, fresh=bool(body.get("force"))))
 
 
 def get_token(context: Context, call: Call) -> bytes:
@@ -67,7 +49,7 @@ def get_token(context: Context, call: Call) -> bytes:
 
 def update_token(context: Context, call: Call) -> bytes:
     """Change the scope of a token."""
-    token = apply_changes(_token(context, call), read_body(call.body, TokenChanges))
+    token = apply_changes(_token(context, call), call.members())
     context.store.auth_tokens.put(token)
     return data_reply(token)
 

@@ -4,19 +4,12 @@ from typing import Final
 
 from msgspec.json import decode, encode
 
-from .bodies import Body, Name, read_body
 from .context import Call, Context, Handler
 from .envelopes import data_reply
 from .item_acks import item_acks
 from .numbered_pages import page_number, record_page_reply
 from .refusals import Refusal
 from .users import user_record
-
-
-class BlockedUids(Body):
-    """POST and DELETE /users/{uid}/blockedusers."""
-
-    blocked_uids: list[Name]
 
 
 def list_blocked(context: Context, call: Call) -> bytes:
@@ -37,7 +30,7 @@ def block_users(context: Context, call: Call) -> bytes:
     """Block users: an acknowledgement or an error for each of them; a repeated block is none."""
     uid = call.path["uid"]
     user_record(context, uid)
-    blocked_uids = read_body(call.body, BlockedUids).blocked_uids
+    blocked_uids = call.read()["blockedUids"]
     return data_reply(item_acks(blocked_uids, lambda blocked: _block(context, uid, blocked)))
 
 
@@ -53,7 +46,7 @@ def unblock_users(context: Context, call: Call) -> bytes:
     """Unblock users: an acknowledgement or an error for each of them; one that is not blocked is no error."""
     uid = call.path["uid"]
     user_record(context, uid)
-    blocked_uids = read_body(call.body, BlockedUids).blocked_uids
+    blocked_uids = call.read()["blockedUids"]
     return data_reply(item_acks(blocked_uids, lambda blocked: _unblock(context, uid, blocked)))
 
 

@@ -3,13 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
-from msgspec import to_builtins
 
-from .bodies import Body
-
-
-def apply_changes(record: Mapping[str, Any], body: Body) -> dict[str, Any]:
-    """Return `record` with the members of `body`, and without those that its member `unset` names."""
-    members: dict[str, Any] = to_builtins(body)
+def apply_changes(record: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+    """Return `record` with the members of `changes`, and without those that its member `unset` names."""
+    members = {**record, **changes}
     unset = members.pop("unset", ())
-    return {name: value for name, value in {**record, **members}.items() if name not in unset}
+    return {name: value for name, value in members.items() if name not in unset}

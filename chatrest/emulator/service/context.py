@@ -3,6 +3,8 @@
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, TypeAlias
 
+from msgspec import Struct
+
 from ...core.endpoint import Endpoint
 from ..store.documents import Document
 from ..store.store import Store
@@ -45,10 +47,14 @@ class Call(NamedTuple):
     key: str = ""
     """The API key of the request."""
 
+    def members(self) -> Document:
+        """Return the members of the JSON body that the endpoint's struct has, and no others."""
+        document, body = self.read(), self.endpoint.body or Struct
+        return {name: document[name] for name in body.__struct_encode_fields__ if name in document}
+
     def read(self) -> Document:
         """Return the JSON body as it was sent; 400 where the endpoint's struct refuses it."""
-        assert self.endpoint.body is not None
-        return read_document(self.body, self.endpoint.body)
+        return read_document(self.body, self.endpoint.body or Struct)
 
 
 Handler: TypeAlias = Callable[[Context, Call], bytes]

@@ -4,9 +4,7 @@ from typing import Any, Final
 
 from msgspec.json import encode
 
-from ..store.conversation_pins import AppPin
-from ..store.conversation_views import Kind, View, view_of
-from .bodies import Body, read_body
+from ..store.conversation_views import AppPin, Kind, View, view_of
 from .context import Call, Context, Handler
 from .conversation_record import pin_fields
 from .envelopes import one_reply
@@ -17,21 +15,7 @@ from .refusals import bad_request
 from .users import user_record
 
 OWN_PINS: Final = 5
-APP_PINS: Final = 5
 """The documented limit."""
-
-
-class PinBody(Body):
-    """One entry: a uid, or a guid."""
-
-    uid: str | None = None
-    guid: str | None = None
-
-
-class PinsBody(Body):
-    """PUT /conversations/pinned."""
-
-    pinned_conversations: list[PinBody]
 
 
 def pin_conversation(context: Context, call: Call) -> bytes:
@@ -82,17 +66,14 @@ def list_pinned(context: Context, call: Call) -> bytes:
 
 def replace_pinned(context: Context, call: Call) -> bytes:
     """Pin other conversations for everybody, in the place of all."""
-    pins = read_body(call.body or b"{}", PinsBody).pinned_conversations
     parties: list[tuple[Kind, str]] = []
-    for pin in pins:
-        party = pin.uid or pin.guid
+    for pin in call.read()["pinnedConversations"]:
+        party = pin.get("uid") or pin.get("guid")
         if not party:
             raise bad_request({"pinnedConversations": ["Each entry must have a uid or a guid."]})
-        parties.append(("user" if pin.uid else "group", party))
+        parties.append(("user" if pin.get("uid") else "group", party))
     for kind, party in parties:
         _check_party(context, kind, party)
-    if len(set(parties)) > APP_PINS:
-        raise over_limit("ERR_SYSTEM_PINNED_CONVERSATIONS", "conversations pinned by the app", APP_PINS)
     context.store.views.app_pins.replace(parties, context.now)
     return list_pinned(context, call)
 

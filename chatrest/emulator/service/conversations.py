@@ -16,7 +16,6 @@ from msgspec.json import encode
 
 from ..store.conversation_views import Kind, View, view_of
 from ..store.message_index import conversation_list, parse_record
-from .bodies import Body, Tags, read_body
 from .context import Call, Context, Handler
 from .conversation_list import list_conversations
 from .conversation_pins import HANDLERS as PIN_HANDLERS
@@ -26,26 +25,6 @@ from .groups import group_record
 from .message_refusals import conversation_not_accessible, no_conversation
 from .refusals import bad_request, no_message
 from .users import user_record
-
-
-class UpdateBody(Body):
-    """PUT …/conversation."""
-
-    tags: Tags
-
-
-class ResetBody(Body):
-    """DELETE …/conversation."""
-
-    conversation_with: str | None = None
-    delete_messages_permanently: bool = False
-    preserve_order: bool = False
-
-
-class ReceiptBody(Body):
-    """POST …/conversation/read and its like; None for no certain message."""
-
-    message_id: int | None = None
 
 
 def own_view(context: Context, call: Call) -> View:
@@ -85,7 +64,7 @@ def get_conversation(context: Context, call: Call) -> bytes:
 def update_conversation(context: Context, call: Call) -> bytes:
     """Give a conversation other tags."""
     view = accessible_view(context, call)
-    tags = read_body(call.body or b"{}", UpdateBody).tags
+    tags = call.read()["tags"]
     context.store.views.set(view, tags=encode(tags).decode() if tags else None)
     return get_conversation(context, call)
 
@@ -93,11 +72,11 @@ def update_conversation(context: Context, call: Call) -> bytes:
 def reset_conversation(context: Context, call: Call) -> bytes:
     """Empty the user's view of a conversation."""
     view = accessible_view(context, call)
-    body = read_body(call.body or b"{}", ResetBody)
-    if body.conversation_with not in (None, view.party):
+    body = call.read()
+    if body.get("conversationWith") not in (None, view.party):
         raise bad_request({"conversationWith": ["The conversationWith must be the one of the path."]})
-    _reset(context, view, keeps_place=body.preserve_order)
-    if body.delete_messages_permanently and view.kind == "user":
+    _reset(context, view, keeps_place=bool(body.get("preserveOrder")))
+    if body.get("deleteMessagesPermanently") and view.kind == "user":
         ids = context.store.ids(conversation=view.conversation)
         context.store.remove(ids)
     return ack_reply(f"The conversation with {view.party} has been reset.")
@@ -165,7 +144,7 @@ def mark_unread(context: Context, call: Call) -> bytes:
 
 def _message_number(context: Context, call: Call, view: View) -> int | None:
     """The message that the body names; 404 where the conversation has no such message."""
-    number = read_body(call.body or b"{}", ReceiptBody).message_id
+    number: int | None = call.read().get("messageId")
     if number is None:
         return None
     if not context.store.contains(conversation_list(view.conversation), number):

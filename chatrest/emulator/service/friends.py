@@ -3,27 +3,13 @@
 from typing import Final
 
 from ...queries.friends import MOST
-from ..store.relations import Relations
-from .bodies import Body, Name, read_body
+from ..store.members import Relations
 from .context import Call, Context, Handler
 from .envelopes import ack_reply, member_reply
 from .item_acks import item_acks
 from .numbered_pages import page_number, record_page_reply
 from .refusals import Refusal
 from .users import user_record
-
-
-class NewFriends(Body):
-    """POST /users/{uid}/friends: `addToConversations` gives each friendship a conversation."""
-
-    accepted: list[Name]
-    add_to_conversations: bool = False
-
-
-class FormerFriends(Body):
-    """DELETE /users/{uid}/friends."""
-
-    friends: list[Name]
 
 
 def list_friends(context: Context, call: Call) -> bytes:
@@ -40,10 +26,10 @@ def add_friends(context: Context, call: Call) -> bytes:
     """Make users friends: an acknowledgement or an error for each of them."""
     uid = call.path["uid"]
     user_record(context, uid)
-    body = read_body(call.body, NewFriends)
-    acks = item_acks(body.accepted, lambda friend: _befriend(context, uid, friend))
+    body = call.read()
+    acks = item_acks(body["accepted"], lambda friend: _befriend(context, uid, friend))
     for friend, ack in acks.items():
-        if body.add_to_conversations and ack["success"]:
+        if body.get("addToConversations") and ack["success"]:
             context.store.views.add(uid, friend, context.now)
     return member_reply("accepted")(acks)
 
@@ -68,7 +54,7 @@ def remove_friends(context: Context, call: Call) -> bytes:
     """End friendships; where one of the users is no friend, none of them ends."""
     uid, relations = call.path["uid"], context.store.relations
     user_record(context, uid)
-    friends = read_body(call.body, FormerFriends).friends
+    friends = call.read()["friends"]
     for friend in friends:
         _check_friend(relations, uid, friend)
     for friend in friends:

@@ -1,19 +1,18 @@
 """The operations of groups. Scopes of acting users are not checked: who may do what is not documented."""
 
-from typing import Annotated, Any, Final, Literal
+from collections.abc import Mapping
+from typing import Any, Final
 
-from msgspec import UNSET, Meta, UnsetType, to_builtins
 from msgspec.json import decode, encode
 
 from ..store.directory import SYSTEM
 from ..store.members import Member
 from .arguments import Arguments
-from .bodies import Body, Name, Tags, read_body
 from .changes import apply_changes
 from .conditions import Conditions
 from .context import Call, Context, Handler
 from .envelopes import ack_reply, data_reply
-from .memberships import LISTS, NewMembersBody, actor, admit
+from .memberships import LISTS, actor, admit, new_members
 from .numbered_pages import page_number, record_page_reply
 from .refusals import Refusal, bad_request, no_group
 from .users import user_record
@@ -24,42 +23,6 @@ _TYPES: Final = ("public", "private", "protected", "password")
 _COUNTS: Final = ("gt", "gte", "lt", "lte", "eq")
 _JOINED: Final = "EXISTS (SELECT 1 FROM members m WHERE m.guid = groups.guid AND m.uid = ?)"
 _CHANGED: Final = "coalesce(updated_at, created_at)"
-
-_Type = Literal["public", "password", "private"]
-_Description = Annotated[str, Meta(max_length=255)]
-
-
-class _Members(NewMembersBody, forbid_unknown_fields=True):
-    """The first members of a group."""
-
-
-class GroupBody(Body):
-    """POST /groups."""
-
-    guid: Name
-    name: Name
-    type: _Type
-    password: Name | None = None
-    icon: str | UnsetType = UNSET
-    description: _Description | UnsetType = UNSET
-    metadata: dict[str, Any] | UnsetType = UNSET
-    owner: str | None = None
-    tags: Tags | UnsetType = UNSET
-    members: _Members | None = None
-
-
-class GroupChanges(Body):
-    """PUT /groups/{guid}."""
-
-    name: Name | UnsetType = UNSET
-    type: _Type | UnsetType = UNSET
-    password: Name | UnsetType = UNSET
-    icon: str | UnsetType = UNSET
-    description: _Description | UnsetType = UNSET
-    metadata: dict[str, Any] | UnsetType = UNSET
-    owner: str | UnsetType = UNSET
-    tags: Tags | UnsetType = UNSET
-    unset: tuple[Literal["icon", "description", "metadata"], ...] = ()
 
 
 def group_record(context: Context, guid: str) -> bytes:
@@ -143,28 +106,24 @@ def create_group(context: Context, call: Call) -> bytes:
 
     The owner is the one that the body names, else the acting user, else the app itself, which is no member.
     """
-    body = read_body(call.body, GroupBody)
-    guid, owner = body.guid.lower(), body.owner or actor(call)
+    body = call.members()
+    guid, owner = body["guid"].lower(), body.get("owner") or actor(call)
     if context.store.people.group(guid) is not None:
         raise bad_request({"guid": ["The guid has already been taken."]})
-    _check_password(body.type, body.password)
-    scopes = _scopes(context, body, owner)
-    fields = to_builtins(body) | {"guid": guid, "owner": owner, "createdAt": context.now}
-    fields |= {"membersCount": 0, "conversationId": f"group_{guid}"}
-    record = {name: value for name, value in fields.items() if name not in ("password", "members")}
-    context.store.people.add_group(record, body.password)
+    members, password = body.pop("members", {}), body.pop("password", None)
+    _check_password(body["type"], password)
+    scopes = _scopes(context, members, owner)
+    record = body | {"guid": guid, "owner": owner, "createdAt": context.now}
+    record |= {"membersCount": 0, "conversationId": f"group_{guid}"}
+    context.store.people.add_group(record, password)
     for uid, scope in scopes.items():
         admit(context, guid, uid, scope)
     return data_reply(_group_view(context, call, group_record(context, guid)))
 
 
-def _scopes(context: Context, body: GroupBody, owner: str) -> dict[str, str | None]:
+def _scopes(context: Context, members: Mapping[str, Any], owner: str) -> dict[str, str | None]:
     """Return the scope of each first member, None for a ban; 404 for one that does not exist."""
-    scopes = {
-        uid: LISTS[name]
-        for name, uids in reversed(list(body.members.lists() if body.members else ()))
-        for uid in uids
-    }
+    scopes = {uid: LISTS[name] for name, uids in reversed(new_members(members)) for uid in uids}
     if owner != SYSTEM["uid"]:
         scopes[owner] = "admin"
     for uid in scopes:
@@ -179,19 +138,19 @@ def _check_password(type: str, password: str | None) -> None:
 
 def update_group(context: Context, call: Call) -> bytes:
     """Change a group. `owner` is ignored where somebody acts; a new owner becomes an admin of the group."""
-    guid, body = call.path["guid"], read_body(call.body or b"{}", GroupChanges)
+    guid, changes = call.path["guid"], call.members()
     record: dict[str, Any] = decode(group_record(context, guid))
-    if call.acting_user:
-        body.owner = UNSET
-    if body.owner is not UNSET:
-        user_record(context, body.owner)
-    password = context.store.groups.password(guid) if body.password is UNSET else body.password
-    body.password = UNSET
-    updated = apply_changes(record, body) | {"updatedAt": context.now, "updatedBy": actor(call)}
+    owner = None if call.acting_user else changes.get("owner")
+    if owner is None:
+        changes.pop("owner", None)
+    if owner is not None:
+        user_record(context, owner)
+    password = changes.pop("password", None) or context.store.groups.password(guid)
+    updated = apply_changes(record, changes) | {"updatedAt": context.now, "updatedBy": actor(call)}
     _check_password(updated["type"], password)
     context.store.groups.replace(guid, updated, password if updated["type"] == "password" else None)
-    if body.owner is not UNSET:
-        _make_admin(context, guid, body.owner)
+    if owner is not None:
+        _make_admin(context, guid, owner)
     return data_reply(_group_view(context, call, group_record(context, guid)))
 
 

@@ -1,26 +1,19 @@
 """The operations of group members."""
 
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 from msgspec.json import encode
 
 from ..store.members import Member
-from .bodies import Body, read_body
 from .context import Call, Context, Handler
 from .envelopes import ack_reply, one_reply
 from .groups import group_record
-from .memberships import LISTS, NewMembersBody, admit, tell_group
+from .memberships import LISTS, admit, new_members, tell_group
 from .numbered_pages import page_number, record_page_reply
-from .refusals import Refusal, bad_request, not_a_member, same_scope
+from .refusals import Refusal, not_a_member, same_scope
 from .users import user_record
 
 _SCOPES: Final = ("admin", "moderator", "participant")
-
-
-class ScopeBody(Body):
-    """PUT /groups/{guid}/members/{uid}."""
-
-    scope: Literal["admin", "moderator", "participant"] = "participant"
 
 
 def list_members(context: Context, call: Call) -> bytes:
@@ -37,12 +30,9 @@ def add_members(context: Context, call: Call) -> bytes:
     """Add users to a group, or ban them: an outcome for each uid, and an action message for each success."""
     guid = call.path["guid"]
     group_record(context, guid)
-    lists = dict(read_body(call.body or b"{}", NewMembersBody).lists())
-    if not lists:
-        raise bad_request({name: ["One uid at least is required, in one of the lists."] for name in LISTS})
+    lists = new_members(call.members())
     outcomes = {
-        name: {uid: _outcome(context, call, guid, uid, LISTS[name]) for uid in uids}
-        for name, uids in lists.items()
+        name: {uid: _outcome(context, call, guid, uid, LISTS[name]) for uid in uids} for name, uids in lists
     }
     return one_reply(encode(outcomes))
 
@@ -62,7 +52,7 @@ def change_scope(context: Context, call: Call) -> bytes:
     """Give a member another scope."""
     guid, uid = call.path["guid"], call.path["uid"]
     member = _member(context, guid, uid)
-    scope = read_body(call.body or b"{}", ScopeBody).scope
+    scope = call.read()["scope"]
     if scope == member.scope:
         raise same_scope(uid, scope)
     context.store.members.change_scope(guid, uid, scope)

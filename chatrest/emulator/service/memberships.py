@@ -1,13 +1,10 @@
 """Joining and bans: what members, groups and banned users have in common."""
 
-from collections.abc import Iterator
-from typing import Annotated, Any, Final
-
-from msgspec import UNSET, Meta, UnsetType
+from collections.abc import Mapping
+from typing import Any, Final
 
 from ..store.directory import SYSTEM
 from ..store.members import Member, Memberships
-from .bodies import Body, Name
 from .context import Call, Context
 from .refusals import already_banned, already_joined, banned_member
 
@@ -18,23 +15,11 @@ LISTS: Final = {
     "usersToBan": None,
 }
 """The lists of a body, and the scope that each gives; None for a ban."""
-_Uids = Annotated[list[Name], Meta(min_length=1)] | UnsetType
 
 
-class NewMembersBody(Body):
-    """Users to add to a group by scope, or to ban from it; each list that is there has one uid at least."""
-
-    admins: _Uids = UNSET
-    moderators: _Uids = UNSET
-    participants: _Uids = UNSET
-    users_to_ban: _Uids = UNSET
-
-    def lists(self) -> Iterator[tuple[str, list[str]]]:
-        """Yield the name and the uids of each list that is there, every uid once."""
-        lists = (self.admins, self.moderators, self.participants, self.users_to_ban)
-        for name, uids in zip(LISTS, lists, strict=True):
-            if uids is not UNSET:
-                yield name, list(dict.fromkeys(uids))
+def new_members(body: Mapping[str, Any]) -> list[tuple[str, list[str]]]:
+    """Return the name and the uids of each list that a body has, every uid once."""
+    return [(name, list(dict.fromkeys(body[name]))) for name in LISTS if name in body]
 
 
 def actor(call: Call) -> str:

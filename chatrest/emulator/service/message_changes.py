@@ -7,42 +7,25 @@ acted.
 
 from typing import Any, Final
 
-from msgspec import UNSET, UnsetType
 from msgspec.json import encode
 
-from .bodies import Body, Tags, read_body
 from .context import Call, Context, Handler
 from .envelopes import one_reply
 from .message_access import APP, StoredMessage, changeable_message, count_replies
 from .message_body import check_text
-from .refusals import Refusal, bad_request
-
-
-class UpdateBody(Body):
-    """PUT /messages/{id}: one of the two at least."""
-
-    data: dict[str, Any] | UnsetType = UNSET
-    tags: Tags | UnsetType = UNSET
-
-
-class DeletionBody(Body):
-    """DELETE /messages/{id}."""
-
-    permanent: bool = False
+from .refusals import Refusal
 
 
 def update_message(context: Context, call: Call) -> bytes:
     """Change text, metadata and other members of `data`, and the tags."""
     message = changeable_message(context, call)
-    body = read_body(call.body or b"{}", UpdateBody)
-    if body.data is UNSET and body.tags is UNSET:
-        raise bad_request({name: ["One change at least is required."] for name in ("data", "tags")})
-    if body.data is not UNSET:
-        _check(body.data)
+    body = call.read()
+    if "data" in body:
+        _check(body["data"])
         data = message.record.get("data")
-        message.record["data"] = (data if isinstance(data, dict) else {}) | body.data
-    if body.tags is not UNSET:
-        message.record["tags"] = body.tags
+        message.record["data"] = (data if isinstance(data, dict) else {}) | body["data"]
+    if "tags" in body:
+        message.record["tags"] = body["tags"]
     return _changed(context, call, message, "edited")
 
 
@@ -56,7 +39,7 @@ def _check(data: dict[str, Any]) -> None:
 def delete_message(context: Context, call: Call) -> bytes:
     """Mark a message as deleted, or remove it."""
     message = changeable_message(context, call)
-    if not read_body(call.body or b"{}", DeletionBody).permanent:
+    if not call.read().get("permanent"):
         return _changed(context, call, message, "deleted")
     reply = _changed(context, call, message, "deleted")
     context.store.remove([message.number])

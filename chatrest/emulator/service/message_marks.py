@@ -1,10 +1,7 @@
 """The operations of pins, saves, and interactions with a message."""
 
-from typing import Annotated, Final
+from typing import Final
 
-from msgspec import Meta
-
-from .bodies import Body, Name, read_body
 from .context import Call, Context, Handler
 from .envelopes import ack_reply
 from .message_access import APP, message_reply, readable_message
@@ -13,12 +10,6 @@ from .message_refusals import over_limit
 PINS_PER_CONVERSATION: Final = 100
 SAVES_PER_USER: Final = 100
 """The documented limit."""
-
-
-class InteractionsBody(Body):
-    """PATCH /messages/{id}/interacted."""
-
-    interactions: Annotated[list[Name], Meta(min_length=1)]
 
 
 def pin_message(context: Context, call: Call) -> bytes:
@@ -63,7 +54,7 @@ def unsave_message(context: Context, call: Call) -> bytes:
 def mark_interacted(context: Context, call: Call) -> bytes:
     """Note the elements of a message that the acting user has used."""
     message = readable_message(context, call)
-    elements = read_body(call.body or b"{}", InteractionsBody).interactions
+    elements = call.read()["interactions"]
     context.store.marks.interact(message.number, str(call.acting_user), elements, context.now)
     return ack_reply(f"The interactions with the message {message.number} have been noted.")
 

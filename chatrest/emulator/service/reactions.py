@@ -4,7 +4,7 @@ from typing import Any, Final
 
 from msgspec.json import encode
 
-from ..store.reactions import ReactionRow
+from ..store.message_marks import ReactionRow
 from .context import Call, Context, Handler
 from .envelopes import list_reply
 from .message_access import StoredMessage, message_reply, readable_message

@@ -10,7 +10,7 @@ from typing import Any, Final
 from msgspec.json import encode
 
 from ..store.message_index import conversation_id, parse_record
-from ..store.threads import Thread
+from ..store.message_marks import Thread
 from .context import Call, Context, Handler
 from .envelopes import ack_reply, list_reply
 from .groups import group_record

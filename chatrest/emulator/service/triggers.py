@@ -2,8 +2,6 @@
 
 from typing import Any, Final
 
-from ...queries.webhooks import TriggerIds
-from .bodies import read_body
 from .context import Call, Context, Handler
 from .documents import serve
 from .envelopes import ack_reply, data_reply
@@ -53,7 +51,7 @@ def add_triggers(context: Context, call: Call) -> dict[str, Any]:
     """Add triggers, and give an outcome for each: one that is there already is a success, too."""
     triggers = context.store.documents.of(KIND, triggers_of(context, call))
     outcomes: dict[str, Any] = {}
-    for trigger_id in read_body(call.body or b"{}", TriggerIds).trigger_ids:
+    for trigger_id in call.read()["triggerIds"]:
         if trigger_id not in TRIGGERS:
             outcomes[trigger_id] = {"success": False, "error": no_trigger(trigger_id).error}
             continue
@@ -73,7 +71,7 @@ def _record(trigger_id: str) -> dict[str, str]:
 def remove_triggers(context: Context, call: Call) -> bytes:
     """Remove triggers; 404 where the webhook does not have one of them, and then all stay."""
     triggers = context.store.documents.of(KIND, triggers_of(context, call))
-    ids = read_body(call.body or b"{}", TriggerIds).trigger_ids
+    ids = call.read()["triggerIds"]
     for trigger_id in ids:
         if triggers.get(trigger_id) is None:
             raise no_trigger(trigger_id)

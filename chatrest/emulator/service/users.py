@@ -1,13 +1,11 @@
 """The operations of users. A user that is switched off is not found, and keeps its uid."""
 
-from typing import Any, Final, Literal
+from typing import Any, Final
 
-from msgspec import UNSET, UnsetType, field
 from msgspec.json import decode
 
 from ..store.message_index import conversation_id
 from .arguments import Arguments
-from .bodies import Body, Name, Tags, read_body
 from .changes import apply_changes
 from .conditions import Conditions
 from .context import Call, Context, Handler
@@ -16,51 +14,6 @@ from .numbered_pages import page_number, record_page_reply
 from .refusals import bad_request, no_user
 
 _SEARCHED: Final = {"uid": "folded_uid", "name": "folded_name"}
-
-
-class UserBody(Body):
-    """POST /users."""
-
-    uid: Name
-    name: Name
-    avatar: str | None = None
-    link: str | None = None
-    role: str = "default"
-    status_message: str | None = None
-    metadata: dict[str, Any] | None = None
-    tags: Tags = field(default_factory=list)
-    with_auth_token: bool = False
-
-
-class UserChanges(Body):
-    """PUT /users/{uid}."""
-
-    name: Name | UnsetType = UNSET
-    avatar: str | UnsetType = UNSET
-    link: str | UnsetType = UNSET
-    role: Name | UnsetType = UNSET
-    status_message: str | UnsetType = UNSET
-    metadata: dict[str, Any] | UnsetType = UNSET
-    tags: Tags | UnsetType = UNSET
-    unset: tuple[Literal["avatar", "link", "metadata"], ...] = ()
-
-
-class Deletion(Body):
-    """DELETE /users/{uid}."""
-
-    permanent: bool = False
-
-
-class Deactivation(Body):
-    """DELETE /users."""
-
-    uids_to_deactivate: list[Name]
-
-
-class Reactivation(Body):
-    """PUT /users."""
-
-    uids_to_activate: list[Name]
 
 
 def user_record(context: Context, uid: str) -> bytes:
@@ -106,21 +59,14 @@ def _conditions(query: Arguments) -> Conditions:
 
 def create_user(context: Context, call: Call) -> bytes:
     """Add a user, its uid in lower case; the reply has `tags` and, with `withAuthToken`, `authToken`."""
-    body = read_body(call.body, UserBody)
-    uid = body.uid.lower()
+    body = call.members()
+    uid = body.pop("uid").lower()
     if context.store.people.is_taken(uid):
         raise bad_request({"uid": ["The uid has already been taken."]})
-    optional = {
-        "avatar": body.avatar,
-        "link": body.link,
-        "statusMessage": body.status_message,
-        "metadata": body.metadata,
-    }
-    fields: dict[str, Any] = {name: value for name, value in optional.items() if value is not None}
-    fields |= {"role": body.role, "createdAt": context.now, "tags": body.tags}
-    context.store.add_user(uid, body.name, **fields)
+    with_auth_token = body.pop("withAuthToken", False)
+    context.store.add_user(uid, **{"role": "default", "tags": [], **body, "createdAt": context.now})
     record = _with_tags(context, uid)
-    if body.with_auth_token:
+    if with_auth_token:
         token = context.store.auth_tokens.issue(uid, context.now, {}, fresh=True)
         record["authToken"] = token["authToken"]
     return data_reply(record)
@@ -149,7 +95,7 @@ def update_user(context: Context, call: Call) -> bytes:
     """Change a user; the reply has `tags` and `updatedAt`."""
     uid = call.path["uid"]
     user_record(context, uid)
-    updated = apply_changes(_with_tags(context, uid), read_body(call.body or b"{}", UserChanges))
+    updated = apply_changes(_with_tags(context, uid), call.members())
     context.store.people.update_user(updated | {"updatedAt": context.now})
     return data_reply(_with_tags(context, uid))
 
@@ -157,7 +103,7 @@ def update_user(context: Context, call: Call) -> bytes:
 def delete_user(context: Context, call: Call) -> bytes:
     """Switch a user off, or remove it for good where the body says `permanent`; its messages stay."""
     uid = call.path["uid"]
-    if read_body(call.body or b"{}", Deletion).permanent:
+    if call.read().get("permanent"):
         _remove(context, uid)
         return ack_reply(f"The user with UID {uid} has been deleted permanently.")
     user_record(context, uid)
@@ -188,7 +134,7 @@ def _switch(context: Context, uid: str, *, deactivated_at: int | None) -> None:
 
 def deactivate_users(context: Context, call: Call) -> bytes:
     """Switch users off, and give the uids of those that were not; unknown ones are left out."""
-    uids = dict.fromkeys(read_body(call.body, Deactivation).uids_to_deactivate)
+    uids = dict.fromkeys(call.read()["uidsToDeactivate"])
     active = [uid for uid in uids if context.store.people.user(uid) is not None]
     for uid in active:
         _switch(context, uid, deactivated_at=context.now)
@@ -197,7 +143,7 @@ def deactivate_users(context: Context, call: Call) -> bytes:
 
 def reactivate_users(context: Context, call: Call) -> bytes:
     """Switch users on, and give the uids of those that are; unknown ones are left out."""
-    uids = dict.fromkeys(read_body(call.body, Reactivation).uids_to_activate)
+    uids = dict.fromkeys(call.read()["uidsToActivate"])
     known = [uid for uid in uids if context.store.people.is_taken(uid)]
     for uid in known:
         _switch(context, uid, deactivated_at=None)

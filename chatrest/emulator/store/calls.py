@@ -77,6 +77,10 @@ class Calls:
         rows = self._db.execute(_TRANSCRIPTIONS, (session, size, (page - 1) * size))
         return CallPage([record for (record,) in rows], total)
 
+    def forget(self) -> None:
+        """Look for all calls again, as all messages are gone."""
+        self._synced_id = 0
+
     def _find_new(self) -> None:
         """Bring the history up to date with the messages."""
         rows = self._db.execute(_MESSAGES, (self._synced_id,)).fetchall()

@@ -12,15 +12,222 @@ Rules:
 Records are written as text, not as objects: the command's demo makes 100,000 of them at its start.
 """
 
+import json
 from collections.abc import Iterator
 from itertools import accumulate
 from random import Random
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, NamedTuple, Self, TypeAlias, final
 
+from ..media import MEDIA_SIZES
+from ..phrases import FAMILY, FILES, GIVEN, LANGUAGES, MEDIA, PHRASES, REACTIONS, TAGS
 from .members import Member
-from .message_writer import Conversation, Writer
-from .phrases import FAMILY, GIVEN, TAGS
+from .message_index import conversation_id
 from .store import Store
+
+_PHRASES = tuple(json.dumps(phrase, ensure_ascii=False)[1:-1] for phrase in PHRASES)
+_ENTITY = ("uid", "name", "role", "status", "avatar")
+
+
+@final
+class Conversation:
+    """A conversation being generated, and what later messages in it may refer to."""
+
+    __slots__ = ("call", "changed", "guid", "id", "members", "receivers", "root")
+
+    def __init__(self, id: str, members: list[str], guid: str = "") -> None:
+        self.id: str = id
+        self.members: list[str] = members
+        self.guid: str = guid
+        self.receivers: dict[str, str] = {}
+        """Entity wrappers of receivers, with `conversationId`, by uid."""
+        self.root: str = ""
+        """The message that thread replies answer."""
+        self.changed: tuple[str, str] | None = None
+        """A message that shows an edit or a deletion whose action is still to come: (action, record)."""
+        self.call: tuple[str, str, int] | None = None
+        """A call that was initiated and has not begun: (session, audio or video, when)."""
+
+    @classmethod
+    def of_pair(cls, uid: str, other: str) -> Self:
+        """Return the conversation of two users."""
+        return cls(conversation_id(uid, other), [uid, other])
+
+    @classmethod
+    def of_group(cls, group: dict[str, Any], members: list[str]) -> Self:
+        """Return the conversation of a group's members."""
+        return cls(group["conversationId"], members, group["guid"])
+
+
+class _Draft(NamedTuple):
+    """A message to be written; `other` is the receiver, or in a group any other member."""
+
+    conversation: Conversation
+    number: int
+    at: int
+    sender: str
+    other: str
+
+
+@final
+class Writer:
+    """A writer of records; `dice` make every choice."""
+
+    def __init__(
+        self,
+        dice: Random,
+        users: dict[str, dict[str, Any]],
+        groups: dict[str, dict[str, Any]],
+        media_url: str,
+    ) -> None:
+        self._dice = dice
+        self._media_url = media_url
+        self._users = {uid: _json({name: user[name] for name in _ENTITY}) for uid, user in users.items()}
+        self._senders = {uid: _entity("user", user) for uid, user in self._users.items()}
+        self._groups = {guid: _entity("group", _json(group)) for guid, group in groups.items()}
+
+    def record(self, kind: str, conversation: Conversation, number: int, at: int) -> str:
+        """Return a message of this kind as JSON text; a kind that is not possible here becomes a text."""
+        sender, other = self._dice.sample(conversation.members, 2)
+        draft = _Draft(conversation, number, at, sender, other)
+        if kind == "call" and not conversation.guid:
+            return self._call(draft)
+        if kind == "action" and (action := self._action(draft)):
+            return self._record(draft, "action", "message", action)
+        if kind == "media":
+            return self._record(draft, "message", *self._media(draft))
+        if kind == "custom":
+            return self._record(draft, "custom", *self._custom(draft))
+        # An action without a message to act upon becomes a text that the next action is about.
+        return self._text(draft, changed=kind == "action" or self._dice.random() < 0.03)
+
+    def _record(
+        self, draft: _Draft, category: str, type: str, data: str, more: str = "", changed_at: int = 0
+    ) -> str:
+        pick, conversation = self._dice.random(), draft.conversation
+        if category != "action":
+            more += f',"muid":"m-{draft.number}"' if category != "call" else ""
+            more += f',"deliveredAt":{draft.at + 1}' if pick < 0.9 else ""
+            more += f',"readAt":{draft.at + 2}' if pick < 0.75 else ""
+        more += f',"tags":["{TAGS[int(pick * 500) % len(TAGS)]}"]' if 0.3 < pick < 0.36 else ""
+        receiver, receiver_type = (conversation.guid, "group") if conversation.guid else (draft.other, "user")
+        return (
+            f'{{"id":"{draft.number}","conversationId":"{conversation.id}","sender":"{draft.sender}",'
+            f'"receiverType":"{receiver_type}","receiver":"{receiver}","category":"{category}",'
+            f'"type":"{type}","data":{data},"sentAt":{draft.at},"updatedAt":{changed_at or draft.at}{more}}}'
+        )
+
+    def _text(self, draft: _Draft, *, changed: bool) -> str:
+        pick, conversation = self._dice.random, draft.conversation
+        text, rest = self._text_content(draft)
+        data = f'{{"text":"{text}","resource":"WEB-4_0_0-{draft.number % 97}",{self._entities(draft)}{rest}}}'
+        more, at = "", 0
+        if conversation.root and pick() < 0.06:
+            more = f',"parentId":"{conversation.root}"'
+        elif pick() < 0.3:
+            conversation.root = str(draft.number)
+        action = "deleted" if pick() < 0.4 else "edited"
+        if changed:
+            at = draft.at + 1 + int(pick() * 20)
+            more += f',"{action}At":{at},"{action}By":"{draft.sender}"'
+        record = self._record(draft, "message", "text", data, more, at)
+        if changed:
+            conversation.changed = action, record
+        return record
+
+    def _text_content(self, draft: _Draft) -> tuple[str, str]:
+        """The text of a message, and the optional members of its `data`."""
+        pick, rest = self._dice.random, ""
+        text = " ".join(self._dice.choices(_PHRASES, k=1 + int(pick() * 4)))
+        if pick() < 0.06:
+            text += f" https://news.example.com/a/{draft.number}?ref=chat"
+        if pick() < 0.06:
+            text += f" <@uid:{draft.other}>"
+            rest += f',"mentions":{{"{draft.other}":{self._users[draft.other]}}}'
+        if pick() < 0.06:
+            reaction, count = REACTIONS[int(pick() * len(REACTIONS))], 1 + int(pick() * 3)
+            rest += f',"reactions":[{{"reaction":"{reaction}","count":{count}}}]'
+        if pick() < 0.1:
+            language = LANGUAGES[int(pick() * len(LANGUAGES))]
+            rest += f',"metadata":{{"client":{{"language":"{language}"}}}}'
+        return text, rest
+
+    def _media(self, draft: _Draft) -> tuple[str, str]:
+        pick = self._dice.random
+        kind, mime, extension = MEDIA[int(pick() * len(MEDIA))]
+        name = f"{FILES[int(pick() * len(FILES))]}.{extension}"
+        url = f"{self._media_url}{int(pick() * 10**12):012}.{extension}"
+        attachment = (
+            f'{{"url":"{url}","name":"{name}","mimeType":"{mime}","extension":"{extension}",'
+            f'"size":{MEDIA_SIZES[extension]}}}'
+        )
+        caption = f'"text":"{_PHRASES[int(pick() * len(_PHRASES))]}",' if pick() < 0.3 else ""
+        rest = f'"attachments":[{attachment}],"url":"{url}","resource":"WEB-4_0_0"'
+        return kind, f"{{{caption}{rest},{self._entities(draft)}}}"
+
+    def _custom(self, draft: _Draft) -> tuple[str, str]:
+        pick = self._dice.random
+        if pick() < 0.5:
+            kind, custom = "location", f'{{"latitude":{pick() * 90:.6f},"longitude":{pick() * 180:.6f}}}'
+        else:
+            question = _PHRASES[int(pick() * len(_PHRASES))]
+            kind, custom = "poll", f'{{"question":"{question}","options":["1","2"],"votes":{{}}}}'
+        return kind, f'{{"customData":{custom},{self._entities(draft)}}}'
+
+    def _action(self, draft: _Draft) -> str:
+        """An edit or deletion whose message has come; else in a group an addition; else nothing."""
+        conversation = draft.conversation
+        if conversation.changed:
+            (action, record), conversation.changed = conversation.changed, None
+            on = _entity("message", record)
+        elif conversation.guid:
+            action, on = "added", self._senders[draft.other]
+        else:
+            return ""
+        return self._action_data(draft, action, on)
+
+    def _call(self, draft: _Draft) -> str:
+        """A call is initiated; the next call message of the conversation says that it has begun."""
+        dice, conversation = self._dice, draft.conversation
+        if conversation.call:
+            (session, kind, at), conversation.call = conversation.call, None
+            status, started = "ongoing", f',"startedAt":{draft.at}'
+        else:
+            kind, at = "video" if dice.random() < 0.4 else "audio", draft.at
+            session = f"v1.us.{dice.getrandbits(64):016x}"
+            conversation.call, status, started = (session, kind, at), "initiated", ""
+        call = (
+            f'{{"sessionid":"{session}","type":"{kind}","status":"{status}","sender":"{draft.sender}",'
+            f'"receiver":"{draft.other}","receiverType":"user","conversationId":"{conversation.id}",'
+            f'"initiatedAt":{at},"joinedAt":{draft.at}{started},"wsChannel":{{"identity":"[user]{draft.sender}",'
+            f'"service":"calls.example.com","secret":"{dice.getrandbits(128):032x}"}},'
+            f'"data":{{{self._entities(draft)},"metadata":{{}}}}}}'
+        )
+        return self._record(draft, "call", kind, self._action_data(draft, status, _entity("call", call)))
+
+    def _action_data(self, draft: _Draft, action: str, on: str) -> str:
+        by, receiver = self._senders[draft.sender], self._receiver(draft)
+        return f'{{"action":"{action}","entities":{{"by":{by},"on":{on},"for":{receiver}}}}}'
+
+    def _entities(self, draft: _Draft) -> str:
+        return f'"entities":{{"sender":{self._senders[draft.sender]},"receiver":{self._receiver(draft)}}}'
+
+    def _receiver(self, draft: _Draft) -> str:
+        conversation, other = draft.conversation, draft.other
+        if conversation.guid:
+            return self._groups[conversation.guid]
+        if other not in conversation.receivers:
+            entity = f'{self._users[other][:-1]},"conversationId":"{conversation.id}"}}'
+            conversation.receivers[other] = _entity("user", entity)
+        return conversation.receivers[other]
+
+
+def _entity(kind: str, entity: str) -> str:
+    return f'{{"entity":{entity},"entityType":"{kind}"}}'
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
 
 EPOCH: Final = 1_600_000_000
 """The second at which generated data begins."""

@@ -2,9 +2,11 @@
 
 import sqlite3
 from collections.abc import Callable, Iterable, Sequence
-from typing import Final, final
+from typing import Final, NamedTuple, final
 
 from msgspec.json import encode
+
+from .message_index import thread_list
 
 _SAVED: Final = "SELECT id, saved_at FROM saves WHERE uid = ? AND id IN (SELECT value FROM json_each(?))"
 _SUBSCRIBED: Final = "SELECT id FROM subscriptions WHERE uid = ? AND id IN (SELECT value FROM json_each(?))"
@@ -83,3 +85,138 @@ class MessageMarks:
         with self._db:
             self._db.execute(sql, values)
         self._forget_matches()
+
+
+_PAGE: Final = """
+SELECT id, message, reaction, uid, reacted_at FROM reactions
+WHERE message = ? AND (? IS NULL OR reaction = ?)
+"""
+_OF_USER: Final = """
+SELECT message, reaction FROM reactions WHERE uid = ? AND message IN (SELECT value FROM json_each(?))
+"""
+
+
+class ReactionRow(NamedTuple):
+    """One reaction of one user."""
+
+    id: int
+    message: int
+    reaction: str
+    uid: str
+    reacted_at: int
+    """Epoch seconds."""
+
+
+@final
+class Reactions:
+    """The reactions to all messages of one store; each change is a transaction."""
+
+    def __init__(self, db: sqlite3.Connection, forget_matches: Callable[[], None]) -> None:
+        self._db = db
+        self._forget_matches = forget_matches
+        self._exist = bool(db.execute("SELECT EXISTS (SELECT 1 FROM reactions)").fetchone()[0])
+
+    def add(self, message: int, reaction: str, uid: str, at: int) -> bool:
+        """Add a reaction; False where the user has reacted so already."""
+        sql = "INSERT OR IGNORE INTO reactions VALUES(NULL,?,?,?,?)"
+        with self._db:
+            is_new = self._db.execute(sql, (message, reaction, uid, at)).rowcount > 0
+        self._exist = True
+        self._forget_matches()
+        return is_new
+
+    def remove(self, message: int, reaction: str, uid: str) -> bool:
+        """Remove a reaction; False where there is none."""
+        sql = "DELETE FROM reactions WHERE message = ? AND reaction = ? AND uid = ?"
+        with self._db:
+            is_gone = self._db.execute(sql, (message, reaction, uid)).rowcount > 0
+        self._forget_matches()
+        return is_gone
+
+    def page(
+        self, message: int, reaction: str | None, id: int | None, size: int, *, ascending: bool
+    ) -> list[ReactionRow]:
+        """Return at most `size` reactions to a message, after (or before) the reaction `id`, by their ids.
+
+        `reaction` is the one emoji to list; None lists all.
+        """
+        sql, values = _PAGE, [message, reaction, reaction]
+        if id is not None:
+            sql += " AND id > ?" if ascending else " AND id < ?"
+            values.append(id)
+        sql += f" ORDER BY id {'ASC' if ascending else 'DESC'} LIMIT ?"
+        return [ReactionRow(*row) for row in self._db.execute(sql, (*values, size))]
+
+    def of_user(self, uid: str, ids: Sequence[int]) -> dict[int, set[str]]:
+        """Return the user's reactions to these messages, by the message's id."""
+        reactions: dict[int, set[str]] = {}
+        if self._exist:
+            for message, reaction in self._db.execute(_OF_USER, (uid, encode(ids).decode())):
+                reactions.setdefault(message, set()).add(reaction)
+        return reactions
+
+
+_THREADS: Final = """
+SELECT m.id, count(*) AS replies, max(p.id) AS last, l.sent_at
+FROM positions p JOIN messages m ON m.id = CAST(substr(p.list, 3) AS INTEGER) JOIN messages l ON l.id = p.id
+WHERE p.list >= 't:' AND p.list < 't;' AND CONDITION
+GROUP BY p.list HAVING BOUND ORDER BY l.sent_at ORDER_, p.list ORDER_
+"""
+_UNREAD: Final = """
+SELECT count(*) FROM positions p JOIN messages m ON m.id = p.id
+WHERE p.list = ? AND NOT m.read AND m.sender != ? AND m.id > coalesce(
+    (SELECT read_id FROM views v WHERE v.uid = ? AND v.conversation = m.conversation), 0)
+"""
+_MENTIONS: Final = """
+SELECT count(*) FROM positions p JOIN messages m ON m.id = p.id
+WHERE p.list = ? AND m.mentions NOT NULL AND EXISTS (SELECT 1 FROM json_each(m.mentions) WHERE value = ?)
+"""
+
+
+class Thread(NamedTuple):
+    """A message with replies."""
+
+    id: int
+    reply_count: int
+    last_reply: int
+    updated_at: int
+    """When the newest reply was sent, in epoch seconds."""
+
+
+@final
+class Threads:
+    """The threads of one store, to be read."""
+
+    def __init__(self, db: sqlite3.Connection) -> None:
+        self._db = db
+
+    def page(
+        self, condition: str, values: tuple[str, ...], updated_at: int | None, size: int, *, ascending: bool
+    ) -> list[Thread]:
+        """Return the threads whose message `m` matches an SQL condition, after (or before) a time.
+
+        At least `size` of them where there are so many: threads of one second are never torn, as a walk goes
+        on from a second.
+        """
+        bound = "1" if updated_at is None else f"l.sent_at {'>' if ascending else '<'} {updated_at:d}"
+        sql = _THREADS.replace("CONDITION", condition).replace("BOUND", bound)
+        sql = sql.replace("ORDER_", "ASC" if ascending else "DESC")
+        page: list[Thread] = []
+        for row in self._db.execute(sql, values):
+            thread = Thread(*row)
+            if len(page) >= size and thread.updated_at != page[-1].updated_at:
+                break
+            page.append(thread)
+        return page
+
+    def unread_count(self, parent: int, uid: str) -> int:
+        """Return how many replies of others a user has not read."""
+        return self._count(_UNREAD, (thread_list(str(parent)), uid, uid))
+
+    def mention_count(self, parent: int, uid: str) -> int:
+        """Return how many replies mention a user."""
+        return self._count(_MENTIONS, (thread_list(str(parent)), uid))
+
+    def _count(self, sql: str, values: tuple[str, ...]) -> int:
+        count: int = self._db.execute(sql, values).fetchone()[0]
+        return count

@@ -1,26 +1,116 @@
 """The data of the emulated service: SQLite, in memory or in a file; no socket, no clock."""
 
+import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
-from os import PathLike
+from os import PathLike, fspath
 from typing import Any, Final, Self, final
 
 from msgspec.json import encode
 
-from .auth_tokens import AuthTokens
+from ...errors import RequestInvalidError
 from .calls import Calls
 from .conversation_views import ConversationViews
-from .database import open_database
-from .directory import Directory
-from .documents import Documents
-from .groups import Groups
-from .members import Member, Memberships
+from .directory import Directory, Groups
+from .documents import AuthTokens, Documents
+from .members import Member, Memberships, Relations
 from .message_index import COLUMNS, IndexedMessage, conversation_id, index_message
-from .message_marks import MessageMarks
-from .message_versions import LOST_WITH_MESSAGES, MessageVersions
-from .reactions import Reactions
-from .relations import Relations
-from .threads import Threads
+from .message_lists import LOST_WITH_MESSAGES, MessageVersions
+from .message_marks import MessageMarks, Reactions, Threads
+
+MESSAGE_TABLES: Final = """
+CREATE TABLE changes(id INTEGER PRIMARY KEY, updated_at INTEGER, edited_at INTEGER);
+CREATE TABLE quotes(id INTEGER PRIMARY KEY);
+CREATE TABLE reactions(id INTEGER PRIMARY KEY AUTOINCREMENT, message INTEGER, reaction TEXT, uid TEXT,
+    reacted_at INTEGER, UNIQUE(message, reaction, uid));
+CREATE TABLE pins(id INTEGER PRIMARY KEY, conversation TEXT);
+CREATE INDEX pins_of_conversation ON pins(conversation);
+CREATE TABLE saves(uid TEXT, id INTEGER, saved_at INTEGER, PRIMARY KEY(uid, id)) WITHOUT ROWID;
+CREATE TABLE subscriptions(uid TEXT, id INTEGER, PRIMARY KEY(uid, id)) WITHOUT ROWID;
+CREATE TABLE interactions(id INTEGER, uid TEXT, element TEXT, interacted_at INTEGER,
+    PRIMARY KEY(id, uid, element)) WITHOUT ROWID;
+CREATE TABLE conversations(conversation TEXT PRIMARY KEY, kind TEXT, sender TEXT, receiver TEXT,
+    created_at INTEGER) WITHOUT ROWID;
+CREATE INDEX conversations_of_sender ON conversations(sender);
+CREATE INDEX conversations_of_receiver ON conversations(receiver);
+CREATE TABLE views(uid TEXT, conversation TEXT, read_id INTEGER NOT NULL DEFAULT 0,
+    delivered_id INTEGER NOT NULL DEFAULT 0, reset_id INTEGER NOT NULL DEFAULT 0, kept_at INTEGER, tags TEXT,
+    pinned_at INTEGER, PRIMARY KEY(uid, conversation)) WITHOUT ROWID;
+CREATE TABLE app_pins(number INTEGER PRIMARY KEY, kind TEXT, party TEXT, pinned_at INTEGER,
+    UNIQUE(kind, party));
+CREATE TABLE calls(session TEXT PRIMARY KEY, initiated_at INTEGER, type TEXT, mode TEXT, status TEXT,
+    participants INTEGER, started_at INTEGER, ended_at INTEGER, receiver_type TEXT, recorded INTEGER,
+    transcribed INTEGER, uids TEXT, record BLOB) WITHOUT ROWID;
+CREATE TABLE transcriptions(tid TEXT PRIMARY KEY, session TEXT, start_time INTEGER, record BLOB) WITHOUT
+ROWID;
+"""
+
+
+_VERSION = 3
+_SETTINGS: Final = "PRAGMA locking_mode=EXCLUSIVE; PRAGMA journal_mode=TRUNCATE; PRAGMA synchronous=OFF"
+_SCHEMA: Final = f"""
+BEGIN;
+CREATE TABLE users(number INTEGER PRIMARY KEY, uid TEXT UNIQUE NOT NULL, folded_uid TEXT, folded_name TEXT,
+    status TEXT, role TEXT, deactivated INTEGER, updated_at INTEGER, tags TEXT, record BLOB,
+    created_at INTEGER AS (json_extract(CAST(record AS TEXT), '$.createdAt')));
+CREATE TABLE groups(number INTEGER PRIMARY KEY, guid TEXT UNIQUE NOT NULL, record BLOB, password TEXT,
+    name TEXT AS (json_extract(CAST(record AS TEXT), '$.name')),
+    type TEXT AS (json_extract(CAST(record AS TEXT), '$.type')),
+    tags TEXT AS (json_extract(CAST(record AS TEXT), '$.tags')),
+    created_at INTEGER AS (json_extract(CAST(record AS TEXT), '$.createdAt')),
+    updated_at INTEGER AS (json_extract(CAST(record AS TEXT), '$.updatedAt')),
+    members_count INTEGER AS (json_extract(CAST(record AS TEXT), '$.membersCount')));
+CREATE TABLE members(number INTEGER PRIMARY KEY, guid TEXT, uid TEXT, scope TEXT, joined_at INTEGER,
+    UNIQUE(guid, uid));
+CREATE TABLE relations(number INTEGER PRIMARY KEY, kind TEXT, owner TEXT, uid TEXT, at INTEGER,
+    UNIQUE(kind, owner, uid));
+CREATE TABLE documents(number INTEGER PRIMARY KEY AUTOINCREMENT, kind TEXT, parent TEXT, key TEXT,
+    record BLOB, UNIQUE(kind, parent, key));
+CREATE TABLE messages({", ".join(COLUMNS)});
+CREATE TABLE records(id INTEGER PRIMARY KEY, record BLOB);
+CREATE TABLE positions(list TEXT, id INTEGER, position INTEGER, PRIMARY KEY(list, id)) WITHOUT ROWID;
+{MESSAGE_TABLES}
+PRAGMA user_version={_VERSION};
+COMMIT;
+"""
+
+
+def open_database(database: str | PathLike[str] | None) -> sqlite3.Connection:
+    """Open the database at this path, and make it where there is none; None for one in memory.
+
+    One emulator per file: what a store holds in memory is only right while nobody else writes, so the file is
+    locked as long as it is open. A crash of the process loses nothing that was answered; a crash of the
+    computer may, because a test does not pay for that.
+
+    Raises `RequestInvalidError` where the file cannot be opened, is in use, or is no store of this version.
+    """
+    path = ":memory:" if database is None else fspath(database)
+    try:
+        db = sqlite3.connect(path, timeout=0)
+    except sqlite3.Error as error:
+        raise RequestInvalidError(f"database = {path!r}: {error}") from None
+    try:
+        _prepare(db)
+    except sqlite3.Error as error:
+        db.close()
+        raise RequestInvalidError(f"database = {path!r}: {error}") from None
+    return db
+
+
+def _prepare(db: sqlite3.Connection) -> None:
+    db.executescript(_SETTINGS)
+    # SQLite's own lower() knows the letters of ASCII alone.
+    db.create_function("casefold", 1, lambda text: text and text.casefold(), deterministic=True)
+    [version] = db.execute("PRAGMA user_version").fetchone()
+    [tables] = db.execute("SELECT count(*) FROM sqlite_master").fetchone()
+    if version == 0 and tables == 0:
+        db.executescript(_SCHEMA)
+    elif version != _VERSION:
+        raise sqlite3.DatabaseError(
+            "not a store of this emulator, or of another version of it; use a new file"
+        )
+    db.executescript("BEGIN EXCLUSIVE; COMMIT")
+
 
 _BATCH: Final = 5_000
 _INSERT: Final = f"INSERT INTO messages VALUES({','.join('?' * len(COLUMNS))})"
@@ -247,7 +337,9 @@ class Store(MessageVersions):
             self._db.execute("DELETE FROM sqlite_sequence WHERE name = 'reactions'")
         self.last_id = self.last_sent_at = 0
         self._sizes.clear()
+        self.documents.of("data_import.muids").clear()
         self.views.forget()
+        self.calls.forget()
         self.forget_matches()
 
     def hide(self, ids: Iterable[int], *names: str) -> None:

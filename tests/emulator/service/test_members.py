@@ -117,7 +117,7 @@ def test_a_banned_user_is_no_member_and_does_not_come_back(den: Asker) -> None:
 
 @pytest.mark.parametrize(
     ("body", "field"),
-    [({}, "admins"), ({"admins": []}, "admins"), ({"usersToBan": [""]}, "usersToBan"),
+    [({}, "body"), ({"admins": []}, "admins"), ({"usersToBan": [""]}, "usersToBan"),
      ({"admins": "ann"}, "admins"),
      ({"moderators": [5]}, "moderators"), ([], "body")],
 )  # fmt: skip
@@ -134,7 +134,7 @@ def test_a_changed_scope_is_listed(den: Asker) -> None:
     assert uids(den(PATH, "scopes=moderator")) == ["bob", "eve"]
     again = den(f"{PATH}/bob", method="PUT", body={"scope": "moderator"})
     assert (again.status, again.code) == (400, "ERR_SAME_SCOPE")
-    assert den(f"{PATH}/bob", method="PUT").json["data"]["scope"] == "participant"
+    assert den(f"{PATH}/bob", method="PUT").code == "ERR_BAD_REQUEST"
     wrong = den(f"{PATH}/bob", method="PUT", body={"scope": "boss"})
     assert (wrong.status, list(wrong.json["error"]["details"])) == (400, ["scope"])
 

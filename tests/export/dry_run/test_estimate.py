@@ -270,8 +270,8 @@ async def test_another_plan_and_another_app_are_refused(session: AsyncSession, t
         RequestInvalidError, match="was exported with compress=none, and this plan has compress=gzip:"
     ):
         await estimate(session, Plan(compress="gzip"), tmp_path)
-    other = App("another", session.app.api_key, base_url=session.app.base_url)
-    async with AsyncSession(other) as elsewhere:
+    other = Emulator(users=2, messages=3, app_id="another")
+    async with other as service, AsyncSession(service.app) as elsewhere:
         with pytest.raises(RequestInvalidError, match="of the app 'emulated'"):
             await estimate(elsewhere, None, tmp_path)
 
