@@ -53,7 +53,7 @@ _HIDDEN: Final = (("hideReplies", "hide_replies", "parent_id"), ("hideDeleted", 
 _ELSEWHERE: Final = frozenset(
     {"sender", "senders", "hasReactions", "unread", "undelivered", "myMentionsOnly", "saved"}
 )
-"""Filters with which a user's list may have messages of other conversations (specification, Endpoints)."""
+"""Filters with which a user's list may have messages of other conversations."""
 _ABSENT: Final = frozenset({"", "0", 0, None, UNSET})
 _MESSAGE_LISTS: Final = frozenset(
     {"messages.list", "messages.list_user", "messages.list_group", "messages.list_thread"}

@@ -1,4 +1,4 @@
-"""The message lists of a compatible server: by time, then by id (operations table, compatible_servers).
+"""The message lists of a compatible server: by time, then by id.
 
 - `fromTimestamp` and `sentAt` are places to go on from: `append` gives what is later, `prepend` what is
   earlier. `id` alone is a place by id, `id` with `sentAt` a place by time, then id.

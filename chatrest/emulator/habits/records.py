@@ -1,4 +1,4 @@
-"""The records of a compatible server, made of documented ones (operations table, compatible_servers)."""
+"""The records of a compatible server, made of documented ones."""
 
 import hashlib
 from collections.abc import Callable, Iterable, Mapping

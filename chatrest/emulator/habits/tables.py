@@ -1,4 +1,4 @@
-"""The habits of a compatible server, as values (operations table, compatible_servers)."""
+"""The habits of a compatible server, as values."""
 
 from collections.abc import Mapping
 from typing import Final, NamedTuple

@@ -79,7 +79,7 @@ class Documents:
 
 
 MOST: Final = 100
-"""Tokens of one user; a further one puts the oldest away (operations table, limits.counts)."""
+"""Tokens of one user; a further one puts the oldest away."""
 _OWN: Final = frozenset({"uid", "authToken", "createdAt"})
 """The members of a token that are not its scope."""
 
