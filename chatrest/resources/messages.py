@@ -53,7 +53,6 @@ LIST_USER: Final = Endpoint(
     "messages.list_user", "GET", "/users/{uid}/messages", many(Message),
     query=MessageQuery, paging=BY_ID, acting="optional",
 )  # fmt: skip
-_LIST_AS_APP: Final = structs.replace(LIST_USER, acting="never")
 LIST_GROUP: Final = Endpoint(
     "messages.list_group", "GET", "/groups/{guid}/messages", many(Message),
     query=MessageQuery, paging=BY_NEXT, acting="optional",
@@ -296,7 +295,8 @@ class Messages(Collection):
         newest = partial(self._conversation, receiver, receiver_type, on_behalf_of)
         of_app = None
         if receiver_type == "user" and acting_user is not None:
-            of_app = partial(self._walk, _LIST_AS_APP, MessageQuery(affix="prepend"), uid=receiver)
+            as_app = structs.replace(LIST_USER, acting="never")
+            of_app = partial(self._walk, as_app, MessageQuery(affix="prepend"), uid=receiver)
         return await find_sent(mark, newest, of_app, check_count("limit", limit), pauses, self._send.sleep)
 
     def _conversation(
