@@ -5,6 +5,7 @@ import pytest
 from chatrest import (
     AsyncSession,
     BadRequestError,
+    ConflictError,
     GroupChanges,
     GroupQuery,
     NewGroup,
@@ -97,7 +98,7 @@ async def test_a_deleted_group_is_gone_with_its_members(session: AsyncSession) -
 
 async def test_a_group_with_unknown_people_is_not_made(session: AsyncSession) -> None:
     await make(session, "den")
-    with pytest.raises(BadRequestError) as caught:
+    with pytest.raises(ConflictError) as caught:
         await make(session, "den")
     assert "guid" in caught.value.details
     for fields in ({"owner": "nobody"}, {"members": {"admins": ["nobody"]}}):

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 import pytest
 from msgspec import UNSET
 
-from chatrest import AsyncSession, BadRequestError, NewMessage, NotFoundError
+from chatrest import AsyncSession, ConflictError, NewMessage, NotFoundError
 from chatrest.emulator import Emulator
 from chatrest.errors import ApiError
 from chatrest.queries.moderation import (
@@ -60,7 +60,7 @@ async def test_a_rule_is_made_changed_listed_and_deleted(session: AsyncSession) 
 async def test_a_reason_is_made_named_listed_and_deleted(session: AsyncSession) -> None:
     moderation = session.moderation
     reason = await moderation.create_reason(NewReason(id="spam", name="Spam"))
-    with pytest.raises(BadRequestError):
+    with pytest.raises(ConflictError):
         await moderation.create_reason(NewReason(id="spam", name="Spam"))
     assert (await moderation.update_reason("spam", "Junk")).created_at == reason.created_at
     assert [(each.id, each.name, each.created_at) async for each in moderation.list_reasons()] == [

@@ -5,6 +5,7 @@ import pytest
 from chatrest import (
     AsyncSession,
     BadRequestError,
+    ConflictError,
     NewRole,
     NewRoleSettings,
     NotFoundError,
@@ -44,7 +45,7 @@ async def test_roles_are_made_changed_and_removed(session: AsyncSession) -> None
 
 async def test_roles_that_are_refused(session: AsyncSession) -> None:
     await session.roles.create(NewRole(role="guest", name="Guest"))
-    with pytest.raises(BadRequestError) as caught:
+    with pytest.raises(ConflictError) as caught:
         await session.roles.create(NewRole(role="guest", name="Again"))
     assert "role" in caught.value.details
     for ask in (

@@ -2,7 +2,7 @@
 
 import pytest
 
-from chatrest import AsyncSession, BadRequestError, NewMembers, NewUser, NotFoundError, UserChanges, UserQuery
+from chatrest import AsyncSession, ConflictError, NewMembers, NewUser, NotFoundError, UserChanges, UserQuery
 from chatrest.emulator import Emulator
 from tests.resources.conftest import NOW
 
@@ -25,7 +25,7 @@ async def test_a_user_is_made_with_all_that_was_given(session: AsyncSession) -> 
     [token] = await session.auth_tokens.list("ann").collect()
     assert token.auth_token == made.auth_token
     assert await uids(session, role="guest", created_at_from=NOW) == ["ann"]
-    with pytest.raises(BadRequestError) as caught:
+    with pytest.raises(ConflictError) as caught:
         await session.users.create(NewUser(uid="ANN", name="Other"))
     assert "uid" in caught.value.details
 
