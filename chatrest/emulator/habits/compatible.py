@@ -16,7 +16,7 @@ from msgspec.json import decode, encode
 from ..service.context import Context
 from ..service.events import Event
 from ..service.handlers import HANDLERS
-from ..service.refusals import Refusal, no_operation, wrong_auth_token
+from ..service.refusals import Refusal, refused
 from ..service.request import Reply, Request
 from ..service.router import ROUTER, Route
 from ..service.service import Keys, Service
@@ -58,7 +58,7 @@ class CompatibleService:
         name = route.endpoint.name if route else ""
         try:
             if route is None or name.partition(".")[0] not in COLLECTIONS:
-                raise no_operation(request.method, request.path)
+                raise refused("ERR_API_NOT_FOUND", request.method, request.path)
             reader = self._reader(request)
             body = self._service.process(self._rewritten(request, route, reader))
         except Refusal as refusal:
@@ -74,7 +74,7 @@ class CompatibleService:
             return None
         owner = self._context.store.auth_tokens.owner(token)
         if owner is None:
-            raise wrong_auth_token()
+            raise refused("AUTH_ERR_AUTH_TOKEN_NOT_FOUND")
         return owner
 
     def _rewritten(self, request: Request, route: Route, reader: str | None) -> Request:

@@ -18,13 +18,9 @@ _MOST: Final = 25
 _OF_SETTINGS: Final = "api_keys.of_settings"
 
 
-def _no_key(key: str) -> Refusal:
-    return Refusal(404, "ERR_APIKEY_NOT_FOUND", "The API key does not exist.")
-
-
 KEYS: Final = DocumentCollection(
     kind="api_keys",
-    missing=_no_key,
+    missing="ERR_APIKEY_NOT_FOUND",
     parameter="apiKey",
     key="apiKey",
     stamp=None,

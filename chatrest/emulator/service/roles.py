@@ -17,11 +17,6 @@ _MOST: Final = 25
 """Roles of an app (operations table, limits.counts)."""
 
 
-def no_role(role: str) -> Refusal:
-    """Return the 404 of a role that does not exist."""
-    return Refusal(404, "ERR_ROLE_NOT_FOUND", f"The role {role} does not exist.")
-
-
 def _without_unset(context: Context, role: Document) -> Document:
     """Return a role without the members that its change takes away."""
     unset = role.pop("unset", ())
@@ -30,7 +25,7 @@ def _without_unset(context: Context, role: Document) -> Document:
 
 ROLES: Final = DocumentCollection(
     kind="roles",
-    missing=no_role,
+    missing="ERR_ROLE_NOT_FOUND",
     parameter="role",
     key="role",
     written=_without_unset,

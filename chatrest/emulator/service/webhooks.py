@@ -9,16 +9,10 @@ from .documents import DocumentCollection, serve
 from .envelopes import acked, data_reply
 from .numbered_pages import serve_pages
 from .quota import with_quota
-from .refusals import Refusal
 
 VERSION: Final = "2"
 _MOST: Final = 25
 """Webhooks of an app (operations table, limits.counts)."""
-
-
-def no_webhook(id: str) -> Refusal:
-    """Return the 404 of a webhook that does not exist."""
-    return Refusal(404, "ERR_WEBHOOK_NOT_FOUND", f"The webhook {id} does not exist.")
 
 
 def owner_of_webhooks(app_id: str, version: str = VERSION) -> str:
@@ -36,7 +30,7 @@ def _with_defaults(context: Context, webhook: Document) -> Document:
 
 WEBHOOKS: Final = DocumentCollection(
     kind="webhooks",
-    missing=no_webhook,
+    missing="ERR_WEBHOOK_NOT_FOUND",
     parameter="webhookId",
     owner=_owner,
     written=_with_defaults,
