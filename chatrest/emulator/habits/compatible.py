@@ -150,9 +150,9 @@ def _meta(name: str, request: Request, records: list[Any], meta: dict[str, Any])
     query = dict(parse_qsl(request.query, errors="replace"))
     if name in _REACTIONS:
         return _reaction_meta(records, meta)
-    asked, page = int(query.get("limit") or query.get("per_page") or DEFAULT_SIZE), query.get("page", "1")
+    asked, page = int(query.get("limit") or query.get("per_page") or DEFAULT_SIZE), query.get("page", "")
     may_go_on = len(records) >= min(asked, LARGEST_PAGE)
-    total = int(page) * asked + 1 if may_go_on else len(records)
+    total = (int(page) if page.isdecimal() else 1) * asked + 1 if may_go_on else len(records)
     numbers = {"total": total, "count": len(records), "per_page": asked, "current_page": 1, "total_pages": 1}
     return {"pagination": numbers} | {each: meta[each] for each in ("cursor",) if each in meta}
 

@@ -7,10 +7,9 @@ from ..store.data import EPOCH
 from ..store.documents import Document
 from ..store.store import Store
 from .context import Call, Context, Handler
-from .documents import DocumentCollection, serve
+from .documents import DocumentCollection, serve, with_quota
 from .envelopes import ack_reply, data_reply
 from .numbered_pages import documents_reply
-from .quota import with_quota
 from .refusals import Refusal
 
 _MOST: Final = 25

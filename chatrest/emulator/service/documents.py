@@ -18,7 +18,7 @@ from msgspec import Struct
 from ..store.documents import Document, DocumentSet
 from .context import Call, Context, Handler
 from .envelopes import Envelope, current_reply
-from .refusals import bad_request, refused
+from .refusals import Refusal, bad_request, refused
 
 Operation: TypeAlias = Callable[[Context, Call], Any]
 """Does what an operation does, and gives what its reply holds."""
@@ -201,3 +201,15 @@ class Settings(Struct, frozen=True, kw_only=True):
         document = self.written(context, document)
         context.store.documents.of(self.kind, self.owner(context, call)).put(document)
         return merged(self.defaults or {}, document)
+
+
+def with_quota(create: Operation, collection: DocumentCollection, most: int) -> Operation:
+    """Return `create`, refused with 400 where there are `most` documents already (limits.counts)."""
+
+    def create_within_quota(context: Context, call: Call) -> Any:
+        if len(collection.list(context, call)) >= most:
+            message = f"The plan allows {most} of {collection.kind.replace('_', ' ')}."
+            raise Refusal(400, "ERR_PLAN_QUOTA_RESTRICTION", message)
+        return create(context, call)
+
+    return create_within_quota

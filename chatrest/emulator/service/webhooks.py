@@ -5,10 +5,9 @@ from typing import Final
 from ..store.documents import Document
 from .apps import app_of_path
 from .context import Call, Context, Handler
-from .documents import DocumentCollection, serve
+from .documents import DocumentCollection, serve, with_quota
 from .envelopes import acked, data_reply
 from .numbered_pages import serve_pages
-from .quota import with_quota
 
 VERSION: Final = "2"
 _MOST: Final = 25
