@@ -10,6 +10,7 @@ import struct
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 from threading import Event, enumerate as enumerate_threads
@@ -161,12 +162,11 @@ def read_environment(started: subprocess.Popen[bytes]) -> dict[str, str]:
 
 def status_of(env: dict[str, str]) -> int:
     address = urlsplit(env["CHATREST_BASE_URL"])
-    connection = HTTPConnection(address.hostname or "", address.port)
-    connection.request("GET", f"{address.path}/users", headers={"apikey": env["CHATREST_API_KEY"]})
-    reply = connection.getresponse()
-    reply.read()
-    connection.close()
-    return reply.status
+    with closing(HTTPConnection(address.hostname or "", address.port)) as connection:
+        connection.request("GET", f"{address.path}/users", headers={"apikey": env["CHATREST_API_KEY"]})
+        with connection.getresponse() as reply:
+            reply.read()
+            return reply.status
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
@@ -198,7 +198,7 @@ def test_the_emulator_takes_an_app_a_limit_and_habits(process: Start, command: R
 
 
 def test_the_emulator_has_bad_weather_where_it_is_asked_for(process: Start) -> None:
-    started = process("emulator", "--users", "3", "--messages", "20", "--weather", "0.8")
+    started = process("emulator", "--users", "3", "--messages", "20", "--weather", "0.6")
     env = read_environment(started)
     assert sum(_is_struck(env) for _ in range(20)) >= 5
     started.send_signal(signal.SIGTERM)
