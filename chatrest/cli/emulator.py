@@ -42,7 +42,7 @@ HABITS: Final = ("documented", "compatible")
 )
 @click.option(
     "--weather",
-    type=click.FloatRange(0, 1),
+    type=click.FloatRange(0, 1, max_open=True),
     default=0.0,
     metavar="SHARE",
     help="Mixed faults that strike this share of the requests, such as 0.2.",

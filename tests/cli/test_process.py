@@ -10,7 +10,8 @@ import struct
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from http.client import HTTPConnection
+from contextlib import closing
+from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 from threading import Event, enumerate as enumerate_threads
 from urllib.parse import urlsplit
@@ -161,12 +162,11 @@ def read_environment(started: subprocess.Popen[bytes]) -> dict[str, str]:
 
 def status_of(env: dict[str, str]) -> int:
     address = urlsplit(env["CHATREST_BASE_URL"])
-    connection = HTTPConnection(address.hostname or "", address.port)
-    connection.request("GET", f"{address.path}/users", headers={"apikey": env["CHATREST_API_KEY"]})
-    reply = connection.getresponse()
-    reply.read()
-    connection.close()
-    return reply.status
+    with closing(HTTPConnection(address.hostname or "", address.port)) as connection:
+        connection.request("GET", f"{address.path}/users", headers={"apikey": env["CHATREST_API_KEY"]})
+        with connection.getresponse() as reply:
+            reply.read()
+            return reply.status
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
@@ -195,6 +195,21 @@ def test_the_emulator_takes_an_app_a_limit_and_habits(process: Start, command: R
     assert [status_of(env) for _ in range(3)] == [200, 200, 429]
     started.send_signal(signal.SIGTERM)
     assert finish(started)[0] == 0
+
+
+def test_the_emulator_has_bad_weather_where_it_is_asked_for(process: Start) -> None:
+    started = process("emulator", "--users", "3", "--messages", "20", "--weather", "0.6")
+    env = read_environment(started)
+    assert sum(_is_struck(env) for _ in range(20)) >= 5
+    started.send_signal(signal.SIGTERM)
+    assert finish(started)[0] == 0
+
+
+def _is_struck(env: dict[str, str]) -> bool:
+    try:
+        return status_of(env) != 200
+    except (OSError, HTTPException):
+        return True
 
 
 def test_eval_of_an_emulator_in_the_background(tmp_path: Path) -> None:

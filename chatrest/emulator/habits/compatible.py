@@ -16,7 +16,7 @@ from msgspec.json import decode, encode
 from ..service.context import Context
 from ..service.events import Event
 from ..service.handlers import HANDLERS
-from ..service.refusals import Refusal, no_operation, wrong_auth_token
+from ..service.refusals import Refusal, refused
 from ..service.request import Reply, Request
 from ..service.router import ROUTER, Route
 from ..service.service import Keys, Service
@@ -58,7 +58,7 @@ class CompatibleService:
         name = route.endpoint.name if route else ""
         try:
             if route is None or name.partition(".")[0] not in COLLECTIONS:
-                raise no_operation(request.method, request.path)
+                raise refused("ERR_API_NOT_FOUND", request.method, request.path)
             reader = self._reader(request)
             body = self._service.process(self._rewritten(request, route, reader))
         except Refusal as refusal:
@@ -74,7 +74,7 @@ class CompatibleService:
             return None
         owner = self._context.store.auth_tokens.owner(token)
         if owner is None:
-            raise wrong_auth_token()
+            raise refused("AUTH_ERR_AUTH_TOKEN_NOT_FOUND")
         return owner
 
     def _rewritten(self, request: Request, route: Route, reader: str | None) -> Request:
@@ -150,9 +150,9 @@ def _meta(name: str, request: Request, records: list[Any], meta: dict[str, Any])
     query = dict(parse_qsl(request.query, errors="replace"))
     if name in _REACTIONS:
         return _reaction_meta(records, meta)
-    asked, page = int(query.get("limit") or query.get("per_page") or DEFAULT_SIZE), query.get("page", "1")
+    asked, page = int(query.get("limit") or query.get("per_page") or DEFAULT_SIZE), query.get("page", "")
     may_go_on = len(records) >= min(asked, LARGEST_PAGE)
-    total = int(page) * asked + 1 if may_go_on else len(records)
+    total = (int(page) if page.isdecimal() else 1) * asked + 1 if may_go_on else len(records)
     numbers = {"total": total, "count": len(records), "per_page": asked, "current_page": 1, "total_pages": 1}
     return {"pagination": numbers} | {each: meta[each] for each in ("cursor",) if each in meta}
 

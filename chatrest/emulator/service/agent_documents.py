@@ -11,7 +11,7 @@ from ..store.documents import Document
 from .context import Call, Context
 from .documents import DocumentCollection, Operation, in_milliseconds
 from .positioned_pages import PositionedPages
-from .refusals import no_agent, no_tool
+from .refusals import refused
 
 API_TOOLS: Final = "agents.api_tools"
 MCP_SERVERS: Final = "agents.mcp_servers"
@@ -49,7 +49,7 @@ def _completed(context: Context, agent: Document) -> Document:
 
 
 AGENTS: Final = DocumentCollection(
-    kind="agents", missing=no_agent, parameter="uid", key="uid",
+    kind="agents", missing="ERR_AGENT_NOT_FOUND", parameter="uid", key="uid",
     new_key=numbered_uid, stamp=in_milliseconds, written=_completed,
 )  # fmt: skip
 
@@ -87,7 +87,7 @@ def existing(kind: str) -> Check:
 
     def check(context: Context, agent: Document, name: str) -> None:
         if context.store.documents.of(kind).get(name) is None:
-            raise no_tool(name)
+            raise refused("ERR_TOOL_NOT_FOUND", name)
 
     return check
 

@@ -11,7 +11,7 @@ from .agent_documents import AGENTS, PAGES, TOOL_ACTIONS, add_names, matching, r
 from .context import Call, Context, Handler
 from .documents import serve
 from .envelopes import root_reply, root_success, succeeded
-from .refusals import tool_already_added
+from .refusals import refused
 
 
 def _integration(slug: str, number: int, *actions: str) -> dict[str, Any]:
@@ -57,7 +57,7 @@ def list_tool_integrations(context: Context, call: Call) -> list[Document]:
 
 def _not_added(context: Context, agent: Document, slug: str) -> None:
     if slug in agent["tools"]:
-        raise tool_already_added(slug)
+        raise refused("ERR_TOOL_ALREADY_ADDED", slug)
 
 
 def list_tool_actions(context: Context, call: Call) -> list[dict[str, str]]:

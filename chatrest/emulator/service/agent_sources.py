@@ -10,7 +10,7 @@ from ..store.documents import Document, DocumentSet
 from .arguments import Arguments
 from .context import Call, Context
 from .documents import in_milliseconds
-from .refusals import bad_request, no_knowledge
+from .refusals import bad_request, refused
 
 _SOURCES: Final = "agents.sources"
 _TYPES: Final = ("uploads", "text", "website")
@@ -41,7 +41,7 @@ def get_source(context: Context, kind: str, id: str) -> Document:
     """Return a source; 404 where there is none of this kind."""
     document = sources(context).get(id)
     if document is None or document["type"] != kind:
-        raise no_knowledge(id)
+        raise refused("ERR_KB_NOT_FOUND", id)
     return document
 
 

@@ -11,7 +11,6 @@ from .agent_documents import API_TOOLS, MCP_SERVERS, PAGES, Check, add_names, ex
 from .context import Context, Handler
 from .documents import DocumentCollection, in_milliseconds, serve
 from .envelopes import root_acked, root_reply, succeeded
-from .refusals import no_tool
 
 _PASSWORDS: Final = ("basicAuthUsername", "basicAuthPassword")
 
@@ -58,15 +57,15 @@ def _action_id(context: Context, action: Document) -> str:
 
 
 TOOLS: Final = DocumentCollection(
-    kind=API_TOOLS, missing=no_tool, parameter="slug", key="slug",
+    kind=API_TOOLS, missing="ERR_TOOL_NOT_FOUND", parameter="slug", key="slug",
     stamp=in_milliseconds, written=_api_tool,
 )  # fmt: skip
 ACTIONS: Final = DocumentCollection(
-    kind="agents.frontend_actions", missing=no_tool,
+    kind="agents.frontend_actions", missing="ERR_TOOL_NOT_FOUND",
     key="_id", new_key=_action_id, stamp=in_milliseconds, written=_frontend_action,
 )  # fmt: skip
 SERVERS: Final = DocumentCollection(
-    kind=MCP_SERVERS, missing=no_tool, parameter="slug",
+    kind=MCP_SERVERS, missing="ERR_TOOL_NOT_FOUND", parameter="slug",
     key="slug", stamp=in_milliseconds, written=_mcp_server,
 )  # fmt: skip
 

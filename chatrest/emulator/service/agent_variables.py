@@ -11,7 +11,7 @@ from .agent_tools import TOOLS
 from .context import Call, Context, Handler
 from .documents import DocumentCollection, in_milliseconds, serve
 from .envelopes import root_acked, root_reply
-from .refusals import bad_request, no_variable
+from .refusals import bad_request
 
 _PREDEFINED: Final = {
     "name": "uid", "description": "The uid of the user", "sourceType": "user_metadata", "category": "auth"
@@ -29,7 +29,7 @@ def _completed(context: Context, variable: Document) -> Document:
 
 
 VARIABLES: Final = DocumentCollection(
-    kind="agents.variables", missing=no_variable,
+    kind="agents.variables", missing="ERR_VARIABLE_NOT_FOUND",
     parameter="variableId", key="_id", new_key=_id, stamp=in_milliseconds, written=_completed,
 )  # fmt: skip
 

@@ -7,10 +7,9 @@ from ..store.data import EPOCH
 from ..store.documents import Document
 from ..store.store import Store
 from .context import Call, Context, Handler
-from .documents import DocumentCollection, serve
+from .documents import DocumentCollection, serve, with_quota
 from .envelopes import ack_reply, data_reply
 from .numbered_pages import documents_reply
-from .quota import with_quota
 from .refusals import Refusal
 
 _MOST: Final = 25
@@ -18,13 +17,9 @@ _MOST: Final = 25
 _OF_SETTINGS: Final = "api_keys.of_settings"
 
 
-def _no_key(key: str) -> Refusal:
-    return Refusal(404, "ERR_APIKEY_NOT_FOUND", "The API key does not exist.")
-
-
 KEYS: Final = DocumentCollection(
     kind="api_keys",
-    missing=_no_key,
+    missing="ERR_APIKEY_NOT_FOUND",
     parameter="apiKey",
     key="apiKey",
     stamp=None,

@@ -9,8 +9,8 @@ from typing import Any, Final
 from .arguments import Arguments
 from .context import Call, Context, Handler
 from .envelopes import one_reply
-from .message_refusals import no_call
 from .numbered_pages import numbered_reply, page_number
+from .refusals import refused
 
 _STATES: Final = ("initiated", "ongoing", "ended", "unanswered", "rejected", "canceled")
 _CHOICES: Final = {
@@ -54,7 +54,7 @@ def get_call(context: Context, call: Call) -> bytes:
     session = call.path["sessionId"]
     record = context.store.calls.get(session)
     if record is None:
-        raise no_call(session)
+        raise refused("ERR_CALL_SESSION_NOT_FOUND", session)
     return one_reply(record)
 
 

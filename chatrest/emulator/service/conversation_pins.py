@@ -10,8 +10,7 @@ from .conversation_record import pin_fields
 from .envelopes import one_reply
 from .groups import group_record
 from .message_access import APP
-from .message_refusals import app_pinned, over_limit
-from .refusals import bad_request
+from .refusals import bad_request, over_limit, refused
 from .users import user_record
 
 OWN_PINS: Final = 5
@@ -43,7 +42,7 @@ def _pinnable(context: Context, call: Call) -> View:
     _check_party(context, kind, party)
     view = context.store.views.stored(view_of(str(call.acting_user), kind, party))
     if pin_fields(context, view).get("pinnedBy") == APP:
-        raise app_pinned()
+        raise refused("ERR_SYSTEM_PINNED_CONVERSATION")
     return view
 
 

@@ -22,8 +22,7 @@ from .conversation_pins import HANDLERS as PIN_HANDLERS
 from .conversation_record import conversation_record
 from .envelopes import ack_reply, one_reply
 from .groups import group_record
-from .message_refusals import conversation_not_accessible, no_conversation
-from .refusals import bad_request, no_message
+from .refusals import bad_request, refused
 from .users import user_record
 
 
@@ -34,7 +33,7 @@ def own_view(context: Context, call: Call) -> View:
     if kind == "group":
         group_record(context, party)
         if context.store.members.member(party, uid) is None:
-            raise conversation_not_accessible(uid)
+            raise refused("ERR_CONVERSATION_NOT_ACCESSIBLE", uid)
     else:
         user_record(context, party)
     return context.store.views.stored(view_of(uid, kind, party))
@@ -45,14 +44,14 @@ def accessible_view(context: Context, call: Call) -> View:
     view = own_view(context, call)
     views = context.store.views.all(view.uid, view.conversation)
     if not views:
-        raise conversation_not_accessible(view.uid)
+        raise refused("ERR_CONVERSATION_NOT_ACCESSIBLE", view.uid)
     return views[0]
 
 
 def _record_reply(context: Context, view: View) -> bytes:
     """Return the reply of one conversation; 403 for one that is empty since it was reset."""
     if context.store.views.is_removed(view):
-        raise conversation_not_accessible(view.uid)
+        raise refused("ERR_CONVERSATION_NOT_ACCESSIBLE", view.uid)
     return one_reply(encode(conversation_record(context, view, with_tags=True)))
 
 
@@ -102,10 +101,10 @@ def delete_by_id(context: Context, call: Call) -> bytes:
 def _view_by_id(context: Context, call: Call) -> View:
     conversation, uid, views = call.path["conversationId"], str(call.acting_user), context.store.views
     if not views.exists(conversation):
-        raise no_conversation(conversation)
+        raise refused("ERR_CONVERSATION_NOT_FOUND", conversation)
     own = views.all(uid, conversation)
     if not own:
-        raise conversation_not_accessible(uid)
+        raise refused("ERR_CONVERSATION_NOT_ACCESSIBLE", uid)
     return own[0]
 
 
@@ -148,7 +147,7 @@ def _message_number(context: Context, call: Call, view: View) -> int | None:
     if number is None:
         return None
     if not context.store.contains(conversation_list(view.conversation), number):
-        raise no_message(str(number))
+        raise refused("ERR_MESSAGE_ID_NOT_FOUND", str(number))
     return number
 
 

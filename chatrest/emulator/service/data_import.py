@@ -23,8 +23,8 @@ from ..store.members import Member
 from .context import Call, Context, Handler
 from .envelopes import data_reply
 from .groups import group_record
-from .refusals import Refusal, bad_request
-from .roles import ROLES, no_role
+from .refusals import Refusal, bad_request, refused
+from .roles import ROLES
 from .users import user_record
 
 B = TypeVar("B", bound=Body)
@@ -75,7 +75,7 @@ def _outcome(context: Context, entry: Any, kind: type[B], code: str, store: Stor
 def _import_user(context: Context, record: UserImport) -> dict[str, Any]:
     role = record.role
     if role is not UNSET and context.store.documents.of(ROLES.kind).get(role) is None:
-        raise no_role(role)
+        raise refused("ERR_ROLE_NOT_FOUND", role)
     people = context.store.people
     fields = to_builtins(record)
     if people.is_taken(record.uid):

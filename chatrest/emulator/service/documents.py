@@ -3,7 +3,7 @@
 The handler file of a collection names its documents, and says which operation is which method, and in which
 envelope its result is served:
 
-    REASONS = DocumentCollection(kind="moderation.reasons", missing=no_reason)
+    REASONS = DocumentCollection(kind="moderation.reasons", missing="ERR_REASON_NOT_FOUND")
     HANDLERS = {"moderation.get_reason": serve(REASONS.get, data_reply), …}
 
 A body is checked by the struct of its endpoint, and stored as it was sent.
@@ -18,7 +18,7 @@ from msgspec import Struct
 from ..store.documents import Document, DocumentSet
 from .context import Call, Context, Handler
 from .envelopes import Envelope, current_reply
-from .refusals import Refusal, bad_request
+from .refusals import Refusal, bad_request, refused
 
 Operation: TypeAlias = Callable[[Context, Call], Any]
 """Does what an operation does, and gives what its reply holds."""
@@ -101,8 +101,8 @@ class DocumentCollection(Struct, frozen=True, kw_only=True):
     """Documents with ids: list, get, create, update, delete."""
 
     kind: str
-    missing: Callable[[str], Refusal]
-    """The 404 of an id that does not exist."""
+    missing: str
+    """The code of the error for an id that does not exist."""
     parameter: str = "id"
     """The path's parameter with the id; where the path has none, the id is in the body."""
     key: str = "id"
@@ -158,7 +158,7 @@ class DocumentCollection(Struct, frozen=True, kw_only=True):
     def _existing(self, documents: DocumentSet, key: str) -> Document:
         document = documents.get(key)
         if document is None:
-            raise self.missing(key)
+            raise refused(self.missing, key)
         return document
 
 
@@ -169,8 +169,8 @@ class Settings(Struct, frozen=True, kw_only=True):
     kind: str
     defaults: Mapping[str, Any] | None = None
     """The values that hold where nothing was put; None: then there is no document, and a 404."""
-    missing: Callable[[str], Refusal] | None = None
-    """The 404 of a document without defaults that was not put."""
+    missing: str = ""
+    """The code of the error for a document without defaults that was not put."""
     owner: Owner = nobody
     written: Written = as_sent
 
@@ -178,8 +178,8 @@ class Settings(Struct, frozen=True, kw_only=True):
         """Return the document, with the defaults of what was not put."""
         owner = self.owner(context, call)
         document = context.store.documents.of(self.kind, owner).get()
-        if document is None and self.defaults is None and self.missing is not None:
-            raise self.missing(owner)
+        if document is None and self.defaults is None and self.missing:
+            raise refused(self.missing, self.kind.partition(".")[2])
         return merged(self.defaults or {}, document or {})
 
     def put(self, context: Context, call: Call) -> Document:
@@ -201,3 +201,15 @@ class Settings(Struct, frozen=True, kw_only=True):
         document = self.written(context, document)
         context.store.documents.of(self.kind, self.owner(context, call)).put(document)
         return merged(self.defaults or {}, document)
+
+
+def with_quota(create: Operation, collection: DocumentCollection, most: int) -> Operation:
+    """Return `create`, refused with 400 where there are `most` documents already (limits.counts)."""
+
+    def create_within_quota(context: Context, call: Call) -> Any:
+        if len(collection.list(context, call)) >= most:
+            message = f"The plan allows {most} of {collection.kind.replace('_', ' ')}."
+            raise Refusal(400, "ERR_PLAN_QUOTA_RESTRICTION", message)
+        return create(context, call)
+
+    return create_within_quota

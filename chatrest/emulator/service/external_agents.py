@@ -7,7 +7,6 @@ from .agent_documents import naming
 from .context import Call, Context, Handler
 from .documents import DocumentCollection, as_iso_text, serve
 from .envelopes import root_acked, root_reply, root_success
-from .refusals import no_agent, no_tool
 
 _TOOLS: Final = "agents.external_tools"
 _NAMED: Final = {"tools": _TOOLS, "actions": _TOOLS}
@@ -37,11 +36,11 @@ def _completed_tool(context: Context, tool: Document) -> Document:
 
 
 AGENTS: Final = DocumentCollection(
-    kind="agents.external", missing=no_agent,
+    kind="agents.external", missing="ERR_AGENT_NOT_FOUND",
     parameter="uid", key="uid", new_key=_uuid, stamp=as_iso_text, written=_completed_agent,
 )  # fmt: skip
 TOOLS: Final = DocumentCollection(
-    kind=_TOOLS, missing=no_tool, parameter="name",
+    kind=_TOOLS, missing="ERR_TOOL_NOT_FOUND", parameter="name",
     key="name", stamp=as_iso_text, written=_completed_tool,
 )  # fmt: skip
 

@@ -14,7 +14,7 @@ from .context import Call, Context, Handler
 from .envelopes import ack_reply, data_reply
 from .memberships import LISTS, actor, admit, new_members
 from .numbered_pages import page_number, record_page_reply
-from .refusals import Refusal, bad_request, no_group
+from .refusals import Refusal, bad_request, refused
 from .users import user_record
 
 _SEARCHED: Final = {"guid": "casefold(guid)", "name": "casefold(name)"}
@@ -29,7 +29,7 @@ def group_record(context: Context, guid: str) -> bytes:
     """Return a group's record; 404 for no such group."""
     record = context.store.people.group(guid)
     if record is None:
-        raise no_group(guid)
+        raise refused("ERR_GUID_NOT_FOUND", guid)
     return record
 
 

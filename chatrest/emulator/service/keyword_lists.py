@@ -15,7 +15,6 @@ from .documents import DocumentCollection, serve, serve_list
 from .envelopes import acked, data_reply
 from .moderation_engine import KEYWORD_LISTS
 from .multipart import UploadedFile
-from .refusals import no_keyword_list
 
 
 class KeywordListBody(Body):
@@ -62,7 +61,7 @@ def _revised(context: Context, keyword_list: Document) -> Document:
 
 LISTS: Final = DocumentCollection(
     kind=KEYWORD_LISTS,
-    missing=no_keyword_list,
+    missing="ERR_KEYWORD_NOT_FOUND",
     parameter="keywordId",
     read=_read,
     written=_revised,

@@ -10,7 +10,7 @@ from .envelopes import ack_reply, one_reply
 from .groups import group_record
 from .memberships import LISTS, admit, new_members, tell_group
 from .numbered_pages import page_number, record_page_reply
-from .refusals import Refusal, not_a_member, same_scope
+from .refusals import Refusal, refused
 from .users import user_record
 
 _SCOPES: Final = ("admin", "moderator", "participant")
@@ -54,7 +54,7 @@ def change_scope(context: Context, call: Call) -> bytes:
     member = _member(context, guid, uid)
     scope = call.read()["scope"]
     if scope == member.scope:
-        raise same_scope(uid, scope)
+        raise refused("ERR_SAME_SCOPE", uid, scope)
     context.store.members.change_scope(guid, uid, scope)
     return one_reply(encode({"guid": guid, "uid": uid, "scope": scope, "joinedAt": member.joined_at}))
 
@@ -73,7 +73,7 @@ def _member(context: Context, guid: str, uid: str) -> Member:
     user_record(context, uid)
     member = context.store.members.member(guid, uid)
     if member is None:
-        raise not_a_member(uid, guid)
+        raise refused("ERR_NOT_A_MEMBER", uid, guid)
     return member
 
 

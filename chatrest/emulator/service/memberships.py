@@ -6,7 +6,7 @@ from typing import Any, Final
 from ..store.directory import SYSTEM
 from ..store.members import Member, Memberships
 from .context import Call, Context
-from .refusals import already_banned, already_joined, banned_member
+from .refusals import refused
 
 LISTS: Final = {
     "admins": "admin",
@@ -38,16 +38,16 @@ def admit(context: Context, guid: str, uid: str, scope: str | None) -> None:
 
 def _join(members: Memberships, guid: str, uid: str, member: Member) -> None:
     if members.member(guid, uid) is not None:
-        raise already_joined(uid, guid)
+        raise refused("ERR_ALREADY_JOINED", uid, guid)
     if members.is_banned(guid, uid):
-        raise banned_member(uid, guid)
+        raise refused("ERR_BANNED_GROUPMEMBER", uid, guid)
     members.add(guid, uid, member)
 
 
 def ban(context: Context, guid: str, uid: str) -> None:
     """Ban a user from a group; 400 for one that is banned already."""
     if context.store.members.is_banned(guid, uid):
-        raise already_banned(uid, guid)
+        raise refused("ERR_ALREADY_BANNED", uid, guid)
     context.store.members.ban(guid, uid, context.now)
 
 

@@ -10,8 +10,7 @@ from ..store.message_index import parse_record, thread_list
 from ..store.store import Store
 from .context import Call, Context
 from .envelopes import one_reply
-from .message_refusals import no_access, not_a_sender, not_allowed
-from .refusals import no_message
+from .refusals import refused
 
 APP: Final = str(SYSTEM["uid"])
 
@@ -30,7 +29,7 @@ def message_record(context: Context, id: str) -> bytes:
     number = message_number(id)
     record = None if number is None else context.store.message(number)
     if record is None:
-        raise no_message(id)
+        raise refused("ERR_MESSAGE_ID_NOT_FOUND", id)
     return record
 
 
@@ -45,7 +44,7 @@ def readable_message(context: Context, call: Call) -> StoredMessage:
     record = parse_record(message_record(context, name))
     parties = (record.get("sender"), record.get("receiver"))
     if reader and record.get("receiverType") == "user" and reader not in parties:
-        raise no_access(name)
+        raise refused("ERR_MESSAGE_NO_ACCESS", name)
     return StoredMessage(int(name), record)
 
 
@@ -56,9 +55,9 @@ def changeable_message(context: Context, call: Call) -> StoredMessage:
     """
     message, actor = readable_message(context, call), call.acting_user
     if message.record.get("category") == "action":
-        raise not_allowed(call.path["id"])
+        raise refused("ERR_MESSAGE_ACTION_NOT_ALLOWED", call.path["id"])
     if actor and actor != message.record.get("sender") and not _moderates(context, message.record, actor):
-        raise not_a_sender(call.path["id"], actor)
+        raise refused("ERR_MESSAGE_NOT_A_SENDER", call.path["id"], actor)
     return message
 
 

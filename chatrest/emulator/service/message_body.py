@@ -9,8 +9,7 @@ from msgspec import UNSET, Meta, UnsetType
 from .bodies import Body, Name, Tags
 from .context import Context
 from .groups import group_record
-from .message_refusals import blocked_receiver, blocked_sender
-from .refusals import Refusal, bad_request, banned_member
+from .refusals import Refusal, bad_request, refused
 from .users import user_record
 
 MESSAGE_BYTES: Final = 65_536
@@ -56,15 +55,15 @@ def check_addressee(context: Context, kind: str, receiver: str, sender: str) -> 
     if kind == "group":
         group_record(context, receiver)
         if context.store.members.is_banned(receiver, sender):
-            raise banned_member(sender, receiver)
+            raise refused("ERR_BANNED_GROUPMEMBER", sender, receiver)
         return
     if kind != "user":
         raise Refusal(400, "ERR_INVALID_RECEIVER_TYPE", "The receiverType must be user or group.")
     user_record(context, receiver)
     if context.store.people.blocks(sender, receiver):
-        raise blocked_receiver(receiver)
+        raise refused("ERR_BLOCKED_RECEIVER", receiver)
     if context.store.people.blocks(receiver, sender):
-        raise blocked_sender(receiver)
+        raise refused("ERR_BLOCKED_SENDER", receiver)
 
 
 def message_type(body: MessageBody) -> str:

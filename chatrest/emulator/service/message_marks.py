@@ -5,7 +5,7 @@ from typing import Final
 from .context import Call, Context, Handler
 from .envelopes import ack_reply
 from .message_access import APP, message_reply, readable_message
-from .message_refusals import over_limit
+from .refusals import over_limit
 
 PINS_PER_CONVERSATION: Final = 100
 SAVES_PER_USER: Final = 100

@@ -12,7 +12,6 @@ from .envelopes import acked, data_reply, root_acked
 from .keyword_lists import KEYWORD_HANDLERS
 from .moderation_engine import RULES as RULE_KIND
 from .moderation_messages import MESSAGE_HANDLERS
-from .refusals import no_reason, no_rule
 
 _REVISIONS: Final = "moderation.revisions"
 
@@ -35,8 +34,10 @@ def _revised(context: Context, rule: Document) -> Document:
     return rule
 
 
-RULES: Final = DocumentCollection(kind=RULE_KIND, missing=no_rule, parameter="ruleId", written=_revised)
-REASONS: Final = DocumentCollection(kind="moderation.reasons", missing=no_reason)
+RULES: Final = DocumentCollection(
+    kind=RULE_KIND, missing="ERR_RULE_NOT_FOUND", parameter="ruleId", written=_revised
+)
+REASONS: Final = DocumentCollection(kind="moderation.reasons", missing="ERR_REASON_NOT_FOUND")
 
 
 def list_revisions(context: Context, call: Call) -> list[Document]:

@@ -23,7 +23,7 @@ from .envelopes import acked, data_reply, root_acked
 from .message_access import message_record
 from .moderation_engine import BLOCKED, block, disapproved, matching_rule
 from .positioned_pages import PositionedPages
-from .refusals import no_group, no_message, no_reason, no_user
+from .refusals import refused
 
 _FLAGS: Final = "moderation.flags"
 _FLAGGED: Final = "moderation.flagged"
@@ -47,7 +47,7 @@ def flag_message(context: Context, call: Call) -> None:
     message = decode(message_record(context, message_id), type=Document)
     reason = context.store.documents.of(_REASONS).get(flag["id"])
     if reason is None:
-        raise no_reason(flag["id"])
+        raise refused("ERR_REASON_NOT_FOUND", flag["id"])
     uid = call.acting_user or ""
     user = context.store.people.entity("user", uid)["entity"]
     shown = {name: user[name] for name in ("uid", "name", "avatar", "role") if name in user}
@@ -74,7 +74,7 @@ def review_flagged(context: Context, call: Call) -> None:
     call.read()
     message_id = call.path["id"]
     if not context.store.documents.of(_FLAGGED).delete(message_id):
-        raise no_message(message_id)
+        raise refused("ERR_MESSAGE_ID_NOT_FOUND", message_id)
     context.store.documents.of(_FLAGS, message_id).clear()
 
 
@@ -94,7 +94,7 @@ def _moderated(context: Context, message: Document) -> Document:
 
 MESSAGES: Final = DocumentCollection(
     kind="moderation.messages",
-    missing=no_message,
+    missing="ERR_MESSAGE_ID_NOT_FOUND",
 )
 
 
@@ -122,10 +122,14 @@ def _check_parties(context: Context, sent: Document, details: Mapping[str, Any])
     """Refuse a sender or receiver that does not exist and comes without details."""
     people, kind = context.store.people, sent["receiverType"]
     if people.user(sent["sender"]) is None and details["senderUser"] is None:
-        raise no_user(sent["sender"])
+        raise refused("ERR_UID_NOT_FOUND", sent["sender"])
     is_known = people.user(sent["receiver"]) if kind == "user" else people.group(sent["receiver"])
     if is_known is None and details[f"receiver{kind.capitalize()}"] is None:
-        raise no_user(sent["receiver"]) if kind == "user" else no_group(sent["receiver"])
+        raise (
+            refused("ERR_UID_NOT_FOUND", sent["receiver"])
+            if kind == "user"
+            else refused("ERR_GUID_NOT_FOUND", sent["receiver"])
+        )
 
 
 def update_message(context: Context, call: Call) -> Document:
@@ -174,7 +178,7 @@ def review_blocked(context: Context, call: Call) -> None:
     documents = context.store.documents
     held = documents.of(BLOCKED).get(message_id)
     if held is None:
-        raise no_message(message_id)
+        raise refused("ERR_MESSAGE_ID_NOT_FOUND", message_id)
     documents.of(BLOCKED).delete(message_id)
     status = "approved" if review["status"] == "approved" else "disapproved"
     message = held["message"]

@@ -15,7 +15,6 @@ from .documents import DocumentCollection, Operation, Settings, serve
 from .envelopes import data_reply, member_reply, success_reply
 from .notification_preferences import PREFERENCE_HANDLERS
 from .push_tokens import TOKEN_HANDLERS
-from .refusals import no_provider
 
 _REPLY_MEMBERS: Final = ("allowEmailReplies", "senderEmailForReplies", "repliesWebhook")
 _providers: Final = member_reply("pushProviders")
@@ -45,11 +44,11 @@ _DEFAULTS: Final[Mapping[str, Any]] = {
 
 SETTINGS: Final = Settings(kind="notifications.settings", defaults=_DEFAULTS)
 FCM: Final = DocumentCollection(
-    kind="notifications.fcm", missing=no_provider, key="providerId", parameter="providerId",
+    kind="notifications.fcm", missing="ERR_PROVIDER_NOT_FOUND", key="providerId", parameter="providerId",
     stamp=None,
 )  # fmt: skip
 APNS: Final = DocumentCollection(
-    kind="notifications.apns", missing=no_provider, key="providerId",
+    kind="notifications.apns", missing="ERR_PROVIDER_NOT_FOUND", key="providerId",
     parameter="providerId", stamp=None,
 )  # fmt: skip
 
@@ -60,24 +59,24 @@ def _without_flag(context: Context, document: Document) -> Document:
 
 
 TWILIO: Final = Settings(
-    kind="notifications.twilio", missing=no_provider,
+    kind="notifications.twilio", missing="ERR_PROVIDER_NOT_FOUND",
     written=_without_flag,
 )  # fmt: skip
 SENDGRID: Final = Settings(
     kind="notifications.sendgrid",
-    missing=no_provider, written=_without_flag,
+    missing="ERR_PROVIDER_NOT_FOUND", written=_without_flag,
 )  # fmt: skip
 CUSTOM_PUSH: Final = Settings(
     kind="notifications.custom_push",
-    missing=no_provider,
+    missing="ERR_PROVIDER_NOT_FOUND",
 )  # fmt: skip
 CUSTOM_SMS: Final = Settings(
     kind="notifications.custom_sms",
-    missing=no_provider,
+    missing="ERR_PROVIDER_NOT_FOUND",
 )  # fmt: skip
 CUSTOM_EMAIL: Final = Settings(
     kind="notifications.custom_email",
-    missing=no_provider,
+    missing="ERR_PROVIDER_NOT_FOUND",
 )  # fmt: skip
 
 

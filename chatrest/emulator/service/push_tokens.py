@@ -12,7 +12,7 @@ from .context import Call, Context, Handler
 from .documents import as_iso_text, serve
 from .envelopes import member_reply, success_reply
 from .positioned_pages import PositionedPages
-from .refusals import bad_request, no_push_token, wrong_auth_token
+from .refusals import bad_request, refused
 
 _KIND: Final = "notifications.push_tokens"
 LOGS: Final = "notifications.logs"
@@ -30,7 +30,7 @@ def _user(context: Context, auth_token: object) -> str:
     """Return the user of an auth token; 401 for one that is nobody's."""
     uid = context.store.auth_tokens.owner(str(auth_token or ""))
     if uid is None:
-        raise wrong_auth_token()
+        raise refused("AUTH_ERR_AUTH_TOKEN_NOT_FOUND")
     return uid
 
 
@@ -83,7 +83,7 @@ def delete_push_token(context: Context, call: Call) -> list[Document]:
     tokens, key = _tokens(context, _user(context, auth_token)), call.path["pushToken"]
     token = tokens.get(key)
     if token is None:
-        raise no_push_token()
+        raise refused("ERR_PUSH_TOKEN_NOT_FOUND")
     tokens.delete(key)
     return [token]
 

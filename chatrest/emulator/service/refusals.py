@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from http import HTTPStatus
-from typing import Any, final
+from typing import Any, Final, NamedTuple, final
 
 from msgspec.json import encode
 
@@ -49,108 +49,61 @@ def bad_request(details: Mapping[str, Sequence[str]]) -> Refusal:
     return Refusal(400, "ERR_BAD_REQUEST", "Failed to validate the data sent with the request.", details)
 
 
-def no_user(uid: str) -> Refusal:
-    """Return the 404 of a user that does not exist, or is switched off."""
-    return Refusal(404, "ERR_UID_NOT_FOUND", f"The user with UID {uid} does not exist.")
+def over_limit(code: str, what: str, most: int) -> Refusal:
+    """Return the 400 of one pin or save too many; `code` lacks `_LIMIT_EXCEEDED`."""
+    return Refusal(400, f"{code}_LIMIT_EXCEEDED", f"At most {most} {what} are allowed.")
 
 
-def no_group(guid: str) -> Refusal:
-    """Return the 404 of a group that does not exist."""
-    return Refusal(404, "ERR_GUID_NOT_FOUND", f"The group with GUID {guid} does not exist.")
+class Row(NamedTuple):
+    """A row of the table of errors."""
+
+    status: int
+    text: str
+    """With `{}` for what is asked for."""
 
 
-def no_message(id: str) -> Refusal:
-    """Return the 404 of a message that does not exist."""
-    return Refusal(404, "ERR_MESSAGE_ID_NOT_FOUND", f"The message with id {id} does not exist.")
+ERRORS: Final[Mapping[str, Row]] = {
+    "ERR_APIKEY_NOT_FOUND": Row(404, "The API key does not exist."),
+    "ERR_ROLE_NOT_FOUND": Row(404, "The role {} does not exist."),
+    "ERR_TRIGGER_NOT_FOUND": Row(404, "The trigger {} does not exist."),
+    "ERR_WEBHOOK_NOT_FOUND": Row(404, "The webhook {} does not exist."),
+    "ERR_UID_NOT_FOUND": Row(404, "The user with UID {} does not exist."),
+    "ERR_GUID_NOT_FOUND": Row(404, "The group with GUID {} does not exist."),
+    "ERR_MESSAGE_ID_NOT_FOUND": Row(404, "The message with id {} does not exist."),
+    "ERR_API_NOT_FOUND": Row(404, "The API {0} {1} does not exist."),
+    "ERR_NOT_A_MEMBER": Row(404, "The user with UID {0} is not a member of the group {1}."),
+    "ERR_ALREADY_JOINED": Row(417, "The user with UID {0} has joined the group {1} already."),
+    "ERR_ALREADY_BANNED": Row(400, "The user with UID {0} is banned from the group {1} already."),
+    "ERR_BANNED_GROUPMEMBER": Row(400, "The user with UID {0} is banned from the group {1}."),
+    "ERR_SAME_SCOPE": Row(400, "The user with UID {0} has the scope {1} already."),
+    "ERR_RULE_NOT_FOUND": Row(404, "The rule with id {} does not exist."),
+    "ERR_KEYWORD_NOT_FOUND": Row(404, "The keyword list with id {} does not exist."),
+    "ERR_REASON_NOT_FOUND": Row(404, "The reason with id {} does not exist."),
+    "ERR_PROVIDER_NOT_FOUND": Row(404, "The provider {} does not exist."),
+    "ERR_PUSH_TOKEN_NOT_FOUND": Row(404, "The push token does not exist."),
+    "ERR_AGENT_NOT_FOUND": Row(404, "ERR_AGENT_NOT_FOUND: The agent {} does not exist."),
+    "ERR_TOOL_NOT_FOUND": Row(404, "ERR_TOOL_NOT_FOUND: The tool {} does not exist."),
+    "ERR_TOOL_ALREADY_ADDED": Row(409, "ERR_TOOL_ALREADY_ADDED: The agent has the tool {} already."),
+    "ERR_KB_NOT_FOUND": Row(404, "ERR_KB_NOT_FOUND: The source {} does not exist."),
+    "ERR_VARIABLE_NOT_FOUND": Row(404, "The variable {} does not exist."),
+    "AUTH_ERR_AUTH_TOKEN_NOT_FOUND": Row(401, "The auth token is wrong."),
+    "ERR_MESSAGE_NO_ACCESS": Row(403, "There is no access to the message with id {}."),
+    "ERR_MESSAGE_NOT_A_SENDER": Row(403, "The user with UID {1} is not the sender of the message {0}."),
+    "ERR_MESSAGE_ACTION_NOT_ALLOWED": Row(403, "The message with id {} is an action and cannot be changed."),
+    "ERR_CONVERSATION_NOT_FOUND": Row(404, "The conversation with id {} does not exist."),
+    "ERR_CONVERSATION_NOT_ACCESSIBLE": Row(
+        403, "The conversation is empty, or the user with UID {} has no part in it."
+    ),
+    "ERR_SYSTEM_PINNED_CONVERSATION": Row(403, "The conversation is pinned by the app."),
+    "ERR_BLOCKED_RECEIVER": Row(403, "The sender has blocked the user with UID {}."),
+    "ERR_BLOCKED_SENDER": Row(403, "The user with UID {} has blocked the sender."),
+    "ERR_CALL_SESSION_NOT_FOUND": Row(404, "The call with the session {} does not exist."),
+    "ERR_BOT_NOT_FOUND": Row(404, "The bot with UID {} does not exist."),
+}
+"""The errors by their codes. Most statuses are not shown in any document."""
 
 
-def no_operation(method: str, path: str) -> Refusal:
-    """Return the 404 of a path that leads to no operation, or not with this method."""
-    return Refusal(404, "ERR_API_NOT_FOUND", f"The API {method} {path} does not exist.")
-
-
-def not_a_member(uid: str, guid: str) -> Refusal:
-    """Return the 404 of a user that is no member of the group."""
-    return Refusal(404, "ERR_NOT_A_MEMBER", f"The user with UID {uid} is not a member of the group {guid}.")
-
-
-def already_joined(uid: str, guid: str) -> Refusal:
-    """Return the 417 of a user that is a member of the group already."""
-    return Refusal(417, "ERR_ALREADY_JOINED", f"The user with UID {uid} has joined the group {guid} already.")
-
-
-def already_banned(uid: str, guid: str) -> Refusal:
-    """Return the 400 of a user that is banned from the group already (its status: not shown)."""
-    return Refusal(
-        400, "ERR_ALREADY_BANNED", f"The user with UID {uid} is banned from the group {guid} already."
-    )
-
-
-def banned_member(uid: str, guid: str) -> Refusal:
-    """Return the 400 of a user that is banned from the group (its status: not shown)."""
-    return Refusal(400, "ERR_BANNED_GROUPMEMBER", f"The user with UID {uid} is banned from the group {guid}.")
-
-
-def same_scope(uid: str, scope: str) -> Refusal:
-    """Return the 400 of a member that has the scope already (its status: not shown)."""
-    return Refusal(400, "ERR_SAME_SCOPE", f"The user with UID {uid} has the scope {scope} already.")
-
-
-def no_rule(id: str) -> Refusal:
-    """Return the 404 of a moderation rule that does not exist (its status: not shown)."""
-    return Refusal(404, "ERR_RULE_NOT_FOUND", f"The rule with id {id} does not exist.")
-
-
-def no_keyword_list(id: str) -> Refusal:
-    """Return the 404 of a keyword list that does not exist (its status: not shown)."""
-    return Refusal(404, "ERR_KEYWORD_NOT_FOUND", f"The keyword list with id {id} does not exist.")
-
-
-def no_reason(id: str) -> Refusal:
-    """Return the 404 of a reason that does not exist (its status: not shown)."""
-    return Refusal(404, "ERR_REASON_NOT_FOUND", f"The reason with id {id} does not exist.")
-
-
-def no_provider(id: str) -> Refusal:
-    """Return the 404 of a provider of notifications that does not exist (code and status: not shown)."""
-    name = f"The provider {id}" if id else "The provider"
-    return Refusal(404, "ERR_PROVIDER_NOT_FOUND", f"{name} does not exist.")
-
-
-def no_push_token() -> Refusal:
-    """Return the 404 of a push token that does not exist (code and status: not shown)."""
-    return Refusal(404, "ERR_PUSH_TOKEN_NOT_FOUND", "The push token does not exist.")
-
-
-def no_agent(uid: str) -> Refusal:
-    """Return the 404 of an agent that does not exist (its status: not shown).
-
-    The errors of agents have no code, so it stands in their message where one is known.
-    """
-    return Refusal(404, "ERR_AGENT_NOT_FOUND", f"ERR_AGENT_NOT_FOUND: The agent {uid} does not exist.")
-
-
-def no_tool(name: str) -> Refusal:
-    """Return the 404 of a tool, an action or a server that does not exist (its status: not shown)."""
-    return Refusal(404, "ERR_TOOL_NOT_FOUND", f"ERR_TOOL_NOT_FOUND: The tool {name} does not exist.")
-
-
-def tool_already_added(slug: str) -> Refusal:
-    """Return the 409 of a tool that the agent has already (its status: not shown)."""
-    words = f"ERR_TOOL_ALREADY_ADDED: The agent has the tool {slug} already."
-    return Refusal(409, "ERR_TOOL_ALREADY_ADDED", words)
-
-
-def no_knowledge(id: str) -> Refusal:
-    """Return the 404 of a source of knowledge that does not exist (its status: not shown)."""
-    return Refusal(404, "ERR_KB_NOT_FOUND", f"ERR_KB_NOT_FOUND: The source {id} does not exist.")
-
-
-def no_variable(id: str) -> Refusal:
-    """Return the 404 of a variable that does not exist (code and status: not shown)."""
-    return Refusal(404, "ERR_VARIABLE_NOT_FOUND", f"The variable {id} does not exist.")
-
-
-def wrong_auth_token() -> Refusal:
-    """Return the 401 of an auth token that is nobody's (its status: not shown)."""
-    return Refusal(401, "AUTH_ERR_AUTH_TOKEN_NOT_FOUND", "The auth token is wrong.")
+def refused(code: str, *values: object) -> Refusal:
+    """Return the error of that code, about these values."""
+    row = ERRORS[code]
+    return Refusal(row.status, code, row.text.format(*values))

@@ -6,20 +6,14 @@ from ..store.data import EPOCH
 from ..store.documents import Document
 from ..store.store import Store
 from .context import Call, Context, Handler
-from .documents import DocumentCollection, serve
+from .documents import DocumentCollection, serve, with_quota
 from .envelopes import ack_reply, data_reply
 from .numbered_pages import serve_pages
-from .quota import with_quota
 from .refusals import Refusal
 
 DEFAULT: Final = "default"
 _MOST: Final = 25
 """Roles of an app."""
-
-
-def no_role(role: str) -> Refusal:
-    """Return the 404 of a role that does not exist."""
-    return Refusal(404, "ERR_ROLE_NOT_FOUND", f"The role {role} does not exist.")
 
 
 def _without_unset(context: Context, role: Document) -> Document:
@@ -30,7 +24,7 @@ def _without_unset(context: Context, role: Document) -> Document:
 
 ROLES: Final = DocumentCollection(
     kind="roles",
-    missing=no_role,
+    missing="ERR_ROLE_NOT_FOUND",
     parameter="role",
     key="role",
     written=_without_unset,

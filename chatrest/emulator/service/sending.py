@@ -15,9 +15,8 @@ from .context import Call, Context, Handler
 from .envelopes import one_reply
 from .message_access import APP, StoredMessage, count_replies, message_record, readable_message
 from .message_body import MESSAGE_BYTES, MessageBody, addressees, check_addressee, checked_data, message_type
-from .message_refusals import no_bot
 from .moderation_engine import block, disapproved, matching_rule
-from .refusals import Refusal, bad_request
+from .refusals import Refusal, bad_request, refused
 
 _NO_THREADS: Final = ("action", "call")
 
@@ -45,7 +44,7 @@ def send_bot_message(context: Context, call: Call) -> bytes:
     """Store a message of a bot, which may be interactive; here every user may be a bot."""
     uid, body = call.path["uid"], _read(call)
     if context.store.people.user(uid) is None:
-        raise no_bot(uid)
+        raise refused("ERR_BOT_NOT_FOUND", uid)
     draft = _draft(context, body, uid, ("message", "interactive", "custom"))
     return _send(context, body, draft)
 

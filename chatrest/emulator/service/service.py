@@ -17,7 +17,7 @@ from .arguments import Arguments
 from .context import Call, Context, Handler
 from .events import Event, events_of
 from .handlers import HANDLERS
-from .refusals import Refusal, bad_request, no_operation, no_user
+from .refusals import Refusal, bad_request, refused
 from .request import Reply, Request
 from .roles import add_default_role
 from .router import ROUTER
@@ -71,10 +71,10 @@ class Service:
         elif base == "v3":
             full_access = self._has_full_access(request)
         else:
-            raise no_operation(request.method, request.path)
+            raise refused("ERR_API_NOT_FOUND", request.method, request.path)
         route = ROUTER.route(request.method, request.path)
         if route is None:
-            raise no_operation(request.method, request.path)
+            raise refused("ERR_API_NOT_FOUND", request.method, request.path)
         endpoint = route.endpoint
         if not full_access and endpoint.name not in _AUTH_ONLY:
             raise Refusal(403, "AUTH_ERR_NO_ACCESS", "The scope of this API key does not allow this.")
@@ -91,7 +91,7 @@ class Service:
         credentials = request.headers.get("key"), request.headers.get("secret")
         if credentials == (None, None) and "apikey" in request.headers:
             # An app's own key is unknown here, and so is the path.
-            raise no_operation(request.method, request.path)
+            raise refused("ERR_API_NOT_FOUND", request.method, request.path)
         if None in credentials:
             raise Refusal(401, "AUTH_ERR_EMPTY_AUTH_HEADER", "The headers key and secret are missing.")
         if credentials != (self._keys.management, self._keys.secret):
@@ -119,5 +119,5 @@ def read_acting_user(acting: Acting, request: Request, directory: Directory) -> 
     if not uid and acting == "required":
         raise bad_request({"onBehalfOf": ["The onBehalfOf header is required."]})
     if uid and directory.user(uid) is None:
-        raise no_user(uid)
+        raise refused("ERR_UID_NOT_FOUND", uid)
     return uid or None

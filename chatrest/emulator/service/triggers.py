@@ -6,7 +6,7 @@ from .context import Call, Context, Handler
 from .documents import serve
 from .envelopes import ack_reply, data_reply
 from .numbered_pages import serve_pages
-from .refusals import Refusal
+from .refusals import refused
 from .webhooks import triggers_of
 
 KIND: Final = "triggers"
@@ -37,11 +37,6 @@ TRIGGERS: Final = {name: category for category, names in _CATEGORIES.items() for
 """The category of every trigger, by its id."""
 
 
-def no_trigger(id: str) -> Refusal:
-    """Return the 404 of a trigger that does not exist, or that a webhook does not have."""
-    return Refusal(404, "ERR_TRIGGER_NOT_FOUND", f"The trigger {id} does not exist.")
-
-
 def list_triggers(context: Context, call: Call) -> list[dict[str, Any]]:
     """Return the triggers of a webhook, in the order in which they were added."""
     return context.store.documents.of(KIND, triggers_of(context, call)).list()
@@ -53,7 +48,10 @@ def add_triggers(context: Context, call: Call) -> dict[str, Any]:
     outcomes: dict[str, Any] = {}
     for trigger_id in call.read()["triggerIds"]:
         if trigger_id not in TRIGGERS:
-            outcomes[trigger_id] = {"success": False, "error": no_trigger(trigger_id).error}
+            outcomes[trigger_id] = {
+                "success": False,
+                "error": refused("ERR_TRIGGER_NOT_FOUND", trigger_id).error,
+            }
             continue
         triggers.put(_record(trigger_id), trigger_id)
         outcomes[trigger_id] = {"success": True, "message": f"The trigger {trigger_id} has been added."}
@@ -74,7 +72,7 @@ def remove_triggers(context: Context, call: Call) -> bytes:
     ids = call.read()["triggerIds"]
     for trigger_id in ids:
         if triggers.get(trigger_id) is None:
-            raise no_trigger(trigger_id)
+            raise refused("ERR_TRIGGER_NOT_FOUND", trigger_id)
     for trigger_id in ids:
         triggers.delete(trigger_id)
     return ack_reply("The triggers have been removed.")

@@ -11,7 +11,7 @@ from .conditions import Conditions
 from .context import Call, Context, Handler
 from .envelopes import ack_reply, data_reply
 from .numbered_pages import page_number, record_page_reply
-from .refusals import bad_request, no_user
+from .refusals import bad_request, refused
 
 _SEARCHED: Final = {"uid": "folded_uid", "name": "folded_name"}
 
@@ -20,7 +20,7 @@ def user_record(context: Context, uid: str) -> bytes:
     """Return a user's record; 404 for no such user, or one that is switched off."""
     record = context.store.people.user(uid)
     if record is None:
-        raise no_user(uid)
+        raise refused("ERR_UID_NOT_FOUND", uid)
     return record
 
 
@@ -115,7 +115,7 @@ def _remove(context: Context, uid: str) -> None:
     """Remove a user, also one that is switched off, from everywhere but the messages."""
     store = context.store
     if not store.people.is_taken(uid):
-        raise no_user(uid)
+        raise refused("ERR_UID_NOT_FOUND", uid)
     for guid in store.members.guids(uid):
         store.members.remove(guid, uid)
     store.relations.forget_user(uid)

@@ -5,20 +5,13 @@ from typing import Final
 from ..store.documents import Document
 from .apps import app_of_path
 from .context import Call, Context, Handler
-from .documents import DocumentCollection, serve
+from .documents import DocumentCollection, serve, with_quota
 from .envelopes import acked, data_reply
 from .numbered_pages import serve_pages
-from .quota import with_quota
-from .refusals import Refusal
 
 VERSION: Final = "2"
 _MOST: Final = 25
 """Webhooks of an app."""
-
-
-def no_webhook(id: str) -> Refusal:
-    """Return the 404 of a webhook that does not exist."""
-    return Refusal(404, "ERR_WEBHOOK_NOT_FOUND", f"The webhook {id} does not exist.")
 
 
 def owner_of_webhooks(app_id: str, version: str = VERSION) -> str:
@@ -36,7 +29,7 @@ def _with_defaults(context: Context, webhook: Document) -> Document:
 
 WEBHOOKS: Final = DocumentCollection(
     kind="webhooks",
-    missing=no_webhook,
+    missing="ERR_WEBHOOK_NOT_FOUND",
     parameter="webhookId",
     owner=_owner,
     written=_with_defaults,

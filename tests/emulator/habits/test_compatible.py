@@ -99,6 +99,10 @@ def test_pages_are_capped_and_repeat_what_was_asked(store: Store, ask: Asker, an
     assert first["meta"] == {"pagination": numbers, "cursor": {"id": 28, "sentAt": 500, "affix": "prepend"}}
     assert len(page(ask, ann, "perPage=3&count=true").ids) == 30
     assert len(page(ask, ann, "per_page=3").ids) == 3
+    second = page(ask, ann, "limit=50&page=2").json["meta"]["pagination"]
+    assert (second["total"], second["current_page"]) == (101, 1)
+    assert page(ask, ann, "page=x").json["meta"]["pagination"]["total"] == 31
+    assert page(ask, ann, "limit=x").status == 400
     last = page(ask, ann, "limit=100&affix=prepend&id=28&sentAt=500").json
     assert (len(last["data"]), last["meta"]["pagination"]["total"]) == (25, 25)
 

@@ -40,13 +40,9 @@ class Theme(Body, frozen=True, kw_only=True):
     colour: dict[str, int]
 
 
-def no_note(id: str) -> Refusal:
-    return Refusal(404, "ERR_NOTE_NOT_FOUND", f"No note {id}.")
-
-
-NOTES = DocumentCollection(kind="notes", missing=no_note)
+NOTES = DocumentCollection(kind="notes", missing="ERR_RULE_NOT_FOUND")
 THEME = Settings(kind="theme", defaults={"colour": {"light": 1, "dark": 2}, "size": 3})
-PROVIDER = Settings(kind="provider", missing=no_note)
+PROVIDER = Settings(kind="provider", missing="ERR_RULE_NOT_FOUND")
 
 
 @pytest.fixture
@@ -83,7 +79,7 @@ def test_a_document_without_an_id_gets_one_of_its_own(context: Context) -> None:
 def test_an_unknown_id_is_refused(context: Context, operation: Any) -> None:
     with pytest.raises(Refusal) as caught:
         operation(context, call({}, id="none"))
-    assert (caught.value.status, caught.value.code) == (404, "ERR_NOTE_NOT_FOUND")
+    assert (caught.value.status, caught.value.code) == (404, "ERR_RULE_NOT_FOUND")
 
 
 @pytest.mark.parametrize(
@@ -111,7 +107,7 @@ def test_settings_hold_their_defaults_until_they_are_changed(context: Context) -
 
 def test_settings_without_defaults_are_missing_until_they_are_put(context: Context) -> None:
     for operation in (PROVIDER.get, PROVIDER.merge, PROVIDER.reset):
-        with pytest.raises(Refusal, match="No note"):
+        with pytest.raises(Refusal, match="The rule"):
             operation(context, call({}, NoteChange))
     PROVIDER.put(context, call({"shortTitle": "A", "colour": "red"}))
     assert PROVIDER.merge(context, call({"shortTitle": "B"}, NoteChange)) == {
