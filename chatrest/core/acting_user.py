@@ -1,6 +1,7 @@
 """Whether a single call's reply shows that the service acted as another user than the one asked for.
 
-Services without acting users ignore the header `onBehalfOf`, and act as the app. What a record does not say is no evidence.
+Services without acting users ignore the header `onBehalfOf`, and act as the app. What a record does not
+say is no evidence.
 """
 
 from typing import Any
