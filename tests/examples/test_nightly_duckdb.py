@@ -52,5 +52,5 @@ def test_an_app_of_the_environment_is_exported_into_a_folder_that_is_kept(
 
 def test_without_duckdb_one_sentence_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "duckdb", None)
-    with pytest.raises(SystemExit, match=r"pip install 'chatrest\[export,parquet\]' duckdb$"):
+    with pytest.raises(SystemExit, match=r"pip install 'chatrest-client\[export,parquet\]' duckdb$"):
         main([])
