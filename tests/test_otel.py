@@ -164,7 +164,7 @@ async def test_the_span_is_current_during_the_call_and_no_longer(
     finally:
         logging.getLogger("chatrest").removeHandler(handler)
     call, _ = exporter.get_finished_spans()
-    assert during == [span_id(call)] * 6  # two answers, two attempts, one log line, one outcome
+    assert during == [span_id(call)] * 8  # two answers, two attempts, three log lines, one outcome
 
 
 @pytest.mark.usefixtures("staged")

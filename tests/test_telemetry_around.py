@@ -201,7 +201,7 @@ async def test_headers_that_cannot_be_sent_are_logged_and_left_out(
     stage = Stage(reply(), telemetry=[Around(lambda: headers), Surrounding([], x_good="1")])
     assert await stage.list() == []
     [request] = stage.requests
-    assert set(request.headers) == {"apikey", "Accept", "x-good"}
+    assert set(request.headers) == {"apikey", "appId", "Accept", "x-good"}
     assert request.headers["apikey"] == KEY
     assert [line.message for line in caplog.records] == ["a telemetry listener failed"]
 

@@ -73,7 +73,7 @@ async def test_a_list_that_repeats_its_only_page_comes_once(
 
 @pytest.mark.parametrize(
     "kind",
-    ["no-meta", "null-meta", "text-meta", "no-cursor", "null-cursor", "empty-cursor", "cursor-without-id",
+    ["no-meta", "null-meta", "no-cursor", "null-cursor", "empty-cursor", "cursor-without-id",
      "empty-page"],
 )  # fmt: skip
 @pytest.mark.parametrize("affix", ["append", "prepend"])

@@ -24,7 +24,7 @@ HABITS: Final = ("documented", "compatible")
     "--host", default="127.0.0.1", show_default=True, help="Where to listen; 0.0.0.0 for all addresses."
 )
 @number_option("--port", 0, most=65_535, help_text="TCP port; 0 for any free one.")
-@click.option("--app-id", default="emulated", show_default=True, help="The one app that it serves.")
+@click.option("--app-id", help="The one app that it serves; by default it serves any.")
 @number_option("--users", 50, help_text="Number of users.")
 @number_option("--messages", 1000, help_text="Number of messages.")
 @number_option("--seed", 0, help_text="The same seed and sizes generate the same data.")

@@ -44,6 +44,7 @@ from .store.store import Store
 from .weather.faults import Fault
 from .weather.script import Weather
 
+_APP_ID: Final = "emulated"
 _KEYS: Final = Keys(
     "emulated-full-access-key",
     "emulated-auth-only-key",
@@ -71,7 +72,8 @@ class Emulator:
     - `clocks`: seconds that the clocks of several nodes are ahead, which store the messages in turn: with
       `(0, -300)` every second message has a `sentAt` five minutes before that of the one before it. With
       `(0,)` times follow `clock` also where it goes back; by default they never do.
-    - `app_id`: the one app that it serves; a request that names another one is answered 401.
+    - `app_id`: the one app that it serves; a request that names another one is answered 401. Where it is not
+      given, the app is called "emulated", and requests of every app are served.
     - Attachments of generated messages are small files that the emulator serves itself, without a key.
     - `weather`: faults, see `chatrest.emulator.weather`; more can be added while it runs.
     - `limit`: a rate limit that it enforces on all clients together; without one it has none. It can be
@@ -93,7 +95,7 @@ class Emulator:
         database: str | PathLike[str] | None = None,
         host: str = "127.0.0.1",
         port: int = 0,
-        app_id: str = "emulated",
+        app_id: str | None = None,
         api_key: str = _KEYS.full_access,
         auth_only_key: str = _KEYS.auth_only,
         management_key: str = _KEYS.management,
@@ -113,7 +115,8 @@ class Emulator:
             host=checked_host(host),
             port=whole_number("port", port, 65_535),
             database=checked_path(database),
-            app_id=App(app_id, api_key).app_id,
+            app_id=App(_APP_ID if app_id is None else app_id, api_key).app_id,
+            only_app=app_id,
             keys=checked_keys(api_key, auth_only_key, management_key, management_secret),
             habits=checked_habits(habits),
             clocks=checked_clocks(clocks),
@@ -157,7 +160,7 @@ class Emulator:
         outbox = Outbox(store, app, settings.sleep, self.deliveries)
         context = Context(store, app, *settings.formats, settings.clock)
         kind = CompatibleService if settings.habits == "compatible" else Service
-        service = kind(context, settings.keys, outbox.publish)
+        service = kind(context, settings.keys, outbox.publish, only_app=settings.only_app)
         middleware = Middleware(
             service, self.weather, self.limited, self.requests, settings.clock, settings.sleep
         )

@@ -42,6 +42,8 @@ class Settings(Struct, frozen=True):
     port: int
     database: str | PathLike[str] | None
     app_id: str
+    only_app: str | None
+    """The only app that is served; None for every one."""
     keys: Keys
     habits: HabitsName
     clocks: tuple[int, ...]

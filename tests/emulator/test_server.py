@@ -275,6 +275,10 @@ async def test_another_app_is_unknown() -> None:
             with pytest.raises(AuthenticationError, match="yours") as caught:
                 await session.users.get("user-01")
         assert caught.value.code == "AUTH_ERR_INVALID_APPID"
+    async with Emulator(users=2, messages=0) as emulator:  # that was given none serves any
+        app = App("yours", emulator.app.api_key, base_url=emulator.base_url)
+        async with AsyncSession(app) as session:
+            await session.users.get("user-01")
 
 
 async def test_it_listens_on_its_host() -> None:

@@ -39,10 +39,10 @@ async def test_a_list_from_a_time_on_goes_by_page_numbers(members: dict[str, Any
     }
 
 
-async def test_a_service_that_ignores_page_numbers_there_is_an_error() -> None:
+async def test_a_service_that_ignores_page_numbers_and_positions_there_is_an_error() -> None:
     sender = Sender(*pages("ab", cursor=CURSOR))
     walk = Groups(sender).list(GroupQuery(updated_at=4, affix="append", per_page=2))
-    with pytest.raises(CursorError, match="goes on by what the list is filtered by"):
+    with pytest.raises(CursorError, match="the cursor does not move"):
         await walk.collect()
 
 
@@ -53,13 +53,10 @@ async def test_a_list_without_a_time_goes_on_by_positions_where_page_numbers_are
     assert sent(sender.calls)[2]["updatedAt"] == "5"
 
 
-@pytest.mark.parametrize("name", ["updatedAt", "affix"])
-async def test_a_token_cannot_move_a_filter(name: str) -> None:
+async def test_a_token_cannot_move_a_filter() -> None:
     query = GroupQuery(updated_at=4, affix="append")
     walk = Groups(Sender(*pages("ab"))).list(query)
     cursor = walk.cursor
-    forged = type(cursor)(
-        cursor.query, ((name, "append" if name == "affix" else "0"),), "append", by_id=False
-    )
-    with pytest.raises(CursorError, match="is no name by which this list is paged"):
+    forged = type(cursor)(cursor.query, (("updatedAt", "0"),), "append", by_id=False)
+    with pytest.raises(CursorError, match="leads out of its list"):
         Groups(Sender()).list(query, cursor=str(forged))

@@ -1,7 +1,7 @@
 """The habits of servers that speak the service's wire and keep other customs: `Emulator(habits=…)`.
 
-"documented" is the service of the documents, "compatible" an independent server that was seen (operations
-table, compatible_servers). What a single fault can tell is in `chatrest.emulator.weather`.
+"documented" is the service of the documents, "compatible" an independent server that was seen.
+What a single fault can tell is in `chatrest.emulator.weather`.
 """
 
 from typing import Final, Literal, TypeAlias

@@ -47,9 +47,13 @@ class CompatibleService:
     """A compatible server over the store of `context`; `publish` is called with each event."""
 
     def __init__(
-        self, context: Context, keys: Keys, publish: Callable[[Event], None] = lambda _: None
+        self,
+        context: Context,
+        keys: Keys,
+        publish: Callable[[Event], None] = lambda _: None,
+        only_app: str | None = None,
     ) -> None:
-        self._service = Service(context, keys, publish, {**HANDLERS, **LISTS})
+        self._service = Service(context, keys, publish, {**HANDLERS, **LISTS}, only_app)
         self._context, self._key = context, keys.full_access
 
     def answer(self, request: Request) -> Reply:

@@ -39,6 +39,7 @@ class Service:
     """The documented service over the store of `context`; `publish` is called with each event.
 
     `handlers` are those of the operations by name, for a service that answers some of them otherwise.
+    A request that names another app than `only_app` is answered 401; None serves every app.
     """
 
     def __init__(
@@ -47,11 +48,13 @@ class Service:
         keys: Keys,
         publish: Callable[[Event], None] = lambda _: None,
         handlers: Mapping[str, Handler] = HANDLERS,
+        only_app: str | None = None,
     ) -> None:
         self._context = context
         self._keys = keys
         self._publish = publish
         self._handlers = handlers
+        self._only_app = only_app
         set_keys(context.store, keys.full_access, keys.auth_only)
         add_default_role(context.store)
 
@@ -99,7 +102,8 @@ class Service:
 
     def _has_full_access(self, request: Request) -> bool:
         """Say if the key is of the scope `fullAccess`; 401 for a key, or an app, that is missing or wrong."""
-        if (app_id := request.headers.get("appid")) not in (None, self._context.app["id"]):
+        app_id = request.headers.get("appid")
+        if None not in (app_id, self._only_app) and app_id != self._only_app:
             raise Refusal(401, "AUTH_ERR_INVALID_APPID", f"The app {app_id} does not exist here.")
         key = request.headers.get("apikey")
         if not key:

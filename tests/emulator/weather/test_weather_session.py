@@ -101,7 +101,8 @@ async def test_faults_that_never_end_are_raised(fault: Fault, kind: type[Excepti
     async with emulator, session(emulator, time, **options) as chat:
         with pytest.raises(kind):
             await chat.messages.list().collect()
-        assert len(emulator.requests) > 1
+        is_repeated = not isinstance(fault, GzipBomb)  # what is too large stays so
+        assert (len(emulator.requests) > 1) is is_repeated
 
 
 async def test_a_redirect_does_not_lead_the_key_away() -> None:
