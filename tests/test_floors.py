@@ -17,7 +17,7 @@ GROUND: Final = ("errors", "secrets", "times", "models", "queries", "core")
 FLOORS: Final = {
     "errors": 0.0, "extras": 0.0, "error_codes": 0.0, "secrets": 0.0, "times": 0.0,
     "models": 0.1, "queries": 0.2, "core": 0.3,
-    "walk": 1.0, "walks": 1.0, "resources": 1.0,
+    "walk": 1.0, "resources": 1.0,
     "network": 2.0, "telemetry": 2.0, "otel": 2.0, "session": 2.0, "management": 2.0,
     "fan_out": 2.0,
     "cloud": 3.0, "emulator": 3.0, "webhooks": 3.0, "export": 3.0, "importing": 3.0, "pytest_plugin": 3.0,
@@ -221,8 +221,8 @@ def test_a_cycle_is_shown_by_its_shortest_path(
     [
         ("from ..errors import ApiError", {"chatrest.errors"}),
         ("from .. import errors", {"chatrest.errors"}),
-        ("from . import retry\nfrom .retry import x", {"chatrest.core.retry"}),
-        ("def call():\n    from ..walk import Walk", {"chatrest.walk"}),
+        ("from . import retry\nfrom .retry import x", {"chatrest.core.pace.retry"}),
+        ("def call():\n    from ..walk import Walk", {"chatrest.walk.walk"}),
         ("if TYPE_CHECKING:\n    from ..walk import Walk\nelse:\n    import json", {"json"}),
     ],
 )

@@ -99,7 +99,8 @@ def test_importing_chatrest_imports_no_large_module() -> None:
     "module",
     [
         "errors", "queries.messages", "walk", "resources.messages", "resources.users",
-        "resources.auth_tokens", "resources.apps", "core.wire", "core.retry", "core.faults", "models.message",
+        "resources.auth_tokens", "resources.apps", "core.requests.wire", "core.pace.retry",
+        "core.replies.faults", "models.message",
     ],
 )  # fmt: skip
 def test_modules_below_the_network_do_not_import_it(module: str) -> None:

@@ -1,1 +1,1 @@
-"""Facts and decisions: no await, no clock, no dice, no socket."""
+"""The ground floor of the client: facts and decisions, without clock, socket or loop."""

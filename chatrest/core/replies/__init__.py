@@ -1,0 +1,1 @@
+"""From the bytes of a reply to records, pages, outcomes and errors."""

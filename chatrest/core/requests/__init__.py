@@ -1,0 +1,1 @@
+"""From an operation and its arguments to the request that is sent."""

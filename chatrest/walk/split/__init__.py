@@ -1,0 +1,1 @@
+"""One list that several readers read from different positions."""
