@@ -219,14 +219,14 @@ def test_a_cycle_is_shown_by_its_shortest_path(
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("from ..errors import ApiError", {"chatrest.errors"}),
-        ("from .. import errors", {"chatrest.errors"}),
-        ("from . import retry\nfrom .retry import x", {"chatrest.core.pace.retry"}),
-        ("def call():\n    from ..walk import Walk", {"chatrest.walk.walk"}),
+        ("from ...errors import ApiError", {"chatrest.errors"}),
+        ("from ... import errors", {"chatrest.errors"}),
+        ("from . import pacer\nfrom .pacer import x", {"chatrest.core.pace.pacer"}),
+        ("def call():\n    from ...walk.walk import Walk", {"chatrest.walk.walk"}),
         ("if TYPE_CHECKING:\n    from ..walk import Walk\nelse:\n    import json", {"json"}),
     ],
 )
 def test_imports_are_found_wherever_they_stand(text: str, expected: set[str], tmp_path: Path) -> None:
     file = tmp_path / "made.py"
     file.write_text(text, encoding="utf-8")
-    assert set(imports("chatrest.core.made", file)) == expected
+    assert set(imports("chatrest.core.pace.made", file)) == expected

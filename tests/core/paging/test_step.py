@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from msgspec import UNSET, structs
 
+from chatrest.core.paging import step as step_module
 from chatrest.core.paging.cursor import Cursor
-from chatrest.core.paging.paging import BY_ID, BY_PAGE, BY_THREAD, BY_UPDATED, UNPAGED, step as step_module
+from chatrest.core.paging.paging import BY_ID, BY_PAGE, BY_THREAD, BY_UPDATED, UNPAGED
 from chatrest.core.paging.step import Step, step
 from chatrest.core.paging.walk_state import Memory, Rules
 from chatrest.core.replies.decode import Listing
