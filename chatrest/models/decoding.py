@@ -15,9 +15,9 @@ def _decoder(module: str, name: str) -> Any:
 
 def nested_message(stored: object) -> Any:
     """Return the message of its stored JSON, typed as in a list."""
-    return _decoder("kinds", "message_of")(stored)
+    return _decoder("replies.kinds", "message_of")(stored)
 
 
 def parsed(kind: type, data: object) -> Any:
     """Return the record of type `kind` of its JSON, as `chatrest.parse` does; errors as there."""
-    return _decoder("decode", "parse")(kind, data)
+    return _decoder("replies.decode", "parse")(kind, data)
