@@ -31,7 +31,7 @@ pytestmark = pytest.mark.usefixtures("tidy")
 SECONDS = 300
 """Seconds of the virtual clock; chapters are repeated until they have passed."""
 SENDER, RECEIVER = "user-01", "user-02"
-PAIRS = 10
+PAIRS = 15
 SENDS = 40
 MOST_ALLOCATED = 1_200_000
 """Bytes that all chapters but the first may leave allocated; their peak is above four million."""
