@@ -3,6 +3,7 @@
 import asyncio
 import gc
 import os
+import sys
 from collections.abc import AsyncIterator, Iterator
 
 import pytest
@@ -20,7 +21,9 @@ settings.register_profile("suite", max_examples=50, deadline=None, derandomize=T
 settings.register_profile("explore", max_examples=400, deadline=None, print_blob=True)
 settings.load_profile("suite")
 
-# Processes that tests start keep the bytecode of the package: each start would compile all of it.
+# The bytecode of tests and package is kept: each worker, and each process that a test starts, would compile
+# all of it.
+sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 

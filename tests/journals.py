@@ -4,11 +4,8 @@ import sqlite3
 from pathlib import Path
 from typing import Any
 
-from hypothesis import settings
-
 from chatrest.export.ownership import Source
 
-some = settings(max_examples=100, deadline=None, database=None)
 MEMORY = Path(":memory:")
 USERS = [Source("user", (name,)) for name in "abc"]
 

@@ -5,7 +5,7 @@ import pickle
 from typing import Any
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 import chatrest
 from chatrest import errors
@@ -160,7 +160,6 @@ def test_the_code_determines_the_class_for_other_statuses(code: str, kind: type[
     assert api_error_class(200, code) is kind
 
 
-@settings(max_examples=50, deadline=None, database=None)
 @given(st.integers(0, 999), st.none() | st.text())
 def test_any_answer_has_a_class(status: int, code: str | None) -> None:
     kind = api_error_class(status, code)

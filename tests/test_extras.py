@@ -6,9 +6,8 @@ import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
-
 from chatrest.extras import DISTRIBUTION, install_command, missing_extra
+from tests.cases import loop_over
 
 ROOT = Path(__file__).parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
@@ -25,7 +24,8 @@ INSTALLED = re.compile(r"pip install\s+(?:-\S+\s+)*['\"]?(chatrest[-\w]*)")
 def calls_of(name: str) -> Iterator[tuple[Path, list[str]]]:
     """Yield the constant texts among the arguments of each call of a function, and the file."""
     for path in (ROOT / "chatrest").rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        text = path.read_text(encoding="utf-8")
+        for node in ast.walk(ast.parse(text)) if name in text else ():
             if isinstance(node, ast.Call) and getattr(node.func, "id", "").lstrip("_") == name:
                 yield path, [each.value for each in node.args if isinstance(each, ast.Constant)]
 
@@ -39,7 +39,7 @@ def test_the_sentence_names_the_distribution_and_the_extra() -> None:
     assert PROJECT["scripts"] == {"chatrest": "chatrest.cli:main"}
 
 
-@pytest.mark.parametrize("path", TEXTS, ids=lambda path: str(path.relative_to(ROOT)))
+@loop_over("path", TEXTS)
 def test_no_text_installs_another_distribution(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
     requirements = REQUIREMENT.findall(text)

@@ -10,6 +10,7 @@ ROOT = Path(__file__).parent.parent
 LOOPS = "asyncio_default_fixture_loop_scope = function\n"
 SUITE = """
 import pytest
+from aiohttp import ClientSession
 from chatrest import DeadlineExceededError, NewMessage
 from chatrest.emulator import RateLimit
 from chatrest.emulator.weather import First, Latency, Status
@@ -63,6 +64,11 @@ class TestOptions:
         assert len(chatrest_emulator.store.ids()) == 4
         assert chatrest_session.pools["us"].concurrency == 3
 
+async def test_a_mock_answers_whatever_aiohttp_is_there(chatrest_aioresponses):
+    chatrest_aioresponses.get("https://chat.example.com/", payload={"data": []})
+    async with ClientSession() as session, session.get("https://chat.example.com/") as response:
+        assert await response.json() == {"data": []}
+
 @pytest.mark.chatrest("users")
 async def test_wrong_mark(chatrest_emulator):
     raise AssertionError
@@ -101,23 +107,8 @@ def _is_installed() -> bool:
 )
 def test_both_modes(tmp_path: Path, mode: str, mark: str) -> None:
     output = run(tmp_path, SUITE.replace("MARK", mark), "-o", f"asyncio_mode={mode}", "-p", "no:aiohttp")
-    assert "7 passed, 1 error" in output, output
+    assert "8 passed, 1 error" in output, output
     assert "takes only keyword arguments" in output
-
-
-MOCKED = """
-from aiohttp import ClientSession
-
-async def test_of_a_mock(chatrest_aioresponses):
-    chatrest_aioresponses.get("https://chat.example.com/", payload={"data": []})
-    async with ClientSession() as session, session.get("https://chat.example.com/") as response:
-        assert await response.json() == {"data": []}
-"""
-
-
-def test_aioresponses_answers_whatever_aiohttp_is_there(tmp_path: Path) -> None:
-    output = run(tmp_path, MOCKED, "-o", "asyncio_mode=auto", "-p", "no:aiohttp")
-    assert "1 passed" in output, output
 
 
 WITHOUT = """

@@ -120,7 +120,7 @@ async def test_a_loss_of_power_at_any_instant(tmp_path: Path, monkeypatch: pytes
     plan = Plan(**MIXED)
     async with served(75) as service:
         expected = service.expected()
-        for at in instants(1, 4):
+        for at in instants(1, 6):
             fate = ForgetfulFate(tmp_path / str(at), at)
             if await dies(service.session, fate, plan, monkeypatch, workers=2) is not None:
                 break
@@ -139,7 +139,7 @@ async def test_a_death_while_files_are_full_and_the_next_are_begun(
     monkeypatch.setattr(backlog, "MOST", 1)
     async with served(75) as service:
         expected = service.expected()
-        for at in instants(2, 4):
+        for at in instants(2, 6):
             fate = Fate(tmp_path / str(at), at)
             if await dies(service.session, fate, Plan(everything=True), monkeypatch) is not None:
                 break
@@ -167,7 +167,7 @@ async def test_killed_while_it_reads_what_is_new(
         before = await first_export(service, tmp_path / "first", plan)
         service.store.add_records(records(60, first=1000))
         expected = service.expected()
-        for at in instants(1 + 2 * power, 4):
+        for at in instants(1 + 2 * power, 6):
             out = tmp_path / str(at)
             shutil.copytree(tmp_path / "first", out)
             fate = ForgetfulFate(out, at) if power else Fate(out, at)
@@ -191,7 +191,7 @@ async def test_killed_while_edited_messages_take_their_places(
             edit(service.store, number, "edited")
         expected = service.expected()
         hide(service.store, [20])
-        for at in instants(1 + power + 2 * FORMATS[:4:3].index(files), 5):
+        for at in instants(1 + power + 2 * FORMATS[:4:3].index(files), 9):
             out = tmp_path / str(at)
             shutil.copytree(tmp_path / "first", out)
             fate = ForgetfulFate(out, at) if power else Fate(out, at)

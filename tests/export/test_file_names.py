@@ -7,7 +7,7 @@ from typing import Any
 from urllib.parse import unquote
 
 import pytest
-from hypothesis import example, given, settings, strategies as st
+from hypothesis import example, given, strategies as st
 
 from chatrest.core.replies.rows import UNKNOWN, Row
 from chatrest.errors import ChatRestError
@@ -23,7 +23,6 @@ from chatrest.export.file_names import (
 )
 from chatrest.export.ownership import Source, pair_of
 
-some = settings(max_examples=100, deadline=None, database=None)
 texts = st.text(st.characters(codec=None, categories=None), max_size=60)
 """Of any characters at all: surrogates, slashes, control characters."""
 moments = st.integers(0, 2 * 10**9)
@@ -32,7 +31,6 @@ stamps = st.one_of(
 )
 
 
-@some
 @given(texts)
 @example("")
 @example(".")
@@ -48,7 +46,6 @@ def test_a_name_is_never_a_path_never_hidden_and_never_too_long(text: str) -> No
     assert len(name) < 200
 
 
-@some
 @given(texts, texts)
 @example("", ".")
 @example(".a", "%2Ea")
@@ -59,7 +56,6 @@ def test_two_texts_never_share_a_name(one: str, other: str) -> None:
 
 
 @given(st.text(min_size=1, max_size=12))
-@some
 def test_a_short_name_reads_back_as_its_text(text: str) -> None:
     assert unquote(file_name(text)) == text
 
@@ -137,7 +133,6 @@ def test_a_message_belongs_to_a_day_of_utc_in_seconds_or_milliseconds(stamp: int
     assert day(stamp) == name
 
 
-@some
 @given(st.integers(0, MILLISECONDS - 1))
 def test_seconds_and_milliseconds_of_one_moment_are_one_day(moment: int) -> None:
     assert day(moment) == f"{datetime.fromtimestamp(moment, UTC):%Y-%m-%d}"
@@ -157,7 +152,6 @@ def test_days_do_not_depend_on_where_the_export_runs(monkeypatch: pytest.MonkeyP
         time.tzset()
 
 
-@some
 @given(st.lists(stamps, max_size=6), st.sampled_from(["day", "month"]))
 @example([-(2**63), -5, UNKNOWN], "month")
 @example([1600000000, 5000000000, 1600000000000], "day")

@@ -1,12 +1,10 @@
 """Ids as numbers that a database can hold, and as keys."""
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from chatrest.core.replies.rows import UNKNOWN, Row
 from chatrest.export.message_ids import ids_of, key_of, number, times
-
-some = settings(max_examples=100, deadline=None, database=None)
 
 
 @pytest.mark.parametrize(
@@ -21,7 +19,6 @@ def test_an_id_is_a_number_only_where_a_database_can_hold_it_and_the_next_one(
     assert number(id) == found
 
 
-@some
 @given(st.text())
 def test_any_text_is_a_number_or_none(id: str) -> None:
     found = number(id)
@@ -37,7 +34,6 @@ def test_rows_are_told_apart_by_their_ids_and_without_them_by_their_bytes() -> N
     assert number(key_of(nameless[0])) is None
 
 
-@some
 @given(st.lists(st.integers(1, 2**63 - 2)), st.lists(st.sampled_from(["", "m-1", "07", "0", "9" * 20])))
 def test_the_ids_of_rows_are_a_set_of_numbers_and_the_others_by_their_keys(
     numbers: list[int], names: list[str]
@@ -48,7 +44,6 @@ def test_the_ids_of_rows_are_a_set_of_numbers_and_the_others_by_their_keys(
     assert ids.others == {key_of(row): row for row in rows if number(row.id) is None}
 
 
-@some
 @given(st.lists(st.integers(-9, 99)))
 def test_the_times_are_those_of_the_rows_that_tell_one(sent: list[int]) -> None:
     known = [each for each in sent if each != UNKNOWN]

@@ -11,7 +11,7 @@ from hypothesis import example, given, settings, strategies as st
 from chatrest.core.paging.intervals import Interval
 from chatrest.export.journal import Journal
 from chatrest.export.ownership import Source, pair_of
-from tests.journals import MEMORY, USERS, by_hand, some
+from tests.journals import MEMORY, USERS, by_hand
 
 # ── sources ──
 
@@ -57,7 +57,6 @@ def test_a_source_that_was_gone_is_back_and_one_that_failed_is_not_mended_by_bei
 pages = st.lists(st.tuples(st.integers(0, 12), st.integers(-1, 6)), max_size=12)
 
 
-@settings(some, max_examples=250)
 @given(pages)
 @example([(0, 6), (0, 3)])
 @example([(0, 2), (2, 2), (2, 1)])
@@ -95,7 +94,7 @@ def test_a_place_is_kept_whatever_the_service_calls_it(journal: Journal) -> None
         assert journal.intervals(count)[0].position in ((("id", text),), ())
 
 
-@settings(some, max_examples=25)
+@settings(max_examples=25)
 @given(st.lists(st.tuples(st.integers(-2, 9), st.integers(-2, 9)), max_size=5), st.integers(0, 9))
 def test_rows_that_a_hand_has_edited_are_read_as_the_ids_that_they_name(
     rows: list[tuple[int, int]], after: int

@@ -3,13 +3,12 @@
 from typing import Any
 
 import pytest
-from hypothesis import example, given, settings, strategies as st
+from hypothesis import example, given, strategies as st
 
 from chatrest.core.replies.rows import Row
 from chatrest.export import ownership as rules_module
 from chatrest.export.ownership import Ownership, OwnershipRules, Source, pair_of
 
-some = settings(max_examples=250, deadline=None, database=None)
 names = st.sampled_from(["a", "b", "c"])
 """Of users and groups alike: a group may be named as a user is."""
 sources = st.one_of(
@@ -41,7 +40,6 @@ def is_served(source: Source, row: Row) -> bool:
 # ── ownership ──
 
 
-@some
 @given(plans, messages)
 def test_of_those_that_claim_a_message_exactly_one_writes_it(plan: list[Source], row: Row) -> None:
     claims = OwnershipRules(plan)
@@ -56,7 +54,6 @@ def test_of_those_that_claim_a_message_exactly_one_writes_it(plan: list[Source],
     assert all(found[source] is Ownership.FOREIGN for source in plan if source not in writers)
 
 
-@some
 @given(plans, messages)
 def test_the_surer_one_goes_first_and_among_users_the_one_known_longer(plan: list[Source], row: Row) -> None:
     order = ["everything", "group", "pair", "user"]
@@ -65,7 +62,6 @@ def test_the_surer_one_goes_first_and_among_users_the_one_known_longer(plan: lis
     assert OwnershipRules(plan).claimants(row.sender, row.receiver, row.receiver_type) == expected
 
 
-@some
 @given(plans, st.lists(names, max_size=4), messages)
 @example([Source("user", ("a",))], ["b"], Row("", "", "b", "a", "user"))
 def test_users_who_come_later_take_nothing_from_those_who_were_there(
@@ -79,7 +75,6 @@ def test_users_who_come_later_take_nothing_from_those_who_were_there(
     assert after[: len(before)] == before
 
 
-@some
 @given(plans, st.lists(messages, max_size=12))
 def test_a_judge_that_forgets_judges_as_before(plan: list[Source], rows: list[Row]) -> None:
     claims = OwnershipRules(plan)
@@ -110,7 +105,6 @@ def test_a_conversation_is_one_source_whoever_is_named_first() -> None:
 texts = st.text(st.characters(codec=None, categories=None))
 
 
-@some
 @given(st.sampled_from(["user", "group", "pair", "everything"]), st.lists(texts, max_size=2))
 def test_a_key_is_read_back_whatever_the_names_hold(kind: Any, its: list[str]) -> None:
     source = Source(kind, tuple(its))
@@ -118,7 +112,6 @@ def test_a_key_is_read_back_whatever_the_names_hold(kind: Any, its: list[str]) -
     assert source.key.isascii(), "a database keeps no lone surrogate"
 
 
-@some
 @given(st.lists(texts, max_size=2), st.lists(texts, max_size=2))
 def test_two_sources_never_share_a_key(one: list[str], other: list[str]) -> None:
     assert (Source("pair", tuple(one)).key == Source("pair", tuple(other)).key) == (one == other)

@@ -1,7 +1,7 @@
 """The rows of a page that are written: against lists that are filtered by hand."""
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from chatrest.core.replies.rows import UNKNOWN, Row
 from chatrest.export.id_set import IdSet
@@ -11,7 +11,6 @@ from chatrest.export.ownership import Ownership, OwnershipRules, Source
 from chatrest.export.page_partition import PageDivider, Window, last_id, partition_page
 
 START = 1_600_000_000
-some = settings(max_examples=100, deadline=None, database=None)
 ALICE, BOB, GROUP = (Source(kind, (name,)) for kind, name in [("user", "a"), ("user", "b"), ("group", "g")])  # type: ignore[arg-type]
 RULES = OwnershipRules([ALICE, BOB, GROUP])
 MEMBERS = [
@@ -32,7 +31,6 @@ def pages(draw: st.DrawFn) -> list[Row]:
     ]
 
 
-@some
 @given(pages(), st.none() | st.integers(0, 9), st.none() | st.integers(0, 9))
 def test_a_window_holds_both_its_ends_and_what_tells_no_time(
     rows: list[Row], since: int | None, until: int | None
@@ -56,7 +54,6 @@ def test_a_window_and_a_service_may_have_two_units(unit: int, service: int) -> N
     assert bool(window.within([last])) == (unit == 1)
 
 
-@some
 @given(pages(), st.sampled_from([ALICE, BOB, GROUP]))
 def test_a_source_writes_its_own_rows_and_those_that_no_source_claims(
     rows: list[Row], source: Source
@@ -71,7 +68,6 @@ def test_a_page_of_ones_own_is_handed_on_as_it_is() -> None:
     assert Window().within(rows) is rows
 
 
-@some
 @given(pages(), st.sampled_from([ALICE, BOB, GROUP]))
 def test_a_page_for_missing_messages_has_each_row_under_the_source_that_the_rule_names(
     rows: list[Row], source: Source
@@ -85,7 +81,6 @@ def test_a_page_for_missing_messages_has_each_row_under_the_source_that_the_rule
             assert writer == (claimants[0] if claimants else source)
 
 
-@some
 @given(pages(), st.integers(1, 9))
 def test_a_recheck_counts_as_shown_what_it_does_not_compare(rows: list[Row], since: int) -> None:
     """A message that tells another time now is shown all the same."""

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from chatrest import MessageQuery
 from chatrest.errors import RequestInvalidError
@@ -14,7 +14,6 @@ from chatrest.export.local_path import local_path
 from chatrest.export.ownership import Source, pair_of
 from chatrest.export.plan import COMPRESS, FORMATS, PARTITIONS
 
-some = settings(max_examples=120, deadline=None, database=None)
 uids = st.text(st.characters(codec="utf-8", exclude_categories=["Cc", "Cs"]), min_size=1, max_size=6).filter(
     lambda uid: uid == uid.strip() and uid not in (".", "..")
 )
@@ -51,7 +50,6 @@ def plans(draw: st.DrawFn) -> Plan:
 # ── values ──
 
 
-@some
 @given(plans())
 def test_a_plan_comes_back_from_its_json_as_it_was(plan: Plan) -> None:
     back = Plan.parse(plan.encoded())
@@ -60,7 +58,6 @@ def test_a_plan_comes_back_from_its_json_as_it_was(plan: Plan) -> None:
     assert Plan.parse(plan.encoded().decode()).encoded() == plan.encoded()
 
 
-@some
 @given(plans(), plans())
 def test_plans_share_a_fingerprint_exactly_where_they_are_equal(one: Plan, other: Plan) -> None:
     assert (one.fingerprint == other.fingerprint) == (one == other)

@@ -76,7 +76,7 @@ async def test_a_cancel_keeps_what_was_fetched(after: int, tmp_path: Path) -> No
         assert_whole(tmp_path / "out", service.expected())
 
 
-@pytest.mark.parametrize("turns", range(0, 60, 3))
+@pytest.mark.parametrize("turns", range(0, 60, 5))
 async def test_a_cancel_at_any_turn_of_the_loop_lets_go_of_the_folder(turns: int, tmp_path: Path) -> None:
     async with served(60) as service:
         work = asyncio.ensure_future(export(service.session, tmp_path / "out", Plan(**MIXED)))

@@ -1,7 +1,7 @@
 """The windows of a fan-out: which item may begin."""
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from chatrest import RequestInvalidError
 from chatrest.fan_out.group_windows import MOST_GROUPS, MOST_WAITING, GroupWindows
@@ -26,7 +26,6 @@ def test_without_groups_there_is_room_for_what_may_begin() -> None:
     size=st.integers(1, 4),
     steps=st.lists(st.one_of(st.sampled_from("abc"), st.just("take"), st.integers(0, 20)), max_size=120),
 )
-@settings(max_examples=100, deadline=None, database=None)
 def test_no_group_exceeds_its_window_and_none_waits_for_another(size: int, steps: list[str | int]) -> None:
     windows: GroupWindows[tuple[str, int]] = GroupWindows(size, lambda item: item[0])
     running: list[str] = []

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from chatrest import AsyncSession, RequestInvalidError
 from chatrest.importing import LineNote, run
@@ -107,7 +107,6 @@ steps = st.lists(
 )
 
 
-@settings(max_examples=60, deadline=None, database=None)
 @given(steps)
 def test_its_state_is_that_of_a_model(
     tmp_path_factory: pytest.TempPathFactory, actions: list[tuple[int, int, int, str]]
@@ -170,7 +169,6 @@ async def test_a_line_of_a_request_under_way_may_not_change_either(
 # ── lines and batches ──
 
 
-@settings(max_examples=60, deadline=None, database=None)
 @given(st.lists(st.integers(0, 30), max_size=200), st.data())
 def test_batches_have_every_line_once_and_can_go_on_from_any_of_them(
     tmp_path_factory: pytest.TempPathFactory, numbers: list[int], data: st.DataObject

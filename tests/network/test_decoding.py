@@ -95,16 +95,16 @@ def test_no_record_is_made_of_a_list_that_is_too_long(monkeypatch: pytest.Monkey
 @pytest.mark.parametrize(
     "body",
     [
-        b'{"data":{"id":"1","x":' + array(b"{}", 2_000_000) + b"}}",
-        b'{"data":{"id":"1","x":' + array(b"1", 3_000_000) + b"}}",
-        b'{"data":[{"id":"1","tags":' + array(b'""', 2_000_000) + b"}]}",
-        b"{" + b",".join(b'"a%d":0' % number for number in range(1_000_001)) + b"}",
-        b'{"data":[' + b"[" * 6_000_000,
+        lambda: b'{"data":{"id":"1","x":' + array(b"{}", 2_000_000) + b"}}",
+        lambda: b'{"data":{"id":"1","x":' + array(b"1", 3_000_000) + b"}}",
+        lambda: b'{"data":[{"id":"1","tags":' + array(b'""', 2_000_000) + b"}]}",
+        lambda: b"{" + b",".join(b'"a%d":0' % number for number in range(1_000_001)) + b"}",
+        lambda: b'{"data":[' + b"[" * 6_000_000,
     ],
 )
-async def test_a_body_of_too_many_values_is_not_decoded(body: bytes) -> None:
+async def test_a_body_of_too_many_values_is_not_decoded(body: Callable[[], bytes]) -> None:
     with pytest.raises(ReplyUnreadableError, match=f"expected at most {MOST_VALUES}"):
-        await decode_large(read_json, body)
+        await decode_large(read_json, body())
 
 
 def test_a_small_body_is_not_counted() -> None:
@@ -114,19 +114,23 @@ def test_a_small_body_is_not_counted() -> None:
 @pytest.mark.parametrize(
     "body",
     [
-        b'{"data":[{"id":"1","x":' + b"[[]," * 400_000 + b"1" + b"]" * 400_000 + b"}]}",
-        b'{"data":[{"id":"1","x":' + b'{"a":' * 400_000 + b"1" + b"}" * 400_000 + b"}]}",
-        b'{"data":[{"id":"1","x":"' + b"\\ud800" * 100_000 + b'"}]}',
-        b'{"data":[{"id":"1","x":' + b"9" * 1_000_000 + b"}]}",
-        b'{"data":[{"id":"1","category":"message","tags":' + array(b"1", 300_000) + b"}]}",
-        b'{"data":[{"id":"1","category":"message","type":"text","data":{"attachments":'
-        + array(b"{}", 50_000)
-        + b"}}]}",
-        b'{"data":' + array(b'{"id":"1","category":"new"}', MOST_RECORDS) + b"}",
+        lambda: b'{"data":[{"id":"1","x":' + b"[[]," * 400_000 + b"1" + b"]" * 400_000 + b"}]}",
+        lambda: b'{"data":[{"id":"1","x":' + b'{"a":' * 400_000 + b"1" + b"}" * 400_000 + b"}]}",
+        lambda: b'{"data":[{"id":"1","x":"' + b"\\ud800" * 100_000 + b'"}]}',
+        lambda: b'{"data":[{"id":"1","x":' + b"9" * 1_000_000 + b"}]}",
+        lambda: b'{"data":[{"id":"1","category":"message","tags":' + array(b"1", 300_000) + b"}]}",
+        lambda: (
+            b'{"data":[{"id":"1","category":"message","type":"text","data":{"attachments":'
+            + array(b"{}", 50_000)
+            + b"}}]}"
+        ),
+        lambda: b'{"data":' + array(b'{"id":"1","category":"new"}', MOST_RECORDS) + b"}",
     ],
     ids=["leafy", "nested", "surrogates", "digits", "tags", "attachments", "unknown"],
 )
-async def test_what_needs_reading_record_by_record_does_not_run_on_the_event_loop(body: bytes) -> None:
+async def test_what_needs_reading_record_by_record_does_not_run_on_the_event_loop(
+    body: Callable[[], bytes],
+) -> None:
     reader: Many[Any] = many(Message)
     threads: set[int] = set()
 
@@ -141,7 +145,7 @@ async def test_what_needs_reading_record_by_record_does_not_run_on_the_event_loo
             threads.add(threading.get_ident())
             return reader(body)
 
-    page = await decode_large(Watched(), body)
+    page = await decode_large(Watched(), body())
     assert page.items[0].id == "1"
     assert sum(map(len, page.repairs)) < 1_000_000
     assert threads

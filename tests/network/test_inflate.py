@@ -69,7 +69,6 @@ def unpack(encoding: str, packed: bytes, cuts: list[int] | None = None, room: in
 
 
 @pytest.mark.parametrize("name", PACKERS)
-@settings(max_examples=60, deadline=None, database=None)
 @given(data=some_data.filter(bool), cuts=st.lists(st.integers(2, 700), max_size=30))
 def test_what_was_packed_comes_out_whatever_the_pieces(name: str, data: bytes, cuts: list[int]) -> None:
     encoding, pack = PACKERS[name]
@@ -152,7 +151,6 @@ def test_a_second_member_cut_off_anywhere_is_unreadable() -> None:
 
 
 @pytest.mark.parametrize("encoding", ["gzip", "deflate"])
-@settings(max_examples=100, deadline=None, database=None)
 @given(packed=st.binary(max_size=200), cuts=st.lists(st.integers(1, 200), max_size=5))
 def test_garbage_is_unreadable_and_nothing_else_is_raised(
     encoding: str, packed: bytes, cuts: list[int]

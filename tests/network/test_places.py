@@ -4,7 +4,7 @@ import asyncio
 from collections import Counter
 
 import pytest
-from hypothesis import example, given, settings, strategies as st
+from hypothesis import example, given, strategies as st
 
 from chatrest.network.lanes import PRIORITIES, Priority
 from chatrest.network.places import MOMENT, AppShare, PrioritySemaphore
@@ -66,7 +66,6 @@ def take_all(places: PrioritySemaphore, share: AppShare, lane: Priority = "inter
 # ── one app ──
 
 
-@settings(max_examples=150, deadline=None, database=None)
 @given(visits, st.sampled_from([1, 2, 3, 9, 10, 11]))
 @example([Visit("bulk", 0, 1, None, 0), Visit("bulk", 0, 1, 1, 0), Visit("bulk", 0, 1, None, 0)], 1)
 def test_no_place_is_lost_and_every_waiter_is_served(visits: list[Visit], count: int) -> None:
@@ -88,7 +87,6 @@ def test_no_place_is_lost_and_every_waiter_is_served(visits: list[Visit], count:
     virtually(main())
 
 
-@settings(max_examples=100, deadline=None, database=None)
 @given(visits, st.integers(1, 4))
 def test_places_of_an_app_go_to_interactive_calls_first_in_order_of_arrival(
     visits: list[Visit], count: int
@@ -421,7 +419,6 @@ events = st.tuples(
 )
 
 
-@settings(max_examples=300, deadline=None, database=None)
 @given(st.lists(events, max_size=60), st.sampled_from([1, 2, 6, 10]))
 def test_the_rules_hold_whatever_happens(events: list[tuple[str, int, Priority]], count: int) -> None:
     async def main() -> None:

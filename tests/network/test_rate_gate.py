@@ -5,7 +5,7 @@ import tracemalloc
 from itertools import combinations, pairwise
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from chatrest.core.pace.pacer import Pace, Pacer, Signal
 from chatrest.network.lanes import Priority
@@ -47,7 +47,6 @@ class MonitoredGate:
         return self.gate.waiting == 0
 
 
-@settings(max_examples=150, deadline=None, database=None)
 @given(visits, st.sampled_from([60.0, 120.0, 600.0]))
 def test_no_slot_is_lost_and_every_waiter_gets_one(visits: list[Visit], rate: float) -> None:
     async def main() -> None:
@@ -72,7 +71,6 @@ def test_no_slot_is_lost_and_every_waiter_gets_one(visits: list[Visit], rate: fl
     virtually(main())
 
 
-@settings(max_examples=100, deadline=None, database=None)
 @given(visits)
 def test_slots_go_to_interactive_calls_first_in_order_of_arrival(visits: list[Visit]) -> None:
     async def main() -> None:

@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from chatrest.core.requests.encode import ARRAYS, query_pairs
 from chatrest.errors import RequestInvalidError
@@ -225,7 +225,6 @@ def test_a_lone_surrogate_is_an_error(name: str) -> None:
 
 
 @given(st.integers(0, 2**40), st.integers(0, 2**40))
-@settings(max_examples=50, deadline=None, database=None)
 def test_a_window_that_ends_before_it_begins_is_an_error(start: int, end: int) -> None:
     if start <= end:
         assert MessageQuery(from_timestamp=start, to_timestamp=end).to_timestamp == end

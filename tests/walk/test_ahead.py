@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import example, given, settings, strategies as st
+from hypothesis import example, given, strategies as st
 
 from chatrest.core.paging.cursor import Cursor
 from chatrest.core.paging.paging import ONE_REPLY
@@ -86,7 +86,7 @@ def anew(server: Server) -> Server:
 # ── the same as without ──
 
 
-@settings(many, derandomize=True)
+@many
 @given(by_id | in_service_order, directions, page_sizes, bounds)
 def test_any_server_gives_the_same_items_cursors_and_error(
     server: Server, direction: Any, size: int, bound: tuple[int, int]
@@ -259,7 +259,7 @@ def test_a_bound_is_a_whole_number_from_1(name: str, value: Any) -> None:
 @pytest.mark.parametrize("cancels", [1, 2])
 @given(st.integers(0, 60), bounds)
 @example(0, (2, 99))
-@settings(few, derandomize=True)
+@few
 def test_a_cancel_at_any_await_loses_nothing(cancels: int, turn: int, bound: tuple[int, int]) -> None:
     service = Service(tuple(range(1, 16)))
     walk = walk_over(suspending(service.fetch), Cursor("q"))

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
-from hypothesis import assume, given, settings, strategies as st
+from hypothesis import assume, given, strategies as st
 
 from chatrest import App, AsyncSession, MessageQuery
 from chatrest.core.paging.cursor import Cursor
@@ -107,7 +107,7 @@ def test_a_token_after_any_item_goes_on_with_the_rest(service: Service, size: in
         assert ids == whole[count:]
 
 
-@settings(many, derandomize=True)
+@many
 @given(
     servers(BY_ID, BY_NEXT, BY_THREAD), st.sampled_from([2, 3, 1000]), st.lists(st.integers(0, 4), max_size=4)
 )

@@ -7,7 +7,7 @@ from operator import attrgetter
 from typing import Any
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 import chatrest
 from benchmarks.virtual_time import run
@@ -16,7 +16,6 @@ from chatrest.core.replies.decode import Listing
 from tests.fanning import read_into, tasks_left
 from tests.walk.walking import Item, Service, Walk, rules_for, walk_over
 
-few = settings(max_examples=50, deadline=None, database=None)
 ids = st.lists(st.integers(1, 40), unique=True, max_size=12).map(sorted)
 
 
@@ -42,7 +41,6 @@ async def merged(walks: list[Walk], **options: Any) -> list[str]:
 
 
 @given(lists=st.lists(ids, max_size=5), reverse=st.booleans())
-@few
 def test_the_order_is_that_of_the_key_and_duplicates_are_kept(lists: list[list[int]], reverse: bool) -> None:
     affix = "prepend" if reverse else "append"
     got = run(merged([walk_of(numbers, affix) for numbers in lists], reverse=reverse))
@@ -63,7 +61,6 @@ def test_equal_keys_come_in_the_order_of_the_walks(reverse: bool) -> None:
 
 
 @given(lists=st.lists(ids, min_size=1, max_size=4), stop=st.integers(0, 30), reverse=st.booleans())
-@few
 def test_it_goes_on_from_the_cursors_after_any_item(lists: list[list[int]], stop: int, reverse: bool) -> None:
     affix = "prepend" if reverse else "append"
 
@@ -99,7 +96,6 @@ def test_the_heads_are_asked_for_at_the_same_time() -> None:
 
 
 @given(faults=st.dictionaries(st.integers(0, 5), st.just(LookupError("lost")), max_size=3), data=st.data())
-@few
 def test_an_error_is_raised_where_the_item_is_due_and_nothing_is_lost(
     faults: dict[int, BaseException], data: st.DataObject
 ) -> None:
@@ -161,7 +157,6 @@ def test_an_error_of_the_key_loses_nothing() -> None:
 
 
 @given(after=st.floats(0, 9), twice=st.booleans())
-@few
 def test_cancellation_at_any_time_leaves_nothing_behind_and_loses_nothing(after: float, twice: bool) -> None:
     async def main() -> None:
         walks = [walk_of(list(range(first, 40, 3)), seconds=first / 2) for first in (1, 2, 3)]

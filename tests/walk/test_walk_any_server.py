@@ -8,7 +8,7 @@ import random
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from hypothesis import assume, given, settings, strategies as st
+from hypothesis import assume, given, strategies as st
 
 from chatrest.core.paging.cursor import Cursor, resumed
 from chatrest.core.paging.paging import BY_ID, BY_NEXT, BY_PAGE, BY_THREAD, BY_UPDATED, LargestPage, Paging
@@ -201,7 +201,7 @@ def check(server: Server, direction: str | None, size: int) -> None:
         assert numbers in (sorted(numbers), sorted(numbers, reverse=True)), "two directions"
 
 
-@settings(many_examples, max_examples=120, derandomize=True)
+@many_examples
 @given(
     servers(BY_ID, BY_NEXT, BY_THREAD),
     st.sampled_from(["append", "prepend", None]),
@@ -211,7 +211,7 @@ def test_a_list_by_id_comes_whole_or_with_an_error(server: Server, direction: An
     check(server, direction, size)
 
 
-@settings(many_examples, max_examples=120, derandomize=True)
+@many_examples
 @given(servers(BY_PAGE, BY_UPDATED), st.sampled_from([2, 3, 1000]))
 def test_a_list_in_the_services_order_comes_whole_or_with_an_error(server: Server, size: int) -> None:
     check(server, None, size)
@@ -231,7 +231,7 @@ def anew(server: Server, **habits: Any) -> Server:
     )
 
 
-@settings(many_examples, max_examples=120, derandomize=True)
+@many_examples
 @given(by_id | in_service_order, directions, page_sizes, st.data())
 def test_a_token_after_any_item_leads_to_the_rest_or_to_an_error(
     server: Server, direction: Any, size: int, data: st.DataObject
@@ -259,7 +259,7 @@ async def tokens_until_error(walk: Walk[Any]) -> list[tuple[str, str]]:
     return pairs
 
 
-@settings(many_examples, max_examples=120, derandomize=True)
+@many_examples
 @given(by_id | in_service_order, directions, page_sizes, st.booleans())
 def test_a_second_loop_after_the_end_gives_nothing_again(
     server: Server, direction: Any, size: int, thorough: bool
@@ -274,7 +274,7 @@ def test_a_second_loop_after_the_end_gives_nothing_again(
     assert again == []
 
 
-@settings(many_examples, max_examples=120, derandomize=True)
+@many_examples
 @given(by_id | in_service_order, directions, st.integers(0, 15))
 def test_a_limited_walk_gives_the_first_items_of_the_whole_one(
     server: Server, direction: Any, count: int
@@ -289,7 +289,7 @@ def test_a_limited_walk_gives_the_first_items_of_the_whole_one(
         assert few == ids[:count]
 
 
-@settings(many_examples, max_examples=120, derandomize=True)
+@many_examples
 @given(by_id | in_service_order, directions, page_sizes)
 def test_a_thorough_walk_gives_the_same(server: Server, direction: Any, size: int) -> None:
     direction = asked_direction(server, direction)

@@ -24,7 +24,7 @@ T = TypeVar("T")
 few = settings(
     max_examples=40, deadline=None, database=None, suppress_health_check=[HealthCheck.filter_too_much]
 )
-many = settings(few, max_examples=100)
+many = settings(few, max_examples=60)
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from chatrest import ActionMessage, CallMessage, ReplyUnreadableError, RequestInvalidError, TextMessage, parse
 from chatrest.models.message import Message, UnknownMessage
@@ -305,7 +305,6 @@ TRIGGERS = sorted({name for name, *_ in SAMPLES})
 MEMBERS = sorted({name for _, data, _, _ in SAMPLES for name in data})
 
 
-@settings(max_examples=150, deadline=None)
 @given(st.sampled_from(TRIGGERS), st.dictionaries(st.sampled_from(MEMBERS), JSON, max_size=6) | JSON)
 def test_any_data_of_a_known_trigger_is_an_event(trigger: str, data: Any) -> None:
     body = delivery(trigger, data)
@@ -314,7 +313,6 @@ def test_any_data_of_a_known_trigger_is_an_event(trigger: str, data: Any) -> Non
     repr(event)
 
 
-@settings(max_examples=150, deadline=None)
 @given(st.sampled_from(SAMPLES), st.data())
 def test_a_member_of_another_type_never_breaks_the_parser(sample: Any, data: st.DataObject) -> None:
     trigger, payload, _, extras = sample
@@ -330,7 +328,6 @@ def test_a_member_of_another_type_never_breaks_the_parser(sample: Any, data: st.
     assert parse_event(body).raw == body
 
 
-@settings(max_examples=150, deadline=None)
 @given(st.binary(max_size=60) | JSON.map(lambda value: json.dumps(value).encode()))
 def test_any_body_is_an_event_or_a_clear_error(body: bytes) -> None:
     try:

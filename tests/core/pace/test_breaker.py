@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 from multidict import CIMultiDict
 
 from chatrest.core.pace.breaker import FAILURES, Breaker, Breakers, RetryBudget
@@ -65,7 +65,6 @@ steps = st.tuples(
 )
 
 
-@settings(max_examples=200, deadline=None, database=None)
 @given(st.lists(steps, max_size=80), st.integers(0, 15))
 def test_the_states_whatever_happens(events: list[tuple[str, float]], failed: int) -> None:
     """A probe that is under way is answered before any other exchange."""
@@ -167,7 +166,6 @@ def test_failures_that_were_under_way_do_not_lengthen_the_rest() -> None:
 # ── the budget ──
 
 
-@settings(max_examples=200, deadline=None, database=None)
 @given(st.lists(st.tuples(st.sampled_from(["call", "repeat", "repeat"]), st.floats(0, 3)), max_size=300))
 def test_repeats_are_a_quarter_of_the_calls_and_ten_a_second_and_what_was_saved(
     events: list[tuple[str, float]],

@@ -6,7 +6,7 @@ from math import isfinite
 from typing import Any, Final
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from chatrest.core.pace.pacer import DOCUMENTED_RATES, FIRST_RATE, Pace, Pacer, Signal
 from chatrest.errors import RequestInvalidError
@@ -87,7 +87,6 @@ def test_open_replies_that_never_come_do_not_advance_the_bulk_ramp() -> None:
 
 @pytest.mark.parametrize("urgent", [True, False])
 @pytest.mark.parametrize("accepted", [0, 300])
-@settings(max_examples=50, deadline=None, database=None)
 @given(seconds=st.floats(0.1, 120), others=st.lists(st.floats(0, 120), max_size=5), part=st.floats(0, 0.99))
 def test_held_a_named_time_is_obeyed_exactly(
     accepted: int, urgent: bool, seconds: float, others: list[float], part: float
@@ -259,7 +258,6 @@ def most(times: list[float], window: float) -> int:
     return largest
 
 
-@settings(max_examples=100, deadline=None, database=None)
 @given(
     st.floats(0.1, 1000),
     st.sampled_from([1.0, 60.0, 3600.0]),
@@ -390,7 +388,6 @@ class Session:
         return self.in_flight.pop(index % len(self.in_flight))
 
 
-@settings(max_examples=400, deadline=None, database=None)
 @given(
     st.lists(EVENTS, max_size=80),
     st.sampled_from([-1e6, 0.0, 1e6]),

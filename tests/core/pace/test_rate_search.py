@@ -5,7 +5,7 @@ from math import inf, isfinite, sqrt
 from typing import Any, Final
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from chatrest.core.pace.rate_search import EVIDENCE, AcceptedRun, Ramp, RateSearch, Strike
 
@@ -40,7 +40,6 @@ strikes: Final = st.builds(
 
 
 @given(strikes)
-@settings(max_examples=300, deadline=None, database=None)
 def test_a_bracket_is_positive_in_order_and_not_above_the_rate_in_force(strike: Strike) -> None:
     low, high = strike.bracket()
     assert 0 < low <= high < inf
@@ -48,7 +47,6 @@ def test_a_bracket_is_positive_in_order_and_not_above_the_rate_in_force(strike: 
 
 
 @given(strikes)
-@settings(max_examples=300, deadline=None, database=None)
 def test_without_a_rate_in_force_the_bracket_holds_the_average(strike: Strike) -> None:
     low, high = strike_of(
         rate=None, accepted=strike.accepted, seconds=strike.seconds, held=strike.held
@@ -241,7 +239,6 @@ events = st.one_of(
 
 
 @given(strikes, st.lists(events, max_size=60))
-@settings(max_examples=300, deadline=None, database=None)
 def test_a_search_has_a_positive_rate_and_always_comes_to_raise_it(first: Strike, later: list[Any]) -> None:
     search, now = RateSearch(first, 0.0), 0.0
     for event in later:
@@ -320,7 +317,6 @@ def test_a_run_ends_with_a_dense_second_that_counts_alone() -> None:
 
 
 @given(st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=100), st.floats(-1e6, 1e6))
-@settings(max_examples=200, deadline=None, database=None)
 def test_a_run_of_replies_in_any_order_has_a_positive_time(times: list[float], end: float) -> None:
     count, seconds = run_of(*times).until(end)
     assert 1 <= count <= len(times)

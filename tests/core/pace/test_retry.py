@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from chatrest.core.pace.retry import (
     LOGGED,
@@ -247,7 +247,6 @@ def test_the_log_of_thousands_of_attempts_keeps_the_first_and_the_last() -> None
     assert len(text) < 500
 
 
-@settings(max_examples=150, deadline=None, database=None)
 @given(
     st.builds(
         RetryPolicy,

@@ -8,7 +8,7 @@ import sys
 from typing import Any
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from chatrest.core.paging.cursor import Cursor, beginning, fingerprint, resumed
 from chatrest.core.paging.cursor_key import CursorKey
@@ -16,7 +16,6 @@ from chatrest.core.paging.paging import BY_ID, BY_NEXT, BY_PAGE, Paging
 from chatrest.errors import CursorError
 from tests.cases import loop_over
 
-few = settings(max_examples=80, deadline=None, database=None)
 texts = st.text(st.characters(codec=None, categories=None), max_size=12)
 cursors = st.builds(
     Cursor,
@@ -42,7 +41,6 @@ def is_refused(token: Any) -> bool:
     return False
 
 
-@few
 @given(cursors)
 def test_a_token_leads_back_to_its_cursor(cursor: Cursor) -> None:
     token = str(cursor)
@@ -84,7 +82,6 @@ def test_a_token_cut_or_grown_is_found() -> None:
         assert is_refused(more + token)
 
 
-@few
 @given(texts | st.text(ALPHABET, max_size=80))
 def test_any_other_text_is_refused(text: str) -> None:
     assert is_refused(text)
@@ -109,7 +106,6 @@ def test_a_fingerprint_is_the_same_in_any_process() -> None:
     assert done.stdout.strip() == fingerprint(*parts) == fingerprint(*parts[:-1], {"a": ["x"], "b": "1"})
 
 
-@few
 @given(st.lists(st.text() | st.none(), max_size=4), st.lists(st.text() | st.none(), max_size=4))
 def test_different_parts_have_different_fingerprints(parts: list[Any], others: list[Any]) -> None:
     assert (fingerprint(*parts) == fingerprint(*others)) == (parts == others)
@@ -236,7 +232,6 @@ def test_a_list_is_moved_by_the_names_of_its_dialect_alone(name: str, paging: Pa
             resumed(token, START, paging, None)
 
 
-@few
 @given(
     st.lists(
         st.tuples(st.sampled_from(["id", "affix", "limit", "page", "sentAt", "tags"]), texts), max_size=3
@@ -303,7 +298,6 @@ def test_a_signature_does_not_go_with_another_place() -> None:
         resumed(str(moved), START, BY_ID, KEY)
 
 
-@few
 @given(st.binary(min_size=1, max_size=40), cursors)
 def test_a_signed_token_leads_back_to_its_cursor(key: bytes, cursor: Cursor) -> None:
     signed = cursor.signed(CursorKey(key))

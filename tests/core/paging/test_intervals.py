@@ -3,7 +3,7 @@
 from itertools import pairwise
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from chatrest.core.paging.intervals import (
     LAST,
@@ -18,7 +18,6 @@ from chatrest.core.paging.intervals import (
 )
 from chatrest.core.requests.endpoint import Pairs
 
-many = settings(max_examples=200, deadline=None, database=None)
 ranks = st.integers(-4, 14)
 positions: st.SearchStrategy[Pairs] = st.sampled_from([(), (("id", "a"),), (("id", "b"),)])
 interval_lists = st.lists(st.builds(Interval, ranks, ranks, positions), max_size=6)
@@ -40,7 +39,6 @@ def positions_at(intervals: list[Interval], last: int) -> set[Pairs]:
     return {each.position for each in intervals if each.last == last and each.first <= last}
 
 
-@many
 @given(interval_lists)
 def test_merged_intervals_hold_the_same_ranks_and_lie_apart(intervals: list[Interval]) -> None:
     assert covered(merge(intervals)) == covered(intervals)
@@ -48,7 +46,6 @@ def test_merged_intervals_hold_the_same_ranks_and_lie_apart(intervals: list[Inte
     assert merge(merge(intervals)) == merge(intervals) == merge(reversed(intervals))
 
 
-@many
 @given(interval_lists)
 def test_a_position_belongs_to_the_end_of_its_interval_and_a_known_one_is_kept(
     intervals: list[Interval],
@@ -59,7 +56,6 @@ def test_a_position_belongs_to_the_end_of_its_interval_and_a_known_one_is_kept(
         assert bool(interval.position) == any(known)
 
 
-@many
 @given(interval_lists, ranks, st.integers(-9, 20))
 def test_subtracted_ranks_go_and_all_others_stay(intervals: list[Interval], first: int, more: int) -> None:
     last = first + more
@@ -79,7 +75,6 @@ def test_a_part_that_is_cut_off_takes_its_position_with_it() -> None:
     assert subtract([interval], -5, 20) == []
 
 
-@many
 @given(interval_lists, ranks, ranks)
 def test_gaps_are_the_ranks_that_are_missing(intervals: list[Interval], after: int, until: int) -> None:
     missing = gaps(intervals, until, after)

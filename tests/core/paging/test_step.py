@@ -4,7 +4,7 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 from msgspec import UNSET, structs
 
 from chatrest.core.paging import step as step_module
@@ -404,7 +404,7 @@ def outcome(*arguments: Any) -> Step[Item] | str:
         return str(error)
 
 
-@settings(many, max_examples=200)
+@many
 @given(arguments=nearly_ordinary())
 def test_an_ordinary_page_is_taken_as_by_all_rules(arguments: tuple[Any, ...]) -> None:
     quick = outcome(*arguments)

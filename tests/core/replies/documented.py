@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from hypothesis import settings, strategies as st
+from hypothesis import strategies as st
 
 from chatrest.core.replies.decode import many, one
 from chatrest.models.message import (
@@ -16,7 +16,6 @@ from chatrest.models.message import (
     UnknownMessage,
 )
 
-few_examples = settings(max_examples=120, deadline=None, database=None)
 PAGE, MESSAGE_ONE = many(Message), one(Message)
 
 

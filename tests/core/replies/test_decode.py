@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from chatrest.core.replies.rows import rows
 from chatrest.errors import ReplyUnreadableError
@@ -29,7 +29,6 @@ from tests.core.replies.documented import (
     PAGE,
     TEXT,
     body,
-    few_examples,
     json_values,
     mutants,
     poisoned,
@@ -96,7 +95,6 @@ def test_records_read_one_by_one_are_those_decoded_at_once() -> None:
     assert poisoned(GOOD) == PAGE(body(GOOD)).items
 
 
-@few_examples
 @given(
     st.sampled_from([TEXT, MEDIA, CUSTOM]),
     st.fixed_dictionaries(
@@ -255,7 +253,6 @@ def test_of_a_name_that_comes_twice_the_last_stands_either_way() -> None:
     assert PAGE(b'{"data":[' + twice + b",null]}").items[:1] == fast == PAGE(body([TEXT])).items
 
 
-@settings(few_examples, max_examples=150)
 @given(st.lists(mutants() | json_values.map(lambda v: json.dumps(v).encode()), min_size=1, max_size=3))
 def test_no_record_ever_fails_its_page_or_changes_its_place(records: list[bytes]) -> None:
     good = json.dumps(MEDIA).encode()

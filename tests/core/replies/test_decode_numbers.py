@@ -4,13 +4,13 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 from msgspec import UNSET
 
 from chatrest.core.replies.decode import many, one
 from chatrest.core.replies.rows import rows
 from chatrest.models.message import MediaMessage, Message, UnknownMessage
-from tests.core.replies.documented import CALL_MESSAGE, GOOD, KINDS, MEDIA, PAGE, TEXT, body, few_examples
+from tests.core.replies.documented import CALL_MESSAGE, GOOD, KINDS, MEDIA, PAGE, TEXT, body
 
 
 def numbered(record: dict[str, Any]) -> dict[str, Any]:
@@ -118,7 +118,6 @@ records = st.fixed_dictionaries(
 )
 
 
-@settings(few_examples, max_examples=120)
 @given(st.lists(records, max_size=4))
 def test_decoded_at_once_or_record_by_record_the_page_is_the_same(changes: list[dict[str, Any]]) -> None:
     served = [{**TEXT, "type": "file", **change} for change in changes]

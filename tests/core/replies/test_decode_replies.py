@@ -24,7 +24,6 @@ from tests.core.replies.documented import (
     PAGE,
     TEXT,
     body,
-    few_examples,
 )
 
 # ── the envelope ──
@@ -63,7 +62,6 @@ def test_an_object_with_an_id_stands_for_a_list_of_one() -> None:
     assert PAGE(json.dumps({"data": TEXT}).encode()).items == PAGE(body([TEXT])).items
 
 
-@few_examples
 @given(st.binary(max_size=60) | st.text('{}[]:,"data metid\\0.-', max_size=40).map(str.encode))
 def test_any_bytes_are_a_page_or_unreadable_and_nothing_else(served: bytes) -> None:
     for read in (

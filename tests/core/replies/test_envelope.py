@@ -5,7 +5,7 @@ from contextlib import suppress
 from typing import Any
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 from msgspec import UNSET
 
 from chatrest.core.replies.decode import Listing, many
@@ -14,7 +14,7 @@ from chatrest.errors import ReplyUnreadableError
 from chatrest.models.meta import Current, Meta, Pagination, Position
 from chatrest.models.user import User
 from tests.cases import TOO_DEEP, loop_over
-from tests.core.replies.documented import PAGE, TEXT, body, few_examples
+from tests.core.replies.documented import PAGE, TEXT, body
 
 USERS = many(User)
 READERS = [PAGE, rows]
@@ -200,7 +200,6 @@ values = st.recursive(
 )
 
 
-@settings(few_examples, max_examples=150)
 @given(st.lists(values, max_size=4), values, values)
 def test_any_json_is_a_page_with_every_record_or_unreadable(
     records: list[Any], meta: Any, cursor: Any

@@ -8,7 +8,7 @@ from typing import Any
 from urllib.parse import quote
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from chatrest.core.replies.faults import error_of, fault, retry_after, signal
 from chatrest.errors import (
@@ -22,7 +22,6 @@ from chatrest.errors import (
 )
 from tests.cases import loop_over
 
-examples = settings(max_examples=120, deadline=None, database=None)
 KEY = "0123456789abcdef0123456789abcdef01234567"
 NOW = 1_700_000_000.0
 
@@ -193,7 +192,6 @@ def test_a_channels_secret_in_a_details_object_is_hidden_by_its_name() -> None:
     assert "s3cr3t" not in str(error_for(500, {"oops": {"wsChannel": {"secret": "s3cr3t"}}}))
 
 
-@examples
 @given(
     st.integers(100, 599),
     st.binary(max_size=80) | st.text(max_size=40).map(str.encode),
@@ -291,7 +289,6 @@ def test_nonsense_is_no_time(value: str) -> None:
     assert retry_after({}, NOW) is None
 
 
-@examples
 @given(st.text(max_size=40) | st.text("0123456789:, -+JanMonTueGMT", max_size=40))
 def test_any_header_is_a_wait_of_no_less_than_nothing_or_none(value: str) -> None:
     for name in ("Retry-After", "X-RateLimit-Reset"):

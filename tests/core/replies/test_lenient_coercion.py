@@ -4,7 +4,7 @@ from datetime import datetime
 from typing import Any, ClassVar, Literal
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 from msgspec import UNSET, Struct, UnsetType, convert, to_builtins
 
 from chatrest.core.replies.lenient import CoercionError, Coercions, coerced, shape
@@ -160,7 +160,6 @@ json = st.recursive(
 )
 
 
-@settings(max_examples=150, deadline=None, database=None)
 @given(json)
 def test_any_json_fits_or_is_a_miscoerced(value: Any) -> None:
     for kind in (Outer, Inner, TextMessage, CallMessage, CustomMessage):
@@ -171,7 +170,6 @@ def test_any_json_fits_or_is_a_miscoerced(value: Any) -> None:
         assert isinstance(coerced_value, kind)
 
 
-@settings(max_examples=60, deadline=None, database=None)
 @given(
     st.builds(
         Outer,

@@ -5,13 +5,12 @@ from contextlib import suppress
 from typing import Any
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from chatrest.core.replies.lenient import TooDeep, bytes_of, elements, members, read_record, text_of, whole
 from chatrest.errors import ReplyUnreadableError
 from tests.cases import TOO_DEEP, loop_over
 
-few_examples = settings(max_examples=120, deadline=None, database=None)
 values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
@@ -31,13 +30,11 @@ def envelope(body: bytes) -> tuple[dict[str, Any], list[tuple[Any, bytes]]]:
 
 
 @given(st.binary())
-@few_examples
 def test_bytes_become_text_and_the_same_bytes_again(body: bytes) -> None:
     text = text_of(body)
     assert bytes_of(text) == body.removeprefix(b"\xef\xbb\xbf")
 
 
-@few_examples
 @given(st.lists(values, max_size=4), st.sampled_from([None, 1, "\t"]), st.booleans())
 def test_every_record_comes_with_the_bytes_that_it_was_served_as(
     records: list[Any], indent: Any, ascii_only: bool
@@ -111,7 +108,6 @@ def test_what_is_no_json_object_is_unreadable(body: bytes) -> None:
         envelope(body)
 
 
-@few_examples
 @given(st.binary() | st.text('{}[]:,"\\ 019.-eEdatnulrfsNIy', max_size=24).map(str.encode))
 def test_any_bytes_are_an_envelope_or_unreadable_and_nothing_else(body: bytes) -> None:
     for read in (envelope, whole):
@@ -119,7 +115,6 @@ def test_any_bytes_are_an_envelope_or_unreadable_and_nothing_else(body: bytes) -
             read(body)
 
 
-@few_examples
 @given(values)
 def test_a_whole_body_is_read_as_json(value: Any) -> None:
     assert whole(json.dumps(value).encode()) == value
@@ -166,7 +161,6 @@ def deep_values(draw: st.DrawFn) -> bytes:
     return (before * depth + json.dumps(value) + after * depth).encode("utf-8", "surrogatepass")
 
 
-@settings(few_examples, max_examples=60)
 @given(st.lists(deep_values(), max_size=4), st.sampled_from([b"", b" ", b"\n\t"]))
 def test_records_are_told_apart_however_deep_they_are(parts: list[bytes], space: bytes) -> None:
     array = b"[" + space + (space + b"," + space).join(parts) + space + b"]"

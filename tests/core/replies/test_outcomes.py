@@ -14,7 +14,6 @@ from chatrest.models.imports import GroupOutcome, MemberOutcome, UserOutcome
 from chatrest.models.member import AddedMember
 from chatrest.models.user import User
 from tests.cases import loop_over
-from tests.core.replies.documented import few_examples
 
 ADDED = each(AddedMember)
 YES, NO = {"success": True}, {"success": False}
@@ -224,7 +223,6 @@ values = st.recursive(
 )  # fmt: skip
 
 
-@few_examples
 @given(values)
 def test_any_json_is_read_or_unreadable_and_an_item_succeeds_only_where_it_says_so(data: Any) -> None:
     for read in (ADDED, ACK):

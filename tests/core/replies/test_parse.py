@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 from msgspec import UNSET
 
 import chatrest
@@ -36,7 +36,6 @@ from tests.core.replies.documented import (
     PAGE,
     TEXT,
     body,
-    few_examples,
     mutants,
 )
 
@@ -119,7 +118,6 @@ def test_data_of_another_type_is_refused(data: Any) -> None:
 # ── there and back ──
 
 
-@settings(few_examples, max_examples=200)
 @given(mutants())
 def test_every_message_comes_back_as_it_was(raw: bytes) -> None:
     message = parse(Message, raw)
@@ -141,7 +139,6 @@ metadata = st.recursive(
 )  # fmt: skip
 
 
-@few_examples
 @given(st.dictionaries(st.text(max_size=3), metadata, max_size=3), st.sampled_from(GOOD))
 def test_any_metadata_comes_back_as_it_was(served: dict[str, Any], record: dict[str, Any]) -> None:
     given_record = {**record, "data": {**record["data"], "metadata": served}, "quotedMessage": served}

@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from chatrest.core.replies.decode import Many
 from chatrest.core.replies.rows import UNKNOWN, AsRows, Row, lines_of, row_of, rows
@@ -13,7 +13,7 @@ from chatrest.models.meta import Position
 from chatrest.resources.agents import Agents
 from chatrest.resources.messages import Messages
 from tests.cases import TOO_DEEP, loop_over
-from tests.core.replies.documented import CALL_MESSAGE, GOOD, PAGE, TEXT, body, few_examples
+from tests.core.replies.documented import CALL_MESSAGE, GOOD, PAGE, TEXT, body
 from tests.sending import Sender
 
 DEEP = b"[" * TOO_DEEP + b"]" * TOO_DEEP
@@ -59,7 +59,6 @@ def test_a_page_is_read_as_the_few_members_and_the_exact_bytes() -> None:
     assert (row.sent_at, row.uid) == (1700000000, "")
 
 
-@settings(few_examples, max_examples=150)
 @given(
     st.lists(records(), max_size=4), st.sampled_from(BREAKS), st.booleans(), st.sampled_from(["", "\ufeff"])
 )
@@ -84,7 +83,6 @@ NESTED = st.recursive(
 IDS = st.sampled_from(["7", "8", "9", "m-1", "", 5, None])
 
 
-@settings(few_examples, max_examples=250)
 @given(
     st.lists(
         st.fixed_dictionaries({"id": IDS}, optional={"sentAt": st.integers(), "data": NESTED}), max_size=5
@@ -114,7 +112,6 @@ def test_the_lines_of_a_whole_page_are_not_copied() -> None:
     assert lines_of(items[1:]) == b'{"id":"8","x":[1]}\n'
 
 
-@few_examples
 @given(st.lists(records(), max_size=3))
 def test_a_row_reads_its_own_bytes_as_its_page_read_them(served: list[bytes]) -> None:
     """A row that was written is read again: a record with another id would be taken for a new one."""
@@ -122,7 +119,6 @@ def test_a_row_reads_its_own_bytes_as_its_page_read_them(served: list[bytes]) ->
     assert [row_of(row.raw) for row in page.items] == page.items
 
 
-@few_examples
 @given(st.lists(records(), min_size=1, max_size=3))
 def test_every_value_of_a_row_can_be_kept_in_a_database(served: list[bytes]) -> None:
     for row in rows(b'{"data":[' + b",".join(served) + b"]}").items:

@@ -6,7 +6,7 @@ from urllib.parse import parse_qsl, quote
 
 import msgspec
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 from msgspec import UNSET
 
 from chatrest.core.requests.encode import ARRAYS, Arrays, WalkQuery, encoded, query_pairs, query_string
@@ -75,7 +75,6 @@ def test_a_value_that_no_query_can_hold_is_refused(value: Any) -> None:
         pairs({"q": value})
 
 
-@settings(max_examples=100, deadline=None, database=None)
 @given(st.lists(st.tuples(st.text(min_size=1), st.text())))
 def test_a_query_string_reads_back_as_its_pairs(pairs: list[tuple[str, str]]) -> None:
     string = query_string(pairs)
@@ -121,7 +120,6 @@ WORDS = st.sampled_from(["", "a", "b c", "é&="])
 NAMES = st.sampled_from(["tags", "id", "affix", "q"])
 
 
-@settings(max_examples=50, deadline=None)
 @given(
     query=st.dictionaries(NAMES, WORDS | st.lists(WORDS)),
     positions=st.lists(st.dictionaries(st.sampled_from(["id", "affix", "sentAt"]), WORDS), max_size=4),

@@ -4,7 +4,7 @@ from typing import Any
 from urllib.parse import quote, unquote, urlsplit
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from chatrest.core.requests.endpoint import Call, Endpoint, any_path, check_acting_user, is_mapping, segment
 from chatrest.errors import RequestInvalidError
@@ -13,7 +13,6 @@ from tests.cases import loop_over
 GET: Endpoint[Any] = Endpoint(
     name="groups.get", method="GET", path="/groups/{guid}/members/{uid}", reply=bytes
 )
-few = settings(max_examples=120, deadline=None, database=None)
 hostile = st.text() | st.sampled_from(
     [
         "a/b",
@@ -40,7 +39,6 @@ def is_plain(text: str) -> bool:
     return text not in ("", ".", "..") and not set(text) & set(controls)
 
 
-@few
 @given(hostile)
 def test_any_text_is_one_segment_that_reads_back_as_it_was(uid: str) -> None:
     if not is_plain(uid):
@@ -212,7 +210,6 @@ def test_a_path_that_would_leave_its_base_is_refused(path: object) -> None:
         any_path(path)
 
 
-@few
 @given(st.text(max_size=20).map("/".__add__))
 def test_any_path_stays_below_its_base(path: str) -> None:
     try:

@@ -6,7 +6,7 @@ from contextlib import suppress
 from typing import Any
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from chatrest.core.requests.hosts import App, check_key, check_url, is_loopback
 from chatrest.errors import RequestInvalidError
@@ -178,7 +178,6 @@ def test_a_refused_address_does_not_repeat_its_password() -> None:
     assert "pa55word" not in str(caught.value)
 
 
-@settings(max_examples=80, deadline=None, database=None)
 @given(st.text(max_size=30))
 def test_any_text_is_an_address_or_an_error_of_ours(text: str) -> None:
     for url in (text, f"https://{text}", f"http://{text}"):

@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 from msgspec import structs
 from rich.pretty import pretty_repr
 
@@ -143,7 +143,6 @@ def test_headers_that_are_not_well_formed_are_refused(headers: Any) -> None:
         check_headers(headers)
 
 
-@settings(max_examples=100, deadline=None, database=None)
 @given(st.dictionaries(st.text(max_size=6), st.text(max_size=8), max_size=2))
 def test_headers_that_are_taken_cannot_break_out_of_their_line(headers: dict[str, str]) -> None:
     try:

@@ -6,19 +6,17 @@ import sys
 import zlib
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from chatrest.errors import RequestInvalidError
 from chatrest.export.formats.compression import compression
 from chatrest.export.plan import COMPRESS
 
 zstd = pytest.importorskip("compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd")
-some = settings(max_examples=60, deadline=None, database=None)
 ways = st.sampled_from(COMPRESS)
 blocks = st.lists(st.binary(max_size=200) | st.binary(max_size=9).map(lambda part: part * 999), min_size=1)
 
 
-@some
 @given(ways, blocks)
 def test_frames_in_a_row_are_what_was_packed_in_a_row(way: str, parts: list[bytes]) -> None:
     its = compression(way)  # type: ignore[arg-type]
@@ -27,7 +25,6 @@ def test_frames_in_a_row_are_what_was_packed_in_a_row(way: str, parts: list[byte
     assert [its.unpack(each) for each in packed] == parts
 
 
-@some
 @given(blocks)
 def test_files_of_frames_are_read_by_others(parts: list[bytes]) -> None:
     whole = b"".join(parts)

@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from chatrest.export.formats.parquet_rows import Piece, raws_of, tables
 from chatrest.export.formats.parquet_schema import SCHEMA, VERSION
@@ -267,7 +267,6 @@ def columns_of(*blocks: list[dict[str, Any]]) -> Any:
 
 
 @given(st.lists(MESSAGE, min_size=1, max_size=4))
-@settings(max_examples=60)
 def test_the_columns_of_a_record_do_not_depend_on_the_records_beside_it(messages: list[Any]) -> None:
     refused = [{**message, "score": float("nan")} for message in messages]  # is no JSON: read one by one
     at_once = columns_of(messages)

@@ -14,7 +14,7 @@ from chatrest.export.manifest import NAME as MANIFEST
 from tests.damaging import PLANS, contents_of, flipped
 from tests.exporting import fast_disk as fast_disk, raws_of
 
-FLIPS = 120
+FLIPS = 60
 APP_ID = "emulated"
 
 

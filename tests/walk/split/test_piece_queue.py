@@ -4,13 +4,12 @@ import asyncio
 import random
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from chatrest.core.paging.intervals import LAST, Gap
 from chatrest.walk.split.piece_queue import LEAST_PAGES, Piece, PieceQueue, cut, divide, piece_of
 from tests.cases import loop_over
 
-many = settings(max_examples=150, deadline=None, database=None)
 NAMED = (("affix", "append"), ("id", "9"))
 pytestmark = pytest.mark.usefixtures("tidy")
 
@@ -136,7 +135,6 @@ async def test_readers_that_divide_and_yield_at_random_cover_every_rank_once(see
 # ── dividing ──
 
 
-@many
 @given(st.integers(-99, 99), st.integers(0, 500), st.integers(0, 500), st.floats(1, 100), st.integers(1, 9))
 def test_two_halves_are_what_was_left(
     after: int, read: int, left: int, ranks_per_page: float, least: int

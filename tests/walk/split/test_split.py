@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import assume, given, settings, strategies as st
+from hypothesis import assume, given, strategies as st
 
 from chatrest.core.paging.cursor import Cursor
 from chatrest.core.paging.intervals import rank_of
@@ -59,7 +59,7 @@ def walk_of(service: Service, size: int, seed: int, direction: str | None = "app
 # ── the same items ──
 
 
-@settings(many, max_examples=70)
+@many
 @given(lists, sizes, parts, st.none() | directions, seeds)
 def test_in_order_the_items_are_those_of_the_walk(
     service: Service, size: int, count: int, direction: str | None, seed: int
@@ -71,7 +71,7 @@ def test_in_order_the_items_are_those_of_the_walk(
     assert items.cursor.delivered == len(expected)
 
 
-@settings(many, max_examples=70)
+@many
 @given(lists, sizes, parts, directions, seeds)
 def test_as_they_come_the_items_are_those_of_the_walk_each_once(
     service: Service, size: int, count: int, direction: str, seed: int
@@ -108,7 +108,7 @@ def test_pages_hold_the_same_items_and_lead_on(
 # ── tokens ──
 
 
-@settings(many, max_examples=70)
+@many
 @given(lists, sizes, parts, directions, seeds, st.booleans(), st.data())
 def test_a_token_after_any_item_leads_to_the_rest(
     service: Service, size: int, count: int, direction: str, seed: int, ordered: bool, data: st.DataObject
@@ -147,7 +147,7 @@ def test_every_token_of_a_split_as_pages_come_is_right(
 # ── leaving ──
 
 
-@settings(many, max_examples=70)
+@many
 @given(lists, sizes, parts, directions, seeds, st.booleans(), st.lists(st.integers(0, 40), max_size=4))
 def test_a_cancel_at_any_step_loses_nothing(
     service: Service, size: int, count: int, direction: str, seed: int, ordered: bool, steps: list[int]
@@ -191,7 +191,7 @@ def test_a_block_that_is_cancelled_at_any_step_leaves_no_task(
     asyncio.run(leave())
 
 
-@settings(many, max_examples=60)
+@many
 @given(lists, sizes, parts, directions, seeds, st.booleans(), st.sets(st.integers(0, 12), max_size=5))
 def test_errors_are_raised_and_another_loop_goes_on(
     service: Service, size: int, count: int, direction: str, seed: int, ordered: bool, faults: set[int]

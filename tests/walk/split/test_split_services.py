@@ -83,7 +83,7 @@ def walk_of(service: Strange, seed: int, direction: str) -> Walk[Any]:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@settings(many, max_examples=30)
+@settings(many, max_examples=15)
 @given(
     after=st.integers(0, 12),
     direction=st.sampled_from(["append", "prepend"]),
@@ -215,7 +215,7 @@ def anew(server: Server, seed: int) -> Server:
     return fresh
 
 
-@settings(many, max_examples=70)
+@many
 @given(
     servers_by_id | in_service_order,
     st.sampled_from(["append", "prepend", None]),

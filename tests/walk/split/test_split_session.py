@@ -49,7 +49,7 @@ def fill(emulator: Emulator) -> None:
 
 
 def talk(session: AsyncSession, cursor: Any = None, **query: Any) -> Any:
-    query = {"affix": "append", "per_page": 7, **query}
+    query = {"affix": "append", "per_page": 14, **query}
     return session.messages.list_user("user-02", query=MessageQuery(**query), cursor=cursor)
 
 
@@ -67,7 +67,7 @@ async def test_every_kind_of_list_comes_as_without(emulator: Emulator, affix: An
     async with AsyncSession(emulator.app) as session:
         lists = [
             lambda: talk(session, affix=affix),
-            lambda: session.messages.list(query=MessageQuery(per_page=7, affix=affix)),
+            lambda: session.messages.list(query=MessageQuery(per_page=14, affix=affix)),
             lambda: Messages(AsRows(session.sender)).list_user("user-01"),
             lambda: session.users.list(),
         ]
@@ -84,11 +84,13 @@ WINDOWS: list[dict[str, Any]] = [
     {"from_timestamp": 30, "to_timestamp": 1370},
     {"id": "200"},
     {"id": "200", "affix": "prepend"},
+    {"limit": 5},
     {"sent_at": 1000},
     {"search_key": "7"},
     {"sender": "user-02"},
-    {"limit": 5},
 ]
+FILTERS = 3
+"""The last of the windows only choose messages: no habit of a service changes what they do."""
 HABITS = [
     [],
     [ExclusiveFrom()],
@@ -109,7 +111,7 @@ async def test_windows_and_positions_of_a_query_are_those_of_the_walk(
     for habit in habits:
         emulator.weather.add(habit)
     async with AsyncSession(emulator.app) as session:
-        for window in WINDOWS:
+        for window in WINDOWS[:-FILTERS] if habits else WINDOWS:
             query = {"per_page": 20, **window}
             expected = [int(item.data.text) for item in await talk(session, **query).collect()]
             assert await texts(session, **query) == expected, window
