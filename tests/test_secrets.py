@@ -342,6 +342,12 @@ def test_json_without_a_credential_is_left_as_it_is() -> None:
     assert type(guarded(value, json.dumps(value).encode())) is dict
 
 
+@pytest.mark.parametrize("name", ["presigned_url", "Auth-Meta", "apiKey", "TOKEN", "basic_auth_password"])
+def test_a_credential_is_guarded_in_every_spelling_of_its_name(name: str) -> None:
+    value = {"a": [{name: "TOP-SECRET"}]}
+    assert "TOP-SECRET" not in repr(guarded(value, json.dumps(value).encode()))
+
+
 def test_a_deeply_nested_object_is_guarded_without_a_recursion_error() -> None:
     deep: object = {"secret": "s"}
     for _ in range(2000):

@@ -44,6 +44,7 @@ from .lenient import (
     whole,
 )
 from .outcomes import OutcomeCoercions, outcomes_of
+from .reply_bounds import check_records
 
 T = TypeVar("T")
 BOM: Final = b"\xef\xbb\xbf"
@@ -243,6 +244,7 @@ class Each(Struct, Generic[T], frozen=True):
         """Return the outcomes by key; raises `ReplyUnreadableError` where it says nothing of single items."""
         reply = read_json(body)
         records = outcomes_of(reply)
+        check_records(len(records))
         by_key: dict[str, T] = {}
         coercions = OutcomeCoercions()
         for key, record in records.items():

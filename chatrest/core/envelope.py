@@ -25,6 +25,7 @@ from .lenient import (
     shape,
     type_name,
 )
+from .reply_bounds import check_records
 
 NO_META: Final = Meta()
 _KNOWN: Final = tuple(field.encode_name for field in structs.fields(Position))
@@ -107,6 +108,7 @@ def _numbered(names: dict[str, bytes], is_record: Callable[[Collection[str]], bo
     the other members are one; none for any other object.
     """
     records = [raw for name, raw in names.items() if name.isdecimal()]
+    check_records(len(records))
     rest = {name: raw for name, raw in names.items() if not name.isdecimal()}
     if not all(raw[:1] == b"{" and is_record(members(raw)) for raw in records) or not records:
         return []
