@@ -27,7 +27,8 @@ _CREDENTIALS = frozenset({
 _NAMES = "|".join("[-_]*".join(name) for name in sorted(_CREDENTIALS))
 # The value of a name: a quoted text, a list, an object, or a word; its closing character may be cut off.
 _VALUE = r"""\\*"(?:[^"\\]|\\.)*+"?|\\*'(?:[^'\\]|\\.)*+'?|\[[^\]]*+\]?|\{[^}]*+\}?|[^\s,;&}\]<>]+"""
-_JSON_STARTS: Final = frozenset("{[")
+_JSON_STARTS: Final = frozenset('{["')
+"""The first characters of texts that may hold a credential's name; `"` is that of JSON written twice."""
 _ESCAPE = re.compile(r"[%&\\]")
 _PAIR = re.compile(
     rf"""((?<![a-z0-9])(?:{_NAMES})[-_]*(?:\\*["'])?\s*[:=]\s*)(?:{_VALUE})""", re.IGNORECASE | re.DOTALL

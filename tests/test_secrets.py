@@ -319,6 +319,7 @@ DAMAGED_CALL = {
         {"wsChannel": {"identity": "i", "secret": "TOP-SECRET"}},
         json.dumps({"wsChannel": {"identity": "i", "secret": "TOP-SECRET"}}),
         json.dumps({"call": json.dumps({"secret": "TOP-SECRET"})}),
+        json.dumps(json.dumps({"wsChannel": {"secret": "TOP-SECRET"}})),
         [{"token": ["TOP-SECRET"]}],
     ],
 )

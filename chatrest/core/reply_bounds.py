@@ -43,8 +43,7 @@ def check_values(body: bytes) -> None:
         count += sum(body.count(mark, start, start + _SLICE_BYTES) for mark in (b",", b"{", b"["))
         if count > MOST_VALUES:
             raise ReplyUnreadableError(
-                f"the reply has far more values in {len(body)} bytes than a page: expected at most "
-                f"{MOST_VALUES}, ask for smaller pages"
+                f"the reply has too many values in {len(body)} bytes: expected at most {MOST_VALUES}"
             )
 
 

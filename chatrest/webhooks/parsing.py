@@ -12,6 +12,7 @@ from msgspec import UNSET, structs
 
 from ..core.decode import parse as parse_record
 from ..core.lenient import CoercionError, TooDeep, coerced, elements, members, read_record, shape, type_name
+from ..core.reply_bounds import check_values
 from ..errors import ReplyUnreadableError, RequestInvalidError
 from ..models.message import Message, UnknownMessage
 from ..models.raw_json import bytes_of
@@ -85,7 +86,7 @@ def parse(body: bytes | bytearray | memoryview | str) -> Event:
 
     A trigger that is not known, and `data` that is not of its trigger's shape, give an `UnknownEvent`. Raises
     `ReplyUnreadableError` for what is no delivery: not JSON, cut off, compressed, not an object, or without a
-    text `trigger`; `RequestInvalidError` for a `body` that is neither bytes nor text.
+    text `trigger`, or of more than a million values; `RequestInvalidError` for a `body` that is neither bytes nor text.
     """
     if isinstance(body, str):
         body = bytes_of(body)
@@ -100,6 +101,7 @@ def parse(body: bytes | bytearray | memoryview | str) -> Event:
 
 
 def _event(raw: bytes) -> Event:
+    check_values(raw)
     envelope = _envelope(raw)
     trigger = _value(envelope, "trigger")
     if not isinstance(trigger, str) or not trigger:
