@@ -85,8 +85,9 @@ def parse(body: bytes | bytearray | memoryview | str) -> Event:
     """Return the typed event of a delivery's body.
 
     A trigger that is not known, and `data` that is not of its trigger's shape, give an `UnknownEvent`. Raises
-    `ReplyUnreadableError` for what is no delivery: not JSON, cut off, compressed, not an object, or without a
-    text `trigger`, or of more than a million values; `RequestInvalidError` for a `body` that is neither bytes nor text.
+    `ReplyUnreadableError` for what is no delivery: not JSON, cut off, compressed, not an object, without a
+    text `trigger`, or of more than a million values; `RequestInvalidError` for a `body` that is neither bytes
+    nor text.
     """
     if isinstance(body, str):
         body = bytes_of(body)
