@@ -14,7 +14,7 @@ from typing import Any, Final
 HIDDEN: Final = "[hidden]"
 DEEPEST: Final = 50
 """The number of levels of decoded JSON that are shown, as error details may be nested very deeply."""
-_TOO_DEEP: Final = "[nested too deeply]"
+TOO_DEEP: Final = "[nested too deeply]"
 _LONGEST_ESCAPE: Final = 12  # `&#x00041;` and a few backslashes
 _BACKSLASHES: Final = r"(?:\\|u005c|%5c|&#0*92;|&#x0*5c;)*+"
 
@@ -27,15 +27,16 @@ _CREDENTIALS = frozenset({
 _NAMES = "|".join("[-_]*".join(name) for name in sorted(_CREDENTIALS))
 # The value of a name: a quoted text, a list, an object, or a word; its closing character may be cut off.
 _VALUE = r"""\\*"(?:[^"\\]|\\.)*+"?|\\*'(?:[^'\\]|\\.)*+'?|\[[^\]]*+\]?|\{[^}]*+\}?|[^\s,;&}\]<>]+"""
-_JSON_STARTS: Final = frozenset("{[")
+_JSON_STARTS: Final = frozenset('{["')
+"""The first characters of texts that may hold a credential's name; `"` is that of JSON written twice."""
 _ESCAPE = re.compile(r"[%&\\]")
 _PAIR = re.compile(
     rf"""((?<![a-z0-9])(?:{_NAMES})[-_]*(?:\\*["'])?\s*[:=]\s*)(?:{_VALUE})""", re.IGNORECASE | re.DOTALL
 )
 
 
-_MAY_HOLD = re.compile(rb"key|token|secret|password|authmeta|presignedurl|\\u", re.IGNORECASE)
-"""Found in the JSON of every object with a credential."""
+_SIGNS: Final = (b"key", b"token", b"secret", b"password", b"auth", b"presigned", b"\\u")
+"""One of them is in the JSON of every object with a credential."""
 
 
 def is_credential(name: str) -> bool:
@@ -64,37 +65,33 @@ def _texts(value: Any, levels: int = DEEPEST) -> Iterator[str]:
             yield from _texts(item, levels - 1)
 
 
-class _Hidden:
-    __slots__ = ()
+class _Shown:
+    """What stands in a repr in the place of a value."""
+
+    __slots__ = ("text",)
+
+    def __init__(self, text: str) -> None:
+        self.text = text
 
     def __repr__(self) -> str:
-        return HIDDEN
+        return self.text
 
 
-class _Bytes:
-    """A repr with the size of raw bytes, as raw JSON may contain a secret."""
-
-    __slots__ = ("size",)
-
-    def __init__(self, size: int) -> None:
-        self.size = size
-
-    def __repr__(self) -> str:
-        return f"<{self.size} bytes>"
-
-
-def masked(name: str, value: Any) -> Any:
+def masked(name: str, value: Any, levels: int = DEEPEST) -> Any:
     """Return `value` of the field `name` for a repr, with every credential in it hidden."""
     if value and is_credential(name):
-        return _Hidden()
+        return _Shown(HIDDEN)
+    if isinstance(value, dict | list | tuple) and not levels:
+        return _Shown(TOO_DEEP)
     if isinstance(value, dict):
-        return {key: masked(str(key), item) for key, item in value.items()}
+        return {key: masked(str(key), item, levels - 1) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return type(value)(masked("", item) for item in value)
+        return type(value)(masked("", item, levels - 1) for item in value)
     if isinstance(value, str) and value.lstrip()[:1] in _JSON_STARTS:
         text = scrub(value, ())
         return value if text == value else text
-    return _Bytes(len(value)) if isinstance(value, bytes) else value
+    # Of raw bytes the size, as raw JSON may contain a secret.
+    return _Shown(f"<{len(value)} bytes>") if isinstance(value, bytes) else value
 
 
 class GuardedDict(dict[str, Any]):
@@ -110,7 +107,8 @@ class GuardedDict(dict[str, Any]):
 
 def guarded(value: Any, raw: bytes) -> Any:
     """Return decoded JSON, with a `GuardedDict` for each object that has a credential inside."""
-    return _guarded(value, DEEPEST) if _MAY_HOLD.search(raw) else value
+    lower = raw.lower()  # no pattern, which holds up all threads for seconds in a large record
+    return _guarded(value, DEEPEST) if any(sign in lower for sign in _SIGNS) else value
 
 
 def _guarded(value: Any, levels: int) -> Any:
@@ -121,12 +119,16 @@ def _guarded(value: Any, levels: int) -> Any:
     if not isinstance(value, dict):
         return value
     members = {name: _guarded(item, levels - 1) for name, item in value.items()}
-    return GuardedDict(members) if any(map(_is_secret, members, members.values())) else members
+    return GuardedDict(members) if _has_secret(members, levels) else members
 
 
-def _is_secret(name: str, value: Any) -> bool:
+def _has_secret(members: dict[str, Any], levels: int) -> bool:
+    return any(_is_secret(name, item, levels) for name, item in members.items())
+
+
+def _is_secret(name: str, value: Any, levels: int) -> bool:
     if isinstance(value, list):
-        return is_credential(name) or any(_is_secret("", item) for item in value)
+        return is_credential(name) or (levels > 0 and any(_is_secret("", item, levels - 1) for item in value))
     if isinstance(value, dict):
         return is_credential(name) or isinstance(value, GuardedDict)
     return masked(name, value) is not value
@@ -135,7 +137,9 @@ def _is_secret(name: str, value: Any) -> bool:
 def masked_fields(owner: Any, pairs: Iterable[tuple[str, Any]]) -> list[tuple[str, Any]]:
     """Return the fields of a struct for a repr, with credentials and all of its `hidden_fields` hidden."""
     hidden: frozenset[str] = owner.hidden_fields
-    return [(name, _Hidden() if value and name in hidden else masked(name, value)) for name, value in pairs]
+    return [
+        (name, _Shown(HIDDEN) if value and name in hidden else masked(name, value)) for name, value in pairs
+    ]
 
 
 def scrub(text: str, secrets: Iterable[str]) -> str:
@@ -154,7 +158,7 @@ def scrub_all(value: Any, secrets: Iterable[str], levels: int = DEEPEST) -> Any:
     if not isinstance(value, list | dict):
         return value
     if not levels:
-        return _TOO_DEEP
+        return TOO_DEEP
     if isinstance(value, list):
         return [scrub_all(item, secrets, levels - 1) for item in value]
     return {

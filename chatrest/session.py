@@ -47,7 +47,8 @@ class AsyncSession(ClientView):
       MiB) limits the size of a reply, before and after decompression.
     - `telemetry`: one listener or several, see `chatrest.telemetry`.
     - `arrays` ("comma"): the form of lists in a query, `comma`, `repeat` or `brackets`.
-    - `verify`: True, or an `ssl.SSLContext`; `proxy`: a URL (the environment is not read).
+    - `verify`: True, or an `ssl.SSLContext`; `proxy`: the URL of a proxy, https or http (the environment is
+      not read). A request to an http address goes through one on loopback only.
     - `cursor_key`: bytes that sign cursor tokens (32 random ones are best); other tokens are an error.
     - `check_acting_user` (True): a list that shows that the service ignored `onBehalfOf` is an
       `ActingUserIgnoredError`; False: it comes with a warning.

@@ -317,6 +317,7 @@ DAMAGED_CALL = {
         {"wsChannel": {"identity": "i", "secret": "TOP-SECRET"}},
         json.dumps({"wsChannel": {"identity": "i", "secret": "TOP-SECRET"}}),
         json.dumps({"call": json.dumps({"secret": "TOP-SECRET"})}),
+        json.dumps(json.dumps({"wsChannel": {"secret": "TOP-SECRET"}})),
         [{"token": ["TOP-SECRET"]}],
     ],
 )
@@ -338,6 +339,12 @@ def test_json_without_a_credential_is_left_as_it_is() -> None:
     assert guarded(value, b'{"a":[{"x":1}]}') is value
     assert guarded(value, json.dumps(value).encode()) == value
     assert type(guarded(value, json.dumps(value).encode())) is dict
+
+
+@pytest.mark.parametrize("name", ["presigned_url", "Auth-Meta", "apiKey", "TOKEN", "basic_auth_password"])
+def test_a_credential_is_guarded_in_every_spelling_of_its_name(name: str) -> None:
+    value = {"a": [{name: "TOP-SECRET"}]}
+    assert "TOP-SECRET" not in repr(guarded(value, json.dumps(value).encode()))
 
 
 def test_a_deeply_nested_object_is_guarded_without_a_recursion_error() -> None:

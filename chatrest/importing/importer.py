@@ -1,9 +1,9 @@
 """The run of an import: batches are sent one after another, and each is in the journal before and after.
 
 A batch may be sent a second time in two cases: its request was under way when the process ended, or its reply
-was lost. This adds nothing: a message whose `muid` was used is refused, and a
-user, group or member that exists is changed to the same, or refused as existing. Such refusals of a repeated
-batch count as imported before.
+was lost or cannot be read. This adds nothing: a message whose `muid` was used is refused, and a user, group
+or member that exists is changed to the same, or refused as existing. Such refusals of a repeated batch count
+as imported before.
 
 One request at a time keeps the order: messages get their ids in the order of the file.
 """
@@ -22,6 +22,7 @@ from ..errors import (
     BadRequestError,
     ConflictError,
     OutcomeUnknownError,
+    ReplyUnreadableError,
     RequestInvalidError,
     ServerError,
 )
@@ -196,12 +197,12 @@ class _Importer:
         self._finish(number, each, batch, outcomes.scrubbed(self._secrets))
 
     async def _send(self, kind: Kind, batch: Batch) -> Any:
-        """Return the replies by key; a batch whose reply is lost is sent again."""
+        """Return the replies by key; a batch whose reply is lost, or cannot be read, is sent again."""
         records = [entity.record for entity in batch.entities]
         for attempt in range(1, ATTEMPTS + 1):
             try:
                 return await self._calls[kind](records)
-            except OutcomeUnknownError:
+            except (OutcomeUnknownError, ReplyUnreadableError):
                 if attempt == ATTEMPTS:
                     raise
                 self._may_be_applied(batch)

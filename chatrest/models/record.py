@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, TypeAlias, Type
 
 from msgspec import UNSET, Struct, UnsetType
 
-from ..secrets import masked_fields
+from ..secrets import TOO_DEEP, masked_fields
 from .raw_json import read_value, write_value
 
 T = TypeVar("T")
@@ -93,7 +93,10 @@ class Record(Struct, frozen=True, gc=False, rename="camel"):
         return json_schema(cls)
 
     def __repr__(self) -> str:
-        inner = ", ".join(f"{name}={value!r}" for name, value in self.__rich_repr__())
+        try:
+            inner = ", ".join(f"{name}={value!r}" for name, value in self.__rich_repr__())
+        except RecursionError:  # messages that quote messages, hundreds of them
+            inner = TOO_DEEP
         return f"{type(self).__name__}({inner})"
 
     def __rich_repr__(self) -> list[tuple[str, Any]]:

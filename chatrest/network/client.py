@@ -4,7 +4,7 @@ import asyncio
 import logging
 import random
 import time
-from collections.abc import Awaitable, Mapping, Sequence
+from collections.abc import Awaitable, Iterable, Mapping, Sequence
 from functools import partial
 from itertools import count
 from types import MappingProxyType
@@ -17,7 +17,7 @@ from ..core.paging.cursor_key import CursorKey
 from ..core.paging.paging import PageSizes
 from ..core.requests.arguments import check_count, check_unquoted, detach, instance
 from ..core.requests.endpoint import Call
-from ..core.requests.hosts import check_url
+from ..core.requests.hosts import check_proxy, check_way
 from ..core.requests.wire import LOGIN_HEADER, Headers, Request, request
 from ..errors import ChatRestError, RequestInvalidError
 from ..telemetry import LOGGER, Listener, log_attempt, notify
@@ -63,7 +63,7 @@ class Client:
         dice: Dice = random.random,
     ) -> None:
         cap = check_count("max_reply_bytes", max_reply_bytes)
-        proxy = None if proxy is None else check_url("proxy", proxy)
+        self._proxy = None if proxy is None else check_proxy(proxy)
         check_verify(verify)
         self.cursor_key: CursorKey | None = check_cursor_key(cursor_key)
         check_unquoted(
@@ -83,7 +83,7 @@ class Client:
             Pool,
             concurrency=check_count("concurrency", concurrency),
             timing=timing,
-            connect=lambda: Transport(verify=verify, proxy=proxy, cap=cap),
+            connect=lambda: Transport(verify=verify, proxy=self._proxy, cap=cap),
             pace=instance("pace", pace, Pace),
         )
         self._pools: dict[str, Pool] = {}
@@ -93,6 +93,11 @@ class Client:
     def pools(self) -> Mapping[str, PoolState]:
         """The states of the pools by region; a pool is made when its region is first used."""
         return MappingProxyType({region: pool.state for region, pool in self._pools.items()})
+
+    def check_way(self, addresses: Iterable[str]) -> None:
+        """Raise `RequestInvalidError` if the proxy would read the key in a request to one of `addresses`."""
+        if self._proxy is not None:
+            check_way(self._proxy, addresses)
 
     def open(self) -> None:
         """Accept calls, with new connections, in the running event loop."""

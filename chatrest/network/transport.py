@@ -251,7 +251,9 @@ class Transport:
         scheme = request.url.partition(":")[0]
         names = [name for name in os.environ if name.lower() in (f"{scheme}_proxy", "all_proxy")]
         if names and isinstance(error, ConnectError) and not (self._has_proxy or error.is_final):
-            error.args = (f"{error} ({min(names)} is set, and not used: give the session proxy=…)",)
+            error.args = (
+                f"{error} ({min(names)} is set, and not used: give the session proxy=…, the command --proxy)",
+            )
         return error
 
     def _too_large(self, reason: str) -> ReplyUnreadableError:

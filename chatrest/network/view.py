@@ -31,6 +31,7 @@ class ClientView:
         own = {name: rest.pop(name) for name in _VIEW_OPTIONS if name in rest}
         self._options: CallOptions = _call_options(destination, **own)
         self._client: Client = Client(**rest)
+        self._client.check_way(destination.addresses.values())
 
     async def __aenter__(self) -> Self:
         self._client.open()
@@ -84,6 +85,8 @@ class ClientView:
     def _view(self, **changes: Any) -> Self:
         view = object.__new__(type(self))
         view._options, view._client = structs.replace(self._options, **changes), self._client
+        if "destination" in changes:
+            view._client.check_way(view._options.destination.addresses.values())
         return view
 
     async def request(

@@ -10,6 +10,7 @@ from typing import Any, Final, TypeAlias, cast, get_args
 
 from msgspec import UNSET, structs
 
+from ..core.replies.bounds import check_values
 from ..core.replies.decode import parse as parse_record
 from ..core.replies.lenient import (
     CoercionError,
@@ -93,8 +94,9 @@ def parse(body: bytes | bytearray | memoryview | str) -> Event:
     """Return the typed event of a delivery's body.
 
     A trigger that is not known, and `data` that is not of its trigger's shape, give an `UnknownEvent`. Raises
-    `ReplyUnreadableError` for what is no delivery: not JSON, cut off, compressed, not an object, or without a
-    text `trigger`; `RequestInvalidError` for a `body` that is neither bytes nor text.
+    `ReplyUnreadableError` for what is no delivery: not JSON, cut off, compressed, not an object, without a
+    text `trigger`, or of more than a million values; `RequestInvalidError` for a `body` that is neither bytes
+    nor text.
     """
     if isinstance(body, str):
         body = bytes_of(body)
@@ -109,6 +111,7 @@ def parse(body: bytes | bytearray | memoryview | str) -> Event:
 
 
 def _event(raw: bytes) -> Event:
+    check_values(raw)
     envelope = _envelope(raw)
     trigger = _value(envelope, "trigger")
     if not isinstance(trigger, str) or not trigger:

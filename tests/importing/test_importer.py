@@ -13,7 +13,7 @@ from aiohttp import web
 from aiohttp.test_utils import TestServer
 from hypothesis import given, settings, strategies as st
 
-from chatrest import App, AsyncSession, OutcomeUnknownError
+from chatrest import App, AsyncSession, OutcomeUnknownError, ReplyUnreadableError
 from chatrest.importing import ImportResult, run
 from tests.faulty import no_wait
 from tests.importing.conftest import Write, message
@@ -66,6 +66,8 @@ class BatchService:
         self.after()
         if habit == "500":
             return refusal(500, "")
+        if habit == "unreadable":
+            return web.json_response({"data": 7})
         if habit in ("lost", "halfway"):
             assert request.transport is not None
             request.transport.abort()
@@ -132,6 +134,27 @@ async def test_what_was_applied_before_the_refusal_of_a_whole_batch_is_there(
     assert sorted(service.stored[kind]) == sorted(f"k{n}" for n in range(10) if f"k{n}" not in bad)
     assert result.files[0].existing == (5 if status == 400 else 10)
     assert result.imported == 10 - len(bad)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+async def test_what_a_reply_that_cannot_be_read_was_for_is_there(write: Write, kind: str) -> None:
+    service = BatchService()
+    service.habit = script("unreadable")
+    path = write(f"{kind}.ndjson", [record(kind, number) for number in range(10)])
+    async with service.session() as session:
+        result = await run(session, [path])
+    assert (refused(result), result.imported, result.files[0].existing) == ({}, 10, 10)
+
+
+async def test_replies_that_can_never_be_read_end_the_import(write: Write) -> None:
+    service = BatchService()
+    service.habit = lambda: "unreadable"
+    path = write("users.ndjson", [record("users", number) for number in range(10)])
+    async with service.session() as session:
+        with pytest.raises(ReplyUnreadableError):
+            await run(session, [path])
+        service.habit = script()
+        assert (await run(session, [path])).files[0].existing == 10
 
 
 async def test_what_was_never_sent_before_is_refused_where_it_exists(write: Write) -> None:

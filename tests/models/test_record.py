@@ -5,6 +5,7 @@ import json
 import pytest
 from rich.pretty import pretty_repr
 
+from chatrest import Message, parse
 from chatrest.models.entity import Entity, EntityWrapper
 from chatrest.models.record import Record, digest
 from chatrest.models.user import AuthToken
@@ -28,6 +29,33 @@ def test_a_repr_hides_credentials_at_any_depth() -> None:
     for shown in (repr(thing), str(thing), f"{thing}", pretty_repr(thing)):
         assert "s3cr3t" not in shown
         assert "[hidden]" in shown
+
+
+@pytest.mark.parametrize("levels", [40, 60, 500, 700, 990, 1500])
+@pytest.mark.parametrize(
+    "beginning",
+    [
+        '{"id":"1","category":"custom","type":"x","sender":"a","receiver":"b","sentAt":1,"data":{"customData":',
+        '{"id":"1","category":"strange","data":{"x":',
+    ],
+)
+@pytest.mark.parametrize("brackets", ['{"a":|}', "[|]"])
+def test_a_repr_of_json_that_is_nested_deeply_is_short(levels: int, beginning: str, brackets: str) -> None:
+    opening, closing = brackets.split("|")
+    message = parse(Message, f'{beginning}{opening * levels}"token"{closing * levels}}}}}')
+    assert len(repr(message)) < 20_000
+    assert ("nested too deeply" in repr(message)) is (levels > 50)
+
+
+@pytest.mark.parametrize("levels", [100, 500, 900])
+def test_a_repr_of_messages_inside_of_messages_has_an_end(levels: int) -> None:
+    message = "null"
+    for _ in range(levels):
+        message = (
+            '{"id":"1","category":"message","type":"text","sender":"a","receiver":"b","receiverType":"user",'
+            f'"sentAt":1,"data":{{"text":"x"}},"quotedMessage":{message}}}'
+        )
+    assert repr(parse(Message, message)).startswith("TextMessage(")
 
 
 def test_a_record_is_immutable_comparable_and_not_tracked() -> None:

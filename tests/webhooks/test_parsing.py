@@ -289,6 +289,12 @@ def test_a_truncated_delivery_is_refused_wherever_it_ends() -> None:
             parse_event(body[:end])
 
 
+def test_a_body_of_too_many_values_is_not_decoded() -> None:
+    body = b'{"trigger":"strange","data":[' + b"{}," * 1_500_000 + b"0]}"
+    with pytest.raises(ReplyUnreadableError, match="the body has too many values"):
+        parse_event(body)
+
+
 def test_another_argument_than_a_body_is_named() -> None:
     with pytest.raises(RequestInvalidError, match="body: allowed are bytes and a text, not dict"):
         parse_event({})  # type: ignore[arg-type]

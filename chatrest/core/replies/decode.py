@@ -29,6 +29,7 @@ from ...models.meta import Meta, Position
 from ...models.outcome import Ack as Ack, Outcomes as Outcomes
 from ...models.raw_json import bytes_of, write_value
 from ...models.record import Record
+from .bounds import check_records
 from .envelope import NO_META, position_fault, read_envelope
 from .kinds import MESSAGE as MESSAGE, Kind, RecordError, kind_of
 from .lenient import (
@@ -243,6 +244,7 @@ class Each(Struct, Generic[T], frozen=True):
         """Return the outcomes by key; raises `ReplyUnreadableError` where it says nothing of single items."""
         reply = read_json(body)
         records = outcomes_of(reply)
+        check_records(len(records))
         by_key: dict[str, T] = {}
         coercions = OutcomeCoercions()
         for key, record in records.items():

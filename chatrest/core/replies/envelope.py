@@ -13,6 +13,7 @@ from msgspec import UNSET, Struct, structs
 from ...errors import ReplyUnreadableError
 from ...models.meta import Meta, Position
 from ...models.raw_json import write_value
+from .bounds import check_records
 from .lenient import (
     REFUSED,
     CoercionError,
@@ -107,6 +108,7 @@ def _numbered(names: dict[str, bytes], is_record: Callable[[Collection[str]], bo
     the other members are one; none for any other object.
     """
     records = [raw for name, raw in names.items() if name.isdecimal()]
+    check_records(len(records))
     rest = {name: raw for name, raw in names.items() if not name.isdecimal()}
     if not all(raw[:1] == b"{" and is_record(members(raw)) for raw in records) or not records:
         return []

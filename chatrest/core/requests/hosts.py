@@ -6,7 +6,7 @@ test server listens, and an app that allows http, as for an emulator in another 
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final, Self, final
 from urllib.parse import urlsplit
@@ -115,6 +115,7 @@ class App:
         )
 
 
+_SCHEMES: Final = "https://host[:port][/path], or http:// to loopback,"
 _LONGEST_REGION: Final = 12
 """Characters of a wrong region that an error repeats; a longer text may be a key in the wrong place."""
 _VARIABLES = ("APP_ID", "API_KEY", "REGION", "SERVICE_DOMAIN", "BASE_URL")
@@ -140,7 +141,8 @@ def check_url(name: str, url: object, *, allow_http: bool = False) -> str:
 
     With `allow_http` http to any host is right, too.
     """
-    allowed = "https://host[:port][/path], or http:// to loopback, without user, query or fragment"
+    schemes = "https:// or http://host[:port][/path]," if allow_http else _SCHEMES
+    allowed = f"{schemes} without user, query or fragment"
     if not isinstance(url, str) or not re.fullmatch(r"[\x21-\x7e]+", url):
         raise RequestInvalidError(f"{name}: allowed is {allowed}")
     try:
@@ -156,6 +158,21 @@ def check_url(name: str, url: object, *, allow_http: bool = False) -> str:
         hint = "; http to another host needs allow_http=True (CHATREST_ALLOW_HTTP=1)" if is_app else ""
         raise RequestInvalidError(f"{name}: allowed is {allowed}{hint}")
     return url.rstrip("/")
+
+
+def check_proxy(url: object) -> str:
+    """Return the address of a proxy, https or http: to an https service it only opens a tunnel."""
+    return check_url("proxy", url, allow_http=True)
+
+
+def check_way(proxy: str, addresses: Iterable[str]) -> None:
+    """Raise `RequestInvalidError` for an http address behind a proxy that is not on loopback."""
+    for address in addresses:
+        if urlsplit(address).scheme == "http" and not is_loopback(urlsplit(proxy).hostname or ""):
+            raise RequestInvalidError(
+                f"proxy: {address} is http, and the proxy would read the key: allowed are an https address, "
+                "a proxy on loopback, or none"
+            )
 
 
 def is_loopback(host: str) -> bool:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
-from chatrest.core.requests.hosts import App, check_key, check_url, is_loopback
+from chatrest.core.requests.hosts import App, check_key, check_proxy, check_url, check_way, is_loopback
 from chatrest.errors import RequestInvalidError
 from tests.cases import loop_over
 
@@ -170,6 +170,30 @@ def test_an_address_that_is_neither_https_nor_loopback_is_refused(url: object) -
 def test_https_anywhere_and_http_to_loopback_are_taken(url: str) -> None:
     assert check_url("base_url", url) == url
     assert check_url("base_url", f"{url}/") == url
+
+
+@pytest.mark.parametrize(
+    "url", ["http://proxy.example.com:3128", "https://proxy.example.com", "http://10.0.0.1:80"]
+)
+def test_a_proxy_is_https_or_http_on_any_host(url: str) -> None:
+    assert check_proxy(f"{url}/") == url
+
+
+@pytest.mark.parametrize(
+    "url", ["proxy.example.com:3128", "socks5://proxy.example.com", "http://u:pa55@p.example.com"]
+)
+def test_a_proxy_of_another_form_is_refused(url: str) -> None:
+    with pytest.raises(RequestInvalidError, match=r"proxy: allowed is https:// or http://host") as caught:
+        check_proxy(url)
+    assert "pa55" not in str(caught.value)
+
+
+def test_only_a_proxy_on_loopback_may_read_what_goes_to_an_http_address() -> None:
+    check_way("http://proxy.example.com:3128", ["https://x.com"])
+    check_way("http://127.0.0.1:3128", ["http://x.com"])
+    for address in ("http://127.0.0.1:80", "HTTP://x.com"):
+        with pytest.raises(RequestInvalidError, match=r"proxy: .* is http, and the proxy would read the key"):
+            check_way("http://proxy.example.com:3128", ["https://x.com", address])
 
 
 def test_a_refused_address_does_not_repeat_its_password() -> None:
