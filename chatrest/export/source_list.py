@@ -9,7 +9,7 @@ from typing import Any, Final, final
 
 from msgspec import structs
 
-from ..core.rows import UNKNOWN, AsRows
+from ..core.rows import UNKNOWN, AsRows, Row
 from ..errors import (
     AuthenticationError,
     BadRequestError,
@@ -18,11 +18,11 @@ from ..errors import (
     NotFoundError,
     PermissionDeniedError,
 )
-from ..models.message import Message
 from ..queries.messages import MessageQuery
 from ..queries.users import UserQuery
 from ..resources.messages import Messages
 from ..session import AsyncSession
+from ..walk import Walk
 from .file_names import MILLISECONDS
 from .journal import SourceState
 from .ownership import Source
@@ -165,17 +165,19 @@ def is_app_list(known: SourceState) -> bool:
     return known.source.kind == "everything" and not known.asked
 
 
-async def newest(session: AsyncSession) -> Message | None:
-    """Return the newest message of the app: one request. None where the service does not tell."""
-    walk = session.messages.list(query=MessageQuery(affix="prepend")).limit(1)
+async def newest(session: AsyncSession, count: int = 1) -> list[Row]:
+    """Return the newest messages of the app, the newest first: one request. None where the service does not
+    tell.
+    """
+    messages = Messages(AsRows(session.sender))
+    walk: Walk[Any] = messages.list(query=MessageQuery(affix="prepend")).limit(count)
     try:
-        messages = await walk.collect()
+        return list(await walk.collect())
     except _NO_LIST:
-        return None
-    return messages[0] if messages else None
+        return []
 
 
-async def goes_backwards(session: AsyncSession, newest: Message) -> bool:
+async def goes_backwards(session: AsyncSession, newest: Row) -> bool:
     """Return True where the app's own list shows no message behind `newest`: one or two requests.
 
     A service that does not heed `affix=prepend` shows old messages as the newest ones. One that does not heed

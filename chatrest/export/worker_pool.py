@@ -31,6 +31,7 @@ from ..walks.piece_queue import Piece, PieceQueue
 from ..walks.piece_reader import NotOrderedByIdError, PositionRefusedError
 from .archive import Archive, CommitStats, FetchedPage
 from .backlog import Backlog
+from .id_continuity import IdContinuity
 from .in_thread import in_thread
 from .jobs import Job, JobPiece, OtherSideError
 from .list_reader import ListReader, in_unit_of, usual_least_pages
@@ -63,6 +64,7 @@ class WorkerPool:
         self._backlog = Backlog()
         messages = Messages(AsRows(session.sender))
         self._reader = ListReader(messages, archive, rules, self._backlog, self.progress, least_pages)
+        self.ids: IdContinuity = self._reader.ids
         self.stats: CommitStats = CommitStats()
         self.failed: dict[int, ChatRestError] = {}
         """The errors of sources that could not be read, by their number."""
@@ -139,14 +141,14 @@ class WorkerPool:
     @property
     def window(self) -> Window:
         """The times to ask the service for, in its unit."""
-        return self._reader.window
+        return self._reader.ends.window
 
     def ask_in_unit_of(self, timestamp: int | None) -> None:
         """Ask for the times of the plan's window in the unit of a timestamp of the service; for none at all
         where its unit is not known.
         """
-        window = self._reader.window
-        self._reader.window = Window() if timestamp is None else in_unit_of(window, timestamp)
+        window = self._reader.ends.window
+        self._reader.ends.window = Window() if timestamp is None else in_unit_of(window, timestamp)
 
     # ── reading ──
 

@@ -22,7 +22,7 @@ from chatrest.times import timestamp_words
         ({"pairs": [("b", "a")]}, {"pairs": [("b", "c"), ("a", "b")]}, ("pairs=a+b", "pairs=b+c, a+b")),
         ({"format": "parquet"}, {}, ("format=parquet", "format=ndjson")),
         ({"compress": "gzip"}, {"compress": "zstd"}, ("compress=gzip", "compress=zstd")),
-        ({"compress": "gzip"}, {"compress": "none"}, ("compress=gzip", "no compress")),
+        ({"compress": "gzip"}, {"compress": "none"}, ("compress=gzip", "compress=none")),
         ({"query": MessageQuery(type="text")}, {}, ("query.type='text'", "no query.type")),
     ],
 )  # fmt: skip
