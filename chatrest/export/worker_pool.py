@@ -74,6 +74,8 @@ class WorkerPool:
         """Sources that the service does not let be entered at an id of our own: they are not divided."""
         self.refused: set[int] = set()
         """Sources that it does not let be gone on with at a position that it named itself, either."""
+        self.warned: dict[str, None] = {}
+        """The warnings of those that have read lists on other machines, each once."""
         self.sides: Sides = Sides(archive.journal)
         """The sides from which pairs are read."""
         self.by_time: set[int] = set()
@@ -204,8 +206,8 @@ class WorkerPool:
                 await self._reader.read(piece, queue)
 
     def warnings(self) -> list[str]:
-        """Return what the service ignored of what was asked, a sentence each."""
-        return self._reader.filter.warnings()
+        """Return what the service ignored of what was asked, and what others warn of, a sentence each."""
+        return [*self.warned | dict.fromkeys(self._reader.filter.warnings())]
 
     # ── writing ──
 
