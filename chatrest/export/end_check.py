@@ -88,7 +88,7 @@ class EndCheck:
         except BadRequestError:  # the pages decide
             return False
         await self._ids.check_later(newest.rows)
-        if is_unbounded and is_resumed and stand is None:
+        if is_unbounded and not job.by_time and stand is None and self._ids.is_behind(newest.rows):
             await self._ids.check(newest.rows)
         if is_resumed and stand is None and await self._has_seen(piece, newest):
             return True

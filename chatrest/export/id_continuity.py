@@ -18,6 +18,7 @@ from typing import Any, Final, final
 import msgspec
 from msgspec import Struct
 
+from ..core.intervals import LAST
 from ..core.rows import UNKNOWN, Row
 from ..errors import ApiError, ChatRestError, ServerError
 from ..resources.messages import Messages
@@ -75,11 +76,9 @@ class IdContinuity:
         nor between them. Raises `IdsBeginAnewError`.
         """
         by_id = _by_id(rows)
-        if self._known is not None and not self._is_sure and by_id:
-            at_known = by_id.get(self._known.id)
-            if at_known is not None:
-                self._check_same(at_known)
-            elif not min(by_id) < self._known.id < max(by_id):
+        if self._known is not None and by_id:
+            is_between = min(by_id) < self._known.id < max(by_id)
+            if self._known.id in by_id or not is_between:
                 await self.check(rows)
         self._is_sure, self._newest = True, None  # the last ones may have been deleted
         self.see(rows)
@@ -94,12 +93,20 @@ class IdContinuity:
         if any(row.sent_at > known.latest and (number(row.id) or known.id) < known.id for row in rows):
             await self.check(rows)
 
+    def is_behind(self, rows: list[Row]) -> bool:
+        """Return whether the newest messages of a list were not sent after the one that is known."""
+        return self._known is not None and min(_by_id(rows), default=LAST) <= self._known.id
+
     async def check(self, rows: list[Row]) -> None:
-        """Check what is there now; costs a request a run. Raises `IdsBeginAnewError`."""
+        """Check what is there now; costs a request a run, where the known one is not among it. Raises
+        `IdsBeginAnewError`.
+        """
         async with self._lock:
             if self._known is None or self._is_sure:
                 return
-            if self._found is None:
+            if (shown := _by_id(rows).get(self._known.id)) is not None:
+                self._found = [shown]
+            elif self._found is None:
                 self._found = await self.message(self._known.id)
             if self._found:
                 self._check_same(self._found[0])
