@@ -5,6 +5,7 @@ of an empty list.
 """
 
 from collections.abc import AsyncIterator
+from contextlib import aclosing
 from typing import Any, Final, final
 
 from msgspec import structs
@@ -166,15 +167,17 @@ def is_app_list(known: SourceState) -> bool:
 
 
 async def newest(session: AsyncSession, count: int = 1) -> list[Row]:
-    """Return the newest messages of the app, the newest first: one request. None where the service does not
-    tell.
+    """Return the newest messages of the app, the newest first, at most a page of them: one request. None where
+    the service does not tell.
     """
     messages = Messages(AsRows(session.sender))
     walk: Walk[Any] = messages.list(query=MessageQuery(affix="prepend")).limit(count)
     try:
-        return list(await walk.collect())
+        async with aclosing(walk.pages()) as pages:
+            page = await anext(pages, None)
     except _NO_LIST:
         return []
+    return [] if page is None else list(page.items)
 
 
 async def goes_backwards(session: AsyncSession, newest: Row) -> bool:
