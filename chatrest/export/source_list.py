@@ -167,7 +167,7 @@ def is_app_list(known: SourceState) -> bool:
 
 
 async def newest(session: AsyncSession, count: int = 1) -> list[Row]:
-    """Return the newest messages of the app, the newest first, at most a page of them: one request. None where
+    """Return the newest messages of the app, the newest first, a page at most: one request. Nothing where
     the service does not tell.
     """
     messages = Messages(AsRows(session.sender))
