@@ -150,6 +150,7 @@ class Coordinator:
 
     def _count(self, shard: Shard, result: ShardResult) -> None:
         progress, pool = self._walk.pool.progress, self._walk.pool
+        pool.warned.update(dict.fromkeys(result.warnings))
         pool.ended.update(each.number for each in result.sources if each.is_proven)
         for _, ids in self._cutter.divide(shard, result):
             progress.covered += ids

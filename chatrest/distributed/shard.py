@@ -96,6 +96,8 @@ class ShardResult(Struct, frozen=True, array_like=True):
     """Bytes of the pages that came."""
     page_items: int = 0
     """The messages of its largest page."""
+    warnings: list[str] = []
+    """Of its run, a sentence each."""
     failure: FailureKind | None = None
     reason: str = ""
     worker: str = ""

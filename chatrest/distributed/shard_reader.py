@@ -133,6 +133,7 @@ class ShardReading:
             requests=self._sender.sent,
             received=self._progress.received,
             page_items=self._sender.page_items,
+            warnings=[*self._pool.warnings(), *self._archive.warnings()],
         )
 
     # ── files ──

@@ -11,18 +11,17 @@ and an id. There a message may come later with an earlier time than those before
 """
 
 from contextlib import aclosing
-from typing import Any, Final, NamedTuple, final
+from typing import Final, NamedTuple, final
 
 from msgspec import Struct, structs
 
-from ..core.replies.rows import UNKNOWN, Row
+from ..core.replies.rows import Row
 from ..core.requests.endpoint import Pairs
-from ..errors import ApiError, BadRequestError, ChatRestError, ServerError
+from ..errors import BadRequestError
 from ..queries.messages import MessageQuery
 from ..resources.messages import Messages
-from ..times import timestamp_words
 from ..walk.source import Page
-from .file_names import seconds
+from .id_continuity import message_words
 from .jobs import Job
 from .message_ids import PageIds, ids_of, number
 from .page_partition import Window
@@ -58,7 +57,7 @@ class Place(NamedTuple):
         return (("affix", "append"), ("id", str(self.id)), ("sentAt", str(self.sent_at)))
 
     def __str__(self) -> str:
-        return f"{self.id} (sent at {timestamp_words(self.sent_at)})"
+        return message_words(self.id, self.sent_at)
 
 
 def latest(rows: list[Row]) -> Place:
@@ -120,16 +119,6 @@ class EndProbe:
         page = await self._first_page(job, structs.replace(self._query, affix="append", **position))
         return [] if page is None else page.items
 
-    async def message(self, id: int) -> list[Row]:
-        """Return the message that stands under an id, where it has left its list, too; none for none."""
-        try:
-            reply: Any = await self._messages.get(str(id))
-        except ServerError:
-            raise
-        except ApiError:
-            return []
-        return list(reply.items)
-
     async def up_to(self, job: Job, last: int) -> list[Row]:
         """Return the latest messages up to an id; with those behind it where the service is used to that."""
         query = structs.replace(self._query, affix="prepend", id=str(last + 1))
@@ -142,16 +131,3 @@ class EndProbe:
     async def _first_page(self, job: Job, query: MessageQuery) -> Page[Row] | None:
         async with aclosing(job.list(self._messages, query).limit(PROBED).pages()) as pages:
             return await anext(pages, None)
-
-
-def ids_begin_anew(job: Job, known: Place, found: Place) -> ChatRestError:
-    """Return the error of a list whose ids begin anew: `found` cannot be, beside what is `known`."""
-    return ChatRestError(
-        f"the ids of {job.source} begin anew: the newest message that the export has is {known}, and the "
-        f"service now has {found}; it has lost its data, or is another one: export into a new folder"
-    )
-
-
-def is_same_time(one: int, other: int) -> bool:
-    """Return whether two times are the same second; one that is not told may be any."""
-    return UNKNOWN in (one, other) or seconds(one) == seconds(other)

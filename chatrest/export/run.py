@@ -21,15 +21,16 @@ from pathlib import Path
 from typing import Final, final
 
 from ..core.paging.intervals import LAST, Gap, gaps
+from ..core.replies.rows import Row
 from ..core.requests.arguments import check, check_count
 from ..errors import ChatRestError, RequestInvalidError
-from ..models.message import Message
 from ..session import AsyncSession
 from .archive import Archive
 from .dataset.attachments import AttachmentOptions
 from .dataset.dataset import Dataset
 from .dataset.tables import Table, check_tables
 from .disk import Disk
+from .id_continuity import IdsBeginAnewError
 from .in_thread import in_thread
 from .jobs import Job
 from .journal import SourceState
@@ -48,6 +49,8 @@ from .workspace import RemoteFiles
 
 ROUNDS: Final = 4
 """How often gaps are looked for."""
+_NEWEST: Final = 100
+"""The app's newest messages that are asked for: that of the last run is mostly among them."""
 
 
 async def export_folder(
@@ -139,14 +142,18 @@ class Run:
         archive, progress = self._pool.archive, self._pool.progress
         rereads = Rereads(self._pool, self._sources, int(self._now()))
         progress.enter(Phase.LISTING_SOURCES)
-        last = await self._newest()
+        try:
+            last = await self._newest()
+        except IdsBeginAnewError as error:
+            return await self._refused(str(error))
         self._until = (number(last.id) if last else None) or LAST
         self._newest_names = {last.sender, last.receiver} if last else set()
         await self._sources.learn()
         if not self._knows_unit and archive.plan.window != (None, None):
             self._pool.ask_in_unit_of(await self._sources.recent_time())
         if self._recheck is not None:
-            rereads.begin_recheck(ago(last.sent_at if last else int(self._now()), self._recheck))
+            end = last.sent_at if last is not None and last.sent_at > 0 else int(self._now())
+            rereads.begin_recheck(ago(end, self._recheck))
         progress.enter(Phase.READING_NEWS)
         news = News(self._session, self._pool, self._sources, self._until)
         if news.is_worthwhile:
@@ -172,16 +179,32 @@ class Run:
         report.complete = not report.failed and not report.reasons
         return report
 
-    async def _newest(self) -> Message | None:
-        """Return the app's newest message; None where it is not known: the export has an open end then."""
-        last, journal = await newest(self._session), self._pool.archive.journal
-        if last is not None and last.sent_at:
+    async def _newest(self) -> Row | None:
+        """Return the app's newest message; None where it is not known: the export has an open end then.
+
+        Raises `IdsBeginAnewError`.
+        """
+        rows, journal = await newest(self._session, _NEWEST), self._pool.archive.journal
+        last = rows[0] if rows else None
+        if last is not None and last.sent_at > 0:
             self._pool.ask_in_unit_of(last.sent_at)
             self._knows_unit = True
-        if last is None or number(last.id) is None or journal[GOES_BACKWARDS]:
+        if last is None or number(last.id) is None:
             return last  # what has no number is no end
-        self._has_checked_end = await goes_backwards(self._session, last)
-        return last if self._has_checked_end else None
+        if not journal[GOES_BACKWARDS]:
+            self._has_checked_end = await goes_backwards(self._session, last)
+            if not self._has_checked_end:
+                return None
+        await self._pool.ids.check_app(rows)
+        return last
+
+    async def _refused(self, reason: str) -> Report:
+        """Return the report of a run that reads nothing, as its messages would be mixed up with others."""
+        self._sources.refresh()
+        report = self._report(await in_thread(self._pool.archive.finish))
+        report.reasons.append(reason)
+        report.complete = False
+        return report
 
     # ── what is to be read ──
 
@@ -237,6 +260,7 @@ class Run:
         )
         with archive.journal.transaction():
             self._prove_covered()
+            pool.ids.save()
             pool.sides.save()
             current = {known.number for known in self._sources.known}
             for known in archive.journal.sources():

@@ -5,11 +5,12 @@ of an empty list.
 """
 
 from collections.abc import AsyncIterator
+from contextlib import aclosing
 from typing import Any, Final, final
 
 from msgspec import structs
 
-from ..core.replies.rows import UNKNOWN, AsRows
+from ..core.replies.rows import UNKNOWN, AsRows, Row
 from ..errors import (
     AuthenticationError,
     BadRequestError,
@@ -18,11 +19,11 @@ from ..errors import (
     NotFoundError,
     PermissionDeniedError,
 )
-from ..models.message import Message
 from ..queries.messages import MessageQuery
 from ..queries.users import UserQuery
 from ..resources.messages import Messages
 from ..session import AsyncSession
+from ..walk.walk import Walk
 from .file_names import MILLISECONDS
 from .journal import SourceState
 from .ownership import Source
@@ -165,17 +166,21 @@ def is_app_list(known: SourceState) -> bool:
     return known.source.kind == "everything" and not known.asked
 
 
-async def newest(session: AsyncSession) -> Message | None:
-    """Return the newest message of the app: one request. None where the service does not tell."""
-    walk = session.messages.list(query=MessageQuery(affix="prepend")).limit(1)
+async def newest(session: AsyncSession, count: int = 1) -> list[Row]:
+    """Return the newest messages of the app, the newest first, a page at most: one request. Nothing where
+    the service does not tell.
+    """
+    messages = Messages(AsRows(session.sender))
+    walk: Walk[Any] = messages.list(query=MessageQuery(affix="prepend")).limit(count)
     try:
-        messages = await walk.collect()
+        async with aclosing(walk.pages()) as pages:
+            page = await anext(pages, None)
     except _NO_LIST:
-        return None
-    return messages[0] if messages else None
+        return []
+    return [] if page is None else list(page.items)
 
 
-async def goes_backwards(session: AsyncSession, newest: Message) -> bool:
+async def goes_backwards(session: AsyncSession, newest: Row) -> bool:
     """Return True where the app's own list shows no message behind `newest`: one or two requests.
 
     A service that does not heed `affix=prepend` shows old messages as the newest ones. One that does not heed

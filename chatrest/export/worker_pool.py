@@ -31,6 +31,7 @@ from ..walk.split.piece_queue import Piece, PieceQueue
 from ..walk.split.piece_reader import NotOrderedByIdError, PositionRefusedError
 from .archive import Archive, CommitStats, FetchedPage
 from .backlog import Backlog
+from .id_continuity import IdContinuity
 from .in_thread import in_thread
 from .jobs import Job, JobPiece, OtherSideError
 from .list_reader import ListReader, in_unit_of, usual_least_pages
@@ -63,6 +64,7 @@ class WorkerPool:
         self._backlog = Backlog()
         messages = Messages(AsRows(session.sender))
         self._reader = ListReader(messages, archive, rules, self._backlog, self.progress, least_pages)
+        self.ids: IdContinuity = self._reader.ids
         self.stats: CommitStats = CommitStats()
         self.failed: dict[int, ChatRestError] = {}
         """The errors of sources that could not be read, by their number."""
@@ -72,6 +74,8 @@ class WorkerPool:
         """Sources that the service does not let be entered at an id of our own: they are not divided."""
         self.refused: set[int] = set()
         """Sources that it does not let be gone on with at a position that it named itself, either."""
+        self.warned: dict[str, None] = {}
+        """The warnings of those that have read lists on other machines, each once."""
         self.sides: Sides = Sides(archive.journal)
         """The sides from which pairs are read."""
         self.by_time: set[int] = set()
@@ -139,14 +143,14 @@ class WorkerPool:
     @property
     def window(self) -> Window:
         """The times to ask the service for, in its unit."""
-        return self._reader.window
+        return self._reader.ends.window
 
     def ask_in_unit_of(self, timestamp: int | None) -> None:
         """Ask for the times of the plan's window in the unit of a timestamp of the service; for none at all
         where its unit is not known.
         """
-        window = self._reader.window
-        self._reader.window = Window() if timestamp is None else in_unit_of(window, timestamp)
+        window = self._reader.ends.window
+        self._reader.ends.window = Window() if timestamp is None else in_unit_of(window, timestamp)
 
     # ── reading ──
 
@@ -202,8 +206,8 @@ class WorkerPool:
                 await self._reader.read(piece, queue)
 
     def warnings(self) -> list[str]:
-        """Return what the service ignored of what was asked, a sentence each."""
-        return self._reader.filter.warnings()
+        """Return what the service ignored of what was asked, and what others warn of, a sentence each."""
+        return [*self.warned | dict.fromkeys(self._reader.filter.warnings())]
 
     # ── writing ──
 

@@ -19,6 +19,7 @@ from chatrest.emulator.store import Store
 from chatrest.errors import RequestInvalidError
 from chatrest.export import Plan, Progress, export, verify
 from chatrest.export.run import export_folder
+from chatrest.queries.messages import MessageQuery
 from tests.distributed.clusters import HomeCluster
 from tests.dying import Fate, dies
 from tests.export.test_lists_by_time import shuffled
@@ -32,7 +33,7 @@ from tests.exporting import (
     small_pages as small_pages,
 )
 from tests.runs import to_user
-from tests.small_service import SmallService
+from tests.small_service import SmallService, talk
 
 pytestmark = pytest.mark.usefixtures("small_pages", "fast_disk", "tidy")
 
@@ -73,6 +74,19 @@ async def test_it_is_what_one_machine_exports(tmp_path: Path, options: dict[str,
             assert report.failed == alone.failed
             assert len(cluster.shards) >= 3
             assert not list((out / "spool").glob("*"))
+
+
+async def test_the_warnings_of_shards_are_in_the_report(tmp_path: Path) -> None:
+    service = SmallService(talk(60))
+    service.records[7]["type"] = "image"
+    plan = Plan(users=("ann", "bob"), query=MessageQuery(types=["text"]))
+    async with service.session() as session:
+        alone = await export(session, tmp_path / "alone", plan)
+        cluster = HomeCluster(session, tmp_path / "out")
+        report = await export_folder(session, cluster.out, plan, ahead=walk_of(cluster, None))
+    assert len(cluster.shards) > 0
+    assert report.warnings == alone.warnings
+    assert "the service ignored the filter types" in report.warnings[0]
 
 
 @pytest.mark.parametrize(("format", "step"), [("ndjson", 6), ("parquet", 43)])

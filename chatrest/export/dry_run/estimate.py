@@ -24,6 +24,7 @@ from msgspec import Struct
 
 from ...core.paging.intervals import LAST
 from ...core.paging.paging import LARGEST_PAGE
+from ...core.replies.rows import Row
 from ...core.requests.arguments import check, check_count
 from ...errors import ExportIncompleteError
 from ...resources.messages import LIST
@@ -148,8 +149,8 @@ async def estimate(
     sent = _sent(session)
     if out is not None:
         view = await asyncio.to_thread(open_view, out, may_be_new=True)
-    last = await newest(session)
-    until = (number(last.id) if last else None) or LAST
+    last = next(iter(await newest(session)), Row())
+    until = number(last.id) or LAST
     coverage = StoredCoverage()
     if out is not None:
         with view:
@@ -160,7 +161,9 @@ async def estimate(
     tasks = list(tasks_of(coverage, sources, until))
     whole = len(sources) - len(tasks)
     if recheck is not None:
-        tasks += rechecks_of(coverage, sources, last.sent_at if last else int(time.time()), recheck)
+        tasks += rechecks_of(
+            coverage, sources, last.sent_at if last.sent_at > 0 else int(time.time()), recheck
+        )
     samples = await survey.samples(tasks)
     of_app = await survey.of_app() if plan.all_users and len(samples) < len(tasks) else None
     figures = _Figures(plan, sources, coverage, tasks, samples, of_app, until)

@@ -1,0 +1,262 @@
+"""The checks of a list's end: what is new in it, where it is to end, and what it should have shown."""
+
+from typing import final
+
+from msgspec import Struct, field, structs
+
+from ..core.paging.intervals import LAST
+from ..core.replies.rows import UNKNOWN
+from ..errors import BadRequestError
+from ..walk.split.piece_reader import NotOrderedByIdError
+from .archive import Archive
+from .backlog import Backlog
+from .id_continuity import IdContinuity, is_same_time
+from .id_set import IdSet
+from .in_thread import in_thread
+from .jobs import Job, JobPiece
+from .list_end import KNOWN, PROBED, EndProbe, Newest, Place
+from .message_ids import PageIds, ids_of, number
+from .page_partition import PageDivider, Window
+from .report import Progress
+
+
+@final
+class ShownIds(Struct, eq=False):
+    """The ids that a list has shown to its reader."""
+
+    covered: int
+    """The id up to which all was shown; 0 for a list that goes by time."""
+    numbers: IdSet = field(default_factory=IdSet)
+    """The ids of a list that goes by time, or may do so."""
+    keys: set[str] = field(default_factory=set)
+    """The ids that are no numbers."""
+    newest_page: IdSet = field(default_factory=IdSet)
+    """The ids of the newest page of a list that goes by id."""
+    is_past: bool = False
+    """True where the list has passed the end of the plan's window."""
+    has_end: bool = False
+    """True where the message at the frozen end was shown."""
+
+    @property
+    def last(self) -> int:
+        """The highest id."""
+        return max(self.covered, self.numbers.last)
+
+    @property
+    def count(self) -> int:
+        """A number that grows with each id."""
+        return self.covered + len(self.numbers) + len(self.keys)
+
+
+@final
+class EndCheck:
+    """Asks for the ends of lists, and compares them with what the archive and a reading have seen."""
+
+    def __init__(
+        self,
+        probe: EndProbe,
+        ids: IdContinuity,
+        archive: Archive,
+        divider: PageDivider,
+        backlog: Backlog,
+        progress: Progress,
+    ) -> None:
+        self._probe = probe
+        self._ids = ids
+        self._archive = archive
+        self._divider = divider
+        self._backlog = backlog
+        self._progress = progress
+        self.window: Window = divider.window
+        """The times to ask the service for, in its unit."""
+
+    async def is_known(self, piece: JobPiece, stand: Place | None) -> bool:
+        """Return whether a list has nothing to read: it is empty, or earlier runs have seen its newest
+        messages. Else its frozen end is noted, where it has to be asked for.
+        """
+        job, found = piece.of, 0
+        is_resumed = job.purpose == "walk" and not job.by_time and bool(piece.is_guess or piece.position)
+        is_unbounded = job.by_time or (job.purpose == "walk" and job.until == LAST)
+        if is_resumed and stand is not None:
+            found = await self._last_behind(piece, stand)
+            if found == piece.after or not is_unbounded:
+                return found == piece.after
+        elif not (is_resumed or is_unbounded or self._begins_with_probe(piece)):
+            return False
+        try:
+            newest = await self._probe.newest(job)
+        except BadRequestError:  # the pages decide
+            return False
+        await self._ids.check_later(newest.rows)
+        if is_unbounded and not job.by_time and stand is None and self._ids.is_behind(newest.rows):
+            await self._ids.check(newest.rows)
+        if is_resumed and stand is None and await self._has_seen(piece, newest):
+            return True
+        if not (is_resumed or is_unbounded):
+            job.first_look = newest
+            return not newest.rows
+        return is_unbounded and await self._freeze(piece, stand, newest, found)
+
+    def _begins_with_probe(self, piece: JobPiece) -> bool:
+        """Return whether a list is probed before it is read and not after it: an empty one costs no more.
+
+        One that has the app's newest message is not empty; and a window with an end is asked for in the
+        list's own direction alone, as services take it in other ways.
+        """
+        job, is_from_start = piece.of, not (piece.after or piece.position or piece.is_guess)
+        may_be_empty = not job.has_newest and self._divider.window.until is None
+        return may_be_empty and is_from_start and job.purpose == "walk"
+
+    async def _has_seen(self, piece: JobPiece, newest: Newest) -> bool:
+        """Return whether the newest messages of a list by id have all been seen."""
+        job, ids = piece.of, ids_of(self._divider.held(piece.of, newest.rows))
+        await self._see_late(job, ids.numbers, piece.after)
+        if await self._never_seen(job, {*ids.others}):
+            return False
+        is_whole = len(newest.rows) < PROBED
+        return await in_thread(
+            lambda: self._archive.has_seen_newest(job.number, ids.numbers, is_whole=is_whole)
+        )
+
+    async def _last_behind(self, piece: JobPiece, stand: Place) -> int:
+        """Ask for what is new behind the last known ids; return its highest id, at whatever time it came.
+
+        That is where the piece begins if nothing is new, and 0 where the reply does not tell: the message
+        there must come as well. Raises `IdsBeginAnewError` where another one stands there.
+        """
+        job = piece.of
+        last_seen = await in_thread(lambda: self._archive.last_seen(job.number, KNOWN))
+        first = min(filter(None, (last_seen, piece.after)))
+        rows = await self._probe.behind(job, first - 1)
+        at_stand = [row for row in rows if number(row.id) == stand.id]
+        if first <= stand.id and not at_stand:
+            at_stand = await self._ids.message(stand.id)
+        if at_stand and not is_same_time(at_stand[0].sent_at, stand.sent_at):
+            raise self._ids.fault(str(job.source), str(stand), str(Place.of(at_stand[0])))
+        ids = ids_of(self._divider.held(job, rows))
+        await self._see_late(job, ids.numbers, piece.after)
+        is_whole = len(rows) <= KNOWN and any(number(row.id) == piece.after for row in rows)
+        if not is_whole or await self._never_seen(job, {*ids.others}):
+            return ids.numbers.last if ids.numbers.last > piece.after else 0
+        return max(piece.after, ids.numbers.last)
+
+    async def _freeze(self, piece: JobPiece, stand: Place | None, newest: Newest, found: int) -> bool:
+        """Note the frozen end of a list; return whether there is nothing to read.
+
+        `found` is the highest id that was found behind the known ones. Raises `NotOrderedByIdError` where a
+        later message has a lower id, and `IdsBeginAnewError` where ids begin anew.
+        """
+        job = piece.of
+        if not newest.rows or newest.ids.others:
+            return not newest.rows and piece.after == 0
+        if job.by_time:
+            await self._check_ids_go_on(job, newest)
+            self._ids.see(newest.rows)
+            job.end = newest
+            return False
+        place, last = newest.place, newest.ids.numbers.last
+        is_after_end = stand is not None and stand.id == piece.after <= job.proven
+        if stand is not None and is_after_end and last < stand.id and place.sent_at > stand.sent_at:
+            if not await self._ids.message(stand.id):
+                raise self._ids.fault(str(job.source), str(stand), str(place))
+            return False
+        # The last messages were deleted, or others are shown as the newest.
+        if last < piece.after if stand is None else place < stand:
+            await self._ids.check_held(newest.rows)
+            unseen = await in_thread(lambda: self._archive.unseen(job.number, newest.ids.numbers))
+            return stand is not None and not found and not unseen
+        if not newest.is_by_id or (stand is not None and place.id < max(found, stand.id)):
+            raise NotOrderedByIdError
+        first = await in_thread(lambda: self._archive.journal.seen(job.number).first)
+        job.end, job.until, job.newest = newest, last, last
+        self._ids.see(newest.rows)
+        job.is_end_sure = 0 < first < newest.ids.numbers.first
+        self._progress.ids += last - piece.after
+        return stand is not None and last == piece.after
+
+    async def _check_ids_go_on(self, job: Job, newest: Newest) -> None:
+        """Raise `IdsBeginAnewError` where the ids of a list that goes by time begin anew: the newest id that
+        the last run has found is another message's, or is gone, and later messages have lower ones.
+        """
+        noted = await in_thread(lambda: self._archive.newest_of(job.number))
+        if not noted:
+            return
+        last, sent_at, latest_time = map(int, noted.split())
+        known, [*found] = Place(sent_at, last), await self._ids.message(last)
+        if found and not is_same_time(found[0].sent_at, sent_at):
+            raise self._ids.fault(str(job.source), str(known), str(Place.of(found[0])))
+        if not found and newest.ids.numbers.last < last and newest.place.sent_at > latest_time:
+            raise self._ids.fault(str(job.source), str(known), str(newest.place))
+
+    async def unseen(self, piece: JobPiece, shown: ShownIds, *, is_first: bool) -> list[str]:
+        """Return the ids that a list should have shown, but has not, by its newest messages.
+
+        They are asked for without a window, unless that has an end, behind which the newest ones lie; of a
+        recheck with it, for what the service makes of times is left to its confirmation.
+        """
+        job, window = piece.of, self._divider.window
+        newest = job.end or job.first_look
+        if is_first and newest is not None and window.until is None:
+            rows = newest.rows
+        else:
+            is_asked = window.until is not None or job.purpose == "recheck"
+            asked = self.window_of(job) if is_asked else None
+            rows = (await self._probe.newest(job, asked)).rows
+        within = Window(job.since or None).within(self._divider.held(job, rows))
+        if job.since or window != Window():
+            within = [row for row in within if row.sent_at != UNKNOWN]
+        ids = ids_of(within)
+        if job.by_time:
+            return [*map(str, ids.numbers - shown.numbers), *(ids.others.keys() - shown.keys)]
+        if ids.numbers.last > shown.covered:
+            return [str(ids.numbers.last)]
+        keys = ids.others.keys() - shown.keys if piece.until >= job.until else set[str]()
+        if job.purpose == "walk":  # of a part of a list others may have seen them
+            keys = await self._never_seen(job, keys)
+        if keys:
+            return list(keys)
+        # What the newest page has shown is on its way to the journal: nobody need look there.
+        await self._see_late(job, ids.numbers - shown.newest_page, shown.covered)
+        return []
+
+    async def _never_seen(self, job: Job, keys: set[str]) -> set[str]:
+        """Return the ids that are no numbers, and that no run has seen in the list."""
+        return await in_thread(lambda: self._archive.unseen_keys(job.number, keys)) if keys else keys
+
+    async def _see_late(self, job: Job, ids: IdSet, covered: int) -> None:
+        """Note the ids of a probe that are covered, and were not seen: they came late, and are missing."""
+        late = ids.between(1, covered)
+        if (
+            late
+            and job.purpose == "walk"
+            and (late := await in_thread(lambda: self._archive.unseen(job.number, late)))
+        ):
+            await self._backlog.put(structs.replace(self._divider.page(job, []), seen=PageIds(late, {})))
+
+    async def is_sure(self, job: Job) -> bool:
+        """Return whether the newest messages have changed since the reading began, as new ones have come.
+
+        Where they have not, the service shows others as the newest: then there is no frozen end.
+        """
+        if not job.is_end_sure and job.end is not None:
+            job.is_end_sure = (await self._probe.newest(job)).ids.numbers != job.end.ids.numbers
+            if not job.is_end_sure:
+                job.end, job.until = None, LAST
+        return job.is_end_sure
+
+    async def check_shown(self, piece: JobPiece, shown: ShownIds, last: int, stand: Place) -> None:
+        """Raise `NotOrderedByIdError` where a message up to the id `last` is later than `stand`, the place
+        that a reading has come to, and was not seen: it would be left out.
+        """
+        job, window = piece.of, self._divider.window
+        rows = [row for row in await self._probe.up_to(piece.of, last) if stand < Place.of(row)]
+        left = ids_of(Window(job.since or None).within(window.within(rows))).numbers
+        left = left.between(1, last) - shown.numbers
+        if left and await in_thread(lambda: self._archive.unseen(job.number, left)):
+            raise NotOrderedByIdError
+
+    def window_of(self, job: Job) -> Window:
+        """Return the times to ask for."""
+        if job.purpose == "confirm":  # which is for whatever the service makes of times
+            return Window()
+        return self.window.asked(job.since if job.purpose == "recheck" else None)

@@ -1,0 +1,184 @@
+"""A service that lost its data: its ids begin at 1 again, and no run says that nothing is new."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Self
+
+import pytest
+
+from chatrest import AsyncSession
+from chatrest.emulator import Emulator
+from chatrest.export import Plan, Report, export, verify
+from tests.exporting import fast_disk as fast_disk, ids_of
+from tests.faulty import no_wait
+from tests.small_service import SmallService, talk
+
+pytestmark = pytest.mark.usefixtures("fast_disk", "tidy")
+NOW = 1_800_000_000
+PLANS = [Plan(everything=True), Plan(all_users=True), Plan(users=["bob"]), Plan(users=["bob", "cat"])]
+plans = pytest.mark.parametrize("plan", PLANS, ids=["everything", "all users", "a user", "a new list"])
+habits = pytest.mark.parametrize("habits", ["documented", "compatible"])
+
+
+class Night:
+    """An emulator, and a session on it."""
+
+    def __init__(self, habits: Any) -> None:
+        self.emulator = Emulator(users=0, messages=0, groups=0, habits=habits)
+
+    async def __aenter__(self) -> Self:
+        await self.emulator.start()
+        for uid in ("ann", "bob", "cat"):
+            self.emulator.store.add_user(uid)
+        headers = self.emulator.login("ann")
+        self.session = AsyncSession(self.emulator.app, headers=headers, sleep=no_wait, dice=lambda: 0.5)
+        await self.session.__aenter__()
+        return self
+
+    async def __aexit__(self, *exc: object) -> None:
+        await self.session.close()
+        await self.emulator.close()
+
+    def talk(self, count: int, since: int | None = NOW, to: str = "bob") -> None:
+        for number in range(count):
+            ends = ("ann", to) if number % 2 else (to, "ann")
+            self.emulator.store.add_message(*ends, "hi", sent_at=None if since is None else since + number)
+
+
+def words_of(report: Report) -> list[str]:
+    return [failure.error for failure in report.failed] + report.reasons
+
+
+def check_anew(report: Report, known: int) -> None:
+    assert (report.complete, report.written) == (False, 0), report
+    said = [words for words in words_of(report) if "begin anew" in words]
+    assert said
+    for words in said:
+        assert f" {known} (sent" in words
+        assert "the service now has " in words
+        assert "into a new folder" in words
+
+
+@habits
+@plans
+@pytest.mark.parametrize(
+    ("later", "since"),
+    [(1, NOW + 86_400), (60, NOW + 86_400), (60, None), (200, NOW + 86_400), (330, NOW + 86_400)],
+)
+async def test_what_came_after_a_loss_is_an_error_in_every_run(
+    habits: str, plan: Plan, later: int, since: int | None, tmp_path: Path
+) -> None:
+    if habits == "compatible" and plan.everything:
+        pytest.skip("its list of the app is empty")
+    async with Night(habits) as night:
+        night.talk(200)
+        assert (await export(night.session, tmp_path / "out", plan)).complete
+        night.emulator.lose_data()
+        night.talk(later, since, to="cat" if "cat" in plan.users else "bob")
+        for _ in range(3):
+            check_anew(await export(night.session, tmp_path / "out"), 200)
+            night.talk(1, None)
+        assert len(ids_of(tmp_path / "out")) == 200
+        new = await export(night.session, tmp_path / "new", plan)
+        assert (new.complete, new.messages) == (True, later + 3)
+    assert {problem.kind for problem in verify(tmp_path / "out").problems} == {"incomplete"}
+
+
+@habits
+async def test_a_list_that_was_empty_before_the_loss_shows_it(habits: str, tmp_path: Path) -> None:
+    async with Night(habits) as night:
+        night.talk(200)
+        plan = Plan(users=["bob", "cat"])
+        assert (await export(night.session, tmp_path / "out", plan)).complete
+        night.emulator.lose_data()
+        assert (await export(night.session, tmp_path / "out")).written == 0
+        for number in range(60):
+            night.emulator.store.add_message("cat", "ann", sent_at=NOW + 86_400 + number)
+        for _ in range(2):
+            check_anew(await export(night.session, tmp_path / "out"), 200)
+
+
+@habits
+@pytest.mark.parametrize("format", ["ndjson", "parquet", "sqlite"])
+async def test_it_is_found_in_each_format(habits: str, format: Any, tmp_path: Path) -> None:
+    async with Night(habits) as night:
+        night.talk(50)
+        plan = Plan(users=["bob"], format=format)
+        assert (await export(night.session, tmp_path / "out", plan)).complete
+        night.emulator.lose_data()
+        night.talk(10, None)
+        check_anew(await export(night.session, tmp_path / "out"), 50)
+
+
+Deletion = Callable[[Night, list[int]], Any]
+
+
+async def for_good(night: Night, ids: list[int]) -> None:
+    for number in ids:
+        await night.session.messages.delete(str(number), permanent=True)
+
+
+async def softly(night: Night, ids: list[int]) -> None:
+    for number in ids:
+        await night.session.messages.delete(str(number))
+
+
+@habits
+@plans
+@pytest.mark.parametrize("delete", [for_good, softly])
+@pytest.mark.parametrize("gone", [[120], [60, 61, 119], [*range(100, 121)], [*range(1, 121)]], ids=len)
+async def test_messages_that_were_deleted_are_no_loss(
+    habits: str, plan: Plan, delete: Deletion, gone: list[int], tmp_path: Path
+) -> None:
+    if habits == "compatible" and plan.everything:
+        pytest.skip("its list of the app is empty")
+    async with Night(habits) as night:
+        night.talk(120)
+        assert (await export(night.session, tmp_path / "out", plan)).complete
+        await delete(night, gone)
+        for count in (0, 0, 3, 0, 150, 0):
+            night.talk(count, NOW + 500)
+            report = await export(night.session, tmp_path / "out")
+            assert report.complete, words_of(report)
+            assert report.written >= count
+
+
+@habits
+async def test_a_quiet_service_costs_no_more_requests(habits: str, tmp_path: Path) -> None:
+    async with Night(habits) as night:
+        night.talk(120)
+        plan = Plan(users=["bob"])
+        await export(night.session, tmp_path / "out", plan)
+        is_documented = habits == "documented"
+        for count, most in ((0, 2), (5, 3 if is_documented else 4), (0, 2), (101, 8 if is_documented else 9)):
+            night.talk(count, NOW + 500)
+            report = await export(night.session, tmp_path / "out")
+            assert (report.complete, report.written) == (True, count)
+            assert report.requests <= most, (count, report.requests)
+
+
+async def test_a_service_without_the_apps_list_and_without_times_in_positions(tmp_path: Path) -> None:
+    service = SmallService(talk(120))
+    original = service.spoil
+    service.spoil = lambda request, reply: (
+        original(request, reply) if "uid" in request.match_info else {"data": []}
+    )
+    async with service.session() as session:
+        assert (await export(session, tmp_path / "out", Plan(users=["ann"]))).complete
+        service.records = talk(60, seconds=2)
+        for _ in range(2):
+            check_anew(await export(session, tmp_path / "out"), 120)
+        service.records = [each | {"sentAt": each["sentAt"] + 9_999} for each in talk(60)]
+        check_anew(await export(session, tmp_path / "out"), 120)
+
+
+async def test_another_sender_under_the_newest_id_is_another_message(tmp_path: Path) -> None:
+    service = SmallService(talk(20))
+    async with service.session() as session:
+        assert (await export(session, tmp_path / "out", Plan(everything=True))).complete
+        service.records[-1] |= (
+            {"sender": "bob", "receiver": "ann"}
+            if (service.records[-1]["sender"] == "ann")
+            else {"sender": "ann", "receiver": "bob"}
+        )
+        check_anew(await export(session, tmp_path / "out"), 20)
