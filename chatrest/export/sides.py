@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final, final
 
+from ..walk.split.piece_reader import NotOrderedByIdError
 from .jobs import Job
 from .journal import Journal
 from .ownership import Source
@@ -38,9 +39,14 @@ class Sides:
         """Let a job read the other side within the block, and the next jobs too if it has shown something."""
         self._tried.add(job.source)
         job.is_other_side, job.may_change_side = not job.is_other_side, False
-        yield
-        if job.has_shown:
-            self.others ^= {job.source}
+        try:
+            yield
+        except NotOrderedByIdError:  # the list is read again, by time, and on this side
+            job.has_shown = True
+            raise
+        finally:
+            if job.has_shown:
+                self.others ^= {job.source}
 
     def save(self) -> None:
         """Keep the sides for later runs; within a transaction."""

@@ -12,6 +12,7 @@ from msgspec import UNSET, structs
 from ..core.paging.paging import BY_ID, BY_NEXT, BY_THREAD, BY_UPDATED, SMALLEST_DEFAULT, Paging
 from ..core.replies.acting_user import is_changed_by_other, is_reaction_of_other, is_sent_by_other
 from ..core.replies.decode import ACK, Ack, Outcomes, many, one
+from ..core.replies.expectation import APP_UIDS
 from ..core.requests.arguments import check_count
 from ..core.requests.endpoint import Call, Endpoint, Send
 from ..errors import OutcomeUnknownError, RequestInvalidError
@@ -25,7 +26,7 @@ from ..queries.new_messages import MessageBody, NewBotMessage, NewMessage, NewTh
 from ..secrets import shown
 from ..walk.walk import Walk
 from .collection import Collection, Start
-from .sent_lookup import NEWEST, Moment, SentMark, find_sent
+from .sent_lookup import NEWEST, Moment, SentLists, SentMark, find_sent
 from .sent_messages import SentMessages, complete, first_message, first_record
 
 REACTIONS: Final = Paging(size="limit", smallest_cap=SMALLEST_DEFAULT)
@@ -286,18 +287,27 @@ class Messages(Collection):
         One request or two a list and reading where messages are few.
 
         Raises `OutcomeUnknownError` where the list does not show it: no message has a `muid`, a record cannot
-        be read, or `limit` ends the search before `since`. Without `since`, None means: not among the
-        `limit` newest messages. Raises the errors of a list, such as `NotFoundError` for a receiver that does
-        not exist.
+        be read, `limit` ends the search before `since`, or a login token stands beside the app's key (in
+        `CHATREST_HEADERS`): then the lists are those of its user, and may lack what the app has sent. Without
+        `since`, None means: not among the `limit` newest messages. Raises the errors of a list, such as
+        `NotFoundError` for a receiver that does not exist.
         """
         acting_user = on_behalf_of if on_behalf_of is not None else self._send.acting_user
         mark = SentMark.checked(muid, receiver, acting_user, since)
         newest = partial(self._conversation, receiver, receiver_type, on_behalf_of)
-        of_app = None
-        if receiver_type == "user" and acting_user is not None:
-            as_app = structs.replace(LIST_USER, acting="never")
-            of_app = partial(self._walk, as_app, MessageQuery(affix="prepend"), uid=receiver)
-        return await find_sent(mark, newest, of_app, check_count("limit", limit), pauses, self._send.sleep)
+        lists = SentLists(newest)  # a group's list has the app's messages, too
+        if receiver_type != "group":
+            of_app = self._lists_of_app(receiver, acting_user)
+            lists = SentLists(newest, of_app, self._send.has_reader_token)
+        return await find_sent(mark, lists, check_count("limit", limit), pauses, self._send.sleep)
+
+    def _lists_of_app(self, receiver: str, acting_user: str | None) -> Sequence[Callable[[], Walk[Message]]]:
+        """The lists that may hold a message to a user which was stored as sent by the app."""
+        uids = [receiver] if acting_user is not None else []
+        if self._send.has_reader_token:  # the receiver's own token shows the app as the other side
+            uids += sorted(APP_UIDS)
+        as_app, query = structs.replace(LIST_USER, acting="never"), MessageQuery(affix="prepend")
+        return [partial(self._walk, as_app, query, uid=uid) for uid in uids]
 
     def _conversation(
         self, receiver: str, receiver_type: ReceiverType, on_behalf_of: str | None

@@ -103,11 +103,7 @@ class SentSearch:
             if self._older >= OLDER_IN_A_ROW:
                 break
         if doubt := self.doubt(limit):
-            error = OutcomeUnknownError(
-                f"messages.find_sent: the outcome of muid {shown(self._mark.muid)} stays unknown: {doubt}"
-            )
-            error.operation, error.muid = "messages.find_sent", self._mark.muid
-            raise error
+            raise _unknown(self._mark, doubt)
         return None
 
     def note(self, message: Message) -> None:
@@ -138,18 +134,26 @@ class SentSearch:
         return self._doubt
 
 
+@final
+class SentLists(Struct, frozen=True):
+    """The lists that may hold a sent message, newest first."""
+
+    newest: Callable[[], Walk[Message]]
+    """The conversation of its sender and receiver."""
+    of_app: Sequence[Callable[[], Walk[Message]]] = ()
+    """Those that hold it where the service ignored the acting user and stored it as sent by the app."""
+    may_lack_app: bool = False
+    """True where all of them may be lists of another user, without the app's messages."""
+
+
 async def find_sent(
     mark: SentMark,
-    newest: Callable[[], Walk[Message]],
-    newest_of_app: Callable[[], Walk[Message]] | None,
+    lists: SentLists,
     limit: int,
     pauses: Sequence[float],
     sleep: Callable[[float], Awaitable[None]],
 ) -> Message | None:
-    """Search the walk that `newest` returns, and once more after each of `pauses`, in seconds.
-
-    `newest_of_app` returns the list that holds the message where the service ignored the acting user and
-    stored it as sent by the app; None where that is the same list.
+    """Search the lists, and once more after each of `pauses`, in seconds.
 
     Returns the message, or None if the last reading did not have it. Raises `OutcomeUnknownError` if that
     reading was in doubt, and the errors of a list.
@@ -160,7 +164,7 @@ async def find_sent(
             await sleep(pause)
         doubt = None
         try:
-            if (message := await _read(mark, newest, newest_of_app, limit)) is not None:
+            if (message := await _read(mark, lists, limit)) is not None:
                 return message
         except OutcomeUnknownError as error:
             doubt = error
@@ -169,30 +173,37 @@ async def find_sent(
     return None
 
 
-async def _read(
-    mark: SentMark,
-    newest: Callable[[], Walk[Message]],
-    newest_of_app: Callable[[], Walk[Message]] | None,
-    limit: int,
-) -> Message | None:
-    """Read both lists once; a doubt of the app's list counts only where the other list is no evidence."""
-    if newest_of_app is None:
-        return await SentSearch(mark).read(newest(), limit)
+async def _read(mark: SentMark, lists: SentLists, limit: int) -> Message | None:
+    """Read the lists once; a doubt of the app's counts only where the sender's list is no evidence."""
     failure: ChatRestError | None = None
     try:
-        if (message := await SentSearch(mark).read(newest(), limit)) is not None:
+        if (message := await SentSearch(mark).read(lists.newest(), limit)) is not None:
             return message
     except (ActingUserIgnoredError, OutcomeUnknownError) as error:
-        failure = error
-    try:
-        message = await SentSearch(mark).read(newest_of_app(), limit)
-    except (ApiError, CursorError, OutcomeUnknownError):
-        if isinstance(failure, ActingUserIgnoredError):
+        if not lists.of_app:
             raise
-        message = None
-    if message is None and isinstance(failure, OutcomeUnknownError):
+        failure = error
+    for of_app in lists.of_app:
+        try:
+            if (message := await SentSearch(mark).read(of_app(), limit)) is not None:
+                return message
+        except (ApiError, CursorError, OutcomeUnknownError):
+            if isinstance(failure, ActingUserIgnoredError) and not lists.may_lack_app:
+                raise
+    if lists.may_lack_app and not isinstance(failure, OutcomeUnknownError):
+        reason = "a login token stands beside the app's key, and its user's lists may lack the app's messages"
+        failure = _unknown(mark, reason)
+    if isinstance(failure, OutcomeUnknownError):
         raise failure
-    return message
+    return None
+
+
+def _unknown(mark: SentMark, reason: str) -> OutcomeUnknownError:
+    error = OutcomeUnknownError(
+        f"messages.find_sent: the outcome of muid {shown(mark.muid)} stays unknown: {reason}"
+    )
+    error.operation, error.muid = "messages.find_sent", mark.muid
+    return error
 
 
 def _epoch_seconds(name: str, moment: Moment | None) -> float | None:

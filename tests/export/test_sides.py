@@ -77,6 +77,15 @@ async def test_a_pair_is_read_from_the_side_that_the_service_shows(
     assert verify(tmp_path / "out").ok
 
 
+@pytest.mark.parametrize("pair", [("alice", "bob"), ("bob", "alice")])
+async def test_the_side_stays_where_its_list_goes_by_time(pair: tuple[str, str], tmp_path: Path) -> None:
+    async with alice() as service:
+        known = [*talk(service.store, 40, first=40), *talk(service.store, 40, first=20)]
+        report = await export(service.session, tmp_path / "out", Plan(pairs=[pair]))
+        assert report.complete
+        assert sorted(ids_of(tmp_path / "out")) == sorted(known)
+
+
 async def test_a_pair_without_the_owner_of_the_token_fails_with_the_reason(tmp_path: Path) -> None:
     async with alice("u005", "u006") as service:
         talk(service.store, 120)

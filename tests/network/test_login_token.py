@@ -34,6 +34,13 @@ async def test_a_message_is_sent_as_the_user_with_its_token() -> None:
     ]
 
 
+async def test_a_view_knows_of_a_token_beside_the_key() -> None:
+    async with Faulty() as server, server.session() as session:
+        beside = session.with_options(headers={"AuthToken": "another"})
+        views = (session, beside, beside.as_user("bob"), beside.as_user("bob", auth_token=TOKEN))
+        assert [view.sender.has_reader_token for view in views] == [False, True, True, False]
+
+
 async def test_the_token_replaces_a_header_of_the_callers_and_stays_with_its_user_and_app() -> None:
     async with Faulty(reply({"data": SENT})) as server, server.session() as session:
         bob = session.with_options(headers={"authtoken": "another"}).as_user("bob", auth_token=TOKEN)

@@ -378,6 +378,36 @@ async def test_a_list_of_other_users_is_no_evidence() -> None:
     assert await Messages(honest).find_sent("m-1", receiver="bob", on_behalf_of="ann", pauses=()) is None
 
 
+@pytest.mark.parametrize("acting_user", [None, "ann"])
+async def test_lists_of_a_login_tokens_user_do_not_prove_that_nothing_arrived(
+    acting_user: str | None,
+) -> None:
+    own = {"id": "1", "sender": "ann", "receiver": "bob", "receiverType": "user", "muid": "m-2"}
+    of_app = own | {"id": "2", "sender": "system", "muid": "m-1"}
+
+    def answer_of(parties: dict[str, Any]) -> Any:
+        def answer(call: Any) -> Any:
+            uid = call.path.split("/")[2]
+            if uid == "app_system":
+                raise NotFoundError("no such user")
+            record = parties.get(uid)
+            return call.endpoint.reply(json.dumps({"data": [record] if record else []}).encode())
+
+        return answer
+
+    async def find(parties: dict[str, Any], *, has_reader_token: bool) -> Message | None:
+        sender = Sender(answer_of(parties))
+        sender.has_reader_token = has_reader_token
+        return await Messages(sender).find_sent("m-1", receiver="bob", on_behalf_of=acting_user, pauses=())
+
+    assert await find({"bob": own}, has_reader_token=False) is None
+    with pytest.raises(OutcomeUnknownError, match="a login token stands beside the app's key"):
+        await find({"bob": own}, has_reader_token=True)
+    found = await find({"system": of_app}, has_reader_token=True)  # the token is the receiver's
+    assert found is not None
+    assert found.id == "2"
+
+
 def raising(error: Exception) -> Any:
     def answer(call: Any) -> Any:
         raise error

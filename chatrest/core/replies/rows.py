@@ -214,6 +214,7 @@ class AsRows:
         self.page_sizes: PageSizes = send.page_sizes
         self.cursor_key: CursorKey | None = send.cursor_key
         self.check_acting_user: bool = send.check_acting_user
+        self.has_reader_token: bool = send.has_reader_token
         self.sleep: Callable[[float], Awaitable[None]] = send.sleep
         self.dice: Callable[[], float] = send.dice
         self._send: Callable[[Call[Any]], Awaitable[Any]] = send

@@ -187,6 +187,10 @@ class Send(Protocol):
     def check_acting_user(self) -> bool:
         """True where a walk that shows that the acting user was ignored is an error, and no warning."""
 
+    @property
+    def has_reader_token(self) -> bool:
+        """True where a login token stands beside the app's key: lists may be those of the token's user."""
+
     def __call__(self, call: Call[R], /) -> Awaitable[R]: ...
 
     def sleep(self, seconds: float, /) -> Awaitable[None]:
