@@ -57,7 +57,7 @@ BENCHMARK: Final = Benchmark(
     "Importing, with compiled bytecode",
     "CPU time in a fresh interpreter, medians of {rounds} rounds",
     {"rounds": Size("counted rounds", 21, 9)},
-    ("chatrest", "msgspec", "aiohttp"),
+    ("chatrest-client", "msgspec", "aiohttp"),
     measure,
 )
 compare, main = BENCHMARK.compare, BENCHMARK.main

@@ -18,7 +18,7 @@ from .comparison import HEADS, Comparison, cells
 from .registry import BenchmarkRun
 
 PACKAGES: Final = (
-    "chatrest",
+    "chatrest-client",
     "aiohttp",
     "msgspec",
     "tenacity",

@@ -376,7 +376,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         f"{sizes.users:,} users, {sizes.messages:,} messages, each in two lists; replies after {LATENCY} ms, "
         f"{RATE} requests a second\n{os.cpu_count()} cores, with a load of {busy:.1f} by others at the start"
     )
-    print(title("Exports by a cluster on this machine", method, "chatrest", "distributed"), flush=True)
+    print(title("Exports by a cluster on this machine", method, "chatrest-client", "distributed"), flush=True)
     costs = measure_costs(sizes)
     print(costs_table(costs), flush=True)
     start, runs = measure_runs(sizes)

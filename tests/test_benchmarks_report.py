@@ -249,7 +249,7 @@ def test_the_results_name_the_processor_and_neither_the_machine_nor_a_path(store
     assert stored.machine.processor
     assert stored.machine.cores >= 1
     assert re.fullmatch(r"\d{4}-\d\d-\d\d", stored.date)
-    assert {"CPython", "chatrest", "aiohttp", "msgspec"} <= stored.versions.keys()
+    assert {"CPython", "chatrest-client", "aiohttp", "msgspec"} <= stored.versions.keys()
     files = ("results.json", "RESULTS.md", "results.svg")
     for text in [(FOLDER / name).read_text(encoding="utf-8") for name in files]:
         assert not re.search(r"(?<![\w<])/(?:home|root|tmp|work|usr|opt|Users)/", text)

@@ -46,7 +46,7 @@ def refused(name: str) -> Any:
         "arrays": ("csv", None, ["comma"]),
         "headers": (["a"], {"a b": "c"}, {"a": 1}, {1: "a"}, {"": "x"}, {"a": "b\nc"}, {"a": "\0"}),
         "header": ({"a": "\ud800"}, {"ü": "x"}, {"a:b": "x"}, {"a": None}, {"a": b"x"}),
-        "proxy": ("", "http://example.com", "ftp://x", 7, "https://u:p@x"),
+        "proxy": ("", "ftp://x", 7, "https://u:p@x"),
         "pace": (3, 0, "fast"),
         "priority": ("urgent", None),
         "telemetry": (3, "x", [3]),

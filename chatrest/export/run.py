@@ -152,7 +152,7 @@ class Run:
         if not self._knows_unit and archive.plan.window != (None, None):
             self._pool.ask_in_unit_of(await self._sources.recent_time())
         if self._recheck is not None:
-            end = last.sent_at if last is not None and last.sent_at > 0 else int(self._now())
+            end = last.sent_at if last is not None and last.sent_at >= 0 else int(self._now())
             rereads.begin_recheck(ago(end, self._recheck))
         progress.enter(Phase.READING_NEWS)
         news = News(self._session, self._pool, self._sources, self._until)
@@ -185,7 +185,8 @@ class Run:
         Raises `IdsBeginAnewError`.
         """
         rows, journal = await newest(self._session, _NEWEST), self._pool.archive.journal
-        last = rows[0] if rows else None
+        # Ids that are no numbers come first in a page, wherever they stand in the list.
+        last = max(rows, key=lambda row: number(row.id) or 0, default=None)
         if last is not None and last.sent_at > 0:
             self._pool.ask_in_unit_of(last.sent_at)
             self._knows_unit = True

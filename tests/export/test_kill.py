@@ -22,7 +22,7 @@ KILLS = 4
 EXPORTS = """
 import asyncio, sys
 from chatrest import App, AsyncSession
-from chatrest.core import pacer
+from chatrest.core.pace import pacer
 from chatrest.export import backlog, export
 from chatrest.resources import listing
 
