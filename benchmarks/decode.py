@@ -13,8 +13,8 @@ from typing import Any, Final, TypeAlias
 
 import msgspec
 
-from chatrest.core.decode import many
-from chatrest.core.rows import rows
+from chatrest.core.replies.decode import many
+from chatrest.core.replies.rows import rows
 from chatrest.models.message import Message
 
 from . import hand, pages, pydantic_models

@@ -8,7 +8,7 @@ from itertools import count
 from random import Random
 from typing import Final, Literal, TypeAlias
 
-from chatrest.core.pacer import GatePacer, Pace, Pacer, Signal
+from chatrest.core.pace.pacer import GatePacer, Pace, Pacer, Signal
 from chatrest.distributed.rate_book import LeaseBook
 from chatrest.distributed.rate_messages import Lease, Report
 from chatrest.distributed.rate_participant import Participant

@@ -1,7 +1,7 @@
 """How many small faults of the code do its tests find? Mutants of the walk, the pace and the decoders.
 
     python -m benchmarks.mutants                          # 200 mutants of the default files
-    python -m benchmarks.mutants chatrest/core/step.py    # of other files
+    python -m benchmarks.mutants chatrest/core/paging/step.py    # of other files
     python -m benchmarks.mutants --only "step.py" --most 20 --save before.txt
 
 A mutant is the package with one change: a comparison that is flipped or shifted, a condition that is negated,

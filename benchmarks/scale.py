@@ -24,7 +24,7 @@ from typing import Any, Final, NamedTuple
 from distributed import Client
 
 from chatrest import App, AsyncSession, Pace
-from chatrest.core.intervals import Gap
+from chatrest.core.paging.intervals import Gap
 from chatrest.distributed import export
 from chatrest.distributed.attempt_folder import AttemptFolder
 from chatrest.distributed.cluster import connect

@@ -22,7 +22,7 @@ from typing import Final, Literal, Self
 from msgspec import Struct, json
 
 from chatrest import App, AsyncSession, Pace
-from chatrest.core.intervals import Interval
+from chatrest.core.paging.intervals import Interval
 from chatrest.distributed.attempt_folder import attempt_name
 from chatrest.distributed.coordinator import ShardRunner
 from chatrest.distributed.shard import Shard, ShardResult, SourceResult

@@ -13,7 +13,7 @@ CPU seconds are sums of a constant for each shard, request, source and message; 
 from math import ceil
 from typing import Final, NamedTuple
 
-from chatrest.core.pacer import DOCUMENTED_RATES
+from chatrest.core.pace.pacer import DOCUMENTED_RATES
 from chatrest.distributed.shard_cutter import CONCURRENCY, MOST_SOURCES
 
 PAGE: Final = 1000

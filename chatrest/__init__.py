@@ -21,13 +21,13 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .core.breaker import HostState as HostState
-    from .core.cursor import Cursor as Cursor
-    from .core.decode import parse as parse
-    from .core.hosts import App as App
-    from .core.pacer import Pace as Pace
-    from .core.retry import RetryPolicy as RetryPolicy
-    from .core.timeouts import Timeouts as Timeouts
+    from .core.pace.breaker import HostState as HostState
+    from .core.pace.pacer import Pace as Pace
+    from .core.pace.retry import RetryPolicy as RetryPolicy
+    from .core.paging.cursor import Cursor as Cursor
+    from .core.replies.decode import parse as parse
+    from .core.requests.hosts import App as App
+    from .core.requests.timeouts import Timeouts as Timeouts
     from .errors import (
         ActingUserIgnoredError as ActingUserIgnoredError,
         ApiError as ApiError,
@@ -300,19 +300,19 @@ if TYPE_CHECKING:
     )
     from .session import AsyncSession as AsyncSession
     from .times import to_datetime as to_datetime
-    from .walk import Page as Page, TokenPage as TokenPage, Walk as Walk
-    from .walks.ordered_merge import Merge as Merge, merge as merge
+    from .walk.merge import Merge as Merge, merge as merge
+    from .walk.walk import Page as Page, TokenPage as TokenPage, Walk as Walk
 
 __version__ = "0.2.0"
 
 _HOMES: dict[str, str] = {
-    "core.breaker": "HostState",
-    "core.cursor": "Cursor",
-    "core.decode": "parse",
-    "core.hosts": "App",
-    "core.pacer": "Pace",
-    "core.retry": "RetryPolicy",
-    "core.timeouts": "Timeouts",
+    "core.pace.breaker": "HostState",
+    "core.paging.cursor": "Cursor",
+    "core.replies.decode": "parse",
+    "core.requests.hosts": "App",
+    "core.pace.pacer": "Pace",
+    "core.pace.retry": "RetryPolicy",
+    "core.requests.timeouts": "Timeouts",
     "errors": (
         "ActingUserIgnoredError ApiError AuthenticationError BadRequestError ChatRestError ConflictError "
         "ConnectError "
@@ -364,7 +364,7 @@ _HOMES: dict[str, str] = {
     "models.sent_message": "SentMessage",
     "models.user": "AuthToken DeactivatedUsers ReactivatedUsers User",
     "models.webhook": "Trigger Webhook",
-    "walks.ordered_merge": "Merge merge",
+    "walk.merge": "Merge merge",
     "network.pool_state": "LimitState PoolState",
     "queries.agent_knowledge": (
         "DiscoveredUrlQuery KnowledgeQuery KnowledgeTextChanges NewKnowledgeText NewUpload PageToScrape "
@@ -417,7 +417,7 @@ _HOMES: dict[str, str] = {
     "queries.webhooks": "NewWebhook WebhookChanges WebhookQuery",
     "session": "AsyncSession",
     "times": "to_datetime",
-    "walk": "Page TokenPage Walk",
+    "walk.walk": "Page TokenPage Walk",
     "fan_out.worker_tasks": "Failure Outcome Success",
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names.split()}

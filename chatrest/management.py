@@ -2,9 +2,9 @@
 
 from typing import TYPE_CHECKING, Any, Final, Self, Unpack, final
 
-from .core.arguments import hides_arguments
-from .core.hosts import check_key, check_url
-from .core.wire import Headers
+from .core.requests.arguments import hides_arguments
+from .core.requests.hosts import check_key, check_url
+from .core.requests.wire import Headers
 from .errors import RequestInvalidError
 from .network.options import ClientOptions, Destination
 from .network.view import ClientView

@@ -4,10 +4,10 @@ from typing import TYPE_CHECKING, Any, Self, Unpack, final
 
 from msgspec import structs
 
-from .core.arguments import check_unquoted, hides_arguments
-from .core.endpoint import check_acting_user
-from .core.hosts import App, check_key
-from .core.wire import LOGIN_HEADER, Headers
+from .core.requests.arguments import check_unquoted, hides_arguments
+from .core.requests.endpoint import check_acting_user
+from .core.requests.hosts import App, check_key
+from .core.requests.wire import LOGIN_HEADER, Headers
 from .errors import RequestInvalidError
 from .network.options import ClientOptions, Destination
 from .network.view import ClientView

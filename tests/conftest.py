@@ -9,7 +9,7 @@ import pytest
 from aioresponses import aioresponses
 from hypothesis import settings
 
-from chatrest.core import pacer
+from chatrest.core.pace import pacer
 from chatrest.export.formats import sqlite
 from chatrest.export.journal import schema
 
@@ -38,7 +38,7 @@ def no_syncs() -> Iterator[None]:
 def fast_ramp(monkeypatch: pytest.MonkeyPatch) -> None:
     """Begin bulk ramps at the documented rates, so that sessions with a real clock do not wait for slots.
 
-    `tests/core/test_pacer.py` tests the ramp itself.
+    `tests/core/pace/test_pacer.py` tests the ramp itself.
     """
     monkeypatch.setattr(pacer, "FIRST_RATE", max(pacer.DOCUMENTED_RATES.values()))
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from chatrest.core.rows import Row, rows
+from chatrest.core.replies.rows import Row, rows
 from chatrest.export import Plan
 from chatrest.export.disk import Disk, OpenFiles
 from chatrest.export.formats.sqlite import DatabaseSink

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from chatrest.core.rows import Row, row_of, rows
+from chatrest.core.replies.rows import Row, row_of, rows
 from chatrest.export.disk import Disk, OpenFiles
 from chatrest.export.journal import NAME, Journal
 from chatrest.export.ownership import Source

@@ -8,8 +8,8 @@ from multidict import CIMultiDict
 
 import chatrest.network.client as client_module
 from chatrest import App, AsyncSession
-from chatrest.core.timeouts import Timeouts
-from chatrest.core.wire import Request
+from chatrest.core.requests.timeouts import Timeouts
+from chatrest.core.requests.wire import Request
 from chatrest.network.transport import Reply
 from chatrest.telemetry import Record
 from tests.faulty import KEY, Time

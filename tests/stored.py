@@ -7,7 +7,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, Final, Self
 
-from chatrest.core.rows import row_of
+from chatrest.core.replies.rows import row_of
 from chatrest.export import run_manifest
 from chatrest.export.disk import Disk, OpenFiles
 from chatrest.export.journal import NAME, Journal

@@ -41,7 +41,7 @@ from benchmarks.clients import CHATREST, CLIENTS
 from benchmarks.server import KEY, ComposedList, ServerProcess
 from benchmarks.virtual_time import run
 from chatrest import App, AsyncSession
-from chatrest.core.decode import many
+from chatrest.core.replies.decode import many
 from chatrest.emulator import RateLimit
 from chatrest.emulator.service.request import Request
 from chatrest.models.message import CallMessage, Message

@@ -221,8 +221,8 @@ def test_a_cycle_is_shown_by_its_shortest_path(
     [
         ("from ..errors import ApiError", {"chatrest.errors"}),
         ("from .. import errors", {"chatrest.errors"}),
-        ("from . import retry\nfrom .retry import x", {"chatrest.core.retry"}),
-        ("def call():\n    from ..walk import Walk", {"chatrest.walk"}),
+        ("from . import retry\nfrom .retry import x", {"chatrest.core.pace.retry"}),
+        ("def call():\n    from ..walk import Walk", {"chatrest.walk.walk"}),
         ("if TYPE_CHECKING:\n    from ..walk import Walk\nelse:\n    import json", {"json"}),
     ],
 )

@@ -23,7 +23,7 @@ from chatrest import (
     RetryPolicy,
     UserQuery,
 )
-from chatrest.core.wire import Request
+from chatrest.core.requests.wire import Request
 from chatrest.emulator import Emulator
 from chatrest.otel import OpenTelemetryListener
 from tests.faulty import KEY

@@ -8,7 +8,7 @@ from opentelemetry.sdk.metrics import MeterProvider
 from opentelemetry.sdk.metrics.export import InMemoryMetricReader
 
 from chatrest import App, ChatRestError, ConnectError, RetryPolicy, UserQuery
-from chatrest.core.pacer import Pace
+from chatrest.core.pace.pacer import Pace
 from chatrest.otel import OpenTelemetryMetrics
 from tests.faulty import KEY
 from tests.stage import UID, Stage, forever, reply

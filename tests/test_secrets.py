@@ -12,10 +12,10 @@ from hypothesis import given, settings, strategies as st
 from rich.pretty import pretty_repr
 
 from chatrest import Message, parse, webhooks
-from chatrest.core.cursor import Cursor
-from chatrest.core.decode import MESSAGE, Many, One
-from chatrest.core.hosts import App
-from chatrest.core.wire import Request
+from chatrest.core.paging.cursor import Cursor
+from chatrest.core.replies.decode import MESSAGE, Many, One
+from chatrest.core.requests.hosts import App
+from chatrest.core.requests.wire import Request
 from chatrest.models.agent_tool import ApiTool
 from chatrest.models.app import AppInfo
 from chatrest.models.call import WsChannel
@@ -33,7 +33,7 @@ from chatrest.secrets import (
     scrub_all,
     shown,
 )
-from chatrest.walk import Page
+from chatrest.walk.walk import Page
 from tests.cases import loop_over
 
 SECRET = "s3cr3t-Value"

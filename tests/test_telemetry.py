@@ -21,7 +21,7 @@ from chatrest import (
     RetryPolicy,
     UserQuery,
 )
-from chatrest.core.pacer import Pace
+from chatrest.core.pace.pacer import Pace
 from chatrest.network.transport import Reply
 from chatrest.resources import users
 from chatrest.telemetry import Attempt, Outcome, Record, notify

@@ -10,9 +10,9 @@ from typing import Any, Final
 import click
 from click.shell_completion import CompletionItem
 
-from ..core.decode import Many
-from ..core.endpoint import Call, Endpoint
-from ..core.rows import AsRows
+from ..core.replies.decode import Many
+from ..core.replies.rows import AsRows
+from ..core.requests.endpoint import Call, Endpoint
 from ..errors import RequestInvalidError
 from . import streams
 from .call_arguments import call_of

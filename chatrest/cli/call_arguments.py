@@ -9,8 +9,8 @@ from typing import Any, Final, TypeAlias
 
 from msgspec import Struct
 
-from ..core.decode import Many
-from ..core.endpoint import Call, Endpoint
+from ..core.replies.decode import Many
+from ..core.requests.endpoint import Call, Endpoint
 from ..errors import RequestInvalidError
 from ..queries.files import File
 from ..secrets import shown

@@ -16,9 +16,9 @@ import click
 import msgspec
 from msgspec import Struct
 
-from ..core.decode import Many
-from ..core.endpoint import Call, Endpoint
-from ..core.rows import AsRows
+from ..core.replies.decode import Many
+from ..core.replies.rows import AsRows
+from ..core.requests.endpoint import Call, Endpoint
 from ..errors import ChatRestError, OutcomeUnknownError
 from . import streams
 from .call_arguments import ReadFile, call_of

@@ -6,8 +6,8 @@ from typing import Any, Final
 
 import click
 
-from ..core.decode import ACK, Each, Many
-from ..core.endpoint import Endpoint, Replay
+from ..core.replies.decode import ACK, Each, Many
+from ..core.requests.endpoint import Endpoint, Replay
 from ..resources.lazy import collection_class
 from .call_parameters import Parameter, Parameters, Place
 from .call_values import takes_file, takes_text

@@ -6,7 +6,7 @@ from typing import Any, Final
 import click
 import msgspec
 
-from ..core.endpoint import Endpoint
+from ..core.requests.endpoint import Endpoint
 from ..errors import RequestInvalidError
 from ..secrets import shown
 from . import streams

@@ -11,7 +11,7 @@ from typing import Any, Final, Literal, TypeAlias
 
 from msgspec import Struct, inspect, structs
 
-from ..core.endpoint import Endpoint
+from ..core.requests.endpoint import Endpoint
 from .call_values import alternatives, choices, description, type_label
 
 Place: TypeAlias = Literal["acting", "whole body", "path", "query", "headers", "body"]

@@ -4,9 +4,9 @@ from typing import TYPE_CHECKING, Any, Final, final
 
 from msgspec import structs
 
-from ..core.decode import Ack, Outcomes, read_json
-from ..core.endpoint import Call, Endpoint
-from ..core.outcomes import outcomes_of
+from ..core.replies.decode import Ack, Outcomes, read_json
+from ..core.replies.outcomes import outcomes_of
+from ..core.requests.endpoint import Call, Endpoint
 from ..errors import ChatRestError, OutcomeUnknownError, ReplyUnreadableError
 from ..models.raw_json import write_value
 from ..models.role import PermissionOutcomes

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from ..core.environment import headers_from_env
-from ..core.hosts import App, allows_http
+from ..core.requests.hosts import App, allows_http
 from ..errors import AuthenticationError, ChatRestError, ConnectError, RequestInvalidError
 from .invocation import NAME
 

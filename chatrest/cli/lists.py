@@ -8,9 +8,9 @@ from typing import Any, Final
 import click
 import msgspec
 
-from ..core.cursor import Cursor
-from ..core.lenient import whole
-from ..core.rows import AsRows
+from ..core.paging.cursor import Cursor
+from ..core.replies.lenient import whole
+from ..core.replies.rows import AsRows
 from ..errors import ChatRestError, CursorError
 from ..queries.apps import AppQuery
 from ..queries.messages import MessageQuery
@@ -19,7 +19,7 @@ from ..resources.apps import Apps
 from ..resources.messages import Messages
 from ..resources.users import Users
 from ..secrets import scrub_all
-from ..walk import Page, Walk
+from ..walk.walk import Page, Walk
 from . import streams
 from .counter import counter
 from .environment import management, session

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterator
 from typing import Any, Final, get_args, get_type_hints
 
-from ..core.endpoint import Endpoint
+from ..core.requests.endpoint import Endpoint
 from ..models.message import Message
 from ..resources import COLLECTIONS, OPERATIONS
 from ..resources.lazy import collection_class

@@ -6,10 +6,10 @@ So a shard ends at a page's border, and nothing that was fetched is thrown away.
 from collections.abc import Awaitable, Callable
 from typing import Any, Final, TypeVar, final
 
-from ..core.cursor_key import CursorKey
-from ..core.decode import Listing
-from ..core.endpoint import Call, Send
-from ..core.paging import PageSizes
+from ..core.paging.cursor_key import CursorKey
+from ..core.paging.paging import PageSizes
+from ..core.replies.decode import Listing
+from ..core.requests.endpoint import Call, Send
 from ..errors import ChatRestError
 from .shard import Budget
 

@@ -10,7 +10,7 @@ from typing import Any, Final
 from distributed import Client, LocalCluster
 from distributed.client import AllExit
 
-from ..core.arguments import check
+from ..core.requests.arguments import check
 from ..errors import RequestInvalidError
 from .coordinator import ClusterError
 

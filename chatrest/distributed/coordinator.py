@@ -8,7 +8,7 @@ Dask. Memory: about half a KB a source, as in any run, and the results of the sh
 import asyncio
 from typing import Final, Protocol, final
 
-from ..core.intervals import Gap
+from ..core.paging.intervals import Gap
 from ..errors import ChatRestError
 from ..export.adoption import AttemptLostError, adopt
 from ..export.in_thread import in_thread

@@ -11,7 +11,7 @@ from typing import Final, final
 from urllib.parse import urlsplit
 
 from ..core.environment import headers_from_env
-from ..core.hosts import App
+from ..core.requests.hosts import App
 from ..errors import RequestInvalidError
 
 _SAFE_SCHEMES: Final = ("inproc", "tls", "ucxs", "wss")

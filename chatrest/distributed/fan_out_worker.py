@@ -20,7 +20,7 @@ from typing import Any, Final, Literal, NamedTuple, TypeAlias, final
 
 from distributed import Worker, WorkerPlugin, get_worker, secede
 
-from ..core.hosts import App
+from ..core.requests.hosts import App
 from ..errors import ChatRestError, RequestInvalidError
 from ..session import AsyncSession
 from .credentials import Credentials, environment_credentials

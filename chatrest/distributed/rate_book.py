@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import Final, final
 
-from ..core.endpoint import RateClass
-from ..core.pacer import DOCUMENTED_RATES, Pace, Pacer
+from ..core.pace.pacer import DOCUMENTED_RATES, Pace, Pacer
+from ..core.requests.endpoint import RateClass
 from .rate_leases import RateLeases
 from .rate_messages import Grant, Lease, Report
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, Self, final
 
 import msgspec
 
-from ..core.pacer import Pace
+from ..core.pace.pacer import Pace
 from ..telemetry import LOGGER
 from .rate_book import LeaseBook
 from .rate_messages import Lease, Report

@@ -19,7 +19,7 @@ from typing import Final, final
 
 from msgspec import Struct
 
-from ..core.pacer import RateSource, Signal
+from ..core.pace.pacer import RateSource, Signal
 from ..errors import ChatRestError
 from .rate_messages import LEASE_SECONDS, Grant, Refusal, Usage
 

@@ -20,7 +20,7 @@ from collections.abc import Iterator
 from math import inf
 from typing import Final, final
 
-from ..core.pacer import Pace, Pacer, Signal
+from ..core.pace.pacer import Pace, Pacer, Signal
 from .rate_member import Member
 from .rate_messages import Grant, Usage
 from .rate_shares import phases, shares

@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 from msgspec import Struct
 
-from ..core.endpoint import RateClass
+from ..core.requests.endpoint import RateClass
 
 LEASE_SECONDS = 3.0
 """Seconds for which a grant is valid, counted from its receipt."""

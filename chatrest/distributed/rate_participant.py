@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import final
 
-from ..core.endpoint import RateClass
+from ..core.requests.endpoint import RateClass
 from .rate_lease import LeasedPacer
 from .rate_messages import Lease, Report, Usages
 

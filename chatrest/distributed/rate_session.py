@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Final, Unpack
 
 import msgspec
 
-from ..core.endpoint import RateClass
-from ..core.hosts import App
-from ..core.pacer import DOCUMENTED_RATES, GatePacer, Pace, Pacer
+from ..core.pace.pacer import DOCUMENTED_RATES, GatePacer, Pace, Pacer
+from ..core.requests.endpoint import RateClass
+from ..core.requests.hosts import App
 from ..errors import RequestInvalidError
 from ..network.options import ClientOptions
 from ..network.pool import MakePacer

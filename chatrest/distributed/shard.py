@@ -11,7 +11,7 @@ from typing import Final, Literal, TypeAlias, final
 import msgspec
 from msgspec import Struct
 
-from ..core.intervals import Gap, Interval
+from ..core.paging.intervals import Gap, Interval
 from ..export.adoption import Attempt
 from ..export.ownership import OwnershipRules, Source
 from ..export.plan import Plan

@@ -10,7 +10,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Final, cast, final
 
-from ..core.intervals import Gap
+from ..core.paging.intervals import Gap
 from ..export.adoption import Attempt, AttemptBlock, AttemptFile, AttemptSource
 from ..export.archive import Archive
 from ..export.disk import Disk

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Final, final
 
 from ..cloud.address import parse_address
 from ..cloud.store import ObjectStore
-from ..core.hosts import App
-from ..core.pacer import Pace
+from ..core.pace.pacer import Pace
+from ..core.requests.hosts import App
 from ..errors import RequestInvalidError
 from ..export.dataset.attachments import AttachmentOptions
 from ..export.dataset.tables import Table

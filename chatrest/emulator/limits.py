@@ -16,8 +16,8 @@ from typing import Final, Literal, NamedTuple, Protocol, TypeAlias, final
 
 from msgspec import Struct
 
-from ..core.endpoint import RateClass
-from ..core.timeouts import check_seconds
+from ..core.requests.endpoint import RateClass
+from ..core.requests.timeouts import check_seconds
 from ..errors import RequestInvalidError
 from .service.refusals import Refusal
 

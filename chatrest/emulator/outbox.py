@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 import aiohttp
 from msgspec.json import encode
 
-from ..core.hosts import is_loopback
+from ..core.requests.hosts import is_loopback
 from .service.events import Event
 from .service.triggers import KIND as TRIGGERS
 from .service.webhooks import WEBHOOKS, owner_of_webhooks

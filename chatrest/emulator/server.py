@@ -17,7 +17,7 @@ import msgspec
 from aiohttp import web
 from msgspec import Struct
 
-from ..core.hosts import App
+from ..core.requests.hosts import App
 from ..errors import RequestInvalidError
 from .habits import CompatibleService, HabitsName
 from .limits import LimitCounter, RateLimit

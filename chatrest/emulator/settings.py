@@ -7,7 +7,7 @@ from typing import Final, Literal, TypeAlias
 
 from msgspec import Struct
 
-from ..core.hosts import check_key
+from ..core.requests.hosts import check_key
 from ..errors import RequestInvalidError
 from .habits import HABITS, HabitsName
 from .service.page_format import (

@@ -20,8 +20,8 @@ from typing import NamedTuple, final
 
 from msgspec import Struct
 
-from ..core.intervals import Interval
-from ..core.rows import Row, row_of
+from ..core.paging.intervals import Interval
+from ..core.replies.rows import Row, row_of
 from ..errors import ChatRestError
 from .archive import Archive, CommitStats, FetchedPage
 from .disk import sync_folder

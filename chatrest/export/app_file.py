@@ -22,7 +22,7 @@ from typing import Any, Final
 
 from msgspec import Struct
 
-from ..core.hosts import App, allows_http
+from ..core.requests.hosts import App, allows_http
 from ..errors import RequestInvalidError
 from ..secrets import description
 from .plan import Plan

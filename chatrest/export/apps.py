@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar, final
 
 from ..cloud.address import is_address
-from ..core.arguments import check, check_count
+from ..core.requests.arguments import check, check_count
 from ..errors import ChatRestError, ExportIncompleteError
 from ..session import AsyncSession
 from ..telemetry import LOGGER

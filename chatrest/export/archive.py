@@ -17,8 +17,8 @@ from typing import Final, Literal, Protocol, Self, TypeAlias, TypeVar, final
 
 from msgspec import Struct
 
-from ..core.endpoint import Pairs
-from ..core.rows import Row
+from ..core.replies.rows import Row
+from ..core.requests.endpoint import Pairs
 from ..errors import RequestInvalidError
 from . import journal as journals
 from .disk import Disk, OpenFiles

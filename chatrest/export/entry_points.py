@@ -7,7 +7,7 @@ from os import PathLike
 from pathlib import Path
 
 from ..cloud.address import is_address
-from ..core.arguments import check
+from ..core.requests.arguments import check
 from ..session import AsyncSession
 from .compaction import compact_folder
 from .dataset.attachments import AttachmentOptions

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import quote
 
-from ..core.rows import UNKNOWN, Row
+from ..core.replies.rows import UNKNOWN, Row
 from ..errors import ChatRestError
 from .ownership import Source
 from .plan import Partition

@@ -4,11 +4,11 @@ from typing import TYPE_CHECKING, Any, TypeAlias, final
 
 from msgspec import Struct
 
-from ..core.intervals import LAST
+from ..core.paging.intervals import LAST
 from ..queries.messages import MessageQuery
 from ..resources.messages import Messages
-from ..walk import Walk
-from ..walks.piece_queue import Piece
+from ..walk.split.piece_queue import Piece
+from ..walk.walk import Walk
 from .archive import Purpose
 from .ownership import Source
 

@@ -15,13 +15,13 @@ from typing import Any, Final, NamedTuple, final
 
 from msgspec import Struct, structs
 
-from ..core.endpoint import Pairs
-from ..core.rows import UNKNOWN, Row
+from ..core.replies.rows import UNKNOWN, Row
+from ..core.requests.endpoint import Pairs
 from ..errors import ApiError, BadRequestError, ChatRestError, ServerError
 from ..queries.messages import MessageQuery
 from ..resources.messages import Messages
 from ..times import timestamp_words
-from ..walks.page_source import Page
+from ..walk.source import Page
 from .file_names import seconds
 from .jobs import Job
 from .message_ids import PageIds, ids_of, number

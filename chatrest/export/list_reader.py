@@ -28,16 +28,16 @@ from typing import Final, final
 
 from msgspec import Struct, field, structs
 
-from ..core.endpoint import Pairs
-from ..core.intervals import LAST
-from ..core.order import Affix
-from ..core.rows import UNKNOWN, Row
+from ..core.paging.intervals import LAST
+from ..core.paging.order import Affix
+from ..core.replies.rows import UNKNOWN, Row
+from ..core.requests.endpoint import Pairs
 from ..errors import BadRequestError, CursorError
 from ..queries.messages import MessageQuery
 from ..resources.messages import Messages
-from ..walks.page_source import Page
-from ..walks.piece_queue import PieceQueue, cut
-from ..walks.piece_reader import NotOrderedByIdError, PiecePage, PieceReader
+from ..walk.source import Page
+from ..walk.split.piece_queue import PieceQueue, cut
+from ..walk.split.piece_reader import NotOrderedByIdError, PiecePage, PieceReader
 from .archive import Archive
 from .backlog import Backlog
 from .file_names import MILLISECONDS, seconds

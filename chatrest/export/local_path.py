@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 from typing import Final
 
-from ..core.arguments import check
+from ..core.requests.arguments import check
 from ..errors import RequestInvalidError
 from ..secrets import shown
 

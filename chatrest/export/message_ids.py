@@ -6,8 +6,8 @@ from typing import Annotated, Final, NamedTuple
 
 import msgspec
 
-from ..core.intervals import LAST, number_of as number
-from ..core.rows import UNKNOWN, Row
+from ..core.paging.intervals import LAST, number_of as number
+from ..core.replies.rows import UNKNOWN, Row
 from .id_set import IdSet
 
 __all__ = ["PageIds", "ids_of", "key_of", "number", "times"]

@@ -27,14 +27,14 @@ from contextlib import aclosing
 from operator import attrgetter
 from typing import Final, final
 
-from ..core.intervals import LAST, Gap, gaps
-from ..core.rows import AsRows, Row
+from ..core.paging.intervals import LAST, Gap, gaps
+from ..core.replies.rows import AsRows, Row
 from ..errors import ApiError, AuthenticationError, CursorError, ServerError
 from ..queries.messages import MessageQuery
 from ..resources.messages import Messages
 from ..session import AsyncSession
-from ..walks.piece_queue import Piece
-from ..walks.piece_reader import NotOrderedByIdError, PieceReader, PositionRefusedError
+from ..walk.split.piece_queue import Piece
+from ..walk.split.piece_reader import NotOrderedByIdError, PieceReader, PositionRefusedError
 from .id_set import IdSet
 from .jobs import Job
 from .journal import JournalReader, SourceState

@@ -23,10 +23,10 @@ from typing import Any, Final, Literal, NamedTuple, TypeAlias, final
 import msgspec
 from msgspec import Struct
 
-from ..core.rows import Row
+from ..core.replies.rows import Row
 from ..queries.messages import MessageQuery
 from ..resources.messages import Messages
-from ..walk import Walk
+from ..walk.walk import Walk
 
 Kind: TypeAlias = Literal["everything", "group", "pair", "user"]
 

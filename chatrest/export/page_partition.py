@@ -4,7 +4,7 @@ from itertools import compress
 from operator import attrgetter
 from typing import Final, NamedTuple, final
 
-from ..core.rows import UNKNOWN, Row
+from ..core.replies.rows import UNKNOWN, Row
 from ..queries.messages import MessageQuery
 from .archive import FetchedPage
 from .file_names import MILLISECONDS, seconds

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, TypeVar, cast,
 import msgspec
 from msgspec import UNSET, Struct, UnsetType, structs
 
-from ..core.arguments import check
-from ..core.encode import filter_values
-from ..core.endpoint import check_acting_user, segment
+from ..core.requests.arguments import check
+from ..core.requests.encode import filter_values
+from ..core.requests.endpoint import check_acting_user, segment
 from ..errors import RequestInvalidError
 from ..queries.messages import MessageQuery
 from ..secrets import shown

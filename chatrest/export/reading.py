@@ -18,8 +18,8 @@ from os import PathLike
 from pathlib import Path
 from typing import Final, NamedTuple, TypeAlias
 
-from ..core.decode import many, parse
-from ..core.lenient import Coercions
+from ..core.replies.decode import many, parse
+from ..core.replies.lenient import Coercions
 from ..errors import ChatRestError, ReplyUnreadableError, RequestInvalidError
 from ..models.message import Message
 from ..secrets import shown

@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 from typing import Final, final
 
-from ..core.rows import Row, rows as read_rows
-from ..walks.page_source import Page
+from ..core.replies.rows import Row, rows as read_rows
+from ..walk.source import Page
 from .id_set import IdSet
 from .message_ids import PageIds, ids_of, key_of, number
 from .sink import Sink

@@ -18,8 +18,8 @@ all that is asked of it.
 from collections.abc import Iterable, Iterator
 from typing import final
 
-from ..core.intervals import LAST, Gap
-from ..core.paging import LARGEST_PAGE
+from ..core.paging.intervals import LAST, Gap
+from ..core.paging.paging import LARGEST_PAGE
 from .id_set import IdSet
 from .in_thread import in_thread
 from .jobs import Job

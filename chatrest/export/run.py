@@ -20,8 +20,8 @@ from contextlib import AbstractAsyncContextManager, contextmanager, nullcontext,
 from pathlib import Path
 from typing import Final, final
 
-from ..core.arguments import check, check_count
-from ..core.intervals import LAST, Gap, gaps
+from ..core.paging.intervals import LAST, Gap, gaps
+from ..core.requests.arguments import check, check_count
 from ..errors import ChatRestError, RequestInvalidError
 from ..models.message import Message
 from ..session import AsyncSession

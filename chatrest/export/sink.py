@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from importlib.util import find_spec
 from typing import Protocol
 
-from ..core.rows import Row
+from ..core.replies.rows import Row
 from ..errors import RequestInvalidError
 from ..extras import missing_extra
 from .formats.compression import compression

@@ -11,8 +11,8 @@ The seconds at the edges of a window are no fault: they are asked for, and left 
 
 from typing import Final, final
 
-from ..core.expectation import ON_BEHALF_OF, Expectation
-from ..core.rows import Row
+from ..core.replies.expectation import ON_BEHALF_OF, Expectation
+from ..core.replies.rows import Row
 from ..errors import ActingUserIgnoredError, ChatRestError
 from ..queries.messages import MessageQuery
 from ..secrets import shown

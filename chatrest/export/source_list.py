@@ -9,7 +9,7 @@ from typing import Any, Final, final
 
 from msgspec import structs
 
-from ..core.rows import UNKNOWN, AsRows
+from ..core.replies.rows import UNKNOWN, AsRows
 from ..errors import (
     AuthenticationError,
     BadRequestError,

@@ -8,7 +8,7 @@ import sqlite3
 from collections.abc import Iterable
 from typing import final
 
-from ..core.rows import Row
+from ..core.replies.rows import Row
 from .id_set import IdSet
 from .journal.schema import sql_in
 from .message_ids import key_of, number

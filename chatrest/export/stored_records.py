@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path, PurePath
 from typing import Any, Final, NamedTuple
 
-from ..core.rows import UNKNOWN, row_of
+from ..core.replies.rows import UNKNOWN, row_of
 from ..errors import ChatRestError, RequestInvalidError
 from ..extras import missing_extra
 from .file_names import MILLISECONDS

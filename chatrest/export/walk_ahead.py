@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import NamedTuple, Protocol
 
-from ..core.intervals import Gap
+from ..core.paging.intervals import Gap
 from .journal import SourceState
 from .source_list import SourceList
 from .worker_pool import WorkerPool

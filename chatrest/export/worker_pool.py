@@ -16,8 +16,8 @@ from typing import Final, final
 
 from msgspec import structs
 
-from ..core.intervals import LAST, Gap
-from ..core.rows import AsRows
+from ..core.paging.intervals import LAST, Gap
+from ..core.replies.rows import AsRows
 from ..errors import (
     ActingUserIgnoredError,
     AuthenticationError,
@@ -27,8 +27,8 @@ from ..errors import (
 )
 from ..resources.messages import Messages
 from ..session import AsyncSession
-from ..walks.piece_queue import Piece, PieceQueue
-from ..walks.piece_reader import NotOrderedByIdError, PositionRefusedError
+from ..walk.split.piece_queue import Piece, PieceQueue
+from ..walk.split.piece_reader import NotOrderedByIdError, PositionRefusedError
 from .archive import Archive, CommitStats, FetchedPage
 from .backlog import Backlog
 from .in_thread import in_thread

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final, NamedTuple, Protocol
 
-from ..core.rows import Row
+from ..core.replies.rows import Row
 from .disk import Disk, OpenFiles, make_folder
 from .file_names import SPOOL, path_inside
 from .journal import DataFile, Journal

@@ -25,10 +25,10 @@ from typing import TYPE_CHECKING, Any, Generic, Self, TypeAlias, TypeVar, final
 
 from msgspec import Struct
 
-from ..core.arguments import check_count, check_unquoted
-from ..core.group_windows import GroupWindows
+from ..core.requests.arguments import check_count, check_unquoted
 from ..errors import FanOutError
 from ..telemetry import LOGGER
+from .group_windows import GroupWindows
 from .outcome_journal import OutcomeJournal, check_path, job_of
 from .worker_tasks import Entry, Input, Outcome, Results, Wakeup, WorkerTasks
 

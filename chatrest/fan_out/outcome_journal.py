@@ -22,7 +22,7 @@ from typing import Any, Final, final
 
 import msgspec
 
-from ..core.arguments import check_unquoted
+from ..core.requests.arguments import check_unquoted
 from ..errors import RequestInvalidError
 
 SYNC_EVERY: Final = 1.0

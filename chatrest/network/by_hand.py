@@ -5,9 +5,9 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any, Final
 
-from ..core.arguments import check_unquoted
-from ..core.decode import read_json
-from ..core.endpoint import Call, Endpoint, Interface, Method, Replay, any_path, is_mapping
+from ..core.replies.decode import read_json
+from ..core.requests.arguments import check_unquoted
+from ..core.requests.endpoint import Call, Endpoint, Interface, Method, Replay, any_path, is_mapping
 
 _METHODS: Final = ("GET", "POST", "PUT", "PATCH", "DELETE")
 _REPLAY: Final[Mapping[Method, Replay]] = {"GET": "safe", "PUT": "idempotent", "DELETE": "idempotent"}

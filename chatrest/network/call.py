@@ -1,7 +1,7 @@
 """One active call: its attempts, one after another, until a reply or a final error.
 
 Only this module waits between attempts. The first attempt is made without tenacity, which costs time only
-after a failure. The loop is tenacity's and reads one frozen value, `core.retry.Attempts`: after each failure
+after a failure. The loop is tenacity's and reads one frozen value, `core.pace.retry.Attempts`: after each failure
 `_plan_next` asks the policy, takes from the retry budget, and stores the pause there; tenacity's `retry` and
 `wait` only read it.
 """
@@ -10,10 +10,10 @@ from typing import Final, Generic, TypeVar
 
 import tenacity
 
-from ..core.endpoint import Call
-from ..core.pacer import Signal
-from ..core.retry import Attempts, attempt_log, leaves_open
-from ..core.wire import Headers, Request, with_headers
+from ..core.pace.pacer import Signal
+from ..core.pace.retry import Attempts, attempt_log, leaves_open
+from ..core.requests.endpoint import Call
+from ..core.requests.wire import Headers, Request, with_headers
 from ..errors import (
     ApiError,
     ChatRestError,

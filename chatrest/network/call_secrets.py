@@ -10,8 +10,8 @@ from urllib.parse import unquote
 
 import msgspec
 
-from ..core.endpoint import Call
-from ..core.multipart import Form
+from ..core.requests.endpoint import Call
+from ..core.requests.form import Form
 from ..secrets import credential_values, is_credential
 
 _LEAST_SECRET: Final = 4

@@ -12,13 +12,13 @@ from typing import Final, TypeVar, final
 
 from msgspec import structs
 
-from ..core.arguments import check_count, check_unquoted, detach, instance
-from ..core.cursor_key import CursorKey
-from ..core.endpoint import Call
-from ..core.hosts import check_url
-from ..core.pacer import Pace
-from ..core.paging import PageSizes
-from ..core.wire import LOGIN_HEADER, Headers, Request, request
+from ..core.pace.pacer import Pace
+from ..core.paging.cursor_key import CursorKey
+from ..core.paging.paging import PageSizes
+from ..core.requests.arguments import check_count, check_unquoted, detach, instance
+from ..core.requests.endpoint import Call
+from ..core.requests.hosts import check_url
+from ..core.requests.wire import LOGIN_HEADER, Headers, Request, request
 from ..errors import ChatRestError, RequestInvalidError
 from ..telemetry import LOGGER, Listener, log_attempt, notify
 from .call import ActiveCall
@@ -136,7 +136,7 @@ class Client:
 
 
 class Sender:
-    """The sender of one view, the only part of it that the resources use: `core.endpoint.Send`."""
+    """The sender of one view, the only part of it that the resources use: `core.requests.endpoint.Send`."""
 
     def __init__(self, client: Client, options: CallOptions) -> None:
         self.app_id: Final = options.destination.app_id

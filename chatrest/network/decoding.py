@@ -1,15 +1,15 @@
 """Decoding of large replies without holding up the event loop.
 
 A decode of msgspec keeps the interpreter's lock, so a thread does not help against a long one; its time is
-bounded by `core.reply_bounds`. What is read record by record is Python code, which gives way to the event
+bounded by `core.replies.bounds`. What is read record by record is Python code, which gives way to the event
 loop every few milliseconds when it runs in a thread. A deadline or a cancel does not wait for that thread.
 """
 
 from asyncio import to_thread
 from typing import Any, TypeVar
 
-from ..core.endpoint import Reader
-from ..core.reply_bounds import INLINE_BYTES as INLINE_BYTES, STRICT_BYTES, check_values
+from ..core.replies.bounds import INLINE_BYTES as INLINE_BYTES, STRICT_BYTES, check_values
+from ..core.requests.endpoint import Reader
 
 R = TypeVar("R")
 

@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any, Final, final
 
-from ..core.acting_user import is_of_others
-from ..core.endpoint import Endpoint
-from ..core.faults import http_date
+from ..core.replies.acting_user import is_of_others
+from ..core.replies.faults import http_date
+from ..core.requests.endpoint import Endpoint
 from ..telemetry import LOGGER
 
 DEPRECATION: Final = "Deprecation"

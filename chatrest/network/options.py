@@ -6,15 +6,15 @@ from typing import Any, Final, TypeAlias, TypedDict
 
 from msgspec import Struct, field
 
-from ..core.arguments import check_unquoted
-from ..core.cursor_key import CursorKey
-from ..core.encode import Arrays
-from ..core.endpoint import Interface
-from ..core.hosts import App
-from ..core.pacer import Pace
-from ..core.retry import RetryPolicy
-from ..core.timeouts import Timeouts
-from ..core.wire import Headers
+from ..core.pace.pacer import Pace
+from ..core.pace.retry import RetryPolicy
+from ..core.paging.cursor_key import CursorKey
+from ..core.requests.arguments import check_unquoted
+from ..core.requests.encode import Arrays
+from ..core.requests.endpoint import Interface
+from ..core.requests.hosts import App
+from ..core.requests.timeouts import Timeouts
+from ..core.requests.wire import Headers
 from ..errors import RequestInvalidError
 from ..telemetry import CallStart, Listener
 from .lanes import Priority

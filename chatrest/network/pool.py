@@ -9,11 +9,11 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import TypeAlias, final
 
-from ..core.breaker import Breaker, Breakers, HostState, RetryBudget
-from ..core.endpoint import RateClass
-from ..core.pacer import DOCUMENTED_RATES, GatePacer, Pace, Pacer
-from ..core.timeouts import Timeouts
-from ..core.wire import Request
+from ..core.pace.breaker import Breaker, Breakers, HostState, RetryBudget
+from ..core.pace.pacer import DOCUMENTED_RATES, GatePacer, Pace, Pacer
+from ..core.requests.endpoint import RateClass
+from ..core.requests.timeouts import Timeouts
+from ..core.requests.wire import Request
 from ..errors import ConnectError, ReplyUnreadableError, RequestInvalidError, TransportError
 from .places import PrioritySemaphore
 from .pool_state import PoolState

@@ -6,8 +6,8 @@ from typing import Final, Literal, Protocol, TypeAlias, final
 
 from msgspec import Struct
 
-from ..core.breaker import HostState
-from ..core.endpoint import RateClass
+from ..core.pace.breaker import HostState
+from ..core.requests.endpoint import RateClass
 from .places import PrioritySemaphore
 from .rate_gate import RateGate
 

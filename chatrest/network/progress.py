@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from ..core.retry import Attempts, attempt_log
+from ..core.pace.retry import Attempts, attempt_log
 from ..errors import DeadlineReason
 from .transport import Reply
 

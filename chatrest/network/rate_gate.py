@@ -7,7 +7,7 @@ and a place that were given to a cancelled call go to the next one, and so does 
 import asyncio
 from typing import Final, final
 
-from ..core.pacer import GatePacer, Signal
+from ..core.pace.pacer import GatePacer, Signal
 from .lanes import LaneQueues, Priority, Waiter
 from .places import AppShare, PrioritySemaphore
 from .timing import Timing

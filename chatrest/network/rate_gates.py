@@ -6,7 +6,7 @@ from itertools import chain
 from typing import Final, TypeAlias, final
 from weakref import WeakValueDictionary
 
-from ..core.endpoint import RateClass
+from ..core.requests.endpoint import RateClass
 from .rate_gate import RateGate
 from .timing import Timing
 

@@ -10,10 +10,10 @@ from functools import lru_cache
 from typing import Any, Final, final
 from urllib.parse import urlsplit
 
-from ..core.endpoint import Call
-from ..core.faults import signal
-from ..core.retry import Attempts
-from ..core.wire import Headers, Request, check_headers
+from ..core.pace.retry import Attempts
+from ..core.replies.faults import signal
+from ..core.requests.endpoint import Call
+from ..core.requests.wire import Headers, Request, check_headers
 from ..errors import ConnectError
 from ..secrets import scrub
 from ..telemetry import LISTENER_FAILED, LOGGER, Attempt, CallStart, Listener, Outcome

@@ -5,10 +5,10 @@ from typing import Any, Final
 
 from msgspec import structs
 
-from ..core.decode import NoRecordError
-from ..core.endpoint import Call
-from ..core.faults import error_of, fault, http_date, signal
-from ..core.pacer import Signal
+from ..core.pace.pacer import Signal
+from ..core.replies.decode import NoRecordError
+from ..core.replies.faults import error_of, fault, http_date, signal
+from ..core.requests.endpoint import Call
 from ..errors import (
     ApiError,
     ChatRestError,

@@ -22,12 +22,11 @@ from msgspec import Struct, structs
 from multidict import CIMultiDict
 from yarl import URL
 
-from ..core.arguments import detach
-from ..core.inflate import ACCEPTED, Inflate
-from ..core.multipart import Form
-from ..core.reply_bounds import ERROR_BYTES
-from ..core.timeouts import Timeouts
-from ..core.wire import Headers, Request
+from ..core.replies.bounds import ERROR_BYTES
+from ..core.requests.arguments import detach
+from ..core.requests.form import Form
+from ..core.requests.timeouts import Timeouts
+from ..core.requests.wire import Headers, Request
 from ..errors import (
     ChatRestError,
     ConnectError,
@@ -38,6 +37,7 @@ from ..errors import (
 )
 from ..secrets import scrub
 from .expiry import ExpiryTimer
+from .inflate import ACCEPTED, Inflate
 from .upload import OpenFile, Upload
 
 _READ_BUFFER: Final = 1 << 20  # a page of 1000 messages in few reads; the default of aiohttp is 64 KiB

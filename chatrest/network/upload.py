@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any, Final, Self, final
 
-from ..core.multipart import Form
+from ..core.requests.form import Form
 from ..errors import RequestInvalidError
 from ..queries.files import File
 

@@ -7,12 +7,12 @@ from typing import Any, Final, Self
 
 from msgspec import structs
 
-from ..core.arguments import check_unquoted, detach, hides_arguments, instance
-from ..core.encode import ARRAYS, Arrays
-from ..core.endpoint import Interface, Method, check_acting_user
-from ..core.retry import RetryPolicy
-from ..core.timeouts import Timeouts, check_seconds
-from ..core.wire import Headers, check_headers
+from ..core.pace.retry import RetryPolicy
+from ..core.requests.arguments import check_unquoted, detach, hides_arguments, instance
+from ..core.requests.encode import ARRAYS, Arrays
+from ..core.requests.endpoint import Interface, Method, check_acting_user
+from ..core.requests.timeouts import Timeouts, check_seconds
+from ..core.requests.wire import Headers, check_headers
 from ..errors import ChatRestError
 from ..fan_out.fan_out import fan_out as _fan_out
 from .by_hand import call_by_hand

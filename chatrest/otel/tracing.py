@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from contextvars import ContextVar, Token
 from typing import Final, TypeAlias, final
 
-from ..core.arguments import check_unquoted
+from ..core.requests.arguments import check_unquoted
 from ..telemetry import LOGGER, Attempt, CallListener, CallStart, Outcome, Record
 from .api import TextMapPropagator, TraceContextTextMapPropagator, context, trace
 

@@ -11,7 +11,7 @@ from importlib import import_module
 from pkgutil import iter_modules
 from typing import Any, Final, final
 
-from ..core.endpoint import Endpoint
+from ..core.requests.endpoint import Endpoint
 
 COLLECTIONS: Final = (
     "agents",

@@ -6,13 +6,13 @@ Methods that take a key are plain functions: the frame of a coroutine would hold
 from collections.abc import Awaitable
 from typing import Final, final
 
-from ..core.arguments import hides_arguments
-from ..core.decode import ACK, Ack, many, one
-from ..core.endpoint import Endpoint
-from ..core.paging import BY_REPLY_PAGE
+from ..core.paging.paging import BY_REPLY_PAGE
+from ..core.replies.decode import ACK, Ack, many, one
+from ..core.requests.arguments import hides_arguments
+from ..core.requests.endpoint import Endpoint
 from ..models.api_key import ApiKey
 from ..queries.api_keys import ApiKeyChanges, ApiKeyQuery, NewApiKey
-from ..walk import Walk
+from ..walk.walk import Walk
 from .collection import Collection, Start
 
 LIST: Final = Endpoint(

@@ -8,14 +8,14 @@ from typing import Final, final
 
 from msgspec import UNSET
 
-from ..core.arguments import hides_arguments
-from ..core.decode import ACK, Ack, many, one
-from ..core.endpoint import Endpoint
-from ..core.paging import BY_PAGE
+from ..core.paging.paging import BY_PAGE
+from ..core.replies.decode import ACK, Ack, many, one
+from ..core.requests.arguments import hides_arguments
+from ..core.requests.endpoint import Endpoint
 from ..models.user import AuthToken
 from ..queries.auth_tokens import NewToken, TokenChanges
 from ..queries.pages import PageQuery
-from ..walk import Walk
+from ..walk.walk import Walk
 from .collection import Collection, Start
 
 _TOKENS: Final = "/users/{uid}/auth_tokens"

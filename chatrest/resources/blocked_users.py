@@ -3,14 +3,14 @@
 from collections.abc import Sequence
 from typing import Final, final
 
-from ..core.decode import Outcomes, each, many
-from ..core.endpoint import Endpoint
-from ..core.paging import BY_PAGE
+from ..core.paging.paging import BY_PAGE
+from ..core.replies.decode import Outcomes, each, many
+from ..core.requests.endpoint import Endpoint
 from ..models.item_ack import ItemAck
 from ..models.user import User
 from ..queries.blocked_users import BlockedUids
 from ..queries.pages import PageQuery
-from ..walk import Walk
+from ..walk.walk import Walk
 from .collection import Collection, Start
 
 _PATH: Final = "/users/{uid}/blockedusers"

@@ -15,12 +15,12 @@ from typing import Any, Final, TypeAlias, TypeVar
 
 from msgspec import Struct
 
-from ..core.cursor import Cursor
-from ..core.decode import Listing
-from ..core.endpoint import Call, Endpoint, Send
+from ..core.paging.cursor import Cursor
+from ..core.replies.decode import Listing
+from ..core.requests.endpoint import Call, Endpoint, Send
 from ..errors import RequestInvalidError
 from ..secrets import description, shown
-from ..walk import Walk
+from ..walk.walk import Walk
 from .argument_hints import hinting
 from .deprecation import warn_deprecated
 from .listing import walk

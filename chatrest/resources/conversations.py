@@ -6,9 +6,9 @@ from typing import Final, TypeVar, final
 
 from msgspec import UNSET, UnsetType, structs
 
-from ..core.decode import ACK, Ack, many, one
-from ..core.endpoint import Endpoint
-from ..core.paging import BY_PAGE, Paging
+from ..core.paging.paging import BY_PAGE, Paging
+from ..core.replies.decode import ACK, Ack, many, one
+from ..core.requests.endpoint import Endpoint
 from ..models.conversation import Conversation
 from ..queries.conversations import (
     ConversationChanges,
@@ -20,7 +20,7 @@ from ..queries.conversations import (
     UserReset,
 )
 from ..queries.message_fields import AnyTags, MessageNumber
-from ..walk import Walk
+from ..walk.walk import Walk
 from .collection import Collection, Start
 
 T = TypeVar("T")

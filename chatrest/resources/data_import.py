@@ -2,8 +2,8 @@
 
 from typing import Final, final
 
-from ..core.decode import Outcomes, each
-from ..core.endpoint import Endpoint
+from ..core.replies.decode import Outcomes, each
+from ..core.requests.endpoint import Endpoint
 from ..models.imports import GroupOutcome, MemberOutcome, MessageOutcome, UserOutcome
 from ..queries.data_import import (
     GroupEntries,

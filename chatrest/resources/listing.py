@@ -7,17 +7,17 @@ from typing import Any, Final, TypeVar
 
 from msgspec import Struct, structs
 
-from ..core.cursor import Cursor, beginning, resumed
-from ..core.decode import Listing
-from ..core.encode import WalkQuery, filter_values, query_pairs
-from ..core.endpoint import Call, Pairs, Send
-from ..core.expectation import Expectation
-from ..core.paging import LARGEST_PAGE, ONE_LIMITED_REPLY, ONE_REPLY, UNPAGED, OtherSize, Paging
-from ..core.rows import AsRows, row_identity
-from ..core.walk_state import Rules
-from ..walk import Walk, WalkSource
-from ..walks.filter_check import FilterCheck
-from ..walks.page_source import Dice, Sleep
+from ..core.paging.cursor import Cursor, beginning, resumed
+from ..core.paging.paging import LARGEST_PAGE, ONE_LIMITED_REPLY, ONE_REPLY, UNPAGED, OtherSize, Paging
+from ..core.paging.walk_state import Rules
+from ..core.replies.decode import Listing
+from ..core.replies.expectation import Expectation
+from ..core.replies.rows import AsRows, row_identity
+from ..core.requests.encode import WalkQuery, filter_values, query_pairs
+from ..core.requests.endpoint import Call, Pairs, Send
+from ..walk.filter_check import FilterCheck
+from ..walk.source import Dice, Sleep
+from ..walk.walk import Walk, WalkSource
 
 T = TypeVar("T")
 

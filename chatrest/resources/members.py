@@ -4,13 +4,13 @@ from typing import Any, Final, final
 
 from msgspec import structs
 
-from ..core.decode import ACK, Ack, Outcomes, each, many, one
-from ..core.endpoint import Endpoint
-from ..core.outcomes import outcomes_of
-from ..core.paging import BY_PAGE
+from ..core.paging.paging import BY_PAGE
+from ..core.replies.decode import ACK, Ack, Outcomes, each, many, one
+from ..core.replies.outcomes import outcomes_of
+from ..core.requests.endpoint import Endpoint
 from ..models.member import AddedMember, Member, MemberScope
 from ..queries.members import MemberQuery, NewMembers, NewScope, ScopeName
-from ..walk import Walk
+from ..walk.walk import Walk
 from .collection import Collection, Start
 
 

@@ -9,11 +9,11 @@ from uuid import uuid4
 
 from msgspec import UNSET, structs
 
-from ..core.acting_user import is_changed_by_other, is_reaction_of_other, is_sent_by_other
-from ..core.arguments import check_count
-from ..core.decode import ACK, Ack, Outcomes, many, one
-from ..core.endpoint import Call, Endpoint, Send
-from ..core.paging import BY_ID, BY_NEXT, BY_THREAD, BY_UPDATED, SMALLEST_DEFAULT, Paging
+from ..core.paging.paging import BY_ID, BY_NEXT, BY_THREAD, BY_UPDATED, SMALLEST_DEFAULT, Paging
+from ..core.replies.acting_user import is_changed_by_other, is_reaction_of_other, is_sent_by_other
+from ..core.replies.decode import ACK, Ack, Outcomes, many, one
+from ..core.requests.arguments import check_count
+from ..core.requests.endpoint import Call, Endpoint, Send
 from ..errors import OutcomeUnknownError, RequestInvalidError
 from ..models.count import MessageCount
 from ..models.message import Message
@@ -23,7 +23,7 @@ from ..queries.message_fields import ReceiverType
 from ..queries.messages import Interactions, MessageChanges, MessageDeletion, MessageQuery, ThreadQuery
 from ..queries.new_messages import MessageBody, NewBotMessage, NewMessage, NewThreadMessage, TrackedMessage
 from ..secrets import shown
-from ..walk import Walk
+from ..walk.walk import Walk
 from .collection import Collection, Start
 from .sent_lookup import NEWEST, Moment, SentMark, find_sent
 from .sent_messages import SentMessages, complete, first_message, first_record

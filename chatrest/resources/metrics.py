@@ -3,8 +3,8 @@
 from datetime import date
 from typing import Final, final
 
-from ..core.decode import bare, one
-from ..core.endpoint import Endpoint
+from ..core.replies.decode import bare, one
+from ..core.requests.endpoint import Endpoint
 from ..models.metrics import MessageMetrics, UsageMetrics
 from ..queries.metrics import UsageQuery
 from .collection import Collection

@@ -5,15 +5,15 @@ from typing import Final, final
 
 from msgspec import Struct, structs
 
-from ..core.decode import each, many, one, parse, read_json
-from ..core.endpoint import Endpoint
-from ..core.paging import BY_REPLY_PAGE
+from ..core.paging.paging import BY_REPLY_PAGE
+from ..core.replies.decode import each, many, one, parse, read_json
+from ..core.requests.endpoint import Endpoint
 from ..errors import ReplyUnreadableError
 from ..models.item_ack import ItemAck
 from ..models.raw_json import write_value
 from ..models.role import Permission, PermissionMap, PermissionOutcomes
 from ..queries.rbac import NewPermissions
-from ..walk import Walk
+from ..walk.walk import Walk
 from .collection import Collection, Start
 
 

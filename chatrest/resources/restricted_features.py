@@ -5,13 +5,13 @@ from typing import Final, final
 
 from msgspec import UNSET
 
-from ..core.decode import ACK, Ack, Outcomes, each, many
-from ..core.endpoint import Endpoint
-from ..core.paging import BY_REPLY_PAGE
+from ..core.paging.paging import BY_REPLY_PAGE
+from ..core.replies.decode import ACK, Ack, Outcomes, each, many
+from ..core.requests.endpoint import Endpoint
 from ..models.item_ack import ItemAck
 from ..models.role import Feature
 from ..queries.restricted_features import Allowance, Restriction
-from ..walk import Walk
+from ..walk.walk import Walk
 from .collection import Collection, Start
 
 _PATH: Final = "/roles/{role}/restrictedfeatures"

@@ -2,13 +2,13 @@
 
 from typing import Final, final
 
-from ..core.decode import ACK, Ack, many, one
-from ..core.endpoint import Endpoint
-from ..core.paging import BY_PAGE
+from ..core.paging.paging import BY_PAGE
+from ..core.replies.decode import ACK, Ack, many, one
+from ..core.requests.endpoint import Endpoint
 from ..models.role import Role
 from ..queries.pages import PageQuery
 from ..queries.roles import NewRole, RoleChanges
-from ..walk import Walk
+from ..walk.walk import Walk
 from .collection import Collection, Start
 
 LIST: Final = Endpoint("roles.list", "GET", "/roles", many(Role), query=PageQuery, paging=BY_PAGE)

@@ -10,7 +10,7 @@ from typing import Final, Self, TypeAlias, final
 
 from msgspec import Struct
 
-from ..core.expectation import APP_UIDS
+from ..core.replies.expectation import APP_UIDS
 from ..errors import (
     ActingUserIgnoredError,
     ApiError,
@@ -22,7 +22,7 @@ from ..errors import (
 from ..models.message import ActionMessage, CallMessage, Message, UnknownMessage
 from ..secrets import shown
 from ..times import to_datetime, to_seconds
-from ..walk import Walk
+from ..walk.walk import Walk
 
 Moment: TypeAlias = datetime | date | str | float
 """An aware datetime, a date, or a timestamp in seconds or milliseconds since 1970."""

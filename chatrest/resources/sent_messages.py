@@ -9,8 +9,8 @@ from typing import Any, Final, final
 
 from msgspec import Struct
 
-from ..core.decode import Outcomes, each, read_json
-from ..core.outcomes import outcomes_of
+from ..core.replies.decode import Outcomes, each, read_json
+from ..core.replies.outcomes import outcomes_of
 from ..errors import ReplyUnreadableError
 from ..models.message import Message
 from ..models.sent_message import SentMessage

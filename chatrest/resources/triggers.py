@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 from typing import Final, final
 
-from ..core.decode import ACK, Ack, Outcomes, each, many
-from ..core.endpoint import Endpoint
-from ..core.paging import BY_REPLY_PAGE
+from ..core.paging.paging import BY_REPLY_PAGE
+from ..core.replies.decode import ACK, Ack, Outcomes, each, many
+from ..core.requests.endpoint import Endpoint
 from ..models.item_ack import ItemAck
 from ..models.webhook import Trigger
 from ..queries.webhooks import TriggerIds, Version, WebhookVersion
-from ..walk import Walk
+from ..walk.walk import Walk
 from .collection import Collection, Start
 
 LIST: Final = Endpoint(

@@ -5,13 +5,13 @@ from typing import Any, Final, final
 
 from msgspec import UNSET
 
-from ..core.decode import ACK, Ack, many, one
-from ..core.endpoint import Endpoint
-from ..core.outcomes import outcomes_of
-from ..core.paging import BY_PAGE
+from ..core.paging.paging import BY_PAGE
+from ..core.replies.decode import ACK, Ack, many, one
+from ..core.replies.outcomes import outcomes_of
+from ..core.requests.endpoint import Endpoint
 from ..models.user import DeactivatedUsers, ReactivatedUsers, User
 from ..queries.users import Deactivation, Deletion, NewUser, Reactivation, UserChanges, UserQuery
-from ..walk import Walk
+from ..walk.walk import Walk
 from .collection import Collection, Start
 
 

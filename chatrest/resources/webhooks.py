@@ -2,12 +2,12 @@
 
 from typing import Final, final
 
-from ..core.decode import ACK, Ack, many, one
-from ..core.endpoint import Endpoint
-from ..core.paging import BY_PAGE
+from ..core.paging.paging import BY_PAGE
+from ..core.replies.decode import ACK, Ack, many, one
+from ..core.requests.endpoint import Endpoint
 from ..models.webhook import Webhook
 from ..queries.webhooks import NewWebhook, Version, WebhookChanges, WebhookQuery, WebhookVersion
-from ..walk import Walk
+from ..walk.walk import Walk
 from .collection import Collection, Start
 
 LIST: Final = Endpoint(

@@ -10,8 +10,17 @@ from typing import Any, Final, TypeAlias, cast, get_args
 
 from msgspec import UNSET, structs
 
-from ..core.decode import parse as parse_record
-from ..core.lenient import CoercionError, TooDeep, coerced, elements, members, read_record, shape, type_name
+from ..core.replies.decode import parse as parse_record
+from ..core.replies.lenient import (
+    CoercionError,
+    TooDeep,
+    coerced,
+    elements,
+    members,
+    read_record,
+    shape,
+    type_name,
+)
 from ..errors import ReplyUnreadableError, RequestInvalidError
 from ..models.message import Message, UnknownMessage
 from ..models.raw_json import bytes_of

@@ -14,8 +14,8 @@ from click.testing import CliRunner, Result
 
 from chatrest.cli.call_parameters import Parameters
 from chatrest.cli.root import root
-from chatrest.core.decode import ACK, JSON, bare, each
-from chatrest.core.endpoint import Endpoint
+from chatrest.core.replies.decode import ACK, JSON, bare, each
+from chatrest.core.requests.endpoint import Endpoint
 from chatrest.models.member import AddedMember
 from chatrest.models.outcome import Outcomes
 from chatrest.models.user import User

@@ -10,8 +10,8 @@ from msgspec import UNSET, Meta, UnsetType, field
 from chatrest import RequestInvalidError
 from chatrest.cli.call_arguments import call_of
 from chatrest.cli.call_parameters import Parameters
-from chatrest.core.decode import JSON
-from chatrest.core.endpoint import Call, Endpoint
+from chatrest.core.replies.decode import JSON
+from chatrest.core.requests.endpoint import Call, Endpoint
 from chatrest.queries.checked import Body, Filter, Flag, Json, Ordinal, Stamp, Text, Texts
 from chatrest.queries.files import Upload
 from chatrest.resources import OPERATIONS

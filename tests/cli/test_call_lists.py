@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from click.testing import Result
 
-from chatrest.core.decode import Many
+from chatrest.core.replies.decode import Many
 from chatrest.resources import OPERATIONS
 
 from .conftest import Proxy, rows

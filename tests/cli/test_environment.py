@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from click.testing import Result
 
-from chatrest.core.retry import RetryPolicy
+from chatrest.core.pace.retry import RetryPolicy
 
 from .conftest import EmulatorThread, Proxy, error_line, rows
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
-from chatrest.core.intervals import Gap, merge
+from chatrest.core.paging.intervals import Gap, merge
 from chatrest.distributed.attempt_folder import AttemptFolder
 from chatrest.distributed.shard import Budget, Job, OpenJob, Shard, ShardSource, plan_of_files
 from chatrest.distributed.shard_reader import read_shard

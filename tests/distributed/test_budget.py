@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from chatrest.core.endpoint import Send
+from chatrest.core.requests.endpoint import Send
 from chatrest.distributed.budget import BudgetedSender, BudgetUsedError
 from chatrest.distributed.shard import Budget
 from tests.exporting import served

@@ -8,7 +8,7 @@ import pytest
 from benchmarks import lease, virtual_time
 from benchmarks.lease_simulation import Cluster, Delay, prompt
 from chatrest import Pace
-from chatrest.core.pacer import Signal
+from chatrest.core.pace.pacer import Signal
 from chatrest.distributed.rate_book import LeaseBook
 from chatrest.distributed.rate_lease import LOST, LeasedPacer
 from chatrest.distributed.rate_messages import LEASE_SECONDS, Grant, Report

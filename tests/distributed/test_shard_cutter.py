@@ -5,7 +5,7 @@ from random import Random
 
 from hypothesis import given, strategies as st
 
-from chatrest.core.intervals import LAST, Gap, Interval, gaps, merge
+from chatrest.core.paging.intervals import LAST, Gap, Interval, gaps, merge
 from chatrest.distributed.shard import Budget, Shard, ShardResult, SourceResult
 from chatrest.distributed.shard_cutter import CONCURRENCY, MOST_SOURCES, ShardCutter, gaps_left
 

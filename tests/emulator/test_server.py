@@ -17,7 +17,7 @@ from aiohttp import ClientSession
 from yarl import URL
 
 from chatrest import AsyncSession, AuthenticationError
-from chatrest.core.hosts import App
+from chatrest.core.requests.hosts import App
 from chatrest.emulator import Emulator
 from chatrest.errors import RequestInvalidError
 from tests.cases import loop_over

@@ -9,7 +9,7 @@ from urllib.parse import unquote
 import pytest
 from hypothesis import example, given, settings, strategies as st
 
-from chatrest.core.rows import UNKNOWN, Row
+from chatrest.core.replies.rows import UNKNOWN, Row
 from chatrest.errors import ChatRestError
 from chatrest.export.file_names import (
     MILLISECONDS,

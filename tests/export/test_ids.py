@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from chatrest.core.rows import UNKNOWN, Row
+from chatrest.core.replies.rows import UNKNOWN, Row
 from chatrest.export.message_ids import ids_of, key_of, number, times
 
 some = settings(max_examples=100, deadline=None, database=None)

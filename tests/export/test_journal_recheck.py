@@ -2,7 +2,7 @@
 
 import json
 
-from chatrest.core.rows import Row
+from chatrest.core.replies.rows import Row
 from chatrest.export.id_set import IdSet
 from chatrest.export.journal import Journal
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import example, given, settings, strategies as st
 
-from chatrest.core.intervals import Interval
+from chatrest.core.paging.intervals import Interval
 from chatrest.export.journal import Journal
 from chatrest.export.ownership import Source, pair_of
 from tests.journals import MEMORY, USERS, by_hand, some

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from hypothesis import example, given, settings, strategies as st
 
-from chatrest.core.rows import Row
+from chatrest.core.replies.rows import Row
 from chatrest.export import ownership as rules_module
 from chatrest.export.ownership import Ownership, OwnershipRules, Source, pair_of
 

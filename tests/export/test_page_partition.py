@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from chatrest.core.rows import UNKNOWN, Row
+from chatrest.core.replies.rows import UNKNOWN, Row
 from chatrest.export.id_set import IdSet
 from chatrest.export.jobs import Job
 from chatrest.export.message_ids import number

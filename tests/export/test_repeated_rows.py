@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from chatrest.core.rows import Row
+from chatrest.core.replies.rows import Row
 from chatrest.export import Plan, export
 from chatrest.export.message_ids import ids_of as ids
 from chatrest.export.repeated_rows import RepeatedRows

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from msgspec import structs
 
-from chatrest.core.rows import row_of
+from chatrest.core.replies.rows import row_of
 from chatrest.emulator.weather import First, Status
 from chatrest.errors import AuthenticationError
 from chatrest.export import Plan, backlog, export, runs, verify

@@ -8,7 +8,7 @@ import pytest
 from aiohttp import web
 
 from chatrest import ActingUserIgnoredError, MessageQuery
-from chatrest.core.rows import Row
+from chatrest.core.replies.rows import Row
 from chatrest.emulator.store.message_index import group_list
 from chatrest.export import Plan, export
 from chatrest.export.ownership import Source, pair_of

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from chatrest.core.rows import AsRows, Row
+from chatrest.core.replies.rows import AsRows, Row
 from chatrest.errors import NotFoundError
 from chatrest.export import Plan, Report, export
 from chatrest.export.journal import NAME as JOURNAL, JournalReader

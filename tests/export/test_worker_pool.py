@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from chatrest.core.intervals import Gap
+from chatrest.core.paging.intervals import Gap
 from chatrest.export import Plan
 from chatrest.export.archive import Archive
 from chatrest.export.jobs import Job

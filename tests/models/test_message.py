@@ -7,7 +7,7 @@ import msgspec
 import pytest
 from msgspec import UNSET, structs
 
-from chatrest.core.decode import parse
+from chatrest.core.replies.decode import parse
 from chatrest.errors import ReplyUnreadableError
 from chatrest.models.message import (
     BY_CATEGORY,

@@ -10,7 +10,7 @@ from fastapi import FastAPI
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from chatrest import Ack, Conversation, MediaMessage, Message, TextMessage, UnknownMessage, User, parse
-from tests.core.documented import GOOD, TEXT
+from tests.core.replies.documented import GOOD, TEXT
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # of starlette, about the version of httpx

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from msgspec import UNSET, structs
 
-from chatrest.core.decode import many, parse
+from chatrest.core.replies.decode import many, parse
 from chatrest.models.conversation import Conversation
 from chatrest.models.imports import MessageOutcome
 from chatrest.models.member import AddedMember
@@ -23,7 +23,7 @@ from chatrest.models.message import (
 )
 from chatrest.models.moderation import BlockedMessage, ReviewedMessage
 from chatrest.models.sent_message import SentMessage
-from tests.core.documented import CALL_MESSAGE, COMMON, TEXT
+from tests.core.replies.documented import CALL_MESSAGE, COMMON, TEXT
 
 ACTION = {**COMMON, "category": "action", "type": "groupMember", "data": {"action": "added"}}
 MEDIA = {**TEXT, "type": "image", "data": {"attachments": [{"url": "u"}], "caption": "c"}}

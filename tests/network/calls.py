@@ -4,11 +4,11 @@ import asyncio
 from collections.abc import Awaitable
 from typing import Any
 
-from chatrest.core.decode import read_json
-from chatrest.core.endpoint import Call, Endpoint, Method, Replay
-from chatrest.core.retry import RetryPolicy
-from chatrest.core.timeouts import Timeouts
-from chatrest.core.wire import Headers, Request
+from chatrest.core.pace.retry import RetryPolicy
+from chatrest.core.replies.decode import read_json
+from chatrest.core.requests.endpoint import Call, Endpoint, Method, Replay
+from chatrest.core.requests.timeouts import Timeouts
+from chatrest.core.requests.wire import Headers, Request
 from chatrest.network.client import run_call
 from chatrest.network.lanes import Priority
 from chatrest.network.options import CallContext, CallOptions, Destination

@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 import pytest
 
 from chatrest import App, AsyncSession, RetryPolicy
-from chatrest.core.pacer import Pace, Signal
+from chatrest.core.pace.pacer import Pace, Signal
 from chatrest.emulator import Emulator
 from chatrest.emulator.weather import HalfOpen
 from chatrest.network import places

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from multidict import CIMultiDict
 
-from chatrest.core.endpoint import Replay
-from chatrest.core.pacer import Pace, Pacer, Signal
-from chatrest.core.timeouts import Timeouts
-from chatrest.core.wire import Request
+from chatrest.core.pace.pacer import Pace, Pacer, Signal
+from chatrest.core.requests.endpoint import Replay
+from chatrest.core.requests.timeouts import Timeouts
+from chatrest.core.requests.wire import Request
 from chatrest.errors import (
     ChatRestError,
     ConnectError,

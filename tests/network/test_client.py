@@ -29,7 +29,7 @@ from chatrest import (
     Timeouts,
     TransportError,
 )
-from chatrest.core.wire import Request
+from chatrest.core.requests.wire import Request
 from chatrest.network.pool_state import PoolState
 from chatrest.network.transport import Reply
 from tests.faulty import KEY, Time, until

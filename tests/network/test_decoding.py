@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from chatrest import ApiError, AsyncSession, DeadlineExceededError, NotFoundError, ReplyUnreadableError
-from chatrest.core import reply_bounds
-from chatrest.core.decode import Many, many, read_json
-from chatrest.core.reply_bounds import INLINE_BYTES, MOST_RECORDS, MOST_VALUES, check_values
-from chatrest.core.rows import RowReader
+from chatrest.core.replies import bounds as reply_bounds
+from chatrest.core.replies.bounds import INLINE_BYTES, MOST_RECORDS, MOST_VALUES, check_values
+from chatrest.core.replies.decode import Many, many, read_json
+from chatrest.core.replies.rows import RowReader
 from chatrest.models.message import Message
 from chatrest.models.user import User
 from chatrest.network.decoding import decode_large

@@ -7,7 +7,7 @@ from itertools import combinations, pairwise
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from chatrest.core.pacer import Pace, Pacer, Signal
+from chatrest.core.pace.pacer import Pace, Pacer, Signal
 from chatrest.network.lanes import Priority
 from chatrest.network.places import PrioritySemaphore
 from chatrest.network.rate_gate import RateGate

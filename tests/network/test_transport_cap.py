@@ -7,7 +7,7 @@ import zlib
 import pytest
 
 from chatrest import ReplyUnreadableError
-from chatrest.core.reply_bounds import ERROR_BYTES
+from chatrest.core.replies.bounds import ERROR_BYTES
 from chatrest.network.transport import Transport
 from tests.faulty import Faulty, Peer, hang, reply
 from tests.network.exchanges import CAP, TIMES, asked, chunked

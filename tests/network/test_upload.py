@@ -15,8 +15,8 @@ import pytest
 from msgspec import UNSET, UnsetType
 
 from chatrest import File, OutcomeUnknownError, RequestInvalidError, RetryPolicy, ServerError
-from chatrest.core.decode import JSON
-from chatrest.core.endpoint import Endpoint, Replay
+from chatrest.core.replies.decode import JSON
+from chatrest.core.requests.endpoint import Endpoint, Replay
 from chatrest.network.upload import CHUNK
 from chatrest.queries.checked import Body, Text
 from chatrest.queries.files import Upload

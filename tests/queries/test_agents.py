@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from chatrest.core.encode import query_pairs
-from chatrest.core.wire import json_body
+from chatrest.core.requests.encode import query_pairs
+from chatrest.core.requests.wire import json_body
 from chatrest.errors import RequestInvalidError
 from chatrest.queries.agent_knowledge import (
     DiscoveredUrlQuery,

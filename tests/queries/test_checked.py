@@ -10,8 +10,8 @@ import pytest
 from msgspec import UNSET, Meta, UnsetType, inspect, structs
 
 from chatrest import queries
-from chatrest.core.encode import query_pairs
-from chatrest.core.wire import json_body
+from chatrest.core.requests.encode import query_pairs
+from chatrest.core.requests.wire import json_body
 from chatrest.errors import RequestInvalidError
 from chatrest.queries.checked import Body, Checked, Filter, Flag, Json, Ordinal, Stamp, Text, Texts
 

@@ -7,7 +7,7 @@ import msgspec
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from chatrest.core.encode import ARRAYS, query_pairs
+from chatrest.core.requests.encode import ARRAYS, query_pairs
 from chatrest.errors import RequestInvalidError
 from chatrest.queries.api_keys import ApiKeyQuery
 from chatrest.queries.apps import AppQuery

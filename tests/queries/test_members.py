@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 from msgspec import UNSET
 
-from chatrest.core.encode import query_pairs
-from chatrest.core.wire import json_body
+from chatrest.core.requests.encode import query_pairs
+from chatrest.core.requests.wire import json_body
 from chatrest.errors import RequestInvalidError
 from chatrest.queries.members import MemberQuery, NewMembers, NewScope
 from tests.cases import loop_over

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from chatrest.core.encode import query_pairs
+from chatrest.core.requests.encode import query_pairs
 from chatrest.errors import RequestInvalidError
 from chatrest.queries.metrics import UsageQuery
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from chatrest.core.wire import json_body
+from chatrest.core.requests.wire import json_body
 from chatrest.errors import RequestInvalidError
 from chatrest.queries.messages import Interactions, MessageChanges, MessageDeletion
 from chatrest.queries.new_messages import (

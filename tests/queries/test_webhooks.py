@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from msgspec import UNSET
 
-from chatrest.core.encode import filter_values
+from chatrest.core.requests.encode import filter_values
 from chatrest.errors import RequestInvalidError
 from chatrest.queries.webhooks import NewWebhook, TriggerIds, WebhookChanges, WebhookVersion
 from tests.cases import loop_over

@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from chatrest.core.wire import json_body
+from chatrest.core.requests.wire import json_body
 from tests.sending import Sender
 
 MESSAGE: dict[str, Any] = {

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from chatrest.core.encode import query_pairs
-from chatrest.core.wire import json_body
+from chatrest.core.requests.encode import query_pairs
+from chatrest.core.requests.wire import json_body
 from chatrest.errors import RequestInvalidError
 from chatrest.models.outcome import Ack
 from chatrest.queries.agent_knowledge import (
@@ -47,7 +47,7 @@ from chatrest.queries.external_agents import (
 )
 from chatrest.resources import OPERATIONS
 from chatrest.resources.agents import Agents
-from chatrest.walk import Walk
+from chatrest.walk.walk import Walk
 from tests.cases import loop_over
 from tests.sending import Sender
 

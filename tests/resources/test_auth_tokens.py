@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from chatrest.core.wire import json_body
+from chatrest.core.requests.wire import json_body
 from chatrest.errors import RequestInvalidError
 from chatrest.resources.auth_tokens import CREATE, AuthTokens
 from tests.sending import Sender

@@ -9,15 +9,15 @@ from msgspec.structs import fields
 
 from chatrest import App, AsyncManagement, AsyncSession
 from chatrest.cli.call_parameters import snake_case
-from chatrest.core.decode import ACK, JSON, many
-from chatrest.core.endpoint import Acting, Endpoint
-from chatrest.core.paging import BY_ID
+from chatrest.core.paging.paging import BY_ID
+from chatrest.core.replies.decode import ACK, JSON, many
+from chatrest.core.requests.endpoint import Acting, Endpoint
 from chatrest.errors import RequestInvalidError
 from chatrest.models.message import Message
 from chatrest.queries.checked import Body, Filter, Size, Text
 from chatrest.resources import OPERATIONS
 from chatrest.resources.collection import Collection, Start
-from chatrest.walk import Walk
+from chatrest.walk.walk import Walk
 from tests.cases import loop_over
 from tests.sending import Sender
 from tests.small_service import SmallService

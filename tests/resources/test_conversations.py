@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from chatrest.core.decode import parse
+from chatrest.core.replies.decode import parse
 from chatrest.errors import CursorError, RequestInvalidError
 from chatrest.models.conversation import Conversation
 from chatrest.models.message import Message

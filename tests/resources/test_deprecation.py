@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from chatrest.core.decode import ACK, many
-from chatrest.core.endpoint import Endpoint
-from chatrest.core.paging import BY_PAGE
+from chatrest.core.paging.paging import BY_PAGE
+from chatrest.core.replies.decode import ACK, many
+from chatrest.core.requests.endpoint import Endpoint
 from chatrest.models.user import User
 from chatrest.resources.collection import Collection
 from tests.sending import Sender

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from chatrest.core.endpoint import Call
+from chatrest.core.requests.endpoint import Call
 from chatrest.errors import CursorError
 from chatrest.queries.groups import GroupQuery
 from chatrest.resources.groups import Groups

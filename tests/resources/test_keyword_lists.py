@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from chatrest import AsyncSession, File, NotFoundError
-from chatrest.core.multipart import form
+from chatrest.core.requests.form import form
 from chatrest.emulator import Emulator
 from chatrest.models.outcome import Ack
 from chatrest.queries.moderation import NewKeywordList, NewModeratedMessage, NewRule, RuleCondition

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from chatrest import App, AsyncSession
-from chatrest.core.cursor import Cursor
-from chatrest.core.decode import Listing, many
-from chatrest.core.endpoint import Acting, Call, Endpoint
-from chatrest.core.paging import BY_ID, BY_PAGE, BY_UPDATED, LARGEST_PAGE, Paging
+from chatrest.core.paging.cursor import Cursor
+from chatrest.core.paging.paging import BY_ID, BY_PAGE, BY_UPDATED, LARGEST_PAGE, Paging
+from chatrest.core.replies.decode import Listing, many
+from chatrest.core.requests.endpoint import Acting, Call, Endpoint
 from chatrest.emulator import Emulator
 from chatrest.errors import ChatRestError, CursorError, RequestInvalidError
 from chatrest.models.message import Message
@@ -18,7 +18,7 @@ from chatrest.models.meta import Meta, Pagination, Position
 from chatrest.models.user import User
 from chatrest.queries.messages import MessageQuery
 from chatrest.resources.listing import walk
-from chatrest.walk import Walk
+from chatrest.walk.walk import Walk
 from tests.cases import loop_over
 from tests.sending import Sender
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from chatrest.core.wire import json_body
+from chatrest.core.requests.wire import json_body
 from chatrest.errors import ReplyUnreadableError, RequestInvalidError
 from chatrest.models.member import MemberScope
 from chatrest.models.outcome import Ack

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from chatrest.core.decode import parse
+from chatrest.core.replies.decode import parse
 from chatrest.errors import ApiError, CursorError, ReplyUnreadableError, RequestInvalidError
 from chatrest.models.message import Message, TextMessage
 from chatrest.models.outcome import Ack

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from chatrest.core.decode import Listing
-from chatrest.core.wire import json_body
+from chatrest.core.replies.decode import Listing
+from chatrest.core.requests.wire import json_body
 from chatrest.errors import CursorError, RequestInvalidError
 from chatrest.models.message import TextMessage, unknown
 from chatrest.models.meta import Meta, Pagination, Position

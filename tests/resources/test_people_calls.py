@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from msgspec import UNSET
 
-from chatrest.core.wire import json_body
+from chatrest.core.requests.wire import json_body
 from chatrest.errors import ReplyUnreadableError, RequestInvalidError
 from chatrest.models.outcome import Ack
 from chatrest.queries.api_keys import ApiKeyChanges, ApiKeyQuery, NewApiKey

@@ -4,7 +4,7 @@ import itertools
 import json
 from typing import Any, NamedTuple
 
-from chatrest.core.encode import query_pairs
+from chatrest.core.requests.encode import query_pairs
 from chatrest.resources.messages import Messages
 from tests.cases import loop_over
 from tests.sending import Sender

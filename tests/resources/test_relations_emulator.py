@@ -15,7 +15,7 @@ from chatrest.emulator import Emulator
 from chatrest.models.item_ack import ItemAck
 from chatrest.models.outcome import Outcomes
 from chatrest.models.user import User
-from chatrest.walk import Walk
+from chatrest.walk.walk import Walk
 from tests.resources.conftest import NOW
 
 

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from chatrest.core.decode import Listing
-from chatrest.core.endpoint import Call
-from chatrest.core.paging import PageSizes
+from chatrest.core.paging.paging import PageSizes
+from chatrest.core.replies.decode import Listing
+from chatrest.core.requests.endpoint import Call
 from chatrest.errors import CursorError, RequestInvalidError
 from chatrest.models.meta import Meta, Pagination
 from chatrest.models.user import User

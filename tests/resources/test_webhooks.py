@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from chatrest import ApiError, AsyncManagement, AuthenticationError, NotFoundError
-from chatrest.core.decode import one
+from chatrest.core.replies.decode import one
 from chatrest.emulator import Emulator
 from chatrest.models.webhook import Webhook
 from chatrest.queries.apps import AppQuery, NewApp

@@ -71,7 +71,7 @@ class _Demo:
         began = time.perf_counter()
         self._display.head(f"chatrest {version()}: {messages:,} messages among {users:,} users")
         # These import aiohttp and more, which a help text does not need.
-        from ...core.pacer import Pace
+        from ...core.pace.pacer import Pace
         from ...session import AsyncSession
 
         async with AsyncExitStack() as stack:

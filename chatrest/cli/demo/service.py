@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Final
 
-from ...core.hosts import App
+from ...core.requests.hosts import App
 
 _STOP_TIMEOUT: Final = 5.0
 """Seconds that the emulator has for stopping before it is killed."""

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from msgspec import Struct
 
-from ...core.endpoint import Endpoint
+from ...core.requests.endpoint import Endpoint
 from ..store.documents import Document
 from ..store.store import Store
 from .arguments import Arguments

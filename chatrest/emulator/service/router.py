@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final, NamedTuple, final
 from urllib.parse import unquote
 
-from ...core.endpoint import Endpoint, RateClass
+from ...core.requests.endpoint import Endpoint, RateClass
 from ...resources import OPERATIONS
 
 _BASES: Final = {"chat": "v3", "calls": "v3", "management": "management"}

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import Final, NamedTuple, final
 from urllib.parse import parse_qsl
 
-from ...core.endpoint import Acting
+from ...core.requests.endpoint import Acting
 from ..store.directory import Directory
 from .api_keys import key_scope, set_keys
 from .arguments import Arguments

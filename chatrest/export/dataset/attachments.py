@@ -24,9 +24,9 @@ from urllib.parse import urlsplit
 import msgspec
 from msgspec import Struct
 
-from ...core.arguments import check, check_count
-from ...core.hosts import is_loopback
-from ...core.rows import Row
+from ...core.replies.rows import Row
+from ...core.requests.arguments import check, check_count
+from ...core.requests.hosts import is_loopback
 from ...errors import ChatRestError
 from ...session import AsyncSession
 from ..disk import Disk, sync_folder

@@ -20,7 +20,7 @@ from typing import Any, Final, final
 
 import msgspec
 
-from ...core.rows import AsRows
+from ...core.replies.rows import AsRows
 from ...errors import AuthenticationError, ChatRestError, FanOutError, NotFoundError
 from ...queries.conversations import ConversationQuery
 from ...queries.groups import GroupQuery
@@ -30,7 +30,7 @@ from ...resources.groups import Groups
 from ...resources.members import Members
 from ...resources.users import Users
 from ...session import AsyncSession
-from ...walk import Walk
+from ...walk.walk import Walk
 from ..archive import Archive
 from ..in_thread import in_thread
 from ..manifest import TableEntry, tables_of

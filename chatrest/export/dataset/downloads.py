@@ -25,9 +25,9 @@ import aiohttp
 from aiohttp.abc import AbstractResolver, ResolveResult
 from yarl import URL
 
-from ...core.hosts import is_loopback
-from ...core.inflate import Inflate
+from ...core.requests.hosts import is_loopback
 from ...errors import ReplyUnreadableError
+from ...network.inflate import Inflate
 from ..disk import Disk
 from ..in_thread import in_thread
 

@@ -30,8 +30,8 @@ from typing import Any, Final, Literal, NamedTuple, Protocol, TypeAlias, get_arg
 
 import msgspec
 
-from ...core.arguments import check
-from ...core.lenient import read_record
+from ...core.replies.lenient import read_record
+from ...core.requests.arguments import check
 from ...errors import ReplyUnreadableError, RequestInvalidError
 from ...extras import missing_extra
 from ...models.raw_json import write_value

@@ -22,9 +22,9 @@ from typing import Any, Final, final
 
 from msgspec import Struct
 
-from ...core.arguments import check, check_count
-from ...core.intervals import LAST
-from ...core.paging import LARGEST_PAGE
+from ...core.paging.intervals import LAST
+from ...core.paging.paging import LARGEST_PAGE
+from ...core.requests.arguments import check, check_count
 from ...errors import ExportIncompleteError
 from ...resources.messages import LIST
 from ...session import AsyncSession

@@ -18,14 +18,14 @@ from typing import Any, Final, Literal, NamedTuple, TypeAlias, TypeVar, final
 import msgspec
 from msgspec import Struct, structs
 
-from ...core.intervals import LAST, Gap, gaps
-from ...core.paging import LARGEST_PAGE
-from ...core.rows import AsRows, Row
+from ...core.paging.intervals import LAST, Gap, gaps
+from ...core.paging.paging import LARGEST_PAGE
+from ...core.replies.rows import AsRows, Row
 from ...errors import AuthenticationError, ChatRestError
 from ...queries.messages import MessageQuery
 from ...resources.messages import Messages
 from ...session import AsyncSession
-from ...walk import Page, Walk
+from ...walk.walk import Page, Walk
 from ..archive import agreed
 from ..id_set import IdSet
 from ..journal import NAME as JOURNAL, JournalReader

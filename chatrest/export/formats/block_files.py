@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Final, final
 
-from ...core.rows import Row, lines_of, row_of
+from ...core.replies.rows import Row, lines_of, row_of
 from ...errors import ChatRestError
 from ..journal import Block, DataFile, FileState, Role
 from ..message_ids import PageIds, ids_of, times

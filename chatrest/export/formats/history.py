@@ -5,7 +5,7 @@
 
 from typing import Final, final
 
-from ...core.rows import Row
+from ...core.replies.rows import Row
 from ..workspace import Workspace
 from .block_files import BlockFiles
 from .compression import Compression

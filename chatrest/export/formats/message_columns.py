@@ -11,8 +11,8 @@ import msgspec
 from msgspec import Meta, Struct, field
 from msgspec.structs import astuple
 
-from ...core.decode import REFUSED
-from ...core.rows import row_of
+from ...core.replies.decode import REFUSED
+from ...core.replies.rows import row_of
 from ..message_ids import key_of, number
 from .record_members import fit, read
 

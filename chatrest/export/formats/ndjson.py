@@ -7,7 +7,7 @@ older version goes to the history. Small files of one partition are merged in th
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final, final
 
-from ...core.rows import Row, lines_of
+from ...core.replies.rows import Row, lines_of
 from ..file_names import STEM, partition_folder, partition_rows
 from ..id_set import IdSet
 from ..journal import Block, DataFile

@@ -9,7 +9,7 @@ than one of them takes. What has changed takes its place after that, and so in P
 from collections.abc import Callable, Iterator
 from typing import Final, final
 
-from ...core.rows import Row
+from ...core.replies.rows import Row
 from ...errors import RequestInvalidError
 from ...extras import missing_extra
 from ..file_names import SPOOL, STEM, partition_folder, partition_rows

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
 from typing import Final, final
 
-from ...core.rows import UNKNOWN, Row, row_of
+from ...core.replies.rows import UNKNOWN, Row, row_of
 from ...errors import ChatRestError
 from ..journal import Block, DataFile, FileState
 from ..message_ids import times

@@ -30,7 +30,7 @@ from itertools import repeat
 from pathlib import Path
 from typing import Any, Final, final
 
-from ...core.rows import UNKNOWN, Row, row_of
+from ...core.replies.rows import UNKNOWN, Row, row_of
 from ...errors import RequestInvalidError
 from ..disk import Disk, set_aside, sync_folder
 from ..file_names import DATABASE, path_inside

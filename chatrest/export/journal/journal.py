@@ -7,9 +7,9 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import final
 
-from ...core.endpoint import Pairs
-from ...core.intervals import Interval, merge
-from ...core.rows import Row
+from ...core.paging.intervals import Interval, merge
+from ...core.replies.rows import Row
+from ...core.requests.endpoint import Pairs
 from ..disk import check_in_place
 from ..id_set import IdSet
 from ..message_ids import number

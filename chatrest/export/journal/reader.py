@@ -11,9 +11,9 @@ from typing import Any, Final, Self, TypeVar
 
 import msgspec
 
-from ...core.endpoint import Pairs
-from ...core.intervals import Interval, merge
-from ...core.rows import Row, row_of
+from ...core.paging.intervals import Interval, merge
+from ...core.replies.rows import Row, row_of
+from ...core.requests.endpoint import Pairs
 from ..id_set import IdSet
 from ..message_ids import number
 from ..ownership import Source

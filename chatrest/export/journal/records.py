@@ -4,7 +4,7 @@ from typing import Annotated, Literal, NamedTuple, TypeAlias
 
 import msgspec
 
-from ...core.endpoint import Pairs
+from ...core.requests.endpoint import Pairs
 from ..id_set import IdSet
 from ..ownership import Source
 

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from msgspec import Struct, structs
 
-from ...core.intervals import Interval, gaps
+from ...core.paging.intervals import Interval, gaps
 from ..id_set import IdSet
 from ..journal.reader import JournalReader
 from ..manifest import NAME as MANIFEST, Manifest, SourceEntry, journal_claims

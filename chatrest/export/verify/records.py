@@ -16,9 +16,9 @@ from typing import Annotated, Final, NamedTuple, final
 import msgspec
 from msgspec import Struct
 
-from ...core.decode import REFUSED
-from ...core.lenient import read_record
-from ...core.rows import row_of
+from ...core.replies.decode import REFUSED
+from ...core.replies.lenient import read_record
+from ...core.replies.rows import row_of
 from ...errors import ChatRestError, ReplyUnreadableError, RequestInvalidError
 from ..id_set import IdSet
 from ..message_ids import key_of, number

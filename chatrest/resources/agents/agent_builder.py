@@ -2,9 +2,9 @@
 
 from typing import Final
 
-from ...core.decode import ACK, Ack, array, bare, many, one
-from ...core.endpoint import Endpoint
-from ...core.paging import BY_CREATED
+from ...core.paging.paging import BY_CREATED
+from ...core.replies.decode import ACK, Ack, array, bare, many, one
+from ...core.requests.endpoint import Endpoint
 from ...models.agent import Agent, AvailableModel, CreatedAgent, EnabledItems, ToolSearch
 from ...queries.agents import (
     AgentChanges,
@@ -14,7 +14,7 @@ from ...queries.agents import (
     NewAgent,
     ToolSearchQuery,
 )
-from ...walk import Walk
+from ...walk.walk import Walk
 from ..collection import Collection, Start
 
 _AGENTS: Final = "/ai-agents/agent-builder/agents"

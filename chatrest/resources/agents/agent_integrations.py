@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 from typing import Final
 
-from ...core.decode import ACK, Ack, array, many, one
-from ...core.endpoint import Endpoint
-from ...core.paging import BY_CREATED
+from ...core.paging.paging import BY_CREATED
+from ...core.replies.decode import ACK, Ack, array, many, one
+from ...core.requests.endpoint import Endpoint
 from ...models.agent import Agent, ToolAction, ToolIntegration
 from ...queries.agents import AgentTools, DisabledActions, EnabledActions, IntegrationQuery
-from ...walk import Walk
+from ...walk.walk import Walk
 from ..collection import Collection, Start
 
 _TOOLS: Final = "/ai-agents/agent-builder/agents/{uid}/tools"

@@ -2,11 +2,11 @@
 
 from typing import Any, Final
 
-from ...core.decode import ACK, Ack, array, bare, many
-from ...core.endpoint import Endpoint
+from ...core.replies.decode import ACK, Ack, array, bare, many
+from ...core.requests.endpoint import Endpoint
 from ...models.agent_variable import Variable, VariableUsage
 from ...queries.agent_variables import NewVariable, VariableChanges, VariableQuery
-from ...walk import Walk
+from ...walk.walk import Walk
 from ..collection import Collection
 
 _VARIABLES: Final = "/ai-agents/agent-builder/agents/variables"

@@ -2,8 +2,8 @@
 
 from typing import Final
 
-from ...core.decode import ACK, Ack, array, bare
-from ...core.endpoint import Endpoint
+from ...core.replies.decode import ACK, Ack, array, bare
+from ...core.requests.endpoint import Endpoint
 from ...models.external_agent import CreatedExternalAgent, DeletedExternalTool, ExternalAgent, ExternalTool
 from ...queries.agents import AgentHeaders
 from ...queries.external_agents import (
@@ -14,7 +14,7 @@ from ...queries.external_agents import (
     NewExternalTool,
     ToolType,
 )
-from ...walk import Walk
+from ...walk.walk import Walk
 from ..collection import Collection
 
 _AGENTS: Final = "/ai-agents/agents"

@@ -7,9 +7,9 @@ that is not the service's own. How it is to be sent there is not documented, so 
 from collections.abc import Sequence
 from typing import Any, Final
 
-from ...core.decode import ACK, Ack, bare, many
-from ...core.endpoint import Endpoint
-from ...core.paging import BY_CURSOR, Paging
+from ...core.paging.paging import BY_CURSOR, Paging
+from ...core.replies.decode import ACK, Ack, bare, many
+from ...core.requests.endpoint import Endpoint
 from ...models.agent_knowledge import (
     KnowledgeAck,
     KnowledgeRecord,
@@ -27,7 +27,7 @@ from ...queries.agent_knowledge import (
     Uploads,
     checked_source,
 )
-from ...walk import Walk
+from ...walk.walk import Walk
 from ..collection import Collection, Start
 
 _KNOWLEDGE: Final = "/ai-agents/agent-builder/knowledge-base"

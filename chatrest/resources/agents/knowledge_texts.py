@@ -2,11 +2,11 @@
 
 from typing import Final
 
-from ...core.decode import bare, many, one
-from ...core.endpoint import Endpoint
+from ...core.replies.decode import bare, many, one
+from ...core.requests.endpoint import Endpoint
 from ...models.agent_knowledge import KnowledgeAck, KnowledgeText
 from ...queries.agent_knowledge import KnowledgeTextChanges, NewKnowledgeText
-from ...walk import Walk
+from ...walk.walk import Walk
 from ..collection import Collection
 
 _TEXTS: Final = "/ai-agents/agent-builder/knowledge-base/text"

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from typing import Final
 
-from ...core.decode import bare, many, one
-from ...core.endpoint import Endpoint
-from ...core.paging import BY_CURSOR
+from ...core.paging.paging import BY_CURSOR
+from ...core.replies.decode import bare, many, one
+from ...core.requests.endpoint import Endpoint
 from ...models.agent_knowledge import (
     DiscoveredUrl,
     KnowledgeAck,
@@ -22,7 +22,7 @@ from ...queries.agent_knowledge import (
     UrlsToLeaveOut,
     WebsiteToScrape,
 )
-from ...walk import Walk
+from ...walk.walk import Walk
 from ..collection import Collection, Start
 
 _WEBSITE: Final = "/ai-agents/agent-builder/knowledge-base/website"

@@ -3,14 +3,14 @@
 from collections.abc import Sequence
 from typing import Final
 
-from ...core.decode import ACK, Ack, bare, many, one
-from ...core.endpoint import Endpoint
-from ...core.paging import BY_CREATED
+from ...core.paging.paging import BY_CREATED
+from ...core.replies.decode import ACK, Ack, bare, many, one
+from ...core.requests.endpoint import Endpoint
 from ...models.agent import Agent
 from ...models.agent_tool import McpServer
 from ...queries.agent_tools import McpServerChanges, NewMcpServer
 from ...queries.agents import AgentMcpServers, ToolQuery
-from ...walk import Walk
+from ...walk.walk import Walk
 from ..collection import Collection, Start
 
 _ALL: Final = "/ai-agents/agent-builder/mcp-servers"

@@ -2,11 +2,11 @@
 
 from typing import Final
 
-from ...core.decode import ACK, Ack, many, one
-from ...core.endpoint import Endpoint
+from ...core.replies.decode import ACK, Ack, many, one
+from ...core.requests.endpoint import Endpoint
 from ...models.moderation import KeywordList
 from ...queries.moderation import NewKeywordList
-from ...walk import Walk
+from ...walk.walk import Walk
 from ..collection import Collection
 
 LIST_KEYWORD_LISTS: Final = Endpoint(

@@ -4,9 +4,9 @@ from typing import Any, Final
 
 from msgspec import structs
 
-from ...core.decode import ACK, Ack, many, one
-from ...core.endpoint import Endpoint
-from ...core.paging import BY_NEXT
+from ...core.paging.paging import BY_NEXT
+from ...core.replies.decode import ACK, Ack, many, one
+from ...core.requests.endpoint import Endpoint
 from ...models.message import Message
 from ...models.moderation import BlockedMessage, ReviewedMessage
 from ...queries.moderation import (
@@ -20,7 +20,7 @@ from ...queries.moderation import (
     NewFlag,
     NewModeratedMessage,
 )
-from ...walk import Walk
+from ...walk.walk import Walk
 from ..collection import Collection, Start
 
 FLAG_MESSAGE: Final = Endpoint(

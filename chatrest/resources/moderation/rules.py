@@ -2,11 +2,11 @@
 
 from typing import Final
 
-from ...core.decode import ACK, Ack, many, one
-from ...core.endpoint import Endpoint
+from ...core.replies.decode import ACK, Ack, many, one
+from ...core.requests.endpoint import Endpoint
 from ...models.moderation import ModerationRule, Reason, RuleRevision
 from ...queries.moderation import NewReason, NewRule, ReasonName, RuleQuery
-from ...walk import Walk
+from ...walk.walk import Walk
 from ..collection import Collection
 
 LIST_RULES: Final = Endpoint(

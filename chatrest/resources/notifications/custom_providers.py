@@ -2,8 +2,8 @@
 
 from typing import Final
 
-from ...core.decode import ACK, Ack, one
-from ...core.endpoint import Endpoint
+from ...core.replies.decode import ACK, Ack, one
+from ...core.requests.endpoint import Endpoint
 from ...models.notification_provider import CustomProvider, CustomPushProviders
 from ...queries.notification_providers import (
     CustomEmailProviderChanges,

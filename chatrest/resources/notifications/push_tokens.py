@@ -3,10 +3,10 @@
 from collections.abc import Awaitable
 from typing import Final
 
-from ...core.arguments import hides_arguments
-from ...core.decode import ACK, Ack, many, one
-from ...core.endpoint import Endpoint
-from ...core.paging import Paging
+from ...core.paging.paging import Paging
+from ...core.replies.decode import ACK, Ack, many, one
+from ...core.requests.arguments import hides_arguments
+from ...core.requests.endpoint import Endpoint
 from ...models.notification import NotificationLog, PushTokens
 from ...queries.notifications import (
     AllPushTokens,
@@ -15,7 +15,7 @@ from ...queries.notifications import (
     PushTokenOwner,
     PushTokenQuery,
 )
-from ...walk import Walk
+from ...walk.walk import Walk
 from ..collection import Collection, Start
 
 _TOKENS: Final = "/notifications/push/v1/tokens"

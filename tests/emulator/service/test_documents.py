@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from msgspec import UNSET, Struct, UnsetType
 
-from chatrest.core.decode import read_json
-from chatrest.core.endpoint import Endpoint
+from chatrest.core.replies.decode import read_json
+from chatrest.core.requests.endpoint import Endpoint
 from chatrest.emulator.service.arguments import Arguments
 from chatrest.emulator.service.context import Call, Context
 from chatrest.emulator.service.documents import (

@@ -4,8 +4,8 @@ import itertools
 
 import pytest
 
-from chatrest.core.decode import read_json
-from chatrest.core.endpoint import Endpoint, Interface, Method
+from chatrest.core.replies.decode import read_json
+from chatrest.core.requests.endpoint import Endpoint, Interface, Method
 from chatrest.emulator.service.handlers import HANDLERS
 from chatrest.emulator.service.router import Router, rate_class
 from chatrest.resources import OPERATIONS

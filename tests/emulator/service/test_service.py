@@ -2,7 +2,7 @@ from urllib.parse import quote
 
 import pytest
 
-from chatrest.core.endpoint import Acting
+from chatrest.core.requests.endpoint import Acting
 from chatrest.emulator.service.refusals import Refusal
 from chatrest.emulator.service.request import Request
 from chatrest.emulator.service.service import read_acting_user

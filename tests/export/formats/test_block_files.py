@@ -7,7 +7,7 @@ from random import Random
 
 import pytest
 
-from chatrest.core.rows import row_of
+from chatrest.core.replies.rows import row_of
 from chatrest.errors import ChatRestError
 from chatrest.export.disk import Disk
 from chatrest.export.formats.block_files import block_of, lines_of, rows_of

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from chatrest.core.rows import row_of
+from chatrest.core.replies.rows import row_of
 from chatrest.export.ownership import Source
 from tests.sinks import OCTOBER, SEPTEMBER, Export, page
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from chatrest.core.rows import row_of
+from chatrest.core.replies.rows import row_of
 from chatrest.errors import ChatRestError
 from tests.journals import by_hand
 from tests.sinks import BOB, DAY, FORMATS, OCTOBER, SEPTEMBER, Export, crashed, files, ids, page, record

@@ -8,7 +8,7 @@ from typing import Any
 
 from hypothesis import given, settings, strategies as st
 
-from chatrest.core.rows import Row
+from chatrest.core.replies.rows import Row
 from chatrest.export.message_ids import key_of
 from tests.databases import ALICE, ALL, Export, found, page, record, some
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from chatrest.core.rows import row_of
+from chatrest.core.replies.rows import row_of
 from chatrest.export.message_ids import key_of
 from chatrest.export.workspace import LAST
 from tests.databases import ALICE, ALL, AT, Export, page, record, some

@@ -6,7 +6,7 @@ from collections import Counter
 from contextlib import closing
 from pathlib import Path
 
-from chatrest.core.rows import Row, row_of
+from chatrest.core.replies.rows import Row, row_of
 from chatrest.export.message_ids import key_of
 from tests.databases import ALICE, ALL, AT, ODD, VIEWS, Export, page, record, some
 

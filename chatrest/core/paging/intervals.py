@@ -1,0 +1,103 @@
+"""Which ids of a list are covered: intervals, not a high-water mark. Pure.
+
+An id between the first and the last of an interval is covered: the service was asked, and every item that it
+showed there is safe. The ids between two intervals, or after the last one, are a gap.
+
+Ids are counted as ranks, so that they ascend in either direction of a list: going `append` a rank is the id,
+going `prepend` its negative.
+"""
+
+from collections.abc import Iterable
+from typing import Final, NamedTuple
+
+from ..requests.endpoint import Pairs
+from .order import Affix
+
+LAST: Final = (1 << 63) - 1
+"""The rank of an open end: no id is as high."""
+_LONGEST: Final = 19
+
+
+class Interval(NamedTuple):
+    """The ranks from `first` to `last`, both included."""
+
+    first: int
+    last: int
+    position: Pairs = ()
+    """Where the list goes on after `last`, as the service named it; empty where it did not."""
+
+
+class Gap(NamedTuple):
+    """The ranks above `after` up to `until`, not covered."""
+
+    after: int
+    until: int
+    position: Pairs = ()
+    """Where the list goes on after `after`, as the service named it; empty where it did not."""
+
+
+def number_of(text: str) -> int | None:
+    """Return an id as a number from 1; None where it is none that fits into 64 bits with the id after it.
+
+    One that begins with a 0 is a text: 07 is not 7, and nothing is covered below 1.
+    """
+    if text.isdecimal() and text[0] != "0" and text.isascii() and len(text) <= _LONGEST:
+        number = int(text)
+        return number if number < LAST else None
+    return None
+
+
+def rank_of(text: str, direction: Affix) -> int | None:
+    """Return the rank of an id in a direction; None where the id is no number."""
+    number = number_of(text)
+    return number if number is None or direction == "append" else -number
+
+
+def first_rank(direction: Affix) -> int:
+    """Return a rank before all ids of a list: 0 for `append`, below any id's for `prepend`."""
+    return 0 if direction == "append" else -LAST
+
+
+def merge(intervals: Iterable[Interval]) -> list[Interval]:
+    """Return the same ranks as ascending intervals that neither touch nor overlap.
+
+    An interval that ends before it begins is left out. Of two that end at the same rank, the position that is
+    known is kept.
+    """
+    merged: list[Interval] = []
+    for interval in sorted(intervals):
+        if interval.last < interval.first:
+            continue
+        if merged and interval.first <= merged[-1].last + 1:
+            farther = max(merged[-1], interval, key=lambda each: (each.last, bool(each.position)))
+            merged[-1] = Interval(merged[-1].first, farther.last, farther.position)
+        else:
+            merged.append(interval)
+    return merged
+
+
+def subtract(intervals: Iterable[Interval], first: int, last: int) -> list[Interval]:
+    """Return the intervals without the ranks from `first` to `last`, merged."""
+    rest: list[Interval] = []
+    for interval in intervals:
+        lower_end, upper_start = min(interval.last, first - 1), max(interval.first, last + 1)
+        if lower_end >= interval.first:
+            position = interval.position if lower_end == interval.last else ()
+            rest.append(Interval(interval.first, lower_end, position))
+        if upper_start <= interval.last:
+            rest.append(Interval(upper_start, interval.last, interval.position))
+    return merge(rest)
+
+
+def gaps(intervals: Iterable[Interval], until: int, after: int = 0) -> list[Gap]:
+    """Return the ranks above `after` up to `until` that no interval covers, in ascending order."""
+    missing: list[Gap] = []
+    position: Pairs = ()
+    for interval in merge(intervals):
+        if interval.first > after + 1 and after < until:
+            missing.append(Gap(after, min(interval.first - 1, until), position))
+        if interval.last >= after:
+            after, position = interval.last, interval.position
+    if after < until:
+        missing.append(Gap(after, until, position))
+    return missing

@@ -1,0 +1,241 @@
+"""One step of a walk: which items of a page are new, in which order, and where the walk goes on.
+
+Pure: `step(cursor, page, …)` returns a `Step`, with all that the next step has to remember in its `memory`.
+What a reply claims (last page, total, size, order) is a hint. The rules, first match:
+
+| the page                     | where it leads                | the walk                                   |
+|------------------------------|-------------------------------|--------------------------------------------|
+| empty, asked for once more   | anywhere                      | `CursorError`, if it had items before      |
+| any                          | a position that is unreadable | `CursorError`                              |
+| short, said to be the last,  | anywhere                      | ends, but where it is `thorough`, or where |
+| and smaller than the largest |                               | "last" was wrong before in this walk       |
+| with `meta`                  | nowhere, which its dialect    | ends                                       |
+|                              | documents as the end          |                                            |
+| shows no direction           | a position that says none     | asks again in a direction                  |
+| empty                        | nowhere, or where it stands   | ends; asks again if pagination counts more |
+|                              |                               | or all of its `meta` is gone               |
+| the border's item, alone     | where the walk stands         | ends: the service includes the id          |
+| not empty                    | where the walk stands         | `CursorError`: it would ask for ever       |
+| any                          | back, or where it was before  | `CursorError`                              |
+| by id, not empty             | nowhere, or another direction | goes on from its own last id               |
+| of items with a position     | nowhere, or back              | goes on from its last item, until nothing  |
+|                              |                               | new comes                                  |
+| in the service's order       | nowhere, after a position     | asks again, then goes on from its last     |
+|                              |                               | item where that has what a position needs  |
+| any                          | further on                    | goes on                                    |
+
+By page numbers: a page that is not empty and brings something new leads to the next number. An empty one ends
+the list; where pagination counts more pages it is asked for once more, and then passed. One that brings
+nothing new ends it, unless pagination counts more (`CursorError`), or the list goes by id and was not asked
+by it.
+
+Short: fewer records than were asked for, and than the service's own `per_page`. A short page alone is no end.
+"""
+
+from collections.abc import Callable
+from typing import Any, Generic, TypeVar
+
+from msgspec import Struct, structs
+
+from ...models.meta import Position
+from ..replies.decode import Listing
+from .arrange import OrderedPage, arrange
+from .by_number import landmark_of
+from .cursor import Cursor
+from .onward import onward
+from .order import Affix, is_ahead, is_number, last_id
+from .page_view import NO_PLACE, Onward, PageView
+from .walk_state import Memory, Rules
+
+T = TypeVar("T")
+
+_NOTHING = Memory()
+
+
+class Step(Struct, Generic[T], frozen=True):
+    """A page as its walk takes it: the new items, and where the walk goes on."""
+
+    start: Cursor
+    """The page itself, with the direction that the walk goes."""
+    items: list[T]
+    """The new ones, in the walk's order."""
+    unordered_count: int
+    """The number of first items that are in the service's order, and not ordered by their id."""
+    next: Cursor | None
+    """The position of the next page; None at the end, and at an error."""
+    memory: Memory
+    """The memory for the next step."""
+    error: str | None = None
+    """The reason why the walk cannot go on after these items; None if it can."""
+
+    def cursor_after(self, count: int, identify: Callable[[T], str]) -> Cursor:
+        """The position once `count` of the items are delivered."""
+        if count == len(self.items) and self.next is not None:
+            return self.next
+        if count == 0:
+            return self.start
+        return structs.replace(
+            self.start,
+            last=self.last_after(count, identify),
+            time=self.time_after(count),
+            skip=self.start.skip + min(count, self.unordered_count),
+            inside=True,
+            delivered=self.start.delivered + count,
+        )
+
+    def time_after(self, count: int) -> int | None:
+        """The time at which the last of the first `count` items was sent."""
+        return getattr(self.items[count - 1], "sent_at", None) if count else self.start.time
+
+    def last_after(self, count: int, identify: Callable[[T], str]) -> str | None:
+        """The last id delivered after `count` of the items.
+
+        An unordered item of a list by id does not move it, or ordered ones would be taken for passed.
+        """
+        if count == 0:
+            return self.start.last
+        text = identify(self.items[count - 1])
+        if not self.start.by_id:
+            return text or self.start.last
+        if count <= self.unordered_count and is_number(text):
+            return self.start.last
+        return last_id([text], self.start.last)
+
+
+def record_of(item: Any) -> Any:
+    """What an item is compared by: a row's own bytes, as the row would keep those of its whole page."""
+    return getattr(item, "raw", item)
+
+
+def step(
+    cursor: Cursor, page: Listing[T], rules: Rules, memory: Memory = _NOTHING, largest: int = 0
+) -> Step[T]:
+    """Take `page`, which was asked for at `cursor`.
+
+    `largest` is the count of records of the largest page that this list gave before, asked in the same way.
+    Raises `CursorError` for an id behind the walk that was never seen.
+    """
+    ids = list(map(rules.identify, page.items))
+    arranged = arrange(cursor, page, ids, rules, memory)
+    if (ordinary := _ordinary_step(cursor, page, ids, arranged, rules, memory)) is not None:
+        return ordinary
+    asked = dict(cursor.position)
+    is_repeated = "page" in asked and landmark_of(page, ids) in memory.visited
+    if is_repeated:
+        arranged = structs.replace(arranged, items=[], unordered_count=0)
+    # An empty page shows no direction.
+    direction = arranged.direction if ids or arranged.is_stated else None
+    start = cursor
+    if cursor.direction != direction or cursor.by_id != arranged.by_id:
+        start = structs.replace(cursor, direction=direction, by_id=arranged.by_id)
+    view = PageView(start, asked, page, ids, arranged, rules, memory, largest, is_repeated)
+    target = onward(view)
+    if target.is_again:  # the same page comes once more: nothing of this one counts
+        retry = cursor
+        if target.position != cursor.position:  # from now on the direction is asked for
+            retry = structs.replace(start, position=target.position or (), direction=arranged.direction)
+        return Step(start, [], 0, retry, structs.replace(memory, has_asked_again=True, is_withheld=bool(ids)))
+    result = Step(
+        start, arranged.items, arranged.unordered_count, None, _remembered(view, target), target.error
+    )
+    if target.error is not None:
+        return result
+    if target.position is None:
+        # What is new may come behind the last items, and not on the page that showed the end.
+        is_past_end = not result.items and memory.last_place is not None
+        return structs.replace(result, start=memory.last_place) if is_past_end else result
+    return _led_on(result, view, target)
+
+
+def _ordinary_step(
+    cursor: Cursor, page: Listing[T], ids: list[str], ordered: OrderedPage[T], rules: Rules, memory: Memory
+) -> Step[T] | None:
+    """The step of a page that only the table's last row fits; None for any other page.
+
+    Nearly all pages are so: of a list by id, with something new, in a direction that both sides know, whose
+    position is the last item's own id. To look at all other rows takes several times as long.
+    """
+    items, direction = ordered.items, ordered.direction
+    if not (items and ordered.by_id and ordered.is_stated) or ordered.unordered_count:
+        return None
+    last = rules.identify(items[-1])
+    if not (_is_plain(page, rules, memory) and _leads_on(cursor, page, last, direction)):
+        return None
+    start = cursor if cursor.direction == direction else structs.replace(cursor, direction=direction)
+    goal = Cursor(
+        cursor.query,
+        (("affix", direction), ("id", last)),
+        direction,
+        last,
+        time=getattr(items[-1], "sent_at", None),
+        delivered=cursor.delivered + len(items),
+    )
+    remembered = Memory(
+        ids, memory.visited, True, is_doubted=memory.is_doubted, last_record=(last, record_of(items[-1]))
+    )
+    return Step(start, items, 0, goal, remembered)
+
+
+def _is_plain(page: Listing[T], rules: Rules, memory: Memory) -> bool:
+    """Return True for a page with no claim to be the last, after none with such a claim."""
+    if rules.paging.renames or not rules.paging.positions or page.position_fault is not None:
+        return False
+    if memory.claimed_last or memory.last_place is not None:
+        return False
+    pagination = page.meta.pagination
+    return pagination is None or not (pagination.current_page or 0) >= (pagination.total_pages or 0) > 0
+
+
+def _leads_on(cursor: Cursor, page: Listing[T], last: str, direction: Affix) -> bool:
+    """Return True for a reply whose position is the id `last`, which lies ahead of where it was asked for."""
+    position = page.meta.cursor or page.meta.next or page.cursor
+    if position is None or str(position.id) != last or position != Position(direction, position.id):
+        return False
+    if not cursor.position:
+        return is_number(last)
+    asked = dict(cursor.position)
+    if "id" in asked:
+        return "page" not in asked and is_ahead(last, asked["id"], direction)
+    return is_number(last) and asked.keys() <= NO_PLACE
+
+
+def _led_on(result: Step[T], view: PageView, target: Onward) -> Step[T]:
+    """The step with the cursor of the page that comes next."""
+    start, count, identify = result.start, len(result.items), view.rules.identify
+    last, position = result.last_after(count, identify), target.position or ()
+    names = [name for name, _ in position]
+    goal = Cursor(
+        start.query,
+        position,
+        view.ordered.direction if "affix" in names else start.direction,
+        last,
+        # A resumed walk that asks for smaller pages may need several to come to where it stood.
+        inside=start.inside and not count and bool(view.ids) and start.by_id and is_number(last),
+        time=result.time_after(count),
+        by_id=start.by_id,
+        delivered=start.delivered + count,
+    )
+    memory = result.memory
+    if "page" not in names:  # what is new comes behind the position
+        memory = memory if memory.last_place is None else structs.replace(memory, last_place=None)
+    elif view.ids:
+        memory = structs.replace(memory, last_place=result.cursor_after(count, identify))
+    return Step(start, result.items, result.unordered_count, goal, memory)
+
+
+def _remembered(view: PageView, target: Onward) -> Memory:
+    """The memory after a page."""
+    old, items, meta = view.memory, view.ordered.items, view.page.meta
+    has_meta = (meta.pagination, meta.cursor, meta.next, view.page.cursor) != (None, None, None, None)
+    # Until something new has come, what is behind was delivered before the walk was resumed.
+    knows_ids = bool(view.ids) and (bool(items) or old.ids is not None)
+    return Memory(
+        ids=view.ids if knows_ids else old.ids,
+        visited=old.visited if target.landmark is None else old.visited.having(target.landmark),
+        has_meta=old.has_meta or has_meta,
+        claimed_last=view.says_last,
+        is_doubted=view.is_doubted,
+        last_place=old.last_place,
+        last_record=(view.rules.identify(items[-1]), record_of(items[-1])) if items else old.last_record,
+        empty_pages=0 if view.ids else old.empty_pages + 1,
+    )

@@ -1,0 +1,58 @@
+"""Bounds of a reply: a body of a few kilobytes may unpack to gigabytes of objects.
+
+| bound                  | is kept by                                                       |
+|------------------------|------------------------------------------------------------------|
+| bytes of a success     | `AsyncSession(max_reply_bytes=…)`, in the transport              |
+| bytes of an error      | `ERROR_BYTES`, in the transport; the rest is not read            |
+| records of a list      | `MOST_RECORDS`, before records are made                          |
+| values of a body       | `MOST_VALUES`, before a body of more than 4 MiB is decoded       |
+| time on the event loop | `INLINE_BYTES` and `STRICT_BYTES`, in `network.decoding`         |
+"""
+
+from typing import Final
+
+from ...errors import ReplyUnreadableError
+from ..paging.paging import LARGEST_PAGE
+
+MOST_RECORDS: Final = 10 * LARGEST_PAGE
+"""Records of a list; the largest page that can be asked for has a tenth of them."""
+MOST_VALUES: Final = 1_000_000
+"""Texts, numbers, arrays, objects and other values of a body: about 100 MB of Python objects."""
+ERROR_BYTES: Final = 64 * 1024
+"""Bytes of an error's body that are read."""
+INLINE_BYTES: Final = 16 * 1024
+"""Bytes of a body that is decoded on the event loop in any case, also record by record."""
+STRICT_BYTES: Final = 1024 * 1024
+"""Bytes of a body whose strict decode, of about 10 ms, runs on the event loop: pages of 1000 messages."""
+_COUNTED_BYTES: Final = 4 * 1024 * 1024
+_DENSE_RECORDS: Final = 5 * MOST_RECORDS
+_LEAST_RECORD: Final = 12
+
+
+def check_values(body: bytes) -> None:
+    """Raise `ReplyUnreadableError` for a large body of more than `MOST_VALUES` values.
+
+    Each value comes after a comma or a bracket; those inside of texts are counted too.
+    """
+    if len(body) <= _COUNTED_BYTES:
+        return
+    count = 1 + sum(map(body.count, (b",", b"{", b"[")))
+    if count > MOST_VALUES:
+        raise ReplyUnreadableError(
+            f"the reply has about {count} values in {len(body)} bytes, expected at most {MOST_VALUES}: "
+            "ask for smaller pages"
+        )
+
+
+def check_records(count: int) -> None:
+    """Raise `ReplyUnreadableError` for a list of more than `MOST_RECORDS` records."""
+    if count > MOST_RECORDS:
+        raise ReplyUnreadableError(f"data: expected at most {MOST_RECORDS} records, got {count}")
+
+
+def may_be_dense(body: bytes, least: int) -> bool:
+    """Return True if a body may hold far more than `MOST_RECORDS` objects of at least `least` bytes.
+
+    A page of honest records is never counted: its length alone shows that they cannot be so many.
+    """
+    return len(body) > _DENSE_RECORDS * max(least, _LEAST_RECORD) and body.count(b"{") > _DENSE_RECORDS

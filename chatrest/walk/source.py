@@ -1,0 +1,211 @@
+"""The pages of a list, one by one: the half of a walk that fetches, and knows nothing of who iterates.
+
+`WalkSource.read(state, rules)` asks for the page at a state and takes it; what it returns holds the state
+after the page. A walk reads the next page when its consumer wants it, or a task reads it ahead: both call it.
+"""
+
+from collections.abc import Awaitable, Callable, Iterator
+from functools import cached_property
+from operator import length_hint
+from typing import Any, Generic, TypeAlias, TypeVar, final
+
+from msgspec import Struct, structs
+
+from ..core.paging.conflicts import conflicts
+from ..core.paging.cursor import Cursor, fingerprint
+from ..core.paging.cursor_key import CursorKey
+from ..core.paging.done import without_done
+from ..core.paging.paging import LargestPage, OtherSize
+from ..core.paging.step import Step, step
+from ..core.paging.walk_state import Rules, WalkState
+from ..core.replies.decode import Listing
+from ..core.requests.endpoint import Pairs
+from ..errors import CursorError, RequestInvalidError
+from ..models.meta import Meta
+from .filter_check import FilterCheck
+
+T = TypeVar("T")
+
+Fetch: TypeAlias = Callable[[Pairs], Awaitable[Listing[T]]]
+"""A function that asks for the page at a position."""
+Sleep: TypeAlias = Callable[[float], Awaitable[None]]
+Dice: TypeAlias = Callable[[], float]
+
+
+@final
+class Page(Struct, Generic[T], frozen=True):
+    """One reply of a list, as the walk takes it."""
+
+    items: list[T]
+    """The items that are new to the walk, in its order."""
+    meta: Meta
+    raw: bytes
+    """The reply's body, byte for byte as served."""
+    cursor: Cursor
+    """The position after this page: commit it once the items are safe."""
+    repairs: tuple[str, ...] = ()
+    """The fields that did not have their documented type and were coerced, one line each."""
+    unordered_count: int = 0
+    """The number of first items that are in the service's order, and not placed by their id: those whose id
+    is no number, or is another one's, too.
+    """
+    served: int = 0
+    """The number of records in the reply, those that the walk has left out as seen included."""
+
+    def __rich_repr__(self) -> list[tuple[str, object]]:
+        """Return the fields for rich, without the bytes: they may hold a credential."""
+        return [("items", self.items), ("meta", self.meta), ("raw", len(self.raw))]
+
+    def __repr__(self) -> str:
+        return f"<Page of {len(self.items)} items, {len(self.raw)} bytes>"
+
+
+@final
+class TokenPage(Struct, Generic[T], frozen=True):
+    """Some items of a list, and the token to go on from: `await walk.page(n)`."""
+
+    items: list[T]
+    next: str | None
+    """The token of the items that follow, as `str(walk.cursor)`; None at the list's end."""
+
+
+class FetchedPage(Generic[T]):
+    """A page that was fetched and taken, whose items are handed over or wait for it."""
+
+    __slots__ = ("after", "items", "listing", "rest", "step")
+
+    def __init__(self, listing: Listing[T], step: Step[T], rules: Rules, left: int | None) -> None:
+        items = step.items if left is None else step.items[:left]
+        self.listing = listing
+        self.step = step
+        self.items = items
+        # The list's own iterator knows how much it has left: handing over an item costs no bookkeeping.
+        self.rest: Iterator[T] = iter(items)
+        cursor = step.cursor_after(len(items), rules.identify)
+        self.after = WalkState(cursor, step.memory, None if left is None else left - len(items))
+        """The state once all of its items are handed over."""
+
+    @property
+    def delivered(self) -> int:
+        """The count of items that were handed over."""
+        return len(self.items) - length_hint(self.rest)
+
+    @property
+    def is_end(self) -> bool:
+        """True for the last page of the list as it was served."""
+        return self.step.next is None and self.step.error is None
+
+    @property
+    def is_whole_end(self) -> bool:
+        """True for the list's last page where no limit has cut items from it."""
+        return self.is_end and len(self.items) == len(self.step.items)
+
+    @property
+    def leads_on(self) -> bool:
+        """True where the walk wants another page after this one."""
+        return self.step.next is not None and self.after.left != 0
+
+
+class WalkSource(Struct, Generic[T], frozen=True, kw_only=True, dict=True):
+    """The list that a walk reads, with all that stays the same as it goes on."""
+
+    fetch: Fetch[T]
+    rules: Rules
+    name: str
+    """The operation's name."""
+    largest: LargestPage
+    """Of this list in this session, asked with the same size; a limited walk is measured by it, too."""
+    other_size: OtherSize | None = None
+    """Another parameter for a page's size; None where the list has one alone."""
+    cursor_key: CursorKey | None = None
+    """Signs the walk's cursors."""
+    identity: tuple[Any, ...] = ()
+    """The list that is asked for: operation, path, acting user, app and filters."""
+    filters: Pairs = ()
+    """The pairs of the query, but for the page's size: filters, and the position that it begins at."""
+    fetch_without_beginning: Fetch[T] | None = None
+    """Asks for a page of the list without the beginning of its window; None where it has none."""
+    check: FilterCheck | None = None
+    """Compares what comes with what was asked; None for lists where nothing can be compared."""
+    timing: Callable[[], tuple[Sleep, Dice]] | None = None
+    """Gives the session's sleep and dice; None for those of asyncio and of the standard library."""
+
+    @property
+    def without_beginning(self) -> "WalkSource[T]":
+        """The list without the beginning of its window, and without a check of what comes."""
+        fetch = self.fetch if self.fetch_without_beginning is None else self.fetch_without_beginning
+        return structs.replace(self, fetch=fetch, check=None)
+
+    @cached_property
+    def query(self) -> str:
+        """The fingerprint of the list, computed when it is first needed: most walks never do."""
+        return fingerprint(*self.identity)
+
+    def __rich_repr__(self) -> list[tuple[str, object]]:
+        """Return the fields for rich, without the key."""
+        return [("name", self.name), ("rules", self.rules)]
+
+    def __repr__(self) -> str:
+        return f"<WalkSource {self.name}>"
+
+    async def read(self, state: WalkState, rules: Rules) -> FetchedPage[T]:
+        """Return the page at `state`, fetched with one call.
+
+        Raises `CursorError` for a page that the walk cannot honestly take, `ActingUserIgnoredError`, and the
+        errors of the call; none of them changes anything.
+        """
+        position, largest, size_name = state.cursor.position, self.largest, rules.size_name
+        other = self.other_size if _is_free(position, rules) else None
+        is_other = other is not None and other.is_used
+        if other is not None and is_other:
+            largest, size_name = other.largest, other.name
+        try:
+            listing = await self.fetch(_position(position, rules, size_name))
+        except RequestInvalidError:
+            if _can_be_sent(position):
+                raise
+            raise self.cursor_error("the service gave a position that no address can hold") from None
+        if self.check is not None:
+            listing = self.check.checked(listing, is_start=state.cursor.last is None)
+        try:
+            result = step(state.cursor, listing, rules, state.memory, largest.count)
+        except CursorError as error:
+            raise self.cursor_error(str(error)) from None
+        if lines := conflicts(listing, result, state.memory, rules.identify):
+            listing = structs.replace(listing, repairs=(*listing.repairs, *lines))
+        if state.cursor.done:
+            result = without_done(result, state.cursor.done, rules.identify)
+        largest.note(len(listing.items))
+        if other is not None and other.is_used is is_other:
+            pagination = listing.meta.pagination
+            echoed = None if pagination is None else pagination.per_page
+            other.note(len(listing.items), echoed, rules.size, self.largest)
+        return FetchedPage(listing, result, rules, state.left)
+
+    def cursor_error(self, words: str) -> CursorError:
+        """Return the error that says why the walk cannot go on, with the operation's name."""
+        error = CursorError(f"{self.name}: {words}")
+        error.operation = self.name
+        return error
+
+
+def _position(position: Pairs, rules: Rules, size_name: str) -> Pairs:
+    """The query pairs that ask for a page, with its size where neither the query nor the position says it."""
+    if rules.size_asked or not size_name or (position and size_name in dict(position)):
+        return position
+    return (*position, (size_name, str(rules.size)))
+
+
+def _can_be_sent(position: Pairs) -> bool:
+    """Return False for a position with a lone surrogate, which only a service can have given."""
+    try:
+        "".join([value for _, value in position]).encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _is_free(position: Pairs, rules: Rules) -> bool:
+    """Return True for a place in a list whose page may have any size: page numbers count pages of one."""
+    names = dict(position).keys()
+    return not rules.size_asked and "id" in names and names.isdisjoint(("page", rules.size_name))

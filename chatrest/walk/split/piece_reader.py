@@ -1,0 +1,213 @@
+"""Reads one piece of a list: the pages inside it, and up to which rank each of them covers the list.
+
+A piece is entered at the position that the service named, or at an id that is made up (a guess); the pages
+after the first are those of an ordinary walk. The rules:
+
+| the reply                                   | the reader                                                   |
+|---------------------------------------------|--------------------------------------------------------------|
+| page of items up to the rank r              | covers the list up to r, or to just before the position that |
+|                                             | the page names, if that is higher                            |
+| page that passes the end of the piece       | covers it to its end; what is behind is dropped              |
+| end of the list, in a piece with an end     | covers it to its end                                         |
+| 4xx or unusable position, where it enters   | `PositionRefusedError`; not for 401 and 429                  |
+| end of the list at a guess, without an item | `PositionRefusedError`: it may be how a service refuses it   |
+| page that goes by time                      | `NotOrderedByIdError`                                        |
+
+A guess is made one id early: if the list holds the item where the piece before ends, it comes again, and both
+pieces show the same item at the cut (`PiecePage.first_rank`, `PiecePage.beyond`).
+"""
+
+from bisect import bisect_right
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, final
+
+from msgspec import Struct, structs
+
+from ...core.paging.cursor import Cursor
+from ...core.paging.intervals import rank_of
+from ...core.paging.order import Affix
+from ...core.requests.endpoint import Pairs
+from ...errors import ApiError, AuthenticationError, CursorError, RateLimitError, ServerError
+from ..source import Page
+from .piece_queue import Piece
+
+if TYPE_CHECKING:
+    from ..walk import Walk  # which splits itself by this reader
+
+T = TypeVar("T")
+
+
+class PositionRefusedError(Exception):
+    """The service does not let a list be entered at a position; its error, if it gave one, is the cause."""
+
+    def __init__(self, *, is_guess: bool) -> None:
+        super().__init__("made-up id" if is_guess else "position that the service named")
+        self.is_guess = is_guess
+        """False where the service had named the position itself."""
+
+
+class NotOrderedByIdError(Exception):
+    """The list goes by time: its ids come in any order, and none of them is a position."""
+
+
+@final
+class PiecePage(Struct, Generic[T], frozen=True):
+    """The part of one reply that lies in a piece."""
+
+    items: list[T]
+    """In the walk's direction, those without a rank first or last."""
+    after: int
+    """The rank up to which the list was covered before this page."""
+    covered: int
+    """The rank up to which it is covered once the items are safe."""
+    position: Pairs
+    """Where the list goes on after `covered`, as the service named it; empty where it did not."""
+    start: Cursor
+    """Where the page was asked for."""
+    page: Page[T] | None
+    """The reply, with its bytes; None at the end of the list."""
+    unranked_count: int = 0
+    """The number of items whose id is no number, or that share the id of another one."""
+    first_rank: int | None = None
+    """On the first page of a piece: the first rank that was shown, which may be `after` itself."""
+    beyond: int | None = None
+    """The first rank that was shown behind the end of the piece."""
+    is_end: bool = False
+    """True where the service showed the end of the list: there are no items in this last page, and `covered`
+    is the end of the piece, if it has one.
+    """
+
+
+@final
+class PieceReader(Generic[T]):
+    """Reads pieces of the list of `walk`, from where that begins, in one direction.
+
+    The items are messages, or rows (`core.replies.rows`): whatever has an `id`. `walk` is not moved, and must have no
+    limit. Several pieces can be read at the same time.
+    """
+
+    def __init__(self, walk: "Walk[T]", direction: Affix = "append") -> None:
+        self._walk = walk
+        self._direction: Affix = direction
+
+    async def pages(self, piece: Piece[Any]) -> AsyncGenerator[PiecePage[T]]:
+        """Read a piece, page by page; the next page is asked for when it is wanted.
+
+        `piece.until` may be moved down at any time, but not below what the last page covers. Close the
+        generator (`aclosing`) where it is left early. Raises `PositionRefusedError` and `NotOrderedByIdError`
+        as above, and the errors of a walk.
+        """
+        start = self._entry(piece)
+        covered, position, is_first, is_open = piece.after, piece.position, True, piece.is_open
+        walk = self._walk.at(start)
+        while True:
+            # A page may claim to be the last one only where the end of the list is the end of the piece.
+            walk = walk if is_open else walk.thorough()
+            async with aclosing(walk.pages()) as pages:
+                while (page := await self._next(pages, piece, is_first=is_first)) is not None:
+                    part = self._part(page, piece, start, covered, is_first=is_first)
+                    start, covered, position, is_first = page.cursor, part.covered, part.position, False
+                    yield part
+                    if covered >= piece.until:
+                        return
+            if is_open is piece.is_open:
+                break
+            is_open = False  # it was cut meanwhile: the page that seemed to be the last is asked for again
+        end = covered if piece.is_open else piece.until
+        yield PiecePage([], covered, end, position, start, None, is_end=True)
+
+    def _entry(self, piece: Piece[Any]) -> Cursor:
+        """Return the cursor at which a piece is entered."""
+        base = self._walk.cursor
+        last = piece.after
+        if piece.is_guess:
+            last = piece.entry
+            last -= last != 1  # no service knows an id 0
+            position: Pairs = (("affix", self._direction), ("id", str(abs(last))))
+        elif piece.position:
+            position = piece.position
+        else:  # the walk's own beginning
+            others = [pair for pair in base.position if pair[0] != "affix"]
+            return structs.replace(
+                base, position=(("affix", self._direction), *others), direction=self._direction
+            )
+        return structs.replace(
+            base,
+            position=position,
+            direction=self._direction,
+            last=str(abs(last)),
+            time=None,
+            skip=0,
+            inside=True,  # what lies before it is dropped, and no fault
+            by_id=True,
+        )
+
+    async def _next(
+        self, pages: AsyncGenerator[Page[T]], piece: Piece[Any], *, is_first: bool
+    ) -> Page[T] | None:
+        """Return the next page of the walk; None at its end."""
+        is_entry = is_first and (piece.is_guess or bool(piece.position))
+        try:
+            page = await anext(pages, None)
+        except (ApiError, CursorError) as error:
+            if not is_entry or isinstance(error, AuthenticationError | RateLimitError | ServerError):
+                raise
+            raise PositionRefusedError(is_guess=piece.is_guess) from error
+        if page is None and is_first and piece.is_guess:
+            raise PositionRefusedError(is_guess=True)
+        if page is not None and not page.cursor.by_id:
+            raise NotOrderedByIdError
+        return page
+
+    def _part(
+        self, page: Page[T], piece: Piece[Any], start: Cursor, covered: int, *, is_first: bool
+    ) -> PiecePage[T]:
+        """Return what lies in a piece of a page that was asked for at `start`, behind the rank `covered`."""
+        items, until = page.items, piece.until
+        low, high = self._ranked(items, page.unordered_count)
+        begin = bisect_right(items, covered, low, high, key=self._rank)
+        end = bisect_right(items, until, begin, high, key=self._rank)
+        others = [item for item in (*items[:low], *items[high:]) if self._may_lie_in(item, covered, until)]
+        beyond = self._rank(items[end]) if end < high else None
+        last, position = until, page.cursor.position
+        if beyond is None:  # behind the end of the piece the page's own position would leave items out
+            place = rank_of(dict(position).get("id", ""), self._direction)
+            shown = max(covered, self._rank(items[high - 1])) if low < high else covered
+            last = min(until, shown if place is None else max(shown, place - 1))
+            # A position before the last id, such as that of a page whose own position was wrong, would show
+            # ids again.
+            position = position if place is not None and place >= last else ()
+        return PiecePage(
+            items if begin == 0 and end == len(items) else [*others, *items[begin:end]],
+            covered,
+            last,
+            position if beyond is None else (),
+            start,
+            page,
+            unranked_count=len(others),
+            first_rank=self._rank(items[low]) if is_first and low < high else None,
+            beyond=beyond,
+        )
+
+    def _ranked(self, items: list[T], unordered_count: int) -> tuple[int, int]:
+        """Return the bounds of the items that are in the order of their ranks."""
+        low, high = unordered_count, len(items)
+        while low < high and rank_of(self._id(items[low]), self._direction) is None:
+            low += 1
+        while low < high and rank_of(self._id(items[high - 1]), self._direction) is None:
+            high -= 1
+        return low, high
+
+    def _may_lie_in(self, item: T, covered: int, until: int) -> bool:
+        rank = rank_of(self._id(item), self._direction)
+        return rank is None or covered < rank <= until
+
+    def _rank(self, item: T) -> int:
+        number = int(self._id(item))
+        return number if self._direction == "append" else -number
+
+    @staticmethod
+    def _id(item: Any) -> str:
+        text: str = item.id
+        return text

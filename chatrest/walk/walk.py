@@ -1,0 +1,371 @@
+"""A walk: the items of a list, page by page, resumable at every one of them.
+
+A walk is an object with a cursor, and its generators are disposable: the state moves only after a page has
+come, and only as items are handed over, so an error, a `break` or a cancel loses nothing. Nothing is held
+open across a `yield`: no response, no timeout, no task. What reads ahead owns a task, and is a context
+manager for this reason.
+"""
+
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from functools import partial
+from operator import length_hint
+from typing import TYPE_CHECKING, Final, Generic, NoReturn, TypeVar, final
+
+from msgspec import structs
+
+from ..core.paging.cursor import Cursor
+from ..core.paging.walk_state import Rules, WalkState
+from ..core.requests.arguments import check, check_count, check_unquoted
+from ..core.requests.timeouts import check_seconds
+from ..errors import RequestInvalidError
+from .polling import behind_last, follow_fault
+from .source import (
+    Fetch as Fetch,
+    FetchedPage,
+    Page as Page,
+    TokenPage as TokenPage,
+    WalkSource as WalkSource,
+)
+
+if TYPE_CHECKING:
+    from .ahead import ReadAhead
+    from .follow import Follower, Poller
+    from .split.split import Split
+
+T = TypeVar("T")
+
+AHEAD_BYTES: Final = 16 * 1024 * 1024
+"""Bytes of the bodies of pages that wait for the consumer of a walk that is read ahead."""
+SPLIT_BYTES: Final = 64 * 1024 * 1024
+"""Bytes of the bodies of pages that wait for the consumer of a list that is read from many positions."""
+
+
+@final
+class Walk(Generic[T]):
+    """A list of the service, page by page as it is needed: `async for item in walk`.
+
+    Costs a request a page, and the memory of one page's records and of the bytes of two. The order is one
+    throughout: ascending ids (`append`) or descending ones (`prepend`), across all pages; a list that the
+    service orders by something else comes in the service's order. `walk.cursor` is right after every item;
+    `str(walk.cursor)` is a token that any process can go on from. After an error, a `break` or a cancel the
+    same walk can be taken up again with another `async for`: nothing is lost or repeated. After its end,
+    another `async for` asks for what is new since.
+
+    Raises `CursorError` where the service's positions repeat or cannot be read, and the errors of a single
+    call.
+    """
+
+    def __init__(
+        self, source: WalkSource[T], start: Cursor, left: int | None = None, rules: Rules | None = None
+    ) -> None:
+        self._source = source
+        self._rules = source.rules if rules is None else rules
+        self._state = WalkState(start, left=left)
+        self._page: FetchedPage[T] | None = None
+        self._ahead: ReadAhead[T] | None = None
+        self._is_busy = False
+
+    def __repr__(self) -> str:
+        cursor = self._unsigned_cursor
+        state = cursor.direction or "not begun"
+        return f"<Walk {self._source.name}: {state}{f', last id {cursor.last}' if cursor.last else ''}>"
+
+    if not TYPE_CHECKING:  # a type checker refuses both by itself, if it does not see the methods
+
+        def __await__(self) -> NoReturn:
+            raise TypeError(
+                "a walk cannot be awaited: use `async for item in walk`, or `await walk.collect()`"
+            )
+
+        def __iter__(self) -> NoReturn:
+            raise TypeError("a walk is asynchronous: use `async for item in walk`, or `await walk.collect()`")
+
+    @property
+    def cursor(self) -> Cursor:
+        """The position right after the last item that was handed over."""
+        cursor = self._unsigned_cursor
+        if not cursor.query:
+            cursor = structs.replace(cursor, query=self._source.query)
+        return cursor.signed(self._source.cursor_key)
+
+    @property
+    def _unsigned_cursor(self) -> Cursor:
+        if self._page is None:
+            return self._state.cursor
+        return self._page.step.cursor_after(self._page.delivered, self._rules.identify)
+
+    def __aiter__(self) -> AsyncIterator[T]:
+        """The items, one by one; stops only at the last page.
+
+        Where the walk had ended before, asks for what is new since.
+        """
+        return self._items()
+
+    def pages(self) -> AsyncGenerator[Page[T]]:
+        """The pages that hold something new, each with its bytes as served and the cursor after it."""
+        return self._pages()
+
+    async def _items(self, poller: "Poller | None" = None) -> AsyncGenerator[T]:
+        self._begin()
+        while True:
+            if self._page is not None:
+                for item in self._page.rest:
+                    yield item
+            if not (await self._advance() or await self._wait_for_more(poller)):
+                return
+
+    async def _pages(self, poller: "Poller | None" = None) -> AsyncGenerator[Page[T]]:
+        self._begin()
+        while True:
+            if (page := self._page) is not None and (items := list(page.rest)):
+                listing = page.listing
+                unordered_count = max(0, page.step.unordered_count - (len(page.items) - len(items)))
+                yield Page(
+                    items, listing.meta, listing.raw, self.cursor, listing.repairs, unordered_count,
+                    len(listing.items),
+                )  # fmt: skip
+            if not (await self._advance() or await self._wait_for_more(poller)):
+                return
+
+    async def page(self, count: int) -> TokenPage[T]:
+        """Return the next `count` items, with a token to go on from: for an endpoint that serves pages.
+
+        Moves this walk behind them: `page` again gives the next ones, as does `cursor=token` in another
+        process. Costs one request, and one more where a short reply does not prove the end. The token is None
+        at the end; where the reply does not show that nothing follows, the next page is empty. After an error
+        the walk is where it was.
+        """
+        check_count("count", count)
+        self._refuse_second_reader()
+        left = self._remaining
+        part = self.limit(count)
+        self._is_busy = True
+        try:
+            items = await part.collect()
+        finally:
+            self._is_busy = False
+        left = None if left is None else left - len(items)
+        last = part._page
+        is_end = len(items) < count or left == 0 or last is None or last.is_whole_end
+        self._state, self._page = WalkState(part._unsigned_cursor, left=left), None
+        return TokenPage(items, None if is_end else str(self.cursor))
+
+    def limit(self, count: int) -> "Walk[T]":
+        """Another walk from here, that ends after `count` items and asks for no larger page than that.
+
+        This walk does not move, so its cursor and its next `limit` are the same as before: for one page after
+        another use `page`.
+        """
+        if type(count) is not int or count < 0:
+            raise RequestInvalidError(f"limit = {count!r}: allowed is a whole number, 0 or more")
+        rules, cursor, left = self._rules, self._unsigned_cursor, self._remaining
+        left = count if left is None else min(count, left)
+        # In the midst of a page its size stays, and so it does by page numbers: the position is counted in
+        # pages of that size.
+        is_bound = rules.size_asked or cursor.inside or (cursor.position and "page" in dict(cursor.position))
+        if not is_bound:
+            rules = structs.replace(rules, size=max(1, min(rules.size, left)))
+        return Walk(self._source, cursor, left, rules)
+
+    def thorough(self) -> "Walk[T]":
+        """A walk from here that makes one extra request where a short page suggests the end."""
+        rules = structs.replace(self._rules, thorough=True)
+        return Walk(self._source, self._unsigned_cursor, self._remaining, rules)
+
+    def at(self, cursor: Cursor) -> "Walk[T]":
+        """A walk of the same list from another position."""
+        return Walk(self._source, structs.replace(cursor, mac=b""), self._remaining, self._rules)
+
+    def ahead(self, pages: int = 2, max_bytes: int = AHEAD_BYTES) -> AbstractAsyncContextManager["Walk[T]"]:
+        """Read the next pages while the consumer works: `async with walk.ahead() as items`.
+
+        Gives this walk: the same items in the same order, with the cursor after every item, and the error of
+        a page only after all items before it. Each page is asked for as soon as the page before it has come,
+        up to `pages` pages before the consumer, and as long as the bodies of those that wait have fewer than
+        `max_bytes` bytes; one page more may always be on its way. Memory: the bodies and the records of all
+        of these; records take about four times the bytes of their body, and a page at most some 200 MB, from
+        a hostile service. Of a `limit`, no page beyond its items is asked for.
+
+        The block owns one task; it has ended when the block is left, in any way. Pages that came for nothing
+        are dropped, and the walk goes on after the last item that was handed over. Raises
+        `RequestInvalidError` for arguments that are not whole numbers from 1, and `RuntimeError` where the
+        walk is being read ahead already.
+        """
+        from .ahead import ReadAhead  # the only part of a walk that needs asyncio
+
+        pages, max_bytes = check_count("pages", pages), check_count("max_bytes", max_bytes)
+        return self._reading_ahead(ReadAhead(partial(self._source.read, rules=self._rules), pages, max_bytes))
+
+    @asynccontextmanager
+    async def _reading_ahead(self, reader: "ReadAhead[T]") -> AsyncIterator["Walk[T]"]:
+        if self._ahead is not None:
+            raise RuntimeError(f"{self!r} is being read ahead already: leave that block first")
+        self._ahead = reader
+        try:
+            yield self
+        finally:
+            self._ahead = None
+            await reader.close()
+
+    def split(self, parts: int = 16, ordered: bool = True, *, max_bytes: int = SPLIT_BYTES) -> "Split[T]":
+        """Read what is left of the list from many positions at once: `async with walk.split() as items`.
+
+        Gives the items that this walk would give, in its order, or with `ordered=False` page by page as they
+        come; `async for item in items`, or `items.pages()`. `items.cursor` is right after every item, for a
+        walk or for another split. This walk does not move.
+
+        `parts` readers cut the list by id into pieces of a few pages, smaller where they find it denser, so
+        windows of time and messages of the same second make no difference. Costs about the requests of the
+        walk, one more for the list's other end, and one for some of the pieces. Memory: the pages of a reader
+        each, and up to four times as many that wait, as long as their bodies have fewer than `max_bytes`
+        bytes; records take about four times the bytes of their body. With a limit no more is asked for than
+        it is expected to take.
+
+        A list that cannot be entered in its midst is read serially: one that goes by page numbers or by time
+        (where positions have a time beside the id, one request asks which of the two counts),
+        whose ids are no numbers, or whose service refuses an id that it has not named or leaves items out
+        behind it. `items.reason` says which, and the logger `chatrest` (a warning).
+
+        The block owns its tasks; they have ended when it is left, in any way. An error is raised after all
+        items before it, with `ordered=False` after those that have come; another loop goes on from there.
+        Raises `RequestInvalidError` for wrong arguments, and for a walk with a limit and `ordered=False`,
+        where it would be left to chance which items are given.
+        """
+        from .split.split import Split, SplitSource  # as above
+
+        parts, max_bytes = check_count("parts", parts), check_count("max_bytes", max_bytes)
+        check_unquoted(isinstance(ordered, bool), "ordered", ordered, "True or False")
+        if self._remaining is not None and not ordered:
+            raise RequestInvalidError(
+                "ordered = False: allowed is True for a walk with a limit, whose first items are wanted"
+            )
+        source = SplitSource(
+            source=self._source,
+            start=lambda cursor, left: Walk(
+                self._source, structs.replace(cursor, mac=b""), left, self._rules
+            ),
+            start_far=lambda cursor: Walk(self._source.without_beginning, cursor, 1, self._rules),
+            peek=Walk._peek,
+            parts=parts,
+            is_ordered=ordered,
+            max_bytes=max_bytes,
+            size_name=self._rules.size_name,
+        )
+        return Split(source, self._unsigned_cursor, self._remaining)
+
+    async def _peek(self) -> FetchedPage[T] | None:
+        """Fetch the next page that has something new, unless one waits; None at the end."""
+        self._reopen()
+        while (page := self._page) is None or not length_hint(page.rest):
+            if not await self._advance():
+                return None
+        return page
+
+    def follow(self, every: float = 10.0) -> "Follower[T]":
+        """The items, and after the end those that are new, as they come: `async for item in walk.follow()`.
+
+        After the end it asks again at intervals of at most `every` seconds, and at least an eighth of that:
+        half as long after a request that brought something, twice as long after one that brought nothing.
+        Costs one request an interval, under the same pace, retries and deadlines as every call. Moves this
+        walk, whose cursor is right after every item. It ends only with a `limit`; after a final error, a
+        `break` or a cancel, `follow` again, also in another process from the cursor.
+
+        Raises `RequestInvalidError`, before anything is sent, for a list that has no end at which something
+        new comes: one that goes by page numbers, in one reply, or not known to go `append`.
+        """
+        from .follow import Follower, Poller  # as above
+
+        check(every is not None, "every", every, "a number of seconds above 0")
+        seconds = check_seconds("every", every)
+        assert seconds is not None
+        if (fault := follow_fault(self._unsigned_cursor, self._rules.paging)) is not None:
+            raise RequestInvalidError(f"{self._source.name}: the list cannot be followed: {fault}")
+        poller = partial(Poller, seconds, self._source)
+        return Follower(lambda: self.cursor, self._items, self._pages, poller)
+
+    async def _wait_for_more(self, poller: "Poller | None") -> bool:
+        """Wait at the end until it is time to ask for what is new; False where nobody follows the walk."""
+        if poller is None or self._remaining == 0:
+            return False
+        self._is_busy = True
+        try:
+            await poller.wait(self._unsigned_cursor.delivered)
+        finally:
+            self._is_busy = False
+        self._reopen()
+        self._state = structs.replace(self._state, cursor=behind_last(self._state.cursor))
+        return True
+
+    async def collect(self) -> list[T]:
+        """All that is left, in one list: memory for everything. After an error the walk is where it was."""
+        self._refuse_second_reader()
+        before = WalkState(self._unsigned_cursor, left=self._remaining)
+        items: list[T] = []
+        try:
+            self._begin()
+            while True:
+                if self._page is not None:
+                    items.extend(self._page.rest)
+                if not await self._advance():
+                    return items
+        except BaseException:
+            self._state, self._page = before, None
+            raise
+
+    @property
+    def _remaining(self) -> int | None:
+        """The count of items that a limited walk may still hand over."""
+        page = self._page
+        if page is None or page.after.left is None:
+            return self._state.left
+        return page.after.left + length_hint(page.rest)
+
+    async def _advance(self) -> bool:
+        """Go on to the next page; False at the end."""
+        self._refuse_second_reader()
+        page = self._page
+        # Its bytes go only after those of the new page have come. Were they freed before, their memory would
+        # go back to the operating system, and to get it again costs a tenth of a large page's time.
+        raw = None if page is None else page.listing.raw
+        if page is not None:
+            if length_hint(page.rest):  # another loop over this walk went on, and left the page in its midst
+                return True
+            if page.after.left == 0 or page.is_end:
+                return False
+            error = page.step.error
+            self._state, self._page = page.after, None
+            del page  # its records go before the new ones come
+            if error is not None:  # taken up again, the walk asks for the same page once more
+                raise self._source.cursor_error(error)
+        if self._state.left == 0:
+            return False
+        self._is_busy = True
+        try:
+            # Only a page that came and was taken moves the walk, and then all of its state at once.
+            if self._ahead is None:
+                self._page = await self._source.read(self._state, self._rules)
+            else:
+                self._page = await self._ahead.take(self._state)
+        finally:
+            self._is_busy = False
+        del raw
+        return True
+
+    def _begin(self) -> None:
+        """Prepare for a consumer: what is new is asked for, and in the midst of a page the page after it."""
+        self._reopen()
+        if self._ahead is not None and self._page is not None and self._page.leads_on:
+            self._ahead.prepare(self._page.after)
+
+    def _reopen(self) -> None:
+        """Stand before the last page again where the walk has ended: what is new comes after its items."""
+        page = self._page
+        if page is None or not page.is_end or length_hint(page.rest):
+            return
+        self._refuse_second_reader()
+        self._state, self._page = WalkState(self._unsigned_cursor, left=page.after.left), None
+
+    def _refuse_second_reader(self) -> None:
+        if self._is_busy:
+            raise RuntimeError(f"{self!r} is being read by another task: a walk has one reader at a time")

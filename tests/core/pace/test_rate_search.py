@@ -1,0 +1,327 @@
+"""The search for a rate: the bracket of a 429, and the steps between and beyond its ends."""
+
+from itertools import pairwise
+from math import inf, isfinite, sqrt
+from typing import Any, Final
+
+import pytest
+from hypothesis import given, settings, strategies as st
+
+from chatrest.core.pace.rate_search import EVIDENCE, AcceptedRun, Ramp, RateSearch, Strike
+
+
+def strike_of(**facts: Any) -> Strike:
+    """Return a strike: by default of 100 requests in a second at 100 a second, held for a second."""
+    defaults: dict[str, Any] = {
+        "rate": 100.0, "at_rate": 1.0, "accepted": 100, "seconds": 2.0, "held": 1.0, "unneeded": 1.0
+    }  # fmt: skip
+    return Strike(**{**defaults, **facts})
+
+
+strikes: Final = st.builds(
+    lambda rate, accepted, running, held, part, at: Strike(
+        rate=rate,
+        at_rate=at * (running + held),
+        accepted=accepted,
+        seconds=max(running + held, 1e-6),
+        held=held,
+        unneeded=part * held,
+    ),
+    st.none() | st.floats(1e-3, 1e6),
+    st.integers(EVIDENCE, 10**6),
+    st.floats(0, 1e5),
+    st.sampled_from([0.0, 1e-9]) | st.floats(0, 120),
+    st.floats(0, 1),
+    st.floats(0, 1),
+)
+
+
+# ── the bracket ──
+
+
+@given(strikes)
+@settings(max_examples=300, deadline=None, database=None)
+def test_a_bracket_is_positive_in_order_and_not_above_the_rate_in_force(strike: Strike) -> None:
+    low, high = strike.bracket()
+    assert 0 < low <= high < inf
+    assert strike.rate is None or high <= strike.rate
+
+
+@given(strikes)
+@settings(max_examples=300, deadline=None, database=None)
+def test_without_a_rate_in_force_the_bracket_holds_the_average(strike: Strike) -> None:
+    low, high = strike_of(
+        rate=None, accepted=strike.accepted, seconds=strike.seconds, held=strike.held
+    ).bracket()
+    assert low == strike.accepted / strike.seconds <= high
+
+
+@pytest.mark.parametrize("seconds", [1.0, 10.0, 60.0])
+def test_a_window_that_is_exhausted_at_once_is_measured_exactly(seconds: float) -> None:
+    """A first burst has no rate in force, and the service names the rest of the window exactly."""
+    low, high = strike_of(
+        rate=None, accepted=500, seconds=seconds, held=seconds - 0.1, unneeded=0.0
+    ).bracket()
+    assert low == high == 500 / seconds
+
+
+def test_a_hold_longer_than_the_window_is_cut_at_its_upper_end_only() -> None:
+    low, high = strike_of(rate=None, accepted=500, seconds=10.9, held=1.9, unneeded=1.0).bracket()
+    assert low < 500 / 10 <= high == 500 / 9.9
+
+
+def test_a_bucket_of_100_a_second_is_bracketed_though_the_hold_was_longer_than_it_must_be() -> None:
+    low, high = strike_of(rate=103, at_rate=10, accepted=1020, seconds=11, held=1, unneeded=1).bracket()
+    assert low == pytest.approx(1020 / 11)
+    assert low < 100 < high == 103
+
+
+def test_a_stored_burst_puts_the_average_above_the_limit_but_not_above_the_rate_in_force() -> None:
+    low, high = strike_of(rate=110, at_rate=2, accepted=720, seconds=3, held=1, unneeded=1).bracket()
+    assert low == high == 110
+
+
+def test_a_window_shorter_than_the_run_is_bracketed_by_what_was_sent_last() -> None:
+    """A minute at 50 a second, half a second at 120, and a hold of half a second that was needed."""
+    low, high = strike_of(rate=120, at_rate=0.5, accepted=3060, seconds=61, held=0.5, unneeded=0.0).bracket()
+    assert low == pytest.approx(3060 / 61)
+    assert high == 120 * 0.5 / 1.0
+
+
+def test_the_average_of_a_rate_that_was_hardly_used_is_no_lower_end() -> None:
+    low, high = strike_of(rate=100, at_rate=100, accepted=20, seconds=101).bracket()
+    assert high == 100
+    assert low == 50
+
+
+# ── the steps of the search ──
+
+
+def search_at(rate: float = 100.0, **facts: Any) -> RateSearch:
+    """Return a search that began with a 429 at the time 0, without a rate in force."""
+    facts = {"rate": None, "accepted": round(rate), "seconds": 1.0, "held": 0.5, "unneeded": 0.0, **facts}
+    return RateSearch(strike_of(**facts), 0.0)
+
+
+class Trials:
+    """Full use of a search, a tenth of a second at a time; `changes` are the times and new rates."""
+
+    def __init__(self, search: RateSearch, now: float = 0.0) -> None:
+        self.search, self.now = search, now
+        self.changes: list[tuple[float, float]] = []
+
+    def use(self, seconds: float) -> "Trials":
+        """Use the rate for some seconds; everything is accepted at once."""
+        end = self.now + seconds
+        while self.now < end:
+            self.now += 0.1
+            before = self.search.rate
+            self.search.use(0.1, self.now, self.now)
+            if self.search.rate != before:
+                self.changes.append((self.now, self.search.rate))
+        return self
+
+    def until_changes(self, number: int) -> "Trials":
+        """Use the rate until it has changed `number` times."""
+        while len(self.changes) < number:
+            self.use(0.1)
+        return self
+
+
+def test_a_first_429_with_an_exact_bracket_gives_3_percent_below_it() -> None:
+    assert search_at(100).rate == pytest.approx(97)
+
+
+def test_a_first_429_with_a_wide_bracket_gives_its_geometric_middle() -> None:
+    search = search_at(accepted=100, seconds=2.0, held=1.0, unneeded=1.0)
+    assert search.rate == pytest.approx(sqrt(50 * 100))
+
+
+def test_a_429_during_a_trial_keeps_the_low_end_that_an_earlier_trial_passed() -> None:
+    trials = Trials(search_at(accepted=100, seconds=2.0, held=1.0, unneeded=1.0)).until_changes(1)
+    passed = sqrt(50 * 100)
+    rate = trials.search.rate
+    trials.search.strike(strike_of(rate=rate, accepted=40, seconds=1.5, held=0.9, unneeded=0.9), 20.0)
+    assert passed < trials.search.rate == pytest.approx(min(sqrt(passed * rate), 0.97 * rate), rel=0.01)
+
+
+def test_a_third_429_without_a_passed_trial_drops_the_low_end_as_a_stored_burst() -> None:
+    search = Trials(search_at(accepted=100, seconds=2.0, held=1.0, unneeded=1.0)).until_changes(1).search
+    passed, rates = sqrt(50 * 100), []
+    for _ in range(3):
+        facts = {"accepted": 80, "seconds": 2.0, "held": 0.9, "unneeded": 0.9}
+        search.strike(strike_of(rate=search.rate, **facts), 20.0)
+        rates.append(search.rate)
+    assert rates[0] > rates[1] > passed > rates[2]
+
+
+def test_a_passed_trial_between_distant_ends_gives_the_geometric_middle() -> None:
+    trials = Trials(search_at(accepted=100, seconds=3.0, held=2.0, unneeded=2.0))
+    first = trials.search.rate
+    trials.until_changes(1)
+    assert trials.search.rate == pytest.approx(sqrt(first * 100))
+
+
+def test_passed_trials_between_near_ends_give_1_percent_more_and_then_3_percent_more() -> None:
+    trials = Trials(search_at(100)).until_changes(2)
+    assert [rate for _, rate in trials.changes] == pytest.approx([97 * 1.01, 97 * 1.01 * 1.03])
+
+
+def test_beyond_the_high_end_steps_triple_up_to_the_double_and_trials_halve() -> None:
+    trials = Trials(search_at(100)).until_changes(12)
+    rates = [97, *(rate for _, rate in trials.changes)]
+    factors = [later / earlier for earlier, later in pairwise(rates)]
+    assert factors[:5] == pytest.approx([1.01, 1.03, 1.09, 1.27, 1.81])
+    assert factors[5:] == pytest.approx([2.0] * 7)
+    times = [0.0, *(time for time, _ in trials.changes)]
+    trial_lengths = [later - earlier for earlier, later in pairwise(times)]
+    assert trial_lengths == pytest.approx(sorted(trial_lengths, reverse=True))
+    assert trial_lengths[-1] == pytest.approx(1.0, abs=0.15)
+
+
+@pytest.mark.parametrize(("held", "seconds"), [(0.0, 2.0), (0.5, 4.0), (5.0, 40.0), (60.0, 60.0)])
+def test_a_trial_between_near_ends_lasts_eight_times_the_hold_and_a_minute_at_most(
+    held: float, seconds: float
+) -> None:
+    search = search_at(accepted=60_000, seconds=60.0 + held, held=held)
+    [(time, _)] = Trials(search).until_changes(1).changes
+    assert time == pytest.approx(seconds, abs=0.2)
+
+
+def test_a_trial_of_a_slow_rate_lasts_a_hundred_requests_or_20_seconds() -> None:
+    lengths = [Trials(search_at(rate, held=0.1)).until_changes(1).now for rate in (20.0, 10.0, 5.0)]
+    assert lengths == pytest.approx([100 / 19.4, 100 / 9.7, 20.0], abs=0.2)
+
+
+def test_a_slow_rate_rises_by_at_least_a_quarter_of_a_request_a_second() -> None:
+    trials = Trials(search_at(rate=5.0)).until_changes(1)
+    assert trials.search.rate == pytest.approx(0.97 * 5 + 0.25)
+
+
+def test_a_429_after_a_rise_ends_the_larger_steps() -> None:
+    trials = Trials(search_at(100)).until_changes(6)
+    rate = trials.search.rate
+    trials.search.strike(strike_of(rate=rate, accepted=round(rate), seconds=1.2, held=0.2, unneeded=0.0), 99)
+    lowered = trials.search.rate
+    assert lowered < rate
+    Trials(trials.search, 99).until_changes(1)
+    assert lowered < trials.search.rate < rate
+
+
+def test_replies_to_requests_from_before_a_change_are_no_trial_of_the_new_rate() -> None:
+    search = Trials(search_at(100)).until_changes(1).search
+    rate, changed_at = search.rate, search.changed_at
+    search.use(60.0, changed_at, changed_at + 2)
+    assert search.rate == rate
+    search.use(60.0, changed_at + 60, changed_at + 62)
+    assert search.rate > rate
+
+
+def test_the_rate_of_a_request_is_the_one_at_the_time_when_it_was_sent() -> None:
+    trials = Trials(search_at(100)).until_changes(1)
+    changed_at = trials.search.changed_at
+    assert trials.search.rate_at(changed_at - 0.1) == pytest.approx(97)
+    assert trials.search.rate_at(changed_at) == trials.search.rate > 97
+
+
+def test_slow_down_lowers_the_rate_by_3_percent_and_at_most_to_half_of_the_low_end() -> None:
+    search = search_at(100)
+    search.slow_down(1.0)
+    assert search.rate == pytest.approx(0.97 * 97)
+    for now in range(10_000):
+        search.slow_down(now)
+    assert search.rate == pytest.approx(50)
+
+
+events = st.one_of(
+    strikes,
+    st.just("slow down"),
+    st.floats(0.0, 1000.0).map(lambda seconds: ("use", seconds)),
+)
+
+
+@given(strikes, st.lists(events, max_size=60))
+@settings(max_examples=300, deadline=None, database=None)
+def test_a_search_has_a_positive_rate_and_always_comes_to_raise_it(first: Strike, later: list[Any]) -> None:
+    search, now = RateSearch(first, 0.0), 0.0
+    for event in later:
+        now += 1
+        if isinstance(event, Strike):
+            search.strike(event, now)
+        elif event == "slow down":
+            search.slow_down(now)
+        else:
+            now += event[1]
+            search.use(event[1], now, now)
+        assert 0 < search.rate < inf
+        assert isfinite(1 / search.rate)
+    rate = search.rate
+    patience = 1000 + 10 / rate
+    search.use(patience, now + patience, now + patience)
+    assert search.rate > rate
+
+
+# ── ramps ──
+
+
+def test_a_ramp_doubles_with_every_second_of_use_up_to_its_most() -> None:
+    ramp, rates = Ramp(5.0, 100.0), list[float]()
+    for second in range(7):
+        rates.append(ramp.rate)
+        ramp.use(1.0, second, second)
+    assert rates == [5, 10, 20, 40, 80, 100, 100]
+    assert ramp.rate_at(-1.0) == 100
+
+
+def test_a_ramp_goes_back_by_a_second_of_use_and_not_below_its_first_rate() -> None:
+    ramp = Ramp(5.0, inf)
+    ramp.use(2.5, 0.0, 0.0)
+    rates = list[float]()
+    for _ in range(4):
+        rates.append(ramp.rate)
+        ramp.halve()
+    assert rates == pytest.approx([5 * 2**2.5, 5 * 2**1.5, 5 * 2**0.5, 5])
+
+
+def test_a_ramp_has_a_finite_rate_after_any_use() -> None:
+    ramp = Ramp(5.0, inf)
+    for _ in range(100):
+        ramp.use(1e9, 0.0, 0.0)
+    assert isfinite(ramp.rate)
+
+
+# ── runs ──
+
+
+def run_of(*times: float) -> AcceptedRun:
+    """Return a run of requests that were sent at `times`."""
+    run = AcceptedRun(times[0])
+    for time in times:
+        run.add(time)
+    return run
+
+
+def test_a_run_has_the_number_of_its_requests_and_the_seconds_up_to_an_end() -> None:
+    count, seconds = run_of(*(number / 10 for number in range(100))).until(12.0)
+    assert (count, seconds) == (100, 12.0)
+
+
+def test_a_run_begins_anew_when_traffic_becomes_much_denser() -> None:
+    sparse = [60.0 * number for number in range(60)]
+    dense = [3600 + number / 100 for number in range(300)]
+    count, seconds = run_of(*sparse, *dense).until(3604.0)
+    assert count / seconds == pytest.approx(75, rel=0.05)
+
+
+def test_a_run_ends_with_a_dense_second_that_counts_alone() -> None:
+    sparse = [60.0 * number for number in range(60)]
+    count, seconds = run_of(*sparse, *(3600 + number / 100 for number in range(50))).until(3601.0)
+    assert count / seconds == pytest.approx(50, rel=0.05)
+
+
+@given(st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=100), st.floats(-1e6, 1e6))
+@settings(max_examples=200, deadline=None, database=None)
+def test_a_run_of_replies_in_any_order_has_a_positive_time(times: list[float], end: float) -> None:
+    count, seconds = run_of(*times).until(end)
+    assert 1 <= count <= len(times)
+    assert seconds > 0

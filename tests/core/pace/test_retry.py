@@ -1,0 +1,294 @@
+"""Repeats and their waits: the table of the module, line by line, and the attempts so far."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import given, settings, strategies as st
+
+from chatrest.core.pace.retry import (
+    LOGGED,
+    Attempts,
+    RetryPolicy,
+    attempt_log,
+    is_passing,
+    leaves_open,
+    may_repeat,
+)
+from chatrest.errors import (
+    ApiError,
+    BadRequestError,
+    ChatRestError,
+    ConflictError,
+    ConnectError,
+    CursorError,
+    DeadlineExceededError,
+    NotFoundError,
+    RateLimitError,
+    ReplyUnreadableError,
+    RequestInvalidError,
+    RequestTimeoutError,
+    ServerError,
+    TransportError,
+)
+from tests.cases import loop_over
+
+AGAIN, RAISED = True, False
+
+
+def wait(
+    policy: RetryPolicy,
+    error: ChatRestError,
+    replay: Any = "safe",
+    failed: int = 0,
+    limited: int = 0,
+    connect_failures: int = 0,
+    patient: bool = False,
+    dice: Callable[[], float] = lambda: 0.5,
+) -> float | None:
+    """The wait that `policy` decides on after so many attempts of each kind."""
+    attempts = Attempts(
+        count=failed + limited + connect_failures, limited=limited, connect_failures=connect_failures,
+        patient=patient, error=error,
+    )  # fmt: skip
+    return policy.wait(attempts, replay, dice)
+
+
+TABLE: list[tuple[ChatRestError, bool, bool]] = [
+    (ConnectError("x"), AGAIN, AGAIN),
+    (RateLimitError("x", status=429), AGAIN, AGAIN),
+    (TransportError("x"), AGAIN, RAISED),
+    (RequestTimeoutError("x"), AGAIN, RAISED),
+    (ReplyUnreadableError("x"), AGAIN, RAISED),
+    *[(ServerError("x", status=status), AGAIN, RAISED) for status in (500, 502, 503, 504)],
+    (ApiError("x", status=408), AGAIN, RAISED),
+    *[(ServerError("x", status=status), RAISED, RAISED) for status in (501, 505, 507, 599)],
+    *[(ApiError("x", status=status), RAISED, RAISED) for status in (0, 301, 402, 410, 417, 425)],
+    (BadRequestError("x", status=400), RAISED, RAISED),
+    (NotFoundError("x", status=404), RAISED, RAISED),
+    (ConflictError("x", status=409), RAISED, RAISED),
+    (RequestInvalidError("x"), RAISED, RAISED),
+    (DeadlineExceededError("x"), RAISED, RAISED),
+    (CursorError("x"), RAISED, RAISED),
+]  # fmt: skip
+
+
+@loop_over(("error", "repeatable", "never"), TABLE)
+def test_the_table(error: ChatRestError, repeatable: bool, never: bool) -> None:
+    for replay, again in (("safe", repeatable), ("idempotent", repeatable), ("never", never)):
+        assert may_repeat(error, replay) == again  # type: ignore[arg-type]
+        assert (wait(RetryPolicy(), error, replay, 1, 1) is not None) == again
+        assert wait(RetryPolicy(attempts=1), error, replay, 1, 1) is None
+    assert is_passing(error) == (repeatable and not never)
+
+
+def test_a_call_is_sent_as_often_as_the_policy_says_and_no_more() -> None:
+    policy = RetryPolicy(attempts=3, limited=2)
+    failing = [wait(policy, ServerError("x", status=503), failed=n) for n in (1, 2, 3, 4)]
+    assert [seconds is None for seconds in failing] == [False, False, True, True]
+    hits = [wait(policy, RateLimitError("x"), limited=n) for n in (1, 2, 3)]
+    assert [seconds is None for seconds in hits] == [False, True, True]
+
+
+def test_the_bound_of_a_wait_doubles_up_to_the_longest() -> None:
+    policy = RetryPolicy(attempts=20, first_wait=0.5, longest_wait=5)
+    waits = [wait(policy, TransportError("x"), failed=n, dice=lambda: 1.0) for n in range(1, 8)]
+    assert waits == [0.5, 1, 2, 4, 5, 5, 5]
+    assert wait(policy, TransportError("x"), failed=3, dice=lambda: 0.0) == 0
+
+
+def limited(seconds: float | None) -> RateLimitError:
+    error = RateLimitError("x", status=429)
+    error.retry_after = seconds
+    return error
+
+
+def test_a_wait_that_the_service_names_is_kept_and_spread_a_little() -> None:
+    policy = RetryPolicy(first_wait=0.5)
+    assert wait(policy, limited(30), "never", limited=1, dice=lambda: 0.0) == 30
+    assert wait(policy, limited(30), "safe", limited=1, dice=lambda: 1.0) == 30.5
+    assert wait(RetryPolicy(first_wait=9), limited(30), "safe", limited=1, dice=lambda: 1.0) == 31
+    assert wait(policy, limited(0), "safe", limited=1, dice=lambda: 0.0) == 0
+
+
+def test_a_wait_longer_than_a_service_may_dictate_is_not_waited_for() -> None:
+    policy = RetryPolicy(longest_server_wait=60)
+    assert wait(policy, limited(60), "safe", limited=1, dice=lambda: 0.0) == 60
+    assert wait(policy, limited(60.1), "safe", limited=1, dice=lambda: 0.0) is None
+
+
+def test_a_429_that_names_no_time_waits_longer_each_time_up_to_its_window() -> None:
+    policy = RetryPolicy(first_wait=0.5, longest_wait=20, unnamed_limit_wait=60)
+    waits = [
+        wait(policy, limited(None), limited=n, patient=True, dice=lambda: 1.0) for n in (1, 2, 3, 4, 5, 9)
+    ]
+    assert waits == [4, 8, 16, 32, 60, 60]
+    assert wait(policy, limited(None), limited=9, patient=True, dice=lambda: 0.0) == 30
+
+
+@pytest.mark.parametrize("named", [0.0, 0.001, 0.999])
+@pytest.mark.parametrize("patient", [False, True])
+def test_a_named_time_of_nothing_is_believed_once(named: float, patient: bool) -> None:
+    policy, empty, plain = RetryPolicy(limited=9), RateLimitError("x"), RateLimitError("x")
+    empty.retry_after = named
+    assert wait(policy, empty, limited=1, patient=patient, dice=lambda: 0.0) == named
+    for limited in range(2, 9):
+        as_unnamed = wait(policy, plain, limited=limited, patient=patient)
+        assert wait(policy, empty, limited=limited, patient=patient) == as_unnamed
+        assert as_unnamed is not None
+        assert as_unnamed >= 1.0
+    empty.retry_after = 1.0
+    assert wait(policy, empty, limited=5, patient=patient, dice=lambda: 0.0) == 1.0
+
+
+def test_what_would_end_the_same_is_not_repeated() -> None:
+    shape, garbled, refused = ReplyUnreadableError("x"), ReplyUnreadableError("x"), ConnectError("x")
+    shape.answered = refused.is_final = True
+    for error in (shape, refused):
+        assert not may_repeat(error, "safe")
+        assert not may_repeat(error, "never")
+        assert not leaves_open(error)
+    assert may_repeat(garbled, "safe")
+    assert leaves_open(garbled)
+
+
+def test_a_region_that_is_down_is_waited_for_by_patient_calls_alone() -> None:
+    error = ConnectError("x")
+    error.retry_after = 12.0
+    assert wait(RetryPolicy(), error, failed=1) is None
+    assert wait(RetryPolicy(), error, connect_failures=1, patient=True) == 12
+
+
+# ── codes ──
+
+POST = "never"
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        BadRequestError("x", status=500, code="ERR_BAD_REQUEST"),
+        NotFoundError("x", status=503, code="ERR_UID_NOT_FOUND"),
+        ConflictError("x", status=408, code="ERR_SAME_SCOPE"),
+        ServerError("x", status=400, code="ERR_OPERATION_FAILED"),
+        ServerError("x", status=200, code="ERR_EXCEPTION"),
+    ],
+    ids=str,
+)
+def test_a_refusal_is_final_and_leaves_no_doubt_whatever_its_status(error: ApiError) -> None:
+    assert not may_repeat(error, "safe")
+    assert not may_repeat(error, POST)
+    assert not leaves_open(error)
+
+
+@pytest.mark.parametrize("status", [400, 417, 429, 503])
+def test_a_rate_limit_is_repeated_whatever_its_status(status: int) -> None:
+    error = RateLimitError("x", status=status, code="ERR_TOO_MANY_REQUESTS")
+    assert may_repeat(error, POST)
+    assert not leaves_open(error)
+
+
+def test_a_429_was_not_processed_though_its_code_says_that_the_service_failed() -> None:
+    error = ServerError("x", status=429, code="ERR_OPERATION_FAILED")
+    assert may_repeat(error, POST)
+    assert not leaves_open(error)
+
+
+def test_a_failure_of_the_service_by_code_and_status_leaves_a_post_open() -> None:
+    error = ServerError("x", status=500, code="ERR_EXCEPTION")
+    assert may_repeat(error, "safe")
+    assert not may_repeat(error, POST)
+    assert leaves_open(error)
+
+
+# ── the attempts so far ──
+
+
+def test_attempts_are_counted_by_their_kind() -> None:
+    attempts = Attempts(patient=True)
+    for error in (TransportError("a"), RateLimitError("b"), ConnectError("c"), ServerError("d")):
+        attempts = attempts.with_failure(error, has_replied=True)
+    assert (attempts.count, attempts.failed, attempts.limited, attempts.connect_failures) == (4, 2, 1, 1)
+    assert (str(attempts.error), attempts.pause) == ("d", None)
+
+
+@pytest.mark.parametrize(("patient", "has_replied"), [(False, True), (True, False), (False, False)])
+def test_no_connection_is_a_failure_where_nobody_waits_for_the_region(
+    patient: bool, has_replied: bool
+) -> None:
+    attempts = Attempts(patient=patient).with_failure(ConnectError("c"), has_replied=has_replied)
+    assert (attempts.failed, attempts.connect_failures) == (1, 0)
+
+
+def test_a_pause_is_kept_with_what_it_follows() -> None:
+    first = Attempts().with_failure(TransportError("lost"), has_replied=True)
+    second = first.with_pause(2.0).with_failure(ConnectError("refused"), has_replied=True).with_pause(0.5)
+    assert (first.pause, first.log, second.pause, second.waited) == (None, (), 0.5, 2.5)
+    assert second.log == (("lost", 2.0), ("refused", 0.5))
+
+
+def test_the_log_names_like_attempts_once() -> None:
+    entries = [("a", 1.0), ("a", 2.0), ("b", 0.0), ("c", None)]
+    assert attempt_log(entries, "c") == (
+        "attempts 1-2: a; waited 1.0, 2.0 s; attempt 3: b; waited 0.0 s; attempt 4: the same"
+    )
+
+
+def test_the_log_of_thousands_of_attempts_keeps_the_first_and_the_last() -> None:
+    attempts = Attempts(patient=True)
+    for number in range(1, 5001):
+        failed = attempts.with_failure(TransportError("b" if number > 4990 else "a"), has_replied=True)
+        attempts = failed.with_pause(1.0)
+    assert (attempts.count, attempts.waited, len(attempts.log)) == (5000, 5000.0, 2 * LOGGED)
+    text = attempt_log(attempts.log, omitted=attempts.omitted)
+    assert text.startswith("attempts 1-20: a; waited 1.0, ")
+    assert "; 4960 attempts left out; attempts 4981-4990: a; " in text
+    assert "; attempts 4991-5000: b; " in text
+    assert len(text) < 500
+
+
+@settings(max_examples=150, deadline=None, database=None)
+@given(
+    st.builds(
+        RetryPolicy,
+        attempts=st.integers(2, 1000),
+        first_wait=st.floats(1e-3, 1e3),
+        longest_wait=st.floats(1e-3, 1e3),
+        longest_server_wait=st.floats(1e-3, 1e3),
+        unnamed_limit_wait=st.floats(1e-3, 1e3),
+    ),
+    st.sampled_from(
+        [error for error, again, _ in TABLE if again] + [limited(0), limited(77.0), limited(1e6)]
+    ),
+    st.integers(1, 2000),
+    st.integers(1, 2000),
+    st.floats(0, 1),
+)
+def test_every_wait_is_within_its_bounds(
+    policy: RetryPolicy, error: ChatRestError, failed: int, hit: int, dice: float
+) -> None:
+    seconds = wait(policy, error, "safe", failed, hit, dice=lambda: dice)
+    if seconds is None:
+        return
+    assert seconds >= 0
+    if not isinstance(error, RateLimitError):
+        assert failed < policy.attempts
+        assert seconds <= policy.longest_wait
+    elif error.retry_after is None:
+        assert seconds <= policy.unnamed_limit_wait
+    else:
+        assert error.retry_after <= seconds <= policy.longest_server_wait + 1
+
+
+@loop_over("name", ["attempts", "limited"])
+@loop_over("value", [0, -1, 1001, 2.0, True, None, "3"])
+def test_a_count_that_is_none_is_refused(name: str, value: Any) -> None:
+    with pytest.raises(RequestInvalidError, match=rf"retry\.{name} = .*allowed is a whole number"):
+        RetryPolicy(**{name: value})
+
+
+@loop_over("name", ["first_wait", "longest_wait", "longest_server_wait", "unnamed_limit_wait"])
+@loop_over("value", [0, -1.0, float("inf"), float("nan"), True, None, "3"])
+def test_a_wait_that_is_no_number_of_seconds_is_refused(name: str, value: Any) -> None:
+    with pytest.raises(RequestInvalidError, match=rf"retry\.{name} = "):
+        RetryPolicy(**{name: value})

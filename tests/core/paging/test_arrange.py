@@ -1,0 +1,176 @@
+"""The new items of a page in the walk's order, and the direction in which it goes."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given, strategies as st
+from msgspec import structs
+
+from chatrest.core.paging.arrange import OrderedPage, arrange
+from chatrest.core.paging.cursor import Cursor
+from chatrest.core.paging.paging import BY_ID, BY_PAGE
+from chatrest.core.paging.walk_state import Memory
+from chatrest.core.replies.decode import Listing
+from chatrest.errors import CursorError
+from chatrest.models.meta import Meta, Position
+from tests.cases import loop_over
+from tests.walk.walking import Item, few, rules_for
+
+START = Cursor("q")
+
+
+def page(*ids: Any, cursor: Position | None = None, **meta: Any) -> Listing[Item]:
+    items = [each if isinstance(each, Item) else Item(str(each)) for each in ids]
+    return Listing(items, Meta(**meta), b"{}", cursor=cursor)
+
+
+def arranged(
+    listing: Listing[Item], cursor: Cursor = START, before: list[str] | None = None
+) -> OrderedPage[Item]:
+    rules = rules_for(paging=BY_ID if cursor.by_id else BY_PAGE)
+    return arrange(cursor, listing, [item.id for item in listing.items], rules, Memory(ids=before))
+
+
+def ids_of(result: OrderedPage[Item]) -> list[str]:
+    return [item.id for item in result.items]
+
+
+def at(last: str | None, direction: Any = "append", **more: Any) -> Cursor:
+    return Cursor("q", (), direction, last, **more)
+
+
+# ── the direction ──
+
+
+@loop_over(
+    ("meta", "ids", "direction", "is_stated"),
+    [
+        ({"cursor": Position("prepend", 1)}, (1, 2), "prepend", True),
+        ({"next": Position("append", "1")}, (2, 1), "append", True),
+        ({"cursor": Position("odd", 1), "next": Position("prepend", 1)}, (1,), "prepend", True),
+        ({"cursor": Position(id=2)}, (1, 2), "append", False),  # at the page's end
+        ({"cursor": Position(id=1)}, (1, 2), "prepend", False),
+        ({"cursor": Position(id=1)}, (2, 1), "prepend", False),
+        ({"cursor": Position(id=1)}, (1,), "append", False),
+        ({"cursor": Position(id=9)}, (1, 2), "append", False),  # beyond it
+        ({"cursor": Position(id=2)}, (1, 2, 3), "append", False),  # in its midst
+        ({}, (3, 2, 1), "prepend", False),
+        ({}, (1, 2, 3), "append", False),
+        ({}, (3, 1, 2), "append", False),
+        ({}, (3,), "append", False),
+        ({}, (), "append", False),
+        ({}, ("b", "a"), "append", False),
+    ],
+)
+def test_a_walk_that_asked_for_no_direction_takes_that_of_the_page(
+    meta: dict[str, Any], ids: tuple[Any, ...], direction: str, is_stated: bool
+) -> None:
+    result = arranged(page(*ids, **meta))
+    assert (result.direction, result.is_stated) == (direction, is_stated)
+
+
+@pytest.mark.parametrize("direction", ["append", "prepend"])
+def test_a_walk_that_has_a_direction_keeps_it(direction: Any) -> None:
+    other = "append" if direction == "prepend" else "prepend"
+    result = arranged(page(1, 2, cursor=Position(other, 2)), at(None, direction))
+    assert (result.direction, result.is_stated) == (direction, True)
+
+
+# ── by id ──
+
+
+@few
+@given(st.permutations(range(95, 105)), st.integers(90, 110), st.sampled_from(["append", "prepend"]))
+def test_a_page_by_id_gives_what_is_ahead_in_order(ids: list[int], last: int, direction: Any) -> None:
+    """A walk that is resumed inside a page has given all that is behind."""
+    result = arranged(page(*ids), at(str(last), direction, inside=True))
+    ahead = [each for each in ids if (each > last if direction == "append" else each < last)]
+    assert ids_of(result) == [str(each) for each in sorted(ahead, reverse=direction == "prepend")]
+    assert (result.by_id, result.unordered_count) == (True, 0)
+
+
+@pytest.mark.parametrize(
+    ("direction", "ids", "ahead"), [("append", [3, 5, 6], ["6"]), ("prepend", [7, 5, 4], ["4"])]
+)
+def test_what_lies_behind_and_was_never_seen_is_an_error(direction: str, ids: list[int], ahead: Any) -> None:
+    cursor = at("5", direction)
+    with pytest.raises(CursorError, match=f"served id {ids[0]} after id 5"):
+        arranged(page(*ids), cursor, before=["5"])
+    assert ids_of(arranged(page(*ids), cursor, before=["5", str(ids[0])])) == ahead
+    assert ids_of(arranged(page(*ids), structs.replace(cursor, inside=True))) == ahead
+
+
+def test_records_without_a_number_come_first_in_the_services_order() -> None:
+    result = arranged(page("b", 2, "", 1, "a", ""))
+    assert ids_of(result) == ["b", "", "a", "", "1", "2"]
+    assert result.unordered_count == 4
+    assert ids_of(arranged(page("b", 2, "a", 1), at("1", skip=1, inside=True))) == ["a", "2"]
+
+
+def test_records_of_one_id_that_differ_both_come() -> None:
+    result = arranged(page(Item("5", 1), Item("5", 2), Item("5", 1), Item("05", 1)))
+    assert sorted(result.items, key=repr) == [Item("05", 1), Item("5", 1), Item("5", 2)]
+
+
+# ── by time ──
+
+
+def timed(*pairs: tuple[int, int]) -> Listing[Item]:
+    return page(*(Item(str(number), time) for number, time in pairs))
+
+
+@pytest.mark.parametrize(("direction", "ids"), [("append", ["7", "3", "9"]), ("prepend", ["9", "3", "7"])])
+def test_a_page_whose_times_run_and_whose_ids_do_not_comes_by_time(direction: Any, ids: list[str]) -> None:
+    result = arranged(timed((7, 10), (3, 20), (9, 30)), at(None, direction))
+    assert (ids_of(result), result.by_id, result.unordered_count) == (ids, False, 3)
+
+
+def test_a_page_whose_times_do_not_run_on_stays_by_id() -> None:
+    listing = timed((7, 10), (3, 20), (9, 30))
+    assert ids_of(arranged(listing, at("1", time=25, inside=True))) == ["3", "7", "9"]
+    assert arranged(timed((7, 10), (3, 0), (9, 30))).by_id
+    assert arranged(timed((7, 10), (3, 10), (9, 10))).by_id
+
+
+def test_a_list_that_goes_by_time_stays_so() -> None:
+    result = arranged(timed((1, 10), (2, 20)), at("9", time=5, by_id=False), before=["9"])
+    assert (ids_of(result), result.by_id) == (["1", "2"], False)
+
+
+# ── in the service's order ──
+
+
+def resumed(ids: str, *, last: str, skip: int = 0, inside: bool = True) -> str:
+    cursor = at(last, skip=skip, inside=inside, by_id=False)
+    return "".join(ids_of(arranged(page(*ids), cursor)))
+
+
+def test_a_page_in_the_services_order_comes_as_it_is_each_item_once() -> None:
+    cursor = at(None, by_id=False)
+    assert ids_of(arranged(page("c", "a", "c", "b"), cursor)) == ["c", "a", "b"]
+    assert ids_of(arranged(page("c", "", "a", ""), cursor, before=["a"])) == ["c", "", ""]
+
+
+@pytest.mark.parametrize(
+    ("ids", "rest"),
+    [
+        ("abcd", "cd"),  # as it was
+        ("xabcd", "cd"),  # one more in front
+        ("xyabcd", "cd"),
+        ("bcd", "cd"),  # one less in front
+        ("bxcd", "xcd"),
+        ("abxcd", "xcd"),
+        ("cdab", ""),
+    ],
+)
+def test_a_walk_resumed_in_a_page_that_has_changed_goes_on_behind_its_last_item(ids: str, rest: str) -> None:
+    assert resumed(ids, last="b", skip=2) == rest
+
+
+def test_a_walk_resumed_at_a_page_that_overlaps_repeats_nothing() -> None:
+    assert resumed("abcd", last="b", inside=False) == "cd"
+    assert resumed("cdef", last="b", inside=False) == "cdef"
+
+
+def test_where_the_last_item_is_gone_as_many_are_passed_as_were_given() -> None:
+    assert resumed("acd", last="b", skip=2) == "d"

@@ -1,0 +1,330 @@
+"""A cursor's token: it leads back to exactly its cursor, or to an error."""
+
+import base64
+import hashlib
+import json
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+from hypothesis import given, settings, strategies as st
+
+from chatrest.core.paging.cursor import Cursor, beginning, fingerprint, resumed
+from chatrest.core.paging.cursor_key import CursorKey
+from chatrest.core.paging.paging import BY_ID, BY_NEXT, BY_PAGE, Paging
+from chatrest.errors import CursorError
+from tests.cases import loop_over
+
+few = settings(max_examples=80, deadline=None, database=None)
+texts = st.text(st.characters(codec=None, categories=None), max_size=12)
+cursors = st.builds(
+    Cursor,
+    query=texts,
+    position=st.lists(st.tuples(texts, texts), max_size=4).map(tuple),
+    direction=st.sampled_from(["append", "prepend", None]),
+    last=st.none() | texts,
+    skip=st.integers(0, 2**70),
+    inside=st.booleans(),
+    time=st.none() | st.integers(),
+    by_id=st.booleans(),
+    delivered=st.integers(0),
+)
+CURSOR = Cursor("0123456789abcdef", (("affix", "append"), ("id", "42")), "append", "41", 3)
+ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
+
+
+def is_refused(token: Any) -> bool:
+    try:
+        Cursor.parse(token)
+    except CursorError:
+        return True
+    return False
+
+
+@few
+@given(cursors)
+def test_a_token_leads_back_to_its_cursor(cursor: Cursor) -> None:
+    token = str(cursor)
+    assert Cursor.parse(token) == cursor
+    assert set(token) <= set(ALPHABET)
+    assert f"{cursor}" == token
+
+
+def test_an_id_with_a_lone_surrogate_has_a_token_too() -> None:
+    """Such ids come out of lenient decoding."""
+    cursor = Cursor("q", (("id", "\ud800"),), "append", "a\udfff")
+    assert Cursor.parse(str(cursor)) == cursor
+
+
+def test_every_change_of_one_character_is_found() -> None:
+    token = str(CURSOR)
+    for place, was in enumerate(token):
+        for char in ALPHABET + "=+/ \né":
+            if char != was:
+                assert is_refused(token[:place] + char + token[place + 1 :]), (place, char)
+
+
+def test_every_flipped_bit_is_found() -> None:
+    packed = bytearray(base64.urlsafe_b64decode(str(CURSOR) + "=" * (-len(str(CURSOR)) % 4)))
+    for bit in range(len(packed) * 8):
+        packed[bit // 8] ^= 1 << bit % 8
+        assert is_refused(base64.urlsafe_b64encode(packed).decode().rstrip("="))
+        packed[bit // 8] ^= 1 << bit % 8
+
+
+def test_a_token_cut_or_grown_is_found() -> None:
+    token = str(CURSOR)
+    for place in range(len(token)):
+        assert is_refused(token[:place])
+        assert is_refused(token[place + 1 :])
+        assert is_refused(token[:place] + token[place + 1 :])
+    for more in ("=", "==", "A", "AA", " ", "\n", "\x00", token):
+        assert is_refused(token + more)
+        assert is_refused(more + token)
+
+
+@few
+@given(texts | st.text(ALPHABET, max_size=80))
+def test_any_other_text_is_refused(text: str) -> None:
+    assert is_refused(text)
+
+
+@pytest.mark.parametrize("token", [None, 5, b"abc", str(CURSOR).encode(), ["x"], CURSOR.position])
+def test_what_is_no_text_is_refused(token: object) -> None:
+    with pytest.raises(CursorError, match="a cursor token is a text"):
+        Cursor.parse(token)
+
+
+def test_a_cursor_is_a_frozen_value() -> None:
+    assert hash(CURSOR) == hash(Cursor.parse(str(CURSOR)))
+    with pytest.raises(AttributeError):
+        CURSOR.skip = 5  # type: ignore[misc]
+
+
+def test_a_fingerprint_is_the_same_in_any_process() -> None:
+    parts = ("users.list", "/users", None, "app", {"b": "1", "a": ["x"]})
+    code = f"from chatrest.core.paging.cursor import fingerprint; print(fingerprint(*{parts!r}))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == fingerprint(*parts) == fingerprint(*parts[:-1], {"a": ["x"], "b": "1"})
+
+
+@few
+@given(st.lists(st.text() | st.none(), max_size=4), st.lists(st.text() | st.none(), max_size=4))
+def test_different_parts_have_different_fingerprints(parts: list[Any], others: list[Any]) -> None:
+    assert (fingerprint(*parts) == fingerprint(*others)) == (parts == others)
+
+
+# ── taken up again ──
+
+START = Cursor(CURSOR.query)
+
+
+def test_a_token_of_the_same_query_is_resumed() -> None:
+    assert resumed(CURSOR, START, BY_ID, None) == CURSOR
+    assert resumed(str(CURSOR), START, BY_ID, None) == CURSOR
+
+
+def test_a_token_of_another_query_is_refused() -> None:
+    for cursor in (CURSOR, str(CURSOR)):
+        with pytest.raises(CursorError, match="of another query"):
+            resumed(cursor, Cursor("q"), BY_ID, None)
+    with pytest.raises(CursorError, match="damaged"):
+        resumed("damaged", START, BY_ID, None)
+    with pytest.raises(CursorError):
+        resumed(5, START, BY_ID, None)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("asked", "position", "direction"),
+    [
+        ((), (), None),
+        ((("id", "5"), ("tags", "a"), ("affix", "prepend")), (("id", "5"), ("affix", "prepend")), "prepend"),
+        ((("affix", "append"),), (("affix", "append"),), "append"),
+        ((("page", "3"), ("role", "x")), (("page", "3"),), None),
+    ],
+)
+def test_a_walk_begins_where_its_query_says(asked: Any, position: Any, direction: Any) -> None:
+    assert beginning("q", asked, BY_ID) == Cursor("q", position, direction)
+    assert not beginning("q", asked, BY_PAGE).by_id
+
+
+# ── forged, with the standard library alone ──
+
+
+def forged(position: Any = (), direction: Any = "append", *rest: Any, query: str = CURSOR.query) -> str:
+    """A token such as anybody can make who has seen a few."""
+    content = json.dumps([query, position, direction, *rest, *FORGED[len(rest) :]], separators=(",", ":"))
+    payload = b"\x02" + content.encode()
+    checksum = hashlib.sha256(payload).digest()[:6]
+    return base64.urlsafe_b64encode(checksum + payload).decode().rstrip("=")
+
+
+FORGED: list[Any] = [None, 0, False, None, True, 0]
+"""What follows the direction: last, skip, inside, time, by_id, delivered."""
+
+
+def test_a_forged_token_is_read_as_any_other() -> None:
+    """Or else the tests below would prove nothing."""
+    assert resumed(forged([["id", "7"]]), START, BY_ID, None).position == (("id", "7"),)
+
+
+def begun(**asked: str) -> Cursor:
+    return beginning(CURSOR.query, tuple(asked.items()), BY_ID)
+
+
+@loop_over(
+    ("token", "start"),
+    [
+        # a filter
+        (forged([["fromTimestamp", "0"]]), begun()),
+        (forged([["id", "9"], ["fromTimestamp", "0"]]), begun(id="5")),
+        (forged([["toTimestamp", "1"]]), begun()),
+        (forged([["searchKey", "x"]]), begun()),
+        (forged([["onBehalfOf", "eve"]]), begun()),
+        (forged([["", "x"]]), begun()),
+        (forged([["ID", "1"]]), begun()),
+        (forged([["id&fromTimestamp", "0"]]), begun()),
+        # a size
+        (forged([["limit", "1001"]]), begun()),
+        (forged([["limit", "0"]]), begun()),
+        (forged([["limit", "-1"]]), begun()),
+        (forged([["perPage", "1e9"]]), begun()),
+        (forged([["perPage", "9" * 99]]), begun()),
+        (forged([["perPage", ""]]), begun()),
+        # another direction
+        (forged([["affix", "prepend"]], "prepend"), begun(affix="append")),
+        (forged([["affix", "prepend"]], "append"), begun(affix="append")),
+        (forged([["affix", "prepend"]], "append"), begun()),
+        (forged([["affix", "append"]], "append"), begun(affix="prepend")),
+        (forged([["affix", "sideways"]], "append"), begun()),
+        (forged([["id", "9"]], None), begun(affix="append")),
+        # behind the query's own beginning
+        (forged([["id", "4"]]), begun(id="5", affix="append")),
+        (forged([["id", "0"]]), begun(id="5", affix="append")),
+        (forged([["id", "-7"]]), begun(id="5", affix="append")),
+        (forged([["id", "x"]]), begun(id="5", affix="append")),
+        (forged([["id", "٩"]]), begun(id="5", affix="append")),
+        (forged([["id", ""]]), begun(id="5", affix="append")),
+        (forged([["id", "6"]], "prepend"), begun(id="5", affix="prepend")),
+        (forged([["id", "4"]], "append"), begun(id="5")),
+        (forged([["id", "9"]], "append", "4"), begun(id="5", affix="append")),
+        (forged([["page", "2"]]), begun(page="3")),
+        (forged([["page", "-3"]]), begun()),
+        (forged([["page", "0"]]), begun()),
+        (forged([["page", "x"]]), begun()),
+        # a name twice: a server may take the first of them, or the last
+        (forged([["id", "9"], ["id", "1"]]), begun(id="5")),
+        (forged([["id", "9"]], "append", None, -1), begun()),
+        (forged([["id", "9"]], "append", None, 0, False, None, True, -1), begun()),
+    ],
+)
+def test_a_forged_token_leads_nowhere_but_onward_in_its_own_list(token: str, start: Cursor) -> None:
+    with pytest.raises(CursorError, match=r"the cursor token (leads out of its list|is damaged)"):
+        resumed(token, start, BY_ID, None)
+
+
+@pytest.mark.parametrize(
+    ("name", "paging"), [("page", BY_NEXT), ("limit", BY_PAGE), ("perPage", BY_NEXT), ("updatedAt", BY_PAGE)]
+)
+def test_a_list_is_moved_by_the_names_of_its_dialect_alone(name: str, paging: Paging) -> None:
+    token = forged([[name, "5"]])
+    if name in paging.position_names:
+        assert resumed(token, START, paging, None).position == ((name, "5"),)
+    else:
+        with pytest.raises(CursorError, match=f"'{name}' is no name by which this list is paged"):
+            resumed(token, START, paging, None)
+
+
+@few
+@given(
+    st.lists(
+        st.tuples(st.sampled_from(["id", "affix", "limit", "page", "sentAt", "tags"]), texts), max_size=3
+    )
+)
+def test_whatever_is_forged_a_resumed_position_moves_by_known_names_and_onward(pairs: Any) -> None:
+    start = begun(id="50", affix="append")
+    try:
+        position = dict(resumed(forged(pairs), start, BY_ID, None).position)
+    except CursorError:
+        return
+    assert position.keys() <= BY_ID.position_names
+    assert position.get("affix", "append") == "append"
+    assert int(position.get("id", "50")) >= 50
+    assert 1 <= int(position.get("limit", "1")) <= 1000
+
+
+@pytest.mark.parametrize("direction", ["append", "prepend"])
+def test_a_walk_from_an_id_that_asks_for_no_direction_can_be_resumed_in_the_services(direction: Any) -> None:
+    place = "9" if direction == "append" else "2"
+    cursor = Cursor(CURSOR.query, (("affix", direction), ("id", place)), direction, place)
+    assert resumed(str(cursor), begun(id="5"), BY_ID, None) == cursor
+
+
+@pytest.mark.parametrize(
+    "content",
+    ['["q"]', '{"query":"q"}', "null", "[]", '["q",[["id",5]]]', '["q",[["id"]]]', '["q",5]', '["q",[],"x"]',
+     '["q",[],null,null,NaN]', "[" * 5000, '["q",[],null,null,' + "9" * 5000 + "]"],
+)  # fmt: skip
+def test_a_forged_token_of_another_shape_is_damaged(content: str) -> None:
+    payload = b"\x02" + content.encode()
+    packed = hashlib.sha256(payload).digest()[:6] + payload
+    assert is_refused(base64.urlsafe_b64encode(packed).decode().rstrip("="))
+
+
+# ── signed ──
+
+KEY = CursorKey(b"k" * 32)
+
+
+def test_a_session_with_a_key_takes_what_it_signed_and_nothing_else() -> None:
+    signed = str(CURSOR.signed(KEY))
+    assert resumed(signed, START, BY_ID, KEY) == CURSOR
+    other = str(CURSOR.signed(CursorKey(b"other")))
+    for token in (str(CURSOR), other, forged([["id", "42"]]), str(Cursor(CURSOR.query))):
+        with pytest.raises(CursorError, match="not signed with this session's cursor_key"):
+            resumed(token, START, BY_ID, KEY)
+
+
+def test_every_flipped_bit_of_a_signed_token_is_refused() -> None:
+    token = str(CURSOR.signed(KEY))
+    packed = bytearray(base64.urlsafe_b64decode(token + "=" * (-len(token) % 4)))
+    for bit in range(len(packed) * 8):
+        packed[bit // 8] ^= 1 << bit % 8
+        with pytest.raises(CursorError):
+            resumed(base64.urlsafe_b64encode(packed).decode().rstrip("="), START, BY_ID, KEY)
+        packed[bit // 8] ^= 1 << bit % 8
+
+
+def test_a_signature_does_not_go_with_another_place() -> None:
+    signed, other = CURSOR.signed(KEY), Cursor(CURSOR.query, (("id", "1"),))
+    moved = Cursor(CURSOR.query, other.position, mac=signed.mac)
+    with pytest.raises(CursorError, match="not signed"):
+        resumed(str(moved), START, BY_ID, KEY)
+
+
+@few
+@given(st.binary(min_size=1, max_size=40), cursors)
+def test_a_signed_token_leads_back_to_its_cursor(key: bytes, cursor: Cursor) -> None:
+    signed = cursor.signed(CursorKey(key))
+    assert Cursor.parse(str(signed)) == signed
+    assert signed.is_signed_by(CursorKey(key))
+    assert key not in str(signed).encode() or len(key) < 3
+
+
+def test_a_session_without_a_key_takes_a_signed_token_too() -> None:
+    assert resumed(str(CURSOR.signed(KEY)), START, BY_ID, None) == CURSOR
+
+
+def test_a_signed_token_goes_on_in_another_process() -> None:
+    code = (
+        "from chatrest.core.paging.cursor import Cursor; from chatrest.core.paging.cursor_key import CursorKey; "
+        f"print(Cursor({CURSOR.query!r}, {CURSOR.position!r}, 'append').signed(CursorKey(b'shared')))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    key = CursorKey(b"shared")
+    assert resumed(done.stdout.strip(), START, BY_ID, key) == Cursor(CURSOR.query, CURSOR.position, "append")
+
+
+def test_no_repr_shows_a_key_or_a_signature() -> None:
+    assert "shared" not in repr(CursorKey(b"shared"))

@@ -1,0 +1,117 @@
+"""Intervals of ids, against the sets of numbers that they stand for."""
+
+from itertools import pairwise
+
+import pytest
+from hypothesis import given, settings, strategies as st
+
+from chatrest.core.paging.intervals import (
+    LAST,
+    Gap,
+    Interval,
+    first_rank,
+    gaps,
+    merge,
+    number_of,
+    rank_of,
+    subtract,
+)
+from chatrest.core.requests.endpoint import Pairs
+
+many = settings(max_examples=200, deadline=None, database=None)
+ranks = st.integers(-4, 14)
+positions: st.SearchStrategy[Pairs] = st.sampled_from([(), (("id", "a"),), (("id", "b"),)])
+interval_lists = st.lists(st.builds(Interval, ranks, ranks, positions), max_size=6)
+"""As a hand might edit them: overlapping, touching, reversed, twice, in no order."""
+
+
+def covered(intervals: list[Interval]) -> set[int]:
+    return {rank for interval in intervals for rank in range(interval.first, interval.last + 1)}
+
+
+def are_apart(intervals: list[Interval]) -> bool:
+    """True for intervals that ascend, hold something, and leave a gap between any two."""
+    apart = all(lower.last + 1 < upper.first for lower, upper in pairwise(intervals))
+    return apart and all(interval.first <= interval.last for interval in intervals)
+
+
+def positions_at(intervals: list[Interval], last: int) -> set[Pairs]:
+    """The positions that the service named after a rank."""
+    return {each.position for each in intervals if each.last == last and each.first <= last}
+
+
+@many
+@given(interval_lists)
+def test_merged_intervals_hold_the_same_ranks_and_lie_apart(intervals: list[Interval]) -> None:
+    assert covered(merge(intervals)) == covered(intervals)
+    assert are_apart(merge(intervals))
+    assert merge(merge(intervals)) == merge(intervals) == merge(reversed(intervals))
+
+
+@many
+@given(interval_lists)
+def test_a_position_belongs_to_the_end_of_its_interval_and_a_known_one_is_kept(
+    intervals: list[Interval],
+) -> None:
+    for interval in merge(intervals):
+        known = positions_at(intervals, interval.last)
+        assert interval.position in known
+        assert bool(interval.position) == any(known)
+
+
+@many
+@given(interval_lists, ranks, st.integers(-9, 20))
+def test_subtracted_ranks_go_and_all_others_stay(intervals: list[Interval], first: int, more: int) -> None:
+    last = first + more
+    rest = subtract(intervals, first, last)
+    assert covered(rest) == covered(intervals) - set(range(first, last + 1))
+    assert are_apart(rest)
+    for interval in rest:
+        assert interval.position in positions_at(intervals, interval.last) | {()}
+
+
+def test_a_part_that_is_cut_off_takes_its_position_with_it() -> None:
+    interval = Interval(1, 9, (("id", "9"),))
+    assert subtract([interval], 5, 6) == [Interval(1, 4), Interval(7, 9, interval.position)]
+    assert subtract([interval], 9, 20) == [Interval(1, 8)]
+    assert subtract([interval], 1, 4) == [Interval(5, 9, interval.position)]
+    assert subtract([interval], 10, 20) == subtract([interval], -5, 0) == [interval]
+    assert subtract([interval], -5, 20) == []
+
+
+@many
+@given(interval_lists, ranks, ranks)
+def test_gaps_are_the_ranks_that_are_missing(intervals: list[Interval], after: int, until: int) -> None:
+    missing = gaps(intervals, until, after)
+    as_intervals = [Interval(gap.after + 1, gap.until) for gap in missing]
+    assert covered(as_intervals) == set(range(after + 1, until + 1)) - covered(intervals)
+    assert are_apart(as_intervals)
+    for gap in missing:
+        assert gap.position in (positions_at(intervals, gap.after) or {()})
+
+
+def test_the_last_gap_begins_after_the_last_interval() -> None:
+    intervals = [Interval(1, 4, (("id", "4"),)), Interval(8, 9)]
+    assert gaps(intervals, 20) == [Gap(4, 7, (("id", "4"),)), Gap(9, 20)]
+    assert gaps(intervals, 6) == [Gap(4, 6, (("id", "4"),))]
+    assert gaps([], 5) == [Gap(0, 5)]
+    assert gaps([], 0) == gaps(intervals, 4) == gaps([Interval(1, LAST)], 2**62) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [("7", 7), ("007", None), (str(LAST - 1), LAST - 1), (str(LAST), None), ("9" * 5000, None),
+     ("", None), ("m-7", None), ("-7", None), ("٣", None)],
+)  # fmt: skip
+def test_an_id_is_a_number_that_fits_into_64_bits(text: str, number: int | None) -> None:
+    assert number_of(text) == number
+    assert rank_of(text, "append") == number
+    assert rank_of(text, "prepend") == (None if number is None else -number)
+
+
+def test_every_rank_lies_between_the_first_and_an_open_end() -> None:
+    for text in ("1", str(LAST - 1)):
+        for direction in ("append", "prepend"):
+            rank = rank_of(text, direction)  # type: ignore[arg-type]
+            assert rank is not None
+            assert first_rank(direction) < rank < LAST  # type: ignore[arg-type]

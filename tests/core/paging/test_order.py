@@ -1,0 +1,136 @@
+"""The order of a walk: ids as numbers, and what a walk has passed."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given, strategies as st
+
+from chatrest.core.paging.order import (
+    are_ahead,
+    are_ascending,
+    is_number,
+    last_id,
+    numbers_of,
+    passed_count,
+    runs_by_time,
+    sorted_by,
+    split,
+    without_seen,
+)
+from tests.cases import loop_over
+from tests.walk.walking import few
+
+directions = st.sampled_from(["append", "prepend"])
+
+
+@loop_over(
+    ("ids", "numbers"),
+    [([], []), (["1", "20"], [1, 20]), (["007"], [7]), (["1", ""], None), ([""], None), (["1", "a"], None),
+     (["-1"], None), (["1.0"], None), (["٣"], None), (["²"], None), (["1_0"], None), ([" 1"], None),
+     (["9" * 5000], None)],
+)  # fmt: skip
+def test_ids_are_numbers_only_where_all_are_plain_digits(ids: list[str], numbers: list[int] | None) -> None:
+    assert numbers_of(ids) == numbers
+    if len(ids) == 1:
+        assert is_number(ids[0]) is (numbers is not None)
+
+
+@pytest.mark.parametrize(
+    ("ids", "ascend"),
+    [(["1", "2"], True), (["7"], True), (["2", "1"], False), (["1", "1"], False), (["9", "10"], False),
+     (["a", "b"], False), ([], False), (["1", ""], False), (["٣", "٤"], False)],
+)  # fmt: skip
+def test_only_plain_numbers_of_one_length_ascend_as_texts(ids: list[str], ascend: bool) -> None:
+    assert are_ascending(ids) is ascend
+
+
+@few
+@given(
+    st.lists(
+        st.integers(0, 120).map(str) | st.sampled_from(["", "a", "٣", "1\n2", "007", "9" * 101]), max_size=4
+    )
+)
+def test_texts_that_ascend_are_numbers_that_do(ids: list[str]) -> None:
+    numbers, lengths = numbers_of(ids), {len(text) for text in ids}
+    ascend = (
+        numbers is not None and len(lengths) == 1 and max(lengths) <= 100 and numbers == sorted({*numbers})
+    )
+    assert are_ascending(ids) is ascend
+
+
+@few
+@given(st.lists(st.integers(0, 30), unique=True), st.none() | st.integers(0, 30), directions)
+def test_what_is_ahead_comes_in_order_behind_what_was_passed(
+    numbers: list[int], last: int | None, direction: Any
+) -> None:
+    items, ordered = sorted_by([f"item {n}" for n in numbers], numbers, direction)
+    assert ordered == sorted(numbers, reverse=direction == "prepend")
+    assert items == [f"item {n}" for n in ordered]
+    passed = passed_count(ordered, direction, None if last is None else str(last))
+    ahead = {n for n in numbers if last is None or (n > last if direction == "append" else n < last)}
+    assert set(ordered[passed:]) == ahead
+
+
+@few
+@given(st.sets(st.integers(100, 130), min_size=1), st.integers(0, 200), directions)
+def test_a_page_is_ahead_where_nothing_of_it_was_passed(ids: set[int], last: int, direction: Any) -> None:
+    ascending = sorted(ids)
+    ordered = ascending if direction == "append" else ascending[::-1]
+    is_ahead = are_ahead(list(map(str, ascending)), direction, str(last))
+    assert is_ahead is (passed_count(ordered, direction, str(last)) == 0)
+
+
+@pytest.mark.parametrize("last", [None, "", "abc", "m-1"])
+@pytest.mark.parametrize("direction", ["append", "prepend"])
+def test_after_an_item_without_a_number_nothing_is_behind(last: str | None, direction: Any) -> None:
+    assert passed_count([1], direction, last) == 0
+    assert are_ahead(["1"], direction, last)
+
+
+@few
+@given(st.lists(st.sampled_from(["1", "2", "03", "3", "a", "", "b"])), st.data())
+def test_a_page_is_split_without_loss(ids: list[str], data: st.DataObject) -> None:
+    """Only a record that is equal to another one of the same id, byte for byte, goes."""
+    items = [(text, data.draw(st.sampled_from("xy"))) for text in ids]
+    parts = split(items, ids)
+    places = [*parts.others, *parts.numbered.values()]
+    assert len(places) == len(set(places))
+    assert {items[place] for place in places} == set(items)
+    assert all(int(ids[place]) == number for number, place in parts.numbered.items())
+
+
+def test_items_keep_the_services_order_without_those_that_were_seen() -> None:
+    assert without_seen(["a", "b", "c"], [0, 1, 2], ["c", "a"]) == [1]
+    assert without_seen(["a", "b", "c"], [2, 1], []) == [2, 1]
+    assert without_seen(["", ""], [0, 1], [""]) == [0, 1], "a record without an id was never seen"
+
+
+@pytest.mark.parametrize(
+    ("times", "previous", "direction", "runs"),
+    [
+        ([1, 2, 3], None, "append", True),
+        ([1, 2, 3], None, "prepend", True),  # turned, it falls
+        ([3, 2, 2], 3, "prepend", True),
+        ([3, 2, 1], 2, "prepend", False),
+        ([1, 3, 2], None, "append", False),
+        ([2, 2, 2], None, "append", False),  # tells nothing
+        ([0, 1, 2], None, "append", False),  # a record without a time
+        ([5, 6], 4, "append", True),
+        ([5, 6], 6, "append", False),
+    ],
+)
+def test_a_page_runs_by_time_where_its_times_go_one_way_and_on(
+    times: list[int], previous: int | None, direction: Any, runs: bool
+) -> None:
+    assert runs_by_time(times, previous, direction) is runs
+
+
+@pytest.mark.parametrize(
+    ("ids", "before", "last"),
+    [(["1", "2"], None, "2"), (["2", "a"], "1", "2"), (["a"], "1", "1"), (["a", "b"], "c", "b"),
+     ([], "5", "5"), ([], None, None)],
+)  # fmt: skip
+def test_a_text_never_takes_the_place_of_a_number(
+    ids: list[str], before: str | None, last: str | None
+) -> None:
+    assert last_id(ids, before) == last

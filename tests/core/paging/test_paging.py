@@ -1,0 +1,68 @@
+"""Dialects of paging as values: what is sent back of a position, and what a short page is measured by."""
+
+from typing import Any
+
+import pytest
+from msgspec import UNSET
+
+from chatrest.core.paging.paging import (
+    BY_ID,
+    BY_NEXT,
+    BY_PAGE,
+    BY_THREAD,
+    BY_UPDATED,
+    ONE_REPLY,
+    UNPAGED,
+    PageSizes,
+    Paging,
+    position_pairs,
+)
+from chatrest.models.meta import Position
+
+DIALECTS = [BY_ID, BY_NEXT, BY_PAGE, BY_THREAD, BY_UPDATED, ONE_REPLY, UNPAGED]
+
+
+@pytest.mark.parametrize(
+    ("paging", "without", "with_user"),
+    [(BY_ID, "perPage", "limit"), (BY_NEXT, "limit", "limit"), (BY_PAGE, "perPage", "perPage")],
+)
+def test_a_size_has_its_own_name_where_a_user_acts(paging: Paging, without: str, with_user: str) -> None:
+    assert paging.size_name(None) == without
+    assert paging.size_name("eve") == with_user
+    assert set(paging.sizes) == {without, with_user}
+
+
+def test_a_list_without_a_size_has_no_parameter_for_it() -> None:
+    assert (ONE_REPLY.size_name("eve"), ONE_REPLY.sizes) == ("", ())
+    assert "" not in ONE_REPLY.position_names
+
+
+@pytest.mark.parametrize("paging", DIALECTS)
+def test_what_a_position_sends_back_is_a_name_by_which_its_list_is_paged(paging: Paging) -> None:
+    position = Position("append", 1, 2, 3, 4, "c", 5, "f", 6, 7, "prepend")
+    sent = dict(position_pairs(position, paging))
+    assert sent.keys() < paging.position_names
+    assert set(sent.values()) == {"1", "2", "3", "4", "c", "5", "f", "6", "7", "prepend"}
+    assert {"affix", "page", *paging.sizes} <= paging.position_names
+
+
+@pytest.mark.parametrize("nowhere", [UNSET, None, 0, "0", ""])
+def test_a_member_that_leads_nowhere_is_not_sent_back(nowhere: Any) -> None:
+    assert position_pairs(Position("append", nowhere), BY_ID) == ()
+    assert position_pairs(Position("append", nowhere, sent_at=7), BY_ID) == (("sentAt", "7"),)
+
+
+def test_a_member_is_sent_back_under_the_name_that_the_list_asks_by() -> None:
+    logs = Paging(size="limit", renames=(("messageId", "logId"),))
+    assert position_pairs(Position("append", message_id=5), logs) == (("logId", "5"),)
+    assert "logId" in logs.position_names
+    assert "messageId" not in logs.position_names
+
+
+def test_the_largest_page_is_that_of_one_list_asked_in_one_way() -> None:
+    sizes = PageSizes()
+    sizes.of("app", "users.list", "perPage", 1000).note(30)
+    sizes.of("app", "users.list", "perPage", 1000).note(20)
+    assert sizes.of("app", "users.list", "perPage", 1000).count == 30
+    for other in (("app", "users.list", "perPage", 10), ("app", "apps.list", "perPage", 1000), ("other",)):
+        assert sizes.of(*other).count == 0

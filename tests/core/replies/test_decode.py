@@ -1,0 +1,326 @@
+"""From bytes to structs: good pages the fast way, any other page without losing a record."""
+
+import json
+from time import process_time
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given, settings, strategies as st
+
+from chatrest.core.replies.rows import rows
+from chatrest.errors import ReplyUnreadableError
+from chatrest.models.message import (
+    ActionMessage,
+    CallMessage,
+    CustomMessage,
+    MediaMessage,
+    TextMessage,
+    UnknownMessage,
+)
+from chatrest.models.meta import Pagination, Position
+from tests.cases import TOO_DEEP, loop_over
+from tests.core.replies.documented import (
+    CALL_MESSAGE,
+    CUSTOM,
+    GOOD,
+    KINDS,
+    MEDIA,
+    PAGE,
+    TEXT,
+    body,
+    few_examples,
+    json_values,
+    mutants,
+    poisoned,
+)
+
+# ── the documented shapes ──
+
+
+def test_the_documented_page_is_decoded_without_repairs() -> None:
+    served = body(GOOD)
+    page = PAGE(served)
+    assert page.repairs == ()
+    assert page.raw is served
+    assert [type(item) for item in page.items] == KINDS
+    assert page.meta.pagination == Pagination(0, 5, 100, 1, 1)
+    assert page.meta.cursor == Position("prepend", 1001)
+
+
+def test_every_field_of_the_documented_call_message_is_there() -> None:
+    [message] = PAGE(body([CALL_MESSAGE])).items
+    assert isinstance(message, CallMessage)
+    assert (message.id, message.conversation_id, message.sender) == ("1001", "alice_user_bob", "alice")
+    assert (message.receiver_type, message.receiver) == ("user", "bob")
+    assert (message.category, message.type) == ("call", "audio")
+    assert (message.sent_at, message.updated_at) == (1700000000, 1700000001)
+    entities = message.data.entities
+    assert message.data.action == "ongoing"
+    assert (entities.by.entity_type, entities.on.entity_type, entities.for_.entity_type) == (
+        "user",
+        "call",
+        "user",
+    )
+    assert (entities.by.entity.uid, entities.for_.entity.uid) == ("alice", "bob")
+    assert (entities.by.entity.conversation_id, entities.for_.entity.conversation_id) == (
+        "alice_user_bob",
+        msgspec.UNSET,
+    )
+    by = entities.by.entity
+    assert (by.name, by.role, by.avatar, by.status) == ("Alice", "default", "https://x/alice.png", "offline")
+    call: Any = entities.on.entity
+    assert (call.session_id, call.type, call.status) == ("v1.us.1", "audio", "ongoing")
+    assert (call.sender, call.receiver, call.receiver_type) == ("alice", "bob", "user")
+    assert call.conversation_id == "alice_user_bob"
+    assert (call.initiated_at, call.joined_at, call.started_at) == (1700000000, 1700000002, 1700000003)
+    assert (call.ws_channel.secret, call.ws_channel.service, call.ws_channel.identity) == (
+        "s3cr3t",
+        "ws.x",
+        "alice",
+    )
+    assert (call.data.entities.sender.entity.uid, call.data.entities.receiver.entity.uid) == ("alice", "bob")
+    assert call.data.metadata == {"free": ["form", 1]}
+
+
+def test_the_other_categories_hold_what_was_served() -> None:
+    _, text, media, custom, action = PAGE(body(GOOD)).items
+    assert isinstance(text, TextMessage) and text.data.text == "hello"  # noqa: PT018
+    assert isinstance(media, MediaMessage) and media.data.attachments[0].size == 9  # type: ignore[index,union-attr]  # noqa: PT018
+    assert (media.tags, media.parent_id, media.category) == (("a",), "7", "message")
+    assert isinstance(custom, CustomMessage) and custom.data.custom_data == {"q": [1, None]}  # noqa: PT018
+    assert isinstance(action, ActionMessage) and action.data.entities.on.entity == TEXT  # type: ignore[union-attr]  # noqa: PT018
+
+
+def test_records_read_one_by_one_are_those_decoded_at_once() -> None:
+    assert poisoned(GOOD) == PAGE(body(GOOD)).items
+
+
+@few_examples
+@given(
+    st.sampled_from([TEXT, MEDIA, CUSTOM]),
+    st.fixed_dictionaries(
+        {},
+        optional={
+            "muid": st.none() | st.text(),
+            "parentId": st.text(),
+            "editedAt": st.none() | st.integers(0, 2**62),
+            "tags": st.lists(st.text(), max_size=3),
+            "receipts": st.dictionaries(st.text(), st.integers(0, 9), max_size=2),
+            "readAt": st.integers(0, 2**62),
+            "futureField": st.lists(st.integers(0, 9), max_size=2),
+            "sender": st.text(),
+            "sentAt": st.integers(-(2**63), 2**63 - 1),
+        },
+    ),
+)
+def test_both_ways_agree_whatever_a_good_record_holds(record: dict[str, Any], more: dict[str, Any]) -> None:
+    page = PAGE(body([{**record, **more}]))
+    assert page.repairs == ()
+    assert poisoned([{**record, **more}]) == page.items
+
+
+# ── a record that is odd ──
+
+
+@pytest.mark.parametrize(
+    ("changes", "name", "value", "note"),
+    [
+        ({"id": 77}, "id", "77", "data[0].id: expected text, got whole number"),
+        ({"id": 1}, "id", "1", "data[0].id: expected text, got whole number"),
+        ({"id": 0}, "id", "0", "data[0].id: expected text, got whole number"),
+        ({"id": 10**30}, "id", str(10**30), "data[0].id: expected text, got whole number"),
+        ({"sentAt": "5"}, "sent_at", 5, "data[0].sentAt: expected whole number, got text"),
+        ({"sentAt": None}, "sent_at", 0, "data[0].sentAt: expected whole number, got null"),
+        ({"sender": None}, "sender", "", "data[0].sender: expected text, got null"),
+        ({"parentId": 9}, "parent_id", "9", "data[0].parentId: expected text, got whole number"),
+        ({"tags": {}}, "tags", (), "data[0].tags: expected array, got an empty object"),
+        ({"tags": "x"}, "tags", msgspec.UNSET, "data[0].tags: expected array, got text"),
+        ({"receipts": []}, "receipts", {}, "data[0].receipts: expected object, got an empty array"),
+    ],
+)
+def test_a_field_of_an_odd_type_is_coerced_in_its_typed_message(
+    changes: dict[str, Any], name: str, value: Any, note: str
+) -> None:
+    page = PAGE(body([{**TEXT, **changes}, CALL_MESSAGE]))
+    message = page.items[0]
+    assert isinstance(message, TextMessage)
+    assert getattr(message, name) == value
+    assert type(getattr(message, name)) is type(value)
+    assert page.repairs == (note,)
+    assert page.items[1] == PAGE(body([CALL_MESSAGE])).items[0]
+
+
+def test_an_empty_object_served_as_an_array_is_coerced() -> None:
+    page = PAGE(body([{**TEXT, "data": {"text": "t", "metadata": []}}, {**TEXT, "data": []}]))
+    assert [item.data.metadata for item in page.items] == [{}, msgspec.UNSET]  # type: ignore[union-attr]
+    assert [type(item) for item in page.items] == [TextMessage, TextMessage]
+
+
+def test_attachment_sizes_of_digits_are_coerced_and_the_message_stays_a_media_message() -> None:
+    [message] = PAGE(body([{**MEDIA, "data": {"attachments": [{"url": "u", "size": "12"}]}}])).items
+    assert isinstance(message, MediaMessage)
+    assert message.data.attachments[0].size == 12  # type: ignore[index,union-attr]
+
+
+@loop_over(
+    ("record", "reason"),
+    [
+        (None, "not an object"),
+        (5, "not an object"),
+        ("x", "not an object"),
+        ([], "not an object"),
+        ({}, "id"),
+        ({**TEXT, "id": None}, "id"),
+        ({**TEXT, "id": True}, "id"),
+        ({**TEXT, "id": 1.5}, "id"),
+        ({**TEXT, "id": ["1"]}, "id"),
+        ({**TEXT, "id": {}}, "id"),
+        ({**TEXT, "category": "poll"}, "category"),
+        ({**TEXT, "category": None}, "category"),
+        ({k: v for k, v in TEXT.items() if k != "category"}, "category"),
+        ({**TEXT, "category": ["x"]}, "category"),
+        ({**TEXT, "sender": {"uid": "alice"}}, "sender"),
+        ({**TEXT, "sentAt": "soon"}, "sentAt"),
+        ({**TEXT, "data": "hello"}, "data"),
+        ({**TEXT, "data": ["x"]}, "data"),
+        ({**TEXT, "data": None}, "data"),
+        ({**CALL_MESSAGE, "data": {"action": "x"}}, "data.entities"),
+        (
+            {**CALL_MESSAGE, "data": {**CALL_MESSAGE["data"], "entities": {"by": 5, "on": 5, "for": 5}}},
+            "entities.by",
+        ),  # type: ignore[dict-item]
+    ],
+)
+def test_a_record_that_no_type_holds_arrives_as_it_was_served_and_says_why(record: Any, reason: str) -> None:
+    raw = json.dumps(record).encode()
+    page = PAGE(b'{"data":[' + json.dumps(TEXT).encode() + b" , " + raw + b"\n]}")
+    good, message = page.items
+    assert isinstance(good, TextMessage)
+    assert isinstance(message, UnknownMessage)
+    assert message.raw == raw
+    assert reason in message.reason
+    assert type(message.id) is str
+
+
+def test_an_unknown_message_holds_the_common_fields_that_can_be_read() -> None:
+    [message] = PAGE(body([{**TEXT, "category": "poll", "id": 55, "sentAt": "x", "type": None}])).items
+    assert isinstance(message, UnknownMessage)
+    assert (message.id, message.conversation_id, message.sender) == ("55", "alice_user_bob", "alice")
+    assert (message.receiver_type, message.receiver, message.category) == ("user", "bob", "poll")
+    assert (message.type, message.sent_at, message.updated_at) == ("", 0, 1700000001)
+    assert message.data == TEXT["data"]
+
+
+ODD_BYTES = {
+    "a lone surrogate": (rb'"\ud800"', "\ud800"),
+    "NaN": (b"NaN", None),
+    "an infinity": (b"-Infinity", float("-inf")),
+    "a byte that is not UTF-8": (b'"\xff"', "\udcff"),
+    "an integer of 60 digits": (b"9" * 60, int("9" * 60)),
+    "an integer of 5000 digits": (b"9" * 5000, None),
+    "an array too deep": (b"[" * TOO_DEEP + b"]" * TOO_DEEP, None),
+    "an object too deep": (b'{"a":' * TOO_DEEP + b"1" + b"}" * TOO_DEEP, None),
+    "a number out of range": (b"1e999", float("inf")),
+}
+
+
+@pytest.mark.parametrize("odd", ODD_BYTES)
+def test_odd_json_inside_one_record_never_fails_its_page(odd: str) -> None:
+    """A user may write any of these into the metadata of a message: the others must stay readable."""
+    served, value = ODD_BYTES[odd]
+    raw = json.dumps(TEXT).encode().replace(b'{"a": 1}', b'{"a": ' + served + b"}")
+    assert served in raw
+    good = json.dumps(CALL_MESSAGE).encode()
+    page = PAGE(
+        b'{"data":[' + b",".join([good, raw, good]) + b'],"meta":{"cursor":{"id":7,"affix":"append"}}}'
+    )
+    assert [item.id for item in page.items] == ["1001", "1002", "1001"]
+    assert isinstance(page.items[0], CallMessage)
+    assert page.meta.cursor == Position("append", 7)
+    middle = page.items[1]
+    if isinstance(middle, UnknownMessage):
+        assert middle.raw == raw
+    elif value is not None:
+        assert middle.data.metadata == {"a": value}  # type: ignore[union-attr]
+
+
+def test_a_byte_order_mark_fails_nothing() -> None:
+    assert PAGE(b"\xef\xbb\xbf" + body(GOOD)).items == PAGE(body(GOOD)).items
+
+
+def test_of_a_name_that_comes_twice_the_last_stands_either_way() -> None:
+    twice = json.dumps(TEXT).replace('"sender": "alice"', '"sender": "x", "sender": "alice"').encode()
+    fast = PAGE(b'{"data":[' + twice + b"]}").items
+    assert PAGE(b'{"data":[' + twice + b",null]}").items[:1] == fast == PAGE(body([TEXT])).items
+
+
+@settings(few_examples, max_examples=150)
+@given(st.lists(mutants() | json_values.map(lambda v: json.dumps(v).encode()), min_size=1, max_size=3))
+def test_no_record_ever_fails_its_page_or_changes_its_place(records: list[bytes]) -> None:
+    good = json.dumps(MEDIA).encode()
+    served = (
+        b'{"data":[' + b" ,".join([good, *records, good]) + b'],"meta":{"cursor":{"id":5,"affix":"append"}}}'
+    )
+    page = PAGE(served)
+    assert len(page.items) == len(records) + 2
+    assert page.raw == served
+    assert page.items[0] == page.items[-1] == PAGE(body([MEDIA])).items[0]
+    assert page.meta.cursor == Position("append", 5)
+    for raw, message in zip(records, page.items[1:-1], strict=True):
+        assert type(message.id) is str
+        if isinstance(message, UnknownMessage):
+            assert message.raw == raw
+            assert message.reason
+        else:
+            assert str(json.loads(raw.decode("utf-8", "surrogateescape"))["id"]) == message.id
+        repr(message)
+
+
+DEEP = {
+    "arrays": b"[" * TOO_DEEP + b"]" * TOO_DEEP,
+    "objects": b'{"a":' * TOO_DEEP + b"1" + b"}" * TOO_DEEP,
+    "brackets in texts": b'{"]}[{\\"":' * TOO_DEEP + b'"}"' + b"}" * TOO_DEEP,
+    "up and down": b"[[]," * TOO_DEEP + b"{}" + b"]" * TOO_DEEP,
+    "leaves with members": b'{"x":{"a":"]"},"y":' * TOO_DEEP + b"[1]" + b"}" * TOO_DEEP,
+}
+
+
+@pytest.mark.parametrize("deep", DEEP.values(), ids=DEEP)
+def test_records_nested_too_deeply_are_kept_apart_with_their_bytes(deep: bytes) -> None:
+    raw = json.dumps(TEXT).encode().replace(b'{"a": 1}', b'{"a": %b, "b": "}"}' % deep)
+    good = json.dumps(CALL_MESSAGE).encode()
+    served = b'{"data":[%b],"meta":{"cursor":{"id":7}}}' % b", ".join([raw, good, raw, raw])
+    page = PAGE(served)
+    assert [item.id for item in page.items] == ["1002", "1001", "1002", "1002"]
+    for item in (page.items[0], *page.items[2:]):
+        assert isinstance(item, UnknownMessage)
+        assert item.raw == raw
+        assert (item.sender, item.sent_at, item.type) == ("alice", 1700000000, "text")
+    assert page.meta.cursor == Position(id=7)
+    assert [bytes(row.raw) for row in rows(served).items] == [raw, good, raw, raw]
+    assert [row.id for row in rows(served).items] == ["1002", "1001", "1002", "1002"]
+
+
+def test_the_time_for_deep_records_grows_as_their_number() -> None:
+    """Not as its square: the loop that decodes a page serves everybody else as well."""
+    raw = json.dumps(TEXT).encode().replace(b'{"a": 1}', b'{"a": %b}' % DEEP["arrays"])
+
+    def seconds(count: int) -> float:
+        served = b'{"data":[%b]}' % b",".join([raw] * count)
+        began = process_time()
+        assert len(PAGE(served).items) == count
+        return process_time() - began
+
+    few = min(seconds(10) for _ in range(5))
+    assert min(seconds(80) for _ in range(3)) < 8 * 4 * few
+    assert few < 1
+
+
+@pytest.mark.parametrize(
+    "broken", [b"[" * TOO_DEEP, b'{"a":' * TOO_DEEP + b"1" + b"}" * (TOO_DEEP - 2), b'{"a":"' * TOO_DEEP]
+)
+def test_a_page_cut_off_in_what_is_too_deep_is_unreadable(broken: bytes) -> None:
+    for read in (PAGE, rows):
+        with pytest.raises(ReplyUnreadableError):
+            read(b'{"data":[{"id":"1","metadata":' + broken)

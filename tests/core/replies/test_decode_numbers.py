@@ -1,0 +1,131 @@
+"""Servers that write numbers for ids, and texts for sizes: decoded at once, and told once a page."""
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given, settings, strategies as st
+from msgspec import UNSET
+
+from chatrest.core.replies.decode import many, one
+from chatrest.core.replies.rows import rows
+from chatrest.models.message import MediaMessage, Message, UnknownMessage
+from tests.core.replies.documented import CALL_MESSAGE, GOOD, KINDS, MEDIA, PAGE, TEXT, body, few_examples
+
+
+def numbered(record: dict[str, Any]) -> dict[str, Any]:
+    """Return the record with numbers for its ids."""
+    ids = {name: int(record[name]) for name in ("id", "parentId") if name in record}
+    return {**record, **ids}
+
+
+def test_a_page_of_number_ids_is_the_page_of_text_ids_and_says_so_once() -> None:
+    page = PAGE(body([numbered(record) for record in GOOD]))
+    assert page.items == PAGE(body(GOOD)).items
+    assert [type(item) for item in page.items] == KINDS
+    assert page.repairs == (
+        "data[*].id: expected text, got whole number (5 records)",
+        "data[2].parentId: expected text, got whole number",
+    )
+
+
+def test_rows_of_number_ids_are_those_of_text_ids_and_say_so_once() -> None:
+    page = rows(body([numbered(record) for record in GOOD]))
+    assert [row.id for row in page.items] == [str(record["id"]) for record in GOOD]
+    assert page.repairs == ("data[*].id: expected text, got whole number (5 records)",)
+
+
+def test_rows_of_number_uids_are_told_as_well() -> None:
+    page = rows(b'{"data":[{"uid":5},{"uid":6}]}')
+    assert [row.uid for row in page.items] == ["5", "6"]
+    assert page.repairs == ("data[*].uid: expected text, got whole number (2 records)",)
+
+
+def test_one_repair_in_one_record_names_its_place() -> None:
+    assert PAGE(body([TEXT, numbered(TEXT)])).repairs == ("data[1].id: expected text, got whole number",)
+    assert rows(body([TEXT, numbered(TEXT)])).repairs == ("data[1].id: expected text, got whole number",)
+
+
+@pytest.mark.parametrize(
+    ("size", "becomes"), [("12", 12), ("-1", -1), ("0", 0), ("many", UNSET), ("", UNSET), ("1.5", UNSET)]
+)
+def test_sizes_as_texts_become_numbers_where_they_are_digits(size: str, becomes: Any) -> None:
+    files = [{"url": "u", "size": size}, {"url": "v", "size": 3}]
+    page = PAGE(body([{**MEDIA, "data": {"attachments": files}}]))
+    [message] = page.items
+    assert isinstance(message, MediaMessage)
+    assert message.data.attachments is not UNSET
+    assert [file.size for file in message.data.attachments or ()] == [becomes, 3]
+    assert page.repairs == ("data[0].data.attachments[0].size: expected whole number, got text",)
+
+
+def test_several_sizes_are_told_in_one_line() -> None:
+    files = {"attachments": [{"url": "u", "size": "1"}, {"url": "v", "size": "2"}]}
+    text = "data.attachments[*].size: expected whole number, got text"
+    assert PAGE(body([{**MEDIA, "data": files}])).repairs == (f"data[0].{text}",)
+    assert PAGE(body([{**MEDIA, "data": files}] * 3)).repairs == (f"data[*].{text} (3 records)",)
+
+
+def test_a_single_record_with_a_number_for_its_id_is_typed() -> None:
+    for record, kind in zip(GOOD, KINDS, strict=True):
+        message = one(Message)(json.dumps({"data": numbered(record)}).encode())
+        assert type(message) is kind
+        assert message.id == record["id"]
+
+
+def test_two_records_of_one_id_that_differ_are_both_kept() -> None:
+    page = PAGE(body([TEXT, {**TEXT, "id": 1002, "sender": "carol"}, {**TEXT, "id": "01002"}]))
+    assert [(item.id, item.sender) for item in page.items] == [
+        ("1002", "alice"),
+        ("1002", "carol"),
+        ("01002", "alice"),
+    ]
+
+
+def test_an_odd_record_among_number_ids_costs_the_others_nothing() -> None:
+    page = PAGE(body([numbered(TEXT), {**TEXT, "id": 7, "category": "poll"}, numbered(CALL_MESSAGE)]))
+    assert [item.id for item in page.items] == ["1002", "7", "1001"]
+    assert isinstance(page.items[1], UnknownMessage)
+    assert page.repairs == ("data[*].id: expected text, got whole number (2 records)",)
+
+
+@pytest.mark.parametrize("value", [True, 1.5, 1.0, [], {}, None])
+def test_no_other_type_passes_for_an_id(value: Any) -> None:
+    page = PAGE(body([numbered(TEXT), {**TEXT, "id": value}]))
+    assert isinstance(page.items[1], UnknownMessage)
+    assert isinstance(rows(body([{**TEXT, "id": value}])).items[0].id, str)
+
+
+def test_what_a_page_becomes_does_not_depend_on_the_pages_before() -> None:
+    texts, numbers = body(GOOD), body([numbered(record) for record in GOOD])
+    odd = body([numbered(TEXT), None, MEDIA])
+    alone = {page: many(Message)(page) for page in (texts, numbers, odd)}
+    for page in (numbers, numbers, texts, texts, odd, numbers, odd, texts):
+        again = PAGE(page)
+        assert (again.items, again.repairs) == (alone[page].items, alone[page].repairs)
+
+
+sizes = st.none() | st.integers(-5, 2**40) | st.integers(0, 9**30).map(str) | st.text(max_size=3)
+records = st.fixed_dictionaries(
+    {"id": st.integers() | st.integers().map(str) | st.integers(10**25, 10**40)},
+    optional={
+        "parentId": st.none() | st.integers() | st.text(max_size=3),
+        "data": st.fixed_dictionaries(
+            {},
+            optional={"attachments": st.lists(st.fixed_dictionaries({"url": st.just("u"), "size": sizes}))},
+        ),
+    },
+)
+
+
+@settings(few_examples, max_examples=120)
+@given(st.lists(records, max_size=4))
+def test_decoded_at_once_or_record_by_record_the_page_is_the_same(changes: list[dict[str, Any]]) -> None:
+    served = [{**TEXT, "type": "file", **change} for change in changes]
+    at_once = PAGE(body(served))
+    singly = PAGE(body([*served, None]))
+    assert at_once.items == singly.items[:-1]
+    assert at_once.repairs == singly.repairs
+    for item in at_once.items:
+        assert type(item.id) is str
+        assert type(item.parent_id) is not int

@@ -1,0 +1,342 @@
+"""The envelope, single records, users, tokens, apps, and any reply at all."""
+
+import json
+from contextlib import suppress
+from typing import Any
+
+import pytest
+from hypothesis import given, strategies as st
+
+from chatrest.core.replies.decode import JSON, array, bare, many, one, read_json
+from chatrest.errors import ReplyUnreadableError
+from chatrest.models.app import AppInfo
+from chatrest.models.count import MessageCount
+from chatrest.models.entity import Entity
+from chatrest.models.member import AddedMember
+from chatrest.models.message import Message, UnknownMessage
+from chatrest.models.meta import Current, Pagination, Position
+from chatrest.models.user import AuthToken, User
+from tests.cases import TOO_DEEP, loop_over
+from tests.core.replies.documented import (
+    GOOD,
+    KINDS,
+    MESSAGE_ONE,
+    PAGE,
+    TEXT,
+    body,
+    few_examples,
+)
+
+# ── the envelope ──
+
+
+@loop_over(
+    "served",
+    [
+        b"",
+        b"null",
+        b"[]",
+        b"5",
+        b'"x"',
+        b"{}",
+        b'{"data":null}',
+        b'{"data":5}',
+        b'{"data":"x"}',
+        b'{"data":{"0":{}}}',
+        b'{"meta":{}}',
+        b"<html>",
+        b'{"data":[',
+        b'{"data":[]',
+        b'{"data":[]}x',
+        b"\xff\xfe",
+        b'{"data":[{]}',
+        b'{"error":{"code":"X"}}',
+        b'{[]:1,"data":[]}',
+    ],
+)
+def test_what_is_not_the_envelope_is_unreadable(served: bytes) -> None:
+    with pytest.raises(ReplyUnreadableError):
+        PAGE(served)
+
+
+def test_an_object_with_an_id_stands_for_a_list_of_one() -> None:
+    assert PAGE(json.dumps({"data": TEXT}).encode()).items == PAGE(body([TEXT])).items
+
+
+@few_examples
+@given(st.binary(max_size=60) | st.text('{}[]:,"data metid\\0.-', max_size=40).map(str.encode))
+def test_any_bytes_are_a_page_or_unreadable_and_nothing_else(served: bytes) -> None:
+    for read in (
+        PAGE,
+        MESSAGE_ONE,
+        bare(User),
+        bare(Message),
+        many(User),
+        one(AuthToken),
+        many(AppInfo),
+        read_json,
+    ):
+        for each in (served, b'{"data":' + served + b"}", b'{"data":[' + served + b"]}"):
+            with suppress(ReplyUnreadableError):
+                read(each)
+
+
+@pytest.mark.parametrize(
+    "meta",
+    [
+        {},
+        [],
+        None,
+        {"pagination": []},
+        {"pagination": None, "cursor": None},
+        {"cursor": []},
+        {"next": {"affix": "append"}},
+    ],
+)
+def test_an_odd_meta_fails_no_page(meta: Any) -> None:
+    assert [item.id for item in PAGE(body([TEXT], meta)).items] == ["1002"]
+
+
+def test_a_meta_of_odd_types_is_mended_and_noted() -> None:
+    page = PAGE(
+        body(
+            [TEXT], {"pagination": {"total": "3", "per_page": 5.0}, "cursor": {"id": "77", "affix": "append"}}
+        )
+    )
+    assert page.meta.pagination == Pagination(3, None, 5)
+    assert page.meta.cursor == Position("append", "77")
+    assert all(note.startswith("meta.pagination.") for note in page.repairs)
+
+
+def test_a_mark_too_large_for_a_machines_integer_is_kept() -> None:
+    assert PAGE(body([TEXT], {"cursor": {"id": 10**30, "affix": "append"}})).meta.cursor == Position(
+        "append", 10**30
+    )
+
+
+# ── one record ──
+
+
+@pytest.mark.parametrize(("record", "kind"), list(zip(GOOD, KINDS, strict=True)))
+def test_one_record_is_read_in_its_envelope_or_in_an_array_of_one(record: Any, kind: type) -> None:
+    message = MESSAGE_ONE(json.dumps({"data": record}).encode())
+    assert type(message) is kind
+    assert MESSAGE_ONE(json.dumps({"data": [record]}).encode()) == message
+
+
+@pytest.mark.parametrize(
+    "served", [b'{"data":[]}', b'{"data":[{"id":"1"},{"id":"2"}]}', b'{"data":{}}', b'{"data":null}', b"{}"]
+)
+def test_none_or_several_records_are_not_one(served: bytes) -> None:
+    with pytest.raises(ReplyUnreadableError, match=r"^data: expected"):
+        MESSAGE_ONE(served)
+
+
+def test_one_record_of_a_kind_not_known_is_kept() -> None:
+    message = MESSAGE_ONE(b'{"data":{"id":5,"category":"poll"}}')
+    assert isinstance(message, UnknownMessage)
+    assert (message.id, message.raw) == ("5", b'{"id":5,"category":"poll"}')
+
+
+@pytest.mark.parametrize(
+    "served",
+    [
+        {"data": {"id": "a"}},
+        {"data": [{"id": "a"}]},
+        {"data": {"data": {"id": "a"}}},
+        {"data": [{"data": {"id": "a"}}]},
+        [{"data": {"id": "a"}}],
+    ],
+)
+def test_one_record_is_read_in_every_wrapping_that_services_use(served: Any) -> None:
+    assert one(AppInfo)(json.dumps(served).encode()) == AppInfo("a")
+
+
+@pytest.mark.parametrize(
+    "data", [5, "x", True, [5], [], {}, {"data": {}}, {"data": 5}, {"name": "n"}, {"id": None}]
+)
+def test_what_has_no_identifying_field_is_no_record(data: Any) -> None:
+    with pytest.raises(ReplyUnreadableError, match=r"^data"):
+        one(AppInfo)(json.dumps({"data": data}).encode())
+
+
+def test_an_envelope_says_what_its_records_are() -> None:
+    assert (many(User).record, many(User).identified_by) == (User, "uid")
+    assert (many(Message).record, many(Message).identified_by) == (Message, "id")
+    assert (many(MessageCount).record, many(MessageCount).identified_by) == (MessageCount, "key")
+    assert one(AuthToken).record is AuthToken
+    assert bare(User).record is User
+
+
+# ── a record at the root ──
+
+
+@pytest.mark.parametrize(
+    "served",
+    [
+        {"uid": "bob", "name": "Bob"},
+        {"data": {"uid": "bob", "name": "Bob"}},
+        {"data": [{"uid": "bob", "name": "Bob"}]},
+        [{"uid": "bob", "name": "Bob"}],
+        {"uid": "bob", "name": "Bob", "data": {"uid": "eve"}},
+    ],
+)
+def test_a_record_is_read_at_the_root_and_in_data(served: Any) -> None:
+    assert bare(User)(json.dumps(served).encode()) == User("bob", "Bob")
+    assert bare(User)(b"\xef\xbb\xbf" + json.dumps(served, indent=1).encode()) == User("bob", "Bob")
+
+
+@pytest.mark.parametrize(
+    "body", [b"%b", b"[%b]", b'{"data": %b}', b'{"data": [%b]}', b'{"data": {"data": %b}}']
+)
+def test_a_records_bytes_are_those_that_were_served(body: bytes) -> None:
+    record = b'{"uid": "bob",\n "novel": 1.50, "n": {"a": [1]}}'
+    served = body % record
+    assert bare(User).record_bytes(served) == record
+    if body.startswith(b"{"):
+        assert one(User).record_bytes(served) == record
+
+
+def test_a_record_at_the_root_is_read_leniently() -> None:
+    assert bare(User)(b'{"uid":5,"createdAt":[]}') == User("5")
+    message = bare(Message)(json.dumps({**TEXT, "category": "poll"}).encode())
+    assert isinstance(message, UnknownMessage)
+
+
+def test_a_record_whose_fields_are_all_optional_is_looked_for_in_data_first() -> None:
+    assert bare(Entity)(b'{"data":{"uid":"bob"}}') == Entity(uid="bob")
+    assert bare(Entity)(b'{"uid":"bob"}') == Entity(uid="bob")
+
+
+def test_a_member_called_data_that_the_record_has_itself_is_no_wrapper() -> None:
+    assert bare(AddedMember)(b'{"success":true,"data":{"id":"5"}}') == AddedMember(True, data={"id": "5"})
+
+
+@loop_over(
+    "served",
+    [b"", b"5", b"null", b"[]", b"[1,2]", b"{}", b'{"name":"Bob"}', b'{"data":[]}', b'{"data":"x"}',
+     b"<html>", b'{"uid":{}}', b'{"error":{"code":"X"}}'],
+)  # fmt: skip
+def test_what_is_no_record_at_the_root_is_unreadable(served: bytes) -> None:
+    with pytest.raises(ReplyUnreadableError):
+        bare(User)(served)
+
+
+def test_an_error_in_the_place_of_a_record_is_unreadable() -> None:
+    with pytest.raises(ReplyUnreadableError, match="holds an error"):
+        bare(Entity)(b'{"error":{"code":"X"}}')
+
+
+# ── users, tokens, apps ──
+
+
+def test_a_user_is_mended_where_it_can_be() -> None:
+    page = many(User)(b'{"data":[{"uid":5,"createdAt":"7","metadata":[],"hasBlockedMe":1},{"uid":"b"}]}')
+    mended = page.items[0]
+    assert (mended.uid, mended.created_at, mended.metadata, mended.has_blocked_me) == ("5", 7, {}, True)
+    assert len(page.repairs) == 4
+
+
+def test_a_user_that_is_none_is_unreadable() -> None:
+    with pytest.raises(ReplyUnreadableError, match=r"data\[0\]"):
+        many(User)(b'{"data":[5]}')
+
+
+@pytest.mark.parametrize("form", [b"%b", b'{"data":%b}', b" %b\n"])
+def test_a_list_may_be_an_array_at_the_root(form: bytes) -> None:
+    served = form % b'[{"uid":"a"},{"uid":5}]'
+    page = array(User)(served)
+    assert [user.uid for user in page.items] == ["a", "5"]
+    assert page.raw is served
+    assert page.repairs == ("data[1].uid: expected text, got whole number",)
+    assert array(User)(form % b"[]").items == []
+
+
+@pytest.mark.parametrize(
+    "served", [b"", b"5", b"{}", b'[{"uid":"a"}', b'{"error":{"code":"X"}}', b'[{"name":"n"}]']
+)
+def test_what_is_no_array_of_records_is_unreadable(served: bytes) -> None:
+    with pytest.raises(ReplyUnreadableError):
+        array(User)(served)
+
+
+def test_a_list_of_another_form_is_read_as_the_list_that_stands_for_it() -> None:
+    def of_groups(reply: Any) -> dict[str, Any] | None:
+        return {"data": reply["users"], "meta": {"current": {"count": 1}}} if "users" in reply else None
+
+    page = many(User, of_groups)(b'{"users":[{"uid":"a"}]}')
+    assert [user.uid for user in page.items] == ["a"]
+    assert page.meta.current == Current(count=1)
+    assert many(User, of_groups)(b'{"data":[{"uid":"b"}]}').items[0].uid == "b"
+    with pytest.raises(ReplyUnreadableError, match="data: expected records, got nothing"):
+        many(User, of_groups)(b'{"members":[]}')
+
+
+def test_a_bad_member_of_one_user_costs_the_page_nothing() -> None:
+    odd = {"uid": "eve", "tags": 5, "createdAt": "soon", "metadata": "x", "name": None, "status": ["x"]}
+    page = many(User)(body([{"uid": "bob"}, odd, {"uid": "carol", "tags": "x"}]))
+    assert page.items == [User("bob"), User("eve"), User("carol")]
+    assert page.repairs == (
+        "data[1].name: expected text, got null",
+        "data[1].status: expected text, got array",
+        "data[1].createdAt: expected whole number, got text",
+        "data[1].metadata: expected object, got text",
+        "data[1].tags: expected array, got whole number",
+        "data[2].tags: expected array, got text",
+    )
+
+
+@pytest.mark.parametrize(
+    ("record", "fault"),
+    [
+        ({"name": "Eve"}, r"^data\[1\]\.uid: expected text, got nothing$"),
+        ({"uid": None}, r"^data\[1\]\.uid: expected text, got null$"),
+        ({"uid": []}, r"^data\[1\]\.uid: expected text, got array$"),
+        (None, r"^data\[1\]: expected object, got null$"),
+    ],
+)
+def test_a_record_that_cannot_be_held_fails_its_page_by_its_place(record: Any, fault: str) -> None:
+    with pytest.raises(ReplyUnreadableError, match=fault):
+        many(User)(body([{"uid": "bob"}, record]))
+
+
+def test_a_user_nested_too_deeply_fails_its_page_by_its_place() -> None:
+    deep = b'{"uid":"eve","metadata":' + b'{"a":' * TOO_DEEP + b"1" + b"}" * (TOO_DEEP + 1)
+    with pytest.raises(ReplyUnreadableError, match=r"^data\[1\]: nested too deeply"):
+        many(User)(b'{"data":[{"uid":"bob"},' + deep + b"]}")
+
+
+def test_counts_are_typed() -> None:
+    served = {"entityType": "user", "entityId": "bob", "count": 3}
+    page = many(MessageCount)(body([served, {**served, "entityId": 5, "count": "12"}], None))
+    assert page.items == [MessageCount("user", "bob", 3), MessageCount("user", "5", 12)]
+    with pytest.raises(ReplyUnreadableError, match=r"data\[0\]\.count: expected whole number, got nothing"):
+        many(MessageCount)(body([{"entityType": "user", "entityId": "bob"}]))
+
+
+def test_a_token_is_read() -> None:
+    token = one(AuthToken)(b'{"data":{"uid":"bob","authToken":"t","createdAt":"5","appInfo":{"a":1}}}')
+    assert (token.uid, token.auth_token, token.created_at, token.app_info) == ("bob", "t", 5, {"a": 1})
+
+
+@pytest.mark.parametrize("served", [b'{"uid":"bob"}', b'{"uid":"bob","authToken":null}'])
+def test_a_reply_without_its_token_is_not_an_empty_token(served: bytes) -> None:
+    with pytest.raises(ReplyUnreadableError):
+        one(AuthToken)(b'{"data":' + served + b"}")
+
+
+def test_an_app_is_read_from_a_list_or_alone() -> None:
+    app = b'{"id":"a","name":"A","region":"us","owner":5,"apiKeys":{"k":{"scope":"authOnly"}}}'
+    assert many(AppInfo)(b'{"data":' + app + b"}").items == many(AppInfo)(b'{"data":[' + app + b"]}").items
+
+
+# ── read_json ──
+
+
+def test_any_json_is_taken_as_it_is_and_nothing_as_none() -> None:
+    assert JSON is read_json
+    assert read_json(b'{"a":[1,null]}') == {"a": [1, None]}
+    assert read_json(b"") is None
+    assert read_json(b'"\\ud800"') == "\ud800"
+    with pytest.raises(ReplyUnreadableError):
+        read_json(b"<html>")

@@ -1,0 +1,281 @@
+"""The table of coercions, line by line."""
+
+from datetime import datetime
+from typing import Any, ClassVar, Literal
+
+import pytest
+from hypothesis import given, settings, strategies as st
+from msgspec import UNSET, Struct, UnsetType, convert, to_builtins
+
+from chatrest.core.replies.lenient import CoercionError, Coercions, coerced, shape
+from chatrest.models.message import CallMessage, CustomMessage, TextMessage
+from chatrest.models.record import Record
+from tests.cases import loop_over
+
+Maybe = UnsetType | None
+
+
+class Inner(Struct):
+    n: int
+    label: str | Maybe = UNSET
+
+
+class Outer(Struct, rename="camel"):
+    a_text: str
+    a_number: int = 0
+    a_flag: bool | Maybe = UNSET
+    a_float: float | Maybe = UNSET
+    inner: Inner | Maybe = UNSET
+    list_of: tuple[int, ...] | Maybe = UNSET
+    free: dict[str, Any] | Maybe = UNSET
+    either: int | str | Maybe = UNSET
+    plain: bool = False
+
+
+def coercion(value: Any, kind: Any) -> tuple[Any, list[str]]:
+    notes: list[str] = []
+    return coerced(value, shape(kind), "x", notes), notes
+
+
+@loop_over(
+    ("served", "kind", "becomes"),
+    [
+        (5, str, "5"), (-5, str, "-5"), (10**30, str, str(10**30)),
+        ("12", int, 12), ("-7", int, -7), (3.0, int, 3), (1e3, int, 1000),
+        (0, bool, False), (1, bool, True), ("true", bool, True), ("false", bool, False),
+        (3, float, 3.0), ("4", float, 4.0),
+        ([], dict[str, Any], {}), ({}, tuple[int, ...], ()),
+        (None, str, ""), (UNSET, str, ""), (None, int, 0), (UNSET, int, 0),
+    ],
+)  # fmt: skip
+def test_what_can_be_coerced_without_loss_is_coerced_and_noted(served: Any, kind: Any, becomes: Any) -> None:
+    value, notes = coercion(served, kind)
+    assert (value, type(value)) == (becomes, type(becomes))
+    assert len(notes) == 1
+    assert notes[0].startswith("x: expected ")
+
+
+@loop_over(
+    ("served", "kind"),
+    [
+        (1.5, str),
+        (True, str),
+        ([], str),
+        ({}, str),
+        ("", int),
+        ("1.0", int),
+        ("x", int),
+        ("--1", int),
+        ("-", int),
+        ("٣", int),
+        ("1" * 41, int),
+        (True, int),
+        (1.5, int),
+        (float("inf"), int),
+        (float("nan"), int),
+        ([], int),
+        (2, bool),
+        ("yes", bool),
+        ("True", bool),
+        (None, bool),
+        (1.0, bool),
+        ([], bool),
+        ("x", float),
+        (None, float),
+        (10**400, float),
+        ([1], dict[str, Any]),
+        ("x", dict[str, Any]),
+        (None, dict[str, Any]),
+        (UNSET, dict[str, Any]),
+        ({"a": 1}, tuple[int, ...]),
+        ("x", tuple[int, ...]),
+        (None, tuple[int, ...]),
+        (["x"], tuple[int, ...]),
+        (None, Inner),
+        ("x", Inner),
+        ({"n": "x"}, Inner),
+    ],
+)
+def test_what_cannot_be_coerced_is_a_miscoerced(served: Any, kind: Any) -> None:
+    with pytest.raises(CoercionError, match=r"^x.*: expected .*, got "):
+        coercion(served, kind)
+
+
+@pytest.mark.parametrize(
+    "served",
+    [
+        {"aText": "t", "aFlag": "odd"},
+        {"aText": "t", "inner": {"n": []}},
+        {"aText": "t", "inner": 5},
+        {"aText": "t", "listOf": ["x"]},
+        {"aText": "t", "either": []},
+    ],
+)
+def test_an_optional_field_that_does_not_fit_is_left_out_and_noted(served: dict[str, Any]) -> None:
+    value, notes = coercion(served, Outer)
+    assert value == Outer("t")
+    assert len(notes) == 1
+
+
+def test_a_required_field_that_does_not_fit_fails_as_far_as_the_next_optional_one() -> None:
+    with pytest.raises(CoercionError, match=r"^x\.aText: expected text, got object$"):
+        coercion({"aText": {}}, Outer)
+
+
+def test_a_note_says_where_and_never_what() -> None:
+    notes: list[str] = []
+    coerced({"aText": 77001, "inner": {"n": "77002"}, "listOf": [1, "77003"]}, shape(Outer), "data[3]", notes)
+    assert notes == [
+        "data[3].aText: expected text, got whole number",
+        "data[3].inner.n: expected whole number, got text",
+        "data[3].listOf[1]: expected whole number, got text",
+    ]
+
+
+def test_null_is_kept_where_it_may_stand_and_a_union_takes_what_fits_as_it_is() -> None:
+    assert coercion({"aText": "t", "aFlag": None, "free": None}, Outer) == (
+        Outer("t", a_flag=None, free=None),
+        [],
+    )
+    for value in (5, "5"):
+        assert coercion(value, int | str) == (value, [])
+    assert coercion(3.0, int | str)[0] == 3
+
+
+def test_a_root_has_no_path() -> None:
+    notes: list[str] = []
+    assert coerced({"n": "1"}, shape(Inner), "", notes) == Inner(1)
+    assert notes == ["n: expected whole number, got text"]
+
+
+json = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(["aText", "aNumber", "inner", "n", "listOf", "free", "either"]), inner, max_size=4
+        )
+    ),
+    max_leaves=10,
+)
+
+
+@settings(max_examples=150, deadline=None, database=None)
+@given(json)
+def test_any_json_fits_or_is_a_miscoerced(value: Any) -> None:
+    for kind in (Outer, Inner, TextMessage, CallMessage, CustomMessage):
+        try:
+            coerced_value, _ = coercion(value, kind)
+        except CoercionError:
+            continue
+        assert isinstance(coerced_value, kind)
+
+
+@settings(max_examples=60, deadline=None, database=None)
+@given(
+    st.builds(
+        Outer,
+        a_text=st.text(),
+        a_number=st.integers(-(2**60), 2**60),
+        a_flag=st.booleans() | st.none(),
+        inner=st.builds(Inner, st.integers(0, 9)),
+        either=st.integers(0, 9) | st.text(),
+        plain=st.booleans(),
+    )
+)
+def test_what_needs_no_coercion_is_taken_as_a_strict_decoder_takes_it(value: Outer) -> None:
+    served = to_builtins(value)
+    assert coercion(served, Outer) == (convert(served, Outer), [])
+
+
+# ── more types ──
+
+
+class Cat(Struct, tag_field="kind", tag="cat"):
+    name: str
+
+
+class Dog(Struct, tag_field="kind", tag="dog"):
+    name: str
+    age: int | Maybe = UNSET
+
+
+class Shelf(Struct):
+    counts: dict[str, int] | Maybe = UNSET
+    names: list[str] | Maybe = UNSET
+    pet: Cat | Dog | Maybe = UNSET
+    word: Literal["a", "b"] | Maybe = UNSET
+    moment: datetime | Maybe = UNSET
+
+
+@loop_over(
+    ("served", "becomes", "notes"),
+    [
+        ({"counts": {"a": "1", "b": 2}}, Shelf(counts={"a": 1, "b": 2}), 1),
+        ({"counts": []}, Shelf(counts={}), 1),
+        ({"counts": {"a": "x"}}, Shelf(), 1),
+        ({"names": [5, "b"]}, Shelf(names=["5", "b"]), 1),
+        ({"names": {}}, Shelf(names=[]), 1),
+        ({"pet": {"kind": "dog", "name": 5, "age": "7"}}, Shelf(pet=Dog("5", 7)), 2),
+        ({"pet": {"kind": "cat", "name": "c"}}, Shelf(pet=Cat("c")), 0),
+        ({"pet": {"kind": "fish", "name": "c"}}, Shelf(), 1),
+        ({"pet": 5}, Shelf(), 1),
+        ({"word": "a"}, Shelf(word="a"), 0),
+        ({"word": "c"}, Shelf(), 1),
+        ({"moment": 5}, Shelf(), 1),
+    ],
+)
+def test_other_types_are_coerced_member_by_member(served: Any, becomes: Shelf, notes: int) -> None:
+    value, lines = coercion(served, Shelf)
+    assert value == becomes
+    assert len(lines) == notes
+
+
+class Thing(Record, frozen=True):
+    id: str
+    name: str
+    age: int
+
+
+class Strict(Thing, frozen=True):
+    fill_missing: ClassVar[bool] = False
+
+
+def test_what_tells_records_apart_is_never_made_up() -> None:
+    assert coercion({"id": "5"}, Thing)[0] == Thing("5", "", 0)
+    for served in ({"name": "n", "age": 1}, {"id": None, "name": "n", "age": 1}):
+        with pytest.raises(CoercionError, match=r"^x\.id: expected text, got (nothing|null)$"):
+            coercion(served, Thing)
+
+
+def test_a_record_that_forbids_it_has_nothing_made_up() -> None:
+    with pytest.raises(CoercionError, match=r"^x\.name: expected text, got nothing$"):
+        coercion({"id": "5"}, Strict)
+
+
+# ── what is told of a page ──
+
+
+def test_one_line_tells_of_a_field_in_all_records() -> None:
+    coercions = Coercions()
+    assert not coercions
+    for index in range(1000):
+        coercions.add(index, ["id: expected text, got whole number"])
+    coercions.add(3, ["sentAt: expected whole number, got text", "tags[0]: a", "tags[1]: a"])
+    coercions.add(4, [": expected object, got an empty array"])
+    coercions.add_other(["meta.pagination: expected object, got text"])
+    assert coercions
+    assert coercions.lines() == (
+        "data[*].id: expected text, got whole number (1000 records)",
+        "data[3].sentAt: expected whole number, got text",
+        "data[3].tags[*]: a",
+        "data[4]: expected object, got an empty array",
+        "meta.pagination: expected object, got text",
+    )
+
+
+def test_records_asked_for_and_not_added_to_are_not_told() -> None:
+    coercions = Coercions()
+    assert coercions.records("id: x") == []
+    assert coercions.lines() == ()
+    assert not coercions

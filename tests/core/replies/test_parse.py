@@ -1,0 +1,217 @@
+"""Records that come in again: `chatrest.parse` of what `to_json` and `to_dict` gave, and of anything else."""
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given, settings, strategies as st
+from msgspec import UNSET
+
+import chatrest
+from chatrest import (
+    AppInfo,
+    AuthToken,
+    CallMessage,
+    CustomMessage,
+    Flag,
+    Group,
+    MediaMessage,
+    Member,
+    Message,
+    MessageCount,
+    ReplyUnreadableError,
+    RequestInvalidError,
+    TextMessage,
+    UnknownMessage,
+    User,
+    parse,
+)
+from tests.cases import TOO_DEEP
+from tests.core.replies.documented import (
+    CALL_MESSAGE,
+    CUSTOM,
+    GOOD,
+    KINDS,
+    MEDIA,
+    PAGE,
+    TEXT,
+    body,
+    few_examples,
+    mutants,
+)
+
+# ── what is read ──
+
+
+@pytest.mark.parametrize(("record", "kind"), list(zip(GOOD, KINDS, strict=True)))
+def test_a_message_is_read_from_bytes_text_and_dict(record: dict[str, Any], kind: type) -> None:
+    text = json.dumps(record)
+    [expected] = PAGE(body([record])).items
+    for data in (text, text.encode(), record, b"\xef\xbb\xbf " + text.encode() + b"\r\n"):
+        message = parse(Message, data)
+        assert message == expected
+        assert type(message) is kind
+
+
+def test_a_message_is_read_leniently_as_a_walk_reads_it() -> None:
+    assert parse(Message, {**TEXT, "id": 7}).id == "7"
+    assert parse(Message, {**TEXT, "sentAt": "5"}).sent_at == 5
+    odd = parse(Message, b' {"id": 5, "category": "poll"}\n')
+    assert isinstance(odd, UnknownMessage)
+    assert (odd.id, odd.raw) == ("5", b'{"id": 5, "category": "poll"}')
+    assert parse(Message, b"[1]").reason == "the record is not an object"  # type: ignore[union-attr]
+
+
+def test_a_class_of_message_takes_its_own_records_alone() -> None:
+    assert type(parse(TextMessage, TEXT)) is TextMessage
+    assert type(parse(MediaMessage, MEDIA)) is MediaMessage
+    assert type(parse(CallMessage, CALL_MESSAGE)) is CallMessage
+    with pytest.raises(ReplyUnreadableError, match="no TextMessage: it is a MediaMessage"):
+        parse(TextMessage, MEDIA)
+    with pytest.raises(ReplyUnreadableError, match="no CustomMessage: category"):
+        parse(CustomMessage, {**CUSTOM, "category": "poll"})
+    assert parse(UnknownMessage, {**TEXT, "category": "poll"}).category == "poll"
+    assert parse(UnknownMessage, TEXT).data == TEXT["data"]
+
+
+def test_other_records_are_read_leniently_too() -> None:
+    assert parse(User, '{"uid":5,"createdAt":"7"}') == User("5", created_at=7)
+    assert parse(Member, {"uid": "bob", "scope": "admin"}).scope == "admin"
+    assert parse(AuthToken, b'{"uid":"bob","authToken":"t"}').auth_token == "t"
+    count = parse(MessageCount, {"entityType": "user", "entityId": "bob", "count": "4"})
+    assert count == MessageCount("user", "bob", 4)
+
+
+@pytest.mark.parametrize("data", ["", b"", "<html>", b"{", "{}{}", b"\xff\xfe", {"a": object()}])
+def test_what_is_not_json_is_unreadable(data: Any) -> None:
+    for kind in (Message, User):
+        with pytest.raises(ReplyUnreadableError):
+            parse(kind, data)
+
+
+@pytest.mark.parametrize("data", ["{}", "[]", "5", "null", '{"name":"Bob"}', '{"uid":null}', '{"uid":{}}'])
+def test_a_record_that_cannot_be_held_is_unreadable(data: str) -> None:
+    with pytest.raises(ReplyUnreadableError):
+        parse(User, data)
+
+
+def test_a_record_nested_too_deeply_is_an_unknown_message_and_no_user() -> None:
+    deep = b'{"uid":"bob","id":"5","metadata":' + b'{"a":' * TOO_DEEP + b"1" + b"}" * (TOO_DEEP + 1)
+    message = parse(Message, deep)
+    assert isinstance(message, UnknownMessage)
+    assert (message.id, message.to_json()) == ("5", deep)
+    with pytest.raises(ReplyUnreadableError, match="nested too deeply"):
+        parse(User, deep)
+
+
+@pytest.mark.parametrize("kind", [int, dict, "Message", None, str | int, chatrest.Page])
+def test_what_is_no_kind_of_record_is_refused(kind: Any) -> None:
+    with pytest.raises(RequestInvalidError, match="kind = "):
+        parse(kind, b"{}")
+
+
+@pytest.mark.parametrize("data", [None, 5, [TEXT], object()])
+def test_data_of_another_type_is_refused(data: Any) -> None:
+    with pytest.raises(RequestInvalidError, match="data: allowed are"):
+        parse(Message, data)
+
+
+# ── there and back ──
+
+
+@settings(few_examples, max_examples=200)
+@given(mutants())
+def test_every_message_comes_back_as_it_was(raw: bytes) -> None:
+    message = parse(Message, raw)
+    if "nan" in repr(message):  # is not equal to itself
+        return
+    assert parse(Message, message.to_json()) == message
+    if type(message) is UnknownMessage:
+        assert message.to_json() == raw
+    else:
+        again = parse(Message, message.to_dict())
+        assert again == message
+
+
+metadata = st.recursive(
+    st.none() | st.booleans() | st.integers(-(10**40), 10**40) | st.floats(allow_nan=False)
+    | st.text(st.characters(codec=None, categories=None), max_size=4),
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.text(max_size=3), inner, max_size=2),
+    max_leaves=5,
+)  # fmt: skip
+
+
+@few_examples
+@given(st.dictionaries(st.text(max_size=3), metadata, max_size=3), st.sampled_from(GOOD))
+def test_any_metadata_comes_back_as_it_was(served: dict[str, Any], record: dict[str, Any]) -> None:
+    given_record = {**record, "data": {**record["data"], "metadata": served}, "quotedMessage": served}
+    message = parse(Message, given_record)
+    assert parse(Message, message.to_json()) == message
+    assert parse(Message, message.to_dict()) == message
+    assert message.to_dict()["quotedMessage"] == served
+    assert message.quoted_message is not None
+
+
+@pytest.mark.parametrize("record", GOOD)
+def test_a_documented_record_goes_out_as_it_came_in(record: dict[str, Any]) -> None:
+    message = parse(Message, record)
+    assert message.to_dict() == record
+    assert json.loads(message.to_json()) == record
+
+
+@pytest.mark.parametrize("value", [float("inf"), float("-inf")])
+def test_numbers_that_json_does_not_have_are_kept(value: float) -> None:
+    message = parse(Message, {**TEXT, "data": {"text": "t", "metadata": {"a": value, "b": None}}})
+    assert message.to_dict()["data"]["metadata"] == {"a": value, "b": None}
+    assert parse(Message, message.to_json()) == message
+
+
+def test_nan_stays_nan() -> None:
+    message = parse(Message, b'{"id":"5","quotedMessage":{"a":NaN},"category":"x"}')
+    assert message.to_dict()["quotedMessage"]["a"] != message.to_dict()["quotedMessage"]["a"]
+    text = parse(Message, {**TEXT, "quotedMessage": {"a": float("nan")}})
+    assert b"NaN" in text.to_json()
+
+
+def test_every_message_has_every_optional_field() -> None:
+    more: dict[str, Any] = {
+        "muid": "m", "parentId": "7", "editedAt": 1, "editedBy": "e", "deletedAt": None, "tags": ["a"],
+        "threadSubscribed": True, "replyCount": 2, "lastReply": {"id": "9"}, "flaggedBy": [{"uid": "bob"}],
+        "flaggedCount": 1, "appId": "a", "receipts": {"data": [[]]},
+    }  # fmt: skip
+    for record in (*GOOD, {**TEXT, "category": "interactive"}, {**TEXT, "category": "poll"}):
+        message = parse(Message, {**record, **more})
+        assert (message.thread_subscribed, message.reply_count, message.flagged_count) == (True, 2, 1)
+        assert isinstance(message.last_reply, UnknownMessage)
+        assert (message.last_reply.id, message.flagged_by) == ("9", (Flag(uid="bob"),))
+        assert (message.app_id, message.parent_id, message.deleted_at) == ("a", "7", None)
+        assert (message.muid, message.tags, message.pinned_at) == ("m", ("a",), UNSET)
+        assert message.to_dict() == {**record, **more}
+
+
+@pytest.mark.parametrize(
+    ("kind", "record", "text"),
+    [
+        (User, {"uid": "u"}, "name"),
+        (Member, {"uid": "u"}, "name"),
+        (Group, {"guid": "g"}, "name"),
+        (AppInfo, {"id": "a"}, "name"),
+    ],
+)
+def test_an_empty_text_is_written_and_an_absent_one_is_not(
+    kind: Any, record: dict[str, Any], text: str
+) -> None:
+    for served in (record, {**record, text: ""}, {**record, text: "x"}):
+        held = parse(kind, served)
+        assert getattr(held, text) == served.get(text, "")
+        assert type(getattr(held, text)) is str
+        assert held.to_dict() == json.loads(held.to_json()) == served
+        assert parse(kind, held.to_json()) == held
+
+
+def test_a_caption_that_is_empty_stays_in_its_message() -> None:
+    for data in ({"attachments": [{"url": "u"}]}, {"text": "", "attachments": [{"url": "u"}]}):
+        message = parse(Message, {**TEXT, "type": "image", "data": data})
+        assert isinstance(message, MediaMessage)
+        assert (message.data.text, message.text) == ("", None)
+        assert message.to_dict()["data"] == data

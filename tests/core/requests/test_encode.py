@@ -1,0 +1,136 @@
+"""Filters and mappings as the pairs of a query string."""
+
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import parse_qsl, quote
+
+import msgspec
+import pytest
+from hypothesis import given, settings, strategies as st
+from msgspec import UNSET
+
+from chatrest.core.requests.encode import ARRAYS, Arrays, WalkQuery, encoded, query_pairs, query_string
+from chatrest.errors import RequestInvalidError
+from chatrest.queries.messages import MessageQuery
+
+
+def pairs(query: Any, arrays: Arrays = "comma") -> list[tuple[str, str]]:
+    return list(query_pairs(query, arrays))
+
+
+def test_nothing_is_asked_of_nothing() -> None:
+    assert pairs(None) == pairs({}) == pairs(MessageQuery()) == []
+    assert query_string([]) == ""
+
+
+def test_what_is_none_or_unset_is_not_asked_for() -> None:
+    assert pairs({"a": None, "b": UNSET, "c": 0, "d": "", "e": False}) == [
+        ("c", "0"),
+        ("d", ""),
+        ("e", "false"),
+    ]
+
+
+def test_values_travel_as_text_in_the_querys_order() -> None:
+    query = {"z": True, "a": 1, "m": 1.5, "t": "x y"}
+    assert pairs(query) == [("z", "true"), ("a", "1"), ("m", "1.5"), ("t", "x y")]
+
+
+@pytest.mark.parametrize(
+    ("arrays", "wanted"),
+    [
+        ("comma", [("tags", "a,b")]),
+        ("repeat", [("tags", "a"), ("tags", "b")]),
+        ("brackets", [("tags[]", "a"), ("tags[]", "b")]),
+    ],
+)
+@pytest.mark.parametrize("kind", [list, tuple])
+def test_arrays_travel_in_the_style_asked(arrays: Arrays, wanted: list[tuple[str, str]], kind: Any) -> None:
+    assert pairs({"tags": kind(["a", "b"])}, arrays) == wanted
+    assert pairs(MessageQuery(tags=("a", "b")), arrays) == wanted
+
+
+@pytest.mark.parametrize("arrays", ARRAYS)
+def test_mentioned_uids_are_a_comma_list_always(arrays: Arrays) -> None:
+    assert pairs(MessageQuery(mentioned_uids=("a", "b")), arrays) == [("mentionedUids", "a,b")]
+
+
+def test_items_that_are_no_texts_travel_as_values_do() -> None:
+    assert pairs({"x": [True, 1, "a"]}) == [("x", "true,1,a")]
+    assert sorted(pairs({"x": {"a", "b"}}, "repeat")) == [("x", "a"), ("x", "b")]
+    assert pairs({"x": frozenset({"a"})}) == [("x", "a")]
+
+
+def test_a_comma_in_a_comma_list_is_refused_and_the_way_out_is_named() -> None:
+    with pytest.raises(RequestInvalidError, match=r"query tags = 'a,b'.*arrays=\"repeat\""):
+        pairs({"tags": ["x", "a,b"]})
+    assert pairs({"tags": ["x", "a,b"]}, "repeat") == [("tags", "x"), ("tags", "a,b")]
+    with pytest.raises(RequestInvalidError, match="mentionedUids"):
+        pairs({"mentionedUids": ["a,b"]}, "repeat")
+
+
+@pytest.mark.parametrize("value", [{"a": 1}, b"x", object(), [["a"]], [None], 1j])
+def test_a_value_that_no_query_can_hold_is_refused(value: Any) -> None:
+    with pytest.raises(RequestInvalidError, match=r"^query q = .*allowed are"):
+        pairs({"q": value})
+
+
+@settings(max_examples=100, deadline=None, database=None)
+@given(st.lists(st.tuples(st.text(min_size=1), st.text())))
+def test_a_query_string_reads_back_as_its_pairs(pairs: list[tuple[str, str]]) -> None:
+    string = query_string(pairs)
+    assert parse_qsl(string, keep_blank_values=True, strict_parsing=bool(pairs), errors="strict") == pairs
+    assert string.isascii()
+    assert not set(string) & set(' #?/"<>\r\n\\')
+
+
+def test_a_comma_stays_legible() -> None:
+    assert query_string([("tags[]", "a,b~c")]) == "tags%5B%5D=a,b~c"
+
+
+@pytest.mark.parametrize("pair", [("\ud800", "x"), ("x", "\udfff")])
+def test_a_lone_surrogate_is_refused(pair: tuple[str, str]) -> None:
+    with pytest.raises(RequestInvalidError, match="lone surrogate"):
+        query_string([pair])
+
+
+def test_a_walks_place_stands_in_for_the_querys_own() -> None:
+    query: Mapping[str, Any] = {"id": "1", "affix": "append", "limit": 5, "tags": ["a"]}
+    string = query_string(query_pairs(query, "comma"), (("affix", "append"), ("id", "9"), ("sentAt", "3")))
+    assert string == "limit=5&tags=a&affix=append&id=9&sentAt=3"
+
+
+def test_a_struct_without_fields_or_with_one_is_asked_as_any_other() -> None:
+    none, one = msgspec.defstruct("None_", []), msgspec.defstruct("One", [("a_b", Any)], rename="camel")
+    assert pairs(none()) == []
+    assert pairs(one(5)) == [("aB", "5")]
+    assert pairs(one(None)) == pairs(one(UNSET)) == []
+
+
+def test_a_number_that_python_does_not_write_is_refused() -> None:
+    with pytest.raises(RequestInvalidError, match=r"^query q = .*too long"):
+        pairs({"q": 10**5000})
+
+
+@pytest.mark.parametrize("text", ["abc", "5", "", "é", "²", "a b", "a,b", "a~b", "-", "%", "漢"])
+def test_what_needs_no_quoting_is_quoted_as_all_else(text: str) -> None:
+    assert query_string([("q", text)]) == f"q={quote(text, safe=',~')}"
+
+
+WORDS = st.sampled_from(["", "a", "b c", "é&="])
+NAMES = st.sampled_from(["tags", "id", "affix", "q"])
+
+
+@settings(max_examples=50, deadline=None)
+@given(
+    query=st.dictionaries(NAMES, WORDS | st.lists(WORDS)),
+    positions=st.lists(st.dictionaries(st.sampled_from(["id", "affix", "sentAt"]), WORDS), max_size=4),
+    arrays=st.sampled_from(ARRAYS),
+)
+def test_the_query_of_a_walk_is_sent_as_that_of_a_call(
+    query: dict[str, Any], positions: list[dict[str, str]], arrays: Arrays
+) -> None:
+    of_walk = WalkQuery(query)
+    for position in [tuple(each.items()) for each in positions]:
+        sent = query_string(query_pairs(query, arrays), position)
+        assert encoded(of_walk, position, arrays) == encoded(query, position, arrays) == sent

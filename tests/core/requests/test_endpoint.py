@@ -1,0 +1,271 @@
+"""An operation as a value: its path, its acting user, and paths given by hand."""
+
+from typing import Any
+from urllib.parse import quote, unquote, urlsplit
+
+import pytest
+from hypothesis import given, settings, strategies as st
+
+from chatrest.core.requests.endpoint import Call, Endpoint, any_path, check_acting_user, is_mapping, segment
+from chatrest.errors import RequestInvalidError
+from tests.cases import loop_over
+
+GET: Endpoint[Any] = Endpoint(
+    name="groups.get", method="GET", path="/groups/{guid}/members/{uid}", reply=bytes
+)
+few = settings(max_examples=120, deadline=None, database=None)
+hostile = st.text() | st.sampled_from(
+    [
+        "a/b",
+        "../x",
+        "%2e%2e",
+        "a?b#c",
+        "a;b",
+        "{uid}",
+        "%",
+        "a b",
+        "a+b",
+        "漢字",
+        "...",
+        "\\",
+        "a%2Fb",
+        "😀",
+        "é",
+    ]
+)
+controls = "".join(map(chr, [*range(32), *range(127, 160)]))
+
+
+def is_plain(text: str) -> bool:
+    return text not in ("", ".", "..") and not set(text) & set(controls)
+
+
+@few
+@given(hostile)
+def test_any_text_is_one_segment_that_reads_back_as_it_was(uid: str) -> None:
+    if not is_plain(uid):
+        with pytest.raises(RequestInvalidError, match=r"^uid = "):
+            segment("uid", uid)
+        return
+    quoted = segment("uid", uid)
+    assert unquote(quoted, errors="strict") == uid
+    assert urlsplit(f"https://h/users/{quoted}/messages").path.split("/") == ["", "users", quoted, "messages"]
+    assert set(quoted) <= set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~%")
+    assert quoted not in (".", "..")
+
+
+@loop_over("uid", ["", ".", "..", "a\nb", "\x00", "\x7f", "a\x85", None, 5, b"bob", ["bob"], "\ud800"])
+def test_what_is_no_segment_is_refused(uid: object) -> None:
+    with pytest.raises(RequestInvalidError, match=r"^uid = "):
+        segment("uid", uid)
+
+
+def test_an_endpoint_called_with_its_arguments_is_a_call() -> None:
+    call = GET(guid="a/b", uid="{guid}", query={"x": 1}, body={"y": 2}, on_behalf_of="eve")
+    assert call == Call(GET, "/groups/a%2Fb/members/%7Bguid%7D", {"x": 1}, {"y": 2}, "eve")
+    assert GET(guid="g", uid="u") == Call(GET, "/groups/g/members/u")
+
+
+@pytest.mark.parametrize(
+    ("path", "words"),
+    [
+        ({"guid": "g"}, "lacks uid$"),
+        ({}, "lacks guid, uid$"),
+        ({"guid": "g", "uid": "u", "id": "5"}, "has no id$"),
+        ({"guid": "g", "uuid": "u"}, "lacks uid and has no uuid$"),
+    ],
+)
+def test_a_path_parameter_that_is_missing_or_superfluous_is_an_error(path: Any, words: str) -> None:
+    with pytest.raises(RequestInvalidError, match=rf"^groups\.get: the path /groups/.* {words}"):
+        GET(**path)
+
+
+@loop_over(
+    "template",
+    ["", "/", "users", "/users/", "//users", "/users/{uid", "/users/uid}", "/users/{}", "/users/{u id}",
+     "/users/x{uid}", "/users?x", "/users/..", "/users/{uid}/{uid}", "/users/{0}", "/users\n"],
+)  # fmt: skip
+def test_a_template_that_cannot_be_right_is_an_error_when_it_is_made(template: str) -> None:
+    with pytest.raises(ValueError, match=r"^x\.y: "):
+        Endpoint("x.y", "GET", template, bytes)
+
+
+@pytest.mark.parametrize(
+    ("template", "parameters"),
+    [
+        ("/users", ()),
+        ("/{guid}", ("guid",)),
+        ("/a/{b}/c_d/{eF2}/g-h", ("b", "eF2")),
+        ("/a/{b}/{c}", ("b", "c")),
+    ],
+)
+def test_a_template_has_any_number_of_parameters_anywhere(template: str, parameters: tuple[str, ...]) -> None:
+    endpoint: Endpoint[Any] = Endpoint("x.y", "GET", template, bytes)
+    assert endpoint.parameters == parameters
+    filled = endpoint(**{name: f"<{name}>" for name in parameters}).path
+    assert unquote(filled) == template.replace("{", "<").replace("}", ">")
+
+
+@pytest.mark.parametrize(
+    ("method", "replay", "fits"),
+    [("GET", "safe", True), ("GET", "never", False), ("GET", "idempotent", False), ("POST", "safe", True),
+     ("PUT", "unstated", False), ("DELETE", "unstated", False), ("POST", "never", True),
+     ("PUT", "idempotent", True)],
+)  # fmt: skip
+def test_what_may_be_repeated_fits_the_method(method: Any, replay: Any, fits: bool) -> None:
+    assert Endpoint("x.y", "GET", "/x", bytes).replay == "safe"
+    if fits:
+        assert Endpoint("x.y", method, "/x", bytes, replay).replay == replay
+    else:
+        with pytest.raises(ValueError, match=f"a {method} whose replay is {replay}"):
+            Endpoint("x.y", method, "/x", bytes, replay)
+
+
+def test_a_call_with_a_bad_argument_is_refused() -> None:
+    with pytest.raises(RequestInvalidError, match=r"^guid = "):
+        GET(guid="..", uid="u")
+    with pytest.raises(RequestInvalidError, match=r"^on_behalf_of = "):
+        GET(guid="g", uid="u", on_behalf_of=" eve")
+
+
+@pytest.mark.parametrize("uid", ["bob", "b b", "漢字", "a/b", "a;b", "é"])
+def test_an_acting_user_is_taken_unchanged(uid: str) -> None:
+    assert check_acting_user(uid) == uid
+
+
+def test_no_acting_user_is_none() -> None:
+    assert check_acting_user(None) is None
+
+
+@loop_over(
+    "uid",
+    [
+        "",
+        " ",
+        " bob",
+        "bob ",
+        "bob\t",
+        "\u00a0bob",
+        "b\nob",
+        "b\r\nx: y",
+        "\x00",
+        "..",
+        "\ud800",
+        5,
+        True,
+        b"bob",
+    ],
+)
+def test_an_acting_user_that_a_header_would_change_is_refused(uid: object) -> None:
+    with pytest.raises(RequestInvalidError, match=r"^on_behalf_of = "):
+        check_acting_user(uid)
+
+
+@pytest.mark.parametrize(
+    ("path", "quoted"),
+    [
+        ("/users", "/users"),
+        ("/users/a b", "/users/a%20b"),
+        ("/users/a%20b", "/users/a%20b"),
+        ("/users/漢", f"/users/{quote('漢')}"),
+        ("/groups/a@b/x:y", "/groups/a@b/x:y"),
+        ("/a/...", "/a/..."),
+        ("/a/.b", "/a/.b"),
+        ("/users/", "/users/"),
+        ("/", "/"),
+        ('/a"<>|', "/a%22%3C%3E%7C"),
+    ],
+)
+def test_a_path_by_hand_is_quoted_where_it_has_to_be(path: str, quoted: str) -> None:
+    assert any_path(path) == quoted
+    assert any_path(quoted) == quoted
+
+
+@loop_over(
+    "path",
+    [
+        "",
+        "users",
+        "//evil.com",
+        "/../x",
+        "/a/../b",
+        "/a/..",
+        "/./a",
+        "/a/%2e%2E/b",
+        "/a/.%2e",
+        "/%2E/a",
+        "/a?b=c",
+        "/a#b",
+        "/a\\b",
+        "/a\nb",
+        "/a\x00",
+        "https://evil.com/",
+        None,
+        5,
+        b"/users",
+        "/\ud800",
+        "/a/%2e",
+    ],
+)
+def test_a_path_that_would_leave_its_base_is_refused(path: object) -> None:
+    with pytest.raises(RequestInvalidError, match=r"^path = "):
+        any_path(path)
+
+
+@few
+@given(st.text(max_size=20).map("/".__add__))
+def test_any_path_stays_below_its_base(path: str) -> None:
+    try:
+        quoted = any_path(path)
+    except RequestInvalidError:
+        return
+    parts = urlsplit(f"https://host/v3{quoted}")
+    assert (parts.netloc, parts.query, parts.fragment) == ("host", "", "")
+    assert parts.path.startswith("/v3/")
+    assert not {unquote(part) for part in parts.path.split("/")} & {".", ".."}
+    assert quoted.isascii()
+
+
+def test_a_query_by_hand_is_a_mapping_with_text_keys() -> None:
+    assert is_mapping({})
+    assert is_mapping({"a": 1})
+    assert not is_mapping({1: "a"})
+    assert not is_mapping([("a", 1)])
+    assert not is_mapping("a")
+
+
+@loop_over(
+    ("path", "words"),
+    [
+        ("/..%2f..%2fx", "segments"),
+        ("/a/x%2F..", "segments"),
+        ("/a/..%5cx", "segments"),
+        ("/a/%2e%2e%5C", "segments"),
+        ("/a/50%", "two hexadecimal digits"),
+        ("/a/%zz", "two hexadecimal digits"),
+        ("/a/%0d%0ab", "control characters"),
+        ("k3y", "begins with one '/'"),
+        ("/k3y?x", "not allowed"),
+        ("/k3y\n", "control characters"),
+        ("/k3y/\ud800", "lone surrogate"),
+        (b"/k3y", "not bytes"),
+    ],
+)
+def test_a_refused_path_is_told_by_what_is_wrong_and_never_repeated(path: Any, words: str) -> None:
+    """DELETE /apikeys/{apiKey}: a path may hold a key."""
+    with pytest.raises(RequestInvalidError, match=words) as caught:
+        any_path(path)
+    assert "k3y" not in f"{caught.value!r} {caught.value.__context__!r}"
+    assert str(path) not in str(caught.value)
+
+
+def test_an_encoded_slash_or_percent_that_hides_nothing_is_taken() -> None:
+    for path in ("/users/a%2Fb", "/users/a%5Cb", "/users/50%25", "/users/...%2F.x"):
+        assert any_path(path) == path
+
+
+def test_an_acting_user_is_refused_by_the_name_of_its_argument() -> None:
+    with pytest.raises(RequestInvalidError, match=r"^uid = ' x'"):
+        check_acting_user(" x", "uid")
+    with pytest.raises(RequestInvalidError, match=r"^uid = '\.\.'"):
+        check_acting_user("..", "uid")

@@ -1,0 +1,253 @@
+"""An app's address: what is built of it, and what is refused."""
+
+import copy
+import pickle
+from contextlib import suppress
+from typing import Any
+
+import pytest
+from hypothesis import given, settings, strategies as st
+
+from chatrest.core.requests.hosts import App, check_key, check_url, is_loopback
+from chatrest.errors import RequestInvalidError
+from tests.cases import loop_over
+
+DOMAIN = "chat.example.com"
+
+
+@pytest.mark.parametrize("region", ["us", "eu", "in"])
+def test_the_addresses_are_those_of_the_specification(region: str) -> None:
+    app = App("12ab", "k", region, service_domain=DOMAIN)
+    assert app.chat_url == f"https://12ab.api-{region}.chat.example.com/v3"
+    assert app.calls_url == f"https://12ab.call-{region}.chat.example.com/v3"
+
+
+def test_the_region_is_us_where_none_is_given() -> None:
+    assert App("a", "k").region == "us"
+
+
+def test_a_base_address_stands_for_both_without_its_last_slash() -> None:
+    app = App("a", "k", base_url="https://proxy.example.com:8443/chat/v3/")
+    assert app.chat_url == app.calls_url == "https://proxy.example.com:8443/chat/v3"
+
+
+@pytest.mark.parametrize("version", ["v3", "v4", "v3.1", "v10"])
+def test_the_version_is_part_of_both_addresses(version: str) -> None:
+    app = App("12ab", "k", service_domain=DOMAIN, version=version)
+    assert app.chat_url == f"https://12ab.api-us.{DOMAIN}/{version}"
+    assert app.calls_url == f"https://12ab.call-us.{DOMAIN}/{version}"
+
+
+def test_an_address_given_by_hand_has_its_own_version() -> None:
+    assert App("a", "k", base_url="https://h.example.com/v3", version="v4").chat_url.endswith(".com/v3")
+
+
+@pytest.mark.parametrize("version", ["", "3", "v", "v3/", "v3/..", "../v3", "V3", "v3?", "v3\n", 3, None])
+def test_a_version_of_another_form_is_refused(version: Any) -> None:
+    with pytest.raises(RequestInvalidError, match=r"^version: allowed is 'v' and a number"):
+        App("a", "k", service_domain=DOMAIN, version=version)
+
+
+def test_an_app_is_a_value() -> None:
+    app = App("a", "k", "eu", service_domain=DOMAIN)
+    assert (
+        app == App("a", "k", "eu", service_domain=DOMAIN) == copy.copy(app) == pickle.loads(pickle.dumps(app))
+    )
+    assert {app: 1}[copy.deepcopy(app)] == 1
+    assert app != App("a", "other", "eu", service_domain=DOMAIN)
+    with pytest.raises(AttributeError):
+        app.region = "us"  # type: ignore[misc]
+
+
+@pytest.mark.parametrize("region", ["", "US", "uk", "us ", None, 1, ["us"]])
+def test_another_region_is_refused(region: object) -> None:
+    with pytest.raises(RequestInvalidError, match=r"region = .*: allowed are us, eu, in") as caught:
+        App("a", "k", region, service_domain=DOMAIN)  # type: ignore[arg-type]
+    assert f"region = {region!r}:" in str(caught.value)
+
+
+def test_a_text_as_long_as_a_key_in_the_place_of_the_region_is_not_repeated() -> None:
+    with pytest.raises(RequestInvalidError, match=r"^region: allowed are us, eu, in$"):
+        App("a", "us", "0123456789abcdef")
+
+
+@loop_over(
+    "app_id", ["", "a.b", "-a", "a-", "a_b", "a" * 64, "a b", "ä", "a/b", "a@b", "a\n", "a#", None, 5, "a:1"]
+)
+def test_an_app_id_that_is_not_one_dns_label_is_refused(app_id: object) -> None:
+    with pytest.raises(RequestInvalidError, match="app_id"):
+        App(app_id, "k", service_domain=DOMAIN)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("app_id", ["a", "A1", "a-b", "a" * 63, "0"])
+def test_an_app_id_of_one_dns_label_is_taken(app_id: str) -> None:
+    assert App(app_id, "k", service_domain=DOMAIN).chat_url.startswith(f"https://{app_id}.api-us.")
+
+
+@loop_over("key", ["", " ", "k ", "k\n", "k\r\nx: y", "k\x00", "ké", None, 5, b"k", "a b", "\x7f"])
+def test_a_key_that_cannot_stand_in_a_header_is_refused_and_not_repeated(key: object) -> None:
+    with pytest.raises(RequestInvalidError) as caught:
+        App("a", key, service_domain=DOMAIN)  # type: ignore[arg-type]
+    assert str(caught.value).startswith("api_key: allowed are ")
+    assert not key or len(str(key)) < 4 or str(key) not in str(caught.value)
+
+
+@loop_over(
+    "domain",
+    [
+        "",
+        "x..com",
+        ".com",
+        "-x.com",
+        "x.com/",
+        "x.com/y",
+        "u@x.com",
+        "x.com:",
+        "x .com",
+        "x.com\n",
+        5,
+        "x.com:999999",
+        "x.com:99999",
+        "x.com:0",
+    ],
+)
+def test_a_service_domain_that_is_no_host_name_is_refused(domain: object) -> None:
+    with pytest.raises(RequestInvalidError, match="service_domain"):
+        App("a", "k", service_domain=domain)  # type: ignore[arg-type]
+
+
+def test_an_app_without_an_address_says_so_when_asked_for_it() -> None:
+    with pytest.raises(RequestInvalidError, match="give service_domain or base_url"):
+        _ = App("a", "k").chat_url
+
+
+@loop_over(
+    "url",
+    [
+        "",
+        "x.com",
+        "ftp://x.com",
+        "http://x.com",
+        "http://127.0.0.1.x.com",
+        "http://localhost.x.com",
+        "http://10.0.0.1",
+        "http://0.0.0.0",
+        "https://",
+        "https:///v3",
+        "https://u:p@x.com",
+        "https://u@x.com",
+        "https://x.com?a=b",
+        "https://x.com/#f",
+        "https://x.com:0",
+        "https://x.com:99999",
+        "https://x.com:a",
+        "https://x.com\\@evil.com",
+        "https://x.com/a b",
+        "https://x.com\n",
+        "https://[::1",
+        "//x.com",
+        5,
+        None,
+        "javascript://x",
+        "http://[::2]",
+        "HTTPS//x.com",
+        "https://ä.com",
+        "http://2130706433",
+    ],
+)
+def test_an_address_that_is_neither_https_nor_loopback_is_refused(url: object) -> None:
+    with pytest.raises(RequestInvalidError, match="base_url"):
+        check_url("base_url", url)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://x.com", "https://x.com:8443/v3", "http://127.0.0.1:8080", "http://127.9.9.9", "http://localhost/v3",
+        "http://[::1]:80/v3", "http://LOCALHOST:1", "HTTPS://x.com", "https://10.0.0.1/v3",
+    ],
+)  # fmt: skip
+def test_https_anywhere_and_http_to_loopback_are_taken(url: str) -> None:
+    assert check_url("base_url", url) == url
+    assert check_url("base_url", f"{url}/") == url
+
+
+def test_a_refused_address_does_not_repeat_its_password() -> None:
+    with pytest.raises(RequestInvalidError) as caught:
+        App("a", "k", base_url="https://user:pa55word@x.com")
+    assert "pa55word" not in str(caught.value)
+
+
+@settings(max_examples=80, deadline=None, database=None)
+@given(st.text(max_size=30))
+def test_any_text_is_an_address_or_an_error_of_ours(text: str) -> None:
+    for url in (text, f"https://{text}", f"http://{text}"):
+        with suppress(RequestInvalidError):
+            assert check_url("u", url).startswith(("https://", "HTTPS://", "http://"))
+    try:
+        assert check_key("k", text) == text
+    except RequestInvalidError as error:
+        allowed = "allowed are visible ASCII characters, at least one, no spaces"
+        assert str(error) == f"k: {allowed}"  # noqa: PT017
+
+
+@pytest.mark.parametrize("host", ["localhost", "127.0.0.1", "127.255.0.3", "::1"])
+def test_loopback_is_this_machine(host: str) -> None:
+    assert is_loopback(host)
+
+
+@pytest.mark.parametrize("host", ["", "example.com", "128.0.0.1", "::2", "localhost.", "127.1"])
+def test_any_other_host_is_not(host: str) -> None:
+    assert not is_loopback(host)
+
+
+def env(**names: str) -> dict[str, str]:
+    return {f"CHATREST_{name}": value for name, value in names.items()}
+
+
+def test_the_environment_names_an_app() -> None:
+    app = App.from_env(env(APP_ID="a", API_KEY="k", REGION="eu", SERVICE_DOMAIN=DOMAIN))
+    assert app == App("a", "k", "eu", service_domain=DOMAIN)
+    app = App.from_env(env(APP_ID="a", API_KEY="k", REGION="", BASE_URL="http://127.0.0.1:1"))
+    assert app == App("a", "k", base_url="http://127.0.0.1:1")
+
+
+def test_the_processs_own_environment_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in env(APP_ID="a", API_KEY="k", SERVICE_DOMAIN=DOMAIN).items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.delenv("CHATREST_REGION", raising=False)
+    monkeypatch.delenv("CHATREST_BASE_URL", raising=False)
+    assert App.from_env() == App("a", "k", service_domain=DOMAIN)
+
+
+def test_all_that_is_missing_is_named_in_one_error() -> None:
+    with pytest.raises(RequestInvalidError) as caught:
+        App.from_env({"CHATREST_API_KEY": ""})
+    for name in ("CHATREST_APP_ID", "CHATREST_API_KEY", "CHATREST_SERVICE_DOMAIN", "CHATREST_BASE_URL"):
+        assert name in str(caught.value)
+    with pytest.raises(RequestInvalidError) as caught:
+        App.from_env(env(API_KEY="s3cr3t", APP_ID="a"))
+    assert "API_KEY" not in str(caught.value)
+    assert "s3cr3t" not in str(caught.value)
+
+
+def test_a_service_domain_may_name_a_port_of_its_own() -> None:
+    for port in (1, 8443, 65535):
+        assert App("a", "k", service_domain=f"x.com:{port}").chat_url == f"https://a.api-us.x.com:{port}/v3"
+    for port in (0, 65536, 99999):
+        with pytest.raises(RequestInvalidError, match=r"service_domain: .*port from 1 to 65535"):
+            App("a", "k", service_domain=f"x.com:{port}")
+
+
+def test_http_to_any_host_where_the_app_allows_it() -> None:
+    url = "http://emulator:8080/v3"
+    assert App("a", "k", base_url=url, allow_http=True).chat_url == url
+    environ = {"CHATREST_APP_ID": "a", "CHATREST_API_KEY": "k", "CHATREST_BASE_URL": url}
+    assert App.from_env({**environ, "CHATREST_ALLOW_HTTP": "1"}).chat_url == url
+    for allowed in ({}, {"CHATREST_ALLOW_HTTP": "0"}):
+        with pytest.raises(RequestInvalidError, match="CHATREST_ALLOW_HTTP=1"):
+            App.from_env({**environ, **allowed})
+    with pytest.raises(RequestInvalidError, match="CHATREST_ALLOW_HTTP = 'yes': allowed are 0 and 1"):
+        App.from_env({**environ, "CHATREST_ALLOW_HTTP": "yes"})
+    with pytest.raises(RequestInvalidError, match="base_url: allowed is"):
+        App("a", "k", base_url="ftp://emulator/v3", allow_http=True)

@@ -1,0 +1,48 @@
+"""Bounds of an attempt: positive seconds, or None."""
+
+from typing import Any
+
+import pytest
+
+from chatrest.core.requests.timeouts import Timeouts, check_seconds
+from chatrest.errors import RequestInvalidError
+
+BAD = [0, -1, 0.0, float("inf"), float("nan"), "5", True, [5], 1j]
+
+
+def test_there_are_bounds_where_none_are_given() -> None:
+    assert Timeouts() == Timeouts(connect=10, read=None, total=60)
+
+
+@pytest.mark.parametrize("name", ["connect", "read", "total"])
+def test_each_phase_takes_seconds_or_none_and_nothing_else(name: str) -> None:
+    for value in (None, 0.001, 5, 10**6):
+        assert getattr(Timeouts(**{name: value}), name) == value
+    for value in BAD:
+        with pytest.raises(RequestInvalidError, match=rf"timeouts\.{name} = .*above 0, or None"):
+            Timeouts(**{name: value})  # type: ignore[arg-type]
+
+
+def test_timeouts_are_given_by_name_and_stay() -> None:
+    with pytest.raises(TypeError):
+        Timeouts(5)  # type: ignore[misc]
+    with pytest.raises(AttributeError):
+        Timeouts().total = 5  # type: ignore[misc]
+
+
+@pytest.mark.parametrize("value", BAD)
+def test_what_is_no_number_of_seconds_is_refused_by_name(value: Any) -> None:
+    with pytest.raises(RequestInvalidError, match=r"^deadline = "):
+        check_seconds("deadline", value)
+
+
+def test_seconds_become_a_float() -> None:
+    assert check_seconds("deadline", None) is None
+    assert type(check_seconds("deadline", 5)) is float
+
+
+def test_a_billion_is_the_most() -> None:
+    assert check_seconds("deadline", 10**9) == 10**9
+    for value in (10**9 + 1, 1e10, 10**400, 10**5000, -(10**5000)):
+        with pytest.raises(RequestInvalidError, match="up to a billion"):
+            check_seconds("deadline", value)

@@ -1,0 +1,234 @@
+"""Decompression: in any pieces, cut off anywhere, garbled, and far larger than it looks."""
+
+import gzip
+import random
+import signal
+import tracemalloc
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from itertools import pairwise
+
+import pytest
+from hypothesis import given, settings, strategies as st
+
+from chatrest.errors import ReplyUnreadableError
+from chatrest.network.inflate import Inflate
+
+ROOM = 1 << 30
+MIB = 1 << 20
+
+
+@pytest.fixture(autouse=True)
+def no_hang() -> Iterator[None]:
+    """An unpacking without an end fails its own test, and holds up no other.
+
+    The seconds are those of the processor: a busy machine is no hang.
+    """
+
+    def over(*_: object) -> None:
+        raise AssertionError("it does not come to an end")
+
+    before = signal.signal(signal.SIGVTALRM, over)
+    signal.setitimer(signal.ITIMER_VIRTUAL, 2)
+    yield
+    signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+    signal.signal(signal.SIGVTALRM, before)
+
+
+def raw(data: bytes, level: int = 6) -> bytes:
+    """`deflate` without its header."""
+    packer = zlib.compressobj(level, wbits=-zlib.MAX_WBITS)
+    return packer.compress(data) + packer.flush()
+
+
+Pack = Callable[[bytes], bytes]
+PACKERS: dict[str, tuple[str, Pack]] = {
+    "gzip": ("gzip", gzip.compress),
+    "x-gzip": (" X-GZip ", gzip.compress),
+    "stored": ("gzip", lambda data: gzip.compress(data, 0)),
+    "members": (
+        "gzip",
+        lambda data: b"".join(gzip.compress(data[at : at + 7]) for at in range(0, len(data), 7)),
+    ),
+    "padded": ("gzip", lambda data: gzip.compress(data) + bytes(512)),
+    "deflate": ("Deflate", zlib.compress),
+    "headless": ("deflate", raw),
+}
+some_data = st.binary(max_size=60) | st.sampled_from([b"a" * 300, b'{"data":[]}' * 99])
+
+
+def unpack(encoding: str, packed: bytes, cuts: list[int] | None = None, room: int = ROOM) -> bytes:
+    inflate = Inflate(encoding)
+    edges = [0, *sorted({cut for cut in cuts or () if cut < len(packed)}), len(packed)]
+    out = b""
+    for start, end in pairwise(edges):
+        out += b"".join(inflate.feed(packed[start:end], room - len(out)))
+    inflate.finish()
+    return out
+
+
+@pytest.mark.parametrize("name", PACKERS)
+@settings(max_examples=60, deadline=None, database=None)
+@given(data=some_data.filter(bool), cuts=st.lists(st.integers(2, 700), max_size=30))
+def test_what_was_packed_comes_out_whatever_the_pieces(name: str, data: bytes, cuts: list[int]) -> None:
+    encoding, pack = PACKERS[name]
+    assert unpack(encoding, pack(data), cuts) == data
+
+
+@pytest.mark.parametrize("name", PACKERS)
+def test_what_was_packed_comes_out_byte_by_byte(name: str) -> None:
+    encoding, pack = PACKERS[name]
+    data = b'{"data":[{"id":"1"},{"id":"2"}]}'
+    packed = pack(data)
+    assert unpack(encoding, packed, list(range(len(packed)))) == data
+
+
+@pytest.mark.parametrize("name", PACKERS)
+def test_an_empty_piece_changes_nothing(name: str) -> None:
+    encoding, pack = PACKERS[name]
+    inflate = Inflate(encoding)
+    parts = [inflate.feed(piece, ROOM) for piece in (b"", pack(b"abcdefghi"), b"")]
+    inflate.finish()
+    assert b"".join(b"".join(part) for part in parts) == b"abcdefghi"
+
+
+@pytest.mark.parametrize("name", ["gzip", "stored", "deflate", "headless"])
+def test_a_body_of_no_bytes_is_packed_too(name: str) -> None:
+    encoding, pack = PACKERS[name]
+    assert unpack(encoding, pack(b"")) == b""
+
+
+def test_members_and_padding_may_take_turns() -> None:
+    packed = bytes(3).join([gzip.compress(b"a"), gzip.compress(b""), gzip.compress(b"b")]) + bytes(9)
+    for step in (1, 5, 999):
+        assert unpack("gzip", packed, list(range(0, len(packed), step))) == b"ab"
+
+
+@pytest.mark.parametrize("name", ["gzip", "stored", "padded", "deflate", "headless"])
+@pytest.mark.parametrize("size", [MIB - 1, MIB, MIB + 1, MIB + 10, MIB + 258, 2 * MIB, 3 * MIB + 77])
+@pytest.mark.parametrize("kind", ["zeros", "text"])
+def test_a_body_larger_than_a_step_comes_out_whole(kind: str, size: int, name: str) -> None:
+    data = bytes(size) if kind == "zeros" else (b'{"id":"123","text":"hello"},' * (size // 28 + 1))[:size]
+    encoding, pack = PACKERS[name]
+    packed = pack(data)
+    assert unpack(encoding, packed) == data
+    assert unpack(encoding, packed, [len(packed) // 2, len(packed) - 1]) == data
+
+
+@pytest.mark.parametrize("size", [MIB, MIB + 1, 2 * MIB + 1])
+def test_members_larger_than_a_step_come_out_whole(size: int) -> None:
+    data = bytes(size)
+    assert unpack("gzip", gzip.compress(data) * 3) == data * 3
+
+
+def test_what_follows_a_large_stream_is_passed_over_or_refused() -> None:
+    data = bytes(MIB + 1)
+    assert unpack("deflate", zlib.compress(data) + b"noise") == data
+    with pytest.raises(ReplyUnreadableError, match="garbled"):
+        unpack("gzip", gzip.compress(data) + b"noise")
+
+
+# ── cut off, or garbled ──
+
+
+@pytest.mark.parametrize("name", ["gzip", "stored", "deflate", "headless"])
+@settings(max_examples=40, deadline=None, database=None)
+@given(data=some_data, part=st.floats(0, 1, exclude_max=True), cuts=st.lists(st.integers(2, 400), max_size=5))
+def test_a_stream_cut_off_anywhere_is_unreadable(
+    name: str, data: bytes, part: float, cuts: list[int]
+) -> None:
+    encoding, pack = PACKERS[name]
+    packed = pack(data)
+    with pytest.raises(ReplyUnreadableError, match="cut off"):
+        unpack(encoding, packed[: int(part * len(packed))], cuts)
+
+
+def test_a_second_member_cut_off_anywhere_is_unreadable() -> None:
+    first, second = gzip.compress(b"abc"), gzip.compress(b"def")
+    for length in range(1, len(second)):
+        with pytest.raises(ReplyUnreadableError, match="cut off"):
+            unpack("gzip", first + second[:length])
+
+
+@pytest.mark.parametrize("encoding", ["gzip", "deflate"])
+@settings(max_examples=100, deadline=None, database=None)
+@given(packed=st.binary(max_size=200), cuts=st.lists(st.integers(1, 200), max_size=5))
+def test_garbage_is_unreadable_and_nothing_else_is_raised(
+    encoding: str, packed: bytes, cuts: list[int]
+) -> None:
+    try:
+        out = unpack(encoding, packed, cuts)
+    except ReplyUnreadableError:
+        return
+    assert encoding == "deflate"  # a handful of bytes may be a stream of that by chance
+    assert out == zlib.decompressobj(-zlib.MAX_WBITS).decompress(packed)
+
+
+@pytest.mark.parametrize("name", ["gzip", "stored", "deflate"])
+def test_a_flipped_bit_is_never_taken_for_the_data(name: str) -> None:
+    encoding, pack = PACKERS[name]
+    data = b'{"data":[1,2,3]}'
+    packed = pack(data)
+    for at in range(len(packed)):
+        for bit in (1, 16, 128):
+            garbled = packed[:at] + bytes([packed[at] ^ bit]) + packed[at + 1 :]
+            with suppress(ReplyUnreadableError):
+                assert unpack(encoding, garbled) == data  # a bit of the header's time, or such
+
+
+def test_what_is_no_member_after_a_member_is_garbage() -> None:
+    with pytest.raises(ReplyUnreadableError, match="garbled"):
+        unpack("gzip", gzip.compress(b"abc") + b"<html>")
+
+
+@pytest.mark.parametrize("encoding", ["br", "zstd", "", "gzip, gzip", "identity;q=0", "gzipped", "compress"])
+def test_an_unknown_encoding_is_refused_and_the_known_ones_are_named(encoding: str) -> None:
+    with pytest.raises(ReplyUnreadableError, match="none of gzip, deflate"):
+        Inflate(encoding)
+
+
+# ── bombs ──
+
+
+@pytest.mark.parametrize(
+    ("encoding", "pack"), [("gzip", gzip.compress), ("deflate", zlib.compress), ("deflate", raw)]
+)
+def test_a_bomb_is_unpacked_to_its_cap_and_one_step(encoding: str, pack: Pack) -> None:
+    bomb = pack(bytes(32 * MIB))
+    for room in (0, 1, 1000, 5 * MIB):
+        tracemalloc.start()
+        try:
+            pieces = Inflate(encoding).feed(bomb, room)
+            peak = tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+        assert room < sum(map(len, pieces)) <= room + MIB, room
+        assert peak <= room + 4 * MIB, room
+
+
+def test_a_bomb_of_many_members_is_no_exception() -> None:
+    bomb = gzip.compress(bytes(MIB)) * 50
+    pieces = Inflate("gzip").feed(bomb, 3 * MIB)
+    assert 3 * MIB < sum(map(len, pieces)) <= 4 * MIB
+
+
+@pytest.mark.parametrize(
+    "tail", [bytes(4 * MIB), random.Random(1).randbytes(4 * MIB)], ids=["zeros", "noise"]
+)
+@pytest.mark.parametrize("encoding", ["gzip", "deflate"])
+def test_what_comes_after_the_end_is_not_kept(encoding: str, tail: bytes) -> None:
+    pack = gzip.compress if encoding == "gzip" else zlib.compress
+    tracemalloc.start()
+    try:
+        inflate = Inflate(encoding)
+        inflate.feed(pack(b"abc"), ROOM)
+        for at in range(0, len(tail), 1 << 16):
+            inflate.feed(tail[at : at + (1 << 16)], ROOM)
+        kept = tracemalloc.get_traced_memory()[0]
+    except ReplyUnreadableError:
+        assert (encoding, tail[:1] != b"\0") == ("gzip", True)
+        return
+    finally:
+        tracemalloc.stop()
+    assert kept < MIB

@@ -1,0 +1,476 @@
+"""A walk that is read ahead: the same items, cursors and errors, within bounds, and nothing left behind."""
+
+import asyncio
+import gc
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import suppress
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import example, given, settings, strategies as st
+
+from chatrest.core.paging.cursor import Cursor
+from chatrest.core.paging.paging import ONE_REPLY
+from chatrest.core.replies.decode import Listing
+from chatrest.errors import CursorError, RequestInvalidError, ServerError
+from chatrest.models.meta import Meta
+from chatrest.walk.walk import Walk
+from tests.cases import loop_over
+from tests.walk.test_walk_any_server import (
+    Server,
+    asked_direction,
+    by_id,
+    directions,
+    in_service_order,
+    page_sizes,
+)
+from tests.walk.walking import Item, Service, few, many, prepared, rules_for, services, sizes, walk_over, ways
+
+pytestmark = pytest.mark.usefixtures("tidy")
+
+Pairs = tuple[tuple[str, str], ...]
+Fetch = Callable[[Pairs], Awaitable[Listing[Item]]]
+bounds = st.tuples(st.integers(1, 4), st.sampled_from([1, 5, 1 << 24]))
+"""Pages and bytes."""
+
+
+def suspending(fetch: Fetch, steps: int = 2) -> Fetch:
+    """A fetch that gives the loop a few turns first, and one while it is cancelled."""
+
+    async def suspend(position: Pairs) -> Listing[Item]:
+        try:
+            for _ in range(steps):
+                await asyncio.sleep(0)
+        except asyncio.CancelledError:
+            await asyncio.sleep(0)
+            raise
+        return await fetch(position)
+
+    return suspend
+
+
+async def read(items: Walk[Any], pairs: list[tuple[str, str]], count: int = -1) -> str | None:
+    """Add (id, token) of the next `count` items; return the error's text where one came."""
+    try:
+        async for item in items:
+            pairs.append((item.id, str(items.cursor)))
+            count -= 1
+            if count == 0:
+                return None
+    except (CursorError, ServerError) as error:
+        return f"{type(error).__name__}: {error}"
+    return None
+
+
+async def read_ahead(walk: Walk[Any], bound: tuple[int, int], count: int = -1) -> tuple[Any, str | None]:
+    pairs: list[tuple[str, str]] = []
+    async with walk.ahead(*bound) as items:
+        error = await read(items, pairs, count)
+    assert asyncio.all_tasks() == {asyncio.current_task()}
+    return pairs, error
+
+
+async def read_without(walk: Walk[Any]) -> tuple[Any, str | None]:
+    pairs: list[tuple[str, str]] = []
+    return pairs, await read(walk, pairs)
+
+
+def anew(server: Server) -> Server:
+    """The server before any request."""
+    fresh = replace(server, requests=0, largest=type(server.largest)())
+    fresh.fetch = suspending(fresh.fetch)  # type: ignore[method-assign]
+    return fresh
+
+
+# ── the same as without ──
+
+
+@settings(many, derandomize=True)
+@given(by_id | in_service_order, directions, page_sizes, bounds)
+def test_any_server_gives_the_same_items_cursors_and_error(
+    server: Server, direction: Any, size: int, bound: tuple[int, int]
+) -> None:
+    direction = asked_direction(server, direction)
+    plain = asyncio.run(read_without(anew(server).walk(direction, size)))
+    assert asyncio.run(read_ahead(anew(server).walk(direction, size), bound)) == plain
+
+
+@few
+@given(services(), sizes, ways, bounds, st.sets(st.integers(0, 8), max_size=4), st.integers(1, 6))
+def test_errors_come_after_the_same_items_and_the_walk_goes_on(
+    service: Service, size: int, affix: str | None, bound: tuple[int, int], faults: set[int], count: int
+) -> None:
+    prepared(service, affix)
+
+    async def read_in_parts(bound: tuple[int, int] | None) -> list[Any]:
+        broken = replace(service, faults={each: ServerError(f"fault {each}") for each in faults}, asked=[])
+        broken.fetch = suspending(broken.fetch)  # type: ignore[method-assign]
+        walk, steps = broken.walk(size, affix=affix), []
+        for number in range(len(faults) + 4):
+            left = count if number < 3 else -1
+            pairs: list[tuple[str, str]] = []
+            if bound is None:
+                error = await read(walk, pairs, left)
+            else:
+                pairs, error = await read_ahead(walk, bound, left)
+            steps.append((pairs, error))
+        return steps
+
+    def parts(steps: list[Any]) -> tuple[list[Any], set[str]]:
+        return [pair for pairs, _ in steps for pair in pairs], {error for _, error in steps if error}
+
+    plain, ahead = parts(asyncio.run(read_in_parts(None))), parts(asyncio.run(read_in_parts(bound)))
+    assert ahead[0] == plain[0]
+    assert ahead[1] <= plain[1]  # a page that came for nothing may have met the fault
+
+
+@few
+@given(services(), sizes, ways, bounds, st.integers(0, 9))
+def test_limit_sends_the_same_requests_as_without(
+    service: Service, size: int, affix: str | None, bound: tuple[int, int], count: int
+) -> None:
+    prepared(service, affix)
+    plain, ahead = replace(service, asked=[]), replace(service, asked=[])
+    expected = asyncio.run(read_without(plain.walk(size, affix=affix).limit(count)))
+    assert asyncio.run(read_ahead(ahead.walk(size, affix=affix).limit(count), bound)) == expected
+    assert ahead.asked == plain.asked
+
+
+async def test_an_error_is_raised_once_and_the_same_block_goes_on() -> None:
+    service = Service(tuple(range(1, 9)), faults={1: ServerError("once"), 3: ServerError("twice")})
+    walk = walk_over(suspending(service.fetch), Cursor("q"))
+    ids: list[str] = []
+    async with walk.ahead() as items:
+        for word, place in (("once", "3"), ("twice", "6")):
+            with pytest.raises(ServerError, match=word):
+                ids.extend([item.id async for item in items])
+            assert walk.cursor.last == place
+        ids.extend([item.id for item in await items.collect()])
+    assert ids == ["7", "8"]
+
+
+async def test_collect_that_fails_begins_again_where_it_was() -> None:
+    service = Service(tuple(range(1, 12)), faults={2: ServerError("once")})
+    walk = walk_over(suspending(service.fetch), Cursor("q"))
+    async with walk.ahead(3) as items:
+        with pytest.raises(ServerError):
+            await items.collect()
+        assert walk.cursor.last is None
+        assert [item.id for item in await items.collect()] == service.expected("append")
+
+
+async def test_after_the_end_the_block_asks_for_what_is_new() -> None:
+    service = Service((1, 2, 3, 4))
+    walk = walk_over(suspending(service.fetch), Cursor("q"))
+    async with walk.ahead() as items:
+        assert len(await items.collect()) == 4
+        service.ids += (5, 6, 7, 8)
+        assert [item.id for item in await items.collect()] == ["5", "6", "7", "8"]
+
+
+async def test_pages_come_whole_with_their_cursors() -> None:
+    service = Service(tuple(range(1, 9)))
+    plain = [(page.items, page.cursor) async for page in service.walk().pages()]
+    async with service.walk().ahead() as items:
+        assert [(page.items, page.cursor) async for page in items.pages()] == plain
+
+
+async def test_a_list_in_one_reply_is_asked_for_once() -> None:
+    asked: list[Pairs] = []
+
+    async def fetch(position: Pairs) -> Listing[Item]:
+        asked.append(position)
+        return Listing([Item("a"), Item("b")], Meta(), b"{}")
+
+    walk = walk_over(fetch, Cursor("q", by_id=False), rules_for(1000, "", ONE_REPLY))
+    async with walk.ahead() as items:
+        assert [item.id for item in await items.collect()] == ["a", "b"]
+    assert asked == [()]
+
+
+# ── bounds ──
+
+
+async def settle() -> None:
+    """Let all tasks go on as far as they can."""
+    for _ in range(50):
+        await asyncio.sleep(0)
+
+
+@pytest.mark.parametrize(
+    ("bound", "requests"), [((1, 99), 2), ((2, 99), 3), ((5, 99), 6), ((9, 1), 2), ((9, 3), 3), ((9, 5), 4)]
+)
+async def test_no_more_pages_wait_than_the_bounds_say(bound: tuple[int, int], requests: int) -> None:
+    """Each page of the model is two bytes long."""
+    service = Service(tuple(range(1, 60)))
+    async with walk_over(suspending(service.fetch), Cursor("q")).ahead(*bound) as items:
+        iterator = aiter(items)
+        for number in range(4):
+            for _ in range(3):
+                await anext(iterator)
+            await settle()
+            assert len(service.asked) == requests + number
+
+
+async def test_nothing_is_asked_for_before_the_first_item_is() -> None:
+    service = Service((1, 2, 3))
+    async with service.walk().ahead():
+        await settle()
+    assert service.asked == []
+
+
+async def test_a_walk_that_stands_in_a_page_reads_ahead_from_there() -> None:
+    service = Service(tuple(range(1, 60)))
+    walk = walk_over(suspending(service.fetch), Cursor("q"))
+    assert (await anext(aiter(walk))).id == "1"
+    async with walk.ahead() as items:
+        for number in (2, 3):  # a second loop within the block asks for nothing again
+            assert (await anext(aiter(items))).id == str(number)
+            await settle()
+            assert len(service.asked) == 3
+        assert [item.id for item in await items.limit(2).collect()] == ["4", "5"]
+
+
+async def test_the_next_page_is_asked_for_while_the_consumer_works() -> None:
+    service, events = Service(tuple(range(1, 7))), []
+
+    async def fetch(position: Pairs) -> Listing[Item]:
+        events.append("asked")
+        await asyncio.sleep(0)
+        return await service.fetch(position)
+
+    async with walk_over(fetch, Cursor("q")).ahead(1) as items:
+        async for item in items:
+            events.append(item.id)
+    assert events.index("asked", 1) < events.index("1")
+
+
+@loop_over("name", ["pages", "max_bytes"])
+@loop_over("value", [0, -1, 1.5, True, "2", None])
+def test_a_bound_is_a_whole_number_from_1(name: str, value: Any) -> None:
+    with pytest.raises(RequestInvalidError, match=f"{name} = .*: allowed is a whole number from 1"):
+        Service().walk().ahead(**{name: value})
+
+
+# ── nothing is left behind ──
+
+
+@pytest.mark.parametrize("cancels", [1, 2])
+@given(st.integers(0, 60), bounds)
+@example(0, (2, 99))
+@settings(few, derandomize=True)
+def test_a_cancel_at_any_await_loses_nothing(cancels: int, turn: int, bound: tuple[int, int]) -> None:
+    service = Service(tuple(range(1, 16)))
+    walk = walk_over(suspending(service.fetch), Cursor("q"))
+    ids: list[str] = []
+
+    async def consume() -> None:
+        async with walk.ahead(*bound) as items:
+            async for item in items:
+                ids.append(item.id)
+                if item.id in ("2", "3", "11"):
+                    await asyncio.sleep(0)
+
+    async def main() -> None:
+        task = asyncio.create_task(consume())
+        for _ in range(turn):
+            await asyncio.sleep(0)
+        for _ in range(cancels):
+            task.cancel()
+            await asyncio.sleep(0)
+        with suppress(asyncio.CancelledError):
+            await task
+        await asyncio.sleep(0)  # the loop closes the generator of the cancelled `async for`
+        assert asyncio.all_tasks() == {asyncio.current_task()}
+        await consume()
+
+    asyncio.run(main())
+    assert ids == service.expected("append")
+
+
+async def test_collect_that_is_cancelled_begins_again_where_it_was() -> None:
+    service = Service(tuple(range(1, 16)))
+    walk = walk_over(suspending(service.fetch), Cursor("q"))
+    async with walk.ahead() as items:
+        task = asyncio.create_task(items.collect())
+        for _ in range(10):
+            await asyncio.sleep(0)
+        assert 2 < len(service.asked) < 6
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        assert [item.id for item in await items.collect()] == service.expected("append")
+
+
+async def test_a_cancel_while_the_block_is_left_is_raised_after_its_end() -> None:
+    service = Service(tuple(range(1, 16)))
+    walk, leaving = walk_over(suspending(service.fetch), Cursor("q")), asyncio.Event()
+
+    async def consume() -> None:
+        async with walk.ahead() as items:
+            async for _ in items:
+                leaving.set()
+                break
+
+    task = asyncio.create_task(consume())
+    await leaving.wait()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    await asyncio.sleep(0)
+    assert asyncio.all_tasks() == {asyncio.current_task()}
+
+
+async def test_a_limit_that_a_page_fulfils_hides_the_error_after_it() -> None:
+    async def fetch(position: Pairs) -> Listing[Item]:
+        return Listing([Item("1"), Item("2")], Meta(), b"{}", position_fault="meta.next: no object")
+
+    walk = walk_over(fetch, Cursor("q"))
+    assert len(await walk.limit(2).collect()) == 2
+    async with walk.limit(2).ahead() as items:
+        assert len(await items.collect()) == 2
+    async with walk.ahead() as items:
+        with pytest.raises(CursorError, match=r"meta\.next"):
+            await items.collect()
+
+
+async def test_a_timeout_ends_a_wait_for_a_page() -> None:
+    async def fetch(position: Pairs) -> Listing[Item]:
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    with pytest.raises(TimeoutError):
+        async with asyncio.timeout(0), walk_over(fetch, Cursor("q")).ahead() as items:
+            await items.collect()
+
+
+async def test_an_error_of_the_consumer_is_raised_as_it_is(caplog: pytest.LogCaptureFixture) -> None:
+    service = Service(tuple(range(1, 60)), faults={2: ServerError("of a page that nobody came to")})
+    walk = walk_over(suspending(service.fetch), Cursor("q"))
+
+    async def consume() -> None:
+        async with walk.ahead() as items:
+            async for _ in items:
+                await settle()
+                raise KeyError("the consumer's own")
+
+    with pytest.raises(KeyError, match="the consumer's own"):
+        await consume()
+    gc.collect()
+    assert len(service.asked) == 3
+    assert caplog.records == []
+
+
+async def test_an_error_of_a_fetch_that_is_cancelled_is_not_logged(caplog: pytest.LogCaptureFixture) -> None:
+    service = Service(tuple(range(1, 60)))
+
+    async def fetch(position: Pairs) -> Listing[Item]:
+        if len(service.asked) < 2:
+            return await service.fetch(position)
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            raise ServerError("while it was cancelled") from None
+        raise AssertionError
+
+    async with walk_over(fetch, Cursor("q")).ahead() as items:
+        assert (await anext(aiter(items))).id == "1"
+        await settle()
+    gc.collect()
+    assert caplog.records == []
+
+
+async def test_a_generator_around_the_block_can_be_closed_or_dropped() -> None:
+    service = Service(tuple(range(1, 60)))
+
+    async def ids() -> AsyncIterator[str]:
+        async with walk_over(suspending(service.fetch), Cursor("q")).ahead() as items:
+            async for item in items:
+                yield item.id
+
+    closed: Any = ids()
+    assert await anext(closed) == "1"
+    await closed.aclose()
+    assert asyncio.all_tasks() == {asyncio.current_task()}
+    dropped = ids()
+    assert await anext(dropped) == "1"
+    del dropped
+    gc.collect(1)
+    await settle()
+
+
+def test_the_end_of_the_loop_ends_the_task() -> None:
+    service, walks = Service(tuple(range(1, 60))), []
+
+    async def consume() -> None:
+        walks.append(walk_over(suspending(service.fetch), Cursor("q")))
+        async with walks[0].ahead() as items:
+            async for _ in items:
+                await asyncio.Event().wait()
+
+    async def main() -> asyncio.Task[None]:
+        task = asyncio.create_task(consume())
+        await settle()
+        return task  # and leaves it running
+
+    assert asyncio.run(main()).cancelled()
+    assert walks[0].cursor.last == "1"
+
+
+async def test_a_cancel_by_the_fetch_itself_is_the_consumers() -> None:
+    service = Service(tuple(range(1, 9)), faults={1: asyncio.CancelledError()})
+    walk = walk_over(suspending(service.fetch), Cursor("q"))
+    ids: list[str] = []
+    async with walk.ahead() as items:
+        with pytest.raises(asyncio.CancelledError):
+            ids.extend([item.id async for item in items])
+        ids.extend([item.id async for item in items])
+    assert ids == ["4", "5", "6", "7", "8"]
+
+
+# ── one reader ──
+
+
+async def test_a_second_block_is_refused_and_the_first_goes_on() -> None:
+    service = Service(tuple(range(1, 9)))
+    walk = walk_over(suspending(service.fetch), Cursor("q"))
+    async with walk.ahead() as items:
+        with pytest.raises(RuntimeError, match="is being read ahead already"):
+            async with walk.ahead():
+                pass
+        assert len(await items.collect()) == 8
+    async with walk.ahead() as items:
+        assert await items.collect() == []
+
+
+async def test_a_second_task_that_wants_a_page_is_refused() -> None:
+    service = Service(tuple(range(1, 9)))
+    walk = walk_over(suspending(service.fetch), Cursor("q"))
+    async with walk.ahead() as items:
+        task = asyncio.create_task(items.collect())
+        await asyncio.sleep(0)
+        with pytest.raises(RuntimeError, match="one reader at a time"):
+            await items.collect()
+        assert len(await task) == 8
+
+
+async def test_a_task_that_waits_when_the_block_is_left_gets_an_error() -> None:
+    async def fetch(position: Pairs) -> Listing[Item]:
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    async with walk_over(fetch, Cursor("q")).ahead() as items:
+        task = asyncio.create_task(items.collect())
+        await settle()
+    with pytest.raises(RuntimeError, match="block was left"):
+        await task
+
+
+async def test_two_loops_in_turn_share_the_items() -> None:
+    service = Service(tuple(range(1, 9)))
+    walk = service.walk()
+    first, second = aiter(walk), aiter(walk)
+    ids = [(await anext(iterator)).id for iterator in (first, second, second, second, first)]
+    assert ids == ["1", "2", "3", "4", "5"]
+    assert [item.id async for item in first] + [item.id async for item in second] == ["6", "7", "8"]

@@ -1,0 +1,142 @@
+"""Reading ahead over a session: its views, listeners, rate limits and connections."""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any
+
+import pytest
+
+from chatrest import (
+    App,
+    AsyncSession,
+    MessageQuery,
+    Pace,
+    RequestInvalidError,
+    RetryPolicy,
+    ServerError,
+    Walk,
+)
+from chatrest.core.replies.rows import AsRows
+from chatrest.emulator import Emulator
+from chatrest.emulator.weather import First, Latency, Status
+from chatrest.resources.messages import Messages
+from chatrest.telemetry import CallStart
+from tests.faulty import Faulty, hang, no_wait, reply
+
+pytestmark = pytest.mark.usefixtures("tidy")
+
+SPAN: ContextVar[str] = ContextVar("SPAN", default="none")
+
+
+@pytest.fixture
+async def emulator() -> AsyncIterator[Emulator]:
+    async with Emulator(users=9, messages=0, groups=0) as emulator:
+        for number in range(1, 61):
+            emulator.store.add_message("user-01", "user-02", str(number), sent_at=number)
+        yield emulator
+
+
+def talk(session: AsyncSession, **query: Any) -> Walk[Any]:
+    query = {"affix": "append", "per_page": 7, **query}
+    return session.messages.list_user("user-02", query=MessageQuery(**query))
+
+
+async def ids(walk: Walk[Any], **bounds: int) -> list[int]:
+    async with walk.ahead(**bounds) as items:
+        return [int(item.id) async for item in items]
+
+
+@pytest.mark.parametrize("affix", ["append", "prepend"])
+@pytest.mark.parametrize("pages", [1, 2, 9])
+async def test_every_kind_of_list_comes_as_without(emulator: Emulator, affix: Any, pages: int) -> None:
+    async with AsyncSession(emulator.app) as session:
+        lists = [
+            lambda: talk(session, affix=affix),
+            lambda: session.messages.list(query=MessageQuery(per_page=7)),
+            lambda: Messages(AsRows(session.sender)).list_user("user-01"),
+            lambda: session.users.list(),
+            lambda: session.roles.list(),
+        ]
+        for make in lists:
+            expected = await make().collect()  # type: ignore[no-untyped-call]
+            async with make().ahead(pages) as items:  # type: ignore[no-untyped-call]
+                assert await items.collect() == expected
+
+
+async def test_many_walks_are_read_ahead_at_once(emulator: Emulator) -> None:
+    async with AsyncSession(emulator.app, concurrency=5, pace=Pace(rate=1e6, window=1)) as session:
+        bulk = session.with_options(priority="bulk")
+        results = await asyncio.gather(*(ids(talk(bulk), pages=3) for _ in range(30)))
+        assert results == [list(range(1, 61))] * 30
+
+
+async def test_transient_errors_are_retried_and_final_ones_come_in_their_turn(emulator: Emulator) -> None:
+    async with AsyncSession(emulator.app, sleep=no_wait, retry=RetryPolicy(attempts=2)) as session:
+        emulator.weather.add(Status(503, when=First(1, after=2)))
+        assert await ids(talk(session)) == list(range(1, 61))
+        emulator.weather.add(Status(503, when=First(2, after=3)))
+        walk, got = talk(session), []
+        async with walk.ahead() as items:
+            with pytest.raises(ServerError):
+                got.extend([int(item.id) async for item in items])
+        last = int(walk.cursor.last or "0")
+        assert last == 21
+        assert await ids(walk) == list(range(last + 1, 61))
+
+
+async def test_calls_have_the_context_of_the_consumer(emulator: Emulator) -> None:
+    class Listener:
+        def __init__(self) -> None:
+            self.spans: list[str] = []
+
+        def __call__(self, record: object) -> None:
+            pass
+
+        @contextmanager
+        def around_call(self, start: CallStart) -> Iterator[dict[str, str]]:
+            self.spans.append(SPAN.get())
+            yield {}
+
+    listener = Listener()
+    async with AsyncSession(emulator.app, telemetry=listener) as session:
+        token = SPAN.set("the caller's")
+        await ids(talk(session))
+        SPAN.reset(token)
+    assert set(listener.spans) == {"the caller's"}
+    assert len(listener.spans) >= 9
+
+
+async def test_a_break_leaves_no_call_and_no_place(emulator: Emulator) -> None:
+    emulator.weather.add(Latency(3600, when=First(1, after=2)))
+    async with AsyncSession(emulator.app) as session:
+        walk = talk(session)
+        async with walk.ahead() as items:
+            async for item in items:
+                if item.id == "5":
+                    break
+            assert session.pools["us"].active == 1
+        assert session.pools["us"].active == 0
+        assert walk.cursor.last == "5"
+
+
+async def test_a_session_that_is_closed_within_the_block_is_an_error_of_the_walk() -> None:
+    page = {
+        "data": [{"uid": "u1", "name": "n"}],
+        "meta": {"pagination": {"current_page": 1, "total_pages": 9}},
+    }
+    async with Faulty(reply(page), hang) as server, server.session() as session:
+        walk = session.users.list()
+        async with walk.ahead() as items:
+            iterator = aiter(items)
+            assert (await anext(iterator)).uid == "u1"
+            await session.close()
+            with pytest.raises(RequestInvalidError, match="the session was closed"):
+                await anext(iterator)
+
+
+async def test_a_view_of_another_app_reads_ahead_as_itself(emulator: Emulator) -> None:
+    async with AsyncSession(App("other", "k", base_url="http://127.0.0.1:9/v3")) as session:
+        view = session.for_app(emulator.app)
+        assert await ids(talk(view)) == list(range(1, 61))

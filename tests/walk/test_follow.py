@@ -1,0 +1,302 @@
+"""A walk that is followed: what is new comes once, in order, and the waits adapt within their bounds."""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+from hypothesis import assume, given, settings, strategies as st
+
+from chatrest import App, AsyncSession, MessageQuery
+from chatrest.core.paging.cursor import Cursor
+from chatrest.core.paging.paging import BY_ID, BY_NEXT, BY_PAGE, BY_THREAD, BY_UPDATED, ONE_REPLY, LargestPage
+from chatrest.core.replies.rows import AsRows
+from chatrest.errors import CursorError, RequestInvalidError, ServerError
+from chatrest.resources.messages import Messages
+from chatrest.walk.follow import Follower
+from chatrest.walk.walk import Walk, WalkSource
+from tests.faulty import KEY
+from tests.stage import Stage, reply
+from tests.walk.test_walk_any_server import Server, servers
+from tests.walk.walking import Service, few, many, rules_for, run, services, sizes
+
+pytestmark = pytest.mark.usefixtures("tidy")
+
+APPEND = (("affix", "append"),)
+
+
+class EnoughError(Exception):
+    """The plan of a `Clock` is at its end."""
+
+
+@dataclass
+class Clock:
+    """A sleep that adds what a plan says for each wait, and ends the walk after the plan."""
+
+    service: Service
+    plan: list[int]
+    """How many records are new after each wait."""
+    waits: list[float] = field(default_factory=list)
+    roll: float = 1.0
+
+    async def sleep(self, seconds: float) -> None:
+        self.waits.append(seconds)
+        if not self.plan:
+            raise EnoughError
+        last = max(self.service.ids, default=0, key=abs)
+        self.service.ids += tuple(range(abs(last) + 1, abs(last) + 1 + self.plan.pop(0)))
+
+    def walk(self, size: int = 3, token: str | None = None, largest: int = 0) -> Walk[Any]:
+        start = Cursor.parse(token) if token else Cursor("q", APPEND, "append")
+        seen = LargestPage()
+        seen.note(largest)
+        source: WalkSource[Any] = WalkSource(
+            fetch=self.service.fetch,
+            rules=rules_for(size, self.service.name),
+            name="messages.list_user",
+            largest=seen,
+            timing=lambda: (self.sleep, lambda: self.roll),
+        )
+        return Walk(source, start)
+
+
+async def ids_of(items: Follower[Any] | Walk[Any], into: list[str]) -> None:
+    """Read until the plan of the clock ends."""
+    try:
+        async for item in items:
+            into.append(item.id)
+    except EnoughError:
+        pass
+
+
+# ── what comes ──
+
+
+@few
+@given(
+    services(way="append", foreign=False), sizes, st.lists(st.integers(0, 7), max_size=6), st.integers(0, 9)
+)
+def test_every_item_comes_once_and_in_order_as_it_becomes_new(
+    service: Service, size: int, plan: list[int], largest: int
+) -> None:
+    if service.dialect == "pages" or service.text:
+        service.dialect, service.text = "cursor", False
+    clock, ids = Clock(service, plan), []
+    run(ids_of(clock.walk(size, largest=largest).follow(8), ids))
+    assert ids == service.expected("append")
+
+
+@few
+@given(services(dialect="cursor", text=False, foreign=False), sizes, st.lists(st.integers(0, 4), max_size=5))
+def test_a_token_after_any_item_goes_on_with_the_rest(service: Service, size: int, plan: list[int]) -> None:
+    clock, tokens = Clock(service, plan), []
+
+    async def read() -> None:
+        follow = clock.walk(size).follow()
+        async for item in follow:
+            tokens.append((item.id, str(follow.cursor)))
+
+    with pytest.raises(EnoughError):
+        run(read())
+    whole = service.expected("append")
+    assert [each for each, _ in tokens] == whole
+    for count, (_, token) in enumerate(tokens, 1):
+        ids: list[str] = []
+        run(ids_of(Clock(service, []).walk(size, token).follow(), ids))
+        assert ids == whole[count:]
+
+
+@settings(many, derandomize=True)
+@given(
+    servers(BY_ID, BY_NEXT, BY_THREAD), st.sampled_from([2, 3, 1000]), st.lists(st.integers(0, 4), max_size=4)
+)
+def test_any_server_gives_every_new_item_once_or_an_error(server: Server, size: int, plan: list[int]) -> None:
+    assume(server.position != "other direction")
+    ids: list[str] = []
+
+    async def sleep(_: float) -> None:
+        if not plan:
+            raise EnoughError
+        last = max(map(int, server.ids), default=0)
+        server.ids += tuple(str(number) for number in range(last + 1, last + 1 + plan.pop(0)))
+
+    server.largest.note(min(server.seen, size))
+    source: WalkSource[Any] = WalkSource(
+        fetch=server.fetch,
+        rules=rules_for(size, server.paging.size_name(None), server.paging),
+        name="messages.list",
+        largest=server.largest,
+        timing=lambda: (sleep, lambda: 1.0),
+    )
+    is_whole = True
+    try:
+        run(ids_of(Walk(source, Cursor("q", APPEND, "append")).follow(), ids))
+    except CursorError:
+        is_whole = False
+    assert ids == sorted(set(ids), key=int), "an item came twice, or not in order"
+    if is_whole and server.can_be_walked("append"):
+        assert ids == list(server.ids), "items were lost without an error"
+
+
+def test_after_an_error_another_follow_goes_on() -> None:
+    service = Service((1, 2, 3, 4), faults={3: ServerError("final")})
+    clock, ids = Clock(service, [2, 2]), []
+    walk = clock.walk()
+    with pytest.raises(ServerError, match="final"):
+        run(ids_of(walk.follow(), ids))
+    run(ids_of(walk.follow(), ids))
+    assert ids == ["1", "2", "3", "4", "5", "6", "7", "8"]
+
+
+def test_a_limit_ends_it() -> None:
+    clock, ids = Clock(Service((1, 2)), [1, 1, 1, 1]), []
+    run(ids_of(clock.walk().limit(4).follow(), ids))
+    assert ids == ["1", "2", "3", "4"]
+    assert len(clock.waits) == 2
+
+
+def test_pages_come_as_they_become_new() -> None:
+    clock = Clock(Service((1, 2, 3, 4)), [0, 2, 1])
+    pages: list[list[str]] = []
+
+    async def read() -> None:
+        async for page in clock.walk().follow().pages():
+            pages.append([item.id for item in page.items])
+
+    with pytest.raises(EnoughError):
+        run(read())
+    assert pages == [["1", "2", "3"], ["4"], ["5", "6"], ["7"]]
+
+
+def test_a_request_for_what_is_new_does_not_ask_for_the_last_page_again() -> None:
+    service = Service(tuple(range(1, 51)), pagination=True)
+    clock = Clock(service, [1, 0, 1])
+    run(ids_of(clock.walk(100, largest=100).follow(), []))
+    assert [asked.get("id") for asked in service.asked] == [None, "50", "51", "51"]
+
+
+async def test_a_walk_that_is_read_ahead_can_be_followed() -> None:
+    clock, ids = Clock(Service((1, 2, 3, 4)), [3, 0, 2]), []
+    async with clock.walk().ahead() as items:
+        await ids_of(items.follow(), ids)
+    assert ids == clock.service.expected("append")
+
+
+async def test_a_second_reader_is_refused_while_it_waits() -> None:
+    clock = Clock(Service((1,)), [])
+
+    async def sleep_forever(_: float) -> None:
+        await asyncio.Event().wait()
+
+    clock.sleep = sleep_forever  # type: ignore[method-assign]
+    walk = clock.walk()
+    task = asyncio.create_task(ids_of(walk.follow(), []))
+    await asyncio.sleep(0)
+    with pytest.raises(RuntimeError, match="one reader at a time"):
+        await walk.collect()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert await walk.collect() == []
+
+
+# ── waits ──
+
+
+def waits_of(plan: list[int], every: float = 8, roll: float = 1.0) -> list[float]:
+    clock = Clock(Service((1, 2)), plan, roll=roll)
+    run(ids_of(clock.walk().follow(every), []))
+    return clock.waits
+
+
+def test_waits_lengthen_while_nothing_comes_and_shorten_while_something_does() -> None:
+    assert waits_of([0] * 5) == [1, 2, 4, 8, 8, 8]
+    assert waits_of([0, 0, 0, 0, 1, 1, 1, 1, 0]) == [1, 2, 4, 8, 8, 4, 2, 1, 1, 2]
+
+
+@pytest.mark.parametrize(("roll", "factor"), [(0.0, 0.75), (0.5, 0.875), (1.0, 1.0)])
+def test_the_dice_shorten_a_wait_by_a_quarter_at_most(roll: float, factor: float) -> None:
+    assert waits_of([0, 0], 0.8, roll) == pytest.approx([0.1 * factor, 0.2 * factor, 0.4 * factor])
+
+
+async def test_the_session_sleeps_and_rolls(monkeypatch: pytest.MonkeyPatch) -> None:
+    Stage.install(monkeypatch)
+    meta = b'"meta":{"cursor":{"id":1,"affix":"append"}}'
+    record = (
+        b'{"id":"1","sender":"a","receiver":"b","receiverType":"user","category":"message","type":"text"}'
+    )
+    stage = Stage(reply(body=b'{"data":[%b],%b}' % (record, meta)), reply(body=b'{"data":[],%b}' % meta))
+    session = await stage.opened()
+    query = MessageQuery(affix="append")
+    for lists in (session.messages, Messages(AsRows(session.sender))):
+        stage.time.slept.clear()
+        follow = lists.list_user("bob", query=query).follow(16)
+        async with asyncio.timeout(5):
+            with pytest.raises(EnoughError):
+                await end_after(stage, 4, follow)
+        assert stage.time.slept == [1.5, 3.0, 6.0, 12.0]
+
+
+async def end_after(stage: Stage, waits: int, follow: Any) -> None:
+    """Read until the session has slept `waits` times."""
+    answer = stage.answers[-1]
+
+    async def answer_or_end() -> Any:
+        if len(stage.time.slept) == waits:
+            raise EnoughError
+        return answer
+
+    stage.answers[-1:] = [answer_or_end]
+    try:
+        async for _ in follow:
+            pass
+    finally:
+        stage.answers[-1:] = [answer]
+
+
+# ── what can be followed ──
+
+
+async def nothing(_: Any) -> Any:
+    raise AssertionError("something was sent")
+
+
+def unfollowed(start: Cursor, **rules: Any) -> Callable[[], Any]:
+    source: WalkSource[Any] = WalkSource(
+        fetch=nothing, rules=rules_for(**rules), name="x.list", largest=LargestPage()
+    )
+    return Walk(source, start).follow
+
+
+@pytest.mark.parametrize(
+    ("start", "rules", "words"),
+    [
+        (Cursor("q"), {}, "its direction is the service's choice; ask with affix='append'"),
+        (Cursor("q", (("affix", "prepend"),), "prepend"), {}, "from new to old"),
+        (Cursor("q", direction="append"), {"paging": BY_PAGE}, "by page numbers or in one reply"),
+        (Cursor("q", direction="append"), {"paging": ONE_REPLY}, "by page numbers or in one reply"),
+        (Cursor("q", (("page", "2"),), "append"), {}, "by page numbers"),
+    ],
+)
+def test_a_list_without_an_end_for_new_items_is_refused(start: Cursor, rules: Any, words: str) -> None:
+    with pytest.raises(RequestInvalidError, match=f"x.list: the list cannot be followed: .*{words}"):
+        unfollowed(start, **rules)()
+
+
+def test_a_list_by_time_of_change_can_be_followed() -> None:
+    assert unfollowed(Cursor("q", APPEND, "append", by_id=False), paging=BY_UPDATED)()
+
+
+@pytest.mark.parametrize("every", [0, -1, float("nan"), float("inf"), True, "5", None])
+def test_an_interval_is_a_number_of_seconds_above_0(every: Any) -> None:
+    with pytest.raises(RequestInvalidError, match="every = "):
+        Clock(Service(), []).walk().follow(every)
+
+
+async def test_the_lists_of_a_session_say_why_they_cannot_be_followed() -> None:
+    async with AsyncSession(App("app-1", KEY, base_url="https://chat.invalid/v3")) as session:
+        assert session.messages.list_user("bob", query=MessageQuery(affix="append")).follow()
+        for walk in (session.users.list(), session.messages.list_user("bob")):
+            with pytest.raises(RequestInvalidError, match="cannot be followed"):
+                walk.follow()

@@ -1,0 +1,371 @@
+"""The walk against a model of the service: every message once, in one order, whatever happens on the way."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import suppress
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import assume, example, given, strategies as st
+
+from chatrest.core.paging.cursor import Cursor
+from chatrest.core.replies.decode import Listing
+from chatrest.errors import CursorError, RequestInvalidError, ServerError
+from tests.cases import loop_over
+from tests.walk.walking import (
+    Item,
+    Service,
+    all_of,
+    few,
+    first,
+    items_of,
+    many,
+    prepared,
+    rules_for,
+    run,
+    services,
+    sizes,
+    steady,
+    tokens_of,
+    walk_over,
+    ways,
+)
+
+# ── whole walks ──
+
+
+@many
+@given(services(), sizes, ways)
+def test_every_message_comes_once_and_in_one_order(service: Service, size: int, affix: str | None) -> None:
+    way = prepared(service, affix)
+    ids = all_of(service.walk(size, affix=affix))
+    wanted = service.expected(way)
+    assert sorted(ids) == sorted(wanted)
+    if not service.loose:
+        assert ids == wanted
+
+
+@few
+@given(services(inclusive=False), ways)
+def test_pages_of_one_record_are_a_walk_as_any(service: Service, affix: str | None) -> None:
+    way = prepared(service, affix)
+    assert sorted(all_of(service.walk(1, affix=affix))) == sorted(service.expected(way))
+
+
+@few
+@given(services(inclusive=True, dialect="cursor", foreign=False, pagination=False), ways)
+def test_a_page_that_holds_its_border_alone_is_no_silent_end(service: Service, affix: str | None) -> None:
+    """With pages of one record, an inclusive service never gets further: a walk must say so."""
+    assume(min(service.ids, default=1) > 0)  # an empty page that stays is an end
+    wanted = service.expected(prepared(service, affix))
+    ids: list[str] = []
+    try:
+        run(items_of(service.walk(1, affix=affix), into=ids))
+    except CursorError as error:
+        assert "does not move" in str(error)  # noqa: PT017
+    else:
+        assert ids == wanted
+
+
+@few
+@given(services(), sizes, ways)
+def test_a_thorough_walk_gives_the_same(service: Service, size: int, affix: str | None) -> None:
+    way = prepared(service, affix)
+    assert sorted(all_of(service.walk(size, affix=affix).thorough())) == sorted(service.expected(way))
+
+
+@few
+@given(services(), sizes, ways)
+def test_pages_hold_what_items_give_and_each_page_can_be_gone_on_from(
+    service: Service, size: int, affix: str | None
+) -> None:
+    prepared(service, affix)
+    whole = all_of(service.walk(size, affix=affix))
+    ids: list[str] = []
+
+    async def read() -> None:
+        async for page in service.walk(size, affix=affix).pages():
+            assert page.items
+            ids.extend(item.id for item in page.items)
+            rest = await service.walk(size, token=str(page.cursor)).collect()
+            assert ids + [item.id for item in rest] == whole
+
+    run(read())
+    assert ids == whole
+
+
+# ── taken up again ──
+
+
+@many
+@given(services(), sizes, ways)
+@example(Service((1, 2, 3, 4), text=True, inclusive=True), 2, "append")
+@example(Service((1, 2, 3, 4), text=True, inclusive=True, inside="descending"), 3, "append")
+def test_a_token_after_any_item_leads_to_exactly_the_rest(
+    service: Service, size: int, affix: str | None
+) -> None:
+    prepared(service, affix)
+    pairs = run(tokens_of(service.walk(size, affix=affix)))
+    whole = [each for each, _ in pairs]
+    assert all_of(service.walk(size, token=str(service.walk(size, affix=affix).cursor), affix=affix)) == whole
+    for count, (_, token) in enumerate(pairs, 1):
+        assert all_of(service.walk(size, token=token)) == whole[count:], f"after {count} of {whole}"
+
+
+@few
+@given(services(), sizes, ways)
+def test_a_walk_resumed_at_every_item_in_turn_gives_the_same_whole(
+    service: Service, size: int, affix: str | None
+) -> None:
+    """As many processes as items: each delivers one and dies."""
+    prepared(service, affix)
+    whole = all_of(service.walk(size, affix=affix))
+    walk, ids = service.walk(size, affix=affix), []
+    for _ in range(len(whole) + 1):
+        ids += run(first(walk, 1))
+        walk = service.walk(size, token=str(walk.cursor))
+    assert ids == whole
+
+
+@few
+@given(services(text=False, dialect="cursor"), sizes, st.integers(2, 6), ways)
+def test_a_token_goes_on_with_another_page_size(
+    service: Service, size: int, other: int, affix: str | None
+) -> None:
+    prepared(service, affix)
+    pairs = run(tokens_of(service.walk(size, affix=affix)))
+    whole = [each for each, _ in pairs]
+    for count, (_, token) in enumerate(pairs, 1):
+        assert all_of(service.walk(other, token=token)) == whole[count:]
+
+
+@pytest.mark.parametrize("habits", [{"text": True}, {"dialect": "pages"}], ids=["text ids", "page numbers"])
+@pytest.mark.parametrize(("size", "other"), [(4, 2), (2, 4), (3, 5)])
+def test_another_page_size_in_the_midst_of_a_page_repeats_nothing(
+    habits: dict[str, Any], size: int, other: int
+) -> None:
+    service = Service(tuple(range(1, 10)), **habits)
+    pairs = run(tokens_of(service.walk(size)))
+    whole = [each for each, _ in pairs]
+    for count, (_, token) in enumerate(pairs, 1):
+        try:
+            rest = all_of(service.walk(other, token=token))
+        except CursorError:
+            continue  # an honest way out
+        assert rest == whole[count:], f"after {count}"
+
+
+@many
+@given(
+    services(), sizes, ways,
+    st.sets(st.integers(0, 8), max_size=5), st.lists(st.integers(0, 4), max_size=6), st.booleans(),
+)  # fmt: skip
+def test_errors_cancels_and_breaks_lose_nothing_and_repeat_nothing(
+    service: Service, size: int, affix: str | None, faults: set[int], breaks: list[int], cancel: bool
+) -> None:
+    prepared(service, affix)
+    whole = all_of(service.walk(size, affix=affix))
+    kind: Callable[[], BaseException] = asyncio.CancelledError if cancel else lambda: ServerError("503")
+    broken = replace(service, faults={each: kind() for each in faults}, asked=[])
+    walk = broken.walk(size, affix=affix)
+    ids: list[str] = []
+
+    async def go_on(count: int) -> None:
+        async for item in walk:
+            ids.append(item.id)
+            count -= 1
+            if count == 0:
+                return
+
+    plan = [*breaks, *[0] * (len(faults) + 1)]  # 0: as far as it goes
+    for count in plan:
+        with suppress(ServerError, asyncio.CancelledError):
+            run(go_on(count))
+    assert ids == whole
+
+
+@few
+@given(services(), sizes, ways, st.integers(0, 6))
+def test_after_an_error_collect_leaves_the_walk_where_it_was(
+    service: Service, size: int, affix: str | None, fault: int
+) -> None:
+    prepared(service, affix)
+    whole = all_of(service.walk(size, affix=affix))
+    for taken in range(len(whole) + 1):
+        broken = replace(service, faults={}, asked=[])
+        walk = broken.walk(size, affix=affix)
+        assert run(first(walk, taken)) == whole[:taken]
+        broken.faults[len(broken.asked) + fault] = ServerError("503")
+        before = str(walk.cursor)
+        try:
+            got = all_of(walk)
+        except ServerError:
+            assert str(walk.cursor) == before
+            got = all_of(walk)
+        assert got == whole[taken:]
+
+
+async def test_a_cancelled_task_leaves_the_walk_ready_for_another() -> None:
+    service, gate, waits = Service(tuple(range(1, 8))), asyncio.Event(), asyncio.Event()
+    hang = True
+
+    async def fetch(place: tuple[tuple[str, str], ...]) -> Listing[Item]:
+        if hang and len(service.asked) == 1:
+            waits.set()
+            await gate.wait()
+        return await service.fetch(place)
+
+    walk = walk_over(fetch, Cursor("q"))
+    ids: list[str] = []
+    task = asyncio.create_task(items_of(walk, into=ids))
+    await waits.wait()
+    assert ids == ["1", "2", "3"]
+    with pytest.raises(RuntimeError, match="one reader at a time"):
+        await walk.collect()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    hang = False
+    assert ids + [item.id for item in await walk.collect()] == service.expected("append")
+
+
+def test_a_generator_that_is_left_and_closed_gives_its_place_back() -> None:
+    service = Service(tuple(range(1, 8)))
+    walk = service.walk()
+
+    async def leave() -> str:
+        items: AsyncIterator[Item] = walk.__aiter__()
+        item = await anext(items)
+        await items.aclose()  # type: ignore[attr-defined]
+        return item.id
+
+    assert [run(leave()), run(leave()), *all_of(walk)] == service.expected("append")
+
+
+def test_a_walk_that_has_ended_asks_for_what_is_new_since() -> None:
+    service = Service((1, 2, 3, 4))
+    walk = service.walk()
+    assert all_of(walk) == ["1", "2", "3", "4"]
+    assert all_of(walk) == []
+    service.ids = (1, 2, 3, 4, 5, 6, 7, 8)
+    assert all_of(walk) == ["5", "6", "7", "8"]
+
+
+@few
+@given(services(way="append"), sizes, st.integers(0, 12))
+def test_what_is_new_after_an_end_comes_once_and_alone(service: Service, size: int, more: int) -> None:
+    assume(not service.text or service.inside == "ascending")
+    assume(service.dialect != "pages" or service.inside == "ascending")
+    affix = None if service.dialect == "pages" else "append"
+    walk = service.walk(size, affix=affix)
+    before = all_of(walk)
+    service.ids += tuple(range(61, 61 + more))
+    assert before + all_of(walk) == service.expected("append")
+
+
+def test_a_walk_that_is_awaited_or_iterated_like_a_list_says_what_to_write() -> None:
+    walk = Service((1, 2)).walk()
+
+    async def awaited() -> None:
+        await walk
+
+    with pytest.raises(TypeError, match=r"await walk\.collect\(\)"):
+        run(awaited())
+    with pytest.raises(TypeError, match="async for item in walk"):
+        list(walk)
+
+
+# ── limit ──
+
+
+@many
+@given(services(), st.integers(2, 6), ways, st.integers(0, 12), st.integers(2, 12), st.integers(0, 9))
+def test_limit_gives_the_next_few_and_no_more(
+    service: Service, size: int, affix: str | None, taken: int, count: int, more: int
+) -> None:
+    assume(more != 1)  # see above: a page of one record
+    steady(service, prepared(service, affix))
+    whole = all_of(service.walk(size, affix=affix))
+    walk = replace(service, asked=[]).walk(size, affix=affix)
+    taken = len(run(first(walk, min(taken, len(whole)))))
+    limited = walk.limit(count)
+    assert all_of(limited) == whole[taken : taken + count]
+    rest = service.walk(size, token=str(limited.cursor)).limit(more)
+    assert all_of(rest) == whole[taken + count :][:more]
+
+
+@loop_over("habits", [{}, {"text": True}, {"dialect": "pages"}, {"pagination": True}])
+@loop_over(("taken", "count"), [(1, 1), (3, 1), (3, 2), (3, 3), (4, 2), (5, 3)])
+def test_limit_goes_on_from_the_midst_of_a_page(habits: dict[str, Any], taken: int, count: int) -> None:
+    service = Service(tuple(range(1, 10)), **habits)
+    whole = all_of(service.walk(100))
+    walk = service.walk(100)
+    assert run(first(walk, taken)) == whole[:taken]
+    limited = walk.limit(count)
+    assert all_of(limited) == whole[taken : taken + count]
+    assert all_of(service.walk(100, token=str(limited.cursor))) == whole[taken + count :]
+
+
+@few
+@given(services(), st.integers(2, 6), ways, st.integers(2, 9), st.integers(0, 9), st.integers(2, 9))
+def test_a_limit_within_a_limit_counts_what_is_left_of_it(
+    service: Service, size: int, affix: str | None, outer: int, taken: int, inner: int
+) -> None:
+    steady(service, prepared(service, affix))
+    whole = all_of(service.walk(size, affix=affix))
+    walk = replace(service, asked=[], default=size).walk(size, affix=affix, size_asked=True).limit(outer)
+    taken = len(run(first(walk, min(taken, outer, len(whole)))))
+    assert all_of(walk.limit(inner)) == whole[taken : min(taken + inner, outer)]
+
+
+def test_a_thorough_walk_of_a_limited_one_keeps_what_is_left() -> None:
+    walk = Service(tuple(range(1, 10))).walk().limit(5)
+    assert run(first(walk, 2)) == ["1", "2"]
+    assert all_of(walk.thorough()) == ["3", "4", "5"]
+
+
+@few
+@given(services(inclusive=False), st.integers(1, 6), ways, st.integers(0, 12))
+def test_limit_sends_no_more_than_its_items_need(
+    service: Service, size: int, affix: str | None, count: int
+) -> None:
+    steady(service, prepared(service, affix))
+    whole = all_of(service.walk(size, affix=affix))
+    count = min(count, len(whole))
+    plain, limited = replace(service, asked=[]), replace(service, asked=[])
+    assert all_of(limited.walk(size, affix=affix).limit(count)) == whole[:count]
+    if count == 0:
+        assert limited.asked == []
+        return
+    assert all(int(asked[service.name]) <= count for asked in limited.asked)
+    same = min(size, count)
+    run(first(plain.walk(same, affix=affix), count))
+    assert len(limited.asked) == len(plain.asked)
+
+
+def test_limit_keeps_the_page_size_that_the_caller_named() -> None:
+    service = Service(tuple(range(1, 10)))
+
+    async def fetch(place: tuple[tuple[str, str], ...]) -> Listing[Item]:
+        assert "limit" not in dict(place)  # the query itself says it
+        return await service.fetch((*place, ("limit", "5")))
+
+    rules = rules_for(5, size_asked=True)
+    assert all_of(walk_over(fetch, Cursor("q"), rules).limit(2)) == ["1", "2"]
+
+
+@pytest.mark.parametrize("count", [-1, 1.0, True, None, "3"])
+def test_limit_refuses_what_is_no_count(count: Any) -> None:
+    with pytest.raises(RequestInvalidError, match=r"limit = .*: allowed is a whole number, 0 or more"):
+        Service().walk().limit(count)
+
+
+def test_an_empty_limit_of_a_walk_that_stands_changes_nothing() -> None:
+    service = Service((1, 2, 3, 4, 5))
+    walk = service.walk(2)
+    assert run(first(walk, 3)) == ["1", "2", "3"]
+    asked = len(service.asked)
+    assert all_of(walk.limit(0)) == []
+    assert len(service.asked) == asked
+    assert all_of(walk) == ["4", "5"]

@@ -1,0 +1,411 @@
+"""Where a walk ends, and where it must not: ends, circles, and what is shown of it."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from hypothesis import example, given, strategies as st
+from rich.pretty import pretty_repr
+
+from chatrest.core.paging.cursor import Cursor
+from chatrest.core.paging.paging import BY_PAGE
+from chatrest.core.replies.decode import MESSAGE, Listing, Many
+from chatrest.errors import ChatRestError, CursorError
+from chatrest.models.meta import Meta, Pagination, Position
+from chatrest.walk.walk import Page, Walk
+from tests.cases import loop_over
+from tests.walk.walking import (
+    Item,
+    Service,
+    all_of,
+    few,
+    first,
+    items_of,
+    rules_for,
+    run,
+    tokens_of,
+    walk_over,
+)
+
+# ── ends (design, decision 4) ──
+
+
+class Script:
+    """Pages by their place, as told; the last one for ever."""
+
+    def __init__(self, *pages: tuple[Iterable[Any], Meta]) -> None:
+        self.pages = list(pages)
+        self.requests: list[dict[str, str]] = []
+
+    async def fetch(self, place: tuple[tuple[str, str], ...]) -> Listing[Item]:
+        self.requests.append(dict(place))
+        assert len(self.requests) <= 60, "the walk asks for ever"
+        ids, meta = self.pages[min(len(self.requests), len(self.pages)) - 1]
+        return Listing([Item(str(each)) for each in ids], meta, b"{}")
+
+    def walk(self, size: int = 3, way: Any = "append", largest: int = 0, **rules: Any) -> Walk[Any]:
+        start = Cursor("q", (("affix", way),) if way else (), way)
+        return walk_over(self.fetch, start, rules_for(size, **rules), largest=largest)
+
+
+def mark(id: Any, affix: Any = "append", **more: Any) -> Meta:
+    return Meta(cursor=Position(affix, id), **more)
+
+
+NOWHERE = [Meta(), Meta(cursor=Position()), mark(None), mark(0), mark("0"), mark("")]
+
+
+@pytest.mark.parametrize("meta", NOWHERE)
+def test_an_empty_page_without_a_position_is_the_last(meta: Meta) -> None:
+    script = Script(((), meta))
+    assert all_of(script.walk()) == []
+    assert len(script.requests) == 1
+
+
+@pytest.mark.parametrize("meta", NOWHERE)
+def test_a_page_below_the_largest_that_has_no_position_is_the_last(meta: Meta) -> None:
+    script = Script(((1,), meta))
+    assert all_of(script.walk(largest=2)) == ["1"]
+    assert len(script.requests) == 1
+
+
+@loop_over("meta", NOWHERE)
+@loop_over("way", ["append", "prepend"])
+def test_a_page_that_may_be_full_and_has_no_position_is_gone_on_from_by_its_last_id(
+    meta: Meta, way: Any
+) -> None:
+    ids = (1, 2, 3, 4, 5) if way == "append" else (5, 4, 3, 2, 1)
+    script = Script(
+        (ids[:2], meta), (ids[2:4], mark(ids[3], way)), (ids[4:], mark(ids[4], way)), ((), Meta())
+    )
+    assert all_of(script.walk(2, way)) == [str(each) for each in ids]
+    assert script.requests[1]["id"] == str(ids[1])
+
+
+@pytest.mark.parametrize("meta", NOWHERE)
+def test_a_full_page_that_leads_nowhere_and_comes_again_is_an_error_after_its_items(meta: Meta) -> None:
+    script = Script(((1, 2, 3), meta))
+    ids: list[str] = []
+    with pytest.raises(CursorError, match="a full page leads nowhere"):
+        run(items_of(script.walk(3), into=ids))
+    assert ids == ["1", "2", "3"]
+
+
+def test_a_short_page_that_leads_nowhere_and_comes_again_is_all_there_is() -> None:
+    script = Script(((1, 2), Meta()))
+    assert all_of(script.walk(3)) == ["1", "2"]
+    assert len(script.requests) == 3  # by its last id, and by page number
+
+
+def test_an_empty_page_whose_cursor_does_not_move_is_the_last() -> None:
+    script = Script(((1, 2, 3), mark(3)), ((), mark(3)))
+    assert all_of(script.walk()) == ["1", "2", "3"]
+    assert len(script.requests) == 2
+
+
+def test_an_empty_page_whose_cursor_moves_on_is_passed() -> None:
+    script = Script(((1, 2, 3), mark(3)), ((), mark(9)), ((), mark(12)), ((13,), mark(13)), ((), mark(13)))
+    assert all_of(script.walk()) == ["1", "2", "3", "13"]
+
+
+def test_a_short_page_alone_is_not_the_last() -> None:
+    script = Script(((1,), mark(1)), ((2, 3, 4), mark(4)), ((), mark(4)))
+    assert all_of(script.walk()) == ["1", "2", "3", "4"]
+
+
+def test_a_short_page_that_says_it_is_the_last_ends_the_walk() -> None:
+    script = Script(((1,), mark(1, pagination=Pagination(0, 1, 3, 1, 1))), ((2,), mark(2)))
+    assert all_of(script.walk(largest=2)) == ["1"]
+    assert len(script.requests) == 1
+
+
+@pytest.mark.parametrize("largest", [0, 1])
+def test_a_short_page_as_large_as_the_largest_is_not_believed_to_be_the_last(largest: int) -> None:
+    last = Pagination(0, 1, 3, 1, 1)
+    script = Script(((1,), mark(1, pagination=last)), ((2,), mark(2, pagination=last)), ((), mark(2)))
+    assert all_of(script.walk(largest=largest)) == ["1", "2"]
+
+
+def test_a_service_whose_last_page_was_not_the_last_is_not_believed_again() -> None:
+    last = Pagination(0, 2, 5, 1, 1)
+    pages = [((1, 2), last), ((3,), last), ((4, 5), last), ((), last)]
+    script = Script(*((ids, mark(max(ids, default=5), pagination=numbers)) for ids, numbers in pages))
+    assert all_of(script.walk(5)) == ["1", "2", "3", "4", "5"]
+
+
+def test_a_thorough_walk_asks_once_more_even_then() -> None:
+    script = Script(((1,), mark(1, pagination=Pagination(0, 1, 3, 1, 1))), ((2,), mark(2)), ((), mark(2)))
+    assert all_of(script.walk().thorough()) == ["1", "2"]
+
+
+@pytest.mark.parametrize(
+    "numbers",
+    [Pagination(0, 3, 3, 1, 1), Pagination(0, 1, 3, 1, 2), Pagination(0, 1, 3, None, 1), Pagination()],
+    ids=["full", "not the last", "no current page", "nothing said"],
+)
+def test_pagination_that_does_not_say_short_and_last_ends_nothing(numbers: Pagination) -> None:
+    ids = (1, 2, 3)[: numbers.count or 1]
+    script = Script((ids, mark(ids[-1], pagination=numbers)), ((7,), mark(7)), ((), mark(7)))
+    assert all_of(script.walk()) == [*map(str, ids), "7"]
+
+
+def test_a_page_as_full_as_the_service_lets_it_be_is_not_short() -> None:
+    """A service that caps the size it was asked for fills its pages with less."""
+    numbers = Pagination(0, 2, 2, 1, 1)
+    script = Script(((1, 2), mark(2, pagination=numbers)), ((3,), mark(3)), ((), mark(3)))
+    assert all_of(script.walk(1000)) == ["1", "2", "3"]
+
+
+@pytest.mark.parametrize("way", ["append", "prepend"])
+def test_an_empty_page_where_the_walk_stands_ends_it_though_its_mark_is_for_the_other_way(way: Any) -> None:
+    other = "prepend" if way == "append" else "append"
+    script = Script(
+        ((5,), mark(9 if way == "append" else 2, way)), ((), mark(9 if way == "append" else 2, other))
+    )
+    assert all_of(script.walk(1, way)) == ["5"]
+
+
+@pytest.mark.parametrize(
+    "cursor",
+    [b'"opaque"', b'{"id":{"after":3},"affix":"append"}', b"[3]", b'{"id":[3]}', b"7", b"true"],
+)
+def test_a_cursor_that_cannot_be_read_is_no_silent_end(cursor: bytes) -> None:
+    """The service says that there is more, in a way that is not known: the walk must not end as if done."""
+    record = (
+        b'{"id":"3","conversationId":"c","sender":"a","receiverType":"user","receiver":"b","category":'
+        b'"message","type":"text","data":{"text":"x"},"sentAt":1,"updatedAt":1}'
+    )
+    body = b'{"data":[' + record + b'],"meta":{"cursor":' + cursor + b"}}"
+
+    async def fetch(_: object) -> Any:
+        return Many(MESSAGE)(body)
+
+    walk = walk_over(fetch, Cursor("q", (("affix", "append"),), "append"), rules_for(1))
+    with pytest.raises(ChatRestError):
+        run(walk.collect())
+
+
+def test_the_way_is_the_one_that_the_service_says() -> None:
+    script = Script(((7, 8, 9), mark(7, "prepend")), ((5, 6), mark(5, "prepend")), ((), mark(5, "prepend")))
+    walk = script.walk(way=None)
+    assert all_of(walk) == ["9", "8", "7", "6", "5"]
+    assert walk.cursor.direction == "prepend"
+
+
+@pytest.mark.parametrize(
+    ("ids", "direction"), [((9, 8, 7), "prepend"), ((7, 9, 8), "append"), ((7, 8, 9), "append")]
+)
+def test_a_list_that_says_no_direction_is_asked_again_in_that_of_its_first_page(
+    ids: tuple[int, ...], direction: str
+) -> None:
+    script = Script((ids, Meta()), (ids, Meta()), ((), Meta()))
+    assert all_of(script.walk(way=None)) == sorted(map(str, ids), reverse=direction == "prepend")
+    last = {"append": "9", "prepend": "7"}[direction]
+    assert [request.get("affix") for request in script.requests] == [None, direction, direction]
+    assert script.requests[2]["id"] == last
+
+
+def test_a_list_that_is_empty_where_its_direction_is_asked_for_is_an_error() -> None:
+    script = Script(((7, 8, 9), Meta()), ((), Meta()))
+    with pytest.raises(CursorError, match="came empty when it was asked for once more"):
+        all_of(script.walk(way=None))
+
+
+def test_a_record_that_was_skipped_over_is_an_error_and_not_a_loss() -> None:
+    script = Script(((1, 5), mark(5)), ((3, 6), mark(6)), ((), mark(6)))
+    walk = script.walk(2)
+    ids: list[str] = []
+    with pytest.raises(CursorError, match=r"served id 3 after id 5"):
+        run(items_of(walk, into=ids))
+    assert ids == ["1", "5"]
+
+
+def test_records_without_an_id_number_come_once_among_the_others() -> None:
+    """Such as `UnknownMessage` for a record that is null: it has no id."""
+    script = Script(((1, ""), mark(2)), (("", 3), mark(3)), ((), mark(3)))
+    assert all_of(script.walk(2)) == ["", "1", "", "3"]
+
+
+def test_a_token_after_a_record_without_an_id_number_does_not_repeat_the_border() -> None:
+    pages = {"": ((1, 2), mark(2)), "2": ((2, "broken", 4), mark(4)), "4": ((4,), mark(4))}
+
+    async def fetch(place: tuple[tuple[str, str], ...]) -> Listing[Item]:
+        ids, meta = pages[dict(place).get("id", "")]
+        return Listing([Item(str(each)) for each in ids], meta, b"{}")
+
+    pairs = run(tokens_of(walk_over(fetch, Cursor("q", (), "append"))))
+    whole = [each for each, _ in pairs]
+    assert whole == ["1", "2", "broken", "4"]
+    for count, (_, token) in enumerate(pairs, 1):
+        assert all_of(walk_over(fetch, Cursor.parse(token))) == whole[count:]
+
+
+# ── circles ──
+
+
+@dataclass
+class Circle:
+    """Goes on well for a while, then round and round, until it is mended."""
+
+    length: int
+    before: int = 1
+    empty: bool = False
+    kind: str = "number"
+    """What a mark holds: a `number`, a `text`, or a `time` beside an id that stays."""
+    broken: bool = True
+    requests: int = 0
+
+    async def fetch(self, place: tuple[tuple[str, str], ...]) -> Listing[Item]:
+        self.requests += 1
+        assert self.requests <= 200, "the walk asks for ever"
+        at = self.step_of(dict(place))
+        last = self.before + self.length
+        following = at + 1 if at < last or not self.broken else self.before + 1
+        if not self.broken and at > last + 1:
+            return Listing([], Meta(), b"{}")
+        items = [] if self.empty and at else [Item(self.named(at + 1))]
+        return Listing(items, Meta(cursor=self.mark(following)), b"{}")
+
+    def mark(self, step: int) -> Position:
+        if self.kind == "time":
+            return Position("append", 500, sent_at=step)
+        return Position("append", self.named(step) if self.kind == "text" else step)
+
+    def named(self, step: int) -> str:
+        return f"t{step}" if self.kind == "text" else str(step)
+
+    def step_of(self, place: dict[str, str]) -> int:
+        return int(place.get("sentAt" if self.kind == "time" else "id", "0").removeprefix("t"))
+
+    def walk(self, token: str | None = None) -> Walk:
+        start = Cursor.parse(token) if token else Cursor("q", (), "append")
+        return walk_over(self.fetch, start, rules_for(1))
+
+
+lengths = loop_over("length", [1, 2, 3, 7])
+kinds = loop_over("kind", ["number", "text", "time"])
+
+
+@lengths
+@kinds
+@loop_over("before", [0, 1, 4])
+def test_cursors_that_go_round_are_an_error_after_their_items(length: int, kind: str, before: int) -> None:
+    circle = Circle(length, before, kind=kind)
+    ids: list[str] = []
+    with pytest.raises(
+        CursorError, match=r"messages\.list_user: the cursor (does not move|goes back|comes back)"
+    ):
+        run(items_of(circle.walk(), into=ids))
+    assert ids == [circle.named(each + 1) for each in range(length + before + 1)]
+
+
+@pytest.mark.parametrize("length", [2, 3, 7])
+@kinds
+def test_cursors_that_go_round_over_empty_pages_are_an_error(length: int, kind: str) -> None:
+    with pytest.raises(CursorError):
+        run(Circle(length, empty=True, kind=kind).walk().collect())
+
+
+@lengths
+@kinds
+@loop_over("empty", [False, True])
+def test_a_resumed_walk_finds_the_circle_too(length: int, kind: str, empty: bool) -> None:
+    circle = Circle(length, before=3, kind=kind, empty=empty)
+    tokens: list[str] = []
+
+    async def read() -> None:
+        walk = circle.walk()
+        async for _ in walk:
+            tokens.append(str(walk.cursor))
+
+    if length > 1 or not empty:  # an empty page that stays is an end
+        with pytest.raises(CursorError):
+            run(read())
+        for token in tokens:
+            circle.requests = 0
+            with pytest.raises(CursorError):
+                run(circle.walk(token).collect())
+
+
+@lengths
+@kinds
+def test_after_a_cursor_error_the_walk_asks_again_and_goes_on_if_the_service_has_recovered(
+    length: int, kind: str
+) -> None:
+    circle = Circle(length, before=2, kind=kind)
+    walk, ids = circle.walk(), []
+    for _ in range(2):
+        asked = circle.requests
+        with pytest.raises(CursorError):
+            run(items_of(walk, into=ids))
+        assert circle.requests > asked
+    circle.broken = False
+    run(items_of(walk, into=ids))
+    assert ids == [circle.named(each + 1) for each in range(length + 4)]
+
+
+def test_collect_asks_again_after_a_cursor_error_too() -> None:
+    broken, mended = ((3, 4), mark(2)), ((3, 4), mark(4))
+    script = Script(((1, 2), mark(2)), broken)
+    walk = script.walk(2)
+    assert run(first(walk, 3)) == ["1", "2", "3"]
+    with pytest.raises(CursorError):
+        run(walk.collect())
+    script.pages = [mended] * len(script.requests) + [mended, ((), mark(4))]
+    try:
+        ids = all_of(walk)
+    except CursorError:
+        ids = all_of(walk)
+    assert ids == ["4"]
+
+
+def test_a_service_that_knows_one_page_number_alone_is_an_error() -> None:
+    script = Script((("a", "b"), Meta(pagination=Pagination(0, 2, 2, 1, 9))))
+    ids: list[str] = []
+    with pytest.raises(CursorError, match="nothing but what the page before it held"):
+        run(items_of(script.walk(2, None, paging=BY_PAGE), into=ids))
+    assert ids == ["a", "b"]
+
+
+@given(st.integers(0, 30), st.sampled_from([1, -1]))
+@few
+@example(0, 1)
+def test_a_mark_behind_the_walk_is_an_error(back: int, sign: int) -> None:
+    way = "append" if sign == 1 else "prepend"
+    script = Script(((50,), mark(50, way)), ((50 + sign,), mark(50 - sign * back, way)))
+    with pytest.raises(CursorError):
+        run(script.walk(1, way).collect())
+
+
+# ── what is shown ──
+
+
+def test_a_walk_tells_where_it_stands() -> None:
+    walk = Service((1, 2, 3)).walk()
+    assert repr(walk) == "<Walk messages.list_user: not begun>"
+    run(first(walk, 2))
+    assert repr(walk) == "<Walk messages.list_user: append, last id 2>"
+
+
+def test_a_page_shows_how_much_it_holds_and_not_what() -> None:
+    page: Page[Item] = Page([Item("1")], Meta(), b'{"secret":"s3cr3t"}', Cursor("q"))
+    assert repr(page) == str(page) == f"{page}" == "<Page of 1 items, 19 bytes>"
+
+
+def test_rich_shows_no_more_of_a_page() -> None:
+    page: Page[Item] = Page([], Meta(), b'{"secret":"s3cr3t"}', Cursor("q"))
+    assert "s3cr3t" not in pretty_repr(page)
+
+
+def test_a_pages_raw_bytes_and_repairs_are_those_of_its_reply() -> None:
+    listing = Listing([Item("1")], Meta(), b'{"as":"served"}', ("data[0].id: mended",))
+
+    async def fetch(_: object) -> Listing[Item]:
+        return listing
+
+    async def read() -> list[Page[Item]]:
+        return [page async for page in walk_over(fetch, Cursor("q")).pages()]
+
+    [page] = run(read())
+    assert (page.raw, page.meta, page.repairs) == (listing.raw, listing.meta, listing.repairs)

@@ -1,0 +1,399 @@
+"""Services that mislead a walk: whatever they claim, the whole list comes, or an error says it does not."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+from hypothesis import given, strategies as st
+
+from chatrest.core.paging.cursor import Cursor
+from chatrest.core.paging.paging import BY_ID, BY_NEXT, BY_PAGE, BY_UPDATED, LargestPage, Paging
+from chatrest.core.replies.decode import Listing
+from chatrest.errors import CursorError
+from chatrest.models.meta import Meta, Pagination, Position
+from chatrest.walk.walk import Walk, WalkSource
+from tests.cases import loop_over
+from tests.walk.walking import Item, all_of, few, items_of, rules_for, run, tokens_of, walk_over
+
+# ── caps that nobody tells about ──
+
+
+@dataclass
+class Capped:
+    """Caps its pages, repeats the size that was asked as its own, and says "last" on every page."""
+
+    ids: range
+    cap: int
+    default: str = "prepend"
+    requests: int = 0
+    largest: LargestPage = field(default_factory=LargestPage)
+
+    async def fetch(self, position: tuple[tuple[str, str], ...]) -> Listing[Item]:
+        self.requests += 1
+        asked = dict(position)
+        size, direction = int(asked["limit"]), asked.get("affix", self.default)
+        rest = self.rest(int(asked["id"]) if "id" in asked else None, direction)
+        ids = rest[: min(size, self.cap)]
+        edge = ids[-1] if ids else asked.get("id")
+        meta = Meta(
+            pagination=Pagination(len(ids), len(ids), size, 1, 1),
+            cursor=None if edge is None else Position(direction, int(edge)),
+        )
+        return Listing([Item(str(each)) for each in sorted(ids)], meta, b"{}")
+
+    def rest(self, place: int | None, direction: str) -> list[int]:
+        if direction == "append":
+            return [each for each in self.ids if place is None or each > place]
+        return [each for each in reversed(self.ids) if place is None or each < place]
+
+    def walk(self, size: int, direction: Any = None) -> Walk[Any]:
+        start = Cursor("q", (("affix", direction),) if direction else (), direction)
+        source: WalkSource[Any] = WalkSource(
+            fetch=self.fetch, rules=rules_for(size), name="messages.list_user", largest=self.largest
+        )
+        return Walk(source, start)
+
+
+@few
+@given(
+    st.integers(0, 40), st.integers(1, 12), st.integers(1, 20), st.sampled_from(["append", "prepend", None]),
+    st.sampled_from(["append", "prepend"]), st.integers(0, 12),
+)  # fmt: skip
+def test_a_cap_of_any_size_is_seen_through(
+    count: int, cap: int, size: int, direction: Any, default: str, seen: int
+) -> None:
+    service = Capped(range(1, count + 1), cap, default)
+    service.largest.note(min(seen, cap, size))  # no page that the service gave can be larger
+    ids = sorted(map(str, range(1, count + 1)), key=int, reverse=(direction or default) == "prepend")
+    assert all_of(service.walk(size, direction)) == ids
+
+
+def test_small_lists_cost_next_to_no_request_more() -> None:
+    largest, requests = LargestPage(), 0
+    for number in range(300):
+        service = Capped(range(1, 1 + number * 37 % 61), 100, largest=largest)
+        assert len(all_of(service.walk(1000))) == number * 37 % 61
+        requests += service.requests
+    assert requests <= 330
+
+
+@few
+@given(st.integers(0, 90), st.integers(1, 40), st.booleans())
+def test_page_numbers_go_on_where_the_service_says_nothing(count: int, cap: int, counts: bool) -> None:
+    async def fetch(position: tuple[tuple[str, str], ...]) -> Listing[Item]:
+        page = int(dict(position).get("page", 1))
+        ids = range(1, count + 1)[(page - 1) * cap : page * cap]
+        pagination = Pagination(0, len(ids), 1000, 1, 1) if counts else None
+        return Listing([Item(f"user-{each}") for each in ids], Meta(pagination=pagination), b"{}")
+
+    walk = walk_over(fetch, Cursor("q", by_id=False), rules_for(1000, "perPage", BY_PAGE))
+    assert all_of(walk) == [f"user-{each}" for each in range(1, count + 1)]
+
+
+# ── what is ignored ──
+
+
+@pytest.mark.parametrize(
+    "meta", [Meta(), Meta(pagination=Pagination(3, 3, 3, 1, 1))], ids=["bare", "counted"]
+)
+@pytest.mark.parametrize("size", [3, 1000])
+def test_a_list_that_ignores_page_numbers_gives_its_records_once(meta: Meta, size: int) -> None:
+    requests = []
+
+    async def fetch(position: tuple[tuple[str, str], ...]) -> Listing[Item]:
+        requests.append(dict(position))
+        return Listing([Item("a"), Item("b"), Item("c")], meta, b"{}")
+
+    walk = walk_over(fetch, Cursor("q", by_id=False), rules_for(size, "perPage", BY_PAGE))
+    assert all_of(walk) == ["a", "b", "c"]
+    assert len(requests) == 2
+
+
+def test_page_numbers_that_begin_anew_end_the_list() -> None:
+    async def fetch(position: tuple[tuple[str, str], ...]) -> Listing[Item]:
+        page = int(dict(position).get("page", 1))
+        ids = "abcdefg"[(page - 1) % 4 * 2 :][:2]
+        return Listing([Item(each) for each in ids], Meta(), b"{}")
+
+    walk = walk_over(fetch, Cursor("q", by_id=False), rules_for(2, "perPage", BY_PAGE))
+    assert all_of(walk) == list("abcdefg")
+
+
+def test_a_service_that_takes_page_numbers_for_messages_is_read_by_them() -> None:
+    async def fetch(position: tuple[tuple[str, str], ...]) -> Listing[Item]:
+        page = int(dict(position).get("page", 1))
+        ids = range(1, 8)[(page - 1) * 3 : page * 3]
+        return Listing([Item(str(each)) for each in ids], Meta(), b"{}")
+
+    assert all_of(walk_over(fetch, Cursor("q"), rules_for(1000))) == [str(each) for each in range(1, 8)]
+
+
+@pytest.mark.parametrize(
+    "paging", [BY_PAGE, BY_UPDATED, BY_ID, BY_NEXT], ids=["page", "updated", "id", "next"]
+)
+def test_a_position_at_the_top_level_is_followed(paging: Paging) -> None:
+    """By page numbers only where they bring nothing new: the service ignores them."""
+    member = "id" if paging.order == "id" else "updatedAt"
+
+    async def fetch(position: tuple[tuple[str, str], ...]) -> Listing[Item]:
+        place = int(dict(position).get(member, 0))
+        ids = range(place + 1, min(place + 3, 8))
+        edge = ids[-1] if ids else place
+        cursor = Position("append", edge) if member == "id" else Position("append", updated_at=edge)
+        return Listing([Item(str(each)) for each in ids], Meta(), b"{}", cursor=cursor)
+
+    start = Cursor("q", by_id=paging.order == "id")
+    assert all_of(walk_over(fetch, start, rules_for(2, paging.size, paging))) == list("1234567")
+
+
+def test_a_position_that_cannot_be_read_is_an_error_after_the_items() -> None:
+    async def fetch(position: tuple[tuple[str, str], ...]) -> Listing[Item]:
+        return Listing(
+            [Item("1")], Meta(), b"{}", position_fault="meta.next: only members that are not known: foo"
+        )
+
+    ids: list[str] = []
+    with pytest.raises(CursorError, match="not known: foo"):
+        run(items_of(walk_over(fetch, Cursor("q"), largest=9), into=ids))
+    assert ids == ["1"]
+
+
+# ── one reply in the midst that lost its way on ──
+
+LOST = {
+    "no meta": Meta(),
+    "no cursor": Meta(pagination=Pagination(0, 2, 2, 1, 3)),
+    "an empty cursor": Meta(cursor=Position()),
+    "a cursor without an id": Meta(cursor=Position("append")),
+    "a cursor of null": Meta(cursor=Position("append", None)),
+}
+
+
+@dataclass
+class Forgetful:
+    """Loses where a page leads, once or always; `meta` is what is left."""
+
+    lost_at: int
+    meta: Meta
+    always: bool = False
+    empty: bool = False
+    requests: int = 0
+
+    async def fetch(self, position: tuple[tuple[str, str], ...]) -> Listing[Item]:
+        self.requests += 1
+        assert self.requests < 50
+        place = int(dict(position).get("id", 0))
+        ids = range(place + 1, min(place + 3, 12))
+        items = [Item(str(each)) for each in ids]
+        if place == self.lost_at and (self.always or self.requests == place // 2 + 1):
+            return Listing([] if self.empty else items, self.meta, b"{}")
+        return Listing(items, Meta(cursor=Position("append", ids[-1] if ids else place)), b"{}")
+
+
+@loop_over("meta", LOST.values())
+@loop_over("always", [False, True])
+@loop_over("direction", ["append", None])
+def test_a_full_page_that_lost_its_position_is_gone_on_from_by_its_last_id(
+    meta: Meta, always: bool, direction: Any
+) -> None:
+    for lost_at in (0, 4, 8):
+        service = Forgetful(lost_at, meta, always)
+        start = Cursor("q", (("affix", direction),) if direction else (), direction)
+        assert all_of(walk_over(service.fetch, start, rules_for(2))) == [str(each) for each in range(1, 12)]
+
+
+@pytest.mark.parametrize("lost_at", [0, 4])
+def test_an_empty_page_that_counts_more_pages_is_asked_for_again(lost_at: int) -> None:
+    service = Forgetful(lost_at, Meta(pagination=Pagination(11, 0, 2, 1, 2)), empty=True)
+    assert all_of(walk_over(service.fetch, Cursor("q", (), "append"), rules_for(2))) == [
+        str(each) for each in range(1, 12)
+    ]
+
+
+def test_an_empty_page_that_goes_on_to_count_more_pages_is_an_error() -> None:
+    service = Forgetful(4, Meta(pagination=Pagination(11, 0, 2, 1, 2)), always=True, empty=True)
+    ids: list[str] = []
+    with pytest.raises(CursorError, match="page 1 of 2"):
+        run(items_of(walk_over(service.fetch, Cursor("q", (), "append"), rules_for(2)), into=ids))
+    assert ids == ["1", "2", "3", "4"]
+
+
+def test_an_empty_page_whose_meta_is_gone_is_asked_for_again() -> None:
+    service = Forgetful(4, Meta(), empty=True)
+    assert len(all_of(walk_over(service.fetch, Cursor("q", (), "append"), rules_for(2)))) == 11
+
+
+def test_pagination_that_counts_the_whole_list_on_every_page_is_no_error_once_all_of_it_came() -> None:
+    async def fetch(position: tuple[tuple[str, str], ...]) -> Listing[Item]:
+        place = int(dict(position).get("id", 0))
+        ids = range(place + 1, min(place + 3, 6))
+        cursor = Position("append", ids[-1] if ids else place)
+        return Listing(
+            [Item(str(each)) for each in ids],
+            Meta(pagination=Pagination(5, len(ids), 2, 1, 3), cursor=cursor),
+            b"{}",
+        )
+
+    assert all_of(walk_over(fetch, Cursor("q", (), "append"), rules_for(2))) == list("12345")
+
+
+# ── orders ──
+
+
+@few
+@given(st.permutations(range(1, 13)), st.integers(1, 5), st.sampled_from(["append", "prepend"]))
+def test_a_list_that_goes_by_time_comes_in_that_order_and_is_resumable(
+    ids: list[int], size: int, direction: Any
+) -> None:
+    items = [Item(str(each), 100 + place) for place, each in enumerate(ids)]
+    ordered = items if direction == "append" else items[::-1]
+    times = {item.id: item.sent_at for item in items}
+
+    async def fetch(position: tuple[tuple[str, str], ...]) -> Listing[Item]:
+        asked = dict(position)
+        place = next((n + 1 for n, item in enumerate(ordered) if str(item.sent_at) == asked.get("sentAt")), 0)
+        page = ordered[place : place + size]
+        edge = page[-1] if page else None
+        cursor = Position(direction, edge.id, edge.sent_at) if edge else None
+        return Listing(sorted(page, key=lambda item: item.sent_at), Meta(next=cursor), b"{}")
+
+    start = Cursor("q", (("affix", direction),), direction)
+    rules = rules_for(size, paging=BY_NEXT)
+    tokens = run(tokens_of(walk_over(fetch, start, rules)))
+    assert {each for each, _ in tokens} == times.keys()
+    assert len(tokens) == len(items)
+    for count, (_, token) in enumerate(tokens, 1):
+        rest = all_of(walk_over(fetch, Cursor.parse(token), rules))
+        assert rest == [each for each, _ in tokens[count:]]
+
+
+@few
+@given(st.permutations(range(1, 14)), st.integers(2, 6), st.sampled_from(["append", "prepend"]))
+def test_a_shuffled_page_whose_ids_follow_the_times_is_given_by_id(
+    ids: list[int], size: int, direction: Any
+) -> None:
+    async def fetch(position: tuple[tuple[str, str], ...]) -> Listing[Item]:
+        asked = dict(position).get("id")
+        sign = 1 if direction == "append" else -1
+        ahead = [each for each in ids if asked is None or sign * each > sign * int(asked)]
+        chosen = sorted(ahead, reverse=direction == "prepend")[:size]
+        shuffled = [Item(str(each), 1 + each // 3) for each in ids if each in chosen]
+        cursor = Position(direction, chosen[-1]) if chosen else None
+        return Listing(shuffled, Meta(cursor=cursor), b"{}")
+
+    start = Cursor("q", (("affix", direction),), direction)
+    expected = [str(each) for each in sorted(ids, reverse=direction == "prepend")]
+    assert all_of(walk_over(fetch, start, rules_for(size))) == expected
+
+
+def test_a_list_by_time_and_page_numbers_keeps_the_direction_that_was_asked_for() -> None:
+    """A service that pages by number only, and the other way where no affix is sent."""
+    ids = [3, 1, 4, 15, 9, 2, 6, 5]
+    rising = [Item(str(each), 100 + place) for place, each in enumerate(ids)]
+
+    async def fetch(position: tuple[tuple[str, str], ...]) -> Listing[Item]:
+        asked = dict(position)
+        items = rising if asked.get("affix") == "append" else rising[::-1]
+        place = 3 * (int(asked.get("page", 1)) - 1)
+        page = sorted(items[place : place + 3], key=lambda item: item.sent_at)
+        return Listing(page, Meta(pagination=Pagination(0, len(page), 3, 1, 1)), b"{}")
+
+    walk = walk_over(fetch, Cursor("q"), rules_for(3))
+    assert sorted(map(int, all_of(walk))) == sorted(ids)
+
+
+def test_two_records_of_one_id_that_differ_both_arrive_and_are_resumable() -> None:
+    items = [Item("1"), Item("5", 7), Item("5", 8), Item("05", 7), Item("5", 7), Item("6")]
+
+    async def fetch(position: tuple[tuple[str, str], ...]) -> Listing[Item]:
+        return Listing(items if "id" not in dict(position) else [], Meta(cursor=Position("append", 6)), b"{}")
+
+    start = Cursor("q", (("affix", "append"),), "append")
+    walk = walk_over(fetch, start, rules_for(6))
+    given_items = run(walk.collect())
+    assert sorted(given_items, key=repr) == sorted({*items}, key=repr)
+    tokens = run(tokens_of(walk_over(fetch, start, rules_for(6))))
+    for count, (_, token) in enumerate(tokens, 1):
+        assert run(walk_over(fetch, Cursor.parse(token), rules_for(6)).collect()) == given_items[count:]
+
+
+# ── taken up again ──
+
+
+@dataclass
+class WholeCounted:
+    """Counts the whole list on every page: each is page 1 of all of them."""
+
+    count: int
+
+    async def fetch(self, position: tuple[tuple[str, str], ...]) -> Listing[Item]:
+        place = int(dict(position).get("id", 0))
+        ids = range(place + 1, min(place + 3, self.count + 1))
+        numbers = Pagination(self.count, len(ids), 2, 1, -(-self.count // 2))
+        cursor = Position("append", ids[-1] if ids else place)
+        return Listing([Item(str(each)) for each in ids], Meta(pagination=numbers, cursor=cursor), b"{}")
+
+
+def test_a_walk_resumed_on_a_list_that_counts_the_whole_of_it_ends_without_an_error() -> None:
+    service = WholeCounted(7)
+    tokens = run(tokens_of(walk_over(service.fetch, Cursor("q", (), "append"), rules_for(2))))
+    for place, (_, token) in enumerate(tokens, 1):
+        rest = all_of(walk_over(service.fetch, Cursor.parse(token), rules_for(2)))
+        assert rest == [str(each) for each in range(place + 1, 8)]
+
+
+def test_a_second_loop_over_a_list_that_counts_the_whole_of_it_gives_what_is_new() -> None:
+    service = WholeCounted(5)
+    walk = walk_over(service.fetch, Cursor("q", (), "append"), rules_for(2))
+    assert all_of(walk) == list("12345")
+    assert all_of(walk) == []
+    service.count = 8
+    assert all_of(walk) == list("678")
+
+
+@dataclass
+class Numbered:
+    """A list by page numbers that changes between two requests, or ignores them."""
+
+    names: str
+    ignores: bool = False
+    inserts: dict[int, str] = field(default_factory=dict)
+    """What comes to its front before which request, counted from 0."""
+    requests: int = 0
+
+    async def fetch(self, position: tuple[tuple[str, str], ...]) -> Listing[Item]:
+        self.names = self.inserts.get(self.requests, "") + self.names
+        self.requests += 1
+        assert self.requests < 40, "the walk asks for ever"
+        page = 1 if self.ignores else int(dict(position).get("page", 1))
+        return Listing([Item(name) for name in self.names[(page - 1) * 3 : page * 3]], Meta(), b"{}")
+
+    def walk(self, token: str | None = None) -> Walk[Any]:
+        start = Cursor("q", by_id=False) if token is None else Cursor.parse(token)
+        return walk_over(self.fetch, start, rules_for(3, "perPage", BY_PAGE))
+
+
+def test_a_list_that_ignores_page_numbers_gives_nothing_again_in_a_second_loop_or_from_a_token() -> None:
+    service = Numbered("abc", ignores=True)
+    walk = service.walk()
+    assert [all_of(walk), all_of(walk), all_of(walk)] == [["a", "b", "c"], [], []]
+    tokens = run(tokens_of(service.walk()))
+    for place, (_, token) in enumerate(tokens, 1):
+        assert all_of(service.walk(token)) == list("abc"[place:])
+
+
+@pytest.mark.parametrize("inserts", [{1: "x"}, {1: "xy"}, {2: "x"}, {1: "x", 2: "y"}], ids=repr)
+def test_a_numbered_list_that_grows_at_its_front_repeats_nothing_and_loses_nothing(inserts: Any) -> None:
+    names = all_of(Numbered("abcdefgh", inserts=inserts).walk())
+    assert names == list("abcdefgh")
+
+
+@pytest.mark.parametrize("inserts", ["", "x", "xy"])
+def test_a_token_of_a_numbered_list_that_has_grown_since_goes_on_behind_its_last_item(inserts: str) -> None:
+    tokens = run(tokens_of(Numbered("abcdefgh").walk()))
+    for place, (name, token) in enumerate(tokens, 1):
+        service = Numbered(inserts + "abcdefgh")
+        rest = all_of(service.walk(token))
+        is_on_the_page = (place - 1) % 3 + len(inserts) < 3
+        if is_on_the_page or place % 3 == 0:  # else a page further on, where nothing recognises it
+            assert rest == list("abcdefgh"[place:]), f"after {name}"

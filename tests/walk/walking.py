@@ -1,0 +1,237 @@
+"""A model of the service for tests of the walk, and what drives a walk against it.
+
+The model keeps records in memory and can be set to every dialect and habit that the specification leaves
+open. A walk awaits nothing but its fetch, so the tests drive it by hand: no loop, no sleep.
+"""
+
+import random
+from bisect import bisect_left, bisect_right
+from collections.abc import Coroutine
+from dataclasses import dataclass, field
+from operator import attrgetter
+from typing import Any, TypeVar
+
+from hypothesis import HealthCheck, assume, settings, strategies as st
+
+from chatrest.core.paging.cursor import Cursor
+from chatrest.core.paging.paging import BY_ID, BY_PAGE, LargestPage, Paging
+from chatrest.core.paging.walk_state import Rules
+from chatrest.core.replies.decode import Listing
+from chatrest.models.meta import Meta, Pagination, Position
+from chatrest.walk.walk import Fetch, Walk, WalkSource
+
+T = TypeVar("T")
+few = settings(
+    max_examples=40, deadline=None, database=None, suppress_health_check=[HealthCheck.filter_too_much]
+)
+many = settings(few, max_examples=100)
+
+
+@dataclass(frozen=True)
+class Item:
+    id: str
+    sent_at: int = 7
+
+
+@dataclass
+class Service:
+    """A list of the service, with the habits that a real one might have."""
+
+    ids: tuple[int, ...] = ()
+    """Ascending; a negative one is scanned but not served, as a filter leaves gaps."""
+    dialect: str = "cursor"
+    """`cursor`, `next` or `pages`."""
+    inside: str = "ascending"
+    """How a page is ordered inside: also `descending` or `shuffled`."""
+    way: str = "append"
+    """The way of a walk that asks for none."""
+    inclusive: bool = False
+    """Whether the record at the cursor comes again."""
+    text: bool = False
+    """Whether ids are texts that are no numbers."""
+    pagination: bool = False
+    ending: str = "stays"
+    """The mark of the page after the last record: `stays`, `null`, `zero` or `absent`."""
+    foreign: bool = False
+    """Whether the marks are always those of the other way."""
+    default: int = 100
+    """How many records a page holds where nobody says."""
+    faults: dict[int, BaseException] = field(default_factory=dict)
+    """What goes wrong at which fetch, counted from 0."""
+    asked: list[dict[str, str]] = field(default_factory=list)
+
+    @property
+    def name(self) -> str:
+        return "perPage" if self.dialect == "pages" else "limit"
+
+    @property
+    def loose(self) -> bool:
+        """True if the walk can't compare ids, and keeps the service's order."""
+        return self.text or self.dialect == "pages"
+
+    def shown(self, number: int) -> str:
+        return f"m-{abs(number):04}" if self.text else str(abs(number))
+
+    async def fetch(self, place: tuple[tuple[str, str], ...]) -> Listing[Item]:
+        asked = dict(place)
+        self.asked.append(asked)
+        assert len(self.asked) <= 400, "the walk asks for ever"
+        if fault := self.faults.pop(len(self.asked) - 1, None):
+            raise fault
+        return self.page(asked) if self.dialect == "pages" else self.marked(asked)
+
+    def page(self, asked: dict[str, str]) -> Listing[Item]:
+        visible = self.ordered([each for each in self.ids if each > 0])
+        number, size = int(asked.get("page", 1)), int(asked.get(self.name, self.default))
+        totals = -(-len(visible) // size) if self.pagination else None
+        ids = visible[(number - 1) * size : number * size]
+        meta = Meta(pagination=Pagination(0, len(ids), size, number, totals))
+        return Listing([Item(self.shown(each)) for each in ids], meta, b"{}")
+
+    def marked(self, asked: dict[str, str]) -> Listing[Item]:
+        way, size = asked.get("affix", self.way), int(asked.get(self.name, self.default))
+        rest = sorted(self.ids, key=abs)
+        if "id" in asked:
+            skips_equal = (way == "append") != self.inclusive
+            border = (bisect_right if skips_equal else bisect_left)(rest, self.number(asked["id"]), key=abs)
+            rest = rest[border:] if way == "append" else rest[:border]
+        if way == "prepend":
+            rest.reverse()
+        scanned, more = rest[:size], len(rest) > size
+        ids = self.ordered([each for each in scanned if each > 0])
+        items = [Item(self.shown(each)) for each in ids]
+        return Listing(items, self.meta(asked, way, size, scanned, more=more), b"{}")
+
+    def meta(self, asked: dict[str, str], way: str, size: int, scanned: list[int], *, more: bool) -> Meta:
+        numbers = Pagination(0, len([each for each in scanned if each > 0]), size, 1, 2 if more else 1)
+        end = (scanned or [self.number(asked.get("id", "0"))])[-1]
+        affix = way
+        if self.foreign and scanned:
+            affix, end = ("prepend" if way == "append" else "append"), scanned[0]
+        value: Any = self.shown(end) if self.text or self.dialect == "next" else abs(end)
+        if not scanned and self.ending != "stays":
+            value = {"null": None, "zero": 0}.get(self.ending)
+        mark = Position(affix, value) if value is not None or self.ending == "null" else None
+        pagination = numbers if self.pagination else None
+        if self.dialect == "cursor":
+            return Meta(pagination=pagination, cursor=mark)
+        back = Position("prepend", self.shown(scanned[0])) if scanned else None
+        return Meta(pagination=pagination, next=mark, previous=back) if way == "append" else Meta(
+            pagination=pagination, previous=mark
+        )  # fmt: skip
+
+    def number(self, shown: str) -> int:
+        return int(shown.removeprefix("m-"))
+
+    def ordered(self, ids: list[int]) -> list[int]:
+        if self.inside == "shuffled":
+            return random.Random(str(ids)).sample(ids, len(ids))
+        return sorted(ids, reverse=self.inside == "descending")
+
+    def walk(
+        self, size: int = 3, *, affix: str | None = None, token: str | None = None, **rules: Any
+    ) -> Walk:
+        paging = BY_PAGE if self.dialect == "pages" else BY_ID
+        start = Cursor("q", (("affix", affix),) if affix else (), affix, by_id=paging is BY_ID)  # type: ignore[arg-type]
+        rules_of = rules_for(size, self.name, paging, **rules)
+        return walk_over(self.fetch, Cursor.parse(token) if token else start, rules_of)
+
+    def expected(self, way: str) -> list[str]:
+        return [
+            self.shown(each) for each in sorted(filter(lambda n: n > 0, self.ids), reverse=way == "prepend")
+        ]
+
+
+def rules_for(size: int = 3, name: str = "limit", paging: Paging = BY_ID, **rules: Any) -> Rules:
+    return Rules(paging=paging, identify=attrgetter("id"), size=size, size_name=name, **rules)
+
+
+def walk_over(
+    fetch: Fetch[Any],
+    start: Cursor,
+    rules: Rules | None = None,
+    name: str = "messages.list_user",
+    largest: int = 0,
+) -> Walk[Any]:
+    """A walk over pages that `fetch` gives; `largest` is what the session has seen of the list before."""
+    seen = LargestPage()
+    seen.note(largest)
+    return Walk(WalkSource(fetch=fetch, rules=rules or rules_for(), name=name, largest=seen), start)
+
+
+def run(what: Coroutine[Any, Any, T]) -> T:
+    """The result of a coroutine that waits for nothing."""
+    try:
+        what.send(None)
+    except StopIteration as done:
+        return done.value
+    raise AssertionError("the walk waits for something else than its fetch")
+
+
+async def first(walk: Walk, count: int) -> list[str]:
+    """The next `count` ids, then a `break`."""
+    ids: list[str] = []
+    if count:
+        async for item in walk:
+            ids.append(item.id)
+            if len(ids) == count:
+                break
+    return ids
+
+
+def all_of(walk: Walk) -> list[str]:
+    return [item.id for item in run(walk.collect())]
+
+
+async def items_of(walk: Walk, *, into: list[str]) -> None:
+    async for item in walk:
+        into.append(item.id)
+
+
+async def tokens_of(walk: Walk) -> list[tuple[str, str]]:
+    return [(item.id, str(walk.cursor)) async for item in walk]
+
+
+def services(**fixed: Any) -> st.SearchStrategy[Service]:
+    """Every habit, in every combination that a service could live with."""
+
+    @st.composite
+    def made(draw: st.DrawFn) -> Service:
+        gaps = draw(st.booleans())
+        numbers = draw(st.sets(st.integers(1, 60), max_size=11))
+        hide = draw(st.sets(st.sampled_from(sorted(numbers)), max_size=9)) if gaps and numbers else set()
+        habits = {
+            "dialect": draw(st.sampled_from(["cursor", "next", "pages"])),
+            "inside": draw(st.sampled_from(["ascending", "descending", "shuffled"])),
+            "way": draw(st.sampled_from(["append", "prepend"])),
+            "inclusive": draw(st.booleans()),
+            "text": draw(st.booleans()),
+            "pagination": draw(st.booleans()),
+            "ending": draw(st.sampled_from(["stays", "null", "zero", "absent"])),
+            "foreign": not gaps and draw(st.booleans()),
+            **fixed,
+        }
+        service = Service(tuple(-n if n in hide else n for n in sorted(numbers)), **habits)
+        assume(not (service.foreign and (service.text or service.dialect != "cursor")))
+        return service
+
+    return made()
+
+
+sizes = st.integers(2, 5)
+ways = st.sampled_from(["append", "prepend", None])
+
+
+def prepared(service: Service, affix: str | None) -> str:
+    """The way that the walk will go; leaves out what no walk could find its way through."""
+    if service.foreign or (service.dialect == "next" and service.way == "prepend"):
+        assume(affix is not None)  # such marks tell no way, or the wrong one
+    if service.dialect == "pages":
+        assume(affix is None)
+        return "append"
+    return affix or service.way
+
+
+def steady(service: Service, way: str) -> None:
+    """Leaves out lists whose order hangs on the page size: texts that a page orders against the walk."""
+    assume(not service.text or service.inside == ("ascending" if way == "append" else "descending"))
