@@ -29,7 +29,7 @@ from .input_lines import input_lines
 from .running import run
 
 if TYPE_CHECKING:
-    from ..fan_out.fan_out import FanOutCounts
+    from ..fan_out.stream import FanOutCounts
     from ..fan_out.worker_tasks import Outcome
     from ..management import AsyncManagement
     from ..session import AsyncSession

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, final
 from ..core.arguments import check_unquoted, hides_arguments, instance
 from ..core.hosts import App
 from ..core.pacer import Pace
-from ..fan_out.fan_out import FanOut, FanOutCounts, Progress, fan_out as run_here
 from ..fan_out.outcome_journal import job_of
+from ..fan_out.stream import FanOut, FanOutCounts, Progress, fan_out as run_here
 from ..fan_out.worker_tasks import Outcome
 from ..session import AsyncSession
 from .cluster import check_client

@@ -10,7 +10,7 @@ from chatrest import (
     ServerError,
     errors,
 )
-from chatrest.examples.error_statuses import answer_error
+from chatrest.examples.web_requests import answer_error
 from tests.cases import loop_over
 
 CLASSES = [getattr(errors, name) for name in errors.__all__ if name.endswith("Error")]
